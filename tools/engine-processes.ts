@@ -1,0 +1,132 @@
+/** One PostgreSQL and one Redis process each, in a folder of its own: started, found again, stopped, killed. */
+import { execFileSync, spawnSync } from 'node:child_process'
+import { hash } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+const DATABASE = 'latchkey'
+
+export type EngineProcess = {
+  readonly url: string
+  /** Returns when it answers. Does nothing where it runs already. */
+  start(): void
+  pid(): number | null
+}
+
+export function createPostgres(
+  folder: string,
+  port: number,
+): EngineProcess & { stop(mode: 'fast' | 'immediate'): void } {
+  const own = reachableByPostgres(folder)
+    ? folder
+    : join(tmpdir(), `latchkey-engines-${hash('sha1', folder).slice(0, 8)}`)
+  const data = join(own, 'postgres')
+  const sockets = join(own, 'sockets')
+
+  const initialise = () => {
+    rmSync(data, { recursive: true, force: true })
+    for (const each of [data, sockets]) mkdirSync(each, { recursive: true, mode: 0o700 })
+    if (process.getuid?.() === 0) execFileSync('chown', ['-R', 'postgres', data, sockets])
+    asPostgres('initdb', '-D', data, '-U', 'latchkey', '--auth=trust', '--encoding=UTF8', '--locale=C.UTF-8')
+  }
+
+  return {
+    url: `postgres://latchkey@127.0.0.1:${port}/${DATABASE}`,
+    start: () => {
+      if (!existsSync(join(data, 'PG_VERSION'))) initialise()
+      if (succeeds('pg_ctl', '-D', data, 'status')) return
+      const settings = `-p ${port} -h 127.0.0.1 -k ${sockets} -c max_connections=300 -c shared_buffers=256MB`
+      asPostgres('pg_ctl', '-D', data, '-o', settings, '-l', join(data, 'server.log'), '-w', 'start')
+      const at = ['-h', '127.0.0.1', '-p', String(port), '-U', 'latchkey']
+      const databases = asPostgres('psql', ...at, '-d', 'postgres', '-Atc', 'select datname from pg_database')
+      if (!databases.split('\n').includes(DATABASE)) asPostgres('createdb', ...at, DATABASE)
+    },
+    pid: () => readPid(join(data, 'postmaster.pid')),
+    stop: (mode) => {
+      if (existsSync(data)) succeeds('pg_ctl', '-D', data, '-m', mode, '-w', 'stop')
+    },
+  }
+}
+
+/** Root runs PostgreSQL as another user; where that user cannot reach the folder, its files go to the temporary one. */
+function reachableByPostgres(folder: string): boolean {
+  if (process.getuid?.() !== 0) return true
+  return (
+    spawnSync('runuser', ['-u', 'postgres', '--', 'test', '-x', folder], { stdio: 'ignore', cwd: '/' }).status === 0
+  )
+}
+
+function asPostgres(program: string, ...args: string[]): string {
+  const [file = '', ...rest] = command(program, args)
+  // Not inherited: a background server must not keep our caller's pipes open.
+  return execFileSync(file, rest, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], cwd: '/' })
+}
+
+function succeeds(program: string, ...args: string[]): boolean {
+  const [file = '', ...rest] = command(program, args)
+  return spawnSync(file, rest, { stdio: 'ignore', cwd: '/' }).status === 0
+}
+
+/** PostgreSQL refuses to run as root, so root runs it as the user that Debian's package made for it. */
+function command(program: string, args: string[]): string[] {
+  const path = join(postgresFolder(), program)
+  return process.getuid?.() === 0 ? ['runuser', '-u', 'postgres', '--', path, ...args] : [path, ...args]
+}
+
+/** Debian keeps each major version in a folder of its own; elsewhere `pg_config` knows. */
+function postgresFolder(): string {
+  const debian = '/usr/lib/postgresql'
+  const [newest] = existsSync(debian) ? readdirSync(debian).sort((a, b) => Number(b) - Number(a)) : []
+  return newest ? join(debian, newest, 'bin') : execFileSync('pg_config', ['--bindir'], { encoding: 'utf8' }).trim()
+}
+
+export function createRedis(folder: string, port: number): EngineProcess & { stop(signal: NodeJS.Signals): void } {
+  const pidFile = join(folder, 'redis.pid')
+  // A pid of an earlier life may belong to somebody else by now; Redis shows its port in its title.
+  const pid = () => {
+    const known = readPid(pidFile)
+    return known !== null && titleOf(known).includes(`redis-server 127.0.0.1:${port}`) ? known : null
+  }
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    start: () => {
+      if (pid() !== null) return
+      const settings = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no']
+      const files = ['--dir', folder, '--pidfile', pidFile, '--logfile', join(folder, 'redis.log')]
+      execFileSync('redis-server', [...settings, ...files, '--daemonize', 'yes'], { stdio: 'ignore' })
+      for (let attempt = 0; attempt < 100; attempt += 1) {
+        const { stdout } = spawnSync('redis-cli', ['-p', String(port), 'ping'], { encoding: 'utf8' })
+        if (stdout.trim() === 'PONG' && pid() !== null) return
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 50)
+      }
+      throw new Error(`Redis does not answer on port ${port}; ${join(folder, 'redis.log')} may say why`)
+    },
+    pid,
+    stop: (signal) => {
+      const running = pid()
+      if (running !== null) process.kill(running, signal)
+    },
+  }
+}
+
+function readPid(file: string): number | null {
+  return existsSync(file) ? Number.parseInt(readFileSync(file, 'utf8'), 10) : null
+}
+
+function titleOf(pid: number): string {
+  const file = `/proc/${pid}/cmdline`
+  return existsSync(file) ? readFileSync(file, 'utf8').replaceAll('\0', ' ') : ''
+}
+
+export function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer()
+    server.once('error', reject)
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address()
+      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0))
+    })
+  })
+}
