@@ -1,0 +1,102 @@
+/** Every refusal the service can speak, in one closed table: docs/errors.md is generated from it. Codes are contract, messages are not. */
+export const refusals = {
+  auth_pending: {
+    status: 400,
+    message: 'The user has not yet processed the code. Keep polling, no faster than the interval.',
+    mend: 'Nothing is wrong. Poll again after `interval` seconds; `Retry-After` repeats the number.',
+  },
+  slow_down: {
+    status: 400,
+    message: 'Polling is faster than the interval allows. Wait for the interval between polls.',
+    mend: 'Wait `interval` seconds between polls. The early poll did not move the clock, and the interval has not grown. An application that keeps ignoring this may be suspended pending review.',
+  },
+  auth_expired: {
+    status: 400,
+    message: 'The code expired before the user authorized it. Tell the user, and let them ask for a new code.',
+    mend: 'Tell the user and offer a new code. Do not request one without the user asking for it.',
+  },
+  auth_rejected: {
+    status: 400,
+    message: 'The user rejected the application.',
+    mend: 'Stop polling. Ask again only when the user starts over.',
+  },
+  invalid: {
+    status: 400,
+    message: 'The code is not valid: it was used already, or the request does not fit it.',
+    mend: 'The outcome was already delivered, or the application id, secret, device code and path do not belong together. Nothing was changed. Check the four against the code request; otherwise start with a new code.',
+  },
+  invalid_request: {
+    status: 400,
+    message: 'The request is malformed.',
+    mend: 'A required parameter is missing, a name is given twice, or a value cannot be read. The message says which.',
+  },
+  invalid_scope: {
+    status: 400,
+    message: 'The scope is unknown or not allowed for this application.',
+    mend: 'Ask only for scopes in the application’s allowed set, or leave `scope` out to get its default set.',
+  },
+  invalid_application: {
+    status: 401,
+    message: 'Unknown application id or wrong secret.',
+    mend: 'Check `SVCappid` and `SVCsecret`. If the secret was rotated, use the new one.',
+  },
+  application_suspended: {
+    status: 403,
+    message: 'The application is suspended pending review. Running codes and issued credentials still work.',
+    mend: 'New codes are refused until the review ends and an operator restores the application. Ask the operator of the service why.',
+  },
+  device_flow_disabled: {
+    status: 403,
+    message: 'The device flow is not enabled for this application.',
+    mend: 'The application was registered without the device flow. Ask the operator of the service to register it with `--device-flow`.',
+  },
+  not_found: {
+    status: 404,
+    message: 'There is nothing at this address.',
+    mend: 'Check the path; docs/interface.md lists every one. Paths are case-sensitive and have no trailing slash.',
+  },
+  method_not_allowed: {
+    status: 405,
+    message: 'This method is not allowed here.',
+    mend: 'The `Allow` header says which method is. Device flow requests use POST.',
+  },
+  payload_too_large: {
+    status: 413,
+    message: 'The request body is too large.',
+    mend: 'A request needs less than 16 KiB.',
+  },
+  unsupported_media_type: {
+    status: 415,
+    message: 'Send parameters as application/x-www-form-urlencoded or multipart/form-data, in UTF-8.',
+    mend: 'JSON and XML bodies are not read. Parameters go into the form or the query.',
+  },
+  headers_too_large: {
+    status: 431,
+    message: 'The request line or its headers are too large.',
+    mend: 'Send parameters in the form instead of the query.',
+  },
+  server_error: {
+    status: 500,
+    message: 'Something went wrong on our side. Try again.',
+    mend: 'Repeat the request. If it stays, tell the operator the time of the request.',
+  },
+  unavailable: {
+    status: 503,
+    message: 'The service cannot do this at the moment. Try again shortly.',
+    mend: 'Wait for `Retry-After` seconds and repeat the request. A code that was placed in vain expires by itself.',
+  },
+} as const satisfies Record<string, { status: number; message: string; mend: string }>
+
+export type RefusalCode = keyof typeof refusals
+
+/** A request we decline. Thrown anywhere, answered in one place (http/respond.ts). */
+export class Refusal extends Error {
+  override readonly name = 'Refusal'
+  readonly code: RefusalCode
+
+  /** `message` replaces the table's text where the caller can be told more precisely what to mend. */
+  constructor(code: RefusalCode, message: string = refusals[code].message) {
+    super(message)
+    this.code = code
+  }
+}

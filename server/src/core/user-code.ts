@@ -1,0 +1,79 @@
+/**
+ * The digits a person types: always text, so that leading zeros live. docs/interface.md, "The user code".
+ *
+ * The last digit is a Damm check digit: every single wrong digit and every swap of neighbours is caught before the code is
+ * looked up, so a mistyped code costs no attempt and a well-formed miss is almost certainly a guess.
+ */
+
+/** Damm's quasigroup of order 10; the zero diagonal makes the check digit bring the interim digit back to 0. */
+const DAMM = [
+  [0, 3, 1, 7, 5, 9, 8, 6, 4, 2],
+  [7, 0, 9, 2, 1, 5, 4, 8, 6, 3],
+  [4, 2, 0, 6, 8, 7, 1, 3, 5, 9],
+  [1, 7, 5, 0, 9, 8, 3, 4, 2, 6],
+  [6, 1, 2, 3, 0, 4, 5, 9, 7, 8],
+  [3, 6, 7, 4, 2, 0, 9, 5, 8, 1],
+  [5, 8, 6, 9, 7, 2, 0, 1, 3, 4],
+  [8, 9, 4, 5, 3, 6, 2, 0, 1, 7],
+  [9, 4, 3, 8, 6, 1, 7, 2, 0, 5],
+  [2, 5, 8, 1, 4, 3, 6, 7, 9, 0],
+] as const
+
+export function checkDigit(digits: string): string {
+  return String(interim(digits))
+}
+
+function interim(digits: string): number {
+  let value = 0
+  for (const digit of digits) value = DAMM[value]?.[Number(digit)] ?? 0
+  return value
+}
+
+/** Never fewer, however quiet the service is. */
+export const FEWEST_RANDOM_DIGITS = 8
+
+/** Beyond this a person gives up; with it, a hundred million live codes still keep one guess below one in a million. */
+const MOST_RANDOM_DIGITS = 14
+
+/** As many digits as keep one guess at one in a million or less: r = max(8, ⌈log10(live codes)⌉ + 6). */
+export function randomDigitsFor(liveCodes: number): number {
+  const needed = Math.ceil(Math.log10(Math.max(1, liveCodes))) + 6
+  return Math.min(MOST_RANDOM_DIGITS, Math.max(FEWEST_RANDOM_DIGITS, needed))
+}
+
+export type TypedCode =
+  | { readonly answer: 'code'; readonly userCode: string }
+  | { readonly answer: 'empty' }
+  /** Not the digits of a code, or a check digit that does not fit: mistyped, not guessed. */
+  | { readonly answer: 'mistyped'; readonly digits: number }
+
+const SEPARATORS = /[\s\p{Pd}\p{Cf}._·]/gu
+
+/** What a person typed or pasted, in any script, with any grouping, as the one canonical text. */
+export function readTypedCode(typed: string): TypedCode {
+  const compact = typed.normalize('NFKC').replace(SEPARATORS, '')
+  if (compact === '') return { answer: 'empty' }
+  const digits = Array.from(compact, asciiDigit)
+  if (digits.includes(null)) return { answer: 'mistyped', digits: digits.filter((digit) => digit !== null).length }
+  const userCode = digits.join('')
+  const lengthFits = userCode.length > FEWEST_RANDOM_DIGITS && userCode.length <= MOST_RANDOM_DIGITS + 1
+  return lengthFits && interim(userCode) === 0
+    ? { answer: 'code', userCode }
+    : { answer: 'mistyped', digits: userCode.length }
+}
+
+/** Unicode keeps the ten digits of every script together, zero first; runs of several scripts may follow each other. */
+function asciiDigit(character: string): string | null {
+  if (!/^\p{Nd}$/u.test(character)) return null
+  const point = character.codePointAt(0) ?? 0
+  if (point < 128) return character
+  let zero = point
+  while (/^\p{Nd}$/u.test(String.fromCodePoint(zero - 1))) zero -= 1
+  return String((point - zero) % 10)
+}
+
+/** `432324981` as `432 324 981`: groups of three, the last one of two to four digits. */
+export function groupDigits(userCode: string): string {
+  const groups = userCode.match(/\d{3}(?=\d{2})|\d+/g) ?? []
+  return groups.join(' ')
+}

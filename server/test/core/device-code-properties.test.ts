@@ -1,0 +1,224 @@
+/** What holds for a device code whatever happens to it, in whatever order: random histories of one code. */
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import {
+  accept,
+  claim,
+  confirm,
+  type Delivery,
+  type DeviceCode,
+  isExpired,
+  type PollStep,
+  poll,
+  reject,
+  release,
+} from '../../src/core/device-code.ts'
+
+const START = 1_000_000
+const EXPIRES_AT = START + 900_000
+
+const user = fc.constantFrom('usr_a', 'usr_b')
+const key = fc.constantFrom(null, 'key-1', 'key-2')
+/** Which of the leases handed out so far, counted from the newest. */
+const back = fc.nat(2)
+
+const event = fc.oneof(
+  fc.record({ does: fc.constant('poll' as const), key, tooEarly: fc.boolean() }),
+  fc.record({ does: fc.constant('confirm' as const), back }),
+  fc.record({ does: fc.constant('release' as const), back }),
+  fc.record({ does: fc.constantFrom('claim' as const, 'accept' as const, 'reject' as const), user }),
+  fc.record({ does: fc.constant('wait' as const), ms: fc.constantFrom(1, 5_000, 10_000, 899_999, 900_000) }),
+)
+type Event = typeof event extends fc.Arbitrary<infer T> ? T : never
+
+/** One moment of a history: what happened, and the code before and after it. */
+type Moment = {
+  readonly event: Event
+  readonly now: number
+  readonly before: DeviceCode
+  readonly after: DeviceCode
+  readonly step: PollStep | null
+  readonly leaseId: string | null
+}
+
+function live(events: readonly Event[]): Moment[] {
+  let now = START
+  let code: DeviceCode = Object.freeze({
+    id: '01958f00-0000-7000-8000-000000000001',
+    applicationId: 'app_000000000000',
+    variant: 'access_key',
+    scopes: [],
+    state: '',
+    expiresAt: EXPIRES_AT,
+    status: 'pending',
+    claimedBy: null,
+    entryClosed: false,
+    grantId: null,
+    delivery: null,
+  })
+  const leases: Delivery[] = []
+  return events.map((event, index) => {
+    const before = code
+    let step: PollStep | null = null
+    let leaseId: string | null = null
+    switch (event.does) {
+      case 'wait':
+        now += event.ms
+        break
+      case 'poll':
+        leaseId = `lease-${index}`
+        step = poll(code, { now, tooEarly: event.tooEarly, leaseId, idempotencyKey: event.key })
+        if (step.answer === 'deliver') {
+          leases.unshift(step.delivery)
+          code = step.next
+        }
+        break
+      case 'confirm':
+      case 'release': {
+        const delivery = leases[event.back]
+        if (!delivery) break
+        leaseId = delivery.leaseId
+        code = (event.does === 'confirm' ? confirm : release)(code, delivery)
+        break
+      }
+      default: {
+        const decision =
+          event.does === 'claim'
+            ? claim(code, event.user, now)
+            : event.does === 'accept'
+              ? accept(code, event.user, `grant-${index}`, now)
+              : reject(code, event.user, now)
+        if ('next' in decision) code = decision.next
+      }
+    }
+    Object.freeze(code)
+    return { event, now, before, after: code, step, leaseId }
+  })
+}
+
+/** A history begins, half of the time, with a user who entered the code; otherwise few would ever be decided. */
+const history = fc
+  .tuple(fc.boolean(), fc.array(event, { maxLength: 40 }))
+  .map(([entered, events]) => live(entered ? [{ does: 'claim', user: 'usr_a' }, ...events] : events))
+
+function holds(check: (moments: readonly Moment[]) => void): void {
+  fc.assert(fc.property(history, check), { numRuns: 2_000 })
+}
+
+function isDecision({ before, after }: Moment): boolean {
+  return before.status === 'pending' && (after.status === 'accepted' || after.status === 'rejected')
+}
+
+test('a code only ever moves as the transition table says', () => {
+  const moves = ['pending accepted', 'pending rejected', 'pending used', 'accepted used', 'rejected used']
+  holds((moments) => {
+    for (const { before, after, now } of moments) {
+      if (before.status === after.status) continue
+      expect(moves).toContain(`${before.status} ${after.status}`)
+      if (before.status === 'pending' && after.status === 'used') expect(isExpired(before, now)).toBe(true)
+    }
+  })
+})
+
+test('DC-06 a code has one final outcome: no history delivers two different ones', () => {
+  holds((moments) => {
+    const outcomes = moments.flatMap(({ step }) => (step && 'delivery' in step ? [step.delivery.outcome] : []))
+    expect(new Set(outcomes).size).toBeLessThanOrEqual(1)
+  })
+})
+
+test('DC-05 once used, a code answers invalid for ever, except to the key that it was delivered to', () => {
+  holds((moments) => {
+    for (const { before, after, step, event } of moments) {
+      if (before.status !== 'used') continue
+      expect(after).toBe(before)
+      if (!step || event.does !== 'poll') continue
+      const repeated = event.key !== null && event.key === before.delivery?.idempotencyKey
+      expect(step.answer).toBe(repeated ? 'repeat' : 'invalid')
+    }
+  })
+})
+
+test('DC-01 two polls never hold the same outcome at once, unless one repeats the other', () => {
+  holds((moments) => {
+    for (const { before, step, event, now } of moments) {
+      if (step?.answer !== 'deliver' || event.does !== 'poll' || !before.delivery) continue
+      const repeats = event.key !== null && before.delivery.idempotencyKey === event.key
+      expect(repeats || now >= before.delivery.until).toBe(true)
+    }
+  })
+})
+
+test('an answer that was sent ends the code; one that was not frees it only for the lease that holds it', () => {
+  holds((moments) => {
+    for (const { event, before, after, leaseId } of moments) {
+      if (event.does !== 'confirm' && event.does !== 'release') continue
+      const holding = before.delivery?.leaseId === leaseId
+      if (leaseId === null || before.status === 'used') expect(after).toBe(before)
+      else if (event.does === 'confirm') expect([after.status, after.delivery?.leaseId]).toEqual(['used', leaseId])
+      else if (holding) expect(after).toEqual({ ...before, delivery: null })
+      else expect(after).toBe(before)
+    }
+  })
+})
+
+test('slow_down and auth_pending exist only while the code is pending and not past its time', () => {
+  holds((moments) => {
+    for (const { before, step, event, now } of moments) {
+      if (!step || event.does !== 'poll') continue
+      const waiting = before.status === 'pending' && now < EXPIRES_AT
+      const word = event.tooEarly ? 'slow_down' : 'auth_pending'
+      expect(step.answer === word).toBe(waiting)
+      expect(['slow_down', 'auth_pending'].includes(step.answer)).toBe(waiting)
+    }
+  })
+})
+
+test('UC-05 a code is decided once, in time, by the one user who ever entered it', () => {
+  holds((moments) => {
+    const decisions = moments.filter(isDecision)
+    expect(decisions.length).toBeLessThanOrEqual(1)
+    for (const decision of decisions) {
+      const entered = moments.slice(0, moments.indexOf(decision)).filter(({ event }) => event.does === 'claim')
+      const users = new Set(entered.map(({ event }) => ('user' in event ? event.user : '')))
+      expect([...users]).toEqual([decision.before.claimedBy])
+      expect('user' in decision.event && decision.event.user).toBe(decision.before.claimedBy)
+      expect(decision.now).toBeLessThan(EXPIRES_AT)
+    }
+  })
+})
+
+test('UC-06 a claim is never passed on and a closed code never opens again', () => {
+  holds((moments) => {
+    for (const { before, after } of moments) {
+      if (before.claimedBy !== null) expect(after.claimedBy).toBe(before.claimedBy)
+      if (before.entryClosed) expect(after.entryClosed).toBe(true)
+    }
+  })
+})
+
+test('a code has a grant exactly when it was accepted', () => {
+  holds((moments) => {
+    const accepted = moments.some((moment) => isDecision(moment) && moment.after.status === 'accepted')
+    const last = moments.at(-1)?.after
+    expect((last?.grantId ?? null) !== null).toBe(accepted)
+  })
+})
+
+test('DC-07 at any moment, either the grant succeeds or the poll says auth_expired, never both', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: -5, max: 5 }), (offset) => {
+      const now = EXPIRES_AT + offset
+      const [moment] = live([{ does: 'claim', user: 'usr_a' }])
+      const code = moment?.after as DeviceCode
+      const granted = accept(code, 'usr_a', 'grant-1', now).answer === 'decided'
+      const step = poll(code, { now, tooEarly: false, leaseId: 'lease-1', idempotencyKey: null })
+      expect(granted).toBe(step.answer === 'auth_pending')
+    }),
+  )
+})
+
+test('the histories reach every status, so the properties above say something', () => {
+  const seen = new Set(fc.sample(history, 2_000).flatMap((moments) => moments.map(({ after }) => after.status)))
+  expect([...seen].sort()).toEqual(['accepted', 'pending', 'rejected', 'used'])
+})
