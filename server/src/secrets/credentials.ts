@@ -1,0 +1,69 @@
+/**
+ * Access tokens, refresh tokens and access keys. They are computed from a grant and never stored: the same grant at the
+ * same generation always gives the same text, so handing it out twice is harmless.
+ */
+import type { Grant } from '../core/grant.ts'
+import { uuidFrom } from './device-code-text.ts'
+import type { Keyset } from './keyset.ts'
+import { type Seal, seal, unseal } from './sealed-text.ts'
+
+/** grant id 16 | generation 4 | expiry 5 */
+const accessToken: Seal = { prefix: 'lka_', purpose: 'access-token', bodyBytes: 25 }
+/** grant id 16 | generation 4 */
+const refreshToken: Seal = { prefix: 'lkr_', purpose: 'refresh-token', bodyBytes: 20 }
+/** grant id 16 | key generation 4 */
+const accessKey: Seal = { prefix: 'lkk_', purpose: 'access-key', bodyBytes: 20 }
+
+/** The grant's own key was taken out of LATCHKEY_KEYS: nothing it signed is valid any more, so nothing new is signed. */
+export class RetiredKey extends Error {
+  override readonly name = 'RetiredKey'
+}
+
+export type TokenSet = { readonly accessToken: string; readonly refreshToken: string }
+
+/** `issuedAt` and `lifetimeMs` fix the expiry, to the whole second. */
+export function makeTokenSet(keys: Keyset, grant: Grant, issuedAt: number, lifetimeMs: number): TokenSet {
+  const expiry = Buffer.alloc(5)
+  expiry.writeUIntBE(Math.floor((issuedAt + lifetimeMs) / 1000), 0, 5)
+  const key = keyOf(keys, grant)
+  const body = reference(grant.id, grant.generation)
+  return {
+    accessToken: seal(accessToken, key, Buffer.concat([body, expiry])),
+    refreshToken: seal(refreshToken, key, body),
+  }
+}
+
+export function makeAccessKey(keys: Keyset, grant: Grant): string {
+  return seal(accessKey, keyOf(keys, grant), reference(grant.id, grant.keyGeneration))
+}
+
+export type OpenedCredential =
+  | { readonly is: 'access_token'; readonly grantId: string; readonly generation: number; readonly expiresAt: number }
+  | { readonly is: 'refresh_token' | 'access_key'; readonly grantId: string; readonly generation: number }
+
+/** Genuine, not yet *valid*: whether the grant lives and the generation is the current one is for the caller to ask. */
+export function openCredential(keys: Keyset, text: string): OpenedCredential | null {
+  const token = unseal(accessToken, keys, text)
+  if (token) return { is: 'access_token', ...readReference(token), expiresAt: token.readUIntBE(20, 5) * 1000 }
+  const refresh = unseal(refreshToken, keys, text)
+  if (refresh) return { is: 'refresh_token', ...readReference(refresh) }
+  const key = unseal(accessKey, keys, text)
+  return key ? { is: 'access_key', ...readReference(key) } : null
+}
+
+function keyOf(keys: Keyset, grant: Grant) {
+  const key = keys.byId.get(grant.keyId)
+  if (!key) throw new RetiredKey(`grant ${grant.id} was signed with key ${grant.keyId}, which is not in LATCHKEY_KEYS`)
+  return key
+}
+
+function reference(grantId: string, generation: number): Buffer {
+  const body = Buffer.alloc(20)
+  body.write(grantId.replaceAll('-', ''), 0, 'hex')
+  body.writeUInt32BE(generation, 16)
+  return body
+}
+
+function readReference(body: Buffer): { grantId: string; generation: number } {
+  return { grantId: uuidFrom(body.subarray(0, 16)), generation: body.readUInt32BE(16) }
+}

@@ -1,0 +1,55 @@
+/**
+ * The server's keys, from LATCHKEY_KEYS: `id:key` pairs, the first signs, all verify.
+ * No key is used as it is: each purpose has its own sub-key (HKDF, RFC 5869), so a text made for one cannot serve another.
+ */
+import { hkdfSync, randomBytes } from 'node:crypto'
+import { type MacKey, macKey } from './mac.ts'
+
+const purposes = [
+  'device-code',
+  'access-token',
+  'refresh-token',
+  'access-key',
+  'application-secret',
+  'idempotency-key',
+] as const
+
+export type Purpose = (typeof purposes)[number]
+
+export type SigningKey = { readonly id: number; readonly for: Readonly<Record<Purpose, MacKey>> }
+
+export type Keyset = {
+  readonly signing: SigningKey
+  /** By key id; `undefined` for an id that is not, or no longer, in the set. */
+  readonly byId: ReadonlyMap<number, SigningKey>
+}
+
+const KEY_BYTES = 32
+
+export type KeysetProblem = { readonly problem: string }
+
+export function parseKeyset(text: string): Keyset | KeysetProblem {
+  const byId = new Map<number, SigningKey>()
+  for (const entry of text.split(/[\s,]+/).filter((part) => part !== '')) {
+    const match = /^(\d{1,3}):([A-Za-z0-9_-]{43})$/.exec(entry)
+    if (!match) return { problem: 'each key is written as id:key, a number and 43 base64url characters' }
+    const id = Number(match[1])
+    const key = Buffer.from(match[2] ?? '', 'base64url')
+    if (id < 1 || id > 255) return { problem: `the key id ${id} is not between 1 and 255` }
+    if (byId.has(id)) return { problem: `the key id ${id} is given twice` }
+    byId.set(id, signingKey(id, key))
+  }
+  const [signing] = byId.values()
+  return signing ? { signing, byId } : { problem: 'no key is given' }
+}
+
+function signingKey(id: number, key: Buffer): SigningKey {
+  const subKey = (purpose: Purpose) =>
+    macKey(Buffer.from(hkdfSync('sha256', key, Buffer.alloc(0), `latchkey/${purpose}`, KEY_BYTES)))
+  return { id, for: Object.fromEntries(purposes.map((purpose) => [purpose, subKey(purpose)])) as SigningKey['for'] }
+}
+
+/** A new entry for LATCHKEY_KEYS. */
+export function createKey(id: number): string {
+  return `${id}:${randomBytes(KEY_BYTES).toString('base64url')}`
+}

@@ -1,0 +1,35 @@
+/** Entropy: every id and every digit that must not be predicted. */
+import { randomBytes, randomInt, randomUUID } from 'node:crypto'
+import { checkDigit } from '../core/user-code.ts'
+import { uuidFrom } from './device-code-text.ts'
+
+const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'
+
+/** `app_k3v9m2x7q4tz`: the prefix makes a log line legible and a mix-up visible. 60 random bits. */
+export function createId(prefix: 'acc' | 'usr' | 'rol' | 'app' | 'sec'): string {
+  return `${prefix}_${Array.from(randomBytes(12), (byte) => ALPHABET[byte & 31]).join('')}`
+}
+
+/** 128 random bits; PostgreSQL's uuid type keeps them in 16 bytes. */
+export function createGrantId(): string {
+  return uuidFrom(randomBytes(16))
+}
+
+export function createLeaseId(): string {
+  return randomUUID()
+}
+
+/**
+ * A device code's id starts with the time, so that a million of them fill an index page by page instead of everywhere at
+ * once (RFC 9562, version 7's idea). 80 random bits follow; the MAC, not the id, is what keeps it from being guessed.
+ */
+export function createDeviceCodeId(now: number): string {
+  const bytes = randomBytes(16)
+  bytes.writeUIntBE(Math.floor(now), 0, 6)
+  return uuidFrom(bytes)
+}
+
+export function createUserCode(randomDigits: number): string {
+  const digits = Array.from({ length: randomDigits }, () => randomInt(10)).join('')
+  return digits + checkDigit(digits)
+}

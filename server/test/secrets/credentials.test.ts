@@ -1,0 +1,176 @@
+/** Access tokens, refresh tokens and access keys. docs/interface.md, "Credentials". */
+import { describe, expect, test } from 'vitest'
+import type { Grant } from '../../src/core/grant.ts'
+import {
+  createApplicationSecret,
+  digestApplicationSecret,
+  matchApplicationSecret,
+} from '../../src/secrets/application-secret.ts'
+import { makeAccessKey, makeTokenSet, openCredential, RetiredKey } from '../../src/secrets/credentials.ts'
+import { openDeviceCode, sealDeviceCode } from '../../src/secrets/device-code-text.ts'
+import { createKey, type Keyset, parseKeyset } from '../../src/secrets/keyset.ts'
+import { createDeviceCodeId, createGrantId } from '../../src/secrets/random.ts'
+
+const [first, second] = [createKey(1), createKey(2)]
+const keys = parseKeyset(first) as Keyset
+const rotated = parseKeyset(`${second},${first}`) as Keyset
+
+const NOW = Date.parse('2026-03-01T12:00:00Z')
+const HOUR = 3_600_000
+
+function makeGrant(given: Partial<Grant> = {}): Grant {
+  return {
+    id: createGrantId(),
+    accountId: 'acc_000000000000',
+    userId: 'usr_000000000000',
+    applicationId: 'app_000000000000',
+    variant: 'token_set',
+    scopes: ['orders:read'],
+    keyId: 1,
+    generation: 1,
+    keyGeneration: 1,
+    issuedAt: null,
+    revokedAt: null,
+    ...given,
+  }
+}
+
+const grant = makeGrant()
+const { accessToken, refreshToken } = makeTokenSet(keys, grant, NOW, HOUR)
+const accessKey = makeAccessKey(keys, grant)
+
+describe('opening', () => {
+  test('an access token says which grant, which generation and until when', () => {
+    const text = makeTokenSet(keys, makeGrant({ id: grant.id, generation: 7 }), NOW, HOUR).accessToken
+    expect(openCredential(keys, text)).toEqual({
+      is: 'access_token',
+      grantId: grant.id,
+      generation: 7,
+      expiresAt: NOW + HOUR,
+    })
+  })
+
+  test('a refresh token and an access key say which grant and which generation of theirs', () => {
+    const later = makeGrant({ id: grant.id, generation: 4_294_967_295, keyGeneration: 3 })
+    const refresh = makeTokenSet(keys, later, NOW, HOUR).refreshToken
+    expect(openCredential(keys, refresh)).toEqual({
+      is: 'refresh_token',
+      grantId: grant.id,
+      generation: 4_294_967_295,
+    })
+    expect(openCredential(keys, makeAccessKey(keys, later))).toEqual({
+      is: 'access_key',
+      grantId: grant.id,
+      generation: 3,
+    })
+  })
+
+  test('expiry is kept to the whole second, never later than promised', () => {
+    const { accessToken: text } = makeTokenSet(keys, grant, NOW + 999, HOUR)
+    expect(openCredential(keys, text)).toMatchObject({ expiresAt: NOW + HOUR })
+  })
+
+  test('each has the prefix of its kind and characters that need no escape', () => {
+    expect(accessToken).toMatch(/^lka_[A-Za-z0-9_-]{56}$/)
+    expect(refreshToken).toMatch(/^lkr_[A-Za-z0-9_-]{50}$/)
+    expect(accessKey).toMatch(/^lkk_[A-Za-z0-9_-]{50}$/)
+  })
+
+  test.each([
+    ['an access token', accessToken],
+    ['a refresh token', refreshToken],
+    ['an access key', accessKey],
+  ])('any flipped bit of %s is refused', (_name, text) => {
+    const bytes = Buffer.from(text.slice(4), 'base64url')
+    for (let bit = 0; bit < bytes.length * 8; bit += 1) {
+      const flipped = Buffer.from(bytes)
+      flipped[bit >> 3] = (flipped[bit >> 3] ?? 0) ^ (1 << (bit & 7))
+      expect(openCredential(keys, text.slice(0, 4) + flipped.toString('base64url'))).toBeNull()
+    }
+  })
+})
+
+describe('the same grant gives the same text', () => {
+  test('DC-20 however often it is asked, and after a key change too', () => {
+    expect(makeTokenSet(keys, { ...grant }, NOW, HOUR)).toEqual({ accessToken, refreshToken })
+    expect(makeTokenSet(rotated, grant, NOW, HOUR)).toEqual({ accessToken, refreshToken })
+    expect(makeAccessKey(rotated, grant)).toBe(accessKey)
+  })
+
+  test('within the same second the access token is the same, a second later it is not; the refresh token is', () => {
+    expect(makeTokenSet(keys, grant, NOW + 999, HOUR)).toEqual({ accessToken, refreshToken })
+    const later = makeTokenSet(keys, grant, NOW + 1_000, HOUR)
+    expect(later.accessToken).not.toBe(accessToken)
+    expect(later.refreshToken).toBe(refreshToken)
+  })
+
+  test('another grant, generation or key gives another one', () => {
+    const others = [makeGrant(), { ...grant, generation: 2, keyGeneration: 2 }, { ...grant, keyId: 2 }]
+    for (const other of others) {
+      const tokens = makeTokenSet(rotated, other, NOW, HOUR)
+      expect(tokens.accessToken).not.toBe(accessToken)
+      expect(tokens.refreshToken).not.toBe(refreshToken)
+      expect(makeAccessKey(rotated, other)).not.toBe(accessKey)
+    }
+  })
+})
+
+describe('a key that was taken out', () => {
+  const without = parseKeyset(second) as Keyset
+
+  test('opens nothing that it signed', () => {
+    for (const text of [accessToken, refreshToken, accessKey]) {
+      expect(openCredential(rotated, text)).not.toBeNull()
+      expect(openCredential(without, text)).toBeNull()
+    }
+  })
+
+  test('signs nothing new: its grants have no credentials any more', () => {
+    expect(() => makeTokenSet(without, grant, NOW, HOUR)).toThrow(RetiredKey)
+    expect(() => makeAccessKey(without, grant)).toThrow(RetiredKey)
+  })
+})
+
+describe('type confusion', () => {
+  const application = 'app_000000000000'
+  const secret = createApplicationSecret()
+  const digest = digestApplicationSecret(keys, secret) as Buffer
+  const id = createDeviceCodeId(NOW)
+  const deviceCode = sealDeviceCode(keys, {
+    id,
+    applicationId: application,
+    variant: 'token_set',
+    cell: 0,
+    expiresAt: NOW,
+    intervalSeconds: 5,
+  })
+  const texts = {
+    access_token: accessToken,
+    refresh_token: refreshToken,
+    access_key: accessKey,
+    device_code: deviceCode,
+    secret,
+  }
+  type Kind = keyof typeof texts
+  const kinds = Object.keys(texts) as Kind[]
+  const takenFor: Record<Kind, (text: string) => boolean> = {
+    access_token: (text) => openCredential(keys, text)?.is === 'access_token',
+    refresh_token: (text) => openCredential(keys, text)?.is === 'refresh_token',
+    access_key: (text) => openCredential(keys, text)?.is === 'access_key',
+    device_code: (text) => openDeviceCode(keys, text, application) !== null,
+    secret: (text) => matchApplicationSecret(keys, [{ id: 'sec_1', keyId: 1, digest }], text) !== null,
+  }
+  const pairs = kinds.flatMap((given) => kinds.map((door) => ({ given, door })))
+
+  test.each(pairs)('TK-12 $given presented as $door', ({ given, door }) => {
+    expect(takenFor[door](texts[given])).toBe(given === door)
+  })
+
+  test.each(pairs.filter(({ given, door }) => given !== door))(
+    'TK-12 $given with the prefix of $door opens nowhere',
+    ({ given, door }) => {
+      const disguised = texts[door].slice(0, 4) + texts[given].slice(4)
+      expect(kinds.filter((kind) => takenFor[kind](disguised))).toEqual([])
+    },
+  )
+})

@@ -1,0 +1,102 @@
+/** Entropy: even digits, ids with their prefix, nothing twice. */
+import { describe, expect, test } from 'vitest'
+import { readTypedCode } from '../../src/core/user-code.ts'
+import { createDeviceCodeId, createGrantId, createId, createLeaseId, createUserCode } from '../../src/secrets/random.ts'
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+
+/** How far the counts are from even. With even chances it exceeds CHANCE once in ten million tries. */
+function chiSquare(counts: readonly number[]): number {
+  const even = counts.reduce((sum, count) => sum + count, 0) / counts.length
+  return counts.reduce((sum, count) => sum + (count - even) ** 2 / even, 0)
+}
+
+const CHANCE = { ofTen: 50, ofAHundred: 190 }
+
+describe('user codes', () => {
+  const codes = Array.from({ length: 100_000 }, () => createUserCode(8))
+
+  /** How often each of `kinds` values was drawn. */
+  function tally(kinds: number, values: Iterable<number>): number[] {
+    const counts = new Array<number>(kinds).fill(0)
+    for (const value of values) counts[value] = (counts[value] ?? 0) + 1
+    return counts
+  }
+
+  test('SC-01 all digits together are even: taking a byte modulo ten would show here', () => {
+    const random = codes.flatMap((code) => Array.from(code.slice(0, 8), Number))
+    expect(chiSquare(tally(10, random))).toBeLessThan(CHANCE.ofTen)
+    const biased = Array.from({ length: 800_000 }, (_, index) => (index % 256) % 10)
+    expect(chiSquare(tally(10, biased)), 'the test has the power to see it').toBeGreaterThan(CHANCE.ofTen)
+  })
+
+  test.each([0, 1, 2, 3, 4, 5, 6, 7, 8])('SC-01 the digit at place %d is even', (at) => {
+    expect(
+      chiSquare(
+        tally(
+          10,
+          codes.map((code) => Number(code[at])),
+        ),
+      ),
+    ).toBeLessThan(CHANCE.ofTen)
+  })
+
+  test.each([0, 1, 2, 3, 4, 5, 6])('SC-01 the digits at place %d and the next do not depend on each other', (at) => {
+    expect(
+      chiSquare(
+        tally(
+          100,
+          codes.map((code) => Number(code.slice(at, at + 2))),
+        ),
+      ),
+    ).toBeLessThan(CHANCE.ofAHundred)
+  })
+
+  test('are almost never the same: of 100,000 among a hundred million, about fifty pairs', () => {
+    expect(codes.length - new Set(codes).size).toBeLessThan(110)
+  })
+
+  test.each([8, 9, 11, 14])('of %d random digits have a check digit more, and can be typed', (randomDigits) => {
+    for (let count = 0; count < 200; count += 1) {
+      const code = createUserCode(randomDigits)
+      expect(code).toHaveLength(randomDigits + 1)
+      expect(readTypedCode(code)).toEqual({ answer: 'code', userCode: code })
+    }
+  })
+})
+
+describe('ids', () => {
+  test.each(['acc', 'usr', 'rol', 'app', 'sec'] as const)(
+    'of kind %s start with it and have 60 random bits',
+    (prefix) => {
+      const ids = Array.from({ length: 2_000 }, () => createId(prefix))
+      for (const id of ids) expect(id).toMatch(new RegExp(`^${prefix}_[0-9a-hjkmnp-tv-z]{12}$`))
+      expect(new Set(ids).size).toBe(2_000)
+      expect(new Set(ids.flatMap((id) => [...id.slice(4)])).size, 'every letter of the alphabet is used').toBe(32)
+    },
+  )
+
+  test('of grants are 128 random bits: every byte takes part', () => {
+    const ids = Array.from({ length: 2_000 }, createGrantId)
+    for (const id of ids) expect(id).toMatch(UUID)
+    const bytes = ids.map((id) => Buffer.from(id.replaceAll('-', ''), 'hex'))
+    for (let at = 0; at < 16; at += 1) expect(new Set(bytes.map((each) => each[at])).size).toBeGreaterThan(200)
+  })
+
+  test('of leases are never the same', () => {
+    const ids = Array.from({ length: 2_000 }, createLeaseId)
+    for (const id of ids) expect(id).toMatch(UUID)
+    expect(new Set(ids).size).toBe(2_000)
+  })
+
+  test('of device codes start with the time, so that they sort by it, and differ within a millisecond', () => {
+    const now = Date.parse('2026-03-01T12:00:00Z')
+    const ids = Array.from({ length: 2_000 }, () => createDeviceCodeId(now + 0.75))
+    for (const id of ids) {
+      expect(id).toMatch(UUID)
+      expect(Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16)).toBe(now)
+    }
+    expect(new Set(ids).size).toBe(2_000)
+    expect(createDeviceCodeId(now) < createDeviceCodeId(now + 1)).toBe(true)
+  })
+})

@@ -1,0 +1,38 @@
+/** What was proven lately is remembered, for a while, and for nobody else. */
+import { expect, test } from 'vitest'
+import { createDeviceCodeOpener, openDeviceCode, sealDeviceCode } from '../../src/secrets/device-code-text.ts'
+import { createKey, type Keyset, parseKeyset } from '../../src/secrets/keyset.ts'
+import { createRecent } from '../../src/secrets/recent.ts'
+
+test('remembers at most two generations, the lately used longest', () => {
+  const recent = createRecent<number>(10)
+  for (let value = 0; value < 15; value += 1) recent.set(`text ${value}`, value)
+  expect(recent.get('text 0')).toBe(0)
+  for (let value = 15; value < 25; value += 1) recent.set(`text ${value}`, value)
+  expect(recent.get('text 0')).toBe(0)
+  expect(recent.get('text 5')).toBeUndefined()
+  const known = Array.from({ length: 25 }, (_, value) => recent.get(`text ${value}`)).filter(
+    (value) => value !== undefined,
+  )
+  expect(known.length).toBeLessThanOrEqual(20)
+})
+
+test('DC-04 a device code that was opened for its application stays closed to another, and to a changed letter', () => {
+  const keys = parseKeyset(createKey(1)) as Keyset
+  const open = createDeviceCodeOpener(keys)
+  const code = {
+    id: '01958f00-0000-7000-8000-000000000001',
+    applicationId: 'app_000000000000',
+    variant: 'token_set' as const,
+    cell: 0,
+    expiresAt: 1_794_700_000_123,
+    intervalSeconds: 5,
+  }
+  const text = sealDeviceCode(keys, code)
+  for (let time = 0; time < 3; time += 1) {
+    expect(open(text, code.applicationId)).toEqual(code)
+    expect(open(text, 'app_111111111111')).toBeNull()
+    expect(open(`${text.slice(0, -1)}${text.endsWith('A') ? 'B' : 'A'}`, code.applicationId)).toBeNull()
+  }
+  expect(openDeviceCode(keys, text, code.applicationId)).toEqual(code)
+})

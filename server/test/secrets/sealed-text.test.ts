@@ -1,0 +1,96 @@
+/** Texts that verify themselves: one text per content, and nothing else opens. */
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { createKey, type Keyset, parseKeyset } from '../../src/secrets/keyset.ts'
+import { type Seal, seal, unseal } from '../../src/secrets/sealed-text.ts'
+
+const [first, second] = [createKey(1), createKey(2)]
+const keys = parseKeyset(first) as Keyset
+
+/** 1 + 20 + 16 bytes are 50 characters with four loose bits at the end: the forgiving case of base64. */
+const kind: Seal = { prefix: 'lkr_', purpose: 'refresh-token', bodyBytes: 20 }
+const body = Buffer.from('a body of 20 bytes..')
+const text = seal(kind, keys.signing, body)
+
+const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+
+test('what is sealed opens again, with what it is bound to', () => {
+  const bodies = fc.uint8Array({ minLength: 20, maxLength: 20 }).map((bytes) => Buffer.from(bytes))
+  fc.assert(
+    fc.property(bodies, fc.string({ maxLength: 100 }), (sealed, bound) => {
+      expect(unseal(kind, keys, seal(kind, keys.signing, sealed, bound), bound)).toEqual(sealed)
+    }),
+  )
+})
+
+describe('keys', () => {
+  test('a new signing key in front leaves what the old one sealed open', () => {
+    const rotated = parseKeyset(`${second},${first}`) as Keyset
+    expect(unseal(kind, rotated, text)).toEqual(body)
+    expect(unseal(kind, rotated, seal(kind, rotated.signing, body))).toEqual(body)
+    expect(seal(kind, rotated.signing, body)).not.toBe(text)
+  })
+
+  test('a key that was taken out opens nothing any more', () => {
+    expect(unseal(kind, parseKeyset(second) as Keyset, text)).toBeNull()
+  })
+
+  test('another key under the same number opens nothing', () => {
+    expect(unseal(kind, parseKeyset(createKey(1)) as Keyset, text)).toBeNull()
+  })
+
+  test('TK-12 the same bytes for another purpose are refused', () => {
+    expect(unseal({ ...kind, purpose: 'access-key' }, keys, text)).toBeNull()
+    expect(unseal({ ...kind, prefix: 'lkk_' }, keys, text)).toBeNull()
+    expect(unseal({ ...kind, prefix: 'lkk_' }, keys, text.replace('lkr_', 'lkk_'))).toEqual(body)
+    expect(unseal({ ...kind, prefix: 'lkk_', purpose: 'access-key' }, keys, text.replace('lkr_', 'lkk_'))).toBeNull()
+  })
+})
+
+describe('one text per content', () => {
+  test('no other last character is accepted, not even those that decode to the same bytes', () => {
+    const accepted = [...ALPHABET].filter((last) => unseal(kind, keys, text.slice(0, -1) + last))
+    expect(accepted).toEqual([text.at(-1)])
+    const same = [...ALPHABET].filter((last) =>
+      Buffer.from(text.slice(4, -1) + last, 'base64url').equals(Buffer.from(text.slice(4), 'base64url')),
+    )
+    expect(same.length, 'the case exists').toBe(16)
+  })
+
+  test.each(['=', '==', '\n', ' ', '.', 'A', 'AA', '\u0000', '%3D', '~'])('%j after the text is refused', (extra) => {
+    expect(unseal(kind, keys, text + extra)).toBeNull()
+  })
+
+  test.each(['\n', ' ', '=', '\u200b'])('%j anywhere inside the text is refused', (extra) => {
+    for (let at = 0; at <= text.length; at += 1) {
+      expect(unseal(kind, keys, text.slice(0, at) + extra + text.slice(at))).toBeNull()
+    }
+  })
+
+  test('the other alphabet of base64 is refused', () => {
+    const sealed = Array.from({ length: 100 }, (_, index) => seal(kind, keys.signing, Buffer.alloc(20, index)))
+    const swapped = sealed.map((each) => each.slice(0, 4) + each.slice(4).replaceAll('-', '+').replaceAll('_', '/'))
+    const changed = swapped.filter((each, index) => each !== sealed[index])
+    expect(changed.length).toBeGreaterThan(10)
+    expect(changed.filter((each) => unseal(kind, keys, each))).toEqual([])
+  })
+})
+
+test('what it is bound to must be known exactly', () => {
+  const bound = seal(kind, keys.signing, body, 'app_one')
+  expect(unseal(kind, keys, bound, 'app_one')).toEqual(body)
+  for (const other of ['', 'app_two', 'app_on', 'app_one ', 'APP_ONE']) {
+    expect(unseal(kind, keys, bound, other)).toBeNull()
+  }
+  expect(unseal(kind, keys, text, 'app_one')).toBeNull()
+})
+
+test('anything else that arrives is refused without throwing', () => {
+  fc.assert(
+    fc.property(fc.oneof(fc.string(), fc.base64String()), (garbage) => {
+      expect(unseal(kind, keys, garbage)).toBeNull()
+      expect(unseal(kind, keys, `lkr_${garbage}`)).toBeNull()
+    }),
+  )
+  expect(unseal(kind, keys, `lkr_${'A'.repeat(100_000)}`)).toBeNull()
+})
