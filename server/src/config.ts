@@ -1,0 +1,213 @@
+/**
+ * The environment, read once: the only file that does. Every setting, lifetime and limit that an operator may choose is in
+ * this table, with its unit and its reason; docs/configuration.md is generated from it.
+ */
+import { readFileSync } from 'node:fs'
+import { type Keyset, parseKeyset } from './secrets/keyset.ts'
+
+type Option<T> = {
+  readonly env: string
+  readonly about: string
+  readonly example: string
+  /** Secrets may also be given as NAME_FILE, the path of a file that holds the value. */
+  readonly secret: boolean
+  /** `null`: has to be given. */
+  readonly fallback: string | null
+  /** Throws an Error whose message completes "NAME …". */
+  readonly parse: (text: string) => T
+}
+
+function option<T>(given: Omit<Option<T>, 'secret' | 'fallback'> & Partial<Option<T>>): Option<T> {
+  return { secret: false, fallback: null, ...given }
+}
+
+export const options = {
+  databaseUrl: option({
+    env: 'DATABASE_URL',
+    secret: true,
+    about: 'The PostgreSQL database (15 or later). The only truth: everything that is decided or issued is there.',
+    example: 'postgres://latchkey:password@localhost:5432/latchkey',
+    parse: url('postgres:', 'postgresql:'),
+  }),
+  redisUrl: option<string | null>({
+    env: 'REDIS_URL',
+    secret: true,
+    fallback: '',
+    about:
+      'The Valkey or Redis (7 or later) that paces polls for several processes; `redis+cluster://` for a cluster. Disposable: losing it loses nothing. Absent, each process paces on its own.',
+    example: 'redis://localhost:6379',
+    parse: (text) => (text === '' ? null : url('redis:', 'rediss:', 'redis+cluster:', 'rediss+cluster:')(text)),
+  }),
+  publicUrl: option({
+    env: 'PUBLIC_URL',
+    fallback: 'http://localhost:8080',
+    about: 'The base address that applications use. An account `acme` lives at `acme.` in front of its host.',
+    example: 'https://service.example',
+    parse: (text) => {
+      const { origin, href } = new URL(url('http:', 'https:')(text))
+      if (href !== `${origin}/`) throw new Error('has more than a scheme, a host and a port')
+      return origin
+    },
+  }),
+  host: option({
+    env: 'HOST',
+    fallback: '',
+    about: 'The interface to listen on. Absent: all of them.',
+    example: 'localhost',
+    parse: (text) => text,
+  }),
+  port: option({
+    env: 'PORT',
+    fallback: '8080',
+    about: 'The port to listen on.',
+    example: '8080',
+    parse: whole(0, 65_535),
+  }),
+  keys: option<Keyset>({
+    env: 'LATCHKEY_KEYS',
+    secret: true,
+    about:
+      'The keys that sign codes and credentials, as `id:key` separated by commas: the first signs, all verify. Make one with `latchkey key create`. Taking a key out ends everything that it signed.',
+    example: '1:(43 characters made by latchkey key create)',
+    parse: (text) => {
+      const keyset = parseKeyset(text)
+      if ('problem' in keyset) throw new Error(`cannot be read: ${keyset.problem}`)
+      return keyset
+    },
+  }),
+  cell: option({
+    env: 'CELL',
+    fallback: '0',
+    about: 'The number of this cell (one PostgreSQL and what is around it), carried by its device codes.',
+    example: '0',
+    parse: whole(0, 255),
+  }),
+  deviceCodeLifetimeMs: option({
+    env: 'DEVICE_CODE_LIFETIME',
+    fallback: '900',
+    about:
+      'Seconds until a code expires. Long enough to find the page and type nine digits; short enough to guess nothing.',
+    example: '900',
+    parse: seconds(1, 86_400),
+  }),
+  pollIntervalSeconds: option({
+    env: 'POLL_INTERVAL',
+    fallback: '5',
+    about: 'Seconds between two polls, as told to applications. A poll more than 10 % earlier is answered `slow_down`.',
+    example: '5',
+    parse: whole(1, 60),
+  }),
+  accessTokenLifetimeMs: option({
+    env: 'ACCESS_TOKEN_LIFETIME',
+    fallback: '3600',
+    about: 'Seconds until an access token expires.',
+    example: '3600',
+    parse: seconds(60, 86_400),
+  }),
+  refreshTokenLifetimeMs: option({
+    env: 'REFRESH_TOKEN_LIFETIME',
+    fallback: '5184000',
+    about: 'Seconds until an unused refresh token expires; each use starts them anew. 60 days.',
+    example: '5184000',
+    parse: seconds(3_600, 31_536_000),
+  }),
+  databaseConnections: option({
+    env: 'DATABASE_CONNECTIONS',
+    fallback: '10',
+    about: 'Connections to PostgreSQL per process for everything that decides; two more are kept for polls.',
+    example: '10',
+    parse: whole(1, 200),
+  }),
+  drainMs: option({
+    env: 'DRAIN_SECONDS',
+    fallback: '5',
+    about:
+      'Seconds between SIGTERM and closing the door. `/health/ready` says no from the first moment; requests are served to the end.',
+    example: '5',
+    parse: seconds(0, 300),
+  }),
+  logLevel: option({
+    env: 'LOG_LEVEL',
+    fallback: 'info',
+    about: 'The least important thing worth a line: `debug`, `info`, `warn`, `error` or `silent`.',
+    example: 'info',
+    parse: oneOf('debug', 'info', 'warn', 'error', 'silent'),
+  }),
+}
+
+type OptionName = keyof typeof options
+
+export type Config = { readonly [Name in OptionName]: (typeof options)[Name] extends Option<infer T> ? T : never }
+
+/** Everything that is wrong, at once: an operator mends it in one go. */
+export class ConfigurationError extends Error {
+  override readonly name = 'ConfigurationError'
+}
+
+/** Reads only what a command needs: `latchkey migrate` does not ask for keys. */
+export function readConfig<Name extends OptionName>(
+  names: readonly Name[],
+  environment: NodeJS.ProcessEnv = process.env,
+): Pick<Config, Name> {
+  const problems: string[] = []
+  const entries = names.map((name) => {
+    try {
+      return [name, read(environment, options[name] as Option<unknown>)]
+    } catch (error) {
+      const { env, example } = options[name]
+      problems.push(`${env} ${(error as Error).message}. Example: ${env}=${example}`)
+      return [name, undefined]
+    }
+  })
+  if (problems.length > 0) throw new ConfigurationError(problems.join('\n'))
+  return Object.freeze(Object.fromEntries(entries))
+}
+
+export const everyOption = Object.keys(options) as readonly OptionName[]
+
+function read<T>(environment: NodeJS.ProcessEnv, { env, secret, fallback, parse }: Option<T>): T {
+  const direct = environment[env]
+  const file = secret ? environment[`${env}_FILE`] : undefined
+  if (direct && file) throw new Error(`is given twice, as ${env} and as ${env}_FILE`)
+  const text = direct || (file ? readSecretFile(env, file) : fallback)
+  if (text === null || (file && text === '')) throw new Error(file ? `is empty in ${env}_FILE` : 'is missing')
+  return parse(text)
+}
+
+function readSecretFile(env: string, path: string): string {
+  try {
+    return readFileSync(path, 'utf8').trim()
+  } catch (error) {
+    throw new Error(`cannot be read from ${env}_FILE: ${(error as NodeJS.ErrnoException).code ?? 'unknown error'}`)
+  }
+}
+
+function url(...protocols: string[]): (text: string) => string {
+  return (text) => {
+    if (!URL.canParse(text)) throw new Error('is not an address')
+    if (!protocols.includes(new URL(text).protocol))
+      throw new Error(`does not start with ${protocols.join('// or ')}//`)
+    return text
+  }
+}
+
+function whole(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const value = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN
+    if (!(value >= least && value <= most)) throw new Error(`is not a whole number from ${least} to ${most}`)
+    return value
+  }
+}
+
+/** Seconds exist only in the environment and on the wire; the house counts milliseconds. */
+function seconds(least: number, most: number): (text: string) => number {
+  const parse = whole(least, most)
+  return (text) => parse(text) * 1000
+}
+
+function oneOf(...words: string[]): (text: string) => string {
+  return (text) => {
+    if (!words.includes(text)) throw new Error(`is not one of ${words.join(', ')}`)
+    return text
+  }
+}

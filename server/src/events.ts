@@ -1,0 +1,45 @@
+/**
+ * What we tell the operator: one function per thing worth telling, ids and never values. A poll is not worth a line: a
+ * line costs more than the poll. Secrets cannot get here, because nothing here takes a request, a URL or a code.
+ */
+import { pino } from 'pino'
+
+export type Events = {
+  listening(address: string): void
+  draining(seconds: number): void
+  stopped(): void
+  /** An engine stopped or started answering. Said once per change, not once per request. */
+  engine(name: 'postgresql' | 'redis', answers: boolean, why?: string): void
+  codeGranted(grantId: string, applicationId: string, accountId: string): void
+  codeRejected(applicationId: string, accountId: string): void
+  /** A background task failed; it will be tried again. */
+  taskFailed(task: string, error: unknown): void
+  /** A bug: something was thrown that nobody expected. */
+  unexpected(where: string, error: unknown): void
+}
+
+export function createEvents(level: string): Events {
+  const log = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime })
+  return {
+    listening: (address) => log.info({ event: 'listening', address }, `listening on ${address}`),
+    draining: (seconds) => log.info({ event: 'draining', seconds }, `draining for ${seconds} s, then stopping`),
+    stopped: () => log.info({ event: 'stopped' }, 'stopped'),
+    engine: (name, answers, why) =>
+      answers
+        ? log.info({ event: 'engine_back', engine: name }, `${name} answers again`)
+        : log.error({ event: 'engine_away', engine: name, why }, `${name} does not answer`),
+    codeGranted: (grantId, applicationId, accountId) =>
+      log.info({ event: 'code_granted', grantId, applicationId, accountId }, 'a code was granted'),
+    codeRejected: (applicationId, accountId) =>
+      log.info({ event: 'code_rejected', applicationId, accountId }, 'a code was rejected'),
+    taskFailed: (task, error) => log.warn({ event: 'task_failed', task, ...described(error) }, `${task} failed`),
+    unexpected: (where, error) => log.error({ event: 'unexpected', where, ...described(error) }, `bug in ${where}`),
+  }
+}
+
+/** An error's own text and place. Never its other fields: drivers like to put query values there. */
+function described(error: unknown): { why: string; stack?: string } {
+  return error instanceof Error
+    ? { why: error.message, ...(error.stack ? { stack: error.stack } : {}) }
+    : { why: 'not an error' }
+}

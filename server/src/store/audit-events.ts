@@ -1,0 +1,43 @@
+/** The table audit_events: what happened, written in the same transaction that made it happen. Ids only, never a secret. */
+import type { Transaction } from './postgres.ts'
+
+export type AuditEvent = {
+  readonly kind:
+    | 'account.created'
+    | 'role.created'
+    | 'user.created'
+    | 'scope.created'
+    | 'application.created'
+    | 'application.suspended'
+    | 'application.restored'
+    | 'application.secret_rotated'
+    | 'code.claimed'
+    | 'code.closed'
+    | 'code.rejected'
+    | 'grant.created'
+    | 'grant.issued'
+    | 'grant.revoked'
+  readonly accountId?: string
+  readonly userId?: string
+  readonly applicationId?: string
+  readonly grantId?: string
+  readonly deviceCodeId?: string
+  readonly detail?: Readonly<Record<string, unknown>>
+}
+
+export async function recordEvent(tx: Transaction, event: AuditEvent): Promise<void> {
+  await tx.query({
+    name: 'record-event',
+    text: `insert into audit_events (at, kind, account_id, user_id, application_id, grant_id, device_code_id, detail)
+      values (now(), $1, $2, $3, $4, $5, $6, $7)`,
+    values: [
+      event.kind,
+      event.accountId ?? null,
+      event.userId ?? null,
+      event.applicationId ?? null,
+      event.grantId ?? null,
+      event.deviceCodeId ?? null,
+      JSON.stringify(event.detail ?? {}),
+    ],
+  })
+}

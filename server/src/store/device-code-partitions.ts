@@ -1,0 +1,116 @@
+/**
+ * The hourly partitions of device_codes, by expiry. They are made ahead of time and dropped when nothing in them is
+ * remembered any more: cleaning up costs the same for ten codes and for ten million.
+ */
+import type { Postgres, Queryable } from './postgres.ts'
+
+const HOUR = 60 * 60 * 1000
+
+/** "latchkey partitions": one process at a time makes or drops them. */
+const PARTITION_LOCK = 7_018_002
+
+/** Makes every partition that a code expiring between the two moments needs. */
+export async function ensurePartitions(db: Postgres, from: number, to: number): Promise<void> {
+  const existing = new Set((await listPartitions(db)).map((partition) => partition.start))
+  for (let start = from - (from % HOUR); start <= to; start += HOUR) {
+    if (!existing.has(start)) await makePartition(db, start)
+  }
+}
+
+/**
+ * Made beside the parent and then attached: `attach partition` does not lock out the polls that run meanwhile, as
+ * `create table … partition of` would. The check lets PostgreSQL attach without a scan.
+ */
+async function makePartition(db: Postgres, start: number): Promise<void> {
+  const [from, to] = [new Date(start).toISOString(), new Date(start + HOUR).toISOString()]
+  await db.transaction(async (tx) => {
+    await tx.query('select pg_advisory_xact_lock($1)', [PARTITION_LOCK])
+    if ((await listPartitions(tx)).some((partition) => partition.start === start)) return
+    const name = `${await parentSchema(tx)}.${partitionName(start)}`
+    await tx.query(`create table ${name} (like device_codes including defaults including constraints,
+      check (expires_at >= '${from}' and expires_at < '${to}'), primary key (id, expires_at))`)
+    await tx.query(`create unique index on ${name} (user_code) where status = 'pending'`)
+    await tx.query(`alter table device_codes attach partition ${name} for values from ('${from}') to ('${to}')`)
+  })
+}
+
+export type Dropped = { readonly partitions: readonly string[]; readonly voidedGrants: number }
+
+/** Drops every partition in which all codes expired before `before`, and ends what was granted there and never collected. */
+export async function dropPartitions(db: Postgres, before: number): Promise<Dropped> {
+  const partitions: string[] = []
+  let voidedGrants = 0
+  for (const { name, start } of await listPartitions(db)) {
+    if (start + HOUR > before) continue
+    voidedGrants += await voidUncollected(db, name)
+    if (await dropPartition(db, name)) partitions.push(name)
+  }
+  return { partitions, voidedGrants }
+}
+
+/** False when another process did it meanwhile. */
+function dropPartition(db: Postgres, name: string): Promise<boolean> {
+  return db.transaction(async (tx) => {
+    await tx.query('select pg_advisory_xact_lock($1)', [PARTITION_LOCK])
+    if (!(await listPartitions(tx)).some((partition) => partition.name === name)) return false
+    // Detaching needs the parent for itself, for an instant. If polls keep it busy, the next sweep tries again.
+    await tx.query("set local lock_timeout = '500ms'")
+    await tx.query(`alter table device_codes detach partition ${name}`)
+    await tx.query(`drop table ${name}`)
+    return true
+  })
+}
+
+/**
+ * Accepted without a lease: no poll ever held the answer, or the client was seen to vanish before it was sent. An accepted
+ * code *with* a lease may have been answered by a process that died right after, so its grant stays. Nobody polls codes of
+ * that age, so reading them all keeps nobody waiting.
+ */
+function voidUncollected(db: Postgres, partition: string): Promise<number> {
+  return db.transaction(async (tx) => {
+    await tx.query('select pg_advisory_xact_lock($1)', [PARTITION_LOCK])
+    if (!(await listPartitions(tx)).some(({ name }) => name === partition)) return 0
+    await tx.query("set local statement_timeout = '60s'")
+    const { rowCount } = await tx.query({
+      text: `with voided as (
+          update grants set revoked_at = now(), revoked_why = 'never collected'
+          where revoked_at is null
+            and id in (select grant_id from ${partition} where status = 'accepted' and lease_id is null)
+          returning id, account_id, user_id, application_id)
+        insert into audit_events (at, kind, account_id, user_id, application_id, grant_id, detail)
+        select now(), 'grant.revoked', account_id, user_id, application_id, id, '{"why":"never collected"}' from voided`,
+      query_timeout: 61_000,
+    })
+    return rowCount ?? 0
+  })
+}
+
+type Partition = { readonly name: string; readonly start: number }
+
+async function listPartitions(db: Queryable): Promise<readonly Partition[]> {
+  const { rows } = await db.query<{ name: string }>(
+    "select inhrelid::regclass::text as name from pg_inherits where inhparent = 'device_codes'::regclass order by 1",
+  )
+  return rows.map((row) => ({ ...row, start: startOf(row.name) }))
+}
+
+async function parentSchema(db: Queryable): Promise<string> {
+  const { rows } = await db.query<{ schema: string }>(
+    "select relnamespace::regnamespace::text as schema from pg_class where oid = 'device_codes'::regclass",
+  )
+  return rows[0]?.schema ?? 'public'
+}
+
+function partitionName(start: number): string {
+  return `device_codes_${new Date(start).toISOString().slice(0, 13).replace(/\D/g, '')}`
+}
+
+function startOf(name: string): number {
+  const [, year, month, day, hour] = /_(\d{4})(\d\d)(\d\d)(\d\d)$/.exec(name) ?? []
+  return Date.parse(`${year}-${month}-${day}T${hour}:00:00Z`)
+}
+
+export async function readClock(db: Queryable): Promise<number> {
+  const { rows } = await db.query<{ now: number }>('select now() as now')
+  return rows[0]?.now ?? 0
+}

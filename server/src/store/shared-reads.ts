@@ -1,0 +1,66 @@
+/** Reads of many polls in one query: those of the same few milliseconds share it. */
+import { type Glimpse, glimpseDeviceCodes, type Place } from './device-codes.ts'
+import { type Queryable, Unavailable } from './postgres.ts'
+
+/** Long enough that a busy server shares its reads, short enough that nobody notices. */
+const GATHER_MS = 2
+
+const MOST_PER_READ = 1_000
+
+/**
+ * The budget: this many polls may wait for a read. It is reached when PostgreSQL hangs, or when the gate was lost under
+ * full load; beyond it a poll is told so at once, and the device keeps waiting.
+ */
+const MOST_WAITING = 10_000
+
+const MOST_READS_AT_ONCE = 2
+
+type Waiting = {
+  readonly place: Place
+  readonly resolve: (glimpse: Glimpse | null) => void
+  readonly reject: (error: unknown) => void
+}
+
+export type SharedReads = { glimpse(place: Place): Promise<Glimpse | null> }
+
+export function shareReads(db: Queryable): SharedReads {
+  let waiting: Waiting[] = []
+  let running = 0
+  let scheduled = false
+
+  const schedule = () => {
+    if (scheduled || running >= MOST_READS_AT_ONCE || waiting.length === 0) return
+    scheduled = true
+    setTimeout(() => {
+      scheduled = false
+      read().finally(schedule)
+      schedule()
+    }, GATHER_MS)
+  }
+
+  const read = async () => {
+    const batch = waiting.slice(0, MOST_PER_READ)
+    waiting = waiting.slice(MOST_PER_READ)
+    running += 1
+    try {
+      const found = await glimpseDeviceCodes(
+        db,
+        batch.map((each) => each.place),
+      )
+      for (const each of batch) each.resolve(found.get(each.place.id) ?? null)
+    } catch (error) {
+      for (const each of batch) each.reject(error)
+    } finally {
+      running -= 1
+    }
+  }
+
+  return {
+    glimpse: (place) =>
+      new Promise((resolve, reject) => {
+        if (waiting.length >= MOST_WAITING) return reject(new Unavailable('too many polls wait for a read'))
+        waiting.push({ place, resolve, reject })
+        schedule()
+      }),
+  }
+}

@@ -1,0 +1,200 @@
+/** The environment: what is read, what is said when it cannot be, and what is never said. docs/configuration.md. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { ConfigurationError, everyOption, options, readConfig } from '../src/config.ts'
+import { createKey } from '../src/secrets/keyset.ts'
+
+const GIVEN = { DATABASE_URL: 'postgres://localhost/latchkey', LATCHKEY_KEYS: createKey(1) }
+
+/** The problems, line by line, of reading everything. */
+function problemsOf(environment: Record<string, string>): string[] {
+  try {
+    readConfig(everyOption, environment)
+    return []
+  } catch (error) {
+    if (error instanceof ConfigurationError) return error.message.split('\n')
+    throw error
+  }
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'latchkey-config-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+function fileWith(content: string): string {
+  const path = join(mkdtempSync(join(folder, 'file-')), 'value')
+  writeFileSync(path, content)
+  return path
+}
+
+describe('reading', () => {
+  test('with a database and a key everything else has a default', () => {
+    expect(readConfig(everyOption, GIVEN)).toMatchObject({
+      databaseUrl: GIVEN.DATABASE_URL,
+      redisUrl: null,
+      publicUrl: 'http://localhost:8080',
+      port: 8080,
+      cell: 0,
+      deviceCodeLifetimeMs: 900_000,
+      pollIntervalSeconds: 5,
+      accessTokenLifetimeMs: 3_600_000,
+      refreshTokenLifetimeMs: 60 * 24 * 3_600_000,
+      logLevel: 'info',
+    })
+  })
+
+  test('an empty value is as good as none', () => {
+    expect(readConfig(['port', 'redisUrl'], { PORT: '', REDIS_URL: '' })).toEqual({ port: 8080, redisUrl: null })
+    expect(problemsOf({ ...GIVEN, DATABASE_URL: '' })).toHaveLength(1)
+  })
+
+  test('only what a command asks for has to be there, and nothing else is looked at', () => {
+    expect(readConfig(['databaseUrl'], { DATABASE_URL: GIVEN.DATABASE_URL, LATCHKEY_KEYS: 'broken' })).toEqual({
+      databaseUrl: GIVEN.DATABASE_URL,
+    })
+  })
+
+  test('the result cannot be changed', () => {
+    expect(Object.isFrozen(readConfig(everyOption, GIVEN))).toBe(true)
+  })
+
+  test('every example in the table can be used as it is, but for the key; and every name is there once', () => {
+    const examples = Object.fromEntries(Object.values(options).map(({ env, example }) => [env, example]))
+    // A key that stands in a document is nobody's secret, so it must not work.
+    expect(problemsOf(examples)).toEqual([expect.stringMatching(/^LATCHKEY_KEYS cannot be read/)])
+    expect(problemsOf({ ...examples, LATCHKEY_KEYS: GIVEN.LATCHKEY_KEYS })).toEqual([])
+    expect(Object.keys(examples)).toHaveLength(everyOption.length)
+  })
+})
+
+describe('problems', () => {
+  test('are all reported together, one line each, with the name, the reason and an example', () => {
+    expect(problemsOf({ DATABASE_URL: 'mysql://localhost', PORT: 'http', LOG_LEVEL: 'loud' })).toEqual([
+      `DATABASE_URL does not start with postgres:// or postgresql://. Example: DATABASE_URL=${options.databaseUrl.example}`,
+      'PORT is not a whole number from 0 to 65535. Example: PORT=8080',
+      `LATCHKEY_KEYS is missing. Example: LATCHKEY_KEYS=${options.keys.example}`,
+      'LOG_LEVEL is not one of debug, info, warn, error, silent. Example: LOG_LEVEL=info',
+    ])
+  })
+
+  test.each([
+    ['DATABASE_URL', 'localhost', 'is not an address'],
+    ['REDIS_URL', 'http://localhost', 'does not start with redis:// or rediss:// or redis+cluster://'],
+    ['PUBLIC_URL', 'ftp://service.example', 'does not start with http:// or https://'],
+    ['LATCHKEY_KEYS', 'secret', 'cannot be read: each key is written as id:key'],
+    ['LATCHKEY_KEYS', ' , ', 'cannot be read: no key is given'],
+    ['PUBLIC_URL', 'https://service.example/base', 'has more than a scheme, a host and a port'],
+    ['CELL', '256', 'is not a whole number from 0 to 255'],
+  ])('%s=%s: %s', (name, value, reason) => {
+    const [problem, ...others] = problemsOf({ ...GIVEN, [name]: value })
+    expect(problem?.startsWith(`${name} ${reason}`), problem).toBe(true)
+    expect(others).toEqual([])
+  })
+})
+
+describe('AP-24 numbers', () => {
+  const names = [
+    'PORT',
+    'CELL',
+    'DEVICE_CODE_LIFETIME',
+    'POLL_INTERVAL',
+    'ACCESS_TOKEN_LIFETIME',
+    'REFRESH_TOKEN_LIFETIME',
+    'DATABASE_CONNECTIONS',
+    'DRAIN_SECONDS',
+  ]
+  const senseless = [
+    '-1',
+    '2147483648',
+    '4294967296',
+    '99999999999',
+    '1e3',
+    '0x10',
+    '1.5',
+    '5s',
+    '+5',
+    ' 5',
+    '٥',
+    'NaN',
+  ]
+
+  test.each(names)('%s refuses what is negative, enormous or not a whole decimal number', (name) => {
+    for (const value of [...senseless, 'Infinity', '']) {
+      const problems = problemsOf({ ...GIVEN, [name]: value })
+      expect(problems, `${name}=${value}`).toHaveLength(value === '' ? 0 : 1)
+    }
+  })
+
+  test.each([
+    ['PORT', 0, 65_535, 'port', 1],
+    ['CELL', 0, 255, 'cell', 1],
+    ['DEVICE_CODE_LIFETIME', 1, 86_400, 'deviceCodeLifetimeMs', 1_000],
+    ['POLL_INTERVAL', 1, 60, 'pollIntervalSeconds', 1],
+    ['ACCESS_TOKEN_LIFETIME', 60, 86_400, 'accessTokenLifetimeMs', 1_000],
+    ['REFRESH_TOKEN_LIFETIME', 3_600, 31_536_000, 'refreshTokenLifetimeMs', 1_000],
+    ['DATABASE_CONNECTIONS', 1, 200, 'databaseConnections', 1],
+    ['DRAIN_SECONDS', 0, 300, 'drainMs', 1_000],
+  ] as const)('%s goes from %d to %d and no further', (env, least, most, name, unit) => {
+    for (const edge of [least, most]) {
+      expect(readConfig([name], { [env]: String(edge) })).toEqual({ [name]: edge * unit })
+    }
+    for (const beyond of [least - 1, most + 1]) {
+      expect(problemsOf({ ...GIVEN, [env]: String(beyond) }), `${env}=${beyond}`).toHaveLength(1)
+    }
+  })
+})
+
+describe('secrets in files', () => {
+  const secrets = Object.values(options).filter((option) => option.secret)
+
+  test('are the addresses with a password and the keys', () => {
+    expect(secrets.map(({ env }) => env)).toEqual(['DATABASE_URL', 'REDIS_URL', 'LATCHKEY_KEYS'])
+  })
+
+  test.each(secrets)('$env may be given as $env_FILE, and the line break at its end does not count', ({ env }) => {
+    const example = (GIVEN as Record<string, string>)[env] ?? options.redisUrl.example
+    const direct = readConfig(everyOption, { ...GIVEN, [env]: example })
+    const { [env]: _left, ...rest } = { ...GIVEN } as Record<string, string>
+    expect(readConfig(everyOption, { ...rest, [`${env}_FILE`]: fileWith(`${example}\n`) })).toEqual(direct)
+  })
+
+  test('given both ways, nobody can tell which one is meant', () => {
+    const [problem] = problemsOf({ ...GIVEN, DATABASE_URL_FILE: fileWith(GIVEN.DATABASE_URL) })
+    expect(problem).toMatch(/^DATABASE_URL is given twice, as DATABASE_URL and as DATABASE_URL_FILE\. Example: /)
+  })
+
+  test('a file that cannot be read is a problem like any other', () => {
+    const [problem] = problemsOf({ DATABASE_URL: GIVEN.DATABASE_URL, LATCHKEY_KEYS_FILE: join(folder, 'absent') })
+    expect(problem).toMatch(/^LATCHKEY_KEYS cannot be read from LATCHKEY_KEYS_FILE: ENOENT\. Example: /)
+  })
+
+  test('an empty file is a problem, also where nothing has to be given', () => {
+    const [problem] = problemsOf({ ...GIVEN, REDIS_URL_FILE: fileWith('\n') })
+    expect(problem).toMatch(/^REDIS_URL is empty in REDIS_URL_FILE\./)
+  })
+
+  test('what is not secret has no file', () => {
+    expect(readConfig(['port'], { PORT_FILE: fileWith('9090') })).toEqual({ port: 8080 })
+  })
+})
+
+describe('AP-01 no problem shows the value of a secret', () => {
+  const CANARY = 'cAnArY7cAnArY7cAnArY7cAnArY7cAnArY7cAnArY77'
+  test.each([
+    ['an address of the wrong kind', { DATABASE_URL: `mysql://user:${CANARY}@localhost/x` }],
+    ['something that is no address', { DATABASE_URL: `user:${CANARY}@` }],
+    ['a Redis of the wrong kind', { REDIS_URL: `http://:${CANARY}@localhost` }],
+    ['a key without a number', { LATCHKEY_KEYS: CANARY }],
+    ['a key that is too long', { LATCHKEY_KEYS: `1:${CANARY}x` }],
+    ['a number given twice', { LATCHKEY_KEYS: `1:${CANARY},1:${CANARY}` }],
+    ['a number out of range', { LATCHKEY_KEYS: `300:${CANARY}` }],
+    ['a secret given twice', { LATCHKEY_KEYS: `1:${CANARY}`, LATCHKEY_KEYS_FILE: fileWith(`1:${CANARY}`) }],
+    ['a secret where its file should be', { LATCHKEY_KEYS: '', LATCHKEY_KEYS_FILE: `1:${CANARY}` }],
+    ['a file with the wrong content', { LATCHKEY_KEYS: '', LATCHKEY_KEYS_FILE: fileWith(CANARY) }],
+  ])('%s', (_name, environment) => {
+    const problems = problemsOf({ ...GIVEN, ...environment })
+    expect(problems).toHaveLength(1)
+    expect(problems[0]?.toLowerCase()).not.toContain(CANARY.slice(0, 7).toLowerCase())
+  })
+})
