@@ -1,0 +1,156 @@
+/**
+ * The gate on Valkey or Redis, single or cluster, shared by all processes of a cell. Two small keys per code, a pace and a
+ * hint, both with a life of seconds. Polls of the same turn of the event loop go out as one script call, which costs a
+ * seventh of two commands per poll (docs/decisions/0006-the-gate-knocks-in-batches.md).
+ *
+ * While Redis does not answer, this process paces on its own: a poll is never refused or delayed for the gate's sake.
+ */
+import { Cluster, Redis } from 'ioredis'
+import { type Gate, type Knock, LONGEST_HINT_MS } from './gate.ts'
+import { createLocalGate } from './local-gate.ts'
+
+/**
+ * For each code: take the pace if it is free, look for the hint. KEYS: pace, hint, pace, hint, …; ARGV: the pace in ms.
+ * Returns 1 for early, plus 2 for pending. A hint is 1, or 0 once the code was decided: digits, because Redis keeps one copy
+ * of each for all keys.
+ */
+const KNOCK = `
+local out = {}
+for i = 1, #KEYS, 2 do
+  local taken = redis.call('SET', KEYS[i], '1', 'NX', 'PX', ARGV[1])
+  local pending = redis.call('GET', KEYS[i + 1]) == '1'
+  out[#out + 1] = (taken and 0 or 1) + (pending and 2 or 0)
+end
+return out`
+
+type KnockingRedis = (Redis | Cluster) & { knock(keyCount: number, ...keysAndPace: string[]): Promise<number[]> }
+
+/** A cluster runs a script only on keys of one slot. So many slots spread evenly and still make batches worth sending. */
+const BUCKETS = 64
+
+/** Polls wait this long for Redis, then the process goes on alone. */
+const PATIENCE_MS = 250
+
+/** After a failure, how long this process does not even ask. */
+const PAUSE_MS = 500
+
+type Waiting = { readonly id: string; readonly paceMs: number; readonly resolve: (knock: Knock) => void }
+
+export function createRedisGate(url: string, onChange: (answers: boolean, why?: string) => void): Gate {
+  const redis = connect(url)
+  const alone = createLocalGate()
+  const perBucket = redis instanceof Cluster
+  let waiting: Waiting[] = []
+  let scheduled = false
+  let answers = true
+  let pausedUntil = 0
+
+  const failed = (why: string) => {
+    pausedUntil = performance.now() + PAUSE_MS
+    if (answers) onChange(false, why)
+    answers = false
+  }
+  const succeeded = () => {
+    if (!answers) onChange(true)
+    answers = true
+  }
+  redis.on('error', (error: Error) => failed(error.message))
+
+  const reachable = () => redis.status === 'ready' && performance.now() >= pausedUntil
+
+  /** All of one pace, and on a cluster all of one bucket. */
+  const knock = async (batch: readonly Waiting[]) => {
+    const args: string[] = []
+    for (const { id } of batch) args.push(paceKey(id), hintKey(id))
+    args.push(String(batch[0]?.paceMs))
+    try {
+      const replies = await redis.knock(batch.length * 2, ...args)
+      succeeded()
+      for (const [index, reply] of replies.entries()) {
+        batch[index]?.resolve({ early: (reply & 1) === 1, pending: (reply & 2) === 2 })
+      }
+    } catch (error) {
+      failed((error as Error).message)
+      for (const each of batch) alone.poll(each.id, each.paceMs).then(each.resolve)
+    }
+  }
+
+  const flush = () => {
+    scheduled = false
+    const batch = waiting
+    waiting = []
+    // Nearly always one group: codes of one installation have one interval, until somebody changes it.
+    const groups = Map.groupBy(batch, ({ id, paceMs }) => (perBucket ? `${bucketOf(id)}${paceMs}` : paceMs))
+    for (const group of groups.values()) void knock(group)
+  }
+
+  return {
+    get answers() {
+      return answers
+    },
+    poll: (id, paceMs) => {
+      if (!reachable()) return alone.poll(id, paceMs)
+      return new Promise((resolve) => {
+        waiting.push({ id, paceMs, resolve })
+        if (scheduled) return
+        scheduled = true
+        setImmediate(flush)
+      })
+    },
+    hint: (id, forMs) => {
+      if (!reachable()) return alone.hint(id, forMs)
+      redis.set(hintKey(id), '1', 'PX', Math.ceil(forMs), 'NX').catch((error: Error) => failed(error.message))
+    },
+    drop: async (id) => {
+      await alone.drop(id)
+      if (!reachable()) return
+      await redis.set(hintKey(id), '0', 'PX', LONGEST_HINT_MS).catch((error: Error) => failed(error.message))
+    },
+    close: async () => {
+      redis.disconnect()
+    },
+  }
+}
+
+function connect(url: string): KnockingRedis {
+  const single = {
+    commandTimeout: PATIENCE_MS,
+    connectTimeout: 1_000,
+    maxRetriesPerRequest: 0,
+    enableOfflineQueue: false,
+    retryStrategy: (attempt: number) => Math.min(50 * attempt, 1_000),
+  }
+  const scripts = { knock: { lua: KNOCK } }
+  const match = /^(rediss?)\+cluster:(.*)$/.exec(url)
+  if (!match) return new Redis(url, { ...single, scripts }) as KnockingRedis
+  const address = new URL(`${match[1]}:${match[2]}`)
+  const { maxRetriesPerRequest, retryStrategy, enableOfflineQueue, ...redisOptions } = single
+  return new Cluster([{ host: address.hostname, port: Number(address.port || 6379) }], {
+    enableOfflineQueue,
+    clusterRetryStrategy: retryStrategy,
+    scripts,
+    redisOptions: {
+      ...redisOptions,
+      ...(address.username ? { username: decodeURIComponent(address.username) } : {}),
+      ...(address.password ? { password: decodeURIComponent(address.password) } : {}),
+      ...(address.protocol === 'rediss:' ? { tls: {} } : {}),
+    },
+  }) as KnockingRedis
+}
+
+/** Of the last two hex digits of an id, which are random; its first ones are the time. */
+const BUCKET_OF = new Map(
+  Array.from({ length: 256 }, (_, byte) => [byte.toString(16).padStart(2, '0'), `{${byte % BUCKETS}}`] as const),
+)
+
+function bucketOf(id: string): string {
+  return BUCKET_OF.get(id.slice(-2)) ?? '{0}'
+}
+
+function paceKey(id: string): string {
+  return `p${bucketOf(id)}${id}`
+}
+
+function hintKey(id: string): string {
+  return `h${bucketOf(id)}${id}`
+}
