@@ -1,0 +1,25 @@
+/**
+ * What every flow is given: built once in app.ts, passed as the first argument.
+ *
+ * `flows/` is the only place where rules meet storage. A flow locks, decides with `core/`, saves, issues, in one
+ * transaction, and returns a union of outcomes. No HTTP word, no page, no environment is known here.
+ */
+import type { Config } from '../config.ts'
+import type { Events } from '../events.ts'
+import type { Gate } from '../gate/gate.ts'
+import type { DeviceCodeOpener } from '../secrets/device-code-text.ts'
+import type { Postgres } from '../store/postgres.ts'
+import type { SharedReads } from '../store/shared-reads.ts'
+import type { ApplicationCopy } from './application-copy.ts'
+import type { LiveCodes } from './live-codes.ts'
+
+export type Context = {
+  readonly config: Config
+  readonly db: Postgres
+  readonly reads: SharedReads
+  readonly gate: Gate
+  readonly applications: ApplicationCopy
+  readonly liveCodes: LiveCodes
+  readonly openDeviceCode: DeviceCodeOpener
+  readonly events: Events
+}

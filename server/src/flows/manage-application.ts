@@ -1,0 +1,105 @@
+/** The life of an application: registered, suspended pending review, restored; its secrets rotated. */
+import { MOST_LIVE_SECRETS } from '../core/application.ts'
+import { createApplicationSecret, digestApplicationSecret } from '../secrets/application-secret.ts'
+import type { Keyset } from '../secrets/keyset.ts'
+import { createId } from '../secrets/random.ts'
+import { findAccount } from '../store/accounts.ts'
+import {
+  findApplication,
+  insertApplication,
+  insertSecret,
+  markApplicationChanged,
+  revokeOldestSecrets,
+  setSuspended,
+} from '../store/applications.ts'
+import { recordEvent } from '../store/audit-events.ts'
+import type { Postgres, Transaction } from '../store/postgres.ts'
+import { unknownScopes } from '../store/scopes.ts'
+import { done, isName, NAME, type Registered, refused } from './register.ts'
+
+export type NewApplication = {
+  readonly account: string
+  readonly name: string
+  readonly allowedScopes: readonly string[]
+  readonly defaultScopes: readonly string[]
+  readonly requiredScopes: readonly string[]
+  readonly deviceFlow: boolean
+}
+
+/** The secret is in this answer and nowhere else, ever. */
+export type CreatedApplication = { readonly id: string; readonly secret: string }
+
+export function createApplication(
+  db: Postgres,
+  keys: Keyset,
+  application: NewApplication,
+): Promise<Registered<CreatedApplication>> {
+  const { allowedScopes, defaultScopes, requiredScopes } = application
+  return db.transaction(async (tx) => {
+    const account = await findAccount(tx, application.account)
+    if (!account) return refused(`There is no account "${application.account}".`)
+    if (!isName(application.name)) return refused(NAME)
+    const unknown = await unknownScopes(tx, allowedScopes)
+    if (unknown.length > 0) return refused(`Not in the scope catalogue: ${unknown.join(', ')}.`)
+    const outside = [...defaultScopes, ...requiredScopes].filter((name) => !allowedScopes.includes(name))
+    if (outside.length > 0)
+      return refused(`Default and required scopes must be allowed ones; ${outside.join(', ')} is not.`)
+
+    const id = createId('app')
+    await insertApplication(tx, { ...application, id, accountId: account.id })
+    const secret = await addSecret(tx, keys, id)
+    await recordEvent(tx, { kind: 'application.created', accountId: account.id, applicationId: id })
+    return done({ id, secret })
+  })
+}
+
+export type RotatedSecret = { readonly secret: string; readonly revokedSecrets: readonly string[] }
+
+/** Adds a secret. The ones before it go on working, the oldest only until the fourth comes. */
+export function rotateSecret(db: Postgres, keys: Keyset, id: string): Promise<Registered<RotatedSecret>> {
+  return db.transaction(async (tx) => {
+    if (!(await markApplicationChanged(tx, id))) return refused(`There is no application "${id}".`)
+    const revokedSecrets = await revokeOldestSecrets(tx, id, MOST_LIVE_SECRETS - 1)
+    const secret = await addSecret(tx, keys, id)
+    await recordEvent(tx, { kind: 'application.secret_rotated', applicationId: id, detail: { revokedSecrets } })
+    return done({ secret, revokedSecrets })
+  })
+}
+
+/** Blocks new codes and new grants, nothing else: running codes and issued credentials go on. */
+export function suspendApplication(db: Postgres, id: string, reason: string): Promise<Registered<{ id: string }>> {
+  return changeStanding(db, id, true, reason)
+}
+
+export function restoreApplication(db: Postgres, id: string, reason: string): Promise<Registered<{ id: string }>> {
+  return changeStanding(db, id, false, reason)
+}
+
+function changeStanding(
+  db: Postgres,
+  id: string,
+  suspended: boolean,
+  reason: string,
+): Promise<Registered<{ id: string }>> {
+  return db.transaction(async (tx) => {
+    if (!(await markApplicationChanged(tx, id))) return refused(`There is no application "${id}".`)
+    if (!(await setSuspended(tx, id, suspended))) {
+      return refused(`The application "${id}" is ${suspended ? 'suspended already' : 'not suspended'}.`)
+    }
+    const application = await findApplication(tx, id)
+    await recordEvent(tx, {
+      kind: suspended ? 'application.suspended' : 'application.restored',
+      ...(application ? { accountId: application.accountId } : {}),
+      applicationId: id,
+      detail: { reason },
+    })
+    return done({ id })
+  })
+}
+
+async function addSecret(tx: Transaction, keys: Keyset, applicationId: string): Promise<string> {
+  const secret = createApplicationSecret()
+  const digest = digestApplicationSecret(keys, secret)
+  await insertSecret(tx, applicationId, { id: createId('sec'), keyId: keys.signing.id, digest })
+  return secret
+}

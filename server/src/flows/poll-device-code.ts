@@ -1,0 +1,155 @@
+/**
+ * An application asks whether its code was decided. docs/interface.md, "Poll for authorization".
+ *
+ * Almost every poll ends at the gate, before any row is read. A final outcome comes only out of the transaction at the end
+ * of this file: lock, decide, save, issue. It is sent once; `deliver.ts` says what "sent" means.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isExpired, isForgotten, poll, type Variant } from '../core/device-code.ts'
+import { isCollectable, issueTime } from '../core/grant.ts'
+import { LONGEST_HINT_MS, paceFor } from '../gate/gate.ts'
+import { makeAccessKey, makeTokenSet } from '../secrets/credentials.ts'
+import type { DeviceCodeText } from '../secrets/device-code-text.ts'
+import { digestIdempotencyKey } from '../secrets/idempotency-key.ts'
+import { createLeaseId } from '../secrets/random.ts'
+import { recordEvent } from '../store/audit-events.ts'
+import { lockDeviceCode, saveDeviceCode } from '../store/device-codes.ts'
+import { lockGrant, revokeGrant, saveIssueTime } from '../store/grants.ts'
+import { type Transaction, Unavailable } from '../store/postgres.ts'
+import type { Context } from './context.ts'
+import type { DeliveryTicket } from './deliver.ts'
+
+export type PollRequest = {
+  readonly applicationId: string
+  readonly secret: string
+  readonly deviceCode: string
+  /** The path that was polled. */
+  readonly variant: Variant
+  readonly idempotencyKey: string | null
+}
+
+/** The six outcomes. With a ticket, the caller tells `deliver.ts` how sending it went; a repeated answer has none. */
+export type PollResult =
+  | { readonly outcome: 'auth_pending' | 'slow_down'; readonly intervalSeconds: number }
+  | { readonly outcome: 'invalid' }
+  | { readonly outcome: 'auth_rejected' | 'auth_expired'; readonly ticket: DeliveryTicket | null }
+  | { readonly outcome: 'accepted'; readonly issued: Issued; readonly ticket: DeliveryTicket | null }
+
+export type Issued = { readonly scopes: readonly string[]; readonly state: string } & (
+  | { readonly accessToken: string; readonly refreshToken: string; readonly expiresInSeconds: number }
+  | { readonly accessKey: string }
+)
+
+/** Bad credentials, an unknown code, another application's code and the other variant's path look alike and change nothing. */
+const INVALID: PollResult = { outcome: 'invalid' }
+
+export async function pollDeviceCode(context: Context, request: PollRequest): Promise<PollResult> {
+  const { applications, config, gate } = context
+  if (!applications.authenticate(request.applicationId, request.secret)) return INVALID
+  const code = context.openDeviceCode(request.deviceCode, request.applicationId)
+  if (!code || code.variant !== request.variant || code.cell !== config.cell) return INVALID
+  if (isForgotten(code, applications.now())) return INVALID
+
+  const { early, pending } = await gate.poll(code.id, paceFor(code.intervalSeconds))
+  if (pending && !isExpired(code, applications.now())) return notYet(code, early)
+  try {
+    return await look(context, request, code, early)
+  } catch (error) {
+    // Without PostgreSQL nothing final can be said, so the device keeps waiting and nothing is lost. The same for a bug.
+    if (!(error instanceof Unavailable)) context.events.unexpected('poll', error)
+    return notYet(code, early)
+  }
+}
+
+function notYet(code: DeviceCodeText, early: boolean): PollResult {
+  return { outcome: early ? 'slow_down' : 'auth_pending', intervalSeconds: code.intervalSeconds }
+}
+
+/** While another poll hands over the outcome: a moment each, until it has succeeded or failed. */
+const WAITS_MS = [20, 50, 100, 200, 400, 800, 1_600, 1_600]
+
+async function look(context: Context, request: PollRequest, code: DeviceCodeText, early: boolean): Promise<PollResult> {
+  const idempotencyKey =
+    request.idempotencyKey === null ? null : digestIdempotencyKey(context.config.keys, request.idempotencyKey, code.id)
+  for (const waitMs of WAITS_MS) {
+    const glimpse = await context.reads.glimpse(code)
+    if (glimpse === null) return INVALID
+    if (glimpse.status === 'pending') {
+      context.gate.hint(code.id, Math.min(LONGEST_HINT_MS, glimpse.remainingMs))
+      return notYet(code, early)
+    }
+    const repetition = idempotencyKey !== null && idempotencyKey === glimpse.idempotencyKey
+    if (glimpse.status === 'used' && !repetition) return INVALID
+    if (glimpse.status !== 'leased' || repetition) {
+      const result = await collect(context, code, idempotencyKey, early)
+      if (result !== 'being_delivered') return result
+    }
+    await sleep(waitMs)
+  }
+  // The poll that held the outcome has died with its process. Soon its lease ends; until then the device keeps waiting.
+  return notYet(code, early)
+}
+
+function collect(
+  context: Context,
+  code: DeviceCodeText,
+  idempotencyKey: string | null,
+  tooEarly: boolean,
+): Promise<PollResult | 'being_delivered'> {
+  const leaseId = createLeaseId()
+
+  return context.db.transaction(async (tx) => {
+    const locked = await lockDeviceCode(tx, code)
+    if (!locked) return INVALID
+    const step = poll(locked.code, { now: locked.now, tooEarly, leaseId, idempotencyKey })
+    switch (step.answer) {
+      case 'invalid':
+        return INVALID
+      case 'being_delivered':
+        return 'being_delivered'
+      case 'auth_pending':
+      case 'slow_down':
+        return notYet(code, tooEarly)
+      case 'deliver':
+      case 'repeat': {
+        if (step.answer === 'deliver') await saveDeviceCode(tx, step.next)
+        const { delivery } = step
+        const ticket = step.answer === 'deliver' ? { id: code.id, expiresAt: code.expiresAt, delivery } : null
+        if (delivery.outcome !== 'accepted') return { outcome: `auth_${delivery.outcome}`, ticket }
+        const { grantId, state } = locked.code
+        const again = step.answer === 'repeat'
+        const issued = grantId === null ? null : await issue(context, tx, grantId, locked.now, again)
+        if (issued) return { outcome: 'accepted', issued: { ...issued, state }, ticket }
+        if (step.answer === 'deliver') await saveDeviceCode(tx, { ...step.next, status: 'used' })
+        return INVALID
+      }
+    }
+  })
+}
+
+/** The credentials of a grant, or null when it may no longer be handed out: then it ends here. */
+async function issue(context: Context, tx: Transaction, grantId: string, now: number, again: boolean) {
+  const { keys, accessTokenLifetimeMs } = context.config
+  const locked = await lockGrant(tx, grantId)
+  if (!locked) return null
+  const { grant, holder } = locked
+  const about = { accountId: grant.accountId, userId: grant.userId, applicationId: grant.applicationId, grantId }
+  if (!isCollectable(grant, holder)) {
+    const why = holder.userDisabled ? 'user disabled' : 'application deleted'
+    if (grant.revokedAt === null) {
+      await revokeGrant(tx, grantId, why)
+      await recordEvent(tx, { kind: 'grant.revoked', ...about, detail: { why } })
+    }
+    return null
+  }
+
+  const issuedAt = again && grant.issuedAt !== null ? grant.issuedAt : issueTime(grant, now)
+  if (issuedAt !== grant.issuedAt) {
+    await saveIssueTime(tx, grantId, issuedAt)
+    await recordEvent(tx, { kind: 'grant.issued', ...about })
+  }
+  const { scopes } = grant
+  if (grant.variant === 'access_key') return { scopes, accessKey: makeAccessKey(keys, grant) }
+  const tokens = makeTokenSet(keys, grant, issuedAt, accessTokenLifetimeMs)
+  return { scopes, ...tokens, expiresInSeconds: accessTokenLifetimeMs / 1000 }
+}

@@ -1,0 +1,106 @@
+/** What an operator registers: accounts, roles, users, the scope catalogue. */
+import { isScopeName } from '../core/scope.ts'
+import { digestPassword } from '../secrets/password.ts'
+import { createId } from '../secrets/random.ts'
+import { findAccount, findRoles, insertAccount, insertRole, insertUser } from '../store/accounts.ts'
+import { recordEvent } from '../store/audit-events.ts'
+import type { Postgres } from '../store/postgres.ts'
+import { insertScope, unknownScopes } from '../store/scopes.ts'
+
+/** Every account starts with it: somebody has to be able to grant everything. */
+const ADMINISTRATOR = 'administrator'
+
+/** Registering says no in a sentence, because a person typed the command. */
+export type Registered<T> =
+  | { readonly outcome: 'done'; readonly value: T }
+  | { readonly outcome: 'refused'; readonly why: string }
+
+export const refused = (why: string) => ({ outcome: 'refused', why }) as const
+export const done = <T>(value: T) => ({ outcome: 'done', value }) as const
+
+/** What people will read: a name, a title. */
+export const isName = (text: string) => text.trim() !== '' && text.length <= 100
+export const NAME = 'A name or title has 1 to 100 characters.'
+
+/** Names that the service itself may want in front of its host. */
+const RESERVED_SLUGS = ['www', 'api', 'auth', 'mail', 'admin', 'static', 'status', 'localhost']
+
+export function createAccount(
+  db: Postgres,
+  account: { slug: string; name: string },
+): Promise<Registered<{ id: string }>> {
+  const { slug } = account
+  return db.transaction(async (tx) => {
+    if (!/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(slug) || slug.startsWith('xn--')) {
+      return refused(`The slug "${slug}" cannot be a host name: use a-z, 0-9 and inner dashes, at most 63 characters.`)
+    }
+    if (!isName(account.name)) return refused(NAME)
+    if (RESERVED_SLUGS.includes(slug)) return refused(`The slug "${slug}" is reserved for the service itself.`)
+    const id = createId('acc')
+    if (!(await insertAccount(tx, { id, ...account }))) return refused(`An account "${slug}" exists already.`)
+    const role = { id: createId('rol'), accountId: id, name: ADMINISTRATOR, holdsEveryScope: true, scopes: [] }
+    await insertRole(tx, role)
+    await recordEvent(tx, { kind: 'account.created', accountId: id })
+    return done({ id })
+  })
+}
+
+export function createRole(
+  db: Postgres,
+  role: { account: string; name: string; scopes: readonly string[] },
+): Promise<Registered<{ id: string }>> {
+  return db.transaction(async (tx) => {
+    const account = await findAccount(tx, role.account)
+    if (!account) return refused(`There is no account "${role.account}".`)
+    if (!isName(role.name)) return refused(NAME)
+    const unknown = await unknownScopes(tx, role.scopes)
+    if (unknown.length > 0) return refused(`Not in the scope catalogue: ${unknown.join(', ')}.`)
+    const id = createId('rol')
+    const inserted = await insertRole(tx, { ...role, id, accountId: account.id, holdsEveryScope: false })
+    if (!inserted) return refused(`The account "${role.account}" has a role "${role.name}" already.`)
+    await recordEvent(tx, { kind: 'role.created', accountId: account.id, detail: { role: id } })
+    return done({ id })
+  })
+}
+
+export async function createUser(
+  db: Postgres,
+  user: { account: string; email: string; roles: readonly string[]; password: string | null },
+): Promise<Registered<{ id: string }>> {
+  const email = user.email.toLowerCase()
+  if (!/^[^@\s]+@[^@\s]+$/.test(email)) return refused(`"${user.email}" is not an e-mail address.`)
+  if (user.password !== null && user.password.length < 12) return refused('A password has at least 12 characters.')
+  const passwordDigest = user.password === null ? null : await digestPassword(user.password)
+
+  return db.transaction(async (tx) => {
+    const account = await findAccount(tx, user.account)
+    if (!account) return refused(`There is no account "${user.account}".`)
+    const known = await findRoles(tx, account.id)
+    const missing = user.roles.filter((name) => !known.some((role) => role.name === name))
+    if (missing.length > 0) {
+      const offered = known.map((role) => role.name).join(', ')
+      return refused(`The account "${user.account}" has no role "${missing.join('", "')}". It has: ${offered}.`)
+    }
+    const roleIds = known.filter((role) => user.roles.includes(role.name)).map((role) => role.id)
+    const id = createId('usr')
+    const inserted = await insertUser(tx, { id, accountId: account.id, email, passwordDigest, roleIds })
+    if (!inserted) return refused(`The account "${user.account}" has a user ${email} already.`)
+    await recordEvent(tx, { kind: 'user.created', accountId: account.id, userId: id })
+    return done({ id })
+  })
+}
+
+export function createScope(
+  db: Postgres,
+  scope: { name: string; title: string },
+): Promise<Registered<{ name: string }>> {
+  return db.transaction(async (tx) => {
+    if (!isScopeName(scope.name)) {
+      return refused(`"${scope.name}" cannot be a scope: use a-z, 0-9 and _ . : - inside, at most 64 characters.`)
+    }
+    if (!isName(scope.title)) return refused(NAME)
+    if (!(await insertScope(tx, scope.name, scope.title))) return refused(`The scope "${scope.name}" exists already.`)
+    await recordEvent(tx, { kind: 'scope.created', detail: { scope: scope.name } })
+    return done({ name: scope.name })
+  })
+}

@@ -1,0 +1,113 @@
+/** An application asks for a code. docs/interface.md, "Request a device code". */
+import type { Variant } from '../core/device-code.ts'
+import { resolveRequested } from '../core/scope.ts'
+import { isEchoable } from '../core/state-text.ts'
+import { randomDigitsFor } from '../core/user-code.ts'
+import { sealDeviceCode } from '../secrets/device-code-text.ts'
+import { createDeviceCodeId, createUserCode } from '../secrets/random.ts'
+import { insertDeviceCode, type NewDeviceCode } from '../store/device-codes.ts'
+import { DatabaseError, Unavailable } from '../store/postgres.ts'
+import type { Context } from './context.ts'
+import { makePartitionsAhead } from './sweep.ts'
+
+export type CodeRequest = {
+  readonly applicationId: string
+  readonly secret: string
+  readonly variant: Variant
+  readonly scope: string | null
+  readonly state: string
+}
+
+export type CodeRequestResult =
+  | {
+      readonly outcome: 'requested'
+      readonly deviceCode: string
+      readonly userCode: string
+      readonly expiresInSeconds: number
+      readonly intervalSeconds: number
+      readonly state: string
+    }
+  | {
+      readonly outcome: 'invalid_application' | 'application_suspended' | 'device_flow_disabled' | 'state_not_echoable'
+    }
+  | { readonly outcome: 'invalid_scope'; readonly names: readonly string[] }
+  /** No free user code was found, or PostgreSQL is away. */
+  | { readonly outcome: 'unavailable' }
+
+export async function requestDeviceCode(context: Context, request: CodeRequest): Promise<CodeRequestResult> {
+  const { applications, config } = context
+  const application = applications.authenticate(request.applicationId, request.secret)
+  if (!application) return { outcome: 'invalid_application' }
+  if (application.suspended) return { outcome: 'application_suspended' }
+  if (!application.deviceFlow) return { outcome: 'device_flow_disabled' }
+  if (!isEchoable(request.state)) return { outcome: 'state_not_echoable' }
+  const requested = resolveRequested(request.scope, application)
+  if (requested.answer === 'not_allowed') return { outcome: 'invalid_scope', names: requested.names }
+
+  const code = {
+    id: createDeviceCodeId(applications.now()),
+    applicationId: application.id,
+    variant: request.variant,
+    scopes: requested.scopes,
+    state: request.state,
+    lifetimeMs: config.deviceCodeLifetimeMs,
+  }
+  const placed = await placeUnderFreeUserCode(context, code)
+  if (placed === null) return { outcome: 'unavailable' }
+
+  const { userCode, expiresAt } = placed
+  const intervalSeconds = config.pollIntervalSeconds
+  return {
+    outcome: 'requested',
+    deviceCode: sealDeviceCode(config.keys, { ...code, expiresAt, cell: config.cell, intervalSeconds }),
+    userCode,
+    expiresInSeconds: config.deviceCodeLifetimeMs / 1000,
+    intervalSeconds,
+    state: request.state,
+  }
+}
+
+/** One in a million meets a live code by chance; each try after that has a digit more, as if ten times as many were live. */
+const TRIES = 4
+
+/** Up to here a user code has its fewest digits. */
+const FEW = 100
+
+type Placed = { readonly userCode: string; readonly expiresAt: number }
+
+async function placeUnderFreeUserCode(context: Context, code: Omit<NewDeviceCode, 'userCode'>): Promise<Placed | null> {
+  try {
+    const live = context.liveCodes.count()
+    for (let attempt = 0; attempt < TRIES; attempt += 1) {
+      const userCode = createUserCode(randomDigitsFor(Math.max(live, FEW) * 10 ** attempt))
+      const expiresAt = await place(context, { ...code, userCode })
+      if (expiresAt !== null) return { userCode, expiresAt }
+    }
+    return null
+  } catch (error) {
+    if (error instanceof Unavailable) return null
+    throw error
+  }
+}
+
+async function place(context: Context, code: NewDeviceCode): Promise<number | null> {
+  const insert = () => context.db.transaction((tx) => insertDeviceCode(tx, code))
+  const expiresAt = await insert().catch(async (error: Error) => {
+    if (isLiveElsewhere(error)) return null
+    if (!isMissingPartition(error)) throw error
+    await makePartitionsAhead(context.db, code.lifetimeMs)
+    return insert()
+  })
+  if (expiresAt !== null) context.liveCodes.added()
+  return expiresAt
+}
+
+/** The partition's own unique index: also met by a pending code that has expired but not been swept. */
+function isLiveElsewhere(error: Error): boolean {
+  return error instanceof DatabaseError && error.code === '23505'
+}
+
+/** After a long sleep of every sweep, an hour's partition may not have been made ahead: a check without a name fails. */
+function isMissingPartition(error: Error): boolean {
+  return error instanceof DatabaseError && error.code === '23514' && error.constraint === undefined
+}
