@@ -1,0 +1,107 @@
+/** The device flow's two endpoints, each in two variants. docs/interface.md, "Request a device code" and "Poll for authorization". */
+import type { Variant } from '../core/device-code.ts'
+import { Refusal } from '../core/refusal.ts'
+import { formatScope } from '../core/scope.ts'
+import type { Context } from '../flows/context.ts'
+import { confirmDelivery, type DeliveryTicket, releaseDelivery } from '../flows/deliver.ts'
+import { type Issued, pollDeviceCode } from '../flows/poll-device-code.ts'
+import { requestDeviceCode } from '../flows/request-device-code.ts'
+import type { Answer, Fields } from './answer.ts'
+import { type Parameters, required } from './parameters.ts'
+import type { Handler, Request } from './routes.ts'
+
+/** How long a client should leave us alone when we cannot place a code. */
+const RETRY_AFTER_SECONDS = 2
+
+export function requestCode(variant: Variant): Handler {
+  return async (context, request) => {
+    const parameters = await request.parameters()
+    const result = await requestDeviceCode(context, {
+      applicationId: required(parameters, 'SVCappid'),
+      secret: required(parameters, 'SVCsecret'),
+      variant,
+      scope: parameters.get('scope') ?? null,
+      state: parameters.get('state') ?? '',
+    })
+    switch (result.outcome) {
+      case 'requested':
+        return {
+          status: 200,
+          fields: {
+            device_code: result.deviceCode,
+            user_code: result.userCode,
+            // Always empty: every account has its own address, so there is no one page to send people to.
+            verification_url: '',
+            expires_in: result.expiresInSeconds,
+            interval: result.intervalSeconds,
+            state: result.state,
+          },
+        }
+      case 'state_not_echoable':
+        throw new Refusal(
+          'invalid_request',
+          'The state is longer than 1024 bytes or has characters that XML cannot carry.',
+        )
+      case 'invalid_scope':
+        throw new Refusal('invalid_scope')
+      case 'unavailable':
+        return { refusal: 'unavailable', retryAfterSeconds: RETRY_AFTER_SECONDS }
+      default:
+        return { refusal: result.outcome }
+    }
+  }
+}
+
+export function polling(variant: Variant): Handler {
+  return async (context, request) => {
+    // A poll has six outcomes and no seventh: one that cannot be read fits no code, so it is `invalid`.
+    const parameters = await readable(request)
+    if (!parameters) return { refusal: 'invalid' }
+    const result = await pollDeviceCode(context, {
+      applicationId: parameters.get('SVCappid') ?? '',
+      secret: parameters.get('SVCsecret') ?? '',
+      deviceCode: parameters.get('device_code') ?? '',
+      variant,
+      idempotencyKey: request.header('idempotency-key'),
+    })
+    switch (result.outcome) {
+      case 'invalid':
+        return { refusal: 'invalid' }
+      case 'auth_pending':
+      case 'slow_down':
+        return { refusal: result.outcome, retryAfterSeconds: result.intervalSeconds }
+      case 'auth_rejected':
+      case 'auth_expired':
+        return { refusal: result.outcome, ...delivering(context, result.ticket) }
+      case 'accepted':
+        return { status: 200, fields: issuedFields(result.issued), ...delivering(context, result.ticket) }
+    }
+  }
+}
+
+function readable(request: Request): Parameters | Promise<Parameters | null> | null {
+  try {
+    const parameters = request.parameters()
+    return parameters instanceof Promise ? parameters.catch(unreadable) : parameters
+  } catch (error) {
+    return unreadable(error)
+  }
+}
+
+function unreadable(error: unknown): null {
+  if (error instanceof Refusal) return null
+  throw error
+}
+
+function delivering(context: Context, ticket: DeliveryTicket | null): Pick<Answer, 'whenSent'> {
+  if (!ticket) return {}
+  return { whenSent: (sent) => (sent ? confirmDelivery(context, ticket) : releaseDelivery(context, ticket)) }
+}
+
+function issuedFields(issued: Issued): Fields {
+  const scope = formatScope(issued.scopes)
+  const { state } = issued
+  if ('accessKey' in issued) return { access_key: issued.accessKey, scope, state }
+  const { accessToken, refreshToken, expiresInSeconds } = issued
+  return { access_token: accessToken, refresh_token: refreshToken, expires_in: expiresInSeconds, scope, state }
+}

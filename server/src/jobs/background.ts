@@ -1,0 +1,66 @@
+/**
+ * What runs beside the requests: pulling changed applications each second, counting live codes, sweeping old ones.
+ *
+ * `jobs/` only says when; what is done is a flow. A task that fails is tried again at its next turn.
+ */
+import type { Context } from '../flows/context.ts'
+import { sweep } from '../flows/sweep.ts'
+import { Unavailable } from '../store/postgres.ts'
+
+/** Suspensions, secrets and new applications are known everywhere within this time and a round trip. */
+const REFRESH_MS = 1_000
+
+const SWEEP_MS = 5 * 60 * 1000
+
+const RECOUNT_MS = 30 * 1000
+
+export type Background = { stop(): Promise<void> }
+
+export function startBackground(context: Context): Background {
+  let postgresAnswers = true
+  const refresh = async () => {
+    try {
+      await context.applications.refresh()
+      if (!postgresAnswers) context.events.engine('postgresql', true)
+      postgresAnswers = true
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error
+      if (postgresAnswers) context.events.engine('postgresql', false, error.message)
+      postgresAnswers = false
+    }
+  }
+  const tasks = [
+    repeat(context, 'pulling applications', REFRESH_MS, refresh),
+    repeat(context, 'counting live codes', RECOUNT_MS, () => context.liveCodes.recount()),
+    repeat(context, 'sweeping device codes', SWEEP_MS, async () => {
+      await sweep(context.db, context.config)
+    }),
+  ]
+  return {
+    stop: async () => {
+      await Promise.all(tasks.map((stop) => stop()))
+    },
+  }
+}
+
+/** One turn after the other, never two at once. Returns the way to stop, which waits for the turn that runs. */
+function repeat(context: Context, name: string, everyMs: number, task: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> = Promise.resolve()
+  let timer: NodeJS.Timeout
+  let stopped = false
+  const plan = () => {
+    timer = setTimeout(() => {
+      running = task()
+        .catch((error) => context.events.taskFailed(name, error))
+        .finally(() => {
+          if (!stopped) plan()
+        })
+    }, everyMs)
+  }
+  plan()
+  return () => {
+    stopped = true
+    clearTimeout(timer)
+    return running
+  }
+}
