@@ -1,0 +1,94 @@
+/** Assembles the service: the one file that knows every room. */
+import { CommandRefused } from './cli/output.ts'
+import { createProgram } from './cli/program.ts'
+import { type Config, everyOption, readConfig } from './config.ts'
+import { createEvents } from './events.ts'
+import { createApplicationCopy } from './flows/application-copy.ts'
+import type { Context } from './flows/context.ts'
+import { createLiveCodes } from './flows/live-codes.ts'
+import { makePartitionsAhead } from './flows/sweep.ts'
+import { createLocalGate } from './gate/local-gate.ts'
+import { createRedisGate } from './gate/redis-gate.ts'
+import { createHttpServer, type HttpServer } from './http/server.ts'
+import { startBackground } from './jobs/background.ts'
+import { createDeviceCodeOpener } from './secrets/device-code-text.ts'
+import { pendingMigrations } from './store/migrate.ts'
+import { openPostgres } from './store/postgres.ts'
+import { shareReads } from './store/shared-reads.ts'
+
+export function createContext(config: Config): Context {
+  const events = createEvents(config.logLevel)
+  const db = openPostgres(config.databaseUrl, config.databaseConnections)
+  const gate =
+    config.redisUrl === null
+      ? createLocalGate()
+      : createRedisGate(config.redisUrl, (answers, why) => events.engine('redis', answers, why))
+  return {
+    config,
+    db,
+    reads: shareReads(db.reads),
+    gate,
+    applications: createApplicationCopy(db, config.keys),
+    liveCodes: createLiveCodes(db),
+    openDeviceCode: createDeviceCodeOpener(config.keys),
+    events,
+  }
+}
+
+export async function closeContext(context: Context): Promise<void> {
+  await Promise.all([context.gate.close(), context.db.close()])
+}
+
+export type RunningService = { readonly address: string; readonly context: Context; stop(): Promise<void> }
+
+/** Refuses to start on a schema that it does not know; then ready when it returns. */
+export async function startService(config: Config): Promise<RunningService> {
+  const pending = await pendingMigrations(config.databaseUrl)
+  if (pending.length > 0) {
+    throw new CommandRefused(`The database lacks ${pending.join(', ')}. Run "latchkey migrate" first.`)
+  }
+  const context = createContext(config)
+  const server = createHttpServer(context)
+  const address = await prepare(context, server).catch(async (error) => {
+    await closeContext(context)
+    throw error
+  })
+  const background = startBackground(context)
+  context.events.listening(address)
+  return {
+    address,
+    context,
+    stop: async () => {
+      context.events.draining(config.drainMs / 1000)
+      server.drain()
+      await new Promise((resolve) => setTimeout(resolve, config.drainMs))
+      await server.close()
+      await background.stop()
+      await closeContext(context)
+      context.events.stopped()
+    },
+  }
+}
+
+async function prepare(context: Context, server: HttpServer): Promise<string> {
+  const { host, port, deviceCodeLifetimeMs } = context.config
+  await makePartitionsAhead(context.db, deviceCodeLifetimeMs)
+  await context.applications.refresh()
+  // Where it takes too long, user codes are a few digits longer until the next count.
+  await context.liveCodes.recount().catch((error) => context.events.taskFailed('counting live codes', error))
+  return server.listen(host, port)
+}
+
+/** Until SIGTERM or SIGINT. A second signal does not wait. */
+async function serve(): Promise<void> {
+  const service = await startService(readConfig(everyOption))
+  await new Promise<void>((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve())
+  })
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => process.exit(1))
+  await service.stop()
+}
+
+export async function main(argv: readonly string[]): Promise<void> {
+  await createProgram({ serve, createContext, closeContext }).parseAsync(argv)
+}

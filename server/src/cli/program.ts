@@ -1,0 +1,72 @@
+/**
+ * The command line: `latchkey noun verb`, one file per noun, `--json` everywhere.
+ *
+ * `cli/` reads arguments, calls a flow and prints the outcome. It decides nothing.
+ */
+import { Command } from 'commander'
+import { readConfig } from '../config.ts'
+import { sweep } from '../flows/sweep.ts'
+import { createKey } from '../secrets/keyset.ts'
+import { migrate } from '../store/migrate.ts'
+import { addAccountCommands } from './account.ts'
+import { addApplicationCommands } from './application.ts'
+import { addCodeCommands } from './code.ts'
+import { CommandRefused, type OutputOptions, print } from './output.ts'
+import { type Wiring, withDatabase } from './wiring.ts'
+
+export function createProgram(wiring: Wiring): Command {
+  const program = new Command('latchkey')
+    .description('The authorization server for services whose accounts live on their own subdomains.')
+    .configureHelp({ showGlobalOptions: true })
+    .showHelpAfterError('(add --help for what this command takes)')
+
+  program
+    .command('serve')
+    .description('Run the service until SIGTERM.')
+    .action(() => wiring.serve())
+
+  program
+    .command('migrate')
+    .description('Bring the database to this version. Safe to run from several places at once.')
+    .option('--json', 'print one JSON object')
+    .action(async (options: OutputOptions) => {
+      const applied = await migrate(readConfig(['databaseUrl']).databaseUrl)
+      const words =
+        applied.length === 0 ? 'Nothing to do: the database is up to date.' : `Applied ${applied.join(', ')}.`
+      print(options, { applied }, words)
+    })
+
+  program
+    .command('sweep')
+    .description('Make partitions for the hours to come, drop what is forgotten. The service does this by itself, too.')
+    .option('--json', 'print one JSON object')
+    .action((options: OutputOptions) =>
+      withDatabase(readConfig(['databaseUrl']).databaseUrl, async (db) => {
+        const dropped = await sweep(db, readConfig(['deviceCodeLifetimeMs']))
+        const words = `Dropped ${dropped.partitions.length} partitions; ended ${dropped.voidedGrants} grants that nobody collected.`
+        print(options, dropped, words)
+      }),
+    )
+
+  program
+    .command('key')
+    .description('Signing keys.')
+    .command('create')
+    .description(
+      'Print a new entry for LATCHKEY_KEYS. Put it behind the others in every process first, then in front, to sign with it.',
+    )
+    .option('--id <number>', 'a number from 1 to 255 that no other key has', '1')
+    .option('--json', 'print one JSON object')
+    .action((options: OutputOptions & { id: string }) => {
+      const id = Number(options.id)
+      if (!(Number.isInteger(id) && id >= 1 && id <= 255))
+        throw new CommandRefused('A key id is a number from 1 to 255.')
+      const key = createKey(id)
+      print(options, { key }, key)
+    })
+
+  addAccountCommands(program)
+  addApplicationCommands(program)
+  addCodeCommands(program, wiring)
+  return program
+}

@@ -1,0 +1,37 @@
+#!/usr/bin/env node
+/** The executable. Says what went wrong in the words of the person who can mend it, and ends with a status that scripts can read. */
+import { main } from './app.ts'
+import { CommandRefused } from './cli/output.ts'
+import { ConfigurationError } from './config.ts'
+import { Unavailable } from './store/postgres.ts'
+
+const MENDABLE = 1
+const CONFIGURATION = 2
+
+/** What the system and PostgreSQL say by code, in a sentence. */
+const SENTENCES: Record<string, string> = {
+  EADDRINUSE: 'The port is in use. Choose another one with PORT, or end what listens there.',
+  EACCES: 'The port may not be used by this user. Choose one above 1023 with PORT.',
+  '3D000': 'The database in DATABASE_URL does not exist. Create it, then run "latchkey migrate".',
+  '28000': 'PostgreSQL does not let the user in DATABASE_URL in.',
+  '28P01': 'PostgreSQL refuses the password in DATABASE_URL.',
+  '42501': 'The user in DATABASE_URL lacks rights. It must own the database.',
+  '42P01': 'The database was not migrated. Run "latchkey migrate" first.',
+}
+
+try {
+  await main(process.argv)
+} catch (error) {
+  process.exitCode = error instanceof ConfigurationError ? CONFIGURATION : MENDABLE
+  process.stderr.write(`${explain(error)}\n`)
+}
+
+function explain(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  if (error instanceof ConfigurationError) {
+    return `latchkey cannot start with this configuration:\n${error.message.replace(/^/gm, '  ')}`
+  }
+  if (error instanceof CommandRefused || error instanceof Unavailable) return error.message
+  const sentence = 'code' in error ? SENTENCES[String(error.code)] : undefined
+  return sentence ?? error.stack ?? error.message
+}

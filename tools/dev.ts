@@ -1,0 +1,113 @@
+/**
+ * `npm run dev`: engines, migrations, demo data, the server from source, and the lines to try, printed.
+ * What it makes lives under .engines/ and is found again next time.
+ */
+import { spawn } from 'node:child_process'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { createApplication } from '../server/src/flows/manage-application.ts'
+import { createAccount, createRole, createScope, createUser, type Registered } from '../server/src/flows/register.ts'
+import { matchApplicationSecret } from '../server/src/secrets/application-secret.ts'
+import { createKey, parseKeyset } from '../server/src/secrets/keyset.ts'
+import { findApplication } from '../server/src/store/applications.ts'
+import { migrate } from '../server/src/store/migrate.ts'
+import { openPostgres } from '../server/src/store/postgres.ts'
+import { startEngines } from './engines.ts'
+
+const ROOT = join(import.meta.dirname, '..')
+const ENVIRONMENT = join(ROOT, '.engines', 'dev.env')
+const DEMO = join(ROOT, '.engines', 'demo.json')
+
+type Demo = { readonly id: string; readonly secret: string }
+
+const { databaseUrl, redisUrl } = await startEngines()
+const port = process.env.PORT ?? '8080'
+const address = `http://localhost:${port}`
+const keys = process.env.LATCHKEY_KEYS ?? knownKeys() ?? createKey(1)
+writeFileSync(
+  ENVIRONMENT,
+  [
+    `DATABASE_URL=${databaseUrl}`,
+    `REDIS_URL=${redisUrl}`,
+    `LATCHKEY_KEYS=${keys}`,
+    `PUBLIC_URL=${address}`,
+    'HOST=localhost',
+    `PORT=${port}`,
+    'DRAIN_SECONDS=0',
+    '',
+  ].join('\n'),
+  { mode: 0o600 },
+)
+await migrate(databaseUrl)
+const demo = await makeDemo()
+
+const args = ['--import', 'tsx', `--env-file=${ENVIRONMENT}`, join(ROOT, 'server', 'src', 'latchkey.ts'), 'serve']
+// The demo runs on its own engines, whatever database this terminal is meant for otherwise.
+const env = { PATH: process.env.PATH, HOME: process.env.HOME }
+const server = spawn(process.execPath, args, { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'inherit'] })
+createInterface({ input: server.stdout }).on('line', (line) => {
+  console.log(line)
+  if (line.includes('"event":"listening"')) console.log(linesToTry())
+})
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => server.kill('SIGTERM'))
+server.once('exit', (code) => {
+  process.exitCode = code ?? 0
+})
+
+function knownKeys(): string | undefined {
+  if (!existsSync(ENVIRONMENT)) return undefined
+  return /^LATCHKEY_KEYS=(.+)$/m.exec(readFileSync(ENVIRONMENT, 'utf8'))?.[1]
+}
+
+/** An account with an administrator and a clerk who lacks something, and a television that asks for it. */
+async function makeDemo(): Promise<Demo> {
+  const keyset = parseKeyset(keys)
+  if ('problem' in keyset) throw new Error(`LATCHKEY_KEYS cannot be read: ${keyset.problem}`)
+  const db = openPostgres(databaseUrl, 2)
+  try {
+    const known: Demo | null = existsSync(DEMO) ? JSON.parse(readFileSync(DEMO, 'utf8')) : null
+    const registered = known && (await findApplication(db, known.id))
+    if (known && registered && matchApplicationSecret(keyset, registered.secrets, known.secret)) return known
+    await createAccount(db, { slug: 'acme', name: 'Acme' })
+    await createScope(db, { name: 'orders:read', title: 'See orders' })
+    await createScope(db, { name: 'orders:write', title: 'Change orders' })
+    await createRole(db, { account: 'acme', name: 'clerk', scopes: ['orders:read'] })
+    await createUser(db, { account: 'acme', email: 'ann@acme.example', roles: ['administrator'], password: null })
+    await createUser(db, { account: 'acme', email: 'ben@acme.example', roles: ['clerk'], password: null })
+    const scopes = ['orders:read', 'orders:write']
+    const television = { account: 'acme', name: 'Acme Television', allowedScopes: scopes, defaultScopes: scopes }
+    const made: Demo = done(
+      await createApplication(db, keyset, { ...television, requiredScopes: [], deviceFlow: true }),
+    )
+    writeFileSync(DEMO, JSON.stringify(made), { mode: 0o600 })
+    return made
+  } finally {
+    await db.close()
+  }
+}
+
+function done<T>(result: Registered<T>): T {
+  if (result.outcome === 'refused') throw new Error(result.why)
+  return result.value
+}
+
+function linesToTry(): string {
+  const credentials = `-d SVCappid=${demo.id} -d SVCsecret=${demo.secret}`
+  return `
+Try it, in another terminal. The application asks for a code:
+
+  curl ${credentials} -d state=living-room ${address}/auth/oauth/device/code
+
+It polls, no faster than the interval (put the device_code in):
+
+  curl ${credentials} -d device_code=DEVICE_CODE ${address}/auth/oauth/device/polling
+
+The user decides (put the user_code in; ben@acme.example lacks orders:write; "reject" says no):
+
+  npm run latchkey -- code grant USER_CODE --account acme --user ann@acme.example
+
+Poll once more for the tokens. With /auth/key/… instead of /auth/oauth/…, for one access key.
+Add .xml to a path for XML. Ctrl-C ends the server; "npm run engines -- --stop" ends the engines.
+`
+}
