@@ -1,0 +1,104 @@
+/** AP-01, AP-03, AP-18: what must not be seen is nowhere to be seen. A thousand secrets go through; then every log and row is read. */
+import { readFileSync } from 'node:fs'
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { createApplicationSecret } from '../../src/secrets/application-secret.ts'
+import { engineUrl } from '../rig/database.ts'
+import { Device, post } from '../rig/device.ts'
+import { type ServerProcess, startServerProcess } from '../rig/server-process.ts'
+import { startTestService, type TestService } from '../rig/service.ts'
+
+let service: TestService
+let server: ServerProcess
+beforeAll(async () => {
+  service = await startTestService({ REDIS_URL: engineUrl('REDIS_URL') }, { listen: false })
+  server = await startServerProcess({
+    DATABASE_URL: service.database.url,
+    REDIS_URL: engineUrl('REDIS_URL'),
+    LOG_LEVEL: 'debug',
+  })
+  // The engine's own log is the worst witness: every failing statement, with its parameters where it can.
+  await service.database.query(`do $$ begin execute format(
+    'alter database %I set log_min_error_statement = error', current_database()); end $$`)
+})
+afterAll(async () => {
+  await server.kill('SIGTERM')
+  await service.stop()
+})
+
+it('1,000 canary secrets in query strings, through good and bad requests, are in no log and no row', async () => {
+  const { id, secret } = service.application
+  const paths = ['code', 'polling'].flatMap((endpoint) =>
+    ['oauth', 'key'].flatMap((variant) => [
+      `/auth/${variant}/device/${endpoint}`,
+      `/1/auth/${variant}/device/${endpoint}.xml`,
+    ]),
+  )
+  const canaries = Array.from({ length: 1_000 }, () => createApplicationSecret())
+  const statuses = new Set<number>()
+  for (const [index, canary] of canaries.entries()) {
+    const path = paths[index % paths.length] ?? ''
+    const query = [
+      { SVCappid: id, SVCsecret: canary },
+      { SVCappid: id, SVCsecret: canary, device_code: canary },
+      { SVCappid: canary, SVCsecret: canary, state: canary.repeat(30) },
+      { SVCsecret: canary },
+    ][index % 4]
+    const method = ['POST', 'POST', 'GET', 'POST', 'DELETE'][index % 5] ?? 'POST'
+    const where = index % 7 === 0 ? `/nowhere/${canary}` : index % 11 === 0 ? `${path}%2e` : path
+    const answer = await post(server.address, where, { method, query: query as Record<string, string> })
+    statuses.add(answer.status)
+    expect(answer.text).not.toContain(canary)
+  }
+  expect([...statuses].sort()).toEqual([400, 401, 404, 405])
+
+  // And good ones: the real secret in the query, a whole flow to the end.
+  const device = new Device(server.address, service.application)
+  const requested = await post(server.address, '/auth/oauth/device/code', { query: { ...device.credentials } })
+  const { device_code, user_code } = requested.body
+  expect(await service.grant(user_code)).toBe('granted')
+  const issued = await post(server.address, '/auth/oauth/device/polling', {
+    query: { ...device.credentials, device_code },
+  })
+  expect(issued.status).toBe(200)
+
+  const hidden = [...canaries, secret, device_code, issued.body.access_token, issued.body.refresh_token]
+  const evidence = {
+    'the server log': server.log(),
+    'the database': await everyRow(),
+    'the PostgreSQL log': await engineLog(),
+    Redis: await everyKey(device_code),
+  }
+  for (const [place, text] of Object.entries(evidence)) {
+    const seen = hidden.filter((value) => text.includes(value))
+    expect([place, seen]).toEqual([place, []])
+  }
+}, 60_000)
+
+async function everyRow(): Promise<string> {
+  const tables = await service.database.query<{ name: string }>(
+    `select table_name as name from information_schema.tables where table_schema = 'public' and table_type = 'BASE TABLE'`,
+  )
+  const dumps = await Promise.all(
+    tables.map(({ name }) => service.database.query(`select (t.*)::text as row from public.${name} t`)),
+  )
+  expect(dumps.flat().length).toBeGreaterThan(10)
+  return JSON.stringify(dumps)
+}
+
+async function engineLog(): Promise<string> {
+  const [row] = await service.database.query<{ folder: string }>("select current_setting('data_directory') as folder")
+  try {
+    return readFileSync(`${row?.folder}/server.log`, 'utf8')
+  } catch {
+    return ''
+  }
+}
+
+async function everyKey(deviceCode: string): Promise<string> {
+  const redis = new Redis(engineUrl('REDIS_URL'))
+  const keys = await redis.keys('*')
+  redis.disconnect()
+  expect(keys.join(' ')).not.toContain(deviceCode)
+  return keys.join('\n')
+}

@@ -1,0 +1,297 @@
+/** Attacks on parsing and formats, by their ids. */
+import { connect } from 'node:net'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { post } from '../rig/device.ts'
+import { readXml } from '../rig/dialects.ts'
+import { startTestService, type TestService } from '../rig/service.ts'
+
+let service: TestService
+beforeAll(async () => {
+  service = await startTestService()
+})
+afterAll(() => service.stop())
+
+const CODE = '/auth/oauth/device/code'
+const POLLING = '/auth/oauth/device/polling'
+const credentials = () => service.device().credentials
+const form = (pairs: string) => ({
+  raw: pairs,
+  headers: { 'content-type': 'application/x-www-form-urlencoded' },
+})
+const codes = async () => (await service.database.query('select from device_codes')).length
+
+describe('methods and paths', () => {
+  it.each(['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS', 'PATCH', 'TRACE'])(
+    'AP-05: %s is refused with 405 and Allow: POST',
+    async (method) => {
+      for (const path of [CODE, POLLING, `/1${CODE}.xml`]) {
+        const before = await codes()
+        const answer = await post(service.address, path, { method, query: credentials() })
+        expect(answer.status).toBe(405)
+        expect(answer.headers.allow).toBe('POST')
+        expect(answer.text).not.toContain(credentials().SVCsecret)
+        expect(await codes()).toBe(before)
+      }
+    },
+  )
+
+  it.each([
+    '.XML',
+    '.xml/',
+    '.json.xml',
+    '.xml.xml',
+    '%2exml',
+    '%2Exml',
+    ';.xml',
+    '/',
+    '.json',
+    '/.xml',
+    '%00.xml',
+    '.xml%20',
+  ])('AP-15: the suffix %j is not a format', async (suffix) => {
+    const answer = await post(service.address, `${CODE}${suffix}`, { form: credentials() })
+    expect(answer.status).toBe(404)
+    expect(answer.headers['cache-control']).toBe('no-store')
+  })
+
+  it.each([
+    '/2/auth/oauth/device/code',
+    '/1/1/auth/oauth/device/code',
+    '/AUTH/oauth/device/code',
+    '//auth/oauth/device/code',
+    '/',
+  ])('%s is a 404 in the shape of every refusal', async (path) => {
+    const answer = await post(service.address, path, { form: credentials() })
+    expect([answer.status, answer.body.error]).toEqual([404, 'not_found'])
+  })
+})
+
+describe('parameters', () => {
+  const id = () => `SVCappid=${credentials().SVCappid}`
+  const secret = () => `SVCsecret=${credentials().SVCsecret}`
+
+  it.each<[string, () => { query: string; body: string }]>([
+    ['twice in the query', () => ({ query: `${id()}&${id()}&${secret()}`, body: '' })],
+    ['twice in the form', () => ({ query: '', body: `${id()}&${secret()}&${secret()}` })],
+    ['in the query and in the form', () => ({ query: id(), body: `${id()}&${secret()}` })],
+    ['twice with different values', () => ({ query: `${id()}&SVCappid=app_x`, body: secret() })],
+    ['twice, once escaped', () => ({ query: '', body: `${id()}&SVCapp%69d=x&${secret()}` })],
+    ['twice though unknown', () => ({ query: '', body: `${id()}&${secret()}&x=1&x=1` })],
+    ['state twice', () => ({ query: 'state=a', body: `${id()}&${secret()}&state=b` })],
+  ])('AP-06: a name given %s is refused, and a poll with it is invalid', async (_, make) => {
+    const { query, body } = make()
+    const before = await codes()
+    const path = (base: string) => (query ? `${base}?${query}` : base)
+    const request = await post(service.address, path(CODE), body ? form(body) : {})
+    expect([request.status, request.body.error]).toEqual([400, 'invalid_request'])
+    expect(await codes()).toBe(before)
+    const poll = await post(service.address, path(POLLING), body ? form(body) : {})
+    expect([poll.status, poll.body.error]).toEqual([400, 'invalid'])
+  })
+
+  it.each(['SVCsecret[]', 'SVCsecret[0]', 'SVCsecret[$ne]', 'svcsecret', 'SVCsecret.a', 'SVCsecret '])(
+    'AP-07: %j is another name, not the secret',
+    async (name) => {
+      const answer = await post(service.address, CODE, {
+        form: { SVCappid: credentials().SVCappid, [name]: credentials().SVCsecret },
+      })
+      expect([answer.status, answer.body.error]).toEqual([400, 'invalid_request'])
+    },
+  )
+
+  it('AP-08: names of the prototype are names like any other', async () => {
+    const answer = await post(service.address, CODE, {
+      form: { ...credentials(), __proto__x: '1', constructor: 'x', prototype: 'y', toString: 'z' },
+    })
+    expect(answer.status).toBe(200)
+    const raw = await post(service.address, CODE, form(`${id()}&${secret()}&__proto__=polluted&__proto__.x=1`))
+    expect(raw.status).toBe(200)
+    expect(({} as Record<string, unknown>).x).toBeUndefined()
+  })
+
+  it.each([
+    'application/json',
+    'application/json\ta',
+    ' application/json',
+    'text/plain',
+    'application/xml',
+    'text/xml',
+    'application/x-www-form-urlencoded; charset=utf-16',
+    'application/x-www-form-urlencoded;charset=utf-7',
+    'application/x-www-form-urlencodedx',
+    'application/octet-stream',
+    'garbage',
+  ])('AP-09, AP-14: a body of type %j is not read', async (type) => {
+    for (const path of [CODE, POLLING]) {
+      const answer = await post(service.address, path, {
+        raw: `${id()}&${secret()}`,
+        headers: { 'content-type': type },
+      })
+      expect([answer.status, answer.body.error]).toEqual([415, 'unsupported_media_type'])
+    }
+  })
+
+  it('an empty body is no body, whatever its type, and utf8 is UTF-8', async () => {
+    const empty = { query: credentials(), raw: '', headers: { 'content-type': 'application/json' } }
+    expect((await post(service.address, CODE, empty)).status).toBe(200)
+    const headers = { 'content-type': 'application/x-www-form-urlencoded; charset="UTF8"' }
+    expect((await post(service.address, CODE, { raw: `${id()}&${secret()}`, headers })).status).toBe(200)
+  })
+
+  it('AP-09: a body without a type is not read either', async () => {
+    const answer = await post(service.address, CODE, { raw: `${id()}&${secret()}` })
+    expect(answer.status).toBe(415)
+  })
+
+  it('AP-10: a large body, many parameters and a long request line are refused', async () => {
+    const large = await post(service.address, CODE, form(`state=${'x'.repeat(20_000)}`))
+    expect([large.status, large.body.error]).toEqual([413, 'payload_too_large'])
+    const many = await post(service.address, CODE, form(Array.from({ length: 100 }, (_, n) => `p${n}=1`).join('&')))
+    expect([many.status, many.body.error]).toEqual([400, 'invalid_request'])
+    const long = await post(service.address, `${CODE}?state=${'x'.repeat(20_000)}`, {})
+    expect([long.status, long.body.error]).toEqual([431, 'headers_too_large'])
+  })
+
+  it.each(['%ff', '%c0%af', '%ed%a0%80', '%', '%zz', '%e2%82', '\xff'])(
+    'AP-11: %j is not UTF-8 and is refused, never mended',
+    async (value) => {
+      const raw = Buffer.from(`${id()}&${secret()}&state=${value}`, 'latin1')
+      const answer = await post(service.address, CODE, { ...form(''), raw })
+      expect([answer.status, answer.body.error]).toEqual([400, 'invalid_request'])
+    },
+  )
+
+  it('a file in a multipart form is refused', async () => {
+    const raw = '--b\r\ncontent-disposition: form-data; name="state"; filename="x"\r\n\r\nhello\r\n--b--\r\n'
+    const headers = { 'content-type': 'multipart/form-data; boundary=b' }
+    expect((await post(service.address, CODE, { raw, headers })).body.error).toBe('invalid_request')
+    const broken = await post(service.address, CODE, { raw: 'nonsense', headers })
+    expect(broken.body.error).toBe('invalid_request')
+  })
+})
+
+describe('state is echoed exactly, or refused', () => {
+  const echo = async (state: string) => {
+    const answer = await post(service.address, `${CODE}.xml`, { form: { ...credentials(), state } })
+    return answer.status === 200 ? readXml(answer.text).state : answer.status
+  }
+
+  it.each([
+    '</state><access_token>x</access_token>',
+    ']]>',
+    '<![CDATA[x]]>',
+    '&lt;&amp;&#13;',
+    '<?pi x?>',
+    '<!-- -->',
+    'a\r\nb\rc\nd\te',
+    ' x ',
+    '"\'',
+    '\u0085\u2028',
+  ])('AP-12: %j comes back through an independent XML parser as it was', async (state) => {
+    expect(await echo(state)).toBe(state)
+  })
+
+  it('AP-13: what XML cannot carry is refused in both formats', async () => {
+    const illegal = [
+      ...Array.from({ length: 32 }, (_, point) => point).filter((point) => ![9, 10, 13].includes(point)),
+      0xfffe,
+      0xffff,
+    ]
+    for (const point of illegal) {
+      const state = String.fromCharCode(point)
+      expect(await echo(`a${state}b`)).toBe(400)
+      expect((await service.device().request({ state })).status).toBe(400)
+    }
+  })
+
+  it('AP-16: JSON is JSON to a browser, too', async () => {
+    const answer = await service.device().request({ state: '<script>alert(1)</script>' })
+    expect(answer.headers['content-type']).toBe('application/json; charset=utf-8')
+    expect(answer.headers['x-content-type-options']).toBe('nosniff')
+    expect(answer.body.state).toBe('<script>alert(1)</script>')
+  })
+})
+
+describe('odd requests', () => {
+  it('HEAD asks for health as GET does', async () => {
+    const answer = await post(service.address, '/health/live', { method: 'HEAD' })
+    expect([answer.status, answer.text]).toEqual([200, ''])
+  })
+
+  it('AP-27: methods and bodies that nobody expects are refused, and never a bug', async () => {
+    for (const method of ['QUERY', 'LOCK', 'PROPFIND', 'MKCOL', 'REPORT']) {
+      for (const raw of [undefined, 'x=1']) {
+        const answer = await post(service.address, CODE, { method, ...(raw ? { raw } : {}) })
+        expect(answer.status).toBeGreaterThanOrEqual(400)
+        expect(answer.status).toBeLessThan(500)
+      }
+    }
+  })
+})
+
+describe('raw sockets', () => {
+  const raw = (text: string): Promise<string> =>
+    new Promise((resolve, reject) => {
+      const { hostname, port } = new URL(service.address)
+      const socket = connect(Number(port), hostname, () => socket.write(text))
+      let received = ''
+      socket.on('data', (data) => {
+        received += data
+      })
+      socket.on('error', reject)
+      socket.on('close', () => resolve(received))
+      socket.setTimeout(3_000, () => socket.destroy())
+    })
+  const head = `POST ${CODE} HTTP/1.1\r\nhost: x\r\ncontent-type: application/x-www-form-urlencoded\r\n`
+
+  it.each([
+    ['two lengths', `${head}content-length: 5\r\ncontent-length: 6\r\n\r\nhello`],
+    ['length and chunks', `${head}content-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n`],
+    ['a disguised encoding', `${head}transfer-encoding: xchunked\r\n\r\n0\r\n\r\n`],
+    ['a folded header', `${head}x: a\r\n b\r\ncontent-length : 0\r\n\r\n`],
+    ['nonsense', 'HELLO\r\n\r\n'],
+  ])('AP-17: %s ends the connection with a refusal in our shape', async (_, text) => {
+    const received = await raw(text)
+    expect(received).toMatch(/^HTTP\/1\.1 400 /)
+    expect(received).toMatch(/connection: close/i)
+    expect(received).toContain('{"error":"invalid_request"')
+    expect(received.match(/HTTP\/1\.1/g)).toHaveLength(1)
+  })
+
+  it('AP-25: malformed requests by the thousand leave the service as it was', async () => {
+    const pieces = [
+      '%',
+      '&',
+      '=',
+      '+',
+      ';',
+      '\u0000',
+      '%00',
+      '[]',
+      'SVCappid',
+      'SVCsecret',
+      'device_code',
+      'state',
+      'scope',
+      'ÿ',
+      '%e2',
+      '\r',
+    ]
+    const paths = [CODE, POLLING, `${CODE}.xml`, `/1${POLLING}`]
+    const statuses = new Set<number>()
+    for (let round = 0; round < 40; round += 1) {
+      const answers = await Promise.all(
+        Array.from({ length: 50 }, (_, index) => {
+          const text = Array.from(
+            { length: 1 + ((round * index) % 12) },
+            (_, at) => pieces[(round * 7 + index * 3 + at * at) % pieces.length],
+          ).join('')
+          return post(service.address, paths[index % paths.length] ?? CODE, form(text))
+        }),
+      )
+      for (const answer of answers) statuses.add(answer.status)
+    }
+    expect([...statuses].every((status) => status >= 400 && status < 500)).toBe(true)
+    expect((await post(service.address, '/health/live', { method: 'GET' })).status).toBe(200)
+  })
+})

@@ -1,0 +1,184 @@
+/** The command line, as an operator types it: the built executable, its words, its JSON, its exit status. */
+import { spawnSync } from 'node:child_process'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createTestDatabase, engineUrl, type TestDatabase } from '../rig/database.ts'
+import { Device } from '../rig/device.ts'
+import { makeEnvironment } from '../rig/make.ts'
+import { type ServerProcess, startServerProcess } from '../rig/server-process.ts'
+
+const EXECUTABLE = new URL('../../dist/latchkey.js', import.meta.url).pathname
+
+let database: TestDatabase
+let server: ServerProcess
+beforeAll(async () => {
+  database = await createTestDatabase()
+  server = await startServerProcess({ DATABASE_URL: database.url, REDIS_URL: engineUrl('REDIS_URL') })
+})
+afterAll(async () => {
+  await server.kill('SIGTERM')
+  await database.drop()
+})
+
+function run(args: string[], options: { input?: string; environment?: Record<string, string> } = {}) {
+  const environment =
+    options.environment ?? makeEnvironment({ DATABASE_URL: database.url, REDIS_URL: engineUrl('REDIS_URL') })
+  const { status, stdout, stderr } = spawnSync(process.execPath, [EXECUTABLE, ...args], {
+    env: { PATH: process.env.PATH, ...environment },
+    encoding: 'utf8',
+    input: options.input ?? '',
+  })
+  return { status, stdout: stdout.trim(), stderr: stderr.trim() }
+}
+const json = (args: string[], input?: string) => {
+  const result = run([...args, '--json'], input === undefined ? {} : { input })
+  expect([result.status, result.stderr]).toEqual([0, ''])
+  return JSON.parse(result.stdout)
+}
+
+describe('from nothing to a granted device', () => {
+  it('registers, requests, grants, collects', async () => {
+    expect(json(['migrate'])).toEqual({ applied: [] })
+    expect(json(['account', 'create', '--slug', 'acme', '--name', 'Acme'])).toMatchObject({
+      id: expect.stringMatching(/^acc_/),
+    })
+    json(['scope', 'create', 'orders:read', '--title', 'See orders'])
+    json(['scope', 'create', 'orders:write', '--title', 'Change orders'])
+    json(['role', 'create', '--account', 'acme', '--name', 'clerk', '--scopes', 'orders:read'])
+    json(
+      ['user', 'create', '--account', 'acme', '--email', 'Ann@acme.example', '--role', 'clerk', '--password-stdin'],
+      'correct horse\n',
+    )
+    const application = json([
+      'app',
+      'create',
+      '--account',
+      'acme',
+      '--name',
+      'TV',
+      '--scopes',
+      'orders:read,orders:write',
+      '--device-flow',
+    ])
+    expect(application).toMatchObject({ id: expect.stringMatching(/^app_/), secret: expect.stringMatching(/^lks_/) })
+    await new Promise((resolve) => setTimeout(resolve, 1_200))
+
+    const device = new Device(server.address, application)
+    const [yes, no] = [await device.code(), await device.code()]
+    const who = ['--account', 'acme', '--user', 'ann@acme.example']
+    expect(json(['code', 'show', yes.user_code])).toMatchObject({ status: 'pending', can_be_entered: true })
+    expect(json(['code', 'grant', yes.user_code, ...who])).toMatchObject({
+      outcome: 'granted',
+      granted: ['orders:read'],
+      lacking: ['orders:write'],
+    })
+    expect(json(['code', 'reject', no.user_code, ...who])).toEqual({ outcome: 'rejected' })
+    expect((await device.poll(yes.device_code)).body.scope).toBe('orders:read')
+    expect((await device.poll(no.device_code)).body.error).toBe('auth_rejected')
+    expect(json(['code', 'show', yes.user_code])).toMatchObject({ status: 'used', can_be_entered: false })
+    const again = run(['code', 'grant', yes.user_code, ...who])
+    expect(again.status).toBe(1)
+    expect(again.stderr).toMatch(/^This code is not recognised/)
+
+    expect(json(['app', 'suspend', application.id, '--reason', 'test'])).toEqual({
+      id: application.id,
+      suspended: true,
+    })
+    expect(run(['app', 'suspend', application.id]).stderr).toMatch(/suspended already/)
+    expect(json(['app', 'restore', application.id])).toEqual({ id: application.id, suspended: false })
+    const [row] = await database.query<{ password_digest: string }>('select password_digest from users')
+    expect(row?.password_digest).toMatch(/^\$argon2id\$/)
+  })
+
+  it('keeps three secrets alive: the fourth ends the oldest (AP-22)', async () => {
+    const first = json([
+      'app',
+      'create',
+      '--account',
+      'acme',
+      '--name',
+      'Kiosk',
+      '--scopes',
+      'orders:read',
+      '--device-flow',
+    ])
+    const later = [1, 2, 3].map(() => json(['app', 'rotate-secret', first.id]))
+    expect(later.map((each) => each.revoked_secrets.length)).toEqual([0, 0, 1])
+    await new Promise((resolve) => setTimeout(resolve, 1_200))
+    const statuses = await Promise.all(
+      [first, ...later].map(
+        async ({ secret }) => (await new Device(server.address, { id: first.id, secret }).request()).status,
+      ),
+    )
+    expect(statuses).toEqual([401, 200, 200, 200])
+  })
+})
+
+describe('what can be mended is said in a sentence', () => {
+  it.each([
+    [['account', 'create', '--slug', 'acme', '--name', 'A'], 'An account "acme" exists already.'],
+    [['account', 'create', '--slug', 'Not A Host', '--name', 'A'], 'The slug "Not A Host" cannot be a host name'],
+    [['account', 'create', '--slug', 'www', '--name', 'A'], 'reserved for the service itself'],
+    [
+      ['user', 'create', '--account', 'nobody', '--email', 'a@b.example', '--role', 'x'],
+      'There is no account "nobody".',
+    ],
+    [
+      ['user', 'create', '--account', 'acme', '--email', 'a@b.example', '--role', 'king'],
+      'It has: administrator, clerk.',
+    ],
+    [['scope', 'create', 'Bad Name', '--title', 'x'], '"Bad Name" cannot be a scope'],
+    [['scope', 'create', 'good', '--title', ' '], 'A name or title has 1 to 100 characters.'],
+    [['key', 'create', '--id', 'abc'], 'A key id is a number from 1 to 255.'],
+    [['app', 'create', '--account', 'acme', '--name', 'X', '--scopes', 'nope'], 'Not in the scope catalogue: nope.'],
+    [['app', 'rotate-secret', 'app_000000000000'], 'There is no application "app_000000000000".'],
+    [['code', 'show', '123'], 'There is no code with these digits'],
+  ])('%j', (args, words) => {
+    const result = run(args)
+    expect(result.status).toBe(1)
+    expect(result.stderr).toContain(words)
+    expect(result.stderr).not.toContain('    at ')
+  })
+
+  it('a configuration that is wrong in several ways is told all of them, with status 2', () => {
+    const result = run(['serve'], {
+      environment: { DATABASE_URL: 'mysql://x', PORT: 'eighty', LATCHKEY_KEYS: '1:short' },
+    })
+    expect(result.status).toBe(2)
+    for (const name of ['DATABASE_URL', 'PORT', 'LATCHKEY_KEYS']) expect(result.stderr).toContain(name)
+    expect(result.stderr).not.toContain('mysql://x')
+  })
+
+  it('a database that was not migrated keeps the service from starting, and says the command', async () => {
+    const [row] = await database.query<{ url: string }>("select 'postgres' as url")
+    const url = new URL(database.url)
+    url.pathname = `/${row?.url}`
+    const result = run(['serve'], { environment: makeEnvironment({ DATABASE_URL: url.toString() }) })
+    expect([result.status, result.stderr]).toEqual([1, expect.stringContaining('Run "latchkey migrate" first.')])
+  })
+
+  it.each([
+    ['/absent', 'The database in DATABASE_URL does not exist.'],
+    ['/postgres', 'The database was not migrated.'],
+  ])('a database at %s is told apart in a sentence', (path, words) => {
+    const url = new URL(database.url)
+    url.pathname = path
+    const environment = makeEnvironment({ DATABASE_URL: url.toString() })
+    const result = run(['account', 'create', '--slug', 'x', '--name', 'X'], { environment })
+    expect([result.status, result.stderr]).toEqual([1, expect.stringContaining(words)])
+    expect(result.stderr).not.toContain('    at ')
+  })
+
+  it('a port in use is told in a sentence, and the command ends', () => {
+    const port = new URL(server.address).port
+    const environment = makeEnvironment({ DATABASE_URL: database.url, REDIS_URL: engineUrl('REDIS_URL'), PORT: port })
+    const result = run(['serve'], { environment })
+    expect([result.status, result.stderr]).toEqual([1, expect.stringMatching(/^The port is in use/)])
+  })
+
+  it('help names every noun and ends well', () => {
+    const { status, stdout } = run(['--help'])
+    expect(status).toBe(0)
+    for (const noun of ['serve', 'migrate', 'sweep', 'account', 'user', 'scope', 'app', 'code'])
+      expect(stdout).toContain(noun)
+  })
+})

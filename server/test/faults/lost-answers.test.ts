@@ -1,0 +1,135 @@
+/** docs/interface.md, "Delivery": an answer that was not sent is not lost, and one that was is not sent again. */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { LEASE_MS } from '../../src/core/device-code.ts'
+import { engineUrl } from '../rig/database.ts'
+import { Device, type WireVariant } from '../rig/device.ts'
+import { startServerProcess } from '../rig/server-process.ts'
+import { startTestService, type TestService } from '../rig/service.ts'
+
+let service: TestService
+beforeAll(async () => {
+  service = await startTestService({ REDIS_URL: engineUrl('REDIS_URL') }, { clock: true })
+})
+afterAll(() => service.stop())
+
+type Outcome = 'accepted' | 'rejected' | 'expired'
+const variants: WireVariant[] = ['oauth', 'key']
+
+/** A code with a final outcome that nobody has polled for. */
+async function decided(outcome: Outcome, variant: WireVariant = 'oauth') {
+  const device = service.device(variant)
+  const code = await device.code({ state: 'kept' })
+  if (outcome === 'accepted') expect(await service.grant(code.user_code)).toBe('granted')
+  if (outcome === 'rejected') expect(await service.reject(code.user_code)).toBe('rejected')
+  if (outcome === 'expired') await service.database.advance(900_001)
+  return { device, code }
+}
+
+const heard = (answer: { status: number; body: { error?: string } }) =>
+  answer.status === 200 ? 'accepted' : (answer.body.error ?? '').replace('auth_', '')
+
+/** Sends a poll and returns its socket, while the row is locked so that the answer cannot come yet. */
+async function pollWhileLocked(device: Device, deviceCode: string, userCode: string) {
+  const client = new pg.Client({ connectionString: service.database.url })
+  await client.connect()
+  await client.query('begin')
+  await client.query('select from device_codes where user_code = $1 for update', [userCode])
+  const { hostname, port } = new URL(device.address)
+  const body = new URLSearchParams({ ...device.credentials, device_code: deviceCode }).toString()
+  const socket: Socket = connect(Number(port), hostname)
+  socket.on('error', () => {})
+  socket.write(
+    `POST /auth/${device.variant}/device/polling HTTP/1.1\r\nhost: x\r\ncontent-length: ${body.length}\r\n` +
+      `content-type: application/x-www-form-urlencoded\r\n\r\n${body}`,
+  )
+  await sleep(200)
+  return { socket, unlock: () => client.query('rollback').then(() => client.end()) }
+}
+
+describe.each<Outcome>(['accepted', 'rejected', 'expired'])('an outcome that is %s', (outcome) => {
+  it.each(['reset', 'ended'] as const)(
+    'is kept when the connection was %s before the answer: the next poll has it at once',
+    async (how) => {
+      const { device, code } = await decided(outcome)
+      const { socket, unlock } = await pollWhileLocked(device, code.device_code, code.user_code)
+      if (how === 'reset') socket.resetAndDestroy()
+      else socket.destroy()
+      await sleep(100)
+      await unlock()
+      await sleep(300)
+      expect(heard(await device.poll(code.device_code))).toBe(outcome)
+      expect(heard(await device.poll(code.device_code))).toBe('invalid')
+    },
+  )
+
+  it('is given again to the same poll, told by its Idempotency-Key, and to no other', async () => {
+    const { device, code } = await decided(outcome)
+    const key = { 'idempotency-key': 'one poll' }
+    const again = { 'idempotency-key': 'one-poll-4711' }
+    const first = await device.poll(code.device_code, again)
+    expect(heard(first)).toBe(outcome)
+    for (let repetition = 0; repetition < 3; repetition += 1) {
+      const repeated = await device.poll(code.device_code, again)
+      expect([repeated.status, repeated.text]).toEqual([first.status, first.text])
+    }
+    expect(heard(await device.poll(code.device_code))).toBe('invalid')
+    expect(heard(await device.poll(code.device_code, key))).toBe('invalid')
+    expect(heard(await device.poll(code.device_code, { 'idempotency-key': 'another' }))).toBe('invalid')
+  })
+
+  it('is given to every poll of a burst with one Idempotency-Key, in the same bytes', async () => {
+    const { device, code } = await decided(outcome)
+    const polls = Array.from({ length: 8 }, () => device.poll(code.device_code, { 'idempotency-key': 'burst' }))
+    const answers = await Promise.all(polls)
+    expect(new Set(answers.map((answer) => answer.text)).size).toBe(1)
+    expect(answers.map(heard)).toEqual(answers.map(() => outcome))
+  })
+})
+
+describe.each(variants)('SIGKILL after the commit and before the answer, %s variant', (variant) => {
+  it('the next poll after the lease gets the identical answer; after a completed answer, invalid', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'latchkey-kill-'))
+    const record = join(folder, 'would-have-been-sent')
+    const environment = { DATABASE_URL: service.database.url, REDIS_URL: engineUrl('REDIS_URL') }
+    const preload = new URL('./kill-before-send.ts', import.meta.url)
+    const doomed = await startServerProcess({ ...environment, KILL_RECORD: record }, { preload })
+    const { code } = await decided('accepted', variant)
+
+    const atDoomed = new Device(doomed.address, service.application, variant)
+    await expect(atDoomed.poll(code.device_code)).rejects.toThrow()
+    await doomed.exited
+    const unsent = readFileSync(record, 'utf8')
+    const device = service.device(variant)
+    // Another process cannot know yet that the first one is dead. It must not say anything final, least of all a false one.
+    expect((await device.poll(code.device_code)).body.error).toMatch(/^(auth_pending|slow_down)$/)
+    await service.database.advance(LEASE_MS)
+    const answer = await device.poll(code.device_code)
+    expect([answer.status, answer.text]).toEqual([200, unsent])
+    expect(heard(await device.poll(code.device_code))).toBe('invalid')
+    rmSync(folder, { recursive: true })
+  })
+
+  it('DC-20: a minute later the access token is stamped anew, from the same grant', async () => {
+    const { device, code } = await decided('accepted', variant)
+    const { socket, unlock } = await pollWhileLocked(device, code.device_code, code.user_code)
+    socket.resetAndDestroy()
+    await unlock()
+    await sleep(300)
+    const issuedAt = () =>
+      service.database.query<{ at: Date | null }>(
+        'select issued_at as at from grants g join device_codes d on d.id = g.device_code_id where d.user_code = $1',
+        [code.user_code],
+      )
+    const [first] = await issuedAt()
+    await service.database.advance(61_000)
+    expect((await device.poll(code.device_code)).status).toBe(200)
+    const [second] = await issuedAt()
+    expect(Number(second?.at) - Number(first?.at)).toBeGreaterThanOrEqual(61_000)
+  })
+})

@@ -1,0 +1,96 @@
+/** docs/interface.md, "The user decides": who may enter, who may decide, what is left. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { groupDigits } from '../../src/core/user-code.ts'
+import { enterUserCode, grantDeviceCode, rejectDeviceCode } from '../../src/flows/decide-device-code.ts'
+import { type MadeUser, makeAccount, makeUser } from '../rig/make.ts'
+import { startTestService, type TestService } from '../rig/service.ts'
+
+let service: TestService
+let stranger: MadeUser
+let colleague: MadeUser
+beforeAll(async () => {
+  service = await startTestService()
+  stranger = await makeUser(service.context.db, (await makeAccount(service.context.db)).slug)
+  colleague = await makeUser(service.context.db, service.account.slug)
+})
+afterAll(() => service.stop())
+
+const enter = (userCode: string, user: MadeUser) => enterUserCode(service.context, user.id, userCode)
+const events = (userCode: string) =>
+  service.database.query<{ kind: string; user_id: string }>(
+    `select e.kind, e.user_id from audit_events e join device_codes d on d.id = e.device_code_id
+     where d.user_code = $1 order by e.id`,
+    [userCode],
+  )
+
+async function claimed(user: MadeUser) {
+  const code = await service.device().code({ scope: 'orders:read,orders:write' })
+  const entered = await enter(code.user_code, user)
+  if (entered.outcome !== 'claimed') throw new Error(entered.outcome)
+  return { code, entered }
+}
+
+describe('entering a code', () => {
+  it('claims it for the user and shows who asks for what, and what the user lacks', async () => {
+    const clerk = await makeUser(service.context.db, service.account.slug, { holds: ['orders:read'] })
+    const { entered } = await claimed(clerk)
+    expect(entered.consent).toEqual({ granted: ['orders:read'], lacking: ['orders:write'], grantable: true })
+    expect(entered.applicationName).toMatch(/^Application/)
+  })
+
+  it('works however the digits are grouped or written', async () => {
+    const { user_code } = await service.device().code()
+    const arabic = user_code.replace(/\d/g, (digit) => String.fromCharCode(0x660 + Number(digit)))
+    for (const typed of [groupDigits(user_code), user_code.replace(/(...)/g, '$1-'), ` ${arabic} `]) {
+      expect((await enter(typed, service.user)).outcome).toBe('claimed')
+    }
+  })
+
+  it('a mistyped code is told so, and an unknown one is not recognised', async () => {
+    const { user_code } = await service.device().code()
+    const swapped = user_code.slice(0, -1) + ((Number(user_code.at(-1)) + 1) % 10)
+    expect(await enter(swapped, service.user)).toEqual({ outcome: 'mistyped', digits: 9 })
+    expect(await enter('  ', service.user)).toEqual({ outcome: 'empty' })
+    expect(await enter('000000000', service.user)).toEqual({ outcome: 'not_recognised' })
+  })
+
+  it.each([
+    ['of another account', () => stranger],
+    ['of the same account', () => colleague],
+  ])('UC-13: a second user %s ends the code for entry, and nobody can grant it any more', async (_, second) => {
+    const { code, entered } = await claimed(service.user)
+    expect(await enter(code.user_code, second())).toEqual({ outcome: 'not_recognised' })
+    expect((await grantDeviceCode(service.context, service.user.id, entered.code)).outcome).toBe('not_open')
+    expect((await enter(code.user_code, service.user)).outcome).toBe('not_recognised')
+    expect((await service.device().poll(code.device_code)).body.error).toBe('auth_pending')
+    expect((await events(code.user_code)).map((event) => event.kind)).toEqual(['code.claimed', 'code.closed'])
+  })
+
+  it('a disabled user enters nothing', async () => {
+    const gone = await makeUser(service.context.db, service.account.slug)
+    await service.database.query('update users set disabled_at = now() where id = $1', [gone.id])
+    expect((await enter((await service.device().code()).user_code, gone)).outcome).toBe('not_recognised')
+  })
+})
+
+describe('deciding', () => {
+  it('UC-05: needs the claim: who never entered the code can neither grant nor reject it', async () => {
+    const { code, entered } = await claimed(service.user)
+    for (const user of [stranger, colleague]) {
+      expect((await grantDeviceCode(service.context, user.id, entered.code)).outcome).toBe('not_open')
+      expect((await rejectDeviceCode(service.context, user.id, entered.code)).outcome).toBe('not_open')
+    }
+    expect((await grantDeviceCode(service.context, service.user.id, entered.code)).outcome).toBe('granted')
+    expect((await events(code.user_code)).at(-1)).toEqual({ kind: 'grant.created', user_id: service.user.id })
+  })
+
+  it('DC-06: is final: neither decision can follow the other, nor itself', async () => {
+    for (const first of [grantDeviceCode, rejectDeviceCode]) {
+      const { entered } = await claimed(service.user)
+      await first(service.context, service.user.id, entered.code)
+      for (const second of [grantDeviceCode, rejectDeviceCode]) {
+        expect((await second(service.context, service.user.id, entered.code)).outcome).toBe('not_open')
+      }
+    }
+  })
+})

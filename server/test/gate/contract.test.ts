@@ -1,0 +1,120 @@
+/** gate/gate.ts, "Gate": one contract, three implementations, real engines. */
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Gate } from '../../src/gate/gate.ts'
+import { createLocalGate } from '../../src/gate/local-gate.ts'
+import { createRedisGate } from '../../src/gate/redis-gate.ts'
+import { engineUrl } from '../rig/database.ts'
+
+const PACE_MS = 300
+
+const makers: { name: string; make: () => Gate }[] = [
+  { name: 'in process', make: () => createLocalGate() },
+  { name: 'on Redis', make: () => createRedisGate(engineUrl('REDIS_URL'), () => {}) },
+  { name: 'on a Redis cluster', make: () => createRedisGate(engineUrl('REDIS_CLUSTER_URL'), () => {}) },
+]
+
+describe.each(makers)('a gate $name', ({ make }) => {
+  let gate: Gate
+  beforeAll(async () => {
+    gate = make()
+    await sleep(300)
+  })
+  afterAll(() => gate.close())
+
+  it('lets the first poll of a code through at once', async () => {
+    expect(await gate.poll(randomUUID(), PACE_MS)).toEqual({ early: false, pending: false })
+  })
+
+  it('finds a second poll early until the pace has passed', async () => {
+    const id = randomUUID()
+    await gate.poll(id, PACE_MS)
+    expect((await gate.poll(id, PACE_MS)).early).toBe(true)
+    await sleep(PACE_MS + 20)
+    expect((await gate.poll(id, PACE_MS)).early).toBe(false)
+  })
+
+  it('does not move the clock for an early poll', async () => {
+    const id = randomUUID()
+    await gate.poll(id, PACE_MS)
+    await sleep(PACE_MS * 0.7)
+    expect((await gate.poll(id, PACE_MS)).early).toBe(true)
+    await sleep(PACE_MS * 0.3 + 20)
+    expect((await gate.poll(id, PACE_MS)).early).toBe(false)
+  })
+
+  it('lets exactly one of many polls at the same instant through', async () => {
+    const id = randomUUID()
+    const knocks = await Promise.all(Array.from({ length: 50 }, () => gate.poll(id, PACE_MS)))
+    expect(knocks.filter((knock) => !knock.early)).toHaveLength(1)
+  })
+
+  it('paces each code on its own, in whatever batch it arrives', async () => {
+    const ids = Array.from({ length: 200 }, () => randomUUID())
+    const hinted = ids.filter((_, index) => index % 3 === 0)
+    for (const id of hinted) gate.hint(id, 5_000)
+    await Promise.all(ids.slice(0, 100).map((id) => gate.poll(id, 5_000)))
+    const knocks = await Promise.all(ids.map((id) => gate.poll(id, 5_000)))
+    expect(knocks).toEqual(ids.map((id, index) => ({ early: index < 100, pending: hinted.includes(id) })))
+  })
+
+  it('remembers a hint for as long as it was given, and no longer', async () => {
+    const id = randomUUID()
+    gate.hint(id, 200)
+    expect((await gate.poll(id, PACE_MS)).pending).toBe(true)
+    await sleep(250)
+    expect((await gate.poll(id, PACE_MS)).pending).toBe(false)
+  })
+
+  it('forgets a hint that was dropped', async () => {
+    const id = randomUUID()
+    gate.hint(id, 5_000)
+    await gate.drop(id)
+    expect((await gate.poll(id, PACE_MS)).pending).toBe(false)
+  })
+
+  it('does not believe a hint that arrives after the drop: it was read before the decision', async () => {
+    const id = randomUUID()
+    await gate.drop(id)
+    gate.hint(id, 5_000)
+    expect((await gate.poll(id, PACE_MS)).pending).toBe(false)
+  })
+
+  it('drops what was never hinted without complaint', async () => {
+    await expect(gate.drop(randomUUID())).resolves.toBeUndefined()
+    expect(gate.answers).toBe(true)
+  })
+})
+
+describe.each(makers.slice(1))('two gates $name', ({ make }) => {
+  it('are one gate for all processes', async () => {
+    const [gate, other] = [make(), make()]
+    await sleep(300)
+    const id = randomUUID()
+    gate.hint(id, 5_000)
+    await gate.poll(id, 5_000)
+    expect(await other.poll(id, 5_000)).toEqual({ early: true, pending: true })
+    await other.drop(id)
+    expect((await gate.poll(id, 5_000)).pending).toBe(false)
+    await Promise.all([gate.close(), other.close()])
+  })
+})
+
+describe('the gate in process', () => {
+  it('forgets what nobody touched for two minutes, and nothing before its time', async () => {
+    let now = 0
+    const gate = createLocalGate(() => now)
+    const id = randomUUID()
+    await gate.poll(id, 54_000)
+    now = 53_000
+    await gate.poll(randomUUID(), 1)
+    expect((await gate.poll(id, 54_000)).early).toBe(true)
+    now = 62_000
+    gate.hint(id, 10_000)
+    now = 71_999
+    expect((await gate.poll(id, 54_000)).pending).toBe(true)
+    now = 300_000
+    expect(await gate.poll(id, 54_000)).toEqual({ early: false, pending: false })
+  })
+})

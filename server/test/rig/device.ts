@@ -1,0 +1,104 @@
+/** A device, as an application's developer would write it: four requests over a real socket, no knowledge of the server. */
+import { Agent, request } from 'node:http'
+import type { MadeApplication } from './make.ts'
+
+export type WireVariant = 'oauth' | 'key'
+
+export type WireAnswer = {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  readonly text: string
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever came back
+  readonly body: any
+}
+
+export type CodeRecord = {
+  readonly device_code: string
+  readonly user_code: string
+  readonly verification_url: string
+  readonly expires_in: number
+  readonly interval: number
+  readonly state: string
+}
+
+const agent = new Agent({ keepAlive: true, maxSockets: 256 })
+
+/** One POST. `query` and `form` are sent as they are given; a form may also be raw text with its own content type. */
+export function post(
+  address: string,
+  path: string,
+  sent: {
+    query?: Record<string, string>
+    form?: Record<string, string>
+    raw?: string | Buffer
+    headers?: Record<string, string>
+    method?: string
+  },
+): Promise<WireAnswer> {
+  const query = sent.query ? `?${new URLSearchParams(sent.query)}` : ''
+  const form = sent.form ? new URLSearchParams(sent.form).toString() : undefined
+  const body = sent.raw ?? form
+  const headers = {
+    ...(form === undefined ? {} : { 'content-type': 'application/x-www-form-urlencoded' }),
+    ...(body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }),
+    ...sent.headers,
+  }
+  return new Promise((resolve, reject) => {
+    const outgoing = request(
+      `${address}${path}${query}`,
+      { method: sent.method ?? 'POST', agent, headers },
+      (response) => {
+        const chunks: Buffer[] = []
+        response.on('data', (chunk) => chunks.push(chunk))
+        response.on('error', reject)
+        response.on('end', () => {
+          const text = Buffer.concat(chunks).toString()
+          resolve({ status: response.statusCode ?? 0, headers: response.headers, text, body: parse(text) })
+        })
+      },
+    )
+    outgoing.on('error', reject)
+    outgoing.end(body)
+  })
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+export class Device {
+  readonly address: string
+  readonly application: MadeApplication
+  readonly variant: WireVariant
+
+  constructor(address: string, application: MadeApplication, variant: WireVariant = 'oauth') {
+    this.address = address
+    this.application = application
+    this.variant = variant
+  }
+
+  get credentials(): { SVCappid: string; SVCsecret: string } {
+    return { SVCappid: this.application.id, SVCsecret: this.application.secret }
+  }
+
+  request(parameters: Record<string, string> = {}): Promise<WireAnswer> {
+    return post(this.address, `/auth/${this.variant}/device/code`, { form: { ...this.credentials, ...parameters } })
+  }
+
+  async code(parameters: Record<string, string> = {}): Promise<CodeRecord> {
+    const answer = await this.request(parameters)
+    if (answer.status !== 200) throw new Error(`the code request was answered ${answer.status} ${answer.text}`)
+    return answer.body
+  }
+
+  poll(deviceCode: string, headers: Record<string, string> = {}): Promise<WireAnswer> {
+    return post(this.address, `/auth/${this.variant}/device/polling`, {
+      form: { ...this.credentials, device_code: deviceCode },
+      headers,
+    })
+  }
+}

@@ -1,0 +1,82 @@
+/** One builder per noun. Each makes a real row through the flow that makes it in life, and returns what a test needs. */
+import { type Config, everyOption, readConfig } from '../../src/config.ts'
+import { createApplication } from '../../src/flows/manage-application.ts'
+import { createAccount, createRole, createScope, createUser, type Registered } from '../../src/flows/register.ts'
+import { createKey } from '../../src/secrets/keyset.ts'
+import type { Postgres } from '../../src/store/postgres.ts'
+
+export const TEST_KEYS = createKey(1)
+
+/** The configuration of a test's service: real defaults, a quiet log, and what the test says. */
+export function makeConfig(environment: Record<string, string>): Config {
+  return readConfig(everyOption, { ...makeEnvironment(environment) })
+}
+
+export function makeEnvironment(environment: Record<string, string>): Record<string, string> {
+  return {
+    LATCHKEY_KEYS: TEST_KEYS,
+    HOST: '127.0.0.1',
+    PORT: '0',
+    LOG_LEVEL: 'error',
+    DRAIN_SECONDS: '0',
+    ...environment,
+  }
+}
+
+let count = 0
+const next = () => {
+  count += 1
+  return count
+}
+
+export async function makeAccount(db: Postgres, given: { slug?: string } = {}): Promise<{ id: string; slug: string }> {
+  const slug = given.slug ?? `account-${process.pid}-${next()}`
+  return { ...done(await createAccount(db, { slug, name: `Account ${slug}` })), slug }
+}
+
+export async function makeScopes(db: Postgres, names: readonly string[]): Promise<void> {
+  for (const name of names) await createScope(db, { name, title: `May ${name}` })
+}
+
+export type MadeUser = { readonly id: string; readonly email: string }
+
+/** `holds`: exactly these scopes. Absent: an administrator, who holds every scope. */
+export async function makeUser(
+  db: Postgres,
+  account: string,
+  given: { holds?: readonly string[] } = {},
+): Promise<MadeUser> {
+  const number = next()
+  const role = given.holds ? `role ${number}` : 'administrator'
+  if (given.holds) done(await createRole(db, { account, name: role, scopes: given.holds }))
+  const email = `user${number}@${account}.example`
+  return { ...done(await createUser(db, { account, email, roles: [role], password: null })), email }
+}
+
+export type MadeApplication = { readonly id: string; readonly secret: string }
+
+export async function makeApplication(
+  db: Postgres,
+  config: Config,
+  account: string,
+  given: Partial<Parameters<typeof createApplication>[2]> = {},
+): Promise<MadeApplication> {
+  const allowedScopes = given.allowedScopes ?? ['orders:read', 'orders:write']
+  await makeScopes(db, allowedScopes)
+  return done(
+    await createApplication(db, config.keys, {
+      account,
+      name: `Application ${next()}`,
+      allowedScopes,
+      defaultScopes: ['orders:read'].filter((name) => allowedScopes.includes(name)),
+      requiredScopes: [],
+      deviceFlow: true,
+      ...given,
+    }),
+  )
+}
+
+function done<T>(result: Registered<T>): T {
+  if (result.outcome === 'refused') throw new Error(result.why)
+  return result.value
+}

@@ -1,0 +1,101 @@
+/** What PostgreSQL keeps of device codes: unique while live, found again, forgotten by dropping a partition. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { sweep } from '../../src/flows/sweep.ts'
+import { createDeviceCodeId } from '../../src/secrets/random.ts'
+import { insertDeviceCode, type NewDeviceCode } from '../../src/store/device-codes.ts'
+import { startTestService, type TestService } from '../rig/service.ts'
+
+const HOUR = 3_600_000
+
+let service: TestService
+beforeAll(async () => {
+  service = await startTestService({}, { clock: true })
+})
+afterAll(() => service.stop())
+
+const makeCode = (given: Partial<NewDeviceCode>): NewDeviceCode => ({
+  id: createDeviceCodeId(Date.now()),
+  applicationId: service.application.id,
+  variant: 'token_set',
+  scopes: ['orders:read'],
+  state: '',
+  userCode: '123456784',
+  lifetimeMs: 900_000,
+  ...given,
+})
+const insert = (code: NewDeviceCode) => service.context.db.transaction((tx) => insertDeviceCode(tx, code))
+const partitions = () =>
+  service.database.query<{ name: string }>(
+    "select inhrelid::regclass::text as name from pg_inherits where inhparent = 'device_codes'::regclass order by 1",
+  )
+
+describe('a user code', () => {
+  it('DC-24: is live once, also when fifty ask for it at the same instant', async () => {
+    const results = await Promise.allSettled(
+      Array.from({ length: 50 }, () => insert(makeCode({ userCode: '000000000' }))),
+    )
+    const placed = results.filter((result) => result.status === 'fulfilled' && result.value !== null)
+    expect(placed).toHaveLength(1)
+  })
+
+  it('DC-24: is live once across the edge of two partitions', async () => {
+    const lifetimes = Array.from({ length: 40 }, (_, index) => 900_000 + (index % 2) * HOUR)
+    const results = await Promise.allSettled(
+      lifetimes.map((lifetimeMs) => insert(makeCode({ userCode: '111111119', lifetimeMs }))),
+    )
+    const placed = results.filter((result) => result.status === 'fulfilled' && result.value !== null)
+    expect(placed).toHaveLength(1)
+  })
+
+  it('may be given again once the code before it was decided', async () => {
+    const code = await service.device().code()
+    await service.reject(code.user_code)
+    expect(await insert(makeCode({ userCode: code.user_code }))).not.toBeNull()
+  })
+})
+
+describe('sweeping', () => {
+  it('makes partitions ahead, and keeps what may still be asked for', async () => {
+    await sweep(service.context.db, service.config)
+    const before = await partitions()
+    expect(before.length).toBeGreaterThanOrEqual(3)
+    await service.database.advance(24 * HOUR)
+    const { partitions: dropped } = await sweep(service.context.db, service.config)
+    expect(dropped).toEqual([])
+  })
+
+  it('DC-21: a day after its expiry a code is forgotten, and a grant that nobody collected is ended', async () => {
+    const device = service.device()
+    const [uncollected, collected, lost] = [await device.code(), await device.code(), await device.code()]
+    for (const code of [uncollected, collected, lost]) expect(await service.grant(code.user_code)).toBe('granted')
+    expect((await device.poll(collected.device_code)).status).toBe(200)
+    // As a process that died right after it had answered leaves it: leased, never confirmed. Somebody may hold the tokens.
+    await service.database.query(
+      `update device_codes set lease_id = gen_random_uuid(), leased_until = test_clock.now(), outcome = 'accepted'
+       where user_code = $1`,
+      [lost.user_code],
+    )
+    await service.database.advance(26 * HOUR)
+    await service.context.applications.refresh()
+    expect((await device.poll(uncollected.device_code)).body.error).toBe('invalid')
+    const result = await sweep(service.context.db, service.config)
+    expect(result.partitions.length).toBeGreaterThan(0)
+    expect(result.voidedGrants).toBe(1)
+    const rows = await service.database.query('select revoked_why from grants order by created_at')
+    expect(rows.slice(-3)).toEqual([{ revoked_why: 'never collected' }, { revoked_why: null }, { revoked_why: null }])
+    const events = await service.database.query("select detail from audit_events where kind = 'grant.revoked'")
+    expect(events).toEqual([{ detail: { why: 'never collected' } }])
+  })
+
+  it('may be done by many at once', async () => {
+    await service.database.advance(48 * HOUR)
+    await Promise.all([1, 2, 3, 4].map(() => sweep(service.context.db, service.config)))
+    expect((await service.device().request()).status).toBe(200)
+  })
+
+  it('a code request finds its partition even when nobody swept for a month', async () => {
+    await service.database.advance(30 * 24 * HOUR)
+    const requests = await Promise.all(Array.from({ length: 8 }, () => service.device().request()))
+    expect(requests.map((answer) => answer.status)).toEqual(requests.map(() => 200))
+  })
+})
