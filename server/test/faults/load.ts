@@ -1,0 +1,140 @@
+/** Devices and a user who go on whatever happens, and remember everything they were told. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Context } from '../../src/flows/context.ts'
+import { enterUserCode, grantDeviceCode, rejectDeviceCode } from '../../src/flows/decide-device-code.ts'
+import { type CodeRecord, Device } from '../rig/device.ts'
+import type { MadeApplication, MadeUser } from '../rig/make.ts'
+
+export type Load = {
+  tally(): Tally
+  /** Asks for no more codes, waits until each has its end, and returns what went wrong. */
+  finish(): Promise<string[]>
+}
+
+export type Tally = {
+  polls: number
+  codesRequested: number
+  codesRefused: number
+  granted: number
+  rejected: number
+  collected: number
+}
+
+/** What the user was told. `unknown`: the engine went away in the middle; then either is right, but only one. */
+type Decision = 'granted' | 'rejected' | 'unknown' | 'none'
+
+const POLL_OUTCOMES = ['auth_pending', 'slow_down', 'auth_expired', 'auth_rejected', 'invalid']
+const DEVICES = 24
+
+export function startLoad(given: {
+  addresses: readonly string[]
+  application: MadeApplication
+  context: Context
+  user: MadeUser
+}): Load {
+  const { addresses, application, context, user } = given
+  const tally: Tally = { polls: 0, codesRequested: 0, codesRefused: 0, granted: 0, rejected: 0, collected: 0 }
+  const problems: string[] = []
+  let finishing = false
+
+  const device = (lane: number) =>
+    new Device(addresses[lane % addresses.length] ?? '', application, lane % 2 === 0 ? 'oauth' : 'key')
+
+  async function requestCode(lane: number): Promise<CodeRecord | null> {
+    const answer = await device(lane).request()
+    if (answer.status === 200) {
+      tally.codesRequested += 1
+      return answer.body
+    }
+    tally.codesRefused += 1
+    const wellRefused = answer.status === 503 && answer.body.error === 'unavailable' && answer.headers['retry-after']
+    if (!wellRefused) problems.push(`a code request was answered ${answer.status} ${answer.text}`)
+    return null
+  }
+
+  async function decide(code: CodeRecord, yes: boolean): Promise<Decision> {
+    try {
+      const entered = await enterUserCode(context, user.id, code.user_code)
+      if (entered.outcome !== 'claimed') return 'none'
+      const decision = await (yes ? grantDeviceCode : rejectDeviceCode)(context, user.id, entered.code)
+      if (decision.outcome === 'granted') tally.granted += 1
+      if (decision.outcome === 'rejected') tally.rejected += 1
+      return decision.outcome === 'granted' || decision.outcome === 'rejected' ? decision.outcome : 'none'
+    } catch {
+      return 'unknown'
+    }
+  }
+
+  /** Polls until something final is heard; alternates between the processes; never slower than once a second. */
+  async function collect(code: CodeRecord, lane: number): Promise<string> {
+    for (let poll = 0; poll < 120; poll += 1) {
+      const at = new Device(
+        addresses[(lane + poll) % addresses.length] ?? '',
+        application,
+        lane % 2 === 0 ? 'oauth' : 'key',
+      )
+      const answer = await at.poll(code.device_code)
+      tally.polls += 1
+      if (answer.status === 200) {
+        tally.collected += 1
+        const after = await at.poll(code.device_code)
+        // While PostgreSQL is away nobody can know that the answer was delivered; then it is not final.
+        if (!['invalid', 'auth_pending', 'slow_down'].includes(after.body.error))
+          problems.push(`after a 200: ${after.text}`)
+        return 'granted'
+      }
+      if (answer.status !== 400 || !POLL_OUTCOMES.includes(answer.body.error)) {
+        problems.push(`a poll was answered ${answer.status} ${answer.text}`)
+      }
+      if (answer.body.error === 'auth_rejected') return 'rejected'
+      if (answer.body.error === 'auth_expired' || answer.body.error === 'invalid') return answer.body.error
+      await sleep(1_000)
+    }
+    return 'nothing final'
+  }
+
+  async function live(lane: number): Promise<void> {
+    while (!finishing) {
+      const code = await requestCode(lane).catch((error) => {
+        problems.push(`a code request failed: ${error.message}`)
+        return null
+      })
+      if (code) await follow(code, lane).catch((error) => problems.push(`a poll failed: ${error.message}`))
+      else await sleep(200)
+    }
+  }
+
+  async function follow(code: CodeRecord, lane: number): Promise<void> {
+    const heard = collect(code, lane)
+    await sleep(500 + Math.random() * 2_500)
+    let decision = await decide(code, lane % 3 !== 0)
+    // A person whose page failed tries again.
+    while (decision === 'unknown' || decision === 'none') {
+      await sleep(500)
+      const retried = await decide(code, lane % 3 !== 0)
+      if (decision === 'unknown' && retried === 'none') break
+      decision = retried
+    }
+    const outcome = await heard
+    const right = decision === 'unknown' ? ['granted', 'rejected'].includes(outcome) : outcome === decision
+    if (!right) problems.push(`the user was told ${decision}, the device heard ${outcome}`)
+  }
+
+  /** Somebody always asks for a code, also while everybody else waits; nobody enters these. */
+  async function ask(): Promise<void> {
+    for (let lane = 0; !finishing; lane += 1) {
+      await requestCode(lane).catch((error) => problems.push(`a code request failed: ${error.message}`))
+      await sleep(100)
+    }
+  }
+
+  const lanes = [ask(), ...Array.from({ length: DEVICES }, (_, lane) => live(lane))]
+  return {
+    tally: () => ({ ...tally }),
+    finish: async () => {
+      finishing = true
+      await Promise.all(lanes)
+      return problems
+    },
+  }
+}

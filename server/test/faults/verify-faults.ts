@@ -1,0 +1,112 @@
+/**
+ * npm run verify:faults: Redis killed and back, Redis hung, PostgreSQL stopped hard and back, PostgreSQL hung, all under
+ * load on two server processes. Every poll gets one of the six outcomes, no final outcome is wrong or lost, code requests
+ * answer 503 with Retry-After, and everything recovers by itself.
+ */
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createPostgres, createRedis, freePort } from '../../../tools/engine-processes.ts'
+import { closeContext, createContext } from '../../src/app.ts'
+import { migrate } from '../../src/store/migrate.ts'
+import { makeAccount, makeApplication, makeConfig, makeUser } from '../rig/make.ts'
+import { startServerProcess } from '../rig/server-process.ts'
+import { type Load, startLoad } from './load.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'latchkey-faults-'))
+// PostgreSQL runs as a user of its own and has to get in.
+chmodSync(folder, 0o755)
+const redis = createRedis(folder, await freePort())
+const postgres = createPostgres(folder, await freePort())
+redis.start()
+postgres.start()
+await migrate(postgres.url)
+const environment = { DATABASE_URL: postgres.url, REDIS_URL: redis.url, POLL_INTERVAL: '1', LOG_LEVEL: 'silent' }
+const config = makeConfig(environment)
+const context = createContext(config)
+const account = await makeAccount(context.db)
+const application = await makeApplication(context.db, config, account.slug)
+const user = await makeUser(context.db, account.slug)
+const servers = await Promise.all([1, 2].map(() => startServerProcess({ ...environment, LOG_LEVEL: 'info' })))
+
+const signal = (engine: { pid(): number | null }, name: NodeJS.Signals) => {
+  const pid = engine.pid()
+  if (pid !== null) process.kill(pid, name)
+}
+
+/** Each is broken for so long, then mended, then given time to show that it recovered. */
+const faults: { name: string; seconds: number; break(): void; mend(): void; codesRefused: boolean }[] = [
+  {
+    name: 'redis killed',
+    seconds: 4,
+    break: () => redis.stop('SIGKILL'),
+    mend: () => redis.start(),
+    codesRefused: false,
+  },
+  {
+    name: 'redis hung',
+    seconds: 4,
+    break: () => signal(redis, 'SIGSTOP'),
+    mend: () => signal(redis, 'SIGCONT'),
+    codesRefused: false,
+  },
+  {
+    name: 'postgresql stopped',
+    seconds: 5,
+    break: () => postgres.stop('immediate'),
+    mend: () => postgres.start(),
+    codesRefused: true,
+  },
+  {
+    name: 'postgresql hung',
+    seconds: 5,
+    break: () => freeze('SIGSTOP'),
+    mend: () => freeze('SIGCONT'),
+    codesRefused: true,
+  },
+]
+
+/** All of PostgreSQL's processes: a stopped postmaster alone would not keep its backends from answering. */
+function freeze(name: 'SIGSTOP' | 'SIGCONT'): void {
+  const pid = postgres.pid()
+  if (pid === null) return
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number)
+  for (const each of [pid, ...children]) process.kill(each, name)
+}
+
+const problems: string[] = []
+try {
+  const load: Load = startLoad({ addresses: servers.map((server) => server.address), application, context, user })
+  await sleep(3_000)
+  for (const fault of faults) {
+    const before = load.tally()
+    fault.break()
+    await sleep(fault.seconds * 1000)
+    const during = load.tally()
+    fault.mend()
+    await sleep(4_000)
+    const after = load.tally()
+    const polls = during.polls - before.polls
+    const refused = during.codesRefused - before.codesRefused
+    const recovered = after.codesRequested - during.codesRequested
+    console.log(`faults: ${fault.name}: polls=${polls} codes_refused_503=${refused} codes_after_mending=${recovered}`)
+    if (polls < fault.seconds * 5) problems.push(`${fault.name}: polls were hardly answered (${polls})`)
+    if (fault.codesRefused && refused === 0) problems.push(`${fault.name}: no code request was refused with 503`)
+    if (!fault.codesRefused && refused > 0) problems.push(`${fault.name}: ${refused} code requests were refused`)
+    if (recovered === 0) problems.push(`${fault.name}: no code request succeeded afterwards`)
+  }
+  problems.push(...(await load.finish()))
+  const { polls, codesRequested, granted, rejected, collected } = load.tally()
+  for (const problem of problems.slice(0, 20)) console.error(`faults: ${problem}`)
+  console.log(
+    `faults: polls=${polls} codes=${codesRequested} granted=${granted} rejected=${rejected} collected=${collected} problems=${problems.length}`,
+  )
+  process.exitCode = problems.length > 0 ? 1 : 0
+} finally {
+  await Promise.all(servers.map((server) => server.kill('SIGTERM')))
+  await closeContext(context)
+  postgres.stop('fast')
+  redis.stop('SIGTERM')
+  rmSync(folder, { recursive: true, force: true })
+}

@@ -1,0 +1,153 @@
+/** The core part: random lives of one code, stepped through core/device-code.ts and the reference model side by side. */
+import { isDeepStrictEqual } from 'node:util'
+import fc from 'fast-check'
+import {
+  accept,
+  claim,
+  confirm,
+  type Delivery,
+  type DeviceCode,
+  isExpired,
+  isForgotten,
+  isOpen,
+  type PollRequest,
+  poll,
+  reject,
+  release,
+} from '../../src/core/device-code.ts'
+import { type CoreOperation, coreOperations, timeAt } from './core-operations.ts'
+import { ReferenceCode, type View, type VisibleStatus } from './reference-model.ts'
+import { type Checked, describe, Seen, seedFor } from './seen.ts'
+
+const LIFETIME_MS = 900_000
+
+const SHOULD_HAPPEN: Readonly<Record<string, readonly string[]>> = {
+  poll: [
+    ...['auth_pending', 'slow_down', 'invalid', 'being_delivered', 'accepted', 'rejected', 'expired'],
+    ...['accepted again', 'rejected again', 'expired again'],
+  ],
+  claim: ['claimed', 'not_recognised'],
+  grant: ['granted', 'not_open'],
+  reject: ['rejected', 'not_open'],
+}
+
+export function checkCore(seed: number, leastOperations: number): Checked {
+  const seen = new Seen()
+  const property = fc.property(coreOperations, (sequence) => live(sequence, seen))
+  for (let round = 0; seen.operations < leastOperations; round += 1) {
+    const run = fc.check(property, { seed: seedFor(seed, 0, round), numRuns: 1_000 })
+    if (run.failed) return { operations: seen.operations, seen, divergence: describe(run) }
+  }
+  return { operations: seen.operations, seen, divergence: seen.missing(SHOULD_HAPPEN) }
+}
+
+function live(sequence: readonly CoreOperation[], seen: Seen): void {
+  const model = new ReferenceCode(0, LIFETIME_MS)
+  const core = new CoreCode()
+  for (const [index, operation] of sequence.entries()) {
+    if (operation.do === 'advance') model.now = timeAt(operation.to, model)
+    const expected = stepModel(model, operation, index)
+    const answer = core.step(operation, index, model.now)
+    if (answer !== expected) throw new Error(`operation ${index}: the core answers ${answer}, the model ${expected}`)
+    const [is, shouldBe] = [core.view(model.now), model.view]
+    if (!isDeepStrictEqual(is, shouldBe)) {
+      throw new Error(`after operation ${index}: the core is ${fc.stringify(is)}, the model ${fc.stringify(shouldBe)}`)
+    }
+    seen.add(operation.do, answer)
+  }
+}
+
+/** Leases are numbered by the operation that asked for them; an old one is found by counting back. */
+const leaseOf = (index: number, back: number) => `lease ${index - 1 - back}`
+
+function stepModel(model: ReferenceCode, operation: CoreOperation, index: number): string {
+  switch (operation.do) {
+    case 'poll':
+      return model.poll(`lease ${index}`, operation.early, operation.key)
+    case 'confirm':
+    case 'release':
+      model[operation.do](leaseOf(index, operation.lease))
+      return 'done'
+    case 'claim':
+      return model.enter(operation.user)
+    case 'grant':
+      return model.grant(operation.user)
+    case 'reject':
+      return model.reject(operation.user)
+    case 'advance':
+      return 'done'
+  }
+}
+
+/** The pure state machine, driven as flows/ drive it, with its answers in the model's words. */
+class CoreCode {
+  #code: DeviceCode = {
+    id: 'code',
+    applicationId: 'application',
+    variant: 'token_set',
+    scopes: [],
+    state: '',
+    expiresAt: LIFETIME_MS,
+    status: 'pending',
+    claimedBy: null,
+    entryClosed: false,
+    grantId: null,
+    delivery: null,
+  }
+  readonly #grants = new Set<string>()
+  readonly #deliveries = new Map<string, Delivery>()
+
+  step(operation: CoreOperation, index: number, now: number): string {
+    const code = this.#code
+    switch (operation.do) {
+      case 'poll':
+        return this.#poll({ now, tooEarly: operation.early, leaseId: `lease ${index}`, idempotencyKey: operation.key })
+      case 'confirm':
+      case 'release': {
+        const delivery = this.#deliveries.get(leaseOf(index, operation.lease))
+        if (delivery) this.#code = { confirm, release }[operation.do](code, delivery)
+        return 'done'
+      }
+      case 'claim': {
+        const step = claim(code, operation.user, now)
+        if (step.answer !== 'not_open') this.#code = step.next
+        return step.answer === 'claimed' ? 'claimed' : 'not_recognised'
+      }
+      case 'grant':
+        return this.#decide(accept(code, operation.user, `grant ${index}`, now), 'granted')
+      case 'reject':
+        return this.#decide(reject(code, operation.user, now), 'rejected')
+      case 'advance':
+        return 'done'
+    }
+  }
+
+  #poll(request: PollRequest): string {
+    if (isForgotten(this.#code, request.now)) return 'invalid'
+    const step = poll(this.#code, request)
+    if (step.answer === 'repeat') return `${step.delivery.outcome} again`
+    if (step.answer !== 'deliver') return step.answer
+    this.#code = step.next
+    this.#deliveries.set(request.leaseId, step.delivery)
+    return step.delivery.outcome
+  }
+
+  #decide(step: ReturnType<typeof accept>, word: 'granted' | 'rejected'): string {
+    if (step.answer === 'not_open') return 'not_open'
+    this.#code = step.next
+    if (this.#code.grantId !== null) this.#grants.add(this.#code.grantId)
+    return word
+  }
+
+  view(now: number): View {
+    const { status, claimedBy, delivery } = this.#code
+    const visible: VisibleStatus = status === 'pending' && isExpired(this.#code, now) ? 'expired' : status
+    return {
+      status: visible,
+      claimedBy,
+      open: isOpen(this.#code, now),
+      grants: this.#grants.size,
+      lease: delivery && { id: delivery.leaseId, until: delivery.until, key: delivery.idempotencyKey },
+    }
+  }
+}

@@ -1,0 +1,69 @@
+/** What can happen to one device code, as plain data that prints and shrinks well: the alphabet of the core part. */
+import fc from 'fast-check'
+import { KEPT_MS, type ReferenceCode } from './reference-model.ts'
+
+export type User = 'A' | 'B'
+export type Key = 'k1' | 'k2' | null
+
+/** The moments at which an answer may change, and the millisecond before each. */
+export type Moment =
+  | 'a moment later'
+  | 'just before the lease ends'
+  | 'when the lease ends'
+  | 'just before expiry'
+  | 'at expiry'
+  | 'just before it is forgotten'
+  | 'when it is forgotten'
+
+export type CoreOperation =
+  /** A poll that gets an outcome keeps its lease until a later `confirm` or `release`: without either, it has crashed. */
+  | { readonly do: 'poll'; readonly early: boolean; readonly key: Key }
+  /** `lease`: of the newest poll (0), or of one before it. */
+  | { readonly do: 'confirm' | 'release'; readonly lease: number }
+  | { readonly do: 'claim' | 'grant' | 'reject'; readonly user: User }
+  | { readonly do: 'advance'; readonly to: Moment }
+
+export const keys: fc.Arbitrary<Key> = fc.constantFrom(null, 'k1', 'k2')
+
+/** Mostly A: two users at once end most codes for entry, and then nothing more is decided. */
+export const users: fc.Arbitrary<User> = fc.oneof(
+  { arbitrary: fc.constant('A' as const), weight: 7 },
+  { arbitrary: fc.constant('B' as const), weight: 1 },
+)
+
+/** Mostly short steps: a code that has expired in its second operation has little left to show. */
+const moments: fc.Arbitrary<Moment> = fc.oneof(
+  { arbitrary: fc.constantFrom('a moment later' as const), weight: 3 },
+  { arbitrary: fc.constantFrom('just before the lease ends' as const, 'when the lease ends' as const), weight: 8 },
+  { arbitrary: fc.constantFrom('just before expiry' as const), weight: 2 },
+  { arbitrary: fc.constantFrom('at expiry' as const), weight: 2 },
+  { arbitrary: fc.constantFrom('just before it is forgotten' as const, 'when it is forgotten' as const), weight: 1 },
+)
+
+export const coreOperations: fc.Arbitrary<CoreOperation[]> = fc.array(
+  fc.oneof(
+    { arbitrary: fc.record({ do: fc.constant('poll' as const), early: fc.boolean(), key: keys }), weight: 10 },
+    { arbitrary: fc.record({ do: fc.constant('confirm' as const), lease: fc.constantFrom(0, 0, 1, 2) }), weight: 4 },
+    { arbitrary: fc.record({ do: fc.constant('release' as const), lease: fc.constantFrom(0, 0, 1, 2) }), weight: 3 },
+    { arbitrary: fc.record({ do: fc.constant('claim' as const), user: users }), weight: 5 },
+    { arbitrary: fc.record({ do: fc.constant('grant' as const), user: users }), weight: 2 },
+    { arbitrary: fc.record({ do: fc.constant('reject' as const), user: users }), weight: 1 },
+    { arbitrary: fc.record({ do: fc.constant('advance' as const), to: moments }), weight: 5 },
+  ),
+  { minLength: 1, maxLength: 40, size: 'max' },
+)
+
+/** Where the clock stands after the step. It never goes back: a moment that has passed is now. */
+export function timeAt(moment: Moment, code: ReferenceCode): number {
+  const leaseEnd = code.lease?.until ?? code.now
+  const target = {
+    'a moment later': code.now + 1,
+    'just before the lease ends': leaseEnd - 1,
+    'when the lease ends': leaseEnd,
+    'just before expiry': code.expiresAt - 1,
+    'at expiry': code.expiresAt,
+    'just before it is forgotten': code.expiresAt + KEPT_MS - 1,
+    'when it is forgotten': code.expiresAt + KEPT_MS,
+  }[moment]
+  return Math.max(code.now, target)
+}

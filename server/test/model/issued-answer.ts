@@ -1,0 +1,32 @@
+/** What an accepted poll hands out, looked at as an application would, and at the grant behind it as only we can. */
+import { openCredential } from '../../src/secrets/credentials.ts'
+import type { WireAnswer, WireVariant } from '../rig/device.ts'
+import type { TestService } from '../rig/service.ts'
+
+const FIELDS: Readonly<Record<WireVariant, string>> = {
+  oauth: 'access_token,refresh_token,expires_in,scope,state',
+  key: 'access_key,scope,state',
+}
+
+/** The path's own fields, the state as it was given, and always the same grant. */
+export function checkIssued(
+  service: TestService,
+  variant: WireVariant,
+  answer: WireAnswer,
+  before: WireAnswer | null,
+): void {
+  const { body, text } = answer
+  if (Object.keys(body).join(',') !== FIELDS[variant]) throw new Error(`an accepted ${variant} poll was given ${text}`)
+  if (body.state !== `state of ${variant}` || body.scope !== 'orders:read') {
+    throw new Error(`an accepted poll was given another state or scope: ${text}`)
+  }
+  if (grantOf(service, answer) === undefined)
+    throw new Error(`an accepted poll was given no genuine credential: ${text}`)
+  if (before && grantOf(service, answer) !== grantOf(service, before)) {
+    throw new Error('two answers of one code carry two grants')
+  }
+}
+
+function grantOf(service: TestService, { body }: WireAnswer): string | undefined {
+  return openCredential(service.config.keys, body.access_token ?? body.access_key)?.grantId
+}

@@ -1,0 +1,142 @@
+/**
+ * The life of one device code, told a second time: from docs/interface.md alone ("Statuses and transitions", "Delivery",
+ * "The user decides"), as plainly as it can be told. Nothing of server/src is imported here, so that a mistake in one of
+ * the two shows as a difference between them.
+ *
+ * It is slow-witted on purpose: one object that changes, one number for the time, one question per method.
+ */
+export type Outcome = 'accepted' | 'rejected' | 'expired'
+
+/** The five statuses of the contract. `expired` is nothing that happens to a code: it is what the clock makes of it. */
+export type VisibleStatus = 'pending' | Outcome | 'used'
+
+export type PollAnswer =
+  | 'auth_pending'
+  | 'slow_down'
+  | 'invalid'
+  /** Another poll holds the outcome at this moment. */
+  | 'being_delivered'
+  /** This poll holds the outcome now and has to send it. */
+  | Outcome
+  /** The outcome was sent before, and the same poll asks for it once more. */
+  | `${Outcome} again`
+
+export type EntryAnswer = 'claimed' | 'not_recognised'
+
+/** So long the poll that got the outcome has it for itself. */
+export const LEASE_MS = 10_000
+
+/** So long after expiry an outcome waits to be collected, and is remembered; then the code is `invalid`. */
+export const KEPT_MS = 24 * 60 * 60 * 1000
+
+type Lease = { readonly id: string; readonly until: number; readonly key: string | null }
+
+/** What can be compared with another telling of the same life. */
+export type View = {
+  readonly status: VisibleStatus
+  readonly claimedBy: string | null
+  readonly open: boolean
+  readonly grants: number
+  readonly lease: Lease | null
+}
+
+export class ReferenceCode {
+  readonly expiresAt: number
+  now: number
+  claimedBy: string | null = null
+  /** A second user entered the code. */
+  passedAround = false
+  decision: 'accepted' | 'rejected' | null = null
+  /** How many grants came out of this code. */
+  grants = 0
+  /** The poll that holds the outcome, or held it last; its key is remembered after it was sent. */
+  lease: Lease | null = null
+  /** Every poll that was ever given the outcome: some of them may send it late. */
+  readonly given = new Map<string, Lease & { readonly outcome: Outcome }>()
+  /** The outcome that was handed to the network: from then on the code is used. */
+  sent: Outcome | null = null
+
+  constructor(now: number, expiresAt: number) {
+    this.now = now
+    this.expiresAt = expiresAt
+  }
+
+  get status(): VisibleStatus {
+    if (this.sent !== null) return 'used'
+    if (this.decision !== null) return this.decision
+    return this.now < this.expiresAt ? 'pending' : 'expired'
+  }
+
+  get forgotten(): boolean {
+    return this.now >= this.expiresAt + KEPT_MS
+  }
+
+  /** May the digits be entered, and may the one who entered them decide? Not when an outcome is already on its way. */
+  get open(): boolean {
+    return this.status === 'pending' && !this.passedAround && this.lease === null
+  }
+
+  get leased(): boolean {
+    return this.sent === null && this.lease !== null && this.now < this.lease.until
+  }
+
+  get view(): View {
+    return {
+      status: this.status,
+      claimedBy: this.claimedBy,
+      open: this.open,
+      grants: this.grants,
+      lease: this.lease,
+    }
+  }
+
+  poll(lease: string, early: boolean, key: string | null): PollAnswer {
+    if (this.forgotten) return 'invalid'
+    const status = this.status
+    // A final outcome beats pacing: slow_down exists only while the user has yet to act.
+    if (status === 'pending') return early ? 'slow_down' : 'auth_pending'
+    const sameKey = key !== null && this.lease?.key === key
+    if (status === 'used') return sameKey && this.sent !== null ? `${this.sent} again` : 'invalid'
+    if (this.leased && !sameKey) return 'being_delivered'
+    this.lease = { id: lease, until: this.now + LEASE_MS, key }
+    this.given.set(lease, { ...this.lease, outcome: status })
+    return status
+  }
+
+  /** The answer was handed to the network: that counts, even if another poll has taken the outcome over since. */
+  confirm(lease: string): void {
+    const given = this.given.get(lease)
+    if (this.sent !== null || given === undefined) return
+    const { outcome, ...held } = given
+    this.sent = outcome
+    this.lease = held
+  }
+
+  /** The client vanished before the answer was sent: the next poll may have it at once, unless another holds it. */
+  release(lease: string): void {
+    if (this.sent === null && this.lease?.id === lease) this.lease = null
+  }
+
+  enter(user: string): EntryAnswer {
+    if (!this.open) return 'not_recognised'
+    if (this.claimedBy !== null && this.claimedBy !== user) {
+      this.passedAround = true
+      return 'not_recognised'
+    }
+    this.claimedBy = user
+    return 'claimed'
+  }
+
+  grant(user: string): 'granted' | 'not_open' {
+    if (!this.open || this.claimedBy !== user) return 'not_open'
+    this.decision = 'accepted'
+    this.grants += 1
+    return 'granted'
+  }
+
+  reject(user: string): 'rejected' | 'not_open' {
+    if (!this.open || this.claimedBy !== user) return 'not_open'
+    this.decision = 'rejected'
+    return 'rejected'
+  }
+}

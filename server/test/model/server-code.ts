@@ -1,0 +1,238 @@
+/** One device code of a running server, beside its model: each operation is done to both, and the answers are compared. */
+import { isDeepStrictEqual } from 'node:util'
+import { enterUserCode, grantDeviceCode, rejectDeviceCode } from '../../src/flows/decide-device-code.ts'
+import { releaseDelivery } from '../../src/flows/deliver.ts'
+import { pollDeviceCode } from '../../src/flows/poll-device-code.ts'
+import { createApplicationSecret } from '../../src/secrets/application-secret.ts'
+import { openDeviceCode } from '../../src/secrets/device-code-text.ts'
+import { readClock } from '../../src/store/device-code-partitions.ts'
+import { type CodeRecord, Device, post, type WireAnswer, type WireVariant } from '../rig/device.ts'
+import { checkIssued } from './issued-answer.ts'
+import { type Early, Pace } from './pace.ts'
+import { type Outcome, type PollAnswer, ReferenceCode } from './reference-model.ts'
+import type { ServerOperation, Stranger } from './server-operations.ts'
+import type { World } from './server-world.ts'
+
+type Expected = { readonly expected: PollAnswer; readonly lease: string }
+
+type Polling = Extract<ServerOperation, { readonly do: 'poll' | 'vanish' | 'die' }>
+
+export class ServerCode {
+  readonly model: ReferenceCode
+  readonly #world: World
+  readonly #device: Device
+  readonly #record: CodeRecord
+  readonly #place: { readonly id: string; readonly expiresAt: number }
+  readonly #pace = new Pace()
+  /** What the model's clock shows when this process's monotonic one shows 0. */
+  #clockOffset: number
+  #polls = 0
+  #accepted: WireAnswer | null = null
+
+  static async request(world: World, variant: WireVariant): Promise<ServerCode> {
+    const device = world.service.device(variant)
+    const record = await device.code({ state: `state of ${variant}` })
+    const clock = await readClock(world.service.context.db)
+    return new ServerCode(world, device, record, clock)
+  }
+
+  private constructor(world: World, device: Device, record: CodeRecord, clock: number) {
+    const { config, application } = world.service
+    const opened = openDeviceCode(config.keys, record.device_code, application.id)
+    if (!opened) throw new Error('the device code does not verify')
+    this.#world = world
+    this.#device = device
+    this.#record = record
+    this.#place = opened
+    this.#clockOffset = clock - performance.now()
+    this.model = new ReferenceCode(clock, opened.expiresAt)
+  }
+
+  /** How long a poll has to wait now, so as not to be early. */
+  get paceMs(): number {
+    return this.#pace.waitMs(performance.now())
+  }
+
+  setClock(now: number): void {
+    this.#clockOffset = now - performance.now()
+    this.tick()
+  }
+
+  /** Time passes by itself, too. */
+  tick(): void {
+    this.model.now = this.#clockOffset + performance.now()
+  }
+
+  async advance(ms: number): Promise<void> {
+    const { database, context } = this.#world.service
+    await database.advance(ms)
+    // A hint lives for up to 10 s of Redis's time, capped by the code's expiry as PostgreSQL's clock stood at reading
+    // time. Redis does not know that we moved that clock, so the hint that would have ended with the code is dropped.
+    await context.gate.drop(this.#place.id)
+    this.#clockOffset += ms
+    this.tick()
+  }
+
+  async poll(key: string | null): Promise<string> {
+    const headers: Record<string, string> = key === null ? {} : { 'idempotency-key': key }
+    const from = performance.now()
+    const answer = await this.#device.poll(this.#record.device_code, headers)
+    const { expected, lease } = await this.#expect({ from, to: performance.now() }, key, wordOf(answer))
+    const word = this.#compare(answer, expected)
+    this.model.confirm(lease)
+    return word
+  }
+
+  /** One of the two wins, whatever there is to win; which one nobody can say. */
+  async pollTwiceAtOnce(): Promise<string> {
+    const from = performance.now()
+    const answers = await Promise.all([1, 2].map(() => this.#device.poll(this.#record.device_code)))
+    const span = { from, to: performance.now() }
+    // In the order in which they can have happened: a winner first.
+    const order = ['accepted', 'rejected', 'expired', 'auth_pending', 'slow_down', 'invalid']
+    const words = answers.map(wordOf).sort((a, b) => order.indexOf(a) - order.indexOf(b))
+    for (const word of words) {
+      const { expected, lease } = await this.#expect(span, null, word)
+      same(`one of two polls at once (${words.join(' and ')})`, word, onTheWire(expected))
+      this.model.confirm(lease)
+    }
+    for (const answer of answers) if (answer.status === 200) this.#keepAccepted(answer)
+    return words.join(' and ')
+  }
+
+  async stranger(who: Stranger): Promise<string> {
+    const { service, stranger } = this.#world
+    const { address, application } = service
+    const code = this.#record.device_code
+    const otherVariant = this.#device.variant === 'oauth' ? 'key' : 'oauth'
+    const answer = await {
+      'wrong secret': () =>
+        new Device(address, { ...application, secret: createApplicationSecret() }, this.#device.variant).poll(code),
+      'other variant': () => new Device(address, application, otherVariant).poll(code),
+      'other application': () => new Device(address, stranger, this.#device.variant).poll(code),
+      'altered code': () => this.#device.poll(altered(code)),
+    }[who]()
+    if (wordOf(answer) !== 'invalid')
+      throw new Error(`a stranger (${who}) was answered ${answer.status} ${answer.text}`)
+    return 'invalid'
+  }
+
+  /** A poll that goes as far as the answer in hand, in this process: then its client is gone, or the process is. */
+  async pollWithoutSending({ do: fate, key }: Polling): Promise<string> {
+    const { context, application } = this.#world.service
+    const from = performance.now()
+    const result = await pollDeviceCode(context, {
+      applicationId: application.id,
+      secret: application.secret,
+      deviceCode: this.#record.device_code,
+      variant: this.#device.variant === 'oauth' ? 'token_set' : 'access_key',
+      idempotencyKey: key,
+    })
+    const word = result.outcome.replace(/^auth_(rejected|expired)$/, '$1')
+    const { expected, lease } = await this.#expect({ from, to: performance.now() }, key, word)
+    same('a poll', word, onTheWire(expected))
+    if (fate === 'vanish') {
+      if ('ticket' in result && result.ticket) await releaseDelivery(context, result.ticket)
+      this.model.release(lease)
+    }
+    return word
+  }
+
+  async claim(user: 'A' | 'B'): Promise<string> {
+    const { context } = this.#world.service
+    const { outcome } = await enterUserCode(context, this.#world.users[user].id, this.#record.user_code)
+    return same('entering the code', outcome, this.model.enter(user))
+  }
+
+  async grant(user: 'A' | 'B'): Promise<string> {
+    const { outcome } = await grantDeviceCode(this.#world.service.context, this.#world.users[user].id, this.#place)
+    return same('granting', outcome, this.model.grant(user))
+  }
+
+  async reject(user: 'A' | 'B'): Promise<string> {
+    const { outcome } = await rejectDeviceCode(this.#world.service.context, this.#world.users[user].id, this.#place)
+    return same('rejecting', outcome, this.model.reject(user))
+  }
+
+  /** The row as it should be in the end; an answer's confirmation may still be on its way to it. */
+  async checkRow(): Promise<void> {
+    const { model } = this
+    const { service, users } = this.#world
+    const shouldBe = {
+      status: model.status === 'expired' ? 'pending' : model.status,
+      outcome: model.sent ?? (model.lease === null ? null : (model.decision ?? 'expired')),
+      claimed_by: model.claimedBy === null ? null : users[model.claimedBy as 'A' | 'B'].id,
+      grants: model.grants,
+    }
+    for (let tries = 0; ; tries += 1) {
+      const [row] = await service.database.query(
+        `select status, outcome, claimed_by, (select count(*)::int from grants where device_code_id = d.id) as grants
+         from public.device_codes d where id = $1 and expires_at = $2`,
+        [this.#place.id, new Date(this.#place.expiresAt)],
+      )
+      if (isDeepStrictEqual({ ...row }, shouldBe)) return
+      if (tries === 50) throw new Error(`the row is ${JSON.stringify(row)}, not ${JSON.stringify(shouldBe)}`)
+      await new Promise((resolve) => setTimeout(resolve, 20 * tries))
+    }
+  }
+
+  /** What the model answers. Where the pace may be either, it is what the answer says. */
+  async #expect(span: { from: number; to: number }, key: string | null, got: string): Promise<Expected> {
+    this.#polls += 1
+    const lease = `poll ${this.#polls}`
+    const judged = this.#pace.judge(span)
+    const paced: Early = got === 'slow_down' ? 'yes' : got === 'auth_pending' ? 'no' : judged
+    const open = judged === 'either' || (judged === 'yes' && paced === 'no' && (await this.#gateIsAway()))
+    const early = open ? paced : judged
+    this.#pace.polled(span, early)
+    // A lease may have begun as late as now: so its end in the model is never before its real one.
+    this.tick()
+    const answer = this.model.poll(lease, early === 'yes', key)
+    // Nobody comes to free the outcome, so after some seconds the device is told to go on waiting.
+    if (answer === 'being_delivered') return { expected: early === 'yes' ? 'slow_down' : 'auth_pending', lease }
+    return { expected: answer, lease }
+  }
+
+  /** A gate that is away may answer a poll a little too kindly (gate/gate.ts). On a machine that is busy enough, it is. */
+  async #gateIsAway(): Promise<boolean> {
+    const { address, context } = this.#world.service
+    const { body } = await post(address, '/health/ready', { method: 'GET' })
+    return body.gate === 'down' || !context.gate.answers
+  }
+
+  #compare(answer: WireAnswer, expected: PollAnswer): string {
+    if (wordOf(answer) !== onTheWire(expected)) {
+      throw new Error(`a poll was answered ${answer.status} ${answer.text}, not ${expected}`)
+    }
+    if (answer.status === 200) this.#keepAccepted(answer, expected === 'accepted again')
+    return expected
+  }
+
+  #keepAccepted(answer: WireAnswer, again = false): void {
+    checkIssued(this.#world.service, this.#device.variant, answer, this.#accepted)
+    if (again && answer.text !== this.#accepted?.text) throw new Error('a repeated poll was answered with other bytes')
+    this.#accepted = answer
+  }
+}
+
+function onTheWire(expected: PollAnswer): string {
+  return expected.replace(/ again$/, '')
+}
+
+/** The six outcomes of a poll, in the model's words. Anything else stays as it is and fits nothing. */
+function wordOf({ status, body, text }: WireAnswer): string {
+  if (status === 200) return 'accepted' satisfies Outcome
+  if (status !== 400) return `${status} ${text}`
+  return { auth_rejected: 'rejected', auth_expired: 'expired' }[String(body.error)] ?? String(body.error)
+}
+
+function same(what: string, got: string, expected: string): string {
+  if (got !== expected) throw new Error(`${what} was answered ${got}, not ${expected}`)
+  return got
+}
+
+/** Another last character of the body, so that only the MAC can tell. */
+function altered(code: string): string {
+  const at = 20
+  return code.slice(0, at) + (code[at] === 'A' ? 'B' : 'A') + code.slice(at + 1)
+}

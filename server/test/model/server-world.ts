@@ -1,0 +1,42 @@
+/** Where the server part runs: services in this process, each on a database of its own, with two users and two applications. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { engineUrl } from '../rig/database.ts'
+import { type MadeApplication, type MadeUser, makeAccount, makeApplication, makeUser } from '../rig/make.ts'
+import { startTestService, type TestService } from '../rig/service.ts'
+import type { User } from './core-operations.ts'
+
+export type World = {
+  readonly service: TestService
+  readonly users: Readonly<Record<User, MadeUser>>
+  /** Knows its own secret, and should learn nothing of the first application's codes. */
+  readonly stranger: MadeApplication
+  /** Whether one sequence at a time has this database, and so its clock, for itself. */
+  readonly clock: boolean
+}
+
+export async function startWorld(clock: boolean): Promise<World> {
+  const environment = {
+    REDIS_URL: engineUrl('REDIS_URL'),
+    POLL_INTERVAL: '1',
+    DATABASE_CONNECTIONS: clock ? '3' : '10',
+  }
+  const service = await startTestService(environment, { clock })
+  const { context, config, user: A } = service
+  // B is at home in another account: a code that is passed around is usually passed between accounts.
+  const elsewhere = await makeAccount(context.db)
+  const B = await makeUser(context.db, elsewhere.slug)
+  const stranger = await makeApplication(context.db, config, elsewhere.slug)
+  await context.applications.refresh()
+  await knows(service, stranger)
+  return { service, users: { A, B }, stranger, clock }
+}
+
+/** The running server pulls new applications each second. */
+async function knows(service: TestService, application: MadeApplication): Promise<void> {
+  for (let tries = 0; tries < 50; tries += 1) {
+    const answer = await service.device('oauth', application).request()
+    if (answer.status === 200) return
+    await sleep(100)
+  }
+  throw new Error('the server does not learn of a new application')
+}

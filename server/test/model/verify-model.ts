@@ -1,0 +1,45 @@
+/**
+ * Is the service what the contract says? Three answers from one seed: the core against a second telling of the contract,
+ * every reachable state of the core against its promises, and running servers against the same second telling.
+ *
+ *   npm run verify:model                 a new seed
+ *   npm run verify:model -- --seed 42    the same sequences again
+ */
+import { parseArgs } from 'node:util'
+import { startEngines } from '../../../tools/engines.ts'
+import { checkCore } from './check-core.ts'
+import { checkServer } from './check-server.ts'
+import type { Seen } from './seen.ts'
+import { walkStates } from './walk-states.ts'
+
+const CORE_OPERATIONS = 300_000
+const SERVER_OPERATIONS = 10_000
+
+const { values } = parseArgs({ options: { seed: { type: 'string' } } })
+const seed = values.seed === undefined ? Math.floor(Math.random() * 2 ** 30) : Number(values.seed)
+if (!Number.isSafeInteger(seed)) throw new Error('--seed takes a whole number')
+console.log(`seed: ${seed}`)
+
+if (!process.env.DATABASE_URL || !process.env.REDIS_URL) {
+  const { databaseUrl, redisUrl } = await startEngines()
+  process.env.DATABASE_URL ??= databaseUrl
+  process.env.REDIS_URL ??= redisUrl
+}
+
+const core = checkCore(seed, CORE_OPERATIONS)
+report('core', core)
+const walk = walkStates()
+report('walk', walk)
+const server = await checkServer(seed, SERVER_OPERATIONS)
+report('server', server)
+
+const divergences = [core, walk, server].filter((part) => part.divergence !== null).length
+console.log(
+  `model: core_operations=${core.operations} server_operations=${server.operations} states=${walk.states} transitions=${walk.transitions} divergences=${divergences}`,
+)
+process.exitCode = divergences === 0 ? 0 : 1
+
+function report(part: string, result: { readonly seen?: Seen; readonly divergence: string | null }): void {
+  for (const line of result.seen?.lines() ?? []) console.log(`${part}: ${line}`)
+  if (result.divergence !== null) console.log(`${part}: DIVERGENCE\n${result.divergence}`)
+}

@@ -1,0 +1,101 @@
+/**
+ * The exhaustive part: breadth first through every world that the steps of walk-steps.ts can lead to, all interleavings,
+ * holding each step and each world against what the contract promises. The first broken promise comes with the shortest
+ * way that leads to it.
+ */
+import { FIRST_WORLD, type Polled, type Step, stepsFrom, type World } from './walk-steps.ts'
+
+export type WalkResult = {
+  readonly states: number
+  readonly transitions: number
+  /** What was broken, and the shortest way there. */
+  readonly divergence: string | null
+}
+
+export function walkStates(): WalkResult {
+  const worlds: World[] = [FIRST_WORLD]
+  const numbers = new Map([[nameOf(FIRST_WORLD), 0]])
+  /** How each world was reached first: from which one, by which step. */
+  const origins: { from: number; what: string }[] = [{ from: -1, what: '' }]
+  const arrivals: number[][] = [[]]
+  let transitions = 0
+
+  const wayTo = (number: number): string[] => {
+    const origin = origins[number]
+    return origin === undefined || origin.from < 0 ? [] : [...wayTo(origin.from), origin.what]
+  }
+  const broken = (promise: string, way: readonly string[]): WalkResult => ({
+    states: worlds.length,
+    transitions,
+    divergence: `${promise}\n${way.map((what, index) => `  ${index + 1}. ${what}`).join('\n')}`,
+  })
+
+  for (let at = 0; at < worlds.length; at += 1) {
+    const world = worlds[at] as World
+    for (const step of stepsFrom(world)) {
+      transitions += 1
+      const promise = brokenByStep(world, step) ?? brokenByWorld(step.next)
+      if (promise) return broken(promise, [...wayTo(at), step.what])
+      const name = nameOf(step.next)
+      const known = numbers.get(name)
+      const number = known ?? worlds.length
+      if (known === undefined) {
+        numbers.set(name, number)
+        worlds.push(step.next)
+        origins.push({ from: at, what: step.what })
+        arrivals.push([])
+      }
+      if (number !== at) arrivals[number]?.push(at)
+    }
+  }
+
+  const stuck = firstWithoutEnd(worlds, arrivals)
+  if (stuck !== null) return broken('From here no way leads to `used`.', wayTo(stuck))
+  return { states: worlds.length, transitions, divergence: null }
+}
+
+function nameOf(world: World): string {
+  return JSON.stringify(world)
+}
+
+const LAST = ['accepted', 'rejected', 'expired']
+
+function brokenByStep(world: World, { polled, next }: Step): string | null {
+  if (next.grants > world.grants && next.entered.A && next.entered.B)
+    return 'A code was granted that two users entered.'
+  if (polled && polled.tooSoon !== ['auth_pending', 'slow_down'].includes(polled.answer)) {
+    return `A poll was answered ${polled.answer} ${polled.tooSoon ? 'before' : 'after'} there was an outcome.`
+  }
+  if (polled?.leased && !polled.tooSoon && !polled.sameKey && polled.answer !== 'being_delivered') {
+    return `A poll was answered ${polled.answer} while another one held the outcome.`
+  }
+  return world.code.status === 'used' ? brokenAfterUse(world, polled, next) : null
+}
+
+function brokenAfterUse(world: World, polled: Polled | undefined, next: World): string | null {
+  if (JSON.stringify(next.code) !== JSON.stringify(world.code)) return 'A used code was changed.'
+  const shouldBe = polled?.sameKey ? world.code.delivery?.outcome : 'invalid'
+  return polled && polled.answer !== shouldBe ? `A used code was answered ${polled.answer}, not ${shouldBe}.` : null
+}
+
+function brokenByWorld(world: World): string | null {
+  const { code, grants, told, inFlight } = world
+  const outcomes = new Set([told, inFlight.p1?.outcome, inFlight.p2?.outcome].filter((outcome) => outcome))
+  if (outcomes.size > 1) return `Two outcomes were delivered for one code: ${[...outcomes].join(' and ')}.`
+  if (grants > 1) return 'One code led to two grants.'
+  const final = code.status === 'used' ? code.delivery?.outcome : code.status
+  if (final === undefined || (code.status === 'used' && !LAST.includes(final))) return 'A used code has no outcome.'
+  if ((final === 'accepted') !== (grants === 1)) return `There are ${grants} grants of a code that is ${final}.`
+  if (told !== null && code.status !== 'pending' && told !== final)
+    return `${told} was told of a code that is ${final}.`
+  if (grants === 1 && code.claimedBy === null) return 'A code was granted that nobody had entered.'
+  return null
+}
+
+/** A world from which no sequence of steps ends in `used`: an application would poll there for ever. */
+function firstWithoutEnd(worlds: readonly World[], arrivals: readonly number[][]): number | null {
+  const numbers = [...worlds.keys()]
+  const ends = new Set(numbers.filter((number) => worlds[number]?.code.status === 'used'))
+  for (const number of ends) for (const from of arrivals[number] ?? []) ends.add(from)
+  return numbers.find((number) => !ends.has(number)) ?? null
+}

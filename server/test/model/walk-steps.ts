@@ -1,0 +1,202 @@
+/**
+ * One code among two pollers and two users: every step that any of them, or the clock, can take next. The steps go through
+ * core/device-code.ts; what they mean for the people around the code is kept beside it.
+ *
+ * Time is cut down to what the rules compare it with: before or after the code's expiry, before or after the end of the
+ * lease. Each world stands for all moments between two such boundaries.
+ */
+import {
+  accept,
+  claim,
+  confirm,
+  type Delivery,
+  type DeviceCode,
+  type FinalOutcome,
+  LEASE_MS,
+  poll,
+  reject,
+  release,
+} from '../../src/core/device-code.ts'
+
+const POLLERS = ['p1', 'p2'] as const
+const USERS = ['A', 'B'] as const
+const KEYS = [null, 'k', 'other'] as const
+type Poller = (typeof POLLERS)[number]
+type User = (typeof USERS)[number]
+
+const BEFORE = 0
+const EXPIRY = 1_000_000
+
+export type World = {
+  readonly code: DeviceCode
+  readonly expired: boolean
+  /** The answer that a poll holds and has yet to send. */
+  readonly inFlight: Readonly<Record<Poller, Delivery | null>>
+  /** A transaction that began before expiry and has not got its row yet; see `begin`. */
+  readonly begun: Readonly<Record<Poller | User, boolean>>
+  /** An outcome that was sent, or may have been. */
+  readonly told: FinalOutcome | null
+  readonly grants: number
+  /** Who was let in with the digits, or closed them by trying. */
+  readonly entered: Readonly<Record<User, boolean>>
+}
+
+export const FIRST_WORLD: World = {
+  code: {
+    id: 'code',
+    applicationId: 'application',
+    variant: 'token_set',
+    scopes: [],
+    state: '',
+    expiresAt: EXPIRY,
+    status: 'pending',
+    claimedBy: null,
+    entryClosed: false,
+    grantId: null,
+    delivery: null,
+  },
+  expired: false,
+  inFlight: { p1: null, p2: null },
+  begun: { p1: false, p2: false, A: false, B: false },
+  told: null,
+  grants: 0,
+  entered: { A: false, B: false },
+}
+
+/** What a poll was answered, and what it met. */
+export type Polled = {
+  readonly answer: string
+  /** It showed the key of the poll that had the outcome last. */
+  readonly sameKey: boolean
+  /** Another poll held the outcome. */
+  readonly leased: boolean
+  /** By its own clock, there was no outcome yet. */
+  readonly tooSoon: boolean
+}
+
+export type Step = {
+  readonly what: string
+  readonly next: World
+  readonly polled?: Polled
+}
+
+export function stepsFrom(world: World): Step[] {
+  return [
+    ...POLLERS.flatMap((poller) => {
+      const held = world.inFlight[poller]
+      return held === null ? asking(world, poller) : sending(world, poller, held)
+    }),
+    ...USERS.flatMap((user) => deciding(world, user)),
+    ...passing(world),
+  ]
+}
+
+/** PostgreSQL's `now()` is the start of the transaction, so a step may be judged by a time from before expiry, after it. */
+function times(world: World, who: Poller | User): { now: number; when: string; begun: World['begun'] }[] {
+  const now = world.expired ? EXPIRY : BEFORE
+  const onTime = { now, when: '', begun: world.begun }
+  const late = { now: BEFORE, when: ', begun before expiry', begun: { ...world.begun, [who]: false } }
+  return world.begun[who] ? [late] : [onTime]
+}
+
+/** `begin`, and then the network, a busy process or another transaction's lock before the row is ours. */
+function begin(world: World, who: Poller | User): Step[] {
+  if (world.expired || world.begun[who]) return []
+  return [{ what: `${who} begins a transaction`, next: { ...world, begun: { ...world.begun, [who]: true } } }]
+}
+
+function asking(world: World, poller: Poller): Step[] {
+  const polls = times(world, poller).flatMap(({ now, when, begun }) =>
+    KEYS.flatMap((idempotencyKey) =>
+      [false, true].map((tooEarly): Step => {
+        const step = poll(world.code, { now, tooEarly, leaseId: poller, idempotencyKey })
+        const sameKey = idempotencyKey !== null && world.code.delivery?.idempotencyKey === idempotencyKey
+        const what = `${poller} polls${tooEarly ? ' early' : ''}${idempotencyKey ? ` with key ${idempotencyKey}` : ''}${when}`
+        const polled = {
+          answer: 'delivery' in step ? step.delivery.outcome : step.answer,
+          sameKey,
+          leased: isLeased(world.code, now),
+          tooSoon: world.code.status === 'pending' && now < EXPIRY,
+        }
+        if (!('delivery' in step)) return { what, polled, next: { ...world, begun } }
+        const code = step.answer === 'deliver' ? step.next : world.code
+        // Its end is a matter of the code's lease; the answer itself knows no time.
+        const held = { ...step.delivery, until: 0 }
+        return {
+          what,
+          polled,
+          next: { ...world, begun, code, inFlight: { ...world.inFlight, [poller]: held } },
+        }
+      }),
+    ),
+  )
+  return [...polls, ...begin(world, poller)]
+}
+
+function sending(world: World, poller: Poller, held: Delivery): Step[] {
+  const inFlight = { ...world.inFlight, [poller]: null }
+  const told = held.outcome
+  return [
+    { what: `${poller} sent it`, next: { ...world, inFlight, told, code: confirm(world.code, held) } },
+    { what: `${poller}'s client vanished`, next: { ...world, inFlight, code: release(world.code, held) } },
+    // Nobody knows whether the answer was sent: it has to be counted as told.
+    { what: `${poller} crashes`, next: { ...world, inFlight, told } },
+  ]
+}
+
+function deciding(world: World, user: User): Step[] {
+  const { code } = world
+  const decisions = times(world, user).flatMap(({ now, when, begun }): Step[] => {
+    const entered = claim(code, user, now)
+    const granted = accept(code, user, `grant ${world.grants + 1}`, now)
+    const rejected = reject(code, user, now)
+    const afterwards = (step: typeof entered | typeof granted, grants = world.grants): World => ({
+      ...world,
+      begun,
+      grants,
+      code: step.answer === 'not_open' ? code : step.next,
+    })
+    return [
+      {
+        what: `${user} enters the code${when}`,
+        next: {
+          ...afterwards(entered),
+          entered: entered.answer === 'not_open' ? world.entered : { ...world.entered, [user]: true },
+        },
+      },
+      {
+        what: `${user} grants${when}`,
+        next: afterwards(granted, world.grants + (granted.answer === 'decided' ? 1 : 0)),
+      },
+      { what: `${user} rejects${when}`, next: afterwards(rejected) },
+    ]
+  })
+  return [...decisions, ...begin(world, user)]
+}
+
+function passing(world: World): Step[] {
+  const { code, expired } = world
+  const now = expired ? EXPIRY : BEFORE
+  const leased = isLeased(code, now)
+  const steps: Step[] = []
+  if (leased) {
+    // No transaction is as old as a lease: store/postgres.ts ends one that waits a second or two for its row.
+    const begun = expired ? FIRST_WORLD.begun : world.begun
+    steps.push({ what: 'the lease ends', next: { ...world, begun, code: withLeaseUntil(code, now) } })
+  }
+  if (!expired) {
+    // A living lease goes on living at first; "the lease ends" is then a step of its own.
+    const moved = code.status === 'used' ? code : withLeaseUntil(code, leased ? EXPIRY + LEASE_MS : EXPIRY)
+    steps.push({ what: 'the code expires', next: { ...world, expired: true, code: moved } })
+  }
+  return steps
+}
+
+/** Of a used code only the memory is left, and no clock touches that. */
+function isLeased(code: DeviceCode, now: number): boolean {
+  return code.status !== 'used' && code.delivery !== null && now < code.delivery.until
+}
+
+function withLeaseUntil(code: DeviceCode, until: number): DeviceCode {
+  return code.delivery === null ? code : { ...code, delivery: { ...code.delivery, until } }
+}

@@ -1,0 +1,36 @@
+/** What every race runs on, and how many run at a time. */
+import type { Context } from '../../src/flows/context.ts'
+import type { TestDatabase } from '../rig/database.ts'
+import { Device, type WireVariant } from '../rig/device.ts'
+import type { MadeApplication, MadeUser } from '../rig/make.ts'
+
+export type RaceTrack = {
+  readonly addresses: readonly string[]
+  readonly application: MadeApplication
+  readonly context: Context
+  readonly database: TestDatabase
+  readonly users: readonly [MadeUser, MadeUser]
+}
+
+/** A device whose requests go to the given process. */
+export function deviceAt(track: RaceTrack, lane: number, variant: WireVariant): Device {
+  return new Device(track.addresses[lane % track.addresses.length] ?? '', track.application, variant)
+}
+
+export const variantOf = (index: number): WireVariant => (index % 2 === 0 ? 'oauth' : 'key')
+
+/** Runs `work` for 0 … count-1, so many at once, and returns the results in order. */
+export async function inLanes<T>(count: number, lanes: number, work: (index: number) => Promise<T>): Promise<T[]> {
+  const results: T[] = new Array(count)
+  let next = 0
+  await Promise.all(
+    Array.from({ length: lanes }, async () => {
+      while (next < count) {
+        const index = next
+        next += 1
+        results[index] = await work(index)
+      }
+    }),
+  )
+  return results
+}

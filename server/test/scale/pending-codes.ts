@@ -1,0 +1,130 @@
+/** A million pending codes in PostgreSQL: rows as the service inserts them, only many at a time. */
+
+import { randomBytes } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
+import type { Context } from '../../src/flows/context.ts'
+import { makePartitionsAhead } from '../../src/flows/sweep.ts'
+import { sealDeviceCode } from '../../src/secrets/device-code-text.ts'
+import { createDeviceCodeId, createUserCode } from '../../src/secrets/random.ts'
+import { readClock } from '../../src/store/device-code-partitions.ts'
+import { insertDeviceCode, type NewDeviceCode } from '../../src/store/device-codes.ts'
+import type { TestDatabase } from '../rig/database.ts'
+
+/** As many as the service chooses when a million codes are live: docs/interface.md, "The user code". */
+const RANDOM_DIGITS = 12
+
+/** The codes were requested one after the other, over as long as a code usually lives. */
+const REQUESTED_OVER_MS = 15 * 60 * 1000
+
+const ROWS_PER_STATEMENT = 10_000
+
+export type PendingCodes = {
+  readonly ids: readonly string[]
+  /** The device codes as applications hold them, end to end, each of the same length. */
+  readonly texts: SharedArrayBuffer
+  readonly textLength: number
+}
+
+export async function placePendingCodes(
+  context: Context,
+  database: TestDatabase,
+  applicationId: string,
+  count: number,
+): Promise<{ codes: PendingCodes; bytes: number }> {
+  await makePartitionsAhead(context.db, context.config.deviceCodeLifetimeMs)
+  const requested = requestCodes(context, applicationId, count, await readClock(context.db))
+  const before = await bytesOfCodes(database)
+  for (let start = 0; start < count; start += ROWS_PER_STATEMENT) {
+    await insertMany(database, requested.slice(start, start + ROWS_PER_STATEMENT))
+  }
+  const bytes = (await bytesOfCodes(database)) - before
+  await checkLikeness(context, database, requested[0])
+  // A table that grew to this size in a quarter of an hour would have been analysed by autovacuum several times.
+  await database.query('analyze device_codes')
+  return { codes: sealAll(context, requested), bytes }
+}
+
+type RequestedCode = NewDeviceCode & { readonly expiresAt: number }
+
+function requestCodes(context: Context, applicationId: string, count: number, now: number): RequestedCode[] {
+  const taken = new Set<string>()
+  const freeUserCode = (): string => {
+    const userCode = createUserCode(RANDOM_DIGITS)
+    if (taken.has(userCode)) return freeUserCode()
+    taken.add(userCode)
+    return userCode
+  }
+  const lifetimeMs = context.config.deviceCodeLifetimeMs
+  return Array.from({ length: count }, (_, index) => {
+    const at = now - REQUESTED_OVER_MS + (index / count) * REQUESTED_OVER_MS
+    return {
+      id: createDeviceCodeId(at),
+      applicationId,
+      variant: 'token_set',
+      scopes: ['orders:read'],
+      // 128 random bits, as an application that cares about its state would send.
+      state: randomBytes(16).toString('base64url'),
+      lifetimeMs,
+      expiresAt: Math.floor(at) + lifetimeMs,
+      userCode: freeUserCode(),
+    }
+  })
+}
+
+async function insertMany(database: TestDatabase, codes: readonly RequestedCode[]): Promise<void> {
+  const [code] = codes
+  if (!code) return
+  await database.query(
+    `insert into device_codes (id, expires_at, created_at, application_id, variant, status, user_code, scopes, state)
+     select id, expires_at, now(), $5, $6, 'pending', user_code, $7, state
+     from unnest($1::uuid[], $2::timestamptz[], $3::text[], $4::text[]) as given (id, expires_at, user_code, state)`,
+    [
+      codes.map((each) => each.id),
+      codes.map((each) => new Date(each.expiresAt)),
+      codes.map((each) => each.userCode),
+      codes.map((each) => each.state),
+      code.applicationId,
+      code.variant,
+      code.scopes,
+    ],
+  )
+}
+
+/** A row of ours beside one that the service inserts: the same in every column that need not differ, and of the same size. */
+async function checkLikeness(context: Context, database: TestDatabase, bulk: RequestedCode | undefined): Promise<void> {
+  if (!bulk) throw new Error('there are no codes')
+  const own = { ...bulk, id: createDeviceCodeId(Date.now()), userCode: createUserCode(RANDOM_DIGITS) }
+  await context.db.transaction((tx) => insertDeviceCode(tx, own))
+  const look = async (id: string) => {
+    const [row] = await database.query(
+      `select to_jsonb(d) - array['id', 'expires_at', 'created_at', 'user_code'] as row, pg_column_size(d) as size
+       from device_codes d where id = $1`,
+      [id],
+    )
+    return row
+  }
+  const [ours, theirs] = [await look(bulk.id), await look(own.id)]
+  if (!isDeepStrictEqual(ours, theirs)) {
+    throw new Error(`the service inserts ${JSON.stringify(theirs)}, this script ${JSON.stringify(ours)}`)
+  }
+  await database.query('delete from device_codes where id = $1', [own.id])
+}
+
+function sealAll(context: Context, requested: readonly RequestedCode[]): PendingCodes {
+  const { keys, cell, pollIntervalSeconds } = context.config
+  const seal = (code: RequestedCode) => sealDeviceCode(keys, { ...code, cell, intervalSeconds: pollIntervalSeconds })
+  const textLength = requested[0] ? seal(requested[0]).length : 0
+  const texts = new SharedArrayBuffer(requested.length * textLength)
+  const bytes = Buffer.from(texts)
+  for (const [index, code] of requested.entries()) bytes.write(seal(code), index * textLength, 'latin1')
+  return { ids: requested.map((code) => code.id), texts, textLength }
+}
+
+/** Tables and indexes of all partitions. */
+async function bytesOfCodes(database: TestDatabase): Promise<number> {
+  const [row] = await database.query<{ bytes: string }>(
+    `select coalesce(sum(pg_total_relation_size(inhrelid)), 0) as bytes from pg_inherits
+     where inhparent = 'device_codes'::regclass`,
+  )
+  return Number(row?.bytes)
+}

@@ -1,0 +1,37 @@
+/** A Redis of our own, so that its memory holds nothing but what we put there. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Redis } from 'ioredis'
+import { createRedis, freePort } from '../../../tools/engine-processes.ts'
+
+export type PrivateRedis = {
+  readonly url: string
+  usedMemory(): Promise<number>
+  keys(): Promise<number>
+  forgetEverything(): Promise<void>
+  stop(): void
+}
+
+export async function startPrivateRedis(): Promise<PrivateRedis> {
+  const folder = mkdtempSync(join(tmpdir(), 'latchkey-million-'))
+  const engine = createRedis(folder, await freePort())
+  engine.start()
+  const redis = new Redis(engine.url)
+  // It has been started, but may need another moment to listen; the client tries again by itself.
+  redis.on('error', () => {})
+  await redis.ping()
+  return {
+    url: engine.url,
+    usedMemory: async () => Number(/^used_memory:(\d+)/m.exec(await redis.info('memory'))?.[1]),
+    keys: () => redis.dbsize(),
+    forgetEverything: async () => {
+      await redis.flushall()
+    },
+    stop: () => {
+      redis.disconnect()
+      engine.stop('SIGTERM')
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}

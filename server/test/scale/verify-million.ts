@@ -1,0 +1,145 @@
+/**
+ * Does one server carry a million waiting devices, and what does each of them cost?
+ *
+ *   npm run verify:million                                      a million codes, a minute of polls
+ *   npm run verify:million -- --codes 20000 --seconds 5         the same, small
+ *
+ * Fills PostgreSQL and a private Redis, weighs both, then polls at random through one built server. First for a few seconds
+ * with every hint alive: what a poll costs that ends at the gate. Then, measured, with an empty gate: at a million codes a
+ * random poll comes long after the hint of the one before it has ended, so nearly every poll has to look into PostgreSQL.
+ */
+import { readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import pg from 'pg'
+import { startEngines } from '../../../tools/engines.ts'
+import { closeContext, createContext } from '../../src/app.ts'
+import { createTestDatabase, engineUrl } from '../rig/database.ts'
+import { makeAccount, makeApplication, makeConfig } from '../rig/make.ts'
+import { startServerProcess } from '../rig/server-process.ts'
+import { fillGate } from './gate-keys.ts'
+import { placePendingCodes } from './pending-codes.ts'
+import { type Load, type LoadResult, runLoad } from './poll-load.ts'
+import { startPrivateRedis } from './private-redis.ts'
+
+const GOALS = { postgres_bytes_per_code: 400, redis_bytes_per_code: 300, statements_per_poll: 0.1 } as const
+
+/** Longer than the measurement takes: no code may expire while it is polled. */
+const LIFETIME_SECONDS = 3_600
+
+const { values } = parseArgs({
+  options: { codes: { type: 'string', default: '1000000' }, seconds: { type: 'string', default: '60' } },
+})
+const count = Number(values.codes)
+const seconds = Number(values.seconds)
+if (!(Number.isInteger(count) && count >= 2 && seconds > 0)) throw new Error('--codes and --seconds take numbers')
+
+if (!process.env.DATABASE_URL) process.env.DATABASE_URL = (await startEngines()).databaseUrl
+
+const database = await createTestDatabase()
+const redis = await startPrivateRedis()
+try {
+  const environment = {
+    DATABASE_URL: database.url,
+    REDIS_URL: redis.url,
+    DEVICE_CODE_LIFETIME: String(LIFETIME_SECONDS),
+  }
+  const context = createContext(makeConfig(environment))
+  const account = await makeAccount(context.db)
+  const application = await makeApplication(context.db, context.config, account.slug)
+  const { codes, bytes: postgresBytes } = await placePendingCodes(context, database, application.id, count)
+  await closeContext(context)
+  say(`${count} codes are in PostgreSQL: ${postgresBytes} bytes`)
+  const redisBytes = await fillGate(redis, codes.ids)
+  say(`both keys of each are in Redis: ${redisBytes} bytes`)
+
+  const load = { application, texts: codes.texts, textLength: codes.textLength }
+  const { polled, statements, rssMb } = await pollThroughServer(environment, load)
+
+  const result = {
+    verify: 'million',
+    codes: count,
+    postgres_bytes_per_code: round(postgresBytes / count, 1),
+    redis_bytes_per_code: round(redisBytes / count, 1),
+    polls: polled.polls,
+    polls_per_second: round(polled.polls / polled.seconds, 0),
+    statements_per_poll: round(statements / polled.polls, 4),
+    p50_ms: round(polled.p50Ms, 1),
+    p99_ms: round(polled.p99Ms, 1),
+    server_rss_mb: rssMb,
+  }
+  for (const [name, goal] of Object.entries(GOALS)) {
+    const is = result[name as keyof typeof GOALS]
+    if (is <= goal) continue
+    say(`MISSED: ${name} is ${is}, the goal is ${goal}`)
+    process.exitCode = 1
+  }
+  console.log(JSON.stringify(result))
+} finally {
+  redis.stop()
+  await database.drop()
+}
+
+async function pollThroughServer(environment: Record<string, string>, load: Omit<Load, 'address' | 'seconds'>) {
+  const server = await startServerProcess(environment)
+  const { address } = server
+  try {
+    const rssBefore = residentMb(server.pid)
+    const hinted = onlyPending(await runLoad({ ...load, address, seconds: Math.max(1, seconds / 6) }))
+    say(`every hint alive: ${describe(hinted)}`)
+
+    await redis.forgetEverything()
+    await database.query('select pg_stat_force_next_flush()')
+    const before = await countStatements()
+    const polled = onlyPending(await runLoad({ ...load, address, seconds }))
+    const rssMb = residentMb(server.pid)
+    say(`empty gate: ${describe(polled)}`)
+    say(`resident memory of the server: ${rssBefore} MB before, ${rssMb} MB after`)
+    await server.kill('SIGTERM')
+    // A connection reports its last statements when it ends.
+    await sleep(1_000)
+    return { polled, rssMb, statements: (await countStatements()) - before }
+  } finally {
+    await server.kill('SIGTERM')
+  }
+}
+
+/** Nobody decided anything: any other answer is a mistake. */
+function onlyPending(result: LoadResult): LoadResult {
+  const wrong = [...result.answers].filter(([word]) => word !== 'auth_pending' && word !== 'slow_down')
+  if (wrong.length > 0) throw new Error(`polls of pending codes were answered ${JSON.stringify(wrong)}`)
+  return result
+}
+
+/** Every transaction of that database, ours and the server's and autovacuum's: nothing is subtracted. */
+async function countStatements(): Promise<number> {
+  const client = new pg.Client({ connectionString: engineUrl('DATABASE_URL') })
+  await client.connect()
+  try {
+    const { rows } = await client.query(
+      'select xact_commit + xact_rollback as count from pg_stat_database where datname = $1',
+      [new URL(database.url).pathname.slice(1)],
+    )
+    return Number(rows[0]?.count)
+  } finally {
+    await client.end()
+  }
+}
+
+function residentMb(pid: number): number {
+  const kilobytes = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
+  return Math.round(Number(kilobytes) / 1024)
+}
+
+function describe({ polls, seconds: took, p50Ms, p99Ms, answers }: LoadResult): string {
+  const words = [...answers].map(([word, times]) => `${word} ${times}`).join(', ')
+  return `${round(polls / took, 0)} polls per second, p50 ${round(p50Ms, 1)} ms, p99 ${round(p99Ms, 1)} ms (${words})`
+}
+
+function round(value: number, digits: number): number {
+  return Number(value.toFixed(digits))
+}
+
+function say(line: string): void {
+  console.log(line)
+}
