@@ -13,17 +13,19 @@ const CONTENT_TYPES = { json: 'application/json; charset=utf-8', xml: 'applicati
 /** Returns what happens after the answer was sent, for those who must not stop before it is done. */
 export function respond(response: ServerResponse, format: Format, answer: Answer): Promise<void> | undefined {
   const refused = 'refusal' in answer
-  const body = refused ? refusalBody(format, answer.refusal, answer.message) : write(format, answer.fields)
+  const { text, bytes } = refused ? refusalBody(format, answer.refusal, answer.message) : body(format, answer.fields)
   const afterwards = answer.whenSent && sent(response).then(answer.whenSent)
   const headers: OutgoingHttpHeaders = {
     'content-type': CONTENT_TYPES[format],
-    'content-length': Buffer.byteLength(body),
+    'content-length': bytes,
     'cache-control': 'no-store',
     'x-content-type-options': 'nosniff',
   }
   if (answer.retryAfterSeconds !== undefined) headers['retry-after'] = String(answer.retryAfterSeconds)
   if (answer.allow !== undefined) headers.allow = answer.allow
-  response.writeHead(refused ? refusals[answer.refusal].status : answer.status, headers).end(body)
+  // What is left of a body that was not read is not waited for.
+  if (refused && UNREAD.includes(answer.refusal)) headers.connection = 'close'
+  response.writeHead(refused ? refusals[answer.refusal].status : answer.status, headers).end(text)
   return afterwards
 }
 
@@ -39,16 +41,25 @@ function sent(response: ServerResponse): Promise<boolean> {
   })
 }
 
-/** A refusal with the table's own text is the same bytes every time, so it is written once. */
-const prepared = { json: new Map<RefusalCode, string>(), xml: new Map<RefusalCode, string>() }
+const UNREAD: readonly RefusalCode[] = ['payload_too_large', 'unsupported_media_type']
 
-function refusalBody(format: Format, code: RefusalCode, message: string | undefined): string {
-  if (message !== undefined) return write(format, { error: code, message })
+type Body = { readonly text: string; readonly bytes: number }
+
+function body(format: Format, fields: Fields): Body {
+  const text = write(format, fields)
+  return { text, bytes: Buffer.byteLength(text) }
+}
+
+/** A refusal with the table's own text is the same bytes every time, so it is written once. */
+const prepared = { json: new Map<RefusalCode, Body>(), xml: new Map<RefusalCode, Body>() }
+
+function refusalBody(format: Format, code: RefusalCode, message: string | undefined): Body {
+  if (message !== undefined) return body(format, { error: code, message })
   const known = prepared[format].get(code)
-  if (known !== undefined) return known
-  const body = write(format, { error: code, message: refusals[code].message })
-  prepared[format].set(code, body)
-  return body
+  if (known) return known
+  const made = body(format, { error: code, message: refusals[code].message })
+  prepared[format].set(code, made)
+  return made
 }
 
 export function write(format: Format, fields: Fields): string {

@@ -1,16 +1,15 @@
-/** The HTTP server: fastify, with every door registered from routes.ts and nothing else. */
-import type { IncomingMessage } from 'node:http'
-import type { Socket } from 'node:net'
-import fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+/** The HTTP server: node:http, with every door opened from routes.ts and nothing else (docs/decisions/0010-no-web-framework.md). */
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
 import { Refusal, type RefusalCode, refusals } from '../core/refusal.ts'
 import type { Context } from '../flows/context.ts'
 import { Unavailable } from '../store/postgres.ts'
 import type { Answer, Format } from './answer.ts'
+import { readForm } from './form.ts'
 import { type Form, readParameters } from './parameters.ts'
 import { respond, write } from './respond.ts'
-import { type Door, doors } from './routes.ts'
-
-const LARGEST_BODY_BYTES = 16 * 1024
+import { doors, type Handler } from './routes.ts'
 
 /**
  * Devices poll every few seconds over the same connection. Node's own five seconds would close it at about the moment of
@@ -33,140 +32,120 @@ export type HttpServer = {
 }
 
 export function createHttpServer(context: Context): HttpServer {
-  const queries = new WeakMap<IncomingMessage, string>()
+  const paths = openDoors()
   const afterwards = new Set<Promise<void>>()
   let draining = false
 
-  const app = fastify({
-    logger: false,
-    bodyLimit: LARGEST_BODY_BYTES,
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    requestTimeout: WHOLE_REQUEST_MS,
-    return503OnClosing: false,
-    clientErrorHandler: refuseBrokenRequest,
-    // The query may hold a secret. It is taken off here, before routing, so that nothing behind this line ever sees it.
-    rewriteUrl: (request) => {
-      const url = request.url ?? '/'
-      const mark = url.indexOf('?')
-      if (mark !== -1) queries.set(request, url.slice(mark + 1))
-      const path = mark === -1 ? url : url.slice(0, mark)
-      // Our paths need no escapes, and the router would undo them: `/code%2exml` must not be `/code.xml`.
-      return path.includes('%') ? '/-' : path
-    },
-  })
-  readFormsOnly(app)
-
-  /** Fastify reads and routes; respond.ts writes. */
-  const answerWith = (reply: FastifyReply, format: Format, answer: Answer) => {
-    reply.hijack()
-    if (draining) reply.raw.setHeader('connection', 'close')
-    const after = respond(reply.raw, format, answer)
+  const answer = (response: ServerResponse, format: Format, given: Answer) => {
+    if (draining) response.setHeader('connection', 'close')
+    const after = respond(response, format, given)
     if (!after) return
     afterwards.add(after)
     after.finally(() => afterwards.delete(after))
   }
 
-  const open = (url: string, format: Format, door: Door) => {
-    const fail = (error: Error, reply: FastifyReply) => answerWith(reply, format, answerTo(context, error))
-    app.route({
-      method: door.method,
-      url,
-      handler: (request, reply) => {
-        const asked = {
-          parameters: () => readParameters(queries.get(request.raw) ?? '', request.body as Form | undefined),
-          header: (name: string) => singleHeader(request, name),
-          draining,
-        }
-        door.handler(context, asked).then(
-          (answer) => answerWith(reply, format, answer),
-          (error) => fail(error, reply),
-        )
-      },
-      errorHandler: (error, _request, reply) => fail(error, reply),
-    })
-  }
-
-  for (const door of doors) {
-    const bases = door.face === 'interface' ? [door.path, `/1${door.path}`] : [door.path]
-    for (const base of bases) {
-      open(base, 'json', door)
-      if (door.face === 'interface') open(`${base}.xml`, 'xml', door)
+  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const { path, query } = takeQueryOff(request)
+    const format = path.endsWith('.xml') ? 'xml' : 'json'
+    try {
+      const handler = chooseHandler(paths, path, request.method)
+      const form: Form | undefined = await readForm(request)
+      const asked = {
+        parameters: () => readParameters(query, form),
+        header: (name: string) => singleHeader(request, name),
+        draining,
+      }
+      answer(response, format, await handler(context, asked))
+    } catch (error) {
+      answer(response, format, answerTo(context, error))
     }
   }
 
-  app.setNotFoundHandler((request, reply) => answerWith(reply, formatOf(request.url), answerToUnknown(app, request)))
-  app.setErrorHandler((error: FastifyError, request, reply) =>
-    answerWith(reply, formatOf(request.url), answerTo(context, error)),
-  )
+  const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: WHOLE_REQUEST_MS }, serve)
+  server.on('clientError', refuseBrokenRequest)
 
   return {
-    listen: (host, port) => app.listen({ port, ...(host === '' ? {} : { host }) }),
+    listen: async (host, port) => {
+      server.listen(port, host === '' ? undefined : host)
+      await once(server, 'listening')
+      const bound = server.address() as AddressInfo
+      return `http://${bound.family === 'IPv6' ? `[${bound.address}]` : bound.address}:${bound.port}`
+    },
     drain: () => {
       draining = true
     },
     close: async () => {
       // Node stops enforcing its own time limits once it closes; a client that fell silent must not keep us for ever.
-      const timer = setTimeout(() => app.server.closeAllConnections(), LAST_REQUESTS_MS)
-      await app.close()
+      const timer = setTimeout(() => server.closeAllConnections(), LAST_REQUESTS_MS)
+      const closed = once(server, 'close')
+      server.close()
+      await closed
       clearTimeout(timer)
       await Promise.all(afterwards)
     },
   }
 }
 
-/** Two content types, and both only in UTF-8. A body of any other kind is not looked at. */
-function readFormsOnly(app: FastifyInstance): void {
-  app.removeAllContentTypeParsers()
-  const types = ['application/x-www-form-urlencoded', 'multipart/form-data'] as const
-  for (const type of types) {
-    app.addContentTypeParser(type, { parseAs: 'buffer' }, (request, bytes, done) => {
-      const header = request.headers['content-type'] ?? ''
-      const charset = /;\s*charset="?([^";\s]+)/i.exec(header)?.[1]
-      if (charset && !/^utf-?8$/i.test(charset)) return done(new Refusal('unsupported_media_type'))
-      const form: Form = { bytes: bytes as Buffer, multipart: type === 'multipart/form-data' ? header : null }
-      done(null, form)
-    })
+type Paths = ReadonlyMap<string, Readonly<Record<string, Handler>>>
+
+function openDoors(): Paths {
+  const paths = new Map<string, Record<string, Handler>>()
+  for (const { method, path, handler, face } of doors) {
+    const bases = face === 'interface' ? [path, `/1${path}`, `${path}.xml`, `/1${path}.xml`] : [path]
+    for (const base of bases) {
+      const methods = paths.get(base) ?? {}
+      methods[method] = handler
+      // Node sends no body in answer to HEAD.
+      if (method === 'GET') methods.HEAD = handler
+      paths.set(base, methods)
+    }
   }
-  // An empty body is no body, whatever it calls itself: the parameters may all be in the query.
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, bytes, done) =>
-    bytes.length === 0 ? done(null, undefined) : done(new Refusal('unsupported_media_type')),
-  )
+  return paths
 }
 
-function singleHeader(request: FastifyRequest, name: string): string | null {
+/** The query may hold a secret. It is taken off the address here, so that nothing that is handed the request sees it. */
+function takeQueryOff(request: IncomingMessage): { path: string; query: string } {
+  // A proxy may send the whole address (RFC 9112, section 3.2.2). The host is not ours to judge.
+  const url = (request.url ?? '/').replace(/^https?:\/\/[^/?]*/i, '')
+  const mark = url.indexOf('?')
+  const path = mark === -1 ? url : url.slice(0, mark)
+  request.url = path
+  return { path, query: mark === -1 ? '' : url.slice(mark + 1) }
+}
+
+/** Paths are compared as they came, without undoing escapes: `/code%2exml` is not `/code.xml`. */
+function chooseHandler(paths: Paths, path: string, method = ''): Handler {
+  const methods = paths.get(path)
+  if (!methods) throw new Refusal('not_found')
+  const handler = Object.hasOwn(methods, method) ? methods[method] : undefined
+  if (!handler) throw new MethodNotAllowed(Object.keys(methods).join(', '))
+  return handler
+}
+
+class MethodNotAllowed extends Refusal {
+  readonly allow: string
+
+  constructor(allow: string) {
+    super('method_not_allowed')
+    this.allow = allow
+  }
+}
+
+function singleHeader(request: IncomingMessage, name: string): string | null {
   const value = request.headers[name]
   return typeof value === 'string' ? value : null
 }
 
-function formatOf(path: string): Format {
-  return path.endsWith('.xml') ? 'xml' : 'json'
-}
-
-function answerToUnknown(app: FastifyInstance, request: FastifyRequest): Answer {
-  const allowed = (['GET', 'HEAD', 'POST'] as const).filter((method) => app.hasRoute({ method, url: request.url }))
-  return allowed.length > 0 ? { refusal: 'method_not_allowed', allow: allowed.join(', ') } : { refusal: 'not_found' }
-}
-
-const FRAMEWORK_REFUSALS: Record<string, RefusalCode> = {
-  // The client left in the middle of its own request; nobody will read the answer.
-  ECONNRESET: 'invalid_request',
-  FST_ERR_CTP_BODY_TOO_LARGE: 'payload_too_large',
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupported_media_type',
-  FST_ERR_BAD_URL: 'not_found',
-}
-
-function answerTo(context: Context, error: FastifyError | Error): Answer {
+function answerTo(context: Context, error: unknown): Answer {
+  if (error instanceof MethodNotAllowed) return { refusal: error.code, allow: error.allow }
   if (error instanceof Refusal) return { refusal: error.code, message: error.message }
   if (error instanceof Unavailable) return { refusal: 'unavailable', retryAfterSeconds: 1 }
-  const known = 'code' in error ? FRAMEWORK_REFUSALS[error.code] : undefined
-  if (known) return { refusal: known }
-  if ('statusCode' in error && Number(error.statusCode) < 500) return { refusal: 'invalid_request' }
   context.events.unexpected('http', error)
   return { refusal: 'server_error' }
 }
 
-/** What does not even parse as HTTP never reaches a route; it is refused in the same words, and the connection ends. */
-function refuseBrokenRequest(error: { readonly code?: string }, socket: Socket): void {
+/** What does not even parse as HTTP never reaches a door; it is refused in the same words, and the connection ends. */
+function refuseBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
   const code: RefusalCode = error.code === 'HPE_HEADER_OVERFLOW' ? 'headers_too_large' : 'invalid_request'
   const body = write('json', { error: code, message: refusals[code].message })

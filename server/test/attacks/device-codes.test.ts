@@ -69,9 +69,7 @@ describe('codes belong to one application and one variant', () => {
       )
       return Number(row?.count)
     }
-    // The service's own heartbeat goes on: it is measured for as long as the attack, and is all that may happen.
-    const heartbeat = 3
-    const [before, redisBefore, startedAt] = [await transactions(), await commands(), performance.now()]
+    const [before, redisBefore] = [await transactions(), await commands()]
     const genuine = (await service.device().code()).device_code
     const bytes = Buffer.from(genuine.slice(4), 'base64url')
     let refused = 0
@@ -90,10 +88,10 @@ describe('codes belong to one application and one variant', () => {
       })
       if (result.outcome === 'invalid') refused += 1
     }
-    const seconds = (performance.now() - startedAt) / 1000
     expect(refused).toBe(1_000_000)
-    expect((await transactions()) - before).toBeLessThan(20 + heartbeat * seconds)
-    // Other tests share this Redis, so the bound is loose; one command per poll would be a million.
+    // The service's own heartbeat goes on meanwhile, a few times a second; a question per code would be a million.
+    expect((await transactions()) - before).toBeLessThan(200)
+    // Other tests share this Redis, so the bound is loose.
     expect((await commands()) - redisBefore).toBeLessThan(50_000)
     redis.disconnect()
   }, 120_000)

@@ -152,6 +152,42 @@ describe('parameters', () => {
     expect([long.status, long.body.error]).toEqual([431, 'headers_too_large'])
   })
 
+  it('AP-10: a body without an end is cut off, and so is one that is not read', async () => {
+    const { hostname, port } = new URL(service.address)
+    for (const [type, status] of [
+      ['application/x-www-form-urlencoded', 413],
+      ['application/json', 415],
+    ] as const) {
+      const socket = connect(Number(port), hostname)
+      let received = ''
+      socket.on('data', (data) => {
+        received += data
+      })
+      socket.on('error', () => {})
+      socket.write(`POST ${CODE} HTTP/1.1\r\nhost: x\r\ncontent-type: ${type}\r\ntransfer-encoding: chunked\r\n\r\n`)
+      const timer = setInterval(() => socket.write(`1000\r\n${'x'.repeat(4096)}\r\n`), 5)
+      await new Promise((resolve) => socket.on('close', resolve))
+      clearInterval(timer)
+      expect(received).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
+    }
+  })
+
+  it('a whole address in the request line is the path in it', async () => {
+    const answer = await post(service.address, CODE, { form: credentials() })
+    const { hostname, port } = new URL(service.address)
+    const received = await new Promise<string>((resolve) => {
+      const socket = connect(Number(port), hostname, () =>
+        socket.write(`GET http://any.example/health/live HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`),
+      )
+      let text = ''
+      socket.on('data', (data) => {
+        text += data
+      })
+      socket.on('close', () => resolve(text))
+    })
+    expect([answer.status, received.slice(0, 15)]).toEqual([200, 'HTTP/1.1 200 OK'])
+  })
+
   it.each(['%ff', '%c0%af', '%ed%a0%80', '%', '%zz', '%e2%82', '\xff'])(
     'AP-11: %j is not UTF-8 and is refused, never mended',
     async (value) => {

@@ -1,0 +1,48 @@
+/** The body of a request: a form of one of two kinds, in UTF-8, of a modest size. Anything else is not looked at. */
+import type { IncomingMessage } from 'node:http'
+import { Refusal } from '../core/refusal.ts'
+import type { Form } from './parameters.ts'
+
+const LARGEST_BODY_BYTES = 16 * 1024
+
+const URL_ENCODED = 'application/x-www-form-urlencoded'
+const MULTIPART = 'multipart/form-data'
+
+/** No promise where there is nothing to wait for. */
+export function readForm(request: IncomingMessage): Promise<Form> | undefined {
+  const { 'content-length': length, 'transfer-encoding': encoding, 'content-type': type = '' } = request.headers
+  // An empty body is no body, whatever it calls itself: the parameters may all be in the query.
+  if (encoding === undefined && (length === undefined || length === '0')) return undefined
+  if (Number(length) > LARGEST_BODY_BYTES) throw new Refusal('payload_too_large')
+  const multipart = kindOf(type) === MULTIPART ? type : null
+  return collect(request).then((bytes) => ({ bytes, multipart }))
+}
+
+/** The exact name of a kind, and nothing behind it but parameters, of which a charset must be UTF-8. */
+function kindOf(type: string): typeof URL_ENCODED | typeof MULTIPART {
+  if (type === URL_ENCODED) return URL_ENCODED
+  const [name = '', ...parameters] = type.split(';')
+  const kind = [URL_ENCODED, MULTIPART].find((each) => each === name.trimEnd().toLowerCase())
+  const charset = parameters.map((each) => /^\s*charset\s*=\s*"?([^"\s]*)/i.exec(each)?.[1]).find(Boolean)
+  if (!kind || (charset && !/^utf-?8$/i.test(charset))) throw new Refusal('unsupported_media_type')
+  return kind as typeof URL_ENCODED | typeof MULTIPART
+}
+
+const NOTHING = Buffer.alloc(0)
+
+/** Nearly every form arrives in one piece, and is then not copied. */
+function collect(request: IncomingMessage): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    let bytes: Buffer = NOTHING
+    const onData = (chunk: Buffer) => {
+      bytes = bytes === NOTHING ? chunk : Buffer.concat([bytes, chunk])
+      if (bytes.length <= LARGEST_BODY_BYTES) return
+      request.off('data', onData).resume()
+      reject(new Refusal('payload_too_large'))
+    }
+    request.on('data', onData)
+    request.on('end', () => resolve(bytes))
+    // The client left in the middle of its own request; nobody will read the answer.
+    request.on('error', () => reject(new Refusal('invalid_request')))
+  })
+}
