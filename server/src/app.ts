@@ -12,9 +12,9 @@ import { createRedisGate } from './gate/redis-gate.ts'
 import { createHttpServer, type HttpServer } from './http/server.ts'
 import { startBackground } from './jobs/background.ts'
 import { createDeviceCodeOpener } from './secrets/device-code-text.ts'
+import { gatherReads } from './store/gathered-reads.ts'
 import { pendingMigrations } from './store/migrate.ts'
 import { openPostgres } from './store/postgres.ts'
-import { shareReads } from './store/shared-reads.ts'
 
 export function createContext(config: Config): Context {
   const events = createEvents(config.logLevel)
@@ -26,7 +26,7 @@ export function createContext(config: Config): Context {
   return {
     config,
     db,
-    reads: shareReads(db.reads),
+    reads: gatherReads(db.reads),
     gate,
     applications: createApplicationCopy(db, config.keys),
     liveCodes: createLiveCodes(db),

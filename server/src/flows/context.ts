@@ -8,15 +8,15 @@ import type { Config } from '../config.ts'
 import type { Events } from '../events.ts'
 import type { Gate } from '../gate/gate.ts'
 import type { DeviceCodeOpener } from '../secrets/device-code-text.ts'
+import type { GatheredReads } from '../store/gathered-reads.ts'
 import type { Postgres } from '../store/postgres.ts'
-import type { SharedReads } from '../store/shared-reads.ts'
 import type { ApplicationCopy } from './application-copy.ts'
 import type { LiveCodes } from './live-codes.ts'
 
 export type Context = {
   readonly config: Config
   readonly db: Postgres
-  readonly reads: SharedReads
+  readonly reads: GatheredReads
   readonly gate: Gate
   readonly applications: ApplicationCopy
   readonly liveCodes: LiveCodes

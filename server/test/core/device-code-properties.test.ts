@@ -13,9 +13,7 @@ import {
   reject,
   release,
 } from '../../src/core/device-code.ts'
-
-const START = 1_000_000
-const EXPIRES_AT = START + 900_000
+import { EXPIRES_AT, makeDeviceCode, NOW } from '../rig/records.ts'
 
 const user = fc.constantFrom('usr_a', 'usr_b')
 const key = fc.constantFrom(null, 'key-1', 'key-2')
@@ -42,20 +40,8 @@ type Moment = {
 }
 
 function live(events: readonly Event[]): Moment[] {
-  let now = START
-  let code: DeviceCode = Object.freeze({
-    id: '01958f00-0000-7000-8000-000000000001',
-    applicationId: 'app_000000000000',
-    variant: 'access_key',
-    scopes: [],
-    state: '',
-    expiresAt: EXPIRES_AT,
-    status: 'pending',
-    claimedBy: null,
-    entryClosed: false,
-    grantId: null,
-    delivery: null,
-  })
+  let now = NOW
+  let code = makeDeviceCode({ variant: 'access_key', scopes: [], state: '' })
   const leases: Delivery[] = []
   return events.map((event, index) => {
     const before = code

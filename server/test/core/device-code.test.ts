@@ -17,27 +17,7 @@ import {
   reject,
   release,
 } from '../../src/core/device-code.ts'
-
-const NOW = Date.parse('2026-03-01T12:00:00Z')
-const EXPIRES_AT = NOW + 900_000
-
-/** Frozen: a step that changed what it was given would throw. */
-function makeDeviceCode(given: Partial<DeviceCode> = {}): DeviceCode {
-  return Object.freeze({
-    id: '01958f00-0000-7000-8000-000000000001',
-    applicationId: 'app_000000000000',
-    variant: 'token_set',
-    scopes: ['orders:read'],
-    state: 'till 4',
-    expiresAt: EXPIRES_AT,
-    status: 'pending',
-    claimedBy: null,
-    entryClosed: false,
-    grantId: null,
-    delivery: null,
-    ...given,
-  })
-}
+import { EXPIRES_AT, makeDeviceCode, NOW } from '../rig/records.ts'
 
 const accepted = makeDeviceCode({ status: 'accepted', claimedBy: 'usr_a', grantId: 'grant-1' })
 const rejected = makeDeviceCode({ status: 'rejected', claimedBy: 'usr_a' })

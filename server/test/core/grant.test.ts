@@ -1,25 +1,7 @@
 /** What is computed from a grant. docs/interface.md, "Credentials". */
 import { describe, expect, test } from 'vitest'
-import { type Grant, isCollectable, issueTime, SAME_BYTES_MS } from '../../src/core/grant.ts'
-
-const NOW = Date.parse('2026-03-01T12:00:00Z')
-
-function makeGrant(given: Partial<Grant> = {}): Grant {
-  return {
-    id: '6f1f7f3e-6a57-4f8e-9d0b-3a1c2b4d5e6f',
-    accountId: 'acc_000000000000',
-    userId: 'usr_000000000000',
-    applicationId: 'app_000000000000',
-    variant: 'token_set',
-    scopes: ['orders:read'],
-    keyId: 1,
-    generation: 1,
-    keyGeneration: 1,
-    issuedAt: null,
-    revokedAt: null,
-    ...given,
-  }
-}
+import { isCollectable, issueTime, SAME_BYTES_MS } from '../../src/core/grant.ts'
+import { makeGrant, NOW } from '../rig/records.ts'
 
 describe('the issue time', () => {
   test('is now, when nothing was handed out yet', () => {

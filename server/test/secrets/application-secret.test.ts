@@ -15,9 +15,7 @@ const rotated = parseKeyset(`${second},${first}`) as Keyset
 
 /** As it is stored: the digest under the key that signed when it was made. */
 function makeStored(id: string, secret: string, keyset: Keyset = keys): ApplicationSecret {
-  const digest = digestApplicationSecret(keyset, secret)
-  if (!digest) throw new Error('the signing key is not in its own keyset')
-  return { id, keyId: keyset.signing.id, digest }
+  return { id, keyId: keyset.signing.id, digest: digestApplicationSecret(keyset, secret) }
 }
 
 test('a secret is 256 random bits behind lks_, another one each time', () => {

@@ -1,6 +1,5 @@
 /** Access tokens, refresh tokens and access keys. docs/interface.md, "Credentials". */
 import { describe, expect, test } from 'vitest'
-import type { Grant } from '../../src/core/grant.ts'
 import {
   createApplicationSecret,
   digestApplicationSecret,
@@ -10,32 +9,15 @@ import { makeAccessKey, makeTokenSet, openCredential, RetiredKey } from '../../s
 import { openDeviceCode, sealDeviceCode } from '../../src/secrets/device-code-text.ts'
 import { createKey, type Keyset, parseKeyset } from '../../src/secrets/keyset.ts'
 import { createDeviceCodeId, createGrantId } from '../../src/secrets/random.ts'
+import { makeGrant, NOW } from '../rig/records.ts'
 
 const [first, second] = [createKey(1), createKey(2)]
 const keys = parseKeyset(first) as Keyset
 const rotated = parseKeyset(`${second},${first}`) as Keyset
 
-const NOW = Date.parse('2026-03-01T12:00:00Z')
 const HOUR = 3_600_000
 
-function makeGrant(given: Partial<Grant> = {}): Grant {
-  return {
-    id: createGrantId(),
-    accountId: 'acc_000000000000',
-    userId: 'usr_000000000000',
-    applicationId: 'app_000000000000',
-    variant: 'token_set',
-    scopes: ['orders:read'],
-    keyId: 1,
-    generation: 1,
-    keyGeneration: 1,
-    issuedAt: null,
-    revokedAt: null,
-    ...given,
-  }
-}
-
-const grant = makeGrant()
+const grant = makeGrant({ id: createGrantId() })
 const { accessToken, refreshToken } = makeTokenSet(keys, grant, NOW, HOUR)
 const accessKey = makeAccessKey(keys, grant)
 

@@ -21,9 +21,9 @@ type Waiting = {
   readonly reject: (error: unknown) => void
 }
 
-export type SharedReads = { glimpse(place: Place): Promise<Glimpse | null> }
+export type GatheredReads = { glimpse(place: Place): Promise<Glimpse | null> }
 
-export function shareReads(db: Queryable): SharedReads {
+export function gatherReads(db: Queryable): GatheredReads {
   let waiting: Waiting[] = []
   let running = 0
   let scheduled = false

@@ -1,0 +1,40 @@
+/** Records as `core/` sees them, without storage: one builder per noun. Frozen, so that a step that changed one would throw. */
+import type { DeviceCode } from '../../src/core/device-code.ts'
+import type { Grant } from '../../src/core/grant.ts'
+
+export const NOW = Date.parse('2026-03-01T12:00:00Z')
+export const EXPIRES_AT = NOW + 900_000
+
+export function makeDeviceCode(given: Partial<DeviceCode> = {}): DeviceCode {
+  return Object.freeze({
+    id: '01958f00-0000-7000-8000-000000000001',
+    applicationId: 'app_000000000000',
+    variant: 'token_set',
+    scopes: ['orders:read'],
+    state: 'till 4',
+    expiresAt: EXPIRES_AT,
+    status: 'pending',
+    claimedBy: null,
+    entryClosed: false,
+    grantId: null,
+    delivery: null,
+    ...given,
+  })
+}
+
+export function makeGrant(given: Partial<Grant> = {}): Grant {
+  return Object.freeze({
+    id: '6f1f7f3e-6a57-4f8e-9d0b-3a1c2b4d5e6f',
+    accountId: 'acc_000000000000',
+    userId: 'usr_000000000000',
+    applicationId: 'app_000000000000',
+    variant: 'token_set',
+    scopes: ['orders:read'],
+    keyId: 1,
+    generation: 1,
+    keyGeneration: 1,
+    issuedAt: null,
+    revokedAt: null,
+    ...given,
+  })
+}
