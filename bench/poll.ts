@@ -15,8 +15,8 @@ import { startServerProcess } from '../server/test/rig/server-process.ts'
 import { startTestService } from '../server/test/rig/service.ts'
 import { startEngines } from '../tools/engines.ts'
 
-const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 9)
-const SECONDS = Number(process.env.BENCH_SECONDS ?? 3)
+const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 21)
+const SECONDS = Number(process.env.BENCH_SECONDS ?? 1)
 const CONNECTIONS = 64
 const CODES = 5_000
 
