@@ -7,7 +7,7 @@ import { createLocalGate } from '../../src/gate/local-gate.ts'
 import { createRedisGate } from '../../src/gate/redis-gate.ts'
 import { engineUrl } from '../rig/database.ts'
 
-const PACE_MS = 300
+const PACE_MS = 1_000
 
 const makers: { name: string; make: () => Gate }[] = [
   { name: 'in process', make: () => createLocalGate() },
@@ -61,9 +61,9 @@ describe.each(makers)('a gate $name', ({ make }) => {
 
   it('remembers a hint for as long as it was given, and no longer', async () => {
     const id = randomUUID()
-    gate.hint(id, 200)
+    gate.hint(id, 800)
     expect((await gate.poll(id, PACE_MS)).pending).toBe(true)
-    await sleep(250)
+    await sleep(850)
     expect((await gate.poll(id, PACE_MS)).pending).toBe(false)
   })
 
