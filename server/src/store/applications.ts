@@ -17,6 +17,11 @@ type Row = {
   now: number
 }
 
+/** For a query over `applications a`. */
+const LIVE_SECRETS = `(select coalesce(jsonb_agg(jsonb_build_object(
+    'id', s.id, 'keyId', s.key_id, 'digest', encode(s.digest, 'hex'))), '[]')
+  from application_secrets s where s.application_id = a.id and s.revoked_at is null) as secrets`
+
 export type ApplicationChanges = {
   readonly applications: readonly Application[]
   /** Ask again from here. */
@@ -30,8 +35,7 @@ export async function readApplicationChanges(db: Queryable, after: number): Prom
     name: 'read-application-changes',
     text: `select a.id, a.account_id, a.name, a.allowed_scopes, a.default_scopes, a.required_scopes, a.device_flow,
         a.suspended_at, a.deleted_at, a.changed, clock.now,
-        (select coalesce(jsonb_agg(jsonb_build_object('id', s.id, 'keyId', s.key_id, 'digest', encode(s.digest, 'hex'))), '[]')
-         from application_secrets s where s.application_id = a.id and s.revoked_at is null) as secrets
+        ${LIVE_SECRETS}
       from (select now() as now) clock left join applications a on a.changed > $1 order by a.changed`,
     values: [after],
   })
@@ -44,12 +48,7 @@ export async function readApplicationChanges(db: Queryable, after: number): Prom
 }
 
 export async function findApplication(db: Queryable, id: string): Promise<Application | null> {
-  const { rows } = await db.query<Row>(
-    `select a.*, (select coalesce(jsonb_agg(jsonb_build_object('id', s.id, 'keyId', s.key_id, 'digest', encode(s.digest, 'hex'))), '[]')
-       from application_secrets s where s.application_id = a.id and s.revoked_at is null) as secrets
-     from applications a where a.id = $1`,
-    [id],
-  )
+  const { rows } = await db.query<Row>(`select a.*, ${LIVE_SECRETS} from applications a where a.id = $1`, [id])
   return rows[0] ? fromRow(rows[0]) : null
 }
 
