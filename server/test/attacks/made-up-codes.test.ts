@@ -1,0 +1,93 @@
+/** DC-08, counted exactly: engines of this file's own, no background work, nothing but the attack. */
+import { randomBytes } from 'node:crypto'
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Redis } from 'ioredis'
+import pg from 'pg'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { createRedis, freePort } from '../../../tools/engine-processes.ts'
+import { pollDeviceCode } from '../../src/flows/poll-device-code.ts'
+import { sealDeviceCode } from '../../src/secrets/device-code-text.ts'
+import { createDeviceCodeId } from '../../src/secrets/random.ts'
+import { engineUrl } from '../rig/database.ts'
+import { startTestService, type TestService } from '../rig/service.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'latchkey-made-up-'))
+chmodSync(folder, 0o755)
+const redis = createRedis(folder, await freePort())
+
+let service: TestService
+let counter: Redis
+let witness: pg.Client
+beforeAll(async () => {
+  redis.start()
+  service = await startTestService({ REDIS_URL: redis.url }, { listen: false })
+  counter = new Redis(redis.url)
+  witness = new pg.Client({ connectionString: engineUrl('DATABASE_URL') })
+  await witness.connect()
+  await sleep(300)
+})
+afterAll(async () => {
+  counter.disconnect()
+  await witness.end()
+  await service.stop()
+  redis.stop('SIGTERM')
+  rmSync(folder, { recursive: true, force: true })
+})
+
+/** What the engines were asked so far. PostgreSQL is asked from another database, so that asking does not count. */
+async function questions(): Promise<{ postgresql: number; redis: number }> {
+  // A backend reports its statistics at most once a second.
+  await sleep(1_500)
+  const { rows } = await witness.query<{ count: string }>(
+    'select (xact_commit + xact_rollback)::text as count from pg_stat_database where datname = $1',
+    [new URL(service.database.url).pathname.slice(1)],
+  )
+  const commands = Number(/total_commands_processed:(\d+)/.exec(await counter.info('stats'))?.[1])
+  return { postgresql: Number(rows[0]?.count), redis: commands }
+}
+
+it('DC-08: a million made-up codes are refused without a question to either engine', async () => {
+  const { context, application, config } = service
+  const { id: applicationId, secret } = application
+  const poll = (deviceCode: string) =>
+    pollDeviceCode(context, { applicationId, secret, deviceCode, variant: 'token_set', idempotencyKey: null })
+  const expiresAt = Date.now() + 900_000
+  const genuine = {
+    id: createDeviceCodeId(Date.now()),
+    applicationId,
+    variant: 'token_set' as const,
+    cell: 0,
+    expiresAt,
+  }
+  const text = sealDeviceCode(config.keys, { ...genuine, intervalSeconds: 5 })
+
+  // Idle connections report what they did before, here the set-up, only when they close after ten seconds.
+  await sleep(12_000)
+  const before = await questions()
+  const bytes = Buffer.from(text.slice(4), 'base64url')
+  const noise = randomBytes(1 << 20)
+  let refused = 0
+  for (let attempt = 0; attempt < 1_000_000; attempt += 1) {
+    // Key, cell, variant and interval are right: the id, the end of the expiry and the MAC are guessed.
+    noise.copy(bytes, 2, (attempt * 37) % 1_000_000, ((attempt * 37) % 1_000_000) + 16)
+    bytes.writeUInt32BE(attempt, 24)
+    noise.copy(bytes, 28, (attempt * 101) % 1_000_000, ((attempt * 101) % 1_000_000) + 14)
+    if ((await poll(`lkd_${bytes.toString('base64url')}`)).outcome === 'invalid') refused += 1
+  }
+  expect(refused).toBe(1_000_000)
+  const after = await questions()
+  // The one command is the counting itself.
+  expect({ postgresql: after.postgresql - before.postgresql, redis: after.redis - before.redis }).toEqual({
+    postgresql: 0,
+    redis: 1,
+  })
+
+  // And the counters can count: the genuine one is asked about, in both.
+  await poll(text)
+  const once = await questions()
+  expect(once.postgresql - after.postgresql).toBeGreaterThan(0)
+  expect(once.redis - after.redis).toBeGreaterThan(1)
+}, 120_000)
