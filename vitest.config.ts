@@ -1,7 +1,13 @@
 /** Two projects: `pure` needs nothing but Node; `engines` needs the PostgreSQL and Redis that tools/engines.ts starts. */
 import { defineConfig } from 'vitest/config'
 
-const PURE = ['server/test/core/**', 'server/test/secrets/**', 'server/test/*.test.ts', 'sdk/test/**']
+const PURE = [
+  'server/test/core/**',
+  'server/test/secrets/**',
+  'server/test/pages/**',
+  'server/test/*.test.ts',
+  'sdk/test/**',
+]
 
 export default defineConfig({
   test: {
