@@ -3,6 +3,7 @@
  * this table, with its unit and its reason; docs/configuration.md is generated from it.
  */
 import { readFileSync } from 'node:fs'
+import { isIP } from 'node:net'
 import { type Keyset, parseKeyset } from './secrets/keyset.ts'
 
 type Option<T> = {
@@ -111,6 +112,64 @@ export const options = {
     example: '5184000',
     parse: seconds(3_600, 31_536_000),
   }),
+  sessionLifetimeMs: option({
+    env: 'SESSION_LIFETIME',
+    fallback: '604800',
+    about: 'Seconds until somebody who signed in to the web interface has to sign in again. 7 days.',
+    example: '604800',
+    parse: seconds(300, 31_536_000),
+  }),
+  freshMs: option({
+    env: 'SESSION_FRESH',
+    fallback: '900',
+    about:
+      'Seconds for which a sign-in counts as fresh. After them, access keys, dangerous permissions and changes to how somebody signs in ask once more who it is.',
+    example: '900',
+    parse: seconds(60, 86_400),
+  }),
+  smtpUrl: option<string | null>({
+    env: 'SMTP_URL',
+    secret: true,
+    fallback: '',
+    about:
+      'The mail server for invitations, recovery and what users are told. Absent: mails wait in the outbox, and `latchkey user link` prints what they would carry.',
+    example: 'smtps://user:password@mail.example:465',
+    parse: (text) => (text === '' ? null : url('smtp:', 'smtps:')(text)),
+  }),
+  mailFrom: option({
+    env: 'MAIL_FROM',
+    fallback: 'Latchkey <no-reply@localhost>',
+    about: 'The sender of mails.',
+    example: 'Acme <no-reply@service.example>',
+    parse: (text) => {
+      if (!/^(?:[^<>\p{C}]*<[^<>@\s]+@[^<>@\s]+>|[^<>@\s]+@[^<>@\s]+)$/u.test(text))
+        throw new Error('is not an e-mail address')
+      return text
+    },
+  }),
+  trustProxy: option<readonly string[]>({
+    env: 'TRUST_PROXY',
+    fallback: '',
+    about:
+      'Networks of the proxies in front, separated by commas. Only from them is `X-Forwarded-For` believed, when users are shown where a code was asked from and when guesses are counted.',
+    example: '10.0.0.0/8,fd00::/8',
+    parse: networks,
+  }),
+  placesFile: option<string | null>({
+    env: 'PLACES_FILE',
+    fallback: '',
+    about:
+      'A MaxMind database of cities or countries (.mmdb), for the place on the consent page. Absent: the address alone is shown.',
+    example: '/var/lib/latchkey/GeoLite2-City.mmdb',
+    parse: (text) => text || null,
+  }),
+  networksFile: option<string | null>({
+    env: 'NETWORKS_FILE',
+    fallback: '',
+    about: 'A MaxMind database of autonomous systems (.mmdb), for the name of the network on the consent page.',
+    example: '/var/lib/latchkey/GeoLite2-ASN.mmdb',
+    parse: (text) => text || null,
+  }),
   databaseConnections: option({
     env: 'DATABASE_CONNECTIONS',
     fallback: '10',
@@ -203,6 +262,22 @@ function whole(least: number, most: number): (text: string) => number {
 function seconds(least: number, most: number): (text: string) => number {
   const parse = whole(least, most)
   return (text) => parse(text) * 1000
+}
+
+function networks(text: string): readonly string[] {
+  const given = text.split(/[\s,]+/).filter((part) => part !== '')
+  const wrong = given.find((part) => {
+    const [address = '', prefix = '0', ...rest] = part.split('/')
+    return (
+      isIP(address) === 0 ||
+      address.toLowerCase().startsWith('::ffff:') ||
+      !/^\d{1,3}$/.test(prefix) ||
+      Number(prefix) > (isIP(address) === 4 ? 32 : 128) ||
+      rest.length > 0
+    )
+  })
+  if (wrong !== undefined) throw new Error(`has "${wrong}", which is not a network`)
+  return given
 }
 
 function oneOf(...words: string[]): (text: string) => string {

@@ -86,6 +86,11 @@ describe('problems', () => {
     ['LATCHKEY_KEYS', ' , ', 'cannot be read: no key is given'],
     ['PUBLIC_URL', 'https://service.example/base', 'has more than a scheme, a host and a port'],
     ['CELL', '256', 'is not a whole number from 0 to 255'],
+    ['SMTP_URL', 'https://mail.example', 'does not start with smtp:// or smtps://'],
+    ['MAIL_FROM', 'Latchkey', 'is not an e-mail address'],
+    ['MAIL_FROM', 'a@b.example\r\nBcc: c@d.example', 'is not an e-mail address'],
+    ['TRUST_PROXY', '10.0.0.0/33', 'has "10.0.0.0/33", which is not a network'],
+    ['TRUST_PROXY', 'proxy.example', 'has "proxy.example", which is not a network'],
   ])('%s=%s: %s', (name, value, reason) => {
     const [problem, ...others] = problemsOf({ ...GIVEN, [name]: value })
     expect(problem?.startsWith(`${name} ${reason}`), problem).toBe(true)
@@ -101,6 +106,8 @@ describe('AP-24 numbers', () => {
     'POLL_INTERVAL',
     'ACCESS_TOKEN_LIFETIME',
     'REFRESH_TOKEN_LIFETIME',
+    'SESSION_LIFETIME',
+    'SESSION_FRESH',
     'DATABASE_CONNECTIONS',
     'DRAIN_SECONDS',
   ]
@@ -133,6 +140,8 @@ describe('AP-24 numbers', () => {
     ['POLL_INTERVAL', 1, 60, 'pollIntervalSeconds', 1],
     ['ACCESS_TOKEN_LIFETIME', 60, 86_400, 'accessTokenLifetimeMs', 1_000],
     ['REFRESH_TOKEN_LIFETIME', 3_600, 31_536_000, 'refreshTokenLifetimeMs', 1_000],
+    ['SESSION_LIFETIME', 300, 31_536_000, 'sessionLifetimeMs', 1_000],
+    ['SESSION_FRESH', 60, 86_400, 'freshMs', 1_000],
     ['DATABASE_CONNECTIONS', 1, 200, 'databaseConnections', 1],
     ['DRAIN_SECONDS', 0, 300, 'drainMs', 1_000],
   ] as const)('%s goes from %d to %d and no further', (env, least, most, name, unit) => {
@@ -149,15 +158,18 @@ describe('secrets in files', () => {
   const secrets = Object.values(options).filter((option) => option.secret)
 
   test('are the addresses with a password and the keys', () => {
-    expect(secrets.map(({ env }) => env)).toEqual(['DATABASE_URL', 'REDIS_URL', 'LATCHKEY_KEYS'])
+    expect(secrets.map(({ env }) => env)).toEqual(['DATABASE_URL', 'REDIS_URL', 'LATCHKEY_KEYS', 'SMTP_URL'])
   })
 
-  test.each(secrets)('$env may be given as $env_FILE, and the line break at its end does not count', ({ env }) => {
-    const example = (GIVEN as Record<string, string>)[env] ?? options.redisUrl.example
-    const direct = readConfig(everyOption, { ...GIVEN, [env]: example })
-    const { [env]: _left, ...rest } = { ...GIVEN } as Record<string, string>
-    expect(readConfig(everyOption, { ...rest, [`${env}_FILE`]: fileWith(`${example}\n`) })).toEqual(direct)
-  })
+  test.each(secrets)(
+    '$env may be given as a file, and the line break at its end does not count',
+    ({ env, example: shown }) => {
+      const example = (GIVEN as Record<string, string>)[env] ?? shown
+      const direct = readConfig(everyOption, { ...GIVEN, [env]: example })
+      const { [env]: _left, ...rest } = { ...GIVEN } as Record<string, string>
+      expect(readConfig(everyOption, { ...rest, [`${env}_FILE`]: fileWith(`${example}\n`) })).toEqual(direct)
+    },
+  )
 
   test('given both ways, nobody can tell which one is meant', () => {
     const [problem] = problemsOf({ ...GIVEN, DATABASE_URL_FILE: fileWith(GIVEN.DATABASE_URL) })

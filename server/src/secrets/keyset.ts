@@ -12,6 +12,16 @@ const purposes = [
   'access-key',
   'application-secret',
   'idempotency-key',
+  'session',
+  'link',
+  'form',
+  'second-step',
+  'challenge',
+  'browser',
+  'authenticator',
+  'authenticator-setup',
+  'decision',
+  'address',
 ] as const
 
 export type Purpose = (typeof purposes)[number]

@@ -1,9 +1,110 @@
 /** Passwords of account users: argon2id, as OWASP's password storage guidance sets it (19 MiB, two passes, one lane). */
-import { type Algorithm, hash } from '@node-rs/argon2'
+import { randomBytes } from 'node:crypto'
+import { type Algorithm, hash, verify } from '@node-rs/argon2'
 
 /** The library's `Algorithm` is a const enum, which erasable syntax cannot read at run time. */
 const ARGON2ID = 2 as Algorithm
 
-export function digestPassword(password: string): Promise<string> {
-  return hash(password, { algorithm: ARGON2ID, memoryCost: 19_456, timeCost: 2, parallelism: 1 })
+/** Far beyond what anybody types, and far below what would make a digest expensive. */
+export const LONGEST_PASSWORD = 256
+
+/** Throws a RangeError for a password that is too long: it could never be matched. */
+export async function digestPassword(password: string): Promise<string> {
+  if (passwordLength(password) > LONGEST_PASSWORD) throw new RangeError('the password is too long')
+  return hash(normalised(password), { algorithm: ARGON2ID, memoryCost: 19_456, timeCost: 2, parallelism: 1 })
+}
+
+/** In characters as people count them: a letter counts once, however a keyboard composes it (NIST SP 800-63B, section 3.1.1). */
+export function passwordLength(password: string): number {
+  return Array.from(normalised(password)).length
+}
+
+/** One keyboard sends é as one character, another as two; it is the same password. */
+function normalised(password: string): string {
+  return password.normalize('NFKC')
+}
+
+/** Too many people are signing in at this moment: an honest user tries again, a flood gets no further. */
+export class PasswordsBusy extends Error {
+  override readonly name = 'PasswordsBusy'
+}
+
+export type Passwords = {
+  digest(password: string): Promise<string>
+  /** Null, for a user who does not exist or has no password, takes the time of a wrong one. */
+  matches(digest: string | null, password: string): Promise<boolean>
+}
+
+/** At a dozen milliseconds each, the last one waits well below a second. */
+const MOST_WAITING = 50
+
+/**
+ * One digest at a time for the whole process, so that a flood of sign-ins costs one core and polls keep the others. Both
+ * functions reject with PasswordsBusy when too many wait already.
+ */
+export function createPasswords({ mostWaiting = MOST_WAITING }: { readonly mostWaiting?: number } = {}): Passwords {
+  // Made before anybody asks: made at the first question, it would give away whose question that was.
+  const nobody = digestPassword(randomBytes(32).toString('base64url'))
+  let last: Promise<unknown> = nobody
+  let unfinished = 0
+
+  async function inTurn<T>(work: () => Promise<T>): Promise<T> {
+    if (unfinished > mostWaiting) throw new PasswordsBusy('too many passwords are being checked')
+    unfinished += 1
+    const turn = last.then(work).finally(() => {
+      unfinished -= 1
+    })
+    last = turn.catch(() => undefined)
+    return turn
+  }
+  return {
+    digest: (password) => inTurn(() => digestPassword(password)),
+    matches: (digest, password) =>
+      inTurn(async () => {
+        const right = await verify(digest ?? (await nobody), normalised(password))
+        return right && digest !== null
+      }),
+  }
+}
+
+/** The usual ways of making a usual password twelve characters long. Lists of leaked passwords are full of them. */
+const COMMON = new Set(
+  `123456123456 123123123123 121212121212 112233445566 111222333444 123321123321 147258369147 123654789123 102030405060
+  password1234 password12345 password123456 passwordpassword password123! passw0rd1234 p@ssw0rd1234 p@ssword1234
+  mypassword123 mypassword1234 thisismypassword administrator admin1234567 administrator1 adminadminadmin rootrootroot
+  qwertyuiop12 qwertyuiop123 qwertyuiop[] qwertyuiopasdfghjkl qwertyuiopasdfghjklzxcvbnm qwertyqwerty qwerty123456
+  123456qwerty qwerty1234567 qwer1234asdf qwerasdfzxcv asdfghjkl123 asdfasdfasdf 1234qwerasdf qweasdzxc123 1q2w3e4r5t6y
+  1q2w3e4r5t6y7u8i q1w2e3r4t5y6 1qaz2wsx3edc 1qaz2wsx3edc4rfv 1qazxsw23edc qazwsxedcrfv zaq12wsxcde3 !qaz2wsx#edc
+  iloveyou1234 iloveyouiloveyou letmein12345 letmeinletmein welcome12345 welcome123456 changeme1234 changemechangeme
+  abc123abc123 abcd12345678 a1b2c3d4e5f6 abcabcabcabc trustno1trustno1 correcthorsebatterystaple sunshine1234
+  princess1234 football1234 superman1234 monkey123456 dragon123456`.split(/\s+/),
+)
+
+/**
+ * Would a guesser who knows the user begin with it? `about` is what everybody knows of them: their address, the account's
+ * slug. How long a password has to be is judged elsewhere.
+ */
+export function isCommonPassword(password: string, about: readonly string[]): boolean {
+  const plain = normalised(password).toLowerCase()
+  return COMMON.has(plain) || /^(.)\1*$/su.test(plain) || isStraightRun(plain) || saysOnly(plain, about)
+}
+
+const ROUNDS = ['0123456789', 'abcdefghijklmnopqrstuvwxyz']
+
+/** abcdefghijkl, 123456789012, 987654321098. */
+function isStraightRun(text: string): boolean {
+  return ROUNDS.some((round) => {
+    const twice = round.repeat(Math.ceil(text.length / round.length) + 1)
+    return twice.includes(text) || twice.includes(Array.from(text).reverse().join(''))
+  })
+}
+
+/** Nothing is left when these words, and what may stand between words, are taken away. */
+function saysOnly(text: string, about: readonly string[]): boolean {
+  const words = about
+    .flatMap((each) => [each, each.split('@', 1)[0] ?? ''])
+    .map((each) => normalised(each).toLowerCase())
+  const longestFirst = words.filter((word) => word !== '').sort((a, b) => b.length - a.length)
+  const rest = longestFirst.reduce((left, word) => left.replaceAll(word, ' '), text)
+  return rest.replace(/[\s._@+-]/g, '') === ''
 }

@@ -14,6 +14,16 @@ const PURPOSES: readonly Purpose[] = [
   'access-key',
   'application-secret',
   'idempotency-key',
+  'session',
+  'link',
+  'form',
+  'second-step',
+  'challenge',
+  'browser',
+  'authenticator',
+  'authenticator-setup',
+  'decision',
+  'address',
 ]
 
 function readKeyset(text: string): Keyset {

@@ -1,7 +1,15 @@
-/** Passwords of account users are kept as argon2id digests. */
+/** Passwords of account users are kept as argon2id digests, and checked one at a time. */
+import { createHook } from 'node:async_hooks'
 import { verify } from '@node-rs/argon2'
-import { expect, test } from 'vitest'
-import { digestPassword } from '../../src/secrets/password.ts'
+import { describe, expect, test } from 'vitest'
+import {
+  createPasswords,
+  digestPassword,
+  isCommonPassword,
+  LONGEST_PASSWORD,
+  PasswordsBusy,
+  passwordLength,
+} from '../../src/secrets/password.ts'
 
 test('a digest is argon2id with 19 MiB and two passes, salted, and fits its password only', async () => {
   const [digest, again] = await Promise.all([
@@ -12,4 +20,152 @@ test('a digest is argon2id with 19 MiB and two passes, salted, and fits its pass
   expect(again).not.toBe(digest)
   expect(await verify(digest, 'correct horse battery')).toBe(true)
   expect(await verify(digest, 'correct horse batterY')).toBe(false)
+})
+
+describe('matching', () => {
+  const passwords = createPasswords()
+
+  test('a password fits its own digest, the command line’s too, and no other', async () => {
+    for (const digest of [
+      await passwords.digest('correct horse battery'),
+      await digestPassword('correct horse battery'),
+    ]) {
+      expect(await passwords.matches(digest, 'correct horse battery')).toBe(true)
+      expect(await passwords.matches(digest, 'correct horse batterY')).toBe(false)
+      expect(await passwords.matches(digest, '')).toBe(false)
+    }
+  })
+
+  test('the same letters are the same password, however a keyboard composes them', async () => {
+    const digest = await passwords.digest('Crème brûlée ﬁne')
+    expect(await passwords.matches(digest, 'Crème brûlée ﬁne'.normalize('NFD'))).toBe(true)
+    expect(await passwords.matches(digest, 'Crème brûlée fine')).toBe(true)
+    expect(await passwords.matches(digest, 'Creme brulee fine')).toBe(false)
+  })
+
+  test('256 characters are taken, of any script; one more is never digested, so it never fits', async () => {
+    const longest = '🔑'.repeat(LONGEST_PASSWORD)
+    expect(passwordLength(longest)).toBe(256)
+    expect(passwordLength('é'.normalize('NFD'))).toBe(1)
+    const digest = await passwords.digest(longest)
+    expect(await passwords.matches(digest, longest)).toBe(true)
+    expect(await passwords.matches(digest, `${longest}🔑`)).toBe(false)
+    expect(await passwords.matches(await digestPassword('x'), 'x'.repeat(100_000))).toBe(false)
+    await expect(passwords.digest(`${longest}🔑`)).rejects.toThrow(RangeError)
+    await expect(digestPassword('ﷺ'.repeat(20)), 'counted as it is digested').rejects.toThrow(RangeError)
+  })
+
+  test('WB-08 nobody’s password never fits, and takes as long as somebody’s wrong one', async () => {
+    const digest = await passwords.digest('correct horse battery')
+    const took = { somebody: [] as number[], nobody: [] as number[] }
+    for (let round = 0; round < 15; round += 1) {
+      for (const [who, of] of [
+        ['somebody', digest],
+        ['nobody', null],
+      ] as const) {
+        const before = performance.now()
+        expect(await passwords.matches(of, 'wrong horse battery')).toBe(false)
+        took[who].push(performance.now() - before)
+      }
+    }
+    const median = (times: number[]) => times.sort((a, b) => a - b)[7] ?? 0
+    expect(median(took.nobody) / median(took.somebody)).toBeGreaterThan(0.7)
+    expect(median(took.nobody) / median(took.somebody)).toBeLessThan(1.4)
+  })
+})
+
+describe('WB-09 under a flood', () => {
+  /** How many digests Node had under way at most while `act` ran. The library names its native work `undefined`. */
+  async function mostAtOnce(act: () => Promise<unknown>): Promise<number> {
+    const underWay = new Set<number>()
+    let most = 0
+    const hook = createHook({
+      init: (id, type) => {
+        if (type !== 'undefined') return
+        underWay.add(id)
+        most = Math.max(most, underWay.size)
+      },
+      before: (id) => underWay.delete(id),
+    }).enable()
+    await act().finally(() => hook.disable())
+    return most
+  }
+
+  test('passwords are checked one at a time', async () => {
+    const passwords = createPasswords()
+    const digest = await passwords.digest('correct horse battery')
+    const flood = () => Promise.all(Array.from({ length: 8 }, () => passwords.matches(digest, 'wrong')))
+    expect(await mostAtOnce(flood)).toBe(1)
+    const unbounded = () => Promise.all(Array.from({ length: 8 }, () => verify(digest, 'wrong')))
+    expect(await mostAtOnce(unbounded), 'the test has the power to see it').toBeGreaterThan(1)
+  })
+
+  test('50 wait for the one that runs, the rest are turned away at once, and then there is room again', async () => {
+    const passwords = createPasswords()
+    const digest = await passwords.digest('correct horse battery')
+    const before = performance.now()
+    let turnedAwayAfter = 0
+    const outcomes = await Promise.all(
+      Array.from({ length: 200 }, (_, index) =>
+        passwords.matches(index % 2 ? digest : null, 'correct horse battery').catch((error) => {
+          turnedAwayAfter = performance.now() - before
+          return error instanceof PasswordsBusy ? 'busy' : error
+        }),
+      ),
+    )
+    expect(outcomes.slice(0, 51)).toEqual(Array.from({ length: 51 }, (_, index) => index % 2 === 1))
+    expect(new Set(outcomes.slice(51))).toEqual(new Set(['busy']))
+    expect(turnedAwayAfter).toBeLessThan((performance.now() - before) / 2)
+    expect(await passwords.matches(digest, 'correct horse battery')).toBe(true)
+  })
+
+  test('one that cannot be read holds up nobody behind it', async () => {
+    const passwords = createPasswords({ mostWaiting: 2 })
+    const broken = Array.from({ length: 3 }, () => passwords.matches('not a digest', 'x').catch(() => 'failed'))
+    expect(await Promise.all(broken)).toEqual(['failed', 'failed', 'failed'])
+    expect(await passwords.matches(await passwords.digest('x'), 'x')).toBe(true)
+  })
+})
+
+describe('common passwords', () => {
+  const about = ['ann.lee@acme.example', 'acme']
+
+  test.each([
+    'aaaaaaaaaaaa',
+    '🔑🔑🔑🔑🔑🔑🔑🔑🔑🔑🔑🔑',
+    'abcdefghijkl',
+    'ABCDEFGHIJKLMNOP',
+    'lkjihgfedcba',
+    '123456789012',
+    '098765432109',
+    'uvwxyzabcdef',
+    'passwordpassword',
+    'Password1234',
+    'qwertyuiop123',
+    '１２３４５６７８９０１２',
+    'acmeacmeacme',
+    'Acme-Acme-Acme',
+    'ann.leeann.lee',
+    'ann.lee@acme.example',
+    'acme ann.lee acme',
+  ])('%s is one', (password) => {
+    expect(isCommonPassword(password, about)).toBe(true)
+  })
+
+  test.each([
+    'correct horse battery',
+    'acmeacmeacme7',
+    'acme is where ann.lee works',
+    'abcdefghijkm',
+    '123456789013',
+    'abababababac',
+    '!"§$%&/()=?*',
+    'kT9-vvq2-Zmd',
+  ])('%s is none', (password) => {
+    expect(isCommonPassword(password, about)).toBe(false)
+  })
+
+  test('what is common for one is none for another', () => {
+    expect(isCommonPassword('acmeacmeacme', ['bob@other.example', 'other', ''])).toBe(false)
+  })
 })

@@ -1,0 +1,19 @@
+/** What an account lets its users connect: its own rules about applications, beside those of the service. */
+import type { Application } from './application.ts'
+
+export type AccountPolicy = {
+  /** Whether codes are entered at this account at all. */
+  readonly deviceFlow: boolean
+  readonly unverifiedPublishers: boolean
+  /** Ids. Null: every application. */
+  readonly onlyApplications: readonly string[] | null
+}
+
+/**
+ * May users of the account connect this application? Both rules hold at once: an application that is on the list but comes
+ * from nobody knows whom is still not let in where unverified publishers are not.
+ */
+export function policyAllows(policy: AccountPolicy, application: Pick<Application, 'id' | 'publisher'>): boolean {
+  if (!policy.unverifiedPublishers && application.publisher.standing === 'unverified') return false
+  return policy.onlyApplications === null || policy.onlyApplications.includes(application.id)
+}

@@ -1,0 +1,46 @@
+/** Where a request comes from: the peer itself, or whom a proxy of our own says it speaks for. */
+import { BlockList, isIPv4 } from 'node:net'
+import { readAddress } from '../core/network.ts'
+
+export type AddressReader = (remote: string | undefined, forwardedFor: string | null) => string | null
+
+/**
+ * `trusted` are networks of our own proxies. Each adds whom it heard from to the right end of X-Forwarded-For; whatever
+ * stands to the left of the first stranger is that stranger's own claim and is not believed.
+ */
+export function createAddressReader(trusted: readonly string[]): AddressReader {
+  const proxies = new BlockList()
+  for (const network of trusted) addNetwork(proxies, network)
+  const isProxy = (address: string) => proxies.check(address, familyOf(address))
+
+  return (remote, forwardedFor) => {
+    let nearest = remote === undefined ? null : readAddress(remote)
+    for (const hop of forwardedFor?.split(',').reverse() ?? []) {
+      if (nearest === null || !isProxy(nearest)) break
+      const address = readAddress(withoutPort(hop.trim()))
+      if (address === null) break
+      nearest = address
+    }
+    return nearest
+  }
+}
+
+/** A network, or one address alone. */
+function addNetwork(list: BlockList, network: string): void {
+  const [text = '', prefix] = network.split('/')
+  const address = readAddress(text)
+  if (address === null) throw new RangeError(`"${network}" is not a network`)
+  const family = familyOf(address)
+  const dressed = family === 'ipv4' && text.includes(':')
+  const most = family === 'ipv4' ? 32 : 128
+  list.addSubnet(address, prefix === undefined ? most : Number(prefix) - (dressed ? 96 : 0), family)
+}
+
+function familyOf(address: string): 'ipv4' | 'ipv6' {
+  return isIPv4(address) ? 'ipv4' : 'ipv6'
+}
+
+/** Some proxies add the port: 192.0.2.1:4711, [2001:db8::1]:4711. */
+function withoutPort(hop: string): string {
+  return hop.replace(/^\[([^\]]*)\](?::\d+)?$|^([\d.]+):\d+$/, '$1$2')
+}

@@ -1,0 +1,121 @@
+/**
+ * Pictures that strangers upload, written anew (PNG, third edition). Only what was understood is written: size, colours and
+ * pixels. Words, scripts and other files that came along in a picture have no way through.
+ */
+import { crc32, deflateSync, inflateSync } from 'node:zlib'
+
+const SIGNATURE = Buffer.from('89504e470d0a1a0a', 'hex')
+const LARGEST_SIDE = 1024
+const LARGEST_PICTURE_BYTES = 262_144
+
+/** Section 5.6, as far as we go: palette and transparent colour, then the pixels. Nothing critical that we do not know. */
+const ORDER = /^IHDR( PLTE)?( tRNS)?( IDAT)+ IEND$/
+
+/** Null unless it is one plain picture: up to 1024 pixels a side, 8 bits a channel, not interlaced, nothing behind its end. */
+export function rewritePng(bytes: Buffer): Buffer | null {
+  const chunks = readChunks(bytes)?.filter(({ type }) => type === 'tRNS' || !isOptional(type)) ?? []
+  if (!ORDER.test(chunks.map(({ type }) => type).join(' '))) return null
+  const all = (wanted: string) => chunks.filter(({ type }) => type === wanted).map(({ data }) => data)
+  const [[header = NOTHING], [palette = NOTHING], [transparent = NOTHING]] = [all('IHDR'), all('PLTE'), all('tRNS')]
+  const shape = readHeader(header)
+  if (!shape || !fits(shape.colours, palette, transparent)) return null
+  const pixels = rewritePixels(Buffer.concat(all('IDAT')), shape)
+  if (!pixels) return null
+  const picture = Buffer.concat([
+    SIGNATURE,
+    writeChunk('IHDR', header),
+    ...(shape.colours === PALETTE ? [writeChunk('PLTE', palette)] : []),
+    ...(transparent.length > 0 ? [writeChunk('tRNS', transparent)] : []),
+    writeChunk('IDAT', pixels),
+    writeChunk('IEND', NOTHING),
+  ])
+  return picture.length <= LARGEST_PICTURE_BYTES ? picture : null
+}
+
+const NOTHING = Buffer.alloc(0)
+
+type Chunk = { readonly type: string; readonly data: Buffer }
+
+/** Section 5.3: length, type, data, CRC. The last chunk is empty, and ends where the file ends. */
+function readChunks(bytes: Buffer): readonly Chunk[] | null {
+  if (!bytes.subarray(0, 8).equals(SIGNATURE)) return null
+  const chunks: Chunk[] = []
+  let at = 8
+  while (at + 12 <= bytes.length) {
+    const end = at + 8 + bytes.readUInt32BE(at)
+    if (end + 4 > bytes.length || crc32(bytes.subarray(at + 4, end)) !== bytes.readUInt32BE(end)) return null
+    chunks.push({ type: bytes.toString('latin1', at + 4, at + 8), data: bytes.subarray(at + 8, end) })
+    at = end + 4
+  }
+  return at === bytes.length && chunks.at(-1)?.data.length === 0 ? chunks : null
+}
+
+/** Section 5.4: a small first letter says that the picture can be shown without this chunk. */
+function isOptional(type: string): boolean {
+  return /^[a-z][A-Za-z]{3}$/.test(type)
+}
+
+const PALETTE = 3
+
+/** Bytes per pixel by colour type: grey, RGB, palette, grey with alpha, RGB with alpha. */
+const PIXEL_BYTES = new Map([
+  [0, 1],
+  [2, 3],
+  [PALETTE, 1],
+  [4, 2],
+  [6, 4],
+])
+
+type Shape = { readonly colours: number; readonly rowBytes: number; readonly rows: number }
+
+function readHeader(header: Buffer): Shape | null {
+  if (header.length !== 13) return null
+  const [width, height] = [header.readUInt32BE(0), header.readUInt32BE(4)]
+  const [bitDepth, colours = -1, compression, filter, interlace] = header.subarray(8)
+  const pixelBytes = PIXEL_BYTES.get(colours)
+  if (!pixelBytes || bitDepth !== 8 || compression !== 0 || filter !== 0 || interlace !== 0) return null
+  if (width < 1 || width > LARGEST_SIDE || height < 1 || height > LARGEST_SIDE) return null
+  return { colours, rowBytes: 1 + width * pixelBytes, rows: height }
+}
+
+/** Sections 11.2.2 and 11.3.1.1: who may have a palette, who a transparent colour, and how long they are. */
+function fits(colours: number, palette: Buffer, transparent: Buffer): boolean {
+  const entries = palette.length / 3
+  if (!Number.isInteger(entries) || entries > 256) return false
+  switch (colours) {
+    case 0:
+      return entries === 0 && (transparent.length === 0 || transparent.length === 2)
+    case 2:
+      return transparent.length === 0 || transparent.length === 6
+    case PALETTE:
+      return entries > 0 && transparent.length <= entries
+    case 4:
+      return entries === 0 && transparent.length === 0
+    default:
+      return transparent.length === 0
+  }
+}
+
+/**
+ * Inflated to the exact size that the header promises, and not a byte further, whatever the stream would go on to say. At
+ * zlib's usual level the most awkward pixels would stop this process for a second; at this one, for less than a tenth.
+ */
+function rewritePixels(stream: Buffer, { rowBytes, rows }: Shape): Buffer | null {
+  const size = rowBytes * rows
+  try {
+    const raw = inflateSync(stream, { maxOutputLength: size })
+    const filters = Array.from({ length: rows }, (_, row) => raw[row * rowBytes] ?? 0)
+    if (raw.length !== size || filters.some((filter) => filter > 4)) return null
+    return deflateSync(raw, { level: 4, maxOutputLength: LARGEST_PICTURE_BYTES })
+  } catch {
+    return null
+  }
+}
+
+function writeChunk(type: string, data: Buffer): Buffer {
+  const content = Buffer.concat([Buffer.from(type), data])
+  const [length, crc] = [Buffer.alloc(4), Buffer.alloc(4)]
+  length.writeUInt32BE(data.length)
+  crc.writeUInt32BE(crc32(content))
+  return Buffer.concat([length, content, crc])
+}

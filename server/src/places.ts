@@ -1,0 +1,91 @@
+/**
+ * Where an address is, as far as a database on this machine knows (MaxMind's format, docs/configuration.md, "PLACES_FILE").
+ * Nobody is asked over the network. A newer file is read when the service starts again.
+ */
+import { BlockList, isIPv4 } from 'node:net'
+import { type AsnResponse, type CityResponse, open, type Reader, type Response } from 'maxmind'
+import { readAddress } from './core/network.ts'
+
+export type FoundPlace = {
+  /** ISO 3166-1, two letters. */
+  readonly country: string | null
+  /** "Hamburg, Germany", in this language where the database has it, otherwise in English. */
+  place(language: string): string | null
+  /** Whose network it is: "Example Telecom". */
+  readonly network: string | null
+}
+
+export type Places = { find(address: string | null): FoundPlace }
+
+const NOWHERE: FoundPlace = { country: null, place: () => null, network: null }
+
+/** Null: there is no such database, and nothing is found in it. */
+export async function openPlaces(placesFile: string | null, networksFile: string | null): Promise<Places> {
+  const places = await openDatabase<CityResponse>('PLACES_FILE', placesFile)
+  const networks = await openDatabase<AsnResponse>('NETWORKS_FILE', networksFile)
+  return {
+    find: (given) => {
+      const address = given === null ? null : readAddress(given)
+      if (address === null || isPrivate(address)) return NOWHERE
+      const { city, country } = look(places, address) ?? {}
+      const names = [city?.names, country?.names] as (Readonly<Record<string, string>> | undefined)[]
+      return {
+        country: country?.iso_code ?? null,
+        place: (language) => names.flatMap((each) => each?.[language] ?? each?.en ?? []).join(', ') || null,
+        network: look(networks, address)?.autonomous_system_organization ?? null,
+      }
+    },
+  }
+}
+
+/** A sentence for the operator, who named the file. */
+export class PlacesUnreadable extends Error {
+  override readonly name = 'PlacesUnreadable'
+}
+
+async function openDatabase<T extends Response>(name: string, file: string | null): Promise<Reader<T> | null> {
+  if (file === null) return null
+  try {
+    return await open<T>(file)
+  } catch (error) {
+    const { errno, code } = error as NodeJS.ErrnoException
+    const why = errno === undefined ? 'it is no MaxMind database' : code
+    throw new PlacesUnreadable(`${name} cannot be read from ${file}: ${why}. Name a .mmdb file, or leave ${name} out.`)
+  }
+}
+
+/** A damaged database must not take a page with it, on which the place is only one line. */
+function look<T extends Response>(database: Reader<T> | null, address: string): T | null {
+  // The library would look up the first four bytes of an IPv6 address in a database that has only IPv4.
+  if (!database || (database.metadata.ipVersion === 4 && !isIPv4(address))) return null
+  try {
+    return database.get(address)
+  } catch {
+    return null
+  }
+}
+
+/** This machine, its neighbours, and shared addresses of providers (RFC 6890): they are in no place that we could name. */
+const privateNetworks = new BlockList()
+for (const [network, prefix] of [
+  ['0.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['100.64.0.0', 10],
+  ['127.0.0.0', 8],
+  ['169.254.0.0', 16],
+  ['172.16.0.0', 12],
+  ['192.168.0.0', 16],
+] as const) {
+  privateNetworks.addSubnet(network, prefix, 'ipv4')
+}
+for (const [network, prefix] of [
+  ['::', 127],
+  ['fc00::', 7],
+  ['fe80::', 10],
+] as const) {
+  privateNetworks.addSubnet(network, prefix, 'ipv6')
+}
+
+function isPrivate(address: string): boolean {
+  return privateNetworks.check(address, isIPv4(address) ? 'ipv4' : 'ipv6')
+}

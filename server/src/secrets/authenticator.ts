@@ -1,0 +1,75 @@
+/**
+ * The time-based second factor (RFC 6238: SHA-1, six digits, thirty seconds, as every authenticator app has it). Its secret
+ * is not stored: it is computed from the authenticator's id under a server key.
+ */
+import { HOTP, Secret, TOTP } from 'otpauth'
+import { uuidFrom } from './device-code-text.ts'
+import type { Keyset } from './keyset.ts'
+import { equalSecrets, mac } from './mac.ts'
+import { type Seal, seal, unseal } from './sealed-text.ts'
+
+/** As long as SHA-1's own output (RFC 4226, section 4, R6). */
+const SECRET_BYTES = 20
+const STEP_MS = 30_000
+
+export type AuthenticatorReference = { readonly id: string; readonly keyId: number }
+
+/** Null when its key was taken out of LATCHKEY_KEYS: like everything that key made, it works no more. */
+export function authenticatorSecret(keys: Keyset, { id, keyId }: AuthenticatorReference): Buffer | null {
+  const key = keys.byId.get(keyId)
+  return key ? mac(key.for.authenticator, uuidBytes(id)).subarray(0, SECRET_BYTES) : null
+}
+
+/** What the QR code says. Apps part account and user at a colon, so the account's name must not bring one of its own. */
+export function authenticatorUri(secret: Buffer, accountName: string, email: string): string {
+  const issuer = accountName.replaceAll(':', ' ')
+  return new TOTP({ secret: otpSecret(secret), issuer, label: email }).toString()
+}
+
+/** For those who type it: base32 in groups of four. */
+export function secretText(secret: Buffer): string {
+  return otpSecret(secret).base32.replace(/.{4}(?=.)/g, '$& ')
+}
+
+/**
+ * The step that the code belongs to, or null. One step early or late is forgiven, for clocks and for slow typing; a step
+ * that is not after `lastStep` is not, because a code works once (RFC 6238, section 5.2).
+ */
+export function checkAuthenticatorCode(secret: Buffer, typed: string, now: number, lastStep: number): number | null {
+  const code = Buffer.from(readDigits(typed))
+  const current = Math.floor(now / STEP_MS)
+  let accepted: number | null = null
+  for (const counter of [current - 1, current, current + 1]) {
+    const right = Buffer.from(HOTP.generate({ secret: otpSecret(secret), counter }))
+    if (equalSecrets(code, right) && counter > lastStep) accepted = counter
+  }
+  return accepted
+}
+
+/** Apps show codes in groups, and Arabic keyboards have digits of their own: both kinds end in their own value. */
+function readDigits(typed: string): string {
+  const western = typed.normalize('NFKC').replace(/[٠-٩۰-۹]/g, (digit) => String(digit.charCodeAt(0) & 15))
+  return western.replace(/[\s\p{Pd}\p{Cf}]/gu, '')
+}
+
+/** id 16 | key id 1, bound to the user who sets it up. */
+const setup: Seal = { prefix: '', purpose: 'authenticator-setup', bodyBytes: 17 }
+
+/** An authenticator that is being set up: it is kept only once a code of it came back, until then the form carries it. */
+export function sealSetup(keys: Keyset, { id, keyId, userId }: AuthenticatorReference & { userId: string }): string {
+  return seal(setup, keys.signing, Buffer.concat([uuidBytes(id), Buffer.of(keyId)]), userId)
+}
+
+export function openSetup(keys: Keyset, text: string, userId: string): AuthenticatorReference | null {
+  const body = unseal(setup, keys, text, userId)
+  return body && { id: uuidFrom(body.subarray(0, 16)), keyId: body.readUInt8(16) }
+}
+
+/** A copy: the library keeps the whole memory behind the bytes that it is given. */
+function otpSecret(secret: Buffer): Secret {
+  return new Secret({ buffer: Uint8Array.from(secret).buffer })
+}
+
+function uuidBytes(id: string): Buffer {
+  return Buffer.from(id.replaceAll('-', ''), 'hex')
+}

@@ -1,0 +1,31 @@
+/** What an account lets its users connect. */
+import { expect, test } from 'vitest'
+import { type AccountPolicy, policyAllows } from '../../src/core/account-policy.ts'
+import type { PublisherStanding } from '../../src/core/application.ts'
+
+const makePolicy = (given: Partial<AccountPolicy> = {}): AccountPolicy => ({
+  deviceFlow: true,
+  unverifiedPublishers: true,
+  onlyApplications: null,
+  ...given,
+})
+const makeApplication = (standing: PublisherStanding) => ({
+  id: 'app_000000000001',
+  publisher: { standing, name: standing === 'unverified' ? null : 'acme.example' },
+})
+const LISTED = { onlyApplications: ['app_000000000002', 'app_000000000001'] }
+
+test.each([
+  ['without rules', {}, 'unverified', true],
+  ['where unverified publishers are not let in', { unverifiedPublishers: false }, 'unverified', false],
+  ['where unverified publishers are not let in', { unverifiedPublishers: false }, 'verified', true],
+  ['where unverified publishers are not let in', { unverifiedPublishers: false }, 'own', true],
+  ['where it is listed', LISTED, 'unverified', true],
+  ['where others are listed', { onlyApplications: ['app_000000000002'] }, 'own', false],
+  ['where nothing is listed', { onlyApplications: [] }, 'verified', false],
+  ['where it is listed, unverified ones not', { ...LISTED, unverifiedPublishers: false }, 'unverified', false],
+  // Whether codes are entered at all is another question: applications may also be connected by the dialog.
+  ['where no codes are entered', { deviceFlow: false }, 'verified', true],
+] as const)('%s (%j), an application of standing %s: %s', (_, rules, standing, allowed) => {
+  expect(policyAllows(makePolicy(rules), makeApplication(standing))).toBe(allowed)
+})

@@ -1,0 +1,251 @@
+/** WB-18 pictures that strangers upload: what is served is a picture that we wrote, or nothing. */
+import { randomBytes } from 'node:crypto'
+import { crc32, deflateSync, inflateSync } from 'node:zlib'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { rewritePng } from '../../src/http/picture.ts'
+
+const SIGNATURE = Buffer.from('89504e470d0a1a0a', 'hex')
+const CHANNELS: Record<number, number> = { 0: 1, 2: 3, 3: 1, 4: 2, 6: 4 }
+
+function chunk(type: string, data: Buffer | string = ''): Buffer {
+  const bytes = Buffer.alloc(12 + Buffer.byteLength(data))
+  bytes.writeUInt32BE(bytes.length - 12, 0)
+  bytes.write(type, 4, 'latin1')
+  Buffer.from(data).copy(bytes, 8)
+  bytes.writeUInt32BE(crc32(bytes.subarray(4, -4)), bytes.length - 4)
+  return bytes
+}
+
+type Given = {
+  width: number
+  height: number
+  depth: number
+  colours: number
+  interlace: number
+  before: Buffer[]
+  after: Buffer[]
+  raw: Buffer
+  stream: Buffer
+  tail: Buffer
+}
+
+/** A small picture, RGB with alpha unless told otherwise. */
+function makePng(given: Partial<Given> = {}): Buffer {
+  const { width = 3, height = 2, depth = 8, colours = 6, interlace = 0 } = given
+  const header = Buffer.alloc(13)
+  header.writeUInt32BE(width, 0)
+  header.writeUInt32BE(height, 4)
+  header.set([depth, colours, 0, 0, interlace], 8)
+  const { raw = rawOf(width, height, colours), before = colours === 3 ? [chunk('PLTE', Buffer.alloc(9))] : [] } = given
+  const { stream = deflateSync(raw), after = [], tail = Buffer.alloc(0) } = given
+  return Buffer.concat([
+    SIGNATURE,
+    chunk('IHDR', header),
+    ...before,
+    chunk('IDAT', stream),
+    ...after,
+    chunk('IEND'),
+    tail,
+  ])
+}
+
+/** Rows of pixels, each with the filter that its number says. */
+function rawOf(width: number, height: number, colours: number): Buffer {
+  const rows = Array.from({ length: height }, (_, row) =>
+    Buffer.concat([
+      Buffer.of(row % 5),
+      Buffer.from(Array.from({ length: width * (CHANNELS[colours] ?? 1) }, (_, at) => (at + row) % 3)),
+    ]),
+  )
+  return Buffer.concat(rows)
+}
+
+/** As another reader would read it. */
+function chunksOf(png: Buffer): { type: string; data: Buffer }[] {
+  const found = []
+  for (let at = 8; at < png.length; at += 12 + png.readUInt32BE(at)) {
+    const data = png.subarray(at + 8, at + 8 + png.readUInt32BE(at))
+    expect(png.readUInt32BE(at + 8 + data.length)).toBe(crc32(png.subarray(at + 4, at + 8 + data.length)))
+    found.push({ type: png.toString('latin1', at + 4, at + 8), data })
+  }
+  return found
+}
+
+const typesOf = (png: Buffer | null) => png && chunksOf(png).map(({ type }) => type)
+const dataOf = (png: Buffer | null, wanted: string) => png && chunksOf(png).find(({ type }) => type === wanted)?.data
+
+describe('a plain picture', () => {
+  test.each([0, 2, 3, 4, 6])('of colour type %d comes back with the same size and pixels', (colours) => {
+    const png = makePng({ colours, width: 7, height: 9 })
+    const written = rewritePng(png)
+    expect(typesOf(written)).toEqual(colours === 3 ? ['IHDR', 'PLTE', 'IDAT', 'IEND'] : ['IHDR', 'IDAT', 'IEND'])
+    expect(dataOf(written, 'IHDR')).toEqual(dataOf(png, 'IHDR'))
+    expect(inflateSync(dataOf(written, 'IDAT') ?? '')).toEqual(rawOf(7, 9, colours))
+    expect(rewritePng(written as Buffer), 'written again, it stays as it is').toEqual(written)
+  })
+
+  test('of 1024 by 1024 is taken; of one pixel more, on either side, or of none it is not', () => {
+    const plain = (width: number, height: number) =>
+      rewritePng(makePng({ width, height, colours: 0, raw: Buffer.alloc((1 + width) * height) }))
+    expect(plain(1024, 1024)).not.toBeNull()
+    for (const [width, height] of [
+      [1025, 1],
+      [1, 1025],
+      [0, 1],
+      [1, 0],
+    ] as const)
+      expect(plain(width, height)).toBeNull()
+  })
+
+  test('in several parts is put together', () => {
+    const stream = deflateSync(rawOf(3, 2, 6))
+    const png = makePng({ stream: stream.subarray(0, 5), after: [chunk('IDAT', stream.subarray(5))] })
+    expect(rewritePng(png)).toEqual(rewritePng(makePng()))
+  })
+
+  test('keeps its palette and its transparent colour, and a palette that it does not need is left out', () => {
+    const palette = chunk('PLTE', Buffer.from('ff0000 00ff00 0000ff'.replaceAll(' ', ''), 'hex'))
+    const clear = chunk('tRNS', Buffer.of(0, 128))
+    const written = rewritePng(makePng({ colours: 3, before: [palette, clear] }))
+    expect([dataOf(written, 'PLTE'), dataOf(written, 'tRNS')]).toEqual([palette.subarray(8, -4), Buffer.of(0, 128)])
+    expect(dataOf(rewritePng(makePng({ colours: 0, before: [chunk('tRNS', Buffer.of(0, 7))] })), 'tRNS')).toEqual(
+      Buffer.of(0, 7),
+    )
+    expect(dataOf(rewritePng(makePng({ colours: 2, before: [chunk('tRNS', Buffer.alloc(6))] })), 'tRNS')).toEqual(
+      Buffer.alloc(6),
+    )
+    expect(typesOf(rewritePng(makePng({ colours: 2, before: [palette] })))).toEqual(['IHDR', 'IDAT', 'IEND'])
+  })
+
+  test('that would be larger than 256 KiB is not taken', () => {
+    const noise = (height: number) =>
+      makePng({
+        width: 255,
+        height,
+        colours: 0,
+        raw: Buffer.concat(Array.from({ length: height }, () => Buffer.concat([Buffer.of(0), randomBytes(255)]))),
+      })
+    expect(rewritePng(noise(1020))?.length).toBeLessThanOrEqual(262_144)
+    expect(rewritePng(noise(1024))).toBeNull()
+  })
+})
+
+describe('WB-18 what came along does not come through', () => {
+  const WORDS = '<script>alert(document.domain)</script>'
+
+  test.each(['tEXt', 'zTXt', 'iTXt', 'eXIf', 'iCCP', 'acTL', 'fdAT', 'caBX', 'prVt'])('a chunk %s', (type) => {
+    const written = rewritePng(makePng({ before: [chunk(type, WORDS)], after: [chunk(type, WORDS)] }))
+    expect(written).toEqual(rewritePng(makePng()))
+  })
+
+  test('words behind the end of the compressed pixels', () => {
+    const stream = Buffer.concat([deflateSync(rawOf(3, 2, 6)), Buffer.from(WORDS)])
+    expect(rewritePng(makePng({ stream }))).toEqual(rewritePng(makePng()))
+  })
+
+  test('words that the compressor was told to leave readable', () => {
+    const raw = Buffer.concat([Buffer.of(0), Buffer.from(WORDS.repeat(8)), Buffer.alloc(1023 - 8 * WORDS.length)])
+    const stream = deflateSync(raw, { level: 0 })
+    expect(stream.includes(WORDS)).toBe(true)
+    const written = rewritePng(makePng({ width: 1023, height: 1, colours: 0, raw, stream }))
+    expect(written?.includes(WORDS.repeat(2))).toBe(false)
+  })
+})
+
+describe('WB-18 no picture at all', () => {
+  const png = makePng()
+  const zip = Buffer.from('504b0506'.padEnd(44, '0'), 'hex')
+
+  test.each([
+    ['nothing', Buffer.alloc(0)],
+    ['only a signature', SIGNATURE],
+    ['HTML', Buffer.from('<!doctype html><script>alert(1)</script>')],
+    ['SVG', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>')],
+    ['a GIF', Buffer.from('GIF89a\u0001\u0000\u0001\u0000')],
+    ['HTML in front of a picture', Buffer.concat([Buffer.from('<script>'), png])],
+    ['a ZIP file behind a picture', makePng({ tail: zip })],
+    ['one byte behind a picture', makePng({ tail: Buffer.alloc(1) })],
+    ['a picture behind a picture', Buffer.concat([png, png])],
+    ['a second end', makePng({ tail: chunk('IEND') })],
+    ['an end with words', Buffer.concat([png.subarray(0, -12), chunk('IEND', 'words')])],
+    ['no end', png.subarray(0, -12)],
+    ['no pixels', Buffer.concat([png.subarray(0, 33), chunk('IEND')])],
+    ['a second header', makePng({ before: [Buffer.from(png.subarray(8, 33))] })],
+    ['no header', Buffer.concat([SIGNATURE, png.subarray(33)])],
+    [
+      'a header that is too long',
+      Buffer.concat([
+        SIGNATURE,
+        chunk('IHDR', Buffer.concat([png.subarray(16, 29), Buffer.alloc(1)])),
+        png.subarray(33),
+      ]),
+    ],
+    ['a critical chunk that nobody knows', makePng({ before: [chunk('EVIL', 'x')] })],
+    ['a chunk without a name', makePng({ before: [chunk('\u0000<b>', 'x')] })],
+    ['a chunk that is longer than the file', makePng({ before: [Buffer.from('ffffffff7445587400000000', 'hex')] })],
+    ['16 bits a channel', makePng({ depth: 16 })],
+    ['1 bit a channel', makePng({ depth: 1, colours: 0 })],
+    ['interlaced', makePng({ interlace: 1 })],
+    ['a colour type that does not exist', makePng({ colours: 1, raw: Buffer.alloc(8) })],
+    ['a palette picture without a palette', makePng({ colours: 3, before: [] })],
+    ['a palette with a third of a colour', makePng({ colours: 3, before: [chunk('PLTE', Buffer.alloc(10))] })],
+    ['a palette with 257 colours', makePng({ colours: 3, before: [chunk('PLTE', Buffer.alloc(771))] })],
+    ['two palettes', makePng({ colours: 3, before: [chunk('PLTE', Buffer.alloc(9)), chunk('PLTE', Buffer.alloc(9))] })],
+    ['a palette behind the pixels', makePng({ colours: 3, before: [], after: [chunk('PLTE', Buffer.alloc(9))] })],
+    ['a palette for grey', makePng({ colours: 0, before: [chunk('PLTE', Buffer.alloc(9))] })],
+    ['a palette for grey with alpha', makePng({ colours: 4, before: [chunk('PLTE', Buffer.alloc(9))] })],
+    [
+      'more transparent colours than colours',
+      makePng({ colours: 3, before: [chunk('PLTE', Buffer.alloc(9)), chunk('tRNS', Buffer.alloc(4))] }),
+    ],
+    ['a transparent colour beside alpha', makePng({ before: [chunk('tRNS', Buffer.alloc(6))] })],
+    ['a transparent grey of three bytes', makePng({ colours: 0, before: [chunk('tRNS', Buffer.alloc(3))] })],
+    ['a transparent RGB of three bytes', makePng({ colours: 2, before: [chunk('tRNS', Buffer.alloc(3))] })],
+    ['transparent colours behind the pixels', makePng({ colours: 0, after: [chunk('tRNS', Buffer.alloc(2))] })],
+    ['a row too few', makePng({ raw: rawOf(3, 1, 6) })],
+    ['a row too many', makePng({ raw: rawOf(3, 3, 6) })],
+    ['a filter that does not exist', makePng({ raw: Buffer.alloc(26, 5) })],
+    ['pixels that cannot be inflated', makePng({ stream: Buffer.from('no deflate stream') })],
+    ['pixels that end in the middle', makePng({ stream: deflateSync(rawOf(3, 2, 6)).subarray(0, -6) })],
+  ])('%s', (_name, bytes) => {
+    expect(rewritePng(bytes)).toBeNull()
+  })
+
+  test('any flipped bit is refused, by its checksum', () => {
+    for (let bit = 0; bit < png.length * 8; bit += 1) {
+      const flipped = Buffer.from(png)
+      flipped[bit >> 3] = (flipped[bit >> 3] ?? 0) ^ (1 << (bit & 7))
+      expect(rewritePng(flipped)).toBeNull()
+    }
+  })
+
+  test('a picture cut off anywhere', () => {
+    for (let length = 0; length < png.length; length += 1) expect(rewritePng(png.subarray(0, length))).toBeNull()
+  })
+
+  test('a bomb is not inflated: 200 MB behind a header of six pixels cost nothing', () => {
+    const stream = deflateSync(Buffer.alloc(200_000_000), { level: 1 })
+    const bomb = makePng({ stream })
+    const before = performance.now()
+    expect(rewritePng(bomb)).toBeNull()
+    expect(performance.now() - before).toBeLessThan(50)
+  })
+
+  test('pixels that are hard to compress do not stop the process', () => {
+    const raw = Buffer.from(randomBytes(4_097 * 1_024).map((byte) => byte & 3))
+    const awkward = makePng({ width: 1_024, height: 1_024, stream: deflateSync(raw, { level: 1 }) })
+    const before = performance.now()
+    expect(rewritePng(awkward)).toBeNull()
+    expect(performance.now() - before).toBeLessThan(300)
+  })
+
+  test('whatever bytes arrive, nothing throws', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => {
+        expect(rewritePng(Buffer.from(bytes))).toBeNull()
+        expect(rewritePng(Buffer.concat([png.subarray(0, 33), Buffer.from(bytes)]))).toBeNull()
+      }),
+    )
+  })
+})

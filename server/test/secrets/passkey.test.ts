@@ -1,0 +1,367 @@
+/** Passkeys: what a browser is asked, and which answers are genuine. WebAuthn level 3, sections 7.1 and 7.2. */
+import { createHash } from 'node:crypto'
+import { type RegistrationResponseJSON, verifyRegistrationResponse } from '@simplewebauthn/server'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { createKey, type Keyset, parseKeyset } from '../../src/secrets/keyset.ts'
+import {
+  assertionSubject,
+  createChallenge,
+  creationOptions,
+  openChallenge,
+  type PasskeyRecord,
+  requestOptions,
+  verifyAssertion,
+  verifyRegistration,
+} from '../../src/secrets/passkey.ts'
+import { type Cbor, cbor, createSoftPasskey, type SoftPasskey } from '../rig/soft-passkey.ts'
+
+const [first, second] = [createKey(1), createKey(2)]
+const keys = parseKeyset(first) as Keyset
+
+const NOW = Date.parse('2026-03-01T12:00:00Z')
+const MINUTES = 60_000
+const rpId = 'acme.service.example'
+const origin = 'https://acme.service.example'
+
+const challenge = createChallenge(keys, 'passkey:usr_1', NOW)
+const challengeText = challenge.toString('base64url')
+const challengeOk = (text: string) => openChallenge(keys, text, 'passkey:usr_1', NOW) !== null
+
+const creation = creationOptions({
+  rpId,
+  rpName: 'Acme',
+  userId: 'usr_1',
+  email: 'ann@acme.example',
+  challenge,
+  exclude: [{ id: 'AAAA', transports: ['usb'] }],
+})
+const request = requestOptions({ rpId, challenge })
+
+const register = (answer: string) => verifyRegistration({ answer, origin, rpId, challengeOk })
+
+/** A passkey that was registered a moment ago. */
+async function makePasskey(given = {}): Promise<{ soft: SoftPasskey; passkey: PasskeyRecord }> {
+  const soft = createSoftPasskey(given)
+  return { soft, passkey: (await register(soft.create(creation, origin))) as PasskeyRecord }
+}
+
+type Answer = { id: string; rawId: string; type: string; response: Record<string, string> }
+
+/** The answer with something changed after it was signed. */
+function changed(answer: string, change: (answer: Answer) => void): string {
+  const parsed = JSON.parse(answer) as Answer
+  change(parsed)
+  return JSON.stringify(parsed)
+}
+
+/** Every bit of a field of the answer, flipped. */
+function* flips(answer: string, field: string): Generator<string> {
+  const bytes = Buffer.from((JSON.parse(answer) as Answer).response[field] ?? '', 'base64url')
+  for (let bit = 0; bit < bytes.length * 8; bit += 1) {
+    if (field === 'signature' && isFrame(bytes, bit >> 3)) continue
+    const flipped = Buffer.from(bytes)
+    flipped[bit >> 3] = (flipped[bit >> 3] ?? 0) ^ (1 << (bit & 7))
+    yield changed(answer, ({ response }) => {
+      response[field] = flipped.toString('base64url')
+    })
+  }
+}
+
+/** The library reads the DER around a signature's two numbers loosely; the numbers are what is verified. */
+function isFrame(signature: Buffer, at: number): boolean {
+  const secondFrame = 4 + (signature[3] ?? 0)
+  return at < 4 || at === secondFrame || at === secondFrame + 1
+}
+
+describe('a challenge', () => {
+  test('opens for what it was made for, for five minutes, and says what to remember', () => {
+    const opened = openChallenge(keys, challengeText, 'passkey:usr_1', NOW + 5 * MINUTES - 1)
+    expect(opened).toEqual({
+      digest: createHash('sha256').update(challengeText).digest(),
+      expiresAt: NOW + 5 * MINUTES,
+    })
+    expect(openChallenge(keys, challengeText, 'passkey:usr_1', NOW + 5 * MINUTES)).toBeNull()
+    expect(openChallenge(keys, challengeText, 'passkey:usr_2', NOW)).toBeNull()
+    expect(openChallenge(keys, challengeText, 'sign-in:acme', NOW)).toBeNull()
+  })
+
+  test('is another one each time, also between two milliseconds', () => {
+    const many = Array.from({ length: 1_000 }, () => createChallenge(keys, '', NOW + 0.5).toString('base64url'))
+    expect(new Set(many).size).toBe(1_000)
+    expect(openChallenge(keys, many[0] ?? '', '', NOW)?.expiresAt).toBe(NOW + 5 * MINUTES)
+  })
+
+  test('outlives a new key, and dies with its own', () => {
+    expect(
+      openChallenge(parseKeyset(`${second},${first}`) as Keyset, challengeText, 'passkey:usr_1', NOW),
+    ).not.toBeNull()
+    expect(openChallenge(parseKeyset(second) as Keyset, challengeText, 'passkey:usr_1', NOW)).toBeNull()
+  })
+
+  test('any flipped bit is refused, and so is another spelling', () => {
+    for (let bit = 0; bit < challenge.length * 8; bit += 1) {
+      const flipped = Buffer.from(challenge)
+      flipped[bit >> 3] = (flipped[bit >> 3] ?? 0) ^ (1 << (bit & 7))
+      expect(challengeOk(flipped.toString('base64url'))).toBe(false)
+    }
+    for (const other of ['', `${challengeText}=`, `${challengeText}A`, ` ${challengeText}`])
+      expect(challengeOk(other)).toBe(false)
+  })
+})
+
+describe('what the browser is asked', () => {
+  test('to make a passkey: resident, with user verification, without attestation, not twice', () => {
+    expect(creation).toMatchObject({
+      challenge: challengeText,
+      rp: { id: rpId, name: 'Acme' },
+      user: { id: Buffer.from('usr_1').toString('base64url'), name: 'ann@acme.example' },
+      attestation: 'none',
+      authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
+      excludeCredentials: [{ id: 'AAAA', type: 'public-key', transports: ['usb'] }],
+    })
+    expect(creation.pubKeyCredParams.map(({ alg }) => alg)).toEqual([-8, -7, -257])
+  })
+
+  test('to use one: any of this host, or one of those named', () => {
+    expect(request).toEqual({ challenge: challengeText, rpId, timeout: 300_000, userVerification: 'required' })
+    expect(requestOptions({ rpId, challenge, allow: [{ id: 'AAAA', transports: [] }] }).allowCredentials).toEqual([
+      { id: 'AAAA', type: 'public-key', transports: [] },
+    ])
+  })
+})
+
+describe('registration', () => {
+  test('keeps the id, the public key, the counter and the known transports', async () => {
+    const { soft, passkey } = await makePasskey()
+    expect(passkey).toEqual({
+      id: soft.id,
+      publicKey: expect.any(Buffer),
+      counter: 1,
+      transports: ['hybrid', 'internal'],
+    })
+    const strange = changed(soft.create(creation, origin), ({ response }) =>
+      Object.assign(response, { transports: ['usb', '<b>', 7] }),
+    )
+    expect((await register(strange))?.transports).toEqual(['usb'])
+  })
+
+  test('accepts a passkey that vouches for itself, if the signature is its own', async () => {
+    const soft = createSoftPasskey()
+    expect((await register(soft.create(creation, origin, { attestation: 'self' })))?.id).toBe(soft.id)
+    const statement = new Map<string, Cbor>(Object.entries({ alg: -7, sig: Buffer.alloc(70, 1) }))
+    expect(await register(soft.create(creation, origin, { attestation: { fmt: 'packed', statement } }))).toBeNull()
+  })
+
+  test('does not follow certificates that nobody asked for, not even sound ones', async () => {
+    const answer = createSoftPasskey().create(creation, origin, { attestation: 'certified' })
+    const response = JSON.parse(answer) as RegistrationResponseJSON
+    const sound = { response, expectedChallenge: challengeText, expectedOrigin: origin, supportedAlgorithmIDs: [-7] }
+    expect((await verifyRegistrationResponse(sound)).verified, 'the case exists').toBe(true)
+    expect(await register(answer)).toBeNull()
+    for (const fmt of ['fido-u2f', 'tpm', 'apple', 'android-key', 'android-safetynet', 'x']) {
+      const attestation = { fmt, statement: new Map([['x5c', [Buffer.alloc(10)]]]) }
+      expect(await register(createSoftPasskey().create(creation, origin, { attestation }))).toBeNull()
+    }
+  })
+
+  test.each([
+    ['of another site', { clientData: { origin: 'https://evil.service.example' } }],
+    ['of the same host without encryption', { clientData: { origin: 'http://acme.service.example' } }],
+    ['for another host', { rpId: 'service.example' }],
+    ['to a request to use a passkey', { clientData: { type: 'webauthn.get' } }],
+    [
+      'to another challenge',
+      { clientData: { challenge: createChallenge(keys, 'passkey:usr_2', NOW).toString('base64url') } },
+    ],
+    [
+      'to an old challenge',
+      { clientData: { challenge: createChallenge(keys, 'passkey:usr_1', NOW - 6 * MINUTES).toString('base64url') } },
+    ],
+    ['without anybody there', { userPresent: false }],
+    ['without a finger or a PIN', { userVerified: false }],
+    ['with an algorithm that was not offered', { algorithm: -65_535 }],
+    ['in a frame', { clientData: { crossOrigin: true } }],
+    ['in a frame of another site', { clientData: { crossOrigin: true, topOrigin: 'https://evil.example' } }],
+    ['in a frame that hides', { clientData: { topOrigin: 'https://evil.example' } }],
+  ])('refuses an answer %s', async (_name, wrongly) => {
+    expect(await register(createSoftPasskey().create(creation, origin, wrongly))).toBeNull()
+  })
+
+  test('refuses an id that is not the passkey’s own, and one that is too long', async () => {
+    const answer = createSoftPasskey().create(creation, origin)
+    expect(await register(changed(answer, (parsed) => Object.assign(parsed, { id: 'AAAA', rawId: 'AAAA' })))).toBeNull()
+    expect(await register(changed(answer, (parsed) => Object.assign(parsed, { rawId: 'AAAA' })))).toBeNull()
+    expect(await register(changed(answer, (parsed) => Object.assign(parsed, { type: 'password' })))).toBeNull()
+    expect(await register(createSoftPasskey({ idBytes: 1023 }).create(creation, origin))).not.toBeNull()
+    expect(await register(createSoftPasskey({ idBytes: 1024 }).create(creation, origin))).toBeNull()
+  })
+})
+
+describe('an assertion', () => {
+  const assert = (passkey: PasskeyRecord, answer: string) =>
+    verifyAssertion({ answer, origin, rpId, challengeOk, passkey })
+
+  test('says which passkey answers which challenge, and is genuine', async () => {
+    const { soft, passkey } = await makePasskey()
+    const answer = soft.get(request, origin)
+    expect(assertionSubject(answer)).toEqual({ credentialId: soft.id, challenge: challengeText })
+    expect(await assert(passkey, answer)).toEqual({ counter: 2 })
+  })
+
+  test('refuses any flipped bit of what the browser or the passkey said, and of the signature', async () => {
+    const { soft, passkey } = await makePasskey()
+    const answer = soft.get(request, origin)
+    for (const field of ['clientDataJSON', 'authenticatorData', 'signature']) {
+      for (const flipped of flips(answer, field)) expect(await assert(passkey, flipped)).toBeNull()
+    }
+  })
+
+  test.each([
+    ['of another site', { clientData: { origin: 'https://evil.service.example' } }],
+    ['of the same host on another port', { clientData: { origin: 'https://acme.service.example:8443' } }],
+    ['for another host', { rpId: 'service.example' }],
+    ['to a request to make a passkey', { clientData: { type: 'webauthn.create' } }],
+    [
+      'to another challenge',
+      { clientData: { challenge: createChallenge(keys, 'sign-in:acme', NOW).toString('base64url') } },
+    ],
+    ['without anybody there', { userPresent: false }],
+    ['without a finger or a PIN', { userVerified: false }],
+    ['in a frame', { clientData: { crossOrigin: true } }],
+    ['in a frame of another site', { clientData: { crossOrigin: true, topOrigin: 'https://evil.example' } }],
+    ['of a copy, whose counter fell behind', { counter: 1 }],
+  ])('refuses an answer %s', async (_name, wrongly) => {
+    const { soft, passkey } = await makePasskey()
+    expect(await assert(passkey, soft.get(request, origin, wrongly))).toBeNull()
+    expect(await assert(passkey, soft.get(request, origin))).not.toBeNull()
+  })
+
+  test('takes a passkey that does not count at all, as those that are shared between devices', async () => {
+    const { soft, passkey } = await makePasskey({ counts: false })
+    for (let time = 0; time < 2; time += 1)
+      expect(await assert(passkey, soft.get(request, origin))).toEqual({ counter: 0 })
+  })
+
+  test('refuses the answer of one passkey for another, whatever id it names', async () => {
+    const [ann, bob] = [await makePasskey(), await makePasskey()]
+    const answer = ann.soft.get(request, origin)
+    expect(await assert(bob.passkey, answer)).toBeNull()
+    expect(
+      await assert(
+        bob.passkey,
+        changed(answer, (parsed) => Object.assign(parsed, { id: bob.soft.id, rawId: bob.soft.id })),
+      ),
+    ).toBeNull()
+    expect(
+      await assert({ ...ann.passkey, id: bob.soft.id }, answer),
+      'the id it names is not the one looked up',
+    ).toBeNull()
+    expect(await assert(ann.passkey, answer)).not.toBeNull()
+  })
+
+  test('refuses what is spelled so that two readers could read two things', async () => {
+    const { soft, passkey } = await makePasskey()
+    const answer = soft.get(request, origin)
+    for (const extra of ['=', '==', '\n', ' ', '.', '*']) {
+      const other = changed(answer, ({ response }) =>
+        Object.assign(response, { clientDataJSON: response.clientDataJSON + extra }),
+      )
+      expect(await assert(passkey, other)).toBeNull()
+      expect(assertionSubject(other)).toBeNull()
+    }
+  })
+})
+
+describe('hostile answers', () => {
+  const { soft, registered } = {
+    soft: createSoftPasskey(),
+    registered: { id: 'AAAA', publicKey: Buffer.of(0xa0), counter: 0, transports: [] },
+  }
+
+  async function expectRefused(answer: string): Promise<void> {
+    expect(assertionSubject(answer)).toBeNull()
+    expect(await register(answer)).toBeNull()
+    expect(await verifyAssertion({ answer, origin, rpId, challengeOk: () => true, passkey: registered })).toBeNull()
+  }
+
+  test.each([
+    '',
+    '{',
+    'null',
+    '7',
+    '"x"',
+    '[]',
+    '{}',
+    '{"id":"AAAA"}',
+    '{"id":7,"response":{}}',
+    '{"id":"AAAA","response":null}',
+  ])('%s is refused without throwing', expectRefused)
+
+  test('whatever JSON arrives, nothing throws', async () => {
+    await fc.assert(fc.asyncProperty(fc.json(), expectRefused), { numRuns: 200 })
+  })
+
+  test('whatever stands in for a field of an answer, nothing throws', async () => {
+    const fields = [
+      'id',
+      'rawId',
+      'type',
+      'response',
+      'clientDataJSON',
+      'attestationObject',
+      'authenticatorData',
+      'signature',
+    ]
+    const answers = [soft.create(creation, origin), soft.get(request, origin)]
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(...fields),
+        fc.constantFrom(...answers),
+        fc.jsonValue(),
+        async (field, answer, value) => {
+          const hostile = changed(answer, (parsed) =>
+            Object.assign(field in parsed ? parsed : parsed.response, { [field]: value }),
+          )
+          assertionSubject(hostile)
+          await register(hostile)
+          await verifyAssertion({ answer: hostile, origin, rpId, challengeOk: () => true, passkey: registered })
+        },
+      ),
+      { numRuns: 500 },
+    )
+  })
+
+  test('whatever bytes stand in for an attestation, nothing throws', async () => {
+    const answer = soft.create(creation, origin)
+    const bytes = fc.oneof(
+      fc.uint8Array({ maxLength: 200 }),
+      fc.constantFrom(
+        Buffer.alloc(3_000, 0x81),
+        Buffer.alloc(3_000, 0xd8),
+        Buffer.from('bb7fffffffffffffff', 'hex'),
+        cbor(new Map([['fmt', 'none']])),
+      ),
+    )
+    await fc.assert(
+      fc.asyncProperty(bytes, async (attestation) => {
+        const attestationObject = Buffer.from(attestation).toString('base64url')
+        expect(
+          await register(changed(answer, ({ response }) => Object.assign(response, { attestationObject }))),
+        ).toBeNull()
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  test('an answer of more than 8 KiB is not looked at', async () => {
+    const { soft: own, passkey } = await makePasskey()
+    const answer = own.get(request, origin)
+    const padded = (bytes: number) => `${answer.slice(0, -1)},"x":"${'é'.repeat((bytes - answer.length - 7) / 2)}"}`
+    const parity = answer.length % 2 === 1 ? 0 : 1
+    expect(Buffer.byteLength(padded(8_192 - parity))).toBe(8_192 - parity)
+    expect(assertionSubject(padded(8_192 - parity))).not.toBeNull()
+    expect(assertionSubject(padded(8_194 - parity))).toBeNull()
+    expect(await verifyAssertion({ answer: padded(8_194 - parity), origin, rpId, challengeOk, passkey })).toBeNull()
+  })
+})

@@ -1,0 +1,112 @@
+/** Texts of the web interface: what they are bound to, and that nothing else opens them. */
+import { randomUUID } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import { createKey, type Keyset, parseKeyset } from '../../src/secrets/keyset.ts'
+import {
+  digestAddress,
+  isSignedForm,
+  openBrowser,
+  openDecision,
+  openLink,
+  openSecondStep,
+  openSession,
+  sealBrowser,
+  sealDecision,
+  sealLink,
+  sealSecondStep,
+  sealSession,
+  signForm,
+} from '../../src/secrets/web-texts.ts'
+
+const keysFrom = (...texts: string[]) => parseKeyset(texts.join(',')) as Keyset
+const [one, two] = [createKey(1), createKey(2)]
+const keys = keysFrom(one)
+const id = randomUUID()
+
+describe.each([
+  ['a session', sealSession, openSession],
+  ['a link', sealLink, openLink],
+  ['a browser', sealBrowser, openBrowser],
+] as const)('the text of %s', (_name, seal, open) => {
+  const text = seal(keys, id, 'acme')
+
+  test('opens to its id, also after a new key signs', () => {
+    expect(open(keys, text, 'acme')).toBe(id)
+    expect(open(keysFrom(two, one), text, 'acme')).toBe(id)
+  })
+
+  test('TN-02: opens for nobody else than it was made for', () => {
+    expect(open(keys, text, 'globex')).toBeNull()
+    expect(open(keys, text, '')).toBeNull()
+  })
+
+  test('WB-04: is worth nothing tampered with, cut short, made up, or once its key is gone', () => {
+    for (let at = 0; at < text.length; at += 1) {
+      const other = text[at] === 'A' ? 'B' : 'A'
+      expect(open(keys, text.slice(0, at) + other + text.slice(at + 1), 'acme')).toBeNull()
+    }
+    for (const made of ['', text.slice(0, -1), `${text}A`, id, 'lkw_', `${text}=`]) {
+      expect(open(keys, made, 'acme')).toBeNull()
+    }
+    expect(open(keysFrom(two), text, 'acme')).toBeNull()
+  })
+
+  test('is not taken for a text of another kind', () => {
+    const others = [openSession, openLink, openBrowser].filter((each) => each !== open)
+    const bare = text.slice(4)
+    for (const other of others) {
+      expect(['lkw_', 'lkl_', 'lkb_'].map((prefix) => other(keys, prefix + bare, 'acme'))).toEqual([null, null, null])
+    }
+  })
+})
+
+test('a half-finished sign-in says who and when, for this account only', () => {
+  const step = { userId: 'usr_k3v9m2x7q4tz', at: 1_772_366_400_123 }
+  const text = sealSecondStep(keys, step, 'acme')
+  expect(openSecondStep(keys, text, 'acme')).toEqual(step)
+  expect(openSecondStep(keys, text, 'globex')).toBeNull()
+})
+
+test('UC-22: a decision opens only for the user who entered the code', () => {
+  const place = { id, expiresAt: 1_772_366_400_123 }
+  const text = sealDecision(keys, place, 'usr_k3v9m2x7q4tz')
+  expect(openDecision(keys, text, 'usr_k3v9m2x7q4tz')).toEqual(place)
+  expect(openDecision(keys, text, 'usr_000000000000')).toBeNull()
+})
+
+describe('a signed form', () => {
+  const holder = { userId: 'usr_k3v9m2x7q4tz', sessionCreatedAt: 1_772_366_400_123 }
+  const token = signForm(keys, holder, '/applications/remove', { grant: id })
+
+  test('is good for its session, its action and its values, in any order', () => {
+    expect(isSignedForm(keys, holder, '/applications/remove', { grant: id }, token)).toBe(true)
+    const two = signForm(keys, holder, '/a', { one: '1', two: '2' })
+    expect(isSignedForm(keys, holder, '/a', { two: '2', one: '1' }, two)).toBe(true)
+    expect(isSignedForm(keysFrom(createKey(2), one), holder, '/applications/remove', { grant: id }, token)).toBe(true)
+  })
+
+  test.each([
+    ['another user', { ...holder, userId: 'usr_000000000000' }, '/applications/remove', { grant: id }],
+    ['another session', { ...holder, sessionCreatedAt: 1 }, '/applications/remove', { grant: id }],
+    ['another action', holder, '/sign-out', { grant: id }],
+    ['another value', holder, '/applications/remove', { grant: randomUUID() }],
+    ['a value less', holder, '/applications/remove', {}],
+    ['a value more', holder, '/applications/remove', { grant: id, user: 'x' }],
+  ])('is refused for %s', (_what, by, action, bound) => {
+    expect(isSignedForm(keys, by, action, bound as Record<string, string>, token)).toBe(false)
+  })
+
+  test('WB-02: a token is not something that can be made up or left out', () => {
+    for (const made of ['', '1.', '1', `${token}x`, token.slice(2), `2${token.slice(1)}`, 'undefined']) {
+      expect(isSignedForm(keys, holder, '/applications/remove', { grant: id }, made)).toBe(false)
+    }
+  })
+})
+
+test('an address is counted without being kept, and apart for each account', () => {
+  const digest = digestAddress(keys, 'acc_1', 'ann@acme.example')
+  expect(digest).toHaveLength(32)
+  expect(digestAddress(keys, 'acc_1', 'ann@acme.example')).toEqual(digest)
+  expect(digestAddress(keys, 'acc_2', 'ann@acme.example')).not.toEqual(digest)
+  expect(digest.toString('latin1')).not.toContain('ann')
+})
