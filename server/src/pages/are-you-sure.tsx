@@ -1,0 +1,25 @@
+/**
+ * A button for what cannot easily be taken back: pressed once it opens and asks, pressed again it acts. No script is
+ * needed for that, and no second page. What would happen is said before it, for everybody to read.
+ */
+import type { ComponentChildren } from 'preact'
+
+type AreYouSureProps = {
+  /** What the closed button says. */
+  readonly label: string
+  readonly question: ComponentChildren
+  /** The form that does it. */
+  readonly children: ComponentChildren
+}
+
+export function AreYouSure({ label, question, children }: AreYouSureProps) {
+  return (
+    <details class="are-you-sure">
+      <summary class="button quiet">{label}</summary>
+      <div class="notice danger">
+        <p>{question}</p>
+        {children}
+      </div>
+    </details>
+  )
+}

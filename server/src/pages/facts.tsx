@@ -1,0 +1,17 @@
+/** Facts about a thing, one per line. */
+import type { ComponentChildren } from 'preact'
+
+export function Facts({ children }: { readonly children: ComponentChildren }) {
+  return <dl class="facts">{children}</dl>
+}
+
+/** Nothing to say, no line. */
+export function Fact({ name, children }: { readonly name: string; readonly children: ComponentChildren }) {
+  if (children === null || children === undefined || children === '') return null
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  )
+}

@@ -1,0 +1,105 @@
+/** One labelled field with its hint and what is wrong with it, all tied together for those who do not see them side by side. */
+import type { ComponentChildren } from 'preact'
+
+type FieldProps = {
+  /** Also the name it is sent under, unless `name` is given. */
+  readonly id: string
+  readonly name?: string
+  readonly label: ComponentChildren
+  readonly hint?: ComponentChildren
+  /** What is wrong with it, in place. Null or absent: nothing. */
+  readonly problem?: string | null
+  readonly type?: 'text' | 'email' | 'password' | 'color' | 'file'
+  readonly value?: string
+  readonly autocomplete?: string
+  readonly inputmode?: 'numeric' | 'email'
+  readonly focus?: boolean
+  readonly size?: number
+  readonly maxLength?: number
+  readonly accept?: string
+  /** Shown, not asked for, and not sent. */
+  readonly readOnly?: boolean
+  /** Large tracked figures, for codes. */
+  readonly code?: boolean
+  /** The page's heading is the label of its only field. */
+  readonly heading?: boolean
+}
+
+export function Field(props: FieldProps) {
+  const { id, label, hint, problem = null } = props
+  const described = [hint !== undefined && `${id}-hint`, problem !== null && `${id}-problem`].filter(Boolean).join(' ')
+  const labelled = <label for={id}>{label}</label>
+  return (
+    <div class="field">
+      {props.heading ? <h1>{labelled}</h1> : labelled}
+      {hint !== undefined && (
+        <div class="hint" id={`${id}-hint`}>
+          {hint}
+        </div>
+      )}
+      {problem !== null && (
+        <p class="wrong" id={`${id}-problem`}>
+          {problem}
+        </p>
+      )}
+      <Input {...props} described={described || undefined} />
+    </div>
+  )
+}
+
+function Input(props: FieldProps & { readonly described: string | undefined }) {
+  const { id, type = 'text' } = props
+  const attributes = {
+    id,
+    type,
+    name: props.readOnly ? undefined : (props.name ?? id),
+    class: props.code ? 'code' : undefined,
+    value: props.value,
+    autocomplete: props.autocomplete,
+    inputmode: props.inputmode,
+    size: props.size,
+    maxlength: props.maxLength,
+    accept: props.accept,
+    readonly: props.readOnly,
+    'aria-describedby': props.described,
+    'aria-invalid': props.problem == null ? undefined : 'true',
+    autofocus: props.focus,
+    ...(type === 'text' || type === 'email' ? { autocapitalize: 'off', spellcheck: 'false' } : {}),
+    ...(props.code ? { dir: 'ltr', enterkeyhint: 'go' } : {}),
+  }
+  // An object, because which attributes go with which type is typed per literal type.
+  return <input {...(attributes as object)} />
+}
+
+type CheckboxProps = {
+  readonly id: string
+  readonly name?: string
+  readonly label: ComponentChildren
+  readonly hint?: ComponentChildren
+  readonly checked?: boolean
+  readonly disabled?: boolean
+}
+
+/** Sent as `on`, or not at all. */
+export function Checkbox({ id, name, label, hint, checked = false, disabled = false }: CheckboxProps) {
+  return (
+    <div class="checkbox">
+      <input
+        id={id}
+        name={name ?? id}
+        type="checkbox"
+        checked={checked}
+        disabled={disabled}
+        aria-describedby={hint === undefined ? undefined : `${id}-hint`}
+      />
+      <div>
+        <label for={id}>{label}</label>
+        {hint !== undefined && (
+          <div class="hint" id={`${id}-hint`}>
+            {hint}
+          </div>
+        )}
+      </div>
+    </div>
+  )
+}

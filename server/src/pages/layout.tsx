@@ -1,0 +1,206 @@
+/**
+ * What surrounds every page: the document, whose account this is, who is signed in, where else to go, the language.
+ *
+ * `pages/` turns a model into HTML and nothing else: no request, no store, no clock. A page is `(frame, model) => string`.
+ * Without a script everything works; assets/latchkey.js only improves. The content security policy allows no inline style
+ * and no inline script, so there is none.
+ */
+import type { ComponentChildren } from 'preact'
+import { renderToString } from 'preact-render-to-string'
+import { accentFor } from './accent.ts'
+import { icon, script, stylesheet } from './assets.ts'
+import { Form } from './form.tsx'
+import { languages, type MessageKey, type Words } from './words.ts'
+
+/** What every page knows beside its own model. */
+export type Frame = {
+  readonly words: Words
+  /** Null: there is no such account. `logo` is an address. */
+  readonly account: {
+    readonly name: string
+    readonly host: string
+    readonly colour: string | null
+    readonly logo: string | null
+  } | null
+  /** Null: nobody is signed in. */
+  readonly user: { readonly email: string; readonly administrator: boolean } | null
+  /** With the query: what the navigation marks as current, and where one comes back to after changing the language. */
+  readonly path: string
+  readonly nonce: string
+  /** Signs a form: the token ties it to this session, its action and the values that must come back as they were shown. */
+  sign(action: string, bound: Readonly<Record<string, string>>): string
+}
+
+export type PageOptions = {
+  /** Something was wrong with what was sent: said in the title as well, because that is what is read aloud first. */
+  readonly problem?: boolean
+  /** A page with one thing to do: no navigation that leads away from it. */
+  readonly single?: boolean
+  /** A list rather than a form: use more of the window. */
+  readonly wide?: boolean
+}
+
+export function page(frame: Frame, title: string, children: ComponentChildren, options: PageOptions = {}): string {
+  const { words, account } = frame
+  const named = words.t('layout.title', { title, name: account?.name ?? words.t('layout.product') })
+  const accent = accentFor(account?.colour ?? null)
+  const html = (
+    <html lang={words.language} dir={words.direction}>
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <meta name="robots" content="noindex" />
+        <title>{options.problem ? words.t('layout.title_problem', { title: named }) : named}</title>
+        <link rel="icon" href={icon.path} type="image/svg+xml" />
+        <link rel="stylesheet" href={stylesheet.path} nonce={frame.nonce} />
+        {accent && <style nonce={frame.nonce}>{`:root{--accent:light-dark(${accent.light},${accent.dark})}`}</style>}
+        <script type="module" src={script.path} nonce={frame.nonce} />
+      </head>
+      <body>
+        <a class="skip" href="#main">
+          {words.t('layout.skip')}
+        </a>
+        <Header frame={frame} />
+        {frame.user && !options.single && <Navigation frame={frame} />}
+        <main id="main" tabIndex={-1} class={options.wide ? 'wide' : undefined}>
+          {children}
+        </main>
+        <Footer frame={frame} />
+      </body>
+    </html>
+  )
+  return `<!doctype html>${renderToString(html)}`
+}
+
+function Header({ frame }: { readonly frame: Frame }) {
+  const { words, account, user } = frame
+  return (
+    <header class="top">
+      {account ? (
+        <a class="account" href="/">
+          {account.logo ? (
+            <img src={account.logo} alt="" width="36" height="36" />
+          ) : (
+            <span class="initial" aria-hidden="true">
+              {initialOf(account.name)}
+            </span>
+          )}
+          <bdi>{account.name}</bdi>
+        </a>
+      ) : (
+        <span class="account">{words.t('layout.product')}</span>
+      )}
+      {user && (
+        <Form frame={frame} action="/sign-out" class="who">
+          <span class="visually-hidden">{words.t('layout.signed_in_as')}</span>
+          <bdi class="email">{user.email}</bdi>
+          <button type="submit" class="plain">
+            {words.t('layout.sign_out')}
+          </button>
+        </Form>
+      )}
+    </header>
+  )
+}
+
+/** The first letter as a person sees it, which may be several characters. */
+export function initialOf(name: string): string {
+  const [first] = new Intl.Segmenter().segment(name.trim())
+  return (first?.segment ?? '').toLocaleUpperCase()
+}
+
+type Place = { readonly href: string; readonly key: MessageKey }
+
+const ownPlaces: readonly Place[] = [
+  { href: '/', key: 'layout.home' },
+  { href: '/applications', key: 'layout.applications' },
+  { href: '/security', key: 'layout.security' },
+]
+
+/** The administrators' pages, and what each is for. */
+export const accountPlaces: readonly (Place & { readonly about: MessageKey })[] = [
+  { href: '/account/applications', key: 'layout.account_applications', about: 'home.account_applications_text' },
+  { href: '/account/policy', key: 'layout.policy', about: 'home.policy_text' },
+  { href: '/account/people', key: 'layout.people', about: 'home.people_text' },
+  { href: '/account/roles', key: 'layout.roles', about: 'home.roles_text' },
+  { href: '/account/looks', key: 'layout.looks', about: 'home.looks_text' },
+]
+
+function Navigation({ frame }: { readonly frame: Frame }) {
+  const { words, user } = frame
+  const path = frame.path.split('?')[0] ?? '/'
+  const within = path.startsWith('/account/')
+  return (
+    <div class="navigation">
+      <nav aria-label={words.t('layout.navigation')}>
+        <ul>
+          {ownPlaces.map((place) => (
+            <PlaceLink words={words} place={place} path={path} />
+          ))}
+          {user?.administrator && (
+            <li>
+              <a href="/account/applications" aria-current={within ? 'true' : undefined}>
+                {words.t('layout.account')}
+              </a>
+            </li>
+          )}
+        </ul>
+      </nav>
+      {user?.administrator && within && (
+        <nav aria-label={words.t('layout.account_navigation')}>
+          <ul>
+            {accountPlaces.map((place) => (
+              <PlaceLink words={words} place={place} path={path} />
+            ))}
+          </ul>
+        </nav>
+      )}
+    </div>
+  )
+}
+
+/** `/account/person` belongs to `/account/people`, `/account/role` to `/account/roles`. */
+const WITHIN: Readonly<Record<string, string>> = {
+  '/account/person': '/account/people',
+  '/account/role': '/account/roles',
+}
+
+function PlaceLink({ words, place, path }: { readonly words: Words; readonly place: Place; readonly path: string }) {
+  const isHere = path === place.href
+  const isWithin = WITHIN[path] === place.href || (place.href !== '/' && path.startsWith(`${place.href}/`))
+  return (
+    <li>
+      <a href={place.href} aria-current={isHere ? 'page' : isWithin ? 'true' : undefined}>
+        {words.t(place.key)}
+      </a>
+    </li>
+  )
+}
+
+function Footer({ frame }: { readonly frame: Frame }) {
+  const { words, account } = frame
+  return (
+    <footer class="bottom">
+      {account && <p>{words.t('layout.help', { name: account.name })}</p>}
+      <Form frame={frame} action="/language" hidden={{ next: frame.path }} class="languages">
+        <fieldset>
+          <legend class="visually-hidden">{words.t('layout.language')}</legend>
+          {languages.map(({ code, name }) => (
+            <button
+              type="submit"
+              class="plain"
+              name="language"
+              value={code}
+              lang={code}
+              aria-current={code === words.language ? 'true' : undefined}
+              key={code}
+            >
+              {name}
+            </button>
+          ))}
+        </fieldset>
+      </Form>
+    </footer>
+  )
+}

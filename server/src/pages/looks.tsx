@@ -1,0 +1,88 @@
+/** How the account looks to its people: name, colour, logo. */
+import { Checkbox, Field } from './field.tsx'
+import { Form } from './form.tsx'
+import { type Frame, page } from './layout.tsx'
+import { Notice, Problems } from './notice.tsx'
+
+export type LooksModel = {
+  readonly name: string
+  /** `#rrggbb`, in small letters; null: the standard one. */
+  readonly colour: string | null
+  /** An address. */
+  readonly logo: string | null
+  readonly problem: null | 'name' | 'colour' | 'logo'
+  readonly saved: boolean
+}
+
+/** What the field for the colour holds when none was chosen, since it cannot be empty: sent back, it still means none. */
+export const STANDARD_COLOUR = '#2450b8'
+
+export function looksPage(frame: Frame, model: LooksModel): string {
+  const { words } = frame
+  const { name, colour, logo, problem } = model
+  const wrong = problem && words.t(`looks.problem_${problem}`)
+  return page(
+    frame,
+    words.t('looks.title'),
+    <>
+      <Problems words={words} problems={wrong ? [{ field: problem, text: wrong }] : []} />
+      {model.saved && !problem && <Notice kind="success">{words.t('looks.saved')}</Notice>}
+      <section class="card stack">
+        <h1>{words.t('looks.title')}</h1>
+        <p>{words.t('looks.text')}</p>
+        <Form frame={frame} action="/account/looks" multipart class="stack">
+          <Field
+            id="name"
+            label={words.t('looks.name')}
+            hint={words.t('looks.name_hint')}
+            value={name}
+            autocomplete="off"
+            problem={problem === 'name' ? wrong : null}
+          />
+          <div class="stack tight">
+            <Field
+              id="colour"
+              type="color"
+              label={words.t('looks.colour')}
+              hint={words.t('looks.colour_hint')}
+              value={colour ?? STANDARD_COLOUR}
+              problem={problem === 'colour' ? wrong : null}
+            />
+            {colour !== null && <Checkbox id="default_colour" label={words.t('looks.default_colour')} />}
+          </div>
+          <div class="stack tight">
+            <Field
+              id="logo"
+              type="file"
+              label={words.t('looks.logo')}
+              hint={<LogoHint frame={frame} logo={logo} />}
+              accept="image/png"
+              problem={problem === 'logo' ? wrong : null}
+            />
+            {logo !== null && <Checkbox id="remove_logo" label={words.t('looks.remove_logo')} />}
+          </div>
+          <p class="actions">
+            <button type="submit" class="button">
+              {words.t('looks.save')}
+            </button>
+          </p>
+        </Form>
+      </section>
+    </>,
+    { problem: problem !== null },
+  )
+}
+
+function LogoHint({ frame, logo }: { readonly frame: Frame; readonly logo: string | null }) {
+  const { words } = frame
+  return (
+    <>
+      <p>{words.t('looks.logo_hint')}</p>
+      {logo === null ? (
+        <p>{words.t('looks.logo_none')}</p>
+      ) : (
+        <img class="logo" src={logo} alt={words.t('looks.logo_now')} width="96" height="96" />
+      )}
+    </>
+  )
+}

@@ -1,0 +1,178 @@
+/**
+ * What people are told by mail. The plain text is the mail; the HTML says the same with clickable links. Neither loads
+ * anything, counts anything or asks for anything but a click.
+ */
+import { renderToString } from 'preact-render-to-string'
+import type { Words } from './words.ts'
+
+type About = {
+  readonly accountName: string
+  /** Where the account's pages are, for example `acme.service.example`. */
+  readonly accountHost: string
+  /** To whom. */
+  readonly email: string
+}
+
+export type MailContent = About &
+  (
+    | { readonly kind: 'invitation'; readonly link: string; readonly invitedBy: string | null }
+    | { readonly kind: 'recovery'; readonly link: string }
+    /** An administrator took the second factors away. */
+    | { readonly kind: 'reset'; readonly link: string; readonly by: string | null }
+    | {
+        readonly kind: 'grant_created'
+        readonly application: string
+        /** In words, as on the consent page. */
+        readonly permissions: readonly string[]
+        readonly at: number
+        readonly place: string | null
+        /** Removes the access, without signing in. */
+        readonly link: string
+      }
+    | { readonly kind: 'password_changed'; readonly at: number }
+    | { readonly kind: 'sign_in_method_added'; readonly method: 'passkey' | 'authenticator'; readonly at: number }
+    /** To administrators: many people were asked by one application from one place within minutes. */
+    | {
+        readonly kind: 'many_codes'
+        readonly application: string
+        readonly people: number
+        readonly place: string | null
+      }
+  )
+
+export type Mail = { readonly subject: string; readonly text: string; readonly html: string }
+
+type Block =
+  | { readonly says: string }
+  | { readonly link: string; readonly label: string }
+  | { readonly facts: readonly (readonly [string, string | null])[] }
+
+export function renderMail(words: Words, mail: MailContent): Mail {
+  const [subject, ...blocks] = compose(words, mail)
+  const { accountName: name, accountHost: host, email } = mail
+  const closing = [
+    { says: words.t('mail.never_ask') },
+    { says: words.t('mail.why', { name, host, email }) },
+  ] satisfies Block[]
+  const all = [...blocks, ...closing]
+  return {
+    subject: subject.replace(/\s+/g, ' '),
+    text: `${all.map((block) => textOf(words, block)).join('\n\n')}\n`,
+    html: htmlOf(words, all),
+  }
+}
+
+function compose(words: Words, mail: MailContent): readonly [string, ...Block[]] {
+  const { accountName: name } = mail
+  switch (mail.kind) {
+    case 'recovery':
+      return [
+        words.t(`mail.${mail.kind}_subject`, { name }),
+        { says: words.t(`mail.${mail.kind}_text`, { name }) },
+        { link: mail.link, label: words.t('mail.choose_password') },
+        { says: words.t(`mail.${mail.kind}_what`) },
+      ]
+    case 'invitation':
+      return [
+        words.t('mail.invitation_subject', { name }),
+        {
+          says: mail.invitedBy
+            ? words.t('mail.invitation_text', { name, by: mail.invitedBy })
+            : words.t('mail.invitation_text_nobody', { name }),
+        },
+        { link: mail.link, label: words.t('mail.choose_password') },
+        { says: words.t('mail.invitation_what') },
+      ]
+    case 'reset':
+      return [
+        words.t('mail.reset_subject', { name }),
+        {
+          says: mail.by
+            ? words.t('mail.reset_text', { name, by: mail.by })
+            : words.t('mail.reset_text_nobody', { name }),
+        },
+        { link: mail.link, label: words.t('mail.choose_password') },
+        { says: words.t('mail.reset_what') },
+      ]
+    case 'grant_created':
+      return [
+        words.t('mail.grant_created_subject', { application: mail.application, name }),
+        { says: words.t('mail.grant_created_text', { application: mail.application, name }) },
+        {
+          facts: [
+            [words.t('mail.can'), words.list(mail.permissions)],
+            [words.t('mail.when'), words.moment(mail.at)],
+            [words.t('mail.place'), mail.place],
+          ],
+        },
+        { says: words.t('mail.grant_created_what') },
+        { link: mail.link, label: words.t('mail.remove_access') },
+      ]
+    case 'password_changed':
+      return [
+        words.t('mail.password_changed_subject', { name }),
+        { says: words.t('mail.password_changed_text', { name, when: words.moment(mail.at) }) },
+        { says: words.t('mail.not_you', { name }) },
+      ]
+    case 'sign_in_method_added':
+      return [
+        words.t(`mail.${mail.method}_added_subject`, { name }),
+        { says: words.t(`mail.${mail.method}_added_text`, { name, when: words.moment(mail.at) }) },
+        { says: words.t('mail.not_you', { name }) },
+      ]
+    case 'many_codes':
+      return [
+        words.t('mail.many_codes_subject', { name }),
+        { says: words.t('mail.many_codes_text', { name, application: mail.application, people: mail.people }) },
+        { facts: [[words.t('mail.place'), mail.place]] },
+        { says: words.t('mail.many_codes_what') },
+      ]
+  }
+}
+
+const known = (facts: readonly (readonly [string, string | null])[]) => facts.filter(([, value]) => value)
+
+function textOf(words: Words, block: Block): string {
+  if ('says' in block) return block.says
+  // Alone on its line and exactly as it is, so that every program makes the same link of it.
+  if ('link' in block) return `${block.label}\n${block.link}`
+  return known(block.facts)
+    .map(([name, value]) => words.t('mail.fact', { name, value: value ?? '' }))
+    .join('\n')
+}
+
+function htmlOf(words: Words, blocks: readonly Block[]): string {
+  const html = (
+    <html lang={words.language} dir={words.direction}>
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+      </head>
+      <body style="margin:1.5rem auto;padding:0 1rem;max-width:36rem;font:1rem/1.5 system-ui,sans-serif">
+        {blocks.map((block, index) => (
+          <HtmlBlock words={words} block={block} key={index} />
+        ))}
+      </body>
+    </html>
+  )
+  return `<!doctype html>${renderToString(html)}`
+}
+
+function HtmlBlock({ words, block }: { readonly words: Words; readonly block: Block }) {
+  if ('says' in block) return <p>{block.says}</p>
+  if ('link' in block) {
+    return (
+      <p>
+        <a href={block.link}>{block.label}</a>
+      </p>
+    )
+  }
+  return (
+    <ul>
+      {known(block.facts).map(([name, value]) => (
+        <li key={name}>{words.t('mail.fact', { name, value: value ?? '' })}</li>
+      ))}
+    </ul>
+  )
+}

@@ -1,0 +1,26 @@
+/** Who an application comes from, in three states, and no more trust than was checked. */
+import { Icon } from './icon.tsx'
+import type { Words } from './words.ts'
+
+export type Publisher = {
+  readonly standing: 'own' | 'verified' | 'unverified'
+  /** A domain or a name; for `unverified` it is what they call themselves. */
+  readonly name: string | null
+}
+
+type PublisherProps = { readonly words: Words; readonly publisher: Publisher }
+
+/** One line, for lists. */
+export function PublisherLine({ words, publisher }: PublisherProps) {
+  return (
+    <span class={`publisher ${publisher.standing}`}>
+      <Icon name={publisher.standing === 'unverified' ? 'unknown' : 'shield'} />
+      <span>{publisherText(words, publisher)}</span>
+    </span>
+  )
+}
+
+export function publisherText(words: Words, { standing, name }: Publisher): string {
+  if (standing === 'unverified' && name === null) return words.t('publisher.unknown')
+  return words.t(`publisher.${standing}`, { name: name ?? '' })
+}

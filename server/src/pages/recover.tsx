@@ -1,0 +1,61 @@
+/** Asking for a link to get in again. What it answers does not tell whether the address is known. */
+import { Field } from './field.tsx'
+import { Form } from './form.tsx'
+import { type Frame, page } from './layout.tsx'
+import { Problems } from './notice.tsx'
+
+export type RecoverModel = { readonly email: string; readonly sent: boolean; readonly problem: null | 'email' }
+
+export function recoverPage(frame: Frame, model: RecoverModel): string {
+  return model.sent ? sent(frame, model.email) : ask(frame, model)
+}
+
+function ask(frame: Frame, { email, problem }: RecoverModel): string {
+  const { words } = frame
+  const wrong = problem && words.t('recover.problem_email')
+  return page(
+    frame,
+    words.t('recover.title'),
+    <>
+      <Problems words={words} problems={wrong ? [{ field: 'email', text: wrong }] : []} />
+      <section class="card stack">
+        <h1>{words.t('recover.title')}</h1>
+        <p>{words.t('recover.text')}</p>
+        <Form frame={frame} action="/recover" class="stack">
+          <Field
+            id="email"
+            type="email"
+            label={words.t('recover.email')}
+            value={email}
+            autocomplete="username"
+            problem={wrong}
+            focus={!problem}
+          />
+          <button type="submit" class="button block">
+            {words.t('recover.continue')}
+          </button>
+        </Form>
+        <p>
+          <a href="/sign-in">{words.t('recover.back')}</a>
+        </p>
+      </section>
+    </>,
+    { problem: problem !== null },
+  )
+}
+
+function sent(frame: Frame, email: string): string {
+  const { words } = frame
+  return page(
+    frame,
+    words.t('recover.sent'),
+    <section class="card stack">
+      <h1>{words.t('recover.sent')}</h1>
+      <p>{words.rich('recover.sent_text', { email, b: (chunks) => <bdi class="strong">{chunks}</bdi> })}</p>
+      <p class="soft">{words.t('recover.sent_wait', { name: frame.account?.name ?? '' })}</p>
+      <p>
+        <a href="/sign-in">{words.t('recover.back')}</a>
+      </p>
+    </section>,
+  )
+}

@@ -1,0 +1,32 @@
+/** What is shown when there is no page to show: what happened, and what to do. */
+import { type Frame, page } from './layout.tsx'
+
+export type RefusalModel = {
+  readonly code:
+    | 'not_found'
+    | 'no_account'
+    | 'forbidden'
+    | 'stale'
+    | 'unavailable'
+    | 'server_error'
+    | 'method_not_allowed'
+    | 'payload_too_large'
+    | 'invalid_request'
+}
+
+export function refusalPage(frame: Frame, { code }: RefusalModel): string {
+  const { words } = frame
+  return page(
+    frame,
+    words.t(`refusal.${code}`),
+    <section class="card stack">
+      <h1>{words.t(`refusal.${code}`)}</h1>
+      <p>{words.t(`refusal.${code}_text`)}</p>
+      {frame.account && (
+        <p>
+          <a href="/">{words.t('refusal.home')}</a>
+        </p>
+      )}
+    </section>,
+  )
+}

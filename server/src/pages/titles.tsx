@@ -1,0 +1,11 @@
+/** What somebody or something may do, in the catalogue's words: one per line. */
+
+export function Titles({ titles }: { readonly titles: readonly string[] }) {
+  return (
+    <ul class="titles">
+      {titles.map((title) => (
+        <li key={title}>{title}</li>
+      ))}
+    </ul>
+  )
+}

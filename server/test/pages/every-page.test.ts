@@ -1,0 +1,64 @@
+/** What holds for every page, whatever it is about. docs/interface.md, "The web interface". */
+import { describe, expect, test } from 'vitest'
+import { languages, wordsFor } from '../../src/pages/words.ts'
+import { everyPage, makeFrame } from './make.ts'
+
+const pages = Object.entries(everyPage(makeFrame()))
+const all = (html: string, pattern: RegExp) => Array.from(html.matchAll(pattern), ([, found = '']) => found)
+
+describe.each(pages)('%s', (_, html) => {
+  test('has nothing that the content security policy forbids', () => {
+    expect(html).not.toMatch(/<[^>]*\s(style|on[a-z]+)=/)
+    expect(
+      all(html, /<(?:script|style)\b([^>]*)>/g).filter((tag) => !tag.includes('nonce="nonce-of-this-answer"')),
+    ).toEqual([])
+    expect(html).not.toMatch(/<script[^>]*>[^<]/)
+  })
+
+  test('names every field, and says what belongs to it, with ids that are there once', () => {
+    const ids = all(html, /\sid="([^"]*)"/g)
+    expect(ids).toEqual([...new Set(ids)])
+    const spoken = all(html, /\s(?:for|aria-labelledby|aria-describedby)="([^"]*)"/g).flatMap((list) => list.split(' '))
+    expect(spoken.filter((id) => !ids.includes(id))).toEqual([])
+    const fields = all(html, /<input\b([^>]*)>/g).filter((tag) => !/type="hidden"|aria-hidden="true"/.test(tag))
+    const unnamed = fields.filter((tag) => !html.includes(` for="${/\sid="([^"]*)"/.exec(tag)?.[1]}"`))
+    expect(unnamed).toEqual([])
+  })
+
+  test('has one first heading', () => {
+    expect(all(html, /(<h1)\b/g)).toHaveLength(1)
+  })
+
+  test('posts every form, and signs it when somebody is signed in', () => {
+    const forms = Array.from(html.matchAll(/<form\b([^>]*)>(.*?)<\/form>/gs))
+    const bare = forms.filter(([, tag = '', body = '']) => {
+      const action = /action="([^"]*)"/.exec(tag)?.[1]
+      return !tag.includes('method="post"') || !body.includes(`name="token" value="signed ${action} `)
+    })
+    // Nobody is signed in where there is no account.
+    expect(html.includes('Sign out') ? bare : []).toEqual([])
+    expect(forms.length).toBeGreaterThan(0)
+  })
+})
+
+test('where nobody is signed in, no form is signed', () => {
+  const out = Object.values(everyPage(makeFrame({ user: null })))
+  expect(out.filter((html) => html.includes('name="token"'))).toEqual([])
+})
+
+test('DG-20: a name that somebody chose is text wherever it stands', () => {
+  const name = '<img src=x onerror=alert(1)>"\'</title></script>'
+  const account = { name, host: 'northwind.service.example', colour: '#0a7d55;}*{display:none', logo: null }
+  const frame = makeFrame({ account, user: { email: name, administrator: true } })
+  const loose = Object.entries(everyPage(frame, name)).filter(
+    ([, html]) => html.includes('<img src=x') || html.includes(';}*'),
+  )
+  expect(loose.map(([page]) => page)).toEqual([])
+})
+
+test.each(languages)('every page speaks $name', ({ code }) => {
+  const words = wordsFor(code)
+  for (const html of Object.values(everyPage(makeFrame({ words })))) {
+    expect(html).toContain(`<html lang="${code}" dir="${words.direction}">`)
+  }
+})

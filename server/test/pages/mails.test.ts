@@ -1,0 +1,56 @@
+/** What people are told by mail. */
+import { expect, test } from 'vitest'
+import { type MailContent, renderMail } from '../../src/pages/mails.tsx'
+import { languages, wordsFor } from '../../src/pages/words.ts'
+
+const LINK = 'https://northwind.service.example/link?token=abc-DEF_1'
+const AT = Date.UTC(2026, 10, 15, 14, 32)
+
+function makeMails(name: string): readonly MailContent[] {
+  const about = { accountName: name, accountHost: 'northwind.service.example', email: 'maria@northwind.example' }
+  return [
+    { ...about, kind: 'invitation', link: LINK, invitedBy: name },
+    { ...about, kind: 'recovery', link: LINK },
+    { ...about, kind: 'reset', link: LINK, by: null },
+    { ...about, kind: 'grant_created', application: name, permissions: [name], at: AT, place: null, link: LINK },
+    { ...about, kind: 'password_changed', at: AT },
+    { ...about, kind: 'sign_in_method_added', method: 'passkey', at: AT },
+    { ...about, kind: 'sign_in_method_added', method: 'authenticator', at: AT },
+    { ...about, kind: 'many_codes', application: name, people: 12, place: 'Hamburg' },
+  ]
+}
+
+test.each(languages)(
+  'in $name, a link stands alone on its line, exactly as it is, and only where there is one',
+  ({ code }) => {
+    for (const mail of makeMails('Northwind')) {
+      const { text, html } = renderMail(wordsFor(code), mail)
+      const hasLink = 'link' in mail
+      expect(text.split('\n').filter((line) => line.includes('http'))).toEqual(hasLink ? [LINK] : [])
+      expect(html.includes(`href="${LINK}"`)).toBe(hasLink)
+    }
+  },
+)
+
+test('a name can neither add a header nor an element', () => {
+  for (const mail of makeMails('<b>Acme</b>\r\nBcc: everybody@example.com')) {
+    const { subject, html } = renderMail(wordsFor('en'), mail)
+    expect(subject).not.toMatch(/[\r\n]/)
+    expect(html).not.toContain('<b>Acme')
+  }
+})
+
+test('the mail about a new access says what, when and where, and leaves out what is not known', () => {
+  const about = { accountName: 'Northwind', accountHost: 'northwind.service.example', email: 'maria@northwind.example' }
+  const mail = { ...about, kind: 'grant_created', application: 'Acme Signage', at: AT, link: LINK } as const
+  const known = renderMail(wordsFor('en'), {
+    ...mail,
+    permissions: ['see calendars', 'change screens'],
+    place: 'Hamburg',
+  })
+  expect(known.subject).toBe('Acme Signage can now use your account at Northwind')
+  expect(known.text).toContain(
+    'It can: see calendars and change screens\nWhen: 15 November 2026 at 14:32 UTC\nFrom: Hamburg\n',
+  )
+  expect(renderMail(wordsFor('en'), { ...mail, permissions: [], place: null }).text).not.toMatch(/It can:|From:/)
+})

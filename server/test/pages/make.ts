@@ -1,0 +1,165 @@
+/** Builders for the pages' tests: a frame, models, and every page there is. */
+import { accountApplicationsPage } from '../../src/pages/account-applications.tsx'
+import { applicationsPage } from '../../src/pages/applications.tsx'
+import { authenticatorPage } from '../../src/pages/authenticator.tsx'
+import { choosePasswordPage } from '../../src/pages/choose-password.tsx'
+import { confirmPage } from '../../src/pages/confirm.tsx'
+import { type ConsentModel, consentPage } from '../../src/pages/consent.tsx'
+import { decidedPage } from '../../src/pages/decided.tsx'
+import { enterCodePage } from '../../src/pages/enter-code.tsx'
+import type { GrantLine } from '../../src/pages/grant-line.tsx'
+import { homePage } from '../../src/pages/home.tsx'
+import { invitePage } from '../../src/pages/invite.tsx'
+import type { Frame } from '../../src/pages/layout.tsx'
+import { linkGonePage } from '../../src/pages/link-gone.tsx'
+import { looksPage } from '../../src/pages/looks.tsx'
+import { peoplePage } from '../../src/pages/people.tsx'
+import { personPage } from '../../src/pages/person.tsx'
+import { policyPage } from '../../src/pages/policy.tsx'
+import { recoverPage } from '../../src/pages/recover.tsx'
+import { refusalPage } from '../../src/pages/refusal.tsx'
+import { removeApplicationPage } from '../../src/pages/remove-application.tsx'
+import { removeByLinkPage } from '../../src/pages/remove-by-link.tsx'
+import { rolePage } from '../../src/pages/role.tsx'
+import { rolesPage } from '../../src/pages/roles.tsx'
+import { secondStepPage } from '../../src/pages/second-step.tsx'
+import { securityPage } from '../../src/pages/security.tsx'
+import { signInPage } from '../../src/pages/sign-in.tsx'
+import { wordsFor } from '../../src/pages/words.ts'
+
+export function makeFrame(given: Partial<Frame> = {}): Frame {
+  return {
+    words: wordsFor('en'),
+    account: { name: 'Northwind', host: 'northwind.service.example', colour: '#0a7d55', logo: null },
+    user: { email: 'maria@northwind.example', administrator: true },
+    path: '/',
+    nonce: 'nonce-of-this-answer',
+    sign: (action, bound) => `signed ${action} ${JSON.stringify(bound)}`,
+    ...given,
+  }
+}
+
+export function makeConsent(given: Partial<ConsentModel> = {}): ConsentModel {
+  return {
+    ref: 'ref',
+    shown: 'calendars,screens',
+    application: 'Acme Signage',
+    publisher: { standing: 'verified', name: 'acme.example' },
+    userCode: '432 324 981',
+    age: 130_000,
+    remaining: 720_000,
+    variant: 'token_set',
+    unusedDays: 60,
+    request: { address: '203.0.113.9', place: 'Hamburg', network: 'AS 64496', elsewhere: false, says: 'Living room' },
+    can: [{ name: 'calendars', title: 'See your calendars', dangerous: false }],
+    lacking: [
+      { name: 'orders', title: 'Order screens', dangerous: true, roles: ['Billing', 'Owner'], required: false },
+    ],
+    grantable: true,
+    suspended: false,
+    retype: false,
+    crowded: false,
+    problem: null,
+    ...given,
+  }
+}
+
+const AT = Date.UTC(2026, 10, 15, 14, 32)
+
+function makeGrant(application: string): GrantLine {
+  return {
+    id: 'grant',
+    application,
+    publisher: { standing: 'unverified', name: application },
+    can: ['See your calendars'],
+    connectedOn: AT,
+    lastUsedOn: null,
+    how: 'code',
+    variant: 'access_key',
+    keyEnding: '7f2a',
+    place: 'Hamburg',
+    suspended: true,
+  }
+}
+
+/** Every page, with something wrong where that can be. `application` is whatever somebody called an application, a role or a key. */
+export function everyPage(frame: Frame, application = 'Acme Signage'): Readonly<Record<string, string>> {
+  const email = 'maria@northwind.example'
+  const next = '/'
+  const minutes = 3
+  const grant = makeGrant(application)
+  const role = { id: 'role', name: application, checked: true, titles: ['See your calendars'], everything: false }
+  const passkey = { id: 'key', name: application, createdOn: AT, lastUsedOn: AT }
+  const session = { current: true, createdAt: AT, agent: application, place: null, address: '2001:db8::1' }
+  return {
+    signIn: signInPage(frame, { email, next, minutes, problem: 'wrong', notice: null, passkey: '{"a":"<"}' }),
+    secondStep: secondStepPage(frame, { step: 'step', next, minutes, problem: 'locked' }),
+    recover: recoverPage(frame, { email, sent: false, problem: 'email' }),
+    recoverSent: recoverPage(frame, { email, sent: true, problem: null }),
+    choosePassword: choosePasswordPage(frame, { kind: 'setup', email, link: 'link', problem: 'too_short' }),
+    linkGone: linkGonePage(frame, {}),
+    removeByLink: removeByLinkPage(frame, { link: 'link', application, email, removed: false }),
+    removedByLink: removeByLinkPage(frame, { link: 'link', application, email, removed: true }),
+    confirm: confirmPage(frame, { next, minutes, problem: 'wrong', password: true, code: true, passkey: '{}' }),
+    home: homePage(frame, { connected: 2, notice: 'welcome' }),
+    enterCode: enterCodePage(frame, { typed: '43', problem: { kind: 'length', digits: 2 }, off: false, only: ['TV'] }),
+    enterCodeOff: enterCodePage(frame, { typed: '', problem: null, off: true, only: null }),
+    consent: consentPage(frame, makeConsent({ application, retype: true, crowded: true, problem: 'retype' })),
+    consentRefused: consentPage(frame, makeConsent({ application, can: [], grantable: false, suspended: true })),
+    granted: decidedPage(frame, { outcome: 'granted', application }),
+    closed: decidedPage(frame, { outcome: 'closed', application: null }),
+    applications: applicationsPage(frame, { grants: [grant], removed: application, after: null }),
+    removeApplication: removeApplicationPage(frame, { grant, back: '/applications', action: '/applications/remove' }),
+    security: securityPage(frame, {
+      hasPassword: true,
+      problem: 'wrong',
+      notice: null,
+      passkeys: [passkey, { ...passkey, id: 'other', lastUsedOn: null }],
+      passkey: '{}',
+      authenticator: { createdOn: AT },
+      sessions: [session, { ...session, current: false, agent: null, createdAt: AT - 1 }],
+    }),
+    authenticator: authenticatorPage(frame, { setup: 's', secret: 'JBSW Y3DP', uri: 'otpauth://x', problem: 'wrong' }),
+    accountApplications: accountApplicationsPage(frame, {
+      grants: [{ ...grant, user: email }],
+      removed: null,
+      after: 'x',
+    }),
+    policy: policyPage(frame, {
+      deviceFlow: true,
+      unverifiedPublishers: false,
+      only: true,
+      applications: [{ id: 'app', name: application, publisher: grant.publisher, allowed: true }],
+      add: 'app_none',
+      problem: 'unknown',
+      saved: false,
+    }),
+    people: peoplePage(frame, {
+      people: [{ id: 'usr', email, roles: [application], status: 'invited', you: false }],
+      notice: 'saved',
+      who: email,
+    }),
+    invite: invitePage(frame, { email, roles: [role], problem: 'exists' }),
+    person: personPage(frame, {
+      id: 'usr',
+      email,
+      status: 'active',
+      you: false,
+      roles: [role],
+      factors: { password: true, passkeys: 1, authenticator: false },
+      problem: 'last_administrator',
+    }),
+    roles: rolesPage(frame, { roles: [{ ...role, people: 2 }], notice: 'saved' }),
+    role: rolePage(frame, {
+      id: 'role',
+      name: application,
+      everything: false,
+      scopes: [{ name: 'calendars', title: 'See your calendars', dangerous: true, checked: true }],
+      people: 2,
+      problem: 'exists',
+    }),
+    looks: looksPage(frame, { name: application, colour: '#0a7d55', logo: '/logo', problem: 'logo', saved: false }),
+    refusal: refusalPage(frame, { code: 'stale' }),
+    noAccount: refusalPage({ ...frame, account: null, user: null }, { code: 'no_account' }),
+  }
+}
