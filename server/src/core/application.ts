@@ -3,11 +3,21 @@ import type { ScopePolicy } from './scope.ts'
 
 export type ApplicationSecret = { readonly id: string; readonly keyId: number; readonly digest: Buffer }
 
+/** Whom an application comes from: the service itself, somebody whose domain was verified, or nobody knows. */
+export type Publisher = { readonly standing: PublisherStanding; readonly name: string | null }
+
+export const publisherStandings = ['own', 'verified', 'unverified'] as const
+
+export type PublisherStanding = (typeof publisherStandings)[number]
+
 export type Application = ScopePolicy & {
   readonly id: string
   readonly accountId: string
   readonly name: string
+  readonly publisher: Publisher
   readonly deviceFlow: boolean
+  /** Those of the allowed scopes that a typed code may lead to. */
+  readonly deviceScopes: readonly string[]
   readonly suspended: boolean
   readonly deleted: boolean
   /** Live secrets only. */
@@ -16,3 +26,45 @@ export type Application = ScopePolicy & {
 
 /** So that a fleet can move from one secret to the next without a gap, and no further. */
 export const MOST_LIVE_SECRETS = 3
+
+/** What holds for a typed code: the application's own rules, without the scopes that are never granted that way. */
+export function deviceFlowPolicy(application: ScopePolicy & Pick<Application, 'deviceScopes'>): ScopePolicy {
+  const { deviceScopes: allowedScopes, defaultScopes, requiredScopes } = application
+  return { allowedScopes, defaultScopes, requiredScopes }
+}
+
+const LONGEST_NAME = 100
+
+/**
+ * Controls, formats (direction, zero width, tags), private use, surrogates, what is not assigned, and what is drawn as
+ * nothing at all: with them one name can look like another, or rewrite the sentence it stands in.
+ */
+const UNSEEN = /[\p{C}\p{Default_Ignorable_Code_Point}\u{2800}]/u
+
+/** Words with one plain space between them: no padding that pushes the rest of a line out of sight. */
+const SPACED = /^\S+(?: \S+)*$/u
+
+/** A mark belongs to the letter before it. More than any script needs climb over the lines above. */
+const LOOSE_MARKS = /(?:^| )\p{M}|\p{M}{5,}/u
+
+/**
+ * May an application be called that, on the page where somebody decides? A name that merely resembles another cannot be
+ * told from an honest one here; that is what the publisher's standing beside it is for.
+ */
+export function isApplicationName(name: string): boolean {
+  return (
+    name.length <= LONGEST_NAME &&
+    name === name.normalize('NFC') &&
+    SPACED.test(name) &&
+    !UNSEEN.test(name) &&
+    !LOOSE_MARKS.test(name) &&
+    /[\p{L}\p{N}]/u.test(name)
+  )
+}
+
+/** A host name, as its publisher proved to own it: lower case, at least two labels. Other scripts come as `xn--…`. */
+export function isPublisherName(name: string): boolean {
+  return (
+    name.length <= 253 && /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])$/.test(name)
+  )
+}

@@ -118,6 +118,12 @@ export function claim(code: DeviceCode, userId: string, now: number): ClaimStep 
   return { answer: 'closed', next: { ...code, entryClosed: true } }
 }
 
+/** Whoever entered the code wants to decide as somebody else: it is as if nobody had entered it. */
+export function unclaim(code: DeviceCode, userId: string, now: number): DecisionStep {
+  if (!isOpen(code, now) || code.claimedBy !== userId) return { answer: 'not_open' }
+  return { answer: 'decided', next: { ...code, claimedBy: null } }
+}
+
 export type DecisionStep = { readonly answer: 'decided'; readonly next: DeviceCode } | { readonly answer: 'not_open' }
 
 export function accept(code: DeviceCode, userId: string, grantId: string, now: number): DecisionStep {

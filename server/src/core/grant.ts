@@ -34,3 +34,27 @@ export type Holder = { readonly userDisabled: boolean; readonly applicationDelet
 export function isCollectable(grant: Grant, holder: Holder): boolean {
   return grant.revokedAt === null && !holder.userDisabled && !holder.applicationDeleted
 }
+
+/** An id from a form or an address may be anything; PostgreSQL is asked only for what can be one. */
+export function isGrantId(text: string): boolean {
+  return /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text)
+}
+
+/** A genuine credential, as it was presented. */
+export type Presented =
+  | { readonly is: 'access_token'; readonly generation: number; readonly expiresAt: number }
+  | { readonly is: 'refresh_token' | 'access_key'; readonly generation: number }
+
+/** Does this credential still stand for its grant? A suspended application's does: suspension stops new grants only. */
+export function isValid(grant: Grant, holder: Holder, presented: Presented, now: number): boolean {
+  if (!isCollectable(grant, holder)) return false
+  switch (presented.is) {
+    case 'access_token':
+      return grant.variant === 'token_set' && presented.generation === grant.generation && now < presented.expiresAt
+    case 'access_key':
+      return grant.variant === 'access_key' && presented.generation === grant.keyGeneration
+    // It renews access and does not give any.
+    case 'refresh_token':
+      return false
+  }
+}

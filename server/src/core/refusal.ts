@@ -40,6 +40,11 @@ export const refusals = {
     message: 'Unknown application id or wrong secret.',
     mend: 'Check `SVCappid` and `SVCsecret`. If the secret was rotated, use the new one.',
   },
+  invalid_credential: {
+    status: 401,
+    message: 'The credential is missing, or it is not valid any more.',
+    mend: 'Send the access token or the access key as `Authorization: Bearer …`, nowhere else. If it has expired, renew it; if the user took the access back, ask the user again.',
+  },
   application_suspended: {
     status: 403,
     message: 'The application is suspended pending review. Running codes and issued credentials still work.',
@@ -69,6 +74,11 @@ export const refusals = {
     status: 415,
     message: 'Send parameters as application/x-www-form-urlencoded or multipart/form-data, in UTF-8.',
     mend: 'JSON and XML bodies are not read. Parameters go into the form or the query.',
+  },
+  misdirected: {
+    status: 421,
+    message: 'This page lives at the address of an account, in front of this host.',
+    mend: 'Put the account in front: the page of `acme` is at `acme.` and this host, spelled as in PUBLIC_URL, port included.',
   },
   headers_too_large: {
     status: 431,

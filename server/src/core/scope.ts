@@ -49,3 +49,12 @@ export function resolveConsent(requested: readonly string[], held: readonly stri
   const requiredLacking = lacking.some((name) => policy.requiredScopes.includes(name))
   return { granted, lacking, grantable: !requiredLacking && (granted.length > 0 || requested.length === 0) }
 }
+
+/** What a credential may do at this moment: granted ∩ what the user still holds ∩ what the application is still allowed. */
+export function resolveEffective(
+  granted: readonly string[],
+  held: readonly string[],
+  allowed: readonly string[],
+): readonly string[] {
+  return granted.filter((name) => held.includes(name) && allowed.includes(name))
+}

@@ -63,7 +63,7 @@ export function readTypedCode(typed: string): TypedCode {
 }
 
 /** Unicode keeps the ten digits of every script together, zero first; runs of several scripts may follow each other. */
-function asciiDigit(character: string): string | null {
+export function asciiDigit(character: string): string | null {
   if (!/^\p{Nd}$/u.test(character)) return null
   const point = character.codePointAt(0) ?? 0
   if (point < 128) return character

@@ -13,6 +13,8 @@ export type ApplicationCopy = {
   refresh(): Promise<void>
   /** The application, if the id is known and the secret is one of its live ones. */
   authenticate(id: string, secret: string): Application | null
+  /** Its name, whatever became of it; null when there never was such an application. */
+  nameOf(id: string): string | null
   /** PostgreSQL's clock, carried on by this process's monotonic one. */
   now(): number
 }
@@ -43,6 +45,7 @@ export function createApplicationCopy(db: Postgres, keys: Keyset): ApplicationCo
       proven.set(id, Buffer.from(secret))
       return application
     },
+    nameOf: (id) => applications.get(id)?.name ?? null,
     now: () => clockOffset + performance.now(),
   }
 }

@@ -7,7 +7,10 @@
 import type { Config } from '../config.ts'
 import type { Events } from '../events.ts'
 import type { Gate } from '../gate/gate.ts'
+import type { Mailer } from '../mail.ts'
+import type { Places } from '../places.ts'
 import type { DeviceCodeOpener } from '../secrets/device-code-text.ts'
+import type { Passwords } from '../secrets/password.ts'
 import type { GatheredReads } from '../store/gathered-reads.ts'
 import type { Postgres } from '../store/postgres.ts'
 import type { ApplicationCopy } from './application-copy.ts'
@@ -21,5 +24,9 @@ export type Context = {
   readonly applications: ApplicationCopy
   readonly liveCodes: LiveCodes
   readonly openDeviceCode: DeviceCodeOpener
+  readonly passwords: Passwords
+  readonly places: Places
+  /** Null: there is no mail server, and mails wait. */
+  readonly mailer: Mailer | null
   readonly events: Events
 }

@@ -1,69 +1,43 @@
-/** An account user enters a code, then grants or rejects it. docs/interface.md, "The user decides". */
-import { accept, claim, isOpen, reject } from '../core/device-code.ts'
+/** An account user grants or rejects the code they entered. docs/interface.md, "The user decides". */
+import { policyAllows } from '../core/account-policy.ts'
+import { deviceFlowPolicy } from '../core/application.ts'
+import { accept, isOpen, reject, unclaim } from '../core/device-code.ts'
 import { type Consent, resolveConsent } from '../core/scope.ts'
 import { readTypedCode } from '../core/user-code.ts'
 import { createGrantId } from '../secrets/random.ts'
-import { lockUser } from '../store/accounts.ts'
+import { readAccount } from '../store/accounts.ts'
 import { findApplication } from '../store/applications.ts'
 import { recordEvent } from '../store/audit-events.ts'
 import {
   findByUserCode,
   lockDeviceCode,
-  lockLiveUserCode,
   type Place,
   type StoredDeviceCode,
   saveDeviceCode,
 } from '../store/device-codes.ts'
 import { insertGrant } from '../store/grants.ts'
+import { insertMail } from '../store/mails.ts'
+import { readScopes } from '../store/scopes.ts'
+import { lockUser } from '../store/users.ts'
 import type { Context } from './context.ts'
-
-export type EntryResult =
-  | {
-      readonly outcome: 'claimed'
-      readonly code: StoredDeviceCode
-      readonly consent: Consent
-      readonly applicationName: string
-    }
-  | { readonly outcome: 'empty' }
-  | { readonly outcome: 'mistyped'; readonly digits: number }
-  /** Unknown, expired, decided, used, or entered by somebody else before: one answer, so that nothing can be learned. */
-  | { readonly outcome: 'not_recognised' }
-
-export async function enterUserCode(context: Context, userId: string, typed: string): Promise<EntryResult> {
-  const read = readTypedCode(typed)
-  if (read.answer === 'empty') return { outcome: 'empty' }
-  if (read.answer === 'mistyped') return { outcome: 'mistyped', digits: read.digits }
-
-  return context.db.transaction(async (tx) => {
-    const locked = await lockLiveUserCode(tx, read.userCode)
-    const user = await lockUser(tx, userId)
-    if (!locked || !user || user.disabled) return { outcome: 'not_recognised' }
-    const application = await findApplication(tx, locked.code.applicationId)
-    const step = claim(locked.code, userId, locked.now)
-    if (!application || step.answer === 'not_open') return { outcome: 'not_recognised' }
-
-    await saveDeviceCode(tx, step.next)
-    await recordEvent(tx, {
-      kind: step.answer === 'claimed' ? 'code.claimed' : 'code.closed',
-      accountId: user.accountId,
-      userId,
-      applicationId: application.id,
-      deviceCodeId: locked.code.id,
-    })
-    if (step.answer === 'closed') return { outcome: 'not_recognised' }
-    const consent = resolveConsent(locked.code.scopes, user.heldScopes, application)
-    return { outcome: 'claimed', code: { ...locked.code, ...step.next }, consent, applicationName: application.name }
-  })
-}
+import { createLink } from './links.ts'
 
 export type GrantResult =
   | { readonly outcome: 'granted'; readonly grantId: string; readonly consent: Consent }
   /** Nothing of what was asked for is held, or something the application requires is not. */
   | { readonly outcome: 'lacking'; readonly consent: Consent }
+  /** What would be granted now is not what the user was shown. */
+  | { readonly outcome: 'changed'; readonly consent: Consent }
   | { readonly outcome: 'application_suspended' }
   | { readonly outcome: 'not_open' }
 
-export async function grantDeviceCode(context: Context, userId: string, place: Place): Promise<GrantResult> {
+/** `shown`: the scopes that the user saw and said yes to. Absent on the command line, where nothing was shown before. */
+export async function grantDeviceCode(
+  context: Context,
+  userId: string,
+  place: Place,
+  shown: readonly string[] | null = null,
+): Promise<GrantResult> {
   const { db, gate, events, config } = context
   const grantId = createGrantId()
 
@@ -73,12 +47,16 @@ export async function grantDeviceCode(context: Context, userId: string, place: P
     if (!locked || !user || user.disabled) return { outcome: 'not_open' } as const
     const { code, now } = locked
     const application = await findApplication(tx, code.applicationId)
-    if (!application || application.deleted) return { outcome: 'not_open' } as const
+    const account = await readAccount(tx, user.accountId)
+    if (!application || application.deleted || !account) return { outcome: 'not_open' } as const
+    if (!account.policy.deviceFlow || !policyAllows(account.policy, application))
+      return { outcome: 'not_open' } as const
     const step = accept(code, userId, grantId, now)
     if (step.answer === 'not_open') return { outcome: 'not_open' } as const
     if (application.suspended) return { outcome: 'application_suspended' } as const
-    const consent = resolveConsent(code.scopes, user.heldScopes, application)
+    const consent = resolveConsent(code.scopes, user.heldScopes, deviceFlowPolicy(application))
     if (!consent.grantable) return { outcome: 'lacking', consent } as const
+    if (shown && !isSame(shown, consent.granted)) return { outcome: 'changed', consent } as const
 
     const grant = {
       id: grantId,
@@ -89,10 +67,23 @@ export async function grantDeviceCode(context: Context, userId: string, place: P
       scopes: consent.granted,
       keyId: config.keys.signing.id,
       deviceCodeId: code.id,
+      requestedFrom: code.requestedFrom,
     }
     await insertGrant(tx, grant)
     await saveDeviceCode(tx, step.next)
     await recordEvent(tx, { kind: 'grant.created', ...grant, grantId, detail: { scopes: consent.granted } })
+    await insertMail(tx, {
+      kind: 'grant_created',
+      accountId: user.accountId,
+      userId,
+      linkId: await createLink(tx, 'remove_grant', user, grantId),
+      language: user.language ?? 'en',
+      detail: {
+        application: application.name,
+        permissions: (await readScopes(tx, consent.granted)).map(({ title }) => title),
+        requestedFrom: code.requestedFrom,
+      },
+    })
     return { outcome: 'granted', grantId, consent, grant } as const
   })
 
@@ -102,9 +93,19 @@ export async function grantDeviceCode(context: Context, userId: string, place: P
   return { outcome: 'granted', grantId, consent: result.consent }
 }
 
+function isSame(shown: readonly string[], granted: readonly string[]): boolean {
+  return shown.length === granted.length && granted.every((name) => shown.includes(name))
+}
+
 export type RejectResult = { readonly outcome: 'rejected' | 'not_open' }
 
-export async function rejectDeviceCode(context: Context, userId: string, place: Place): Promise<RejectResult> {
+/** `reported`: "I did not start this". A no like any other, and worth a closer look. */
+export async function rejectDeviceCode(
+  context: Context,
+  userId: string,
+  place: Place,
+  reported = false,
+): Promise<RejectResult> {
   const rejected = await context.db.transaction(async (tx) => {
     const locked = await lockDeviceCode(tx, place)
     const user = await lockUser(tx, userId)
@@ -115,6 +116,10 @@ export async function rejectDeviceCode(context: Context, userId: string, place: 
     await saveDeviceCode(tx, step.next)
     const about = { accountId: user.accountId, applicationId: locked.code.applicationId }
     await recordEvent(tx, { kind: 'code.rejected', ...about, userId, deviceCodeId: place.id })
+    if (reported) {
+      const detail = { requestedFrom: locked.code.requestedFrom }
+      await recordEvent(tx, { kind: 'code.reported', ...about, userId, deviceCodeId: place.id, detail })
+    }
     return about
   })
 
@@ -122,6 +127,21 @@ export async function rejectDeviceCode(context: Context, userId: string, place: 
   await context.gate.drop(place.id)
   context.events.codeRejected(rejected.applicationId, rejected.accountId)
   return { outcome: 'rejected' }
+}
+
+/** "Not you?": the code can be entered again, by another user of any account, without being closed for it. */
+export async function releaseCode(context: Context, userId: string, place: Place): Promise<void> {
+  await context.db.transaction(async (tx) => {
+    const locked = await lockDeviceCode(tx, place)
+    const user = await lockUser(tx, userId)
+    if (!locked || !user) return
+    const step = unclaim(locked.code, userId, locked.now)
+    if (step.answer === 'not_open') return
+    await saveDeviceCode(tx, step.next)
+    const { applicationId } = locked.code
+    const about = { accountId: user.accountId, userId, applicationId, deviceCodeId: place.id }
+    await recordEvent(tx, { kind: 'code.released', ...about })
+  })
 }
 
 export type ShownCode = { readonly code: StoredDeviceCode; readonly now: number; readonly open: boolean }

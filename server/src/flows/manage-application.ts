@@ -1,5 +1,5 @@
-/** The life of an application: registered, suspended pending review, restored; its secrets rotated. */
-import { MOST_LIVE_SECRETS } from '../core/application.ts'
+/** The life of an application: registered, its publisher looked into, suspended pending review, restored; its secrets rotated. */
+import { isApplicationName, isPublisherName, MOST_LIVE_SECRETS, type Publisher } from '../core/application.ts'
 import { createApplicationSecret, digestApplicationSecret } from '../secrets/application-secret.ts'
 import type { Keyset } from '../secrets/keyset.ts'
 import { createId } from '../secrets/random.ts'
@@ -10,12 +10,16 @@ import {
   insertSecret,
   markApplicationChanged,
   revokeOldestSecrets,
+  setPublisher,
   setSuspended,
 } from '../store/applications.ts'
 import { recordEvent } from '../store/audit-events.ts'
 import type { Postgres, Transaction } from '../store/postgres.ts'
 import { unknownScopes } from '../store/scopes.ts'
-import { done, isName, NAME, type Registered, refused } from './register.ts'
+import { done, type Registered, refused } from './register.ts'
+
+const APPLICATION_NAME =
+  'An application has a name of 1 to 100 characters: letters or digits among them, single spaces, nothing invisible, in Unicode NFC.'
 
 export type NewApplication = {
   readonly account: string
@@ -38,7 +42,7 @@ export function createApplication(
   return db.transaction(async (tx) => {
     const account = await findAccount(tx, application.account)
     if (!account) return refused(`There is no account "${application.account}".`)
-    if (!isName(application.name)) return refused(NAME)
+    if (!isApplicationName(application.name)) return refused(APPLICATION_NAME)
     const unknown = await unknownScopes(tx, allowedScopes)
     if (unknown.length > 0) return refused(`Not in the scope catalogue: ${unknown.join(', ')}.`)
     const outside = [...defaultScopes, ...requiredScopes].filter((name) => !allowedScopes.includes(name))
@@ -93,6 +97,24 @@ function changeStanding(
       applicationId: id,
       detail: { reason },
     })
+    return done({ id })
+  })
+}
+
+/** What people are told about whom an application comes from. That a domain was verified is the operator's word. */
+export function setApplicationPublisher(
+  db: Postgres,
+  id: string,
+  publisher: Publisher,
+): Promise<Registered<{ id: string }>> {
+  return db.transaction(async (tx) => {
+    const { name, standing } = publisher
+    if (name !== null && !isPublisherName(name)) return refused(`"${name}" is not a domain, such as acme.example.`)
+    if (standing === 'verified' && name === null)
+      return refused('A verified publisher has a domain: give it with --name.')
+    if (!(await markApplicationChanged(tx, id))) return refused(`There is no application "${id}".`)
+    await setPublisher(tx, id, publisher)
+    await recordEvent(tx, { kind: 'application.publisher_set', applicationId: id, detail: { name, standing } })
     return done({ id })
   })
 }

@@ -1,14 +1,19 @@
 /** What an operator registers: accounts, roles, users, the scope catalogue. */
+import { readEmail } from '../core/email.ts'
+import { isName } from '../core/name.ts'
+import { FEWEST_CHARACTERS, MOST_CHARACTERS, passwordProblem } from '../core/password.ts'
 import { isScopeName } from '../core/scope.ts'
 import { digestPassword } from '../secrets/password.ts'
 import { createId } from '../secrets/random.ts'
-import { findAccount, findRoles, insertAccount, insertRole, insertUser } from '../store/accounts.ts'
+import { findAccount, insertAccount } from '../store/accounts.ts'
 import { recordEvent } from '../store/audit-events.ts'
 import type { Postgres } from '../store/postgres.ts'
+import { findRoles, insertRole } from '../store/roles.ts'
 import { insertScope, unknownScopes } from '../store/scopes.ts'
+import { insertUser } from '../store/users.ts'
 
 /** Every account starts with it: somebody has to be able to grant everything. */
-const ADMINISTRATOR = 'administrator'
+export const ADMINISTRATOR = 'administrator'
 
 /** Registering says no in a sentence, because a person typed the command. */
 export type Registered<T> =
@@ -18,9 +23,8 @@ export type Registered<T> =
 export const refused = (why: string) => ({ outcome: 'refused', why }) as const
 export const done = <T>(value: T) => ({ outcome: 'done', value }) as const
 
-/** What people will read: a name, a title. */
-export const isName = (text: string) => text.trim() !== '' && text.length <= 100
-export const NAME = 'A name or title has 1 to 100 characters.'
+const NAME =
+  'A name or title has 1 to 100 characters. Line breaks, and marks that turn writing around, are not among them.'
 
 /** Names that the service itself may want in front of its host. */
 const RESERVED_SLUGS = ['www', 'api', 'auth', 'mail', 'admin', 'static', 'status', 'localhost']
@@ -67,9 +71,12 @@ export async function createUser(
   db: Postgres,
   user: { account: string; email: string; roles: readonly string[]; password: string | null },
 ): Promise<Registered<{ id: string }>> {
-  const email = user.email.toLowerCase()
-  if (!/^[^@\s]+@[^@\s]+$/.test(email)) return refused(`"${user.email}" is not an e-mail address.`)
-  if (user.password !== null && user.password.length < 12) return refused('A password has at least 12 characters.')
+  const email = readEmail(user.email)
+  if (email === null) return refused(`"${user.email}" is not an e-mail address.`)
+  if (user.password !== null) {
+    const problem = passwordProblem({ password: user.password, again: user.password }, () => false)
+    if (problem) return refused(`A password has ${FEWEST_CHARACTERS} to ${MOST_CHARACTERS} characters.`)
+  }
   const passwordDigest = user.password === null ? null : await digestPassword(user.password)
 
   return db.transaction(async (tx) => {
@@ -92,15 +99,17 @@ export async function createUser(
 
 export function createScope(
   db: Postgres,
-  scope: { name: string; title: string },
+  scope: { name: string; title: string; dangerous?: boolean; deviceFlow?: boolean },
 ): Promise<Registered<{ name: string }>> {
+  const { name, title, dangerous = false, deviceFlow = true } = scope
   return db.transaction(async (tx) => {
-    if (!isScopeName(scope.name)) {
-      return refused(`"${scope.name}" cannot be a scope: use a-z, 0-9 and _ . : - inside, at most 64 characters.`)
+    if (!isScopeName(name)) {
+      return refused(`"${name}" cannot be a scope: use a-z, 0-9 and _ . : - inside, at most 64 characters.`)
     }
-    if (!isName(scope.title)) return refused(NAME)
-    if (!(await insertScope(tx, scope.name, scope.title))) return refused(`The scope "${scope.name}" exists already.`)
-    await recordEvent(tx, { kind: 'scope.created', detail: { scope: scope.name } })
-    return done({ name: scope.name })
+    if (!isName(title)) return refused(NAME)
+    if (!(await insertScope(tx, { name, title, dangerous, deviceFlow })))
+      return refused(`The scope "${name}" exists already.`)
+    await recordEvent(tx, { kind: 'scope.created', detail: { scope: name, dangerous, deviceFlow } })
+    return done({ name })
   })
 }

@@ -1,4 +1,5 @@
 /** An application asks for a code. docs/interface.md, "Request a device code". */
+import { deviceFlowPolicy } from '../core/application.ts'
 import type { Variant } from '../core/device-code.ts'
 import { resolveRequested } from '../core/scope.ts'
 import { isEchoable } from '../core/state-text.ts'
@@ -16,6 +17,9 @@ export type CodeRequest = {
   readonly variant: Variant
   readonly scope: string | null
   readonly state: string
+  readonly requestedFrom: string | null
+  /** What the application's device calls itself; shown as its own words. */
+  readonly requestedWith: string | null
 }
 
 export type CodeRequestResult =
@@ -41,7 +45,7 @@ export async function requestDeviceCode(context: Context, request: CodeRequest):
   if (application.suspended) return { outcome: 'application_suspended' }
   if (!application.deviceFlow) return { outcome: 'device_flow_disabled' }
   if (!isEchoable(request.state)) return { outcome: 'state_not_echoable' }
-  const requested = resolveRequested(request.scope, application)
+  const requested = resolveRequested(request.scope, deviceFlowPolicy(application))
   if (requested.answer === 'not_allowed') return { outcome: 'invalid_scope', names: requested.names }
 
   const code = {
@@ -50,6 +54,8 @@ export async function requestDeviceCode(context: Context, request: CodeRequest):
     variant: request.variant,
     scopes: requested.scopes,
     state: request.state,
+    requestedFrom: request.requestedFrom,
+    requestedWith: request.requestedWith,
     lifetimeMs: config.deviceCodeLifetimeMs,
   }
   const placed = await placeUnderFreeUserCode(context, code)

@@ -1,14 +1,19 @@
-/** Housekeeping of device codes: partitions for the hours to come, and none for the days gone by. */
+/** Housekeeping: partitions of device codes for the hours to come and none for the days gone by; what nobody needs any more. */
 import type { Config } from '../config.ts'
 import { KEPT_AFTER_EXPIRY_MS } from '../core/device-code.ts'
+import { forgetAttempts } from '../store/attempts.ts'
 import { type Dropped, dropPartitions, ensurePartitions, readClock } from '../store/device-code-partitions.ts'
+import { forgetMails } from '../store/mails.ts'
 import type { Postgres } from '../store/postgres.ts'
+import { forgetSessions } from '../store/sessions.ts'
+import { forgetChallenges } from '../store/sign-in-methods.ts'
 
 /** Sweeps may fail for this long before a code request has to make its own partition. */
 const AHEAD_MS = 2 * 60 * 60 * 1000
 
 export async function sweep(db: Postgres, config: Pick<Config, 'deviceCodeLifetimeMs'>): Promise<Dropped> {
   await makePartitionsAhead(db, config.deviceCodeLifetimeMs)
+  for (const forget of [forgetAttempts, forgetChallenges, forgetMails, forgetSessions]) await forget(db)
   return dropPartitions(db, (await readClock(db)) - KEPT_AFTER_EXPIRY_MS)
 }
 

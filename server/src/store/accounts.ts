@@ -1,9 +1,19 @@
-/** The tables accounts, roles and users: who may decide, and what they hold. */
+/** The table accounts: each with its subdomain, its looks and its own rules about applications. */
+import type { AccountPolicy } from '../core/account-policy.ts'
 import type { Queryable, Transaction } from './postgres.ts'
 
-export type Account = { readonly id: string; readonly slug: string; readonly name: string }
+export type Account = {
+  readonly id: string
+  readonly slug: string
+  readonly name: string
+  readonly colour: string | null
+  readonly hasLogo: boolean
+  readonly policy: AccountPolicy
+}
 
-export async function insertAccount(tx: Transaction, account: Account): Promise<boolean> {
+export type NewAccount = Pick<Account, 'id' | 'slug' | 'name'>
+
+export async function insertAccount(tx: Transaction, account: NewAccount): Promise<boolean> {
   const { rowCount } = await tx.query(
     'insert into accounts (id, slug, name, created_at) values ($1, $2, $3, now()) on conflict (slug) do nothing',
     [account.id, account.slug, account.name],
@@ -11,86 +21,77 @@ export async function insertAccount(tx: Transaction, account: Account): Promise<
   return rowCount === 1
 }
 
+type Row = {
+  id: string
+  slug: string
+  name: string
+  colour: string | null
+  has_logo: boolean
+  device_flow: boolean
+  unverified_publishers: boolean
+  only_applications: string[] | null
+}
+
+const ACCOUNT = `select id, slug, name, colour, logo is not null as has_logo, device_flow, unverified_publishers,
+  only_applications from accounts`
+
 export async function findAccount(db: Queryable, slug: string): Promise<Account | null> {
-  const { rows } = await db.query<Account>('select id, slug, name from accounts where slug = $1', [slug])
-  return rows[0] ?? null
+  const { rows } = await db.query<Row>(`${ACCOUNT} where slug = $1`, [slug])
+  return rows[0] ? fromRow(rows[0]) : null
 }
 
-export type NewRole = {
-  readonly id: string
-  readonly accountId: string
+export async function readAccount(db: Queryable, id: string): Promise<Account | null> {
+  const { rows } = await db.query<Row>(`${ACCOUNT} where id = $1`, [id])
+  return rows[0] ? fromRow(rows[0]) : null
+}
+
+/**
+ * The lock under which people, roles, policy and looks are changed, one change after the other. It does not keep anybody
+ * waiting who merely refers to the account, as every new grant and session does.
+ */
+export async function lockAccount(tx: Transaction, id: string): Promise<Account | null> {
+  const { rows } = await tx.query<Row>(`${ACCOUNT} where id = $1 for no key update`, [id])
+  return rows[0] ? fromRow(rows[0]) : null
+}
+
+export async function savePolicy(tx: Transaction, id: string, policy: AccountPolicy): Promise<void> {
+  await tx.query(
+    'update accounts set device_flow = $2, unverified_publishers = $3, only_applications = $4 where id = $1',
+    [id, policy.deviceFlow, policy.unverifiedPublishers, policy.onlyApplications],
+  )
+}
+
+export type Looks = {
   readonly name: string
-  readonly holdsEveryScope: boolean
-  readonly scopes: readonly string[]
+  /** `#rrggbb`, in lower case. */
+  readonly colour: string | null
+  /** A PNG that this service wrote itself; null takes it away, undefined leaves the one that is there. */
+  readonly logo: Buffer | null | undefined
 }
 
-export async function insertRole(tx: Transaction, role: NewRole): Promise<boolean> {
-  const { rowCount } = await tx.query(
-    `insert into roles (id, account_id, name, holds_every_scope, created_at) values ($1, $2, $3, $4, now())
-     on conflict (account_id, name) do nothing`,
-    [role.id, role.accountId, role.name, role.holdsEveryScope],
+export async function saveLooks(tx: Transaction, id: string, looks: Looks): Promise<void> {
+  await tx.query(
+    'update accounts set name = $2, colour = $3, logo = case when $4 then $5::bytea else logo end where id = $1',
+    [id, looks.name, looks.colour, looks.logo !== undefined, looks.logo ?? null],
   )
-  await tx.query('insert into role_scopes (role_id, scope) select $1, unnest($2::text[]) where $3', [
-    role.id,
-    role.scopes,
-    rowCount === 1,
-  ])
-  return rowCount === 1
 }
 
-export async function findRoles(db: Queryable, accountId: string): Promise<readonly { id: string; name: string }[]> {
-  const { rows } = await db.query<{ id: string; name: string }>(
-    'select id, name from roles where account_id = $1 order by name',
-    [accountId],
-  )
-  return rows
+export async function readLogo(db: Queryable, id: string): Promise<Buffer | null> {
+  const { rows } = await db.query<{ logo: Buffer | null }>('select logo from accounts where id = $1', [id])
+  return rows[0]?.logo ?? null
 }
 
-export type NewUser = {
-  readonly id: string
-  readonly accountId: string
-  readonly email: string
-  readonly passwordDigest: string | null
-  readonly roleIds: readonly string[]
-}
-
-export async function insertUser(tx: Transaction, user: NewUser): Promise<boolean> {
-  const { rowCount } = await tx.query(
-    `insert into users (id, account_id, email, password_digest, created_at) values ($1, $2, $3, $4, now())
-     on conflict (account_id, email) do nothing`,
-    [user.id, user.accountId, user.email, user.passwordDigest],
-  )
-  await tx.query('insert into user_roles (user_id, role_id) select $1, unnest($2::text[]) where $3', [
-    user.id,
-    user.roleIds,
-    rowCount === 1,
-  ])
-  return rowCount === 1
-}
-
-export type User = {
-  readonly id: string
-  readonly accountId: string
-  readonly email: string
-  readonly disabled: boolean
-  /** The union of what the user's roles hold, at this moment. */
-  readonly heldScopes: readonly string[]
-}
-
-const USER = `select u.id, u.account_id as "accountId", u.email, u.disabled_at is not null as disabled,
-  array(select s.name from scopes s where exists (
-    select from user_roles ur join roles r on r.id = ur.role_id
-    where ur.user_id = u.id and (r.holds_every_scope
-      or exists (select from role_scopes rs where rs.role_id = r.id and rs.scope = s.name))) order by 1) as "heldScopes"
-  from users u`
-
-export async function findUser(db: Queryable, accountId: string, email: string): Promise<User | null> {
-  const { rows } = await db.query<User>(`${USER} where u.account_id = $1 and u.email = lower($2)`, [accountId, email])
-  return rows[0] ?? null
-}
-
-/** Share-locked: while a decision is being made the user cannot be disabled behind its back. */
-export async function lockUser(tx: Transaction, id: string): Promise<User | null> {
-  const { rows } = await tx.query<User>(`${USER} where u.id = $1 for share of u`, [id])
-  return rows[0] ?? null
+function fromRow(row: Row): Account {
+  return {
+    id: row.id,
+    slug: row.slug,
+    name: row.name,
+    colour: row.colour,
+    hasLogo: row.has_logo,
+    policy: {
+      deviceFlow: row.device_flow,
+      unverifiedPublishers: row.unverified_publishers,
+      onlyApplications: row.only_applications,
+    },
+  }
 }

@@ -1,15 +1,18 @@
 /** The tables applications and application_secrets. Servers hold all of it in process and pull what changed. */
-import type { Application } from '../core/application.ts'
+import type { Application, Publisher } from '../core/application.ts'
 import type { Queryable, Transaction } from './postgres.ts'
 
 type Row = {
   id: string
   account_id: string
   name: string
+  publisher: string | null
+  publisher_standing: Publisher['standing']
   allowed_scopes: string[]
   default_scopes: string[]
   required_scopes: string[]
   device_flow: boolean
+  device_scopes: string[]
   suspended_at: number | null
   deleted_at: number | null
   secrets: { id: string; keyId: number; digest: string }[]
@@ -22,6 +25,10 @@ const LIVE_SECRETS = `(select coalesce(jsonb_agg(jsonb_build_object(
     'id', s.id, 'keyId', s.key_id, 'digest', encode(s.digest, 'hex'))), '[]')
   from application_secrets s where s.application_id = a.id and s.revoked_at is null) as secrets`
 
+/** For a query over `applications a`. What a scope is never changes, so this changes with the application only. */
+const DEVICE_SCOPES = `array(select allowed.name from unnest(a.allowed_scopes) with ordinality allowed(name, place)
+  join scopes s on s.name = allowed.name where s.device_flow order by allowed.place) as device_scopes`
+
 export type ApplicationChanges = {
   readonly applications: readonly Application[]
   /** Ask again from here. */
@@ -33,9 +40,9 @@ export type ApplicationChanges = {
 export async function readApplicationChanges(db: Queryable, after: number): Promise<ApplicationChanges> {
   const { rows } = await db.query<Row & { id: string | null }>({
     name: 'read-application-changes',
-    text: `select a.id, a.account_id, a.name, a.allowed_scopes, a.default_scopes, a.required_scopes, a.device_flow,
-        a.suspended_at, a.deleted_at, a.changed, clock.now,
-        ${LIVE_SECRETS}
+    text: `select a.id, a.account_id, a.name, a.publisher, a.publisher_standing, a.allowed_scopes, a.default_scopes,
+        a.required_scopes, a.device_flow, a.suspended_at, a.deleted_at, a.changed, clock.now,
+        ${DEVICE_SCOPES}, ${LIVE_SECRETS}
       from (select now() as now) clock left join applications a on a.changed > $1 order by a.changed`,
     values: [after],
   })
@@ -48,11 +55,45 @@ export async function readApplicationChanges(db: Queryable, after: number): Prom
 }
 
 export async function findApplication(db: Queryable, id: string): Promise<Application | null> {
-  const { rows } = await db.query<Row>(`select a.*, ${LIVE_SECRETS} from applications a where a.id = $1`, [id])
+  const { rows } = await db.query<Row>(
+    `select a.*, ${DEVICE_SCOPES}, ${LIVE_SECRETS} from applications a where a.id = $1`,
+    [id],
+  )
   return rows[0] ? fromRow(rows[0]) : null
 }
 
-export type NewApplication = Omit<Application, 'secrets' | 'suspended' | 'deleted'>
+export type ListedApplication = Pick<Application, 'id' | 'name' | 'publisher'>
+
+type ListedRow = Pick<Row, 'id' | 'name' | 'publisher' | 'publisher_standing'>
+
+const LISTED = 'select a.id, a.name, a.publisher, a.publisher_standing from applications a where a.deleted_at is null'
+
+/** Those of the ids that there are, by name. */
+export async function listApplications(db: Queryable, ids: readonly string[]): Promise<readonly ListedApplication[]> {
+  const { rows } = await db.query<ListedRow>(`${LISTED} and a.id = any($1) order by a.name, a.id`, [ids])
+  return rows.map(listedFrom)
+}
+
+/** The applications that an account has to do with: its own, those that its users connected, and those of the ids. */
+export async function listApplicationsAround(
+  db: Queryable,
+  accountId: string,
+  ids: readonly string[],
+): Promise<readonly ListedApplication[]> {
+  const { rows } = await db.query<ListedRow>(
+    `${LISTED} and (a.id = any($2) or a.account_id = $1
+       or a.id in (select g.application_id from grants g where g.account_id = $1 and g.revoked_at is null))
+     order by a.name, a.id`,
+    [accountId, ids],
+  )
+  return rows.map(listedFrom)
+}
+
+function listedFrom(row: ListedRow): ListedApplication {
+  return { id: row.id, name: row.name, publisher: publisherFrom(row) }
+}
+
+export type NewApplication = Omit<Application, 'publisher' | 'deviceScopes' | 'secrets' | 'suspended' | 'deleted'>
 
 export async function insertApplication(tx: Transaction, application: NewApplication): Promise<void> {
   const changed = await nextChange(tx)
@@ -92,6 +133,14 @@ export async function setSuspended(tx: Transaction, id: string, suspended: boole
   return rowCount === 1
 }
 
+export async function setPublisher(tx: Transaction, id: string, publisher: Publisher): Promise<void> {
+  await tx.query('update applications set publisher = $2, publisher_standing = $3 where id = $1', [
+    id,
+    publisher.name,
+    publisher.standing,
+  ])
+}
+
 export type NewSecret = { readonly id: string; readonly keyId: number; readonly digest: Buffer }
 
 export async function insertSecret(tx: Transaction, applicationId: string, secret: NewSecret): Promise<void> {
@@ -126,15 +175,21 @@ async function nextChange(tx: Transaction): Promise<number> {
   return rows[0]?.next ?? 0
 }
 
+export function publisherFrom(row: Pick<Row, 'publisher' | 'publisher_standing'>): Publisher {
+  return { standing: row.publisher_standing, name: row.publisher }
+}
+
 function fromRow(row: Row): Application {
   return {
     id: row.id,
     accountId: row.account_id,
     name: row.name,
+    publisher: publisherFrom(row),
     allowedScopes: row.allowed_scopes,
     defaultScopes: row.default_scopes,
     requiredScopes: row.required_scopes,
     deviceFlow: row.device_flow,
+    deviceScopes: row.device_scopes,
     suspended: row.suspended_at !== null,
     deleted: row.deleted_at !== null,
     secrets: row.secrets.map((secret) => ({ ...secret, digest: Buffer.from(secret.digest, 'hex') })),

@@ -2,7 +2,14 @@
 import type { DeviceCode } from '../core/device-code.ts'
 import type { Postgres, Queryable, Transaction } from './postgres.ts'
 
-export type StoredDeviceCode = DeviceCode & { readonly userCode: string; readonly createdAt: number }
+export type StoredDeviceCode = DeviceCode &
+  RequestOrigin & {
+    readonly userCode: string
+    readonly createdAt: number
+  }
+
+/** Where a code was asked for: the address that we saw, and what the application's device says it is. */
+export type RequestOrigin = { readonly requestedFrom: string | null; readonly requestedWith: string | null }
 
 /** Where a row is, known without a look-up: the device code carries both. */
 export type Place = { readonly id: string; readonly expiresAt: number }
@@ -11,7 +18,8 @@ export type Place = { readonly id: string; readonly expiresAt: number }
 export type Found = { readonly code: StoredDeviceCode; readonly now: number }
 
 const COLUMNS = `id, expires_at, created_at, application_id, variant, status, entry_closed, user_code, scopes, state,
-  claimed_by, grant_id, lease_id, leased_until, outcome, idempotency_key`
+  claimed_by, grant_id, lease_id, leased_until, outcome, idempotency_key, host(requested_from) as requested_from,
+  requested_with`
 
 type Row = {
   id: string
@@ -30,13 +38,16 @@ type Row = {
   leased_until: number | null
   outcome: NonNullable<DeviceCode['delivery']>['outcome'] | null
   idempotency_key: string | null
+  requested_from: string | null
+  requested_with: string | null
   now: number
 }
 
-export type NewDeviceCode = Pick<DeviceCode, 'id' | 'applicationId' | 'variant' | 'scopes' | 'state'> & {
-  readonly userCode: string
-  readonly lifetimeMs: number
-}
+export type NewDeviceCode = Pick<DeviceCode, 'id' | 'applicationId' | 'variant' | 'scopes' | 'state'> &
+  RequestOrigin & {
+    readonly userCode: string
+    readonly lifetimeMs: number
+  }
 
 /**
  * When the new code expires, or null when its user code is live already. Each partition has a unique index on its live user
@@ -48,12 +59,24 @@ export async function insertDeviceCode(tx: Transaction, code: NewDeviceCode): Pr
   const { rows } = await tx.query<{ expires_at: number }>({
     name: 'insert-device-code',
     // To the millisecond, because that is what the device code carries to find its row again.
-    text: `insert into device_codes (id, expires_at, created_at, application_id, variant, status, user_code, scopes, state)
-      select $1, date_trunc('milliseconds', now()) + $2 * interval '1 millisecond', now(), $3, $4, 'pending', $5, $6, $7
+    text: `insert into device_codes (id, expires_at, created_at, application_id, variant, status, user_code, scopes, state,
+        requested_from, requested_with)
+      select $1, date_trunc('milliseconds', now()) + $2 * interval '1 millisecond', now(), $3, $4, 'pending', $5, $6, $7,
+        $8::inet, $9
       where not exists (
         select from device_codes where user_code = $5 and status = 'pending' and expires_at > now())
       returning expires_at`,
-    values: [code.id, code.lifetimeMs, code.applicationId, code.variant, code.userCode, code.scopes, code.state],
+    values: [
+      code.id,
+      code.lifetimeMs,
+      code.applicationId,
+      code.variant,
+      code.userCode,
+      code.scopes,
+      code.state,
+      code.requestedFrom,
+      code.requestedWith,
+    ],
   })
   return rows[0]?.expires_at ?? null
 }
@@ -64,6 +87,15 @@ export async function lockDeviceCode(tx: Transaction, place: Place): Promise<Fou
     text: `select ${COLUMNS}, now() as now from device_codes where id = $1 and expires_at = $2 for update`,
     values: [place.id, new Date(place.expiresAt)],
   })
+  return rows[0] ? { code: fromRow(rows[0]), now: rows[0].now } : null
+}
+
+/** Without a lock: to show it. */
+export async function readDeviceCode(db: Queryable, place: Place): Promise<Found | null> {
+  const { rows } = await db.query<Row>(
+    `select ${COLUMNS}, now() as now from device_codes where id = $1 and expires_at = $2`,
+    [place.id, new Date(place.expiresAt)],
+  )
   return rows[0] ? { code: fromRow(rows[0]), now: rows[0].now } : null
 }
 
@@ -161,6 +193,8 @@ function fromRow(row: Row): StoredDeviceCode {
     expiresAt: row.expires_at,
     createdAt: row.created_at,
     userCode: row.user_code,
+    requestedFrom: row.requested_from,
+    requestedWith: row.requested_with,
     status: row.status,
     claimedBy: row.claimed_by,
     entryClosed: row.entry_closed,

@@ -1,10 +1,21 @@
-/** The table scopes: the catalogue of what can be granted at all. */
+/** The table scopes: the catalogue of what can be granted at all. A scope stays what it was made: nothing here changes one. */
 import type { Queryable, Transaction } from './postgres.ts'
 
-export async function insertScope(tx: Transaction, name: string, title: string): Promise<boolean> {
+export type Scope = {
+  readonly name: string
+  /** What it allows, in words for the person who decides. */
+  readonly title: string
+  /** Marked where it is asked for, and granted only with a fresh sign-in. */
+  readonly dangerous: boolean
+  /** False: never granted by a typed code. */
+  readonly deviceFlow: boolean
+}
+
+export async function insertScope(tx: Transaction, scope: Scope): Promise<boolean> {
   const { rowCount } = await tx.query(
-    'insert into scopes (name, title, created_at) values ($1, $2, now()) on conflict (name) do nothing',
-    [name, title],
+    `insert into scopes (name, title, dangerous, device_flow, created_at) values ($1, $2, $3, $4, now())
+     on conflict (name) do nothing`,
+    [scope.name, scope.title, scope.dangerous, scope.deviceFlow],
   )
   return rowCount === 1
 }
@@ -16,4 +27,20 @@ export async function unknownScopes(db: Queryable, names: readonly string[]): Pr
     [names],
   )
   return rows.map((row) => row.name)
+}
+
+const SCOPE = 'select s.name, s.title, s.dangerous, s.device_flow as "deviceFlow" from scopes s'
+
+/** In the order in which they are named; what is not in the catalogue is left out. */
+export async function readScopes(db: Queryable, names: readonly string[]): Promise<readonly Scope[]> {
+  const { rows } = await db.query<Scope>(
+    `${SCOPE} join unnest($1::text[]) with ordinality asked(name, place) on asked.name = s.name order by asked.place`,
+    [names],
+  )
+  return rows
+}
+
+export async function readCatalogue(db: Queryable): Promise<readonly Scope[]> {
+  const { rows } = await db.query<Scope>(`${SCOPE} order by s.name`)
+  return rows
 }

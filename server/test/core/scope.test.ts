@@ -6,6 +6,7 @@ import {
   isScopeName,
   parseScope,
   resolveConsent,
+  resolveEffective,
   resolveRequested,
   type ScopePolicy,
 } from '../../src/core/scope.ts'
@@ -139,4 +140,11 @@ describe('consent', () => {
       }),
     )
   })
+})
+
+test('what a credential may do is granted, still held and still allowed, in the order of the grant', () => {
+  const granted = ['d', 'c', 'b', 'a']
+  expect(resolveEffective(granted, ['a', 'b', 'c'], ['b', 'c', 'd'])).toEqual(['c', 'b'])
+  expect(resolveEffective(granted, granted, granted)).toEqual(granted)
+  expect(resolveEffective([], ['a'], ['a'])).toEqual([])
 })

@@ -24,7 +24,7 @@ postgres.start()
 await migrate(postgres.url)
 const environment = { DATABASE_URL: postgres.url, REDIS_URL: redis.url, POLL_INTERVAL: '1', LOG_LEVEL: 'silent' }
 const config = makeConfig(environment)
-const context = createContext(config)
+const context = await createContext(config)
 const account = await makeAccount(context.db)
 const application = await makeApplication(context.db, config, account.slug)
 const user = await makeUser(context.db, account.slug)

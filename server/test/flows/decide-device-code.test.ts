@@ -1,7 +1,8 @@
 /** docs/interface.md, "The user decides": who may enter, who may decide, what is left. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { groupDigits } from '../../src/core/user-code.ts'
-import { enterUserCode, grantDeviceCode, rejectDeviceCode } from '../../src/flows/decide-device-code.ts'
+import { grantDeviceCode, rejectDeviceCode } from '../../src/flows/decide-device-code.ts'
+import { enterUserCode } from '../../src/flows/enter-code.ts'
 import { type MadeUser, makeAccount, makeUser } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 

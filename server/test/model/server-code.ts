@@ -1,7 +1,8 @@
 /** One device code of a running server, beside its model: each operation is done to both, and the answers are compared. */
 import { isDeepStrictEqual } from 'node:util'
-import { enterUserCode, grantDeviceCode, rejectDeviceCode } from '../../src/flows/decide-device-code.ts'
+import { grantDeviceCode, rejectDeviceCode } from '../../src/flows/decide-device-code.ts'
 import { releaseDelivery } from '../../src/flows/deliver.ts'
+import { enterUserCode } from '../../src/flows/enter-code.ts'
 import { pollDeviceCode } from '../../src/flows/poll-device-code.ts'
 import { createApplicationSecret } from '../../src/secrets/application-secret.ts'
 import { openDeviceCode } from '../../src/secrets/device-code-text.ts'

@@ -1,5 +1,6 @@
 /** Many polls of one accepted code at the same instant, on all processes and both paths: one gets the credentials. */
-import { enterUserCode, grantDeviceCode } from '../../src/flows/decide-device-code.ts'
+import { grantDeviceCode } from '../../src/flows/decide-device-code.ts'
+import { enterUserCode } from '../../src/flows/enter-code.ts'
 import type { WireAnswer } from '../rig/device.ts'
 import { deviceAt, inLanes, type RaceTrack, variantOf } from './race-track.ts'
 

@@ -1,6 +1,7 @@
 /** Decisions that meet: grant against reject, grant against expiry, two accounts on one code. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { enterUserCode, grantDeviceCode, rejectDeviceCode } from '../../src/flows/decide-device-code.ts'
+import { grantDeviceCode, rejectDeviceCode } from '../../src/flows/decide-device-code.ts'
+import { enterUserCode } from '../../src/flows/enter-code.ts'
 import type { CodeRecord } from '../rig/device.ts'
 import { deviceAt, inLanes, type RaceTrack, variantOf } from './race-track.ts'
 

@@ -44,13 +44,13 @@ export type MadeUser = { readonly id: string; readonly email: string }
 export async function makeUser(
   db: Postgres,
   account: string,
-  given: { holds?: readonly string[] } = {},
+  given: { holds?: readonly string[]; password?: string; email?: string } = {},
 ): Promise<MadeUser> {
   const number = next()
   const role = given.holds ? `role ${number}` : 'administrator'
   if (given.holds) done(await createRole(db, { account, name: role, scopes: given.holds }))
-  const email = `user${number}@${account}.example`
-  return { ...done(await createUser(db, { account, email, roles: [role], password: null })), email }
+  const email = given.email ?? `user${number}@${account}.example`
+  return { ...done(await createUser(db, { account, email, roles: [role], password: given.password ?? null })), email }
 }
 
 export type MadeApplication = { readonly id: string; readonly secret: string }

@@ -1,11 +1,14 @@
 /** A service in this process, on a database of its own, with what most tests start from: an account, a user, an application. */
+import { randomInt } from 'node:crypto'
 import { closeContext, createContext, type RunningService, startService } from '../../src/app.ts'
 import type { Config } from '../../src/config.ts'
 import type { Context } from '../../src/flows/context.ts'
-import { enterUserCode, grantDeviceCode, rejectDeviceCode } from '../../src/flows/decide-device-code.ts'
+import { grantDeviceCode, rejectDeviceCode } from '../../src/flows/decide-device-code.ts'
+import { enterUserCode } from '../../src/flows/enter-code.ts'
 import { createTestDatabase, type TestDatabase } from './database.ts'
 import { Device, type WireVariant } from './device.ts'
 import { type MadeApplication, type MadeUser, makeAccount, makeApplication, makeConfig, makeUser } from './make.ts'
+import { Web } from './web.ts'
 
 export type TestService = {
   readonly address: string
@@ -17,6 +20,8 @@ export type TestService = {
   readonly user: MadeUser
   readonly application: MadeApplication
   device(variant?: WireVariant, application?: MadeApplication): Device
+  /** A browser at the account's own address; with headers, for example of a proxy or a language. */
+  web(headers?: Record<string, string>, slug?: string): Web
   grant(userCode: string, user?: MadeUser): Promise<string>
   reject(userCode: string, user?: MadeUser): Promise<string>
   stop(): Promise<void>
@@ -27,9 +32,11 @@ export async function startTestService(
   options: { clock?: boolean; listen?: boolean } = {},
 ): Promise<TestService> {
   const database = await createTestDatabase(options)
-  const config = makeConfig({ DATABASE_URL: database.url, ...environment })
-  const running: RunningService | null = options.listen === false ? null : await startService(config)
-  const context = running?.context ?? createContext(config)
+  const { config, running } = await startOnFreePort(
+    { DATABASE_URL: database.url, ...environment },
+    options.listen !== false,
+  )
+  const context = running?.context ?? (await createContext(config))
   const account = await makeAccount(context.db)
   const user = await makeUser(context.db, account.slug)
   const application = await makeApplication(context.db, config, account.slug)
@@ -50,11 +57,28 @@ export async function startTestService(
     user,
     application,
     device: (variant = 'oauth', by = application) => new Device(address, by, variant),
+    web: (headers = {}, slug = account.slug) => new Web(address, `${slug}.${new URL(config.publicUrl).host}`, headers),
     grant: (userCode, by = user) => decide(userCode, by, grantDeviceCode),
     reject: (userCode, by = user) => decide(userCode, by, rejectDeviceCode),
     stop: async () => {
       await (running ? running.stop() : closeContext(context))
       await database.drop()
     },
+  }
+}
+
+/** Accounts live in front of PUBLIC_URL's host and port, so the port is chosen first. Below those that clients are given. */
+async function startOnFreePort(
+  environment: Record<string, string>,
+  listen: boolean,
+): Promise<{ config: Config; running: RunningService | null }> {
+  for (let attempt = 1; ; attempt += 1) {
+    const port = String(randomInt(20_000, 32_000))
+    const config = makeConfig({ PORT: port, PUBLIC_URL: `http://localhost:${port}`, ...environment })
+    try {
+      return { config, running: listen ? await startService(config) : null }
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE' || attempt === 10) throw error
+    }
   }
 }

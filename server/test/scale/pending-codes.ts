@@ -64,6 +64,8 @@ function requestCodes(context: Context, applicationId: string, count: number, no
       scopes: ['orders:read'],
       // 128 random bits, as an application that cares about its state would send.
       state: randomBytes(16).toString('base64url'),
+      requestedFrom: `203.0.113.${index % 256}`,
+      requestedWith: 'AcmeTelevision/2.1 (Tizen 7.0)',
       lifetimeMs,
       expiresAt: Math.floor(at) + lifetimeMs,
       userCode: freeUserCode(),
@@ -75,9 +77,11 @@ async function insertMany(database: TestDatabase, codes: readonly RequestedCode[
   const [code] = codes
   if (!code) return
   await database.query(
-    `insert into device_codes (id, expires_at, created_at, application_id, variant, status, user_code, scopes, state)
-     select id, expires_at, now(), $5, $6, 'pending', user_code, $7, state
-     from unnest($1::uuid[], $2::timestamptz[], $3::text[], $4::text[]) as given (id, expires_at, user_code, state)`,
+    `insert into device_codes (id, expires_at, created_at, application_id, variant, status, user_code, scopes, state,
+       requested_from, requested_with)
+     select id, expires_at, now(), $5, $6, 'pending', user_code, $7, state, requested_from, $9
+     from unnest($1::uuid[], $2::timestamptz[], $3::text[], $4::text[], $8::inet[])
+       as given (id, expires_at, user_code, state, requested_from)`,
     [
       codes.map((each) => each.id),
       codes.map((each) => new Date(each.expiresAt)),
@@ -86,6 +90,8 @@ async function insertMany(database: TestDatabase, codes: readonly RequestedCode[
       code.applicationId,
       code.variant,
       code.scopes,
+      codes.map((each) => each.requestedFrom),
+      code.requestedWith,
     ],
   )
 }

@@ -44,7 +44,7 @@ try {
     REDIS_URL: redis.url,
     DEVICE_CODE_LIFETIME: String(LIFETIME_SECONDS),
   }
-  const context = createContext(makeConfig(environment))
+  const context = await createContext(makeConfig(environment))
   const account = await makeAccount(context.db)
   const application = await makeApplication(context.db, context.config, account.slug)
   const { codes, bytes: postgresBytes } = await placePendingCodes(context, database, application.id, count)

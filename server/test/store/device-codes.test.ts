@@ -19,6 +19,8 @@ const makeCode = (given: Partial<NewDeviceCode>): NewDeviceCode => ({
   variant: 'token_set',
   scopes: ['orders:read'],
   state: '',
+  requestedFrom: null,
+  requestedWith: null,
   userCode: '123456784',
   lifetimeMs: 900_000,
   ...given,

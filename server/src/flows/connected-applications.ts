@@ -1,0 +1,134 @@
+/** What users connected: they see it and take it back, administrators for everybody in their account. */
+import { type Grant, isGrantId } from '../core/grant.ts'
+import { resolveEffective } from '../core/scope.ts'
+import { makeAccessKey, RetiredKey } from '../secrets/credentials.ts'
+import type { Keyset } from '../secrets/keyset.ts'
+import { recordEvent } from '../store/audit-events.ts'
+import { revokeGrant } from '../store/grants.ts'
+import {
+  countUserGrants,
+  findListedGrant,
+  type GrantPage,
+  type ListedGrant,
+  listAccountGrants as listGrantsOfAccount,
+  listUserGrants,
+} from '../store/listed-grants.ts'
+import { readScopes, type Scope } from '../store/scopes.ts'
+import { lockUser, readUser, type User } from '../store/users.ts'
+import type { Context } from './context.ts'
+
+export type ConnectedApplication = ListedGrant & {
+  /** What its credentials may do at this moment, in words: less than was granted, where the user or the application lost some. */
+  readonly can: readonly Scope[]
+  /** The last characters of an access key, to tell one from another. Null for a token set, or when its signing key is gone. */
+  readonly keyEnding: string | null
+}
+
+export type ConnectedPage = {
+  readonly grants: readonly ConnectedApplication[]
+  /** Ask again from here; null when this was the last page. */
+  readonly after: string | null
+}
+
+export async function listOwnGrants(
+  context: Context,
+  userId: string,
+  after: string | null = null,
+): Promise<ConnectedPage> {
+  return describePage(context, await listUserGrants(context.db, userId, readCursor(after)))
+}
+
+export function countOwnGrants(context: Pick<Context, 'db'>, userId: string): Promise<number> {
+  return countUserGrants(context.db, userId)
+}
+
+export async function listAccountGrants(
+  context: Context,
+  accountId: string,
+  after: string | null = null,
+): Promise<ConnectedPage> {
+  return describePage(context, await listGrantsOfAccount(context.db, accountId, readCursor(after)))
+}
+
+/** From an address that somebody may have edited: what cannot be a cursor is the first page. */
+function readCursor(after: string | null): string | null {
+  return after !== null && isGrantId(after) ? after : null
+}
+
+/** One grant, for whoever may remove it: its own user, or an administrator of its account. Null for everybody else. */
+export async function readGrant(
+  context: Context,
+  asked: { readonly by: string; readonly grantId: string; readonly asAdministrator: boolean },
+): Promise<ConnectedApplication | null> {
+  if (!isGrantId(asked.grantId)) return null
+  const user = await readUser(context.db, asked.by)
+  if (!user || user.disabled) return null
+  const grant = await findListedGrant(context.db, user.accountId, asked.grantId)
+  if (!grant || !mayRemove(user, grant, asked.asAdministrator)) return null
+  return describe(context.config.keys, grant, await readScopes(context.db, grant.scopes))
+}
+
+async function describePage(context: Context, page: GrantPage): Promise<ConnectedPage> {
+  const names = [...new Set(page.grants.flatMap((grant) => grant.scopes))]
+  const scopes = await readScopes(context.db, names)
+  return { grants: page.grants.map((grant) => describe(context.config.keys, grant, scopes)), after: page.after }
+}
+
+function describe(keys: Keyset, listed: ListedGrant, catalogue: readonly Scope[]): ConnectedApplication {
+  const effective = resolveEffective(listed.scopes, listed.heldScopes, listed.allowedScopes)
+  const can = effective.flatMap((name) => catalogue.filter((scope) => scope.name === name))
+  return { ...listed, can, keyEnding: keyEnding(keys, listed) }
+}
+
+const ENDING_LENGTH = 4
+
+function keyEnding(keys: Keyset, grant: Grant): string | null {
+  if (grant.variant !== 'access_key') return null
+  try {
+    return makeAccessKey(keys, grant).slice(-ENDING_LENGTH)
+  } catch (error) {
+    if (error instanceof RetiredKey) return null
+    throw error
+  }
+}
+
+export type Removal = {
+  readonly by: string
+  readonly grantId: string
+  /** Asked for on the administrators' page: then it may be anybody's in the account. */
+  readonly asAdministrator: boolean
+  /** The person also says that something is wrong with the application. */
+  readonly reported: boolean
+}
+
+export type RemovalResult =
+  | { readonly outcome: 'removed'; readonly applicationId: string }
+  /** No such grant, removed before, of another account, or of another user: one answer. */
+  | { readonly outcome: 'not_found' }
+
+const NOT_FOUND: RemovalResult = { outcome: 'not_found' }
+
+/** Its credentials are dead with the commit: whoever checks one reads this row. */
+export async function removeGrant(context: Pick<Context, 'db'>, removal: Removal): Promise<RemovalResult> {
+  const { by, grantId, asAdministrator, reported } = removal
+  if (!isGrantId(grantId)) return NOT_FOUND
+
+  return context.db.transaction(async (tx) => {
+    const user = await lockUser(tx, by)
+    if (!user || user.disabled) return NOT_FOUND
+    const grant = await findListedGrant(tx, user.accountId, grantId)
+    if (!grant || !mayRemove(user, grant, asAdministrator)) return NOT_FOUND
+    const why = asAdministrator ? 'removed_by_administrator' : 'removed_by_user'
+    if (!(await revokeGrant(tx, grantId, why))) return NOT_FOUND
+    const { accountId, userId, applicationId } = grant
+    const about = { accountId, userId, applicationId, grantId }
+    await recordEvent(tx, { kind: 'grant.revoked', ...about, detail: { why, by } })
+    if (reported) await recordEvent(tx, { kind: 'application.reported', ...about, detail: { by } })
+    return { outcome: 'removed', applicationId }
+  })
+}
+
+/** Of a grant of the user's own account; others are not even found. */
+function mayRemove(user: User, grant: Grant, asAdministrator: boolean): boolean {
+  return asAdministrator ? user.administrator : grant.userId === user.id
+}

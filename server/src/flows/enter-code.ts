@@ -1,0 +1,141 @@
+/** An account user enters a code. docs/interface.md, "The user decides" and "Guessing". */
+import { policyAllows } from '../core/account-policy.ts'
+import { deviceFlowPolicy } from '../core/application.ts'
+import { CROWD, mayEnterCode, USER_MISSES } from '../core/attempts.ts'
+import { claim } from '../core/device-code.ts'
+import { networkOf } from '../core/network.ts'
+import { type Consent, resolveConsent } from '../core/scope.ts'
+import { readTypedCode } from '../core/user-code.ts'
+import { readAccount } from '../store/accounts.ts'
+import { findApplication, listApplications } from '../store/applications.ts'
+import { countCrowd, lockEntryHistory, recordEntry } from '../store/attempts.ts'
+import { recordEvent } from '../store/audit-events.ts'
+import { findByUserCode, lockLiveUserCode, type StoredDeviceCode, saveDeviceCode } from '../store/device-codes.ts'
+import { countRecentMails, insertMail } from '../store/mails.ts'
+import type { Transaction } from '../store/postgres.ts'
+import type { VisitedAccount, Visitor } from '../store/sessions.ts'
+import { listMembers, lockUser } from '../store/users.ts'
+import type { Context } from './context.ts'
+
+export type EntryResult =
+  | {
+      readonly outcome: 'claimed'
+      readonly code: StoredDeviceCode
+      readonly consent: Consent
+      readonly applicationName: string
+    }
+  | { readonly outcome: 'empty' }
+  | { readonly outcome: 'mistyped'; readonly digits: number }
+  /** Unknown, expired, decided, used, barred by the account, or entered by somebody else before: one answer for all. */
+  | { readonly outcome: 'not_recognised' }
+
+/** On the command line: an operator enters a code for a user, and is not taken for a guesser. */
+export async function enterUserCode(context: Context, userId: string, typed: string): Promise<EntryResult> {
+  const read = readTypedCode(typed)
+  if (read.answer === 'empty') return { outcome: 'empty' }
+  if (read.answer === 'mistyped') return { outcome: 'mistyped', digits: read.digits }
+  return context.db.transaction((tx) => claimUserCode(tx, userId, read.userCode))
+}
+
+export type WebEntryResult =
+  | EntryResult
+  | { readonly outcome: 'off' }
+  | { readonly outcome: 'locked'; readonly waitMs: number }
+
+/** On the account's page: the same, within the budgets of core/attempts.ts. A mistyped code costs nothing. */
+export async function enterCode(
+  context: Context,
+  account: VisitedAccount,
+  visitor: Visitor,
+  typed: string,
+  address: string | null,
+): Promise<WebEntryResult> {
+  const rules = await readAccount(context.db, account.id)
+  if (!rules?.policy.deviceFlow) return { outcome: 'off' }
+  const read = readTypedCode(typed)
+  if (read.answer === 'empty') return { outcome: 'empty' }
+  if (read.answer === 'mistyped') return { outcome: 'mistyped', digits: read.digits }
+
+  const who = { accountId: account.id, userId: visitor.id, network: networkOf(address) }
+  return context.db.transaction(async (tx) => {
+    const history = await lockEntryHistory(tx, who)
+    const allowance = mayEnterCode(history)
+    if (!allowance.allowed) return { outcome: 'locked', waitMs: allowance.waitMs }
+
+    const result = await claimUserCode(tx, visitor.id, read.userCode)
+    // Asked for in every case, so that a code that exists takes as long as one that does not.
+    const known = await findByUserCode(tx, read.userCode)
+    const outcome = result.outcome === 'claimed' ? 'claimed' : known ? 'known' : 'missed'
+    const application = result.outcome === 'claimed' ? result.code.applicationId : null
+    const requestedNetwork = result.outcome === 'claimed' ? networkOf(result.code.requestedFrom) : null
+    await recordEntry(tx, { ...who, outcome, applicationId: application, requestedNetwork })
+    if (outcome === 'missed' && history.userMisses.length + 1 === USER_MISSES.most) {
+      await recordEvent(tx, { kind: 'entry.locked', ...who, detail: { network: who.network } })
+    }
+    if (application && requestedNetwork) await watchCrowd(tx, account, application, requestedNetwork)
+    return result
+  })
+}
+
+async function claimUserCode(tx: Transaction, userId: string, userCode: string): Promise<EntryResult> {
+  const locked = await lockLiveUserCode(tx, userCode)
+  const user = await lockUser(tx, userId)
+  if (!locked || !user || user.disabled) return { outcome: 'not_recognised' }
+  const application = await findApplication(tx, locked.code.applicationId)
+  const account = await readAccount(tx, user.accountId)
+  if (!application || !account || !policyAllows(account.policy, application)) return { outcome: 'not_recognised' }
+  const step = claim(locked.code, userId, locked.now)
+  if (step.answer === 'not_open') return { outcome: 'not_recognised' }
+
+  await saveDeviceCode(tx, step.next)
+  await recordEvent(tx, {
+    kind: step.answer === 'claimed' ? 'code.claimed' : 'code.closed',
+    accountId: user.accountId,
+    userId,
+    applicationId: application.id,
+    deviceCodeId: locked.code.id,
+  })
+  if (step.answer === 'closed') return { outcome: 'not_recognised' }
+  const consent = resolveConsent(locked.code.scopes, user.heldScopes, deviceFlowPolicy(application))
+  return { outcome: 'claimed', code: { ...locked.code, ...step.next }, consent, applicationName: application.name }
+}
+
+/** Many people, one application, one network: their administrators hear of it, once an hour at most. */
+async function watchCrowd(
+  tx: Transaction,
+  account: VisitedAccount,
+  applicationId: string,
+  requestedNetwork: string,
+): Promise<void> {
+  const people = await countCrowd(tx, applicationId, requestedNetwork)
+  if (people < CROWD.most) return
+  await recordEvent(tx, {
+    kind: 'code.crowd',
+    accountId: account.id,
+    applicationId,
+    detail: { people, requestedNetwork },
+  })
+  const application = await findApplication(tx, applicationId)
+  const members = await listMembers(tx, account.id)
+  for (const { id: userId, language } of members.filter((each) => each.administrator && !each.disabled)) {
+    if ((await countRecentMails(tx, userId, 'many_codes')) > 0) continue
+    const detail = {
+      application: application?.name ?? '',
+      people,
+      requestedFrom: requestedNetwork.split('/')[0] ?? null,
+    }
+    const about = { accountId: account.id, userId, linkId: null, language: language ?? 'en' }
+    await insertMail(tx, { kind: 'many_codes', ...about, detail })
+  }
+}
+
+/** What the page says before anybody types: the account's own rules, and nothing about any code. */
+export async function readEntryRules(
+  context: Context,
+  account: VisitedAccount,
+): Promise<{ readonly off: boolean; readonly only: readonly string[] | null }> {
+  const rules = await readAccount(context.db, account.id)
+  const listed = rules?.policy.onlyApplications ?? null
+  const only = listed && (await listApplications(context.db, listed)).map(({ name }) => name)
+  return { off: !rules?.policy.deviceFlow, only }
+}

@@ -1,0 +1,152 @@
+/**
+ * Addresses that somebody is sent: to set a password for the first time or again, and to remove what they allowed.
+ * Looking at one changes nothing; using one ends it.
+ */
+import { randomUUID } from 'node:crypto'
+import type { Config } from '../config.ts'
+import type { MailMatter } from '../core/mail.ts'
+import { type PasswordProblem, passwordProblem } from '../core/password.ts'
+import { isCommonPassword } from '../secrets/password.ts'
+import { openLink, sealLink } from '../secrets/web-texts.ts'
+import { recordEvent } from '../store/audit-events.ts'
+import { revokeGrant } from '../store/grants.ts'
+import {
+  findLink,
+  insertLink,
+  type Link,
+  type LinkKind,
+  lockLink,
+  spendLink,
+  spendPasswordLinks,
+} from '../store/links.ts'
+import { countRecentMails, insertMail } from '../store/mails.ts'
+import type { Transaction } from '../store/postgres.ts'
+import { deleteSessions, type VisitedAccount } from '../store/sessions.ts'
+import { findSignInUser, readSignInUser, savePassword } from '../store/sign-in-methods.ts'
+import { accountOrigin } from './account-address.ts'
+import type { Context } from './context.ts'
+import { enterWithPassword, type SignInResult } from './sign-in.ts'
+import type { Browser } from './visit.ts'
+
+const HOUR = 60 * 60 * 1000
+
+/** As long as the matter lasts: an invitation may lie over a week-end, a recovery is asked for by someone who waits for it. */
+const LIFETIMES: Readonly<Record<LinkKind, number>> = {
+  setup: 7 * 24 * HOUR,
+  invitation: 7 * 24 * HOUR,
+  recovery: HOUR,
+  remove_grant: 30 * 24 * HOUR,
+}
+
+type Recipient = { readonly id: string; readonly accountId: string }
+
+export async function createLink(
+  tx: Transaction,
+  kind: LinkKind,
+  user: Recipient,
+  grantId: string | null = null,
+): Promise<string> {
+  const id = randomUUID()
+  const { accountId, id: userId } = user
+  await insertLink(tx, { id, kind, accountId, userId, grantId, lifetimeMs: LIFETIMES[kind] })
+  return id
+}
+
+export function linkAddress(
+  context: { readonly config: Pick<Config, 'keys' | 'publicUrl'> },
+  slug: string,
+  linkId: string,
+): string {
+  return `${accountOrigin(context, slug)}/link?token=${sealLink(context.config.keys, linkId, slug)}`
+}
+
+/** The mail carries the id; its address is computed when it is sent. `reset`: an administrator took the second factors away. */
+export async function mailLink(
+  tx: Transaction,
+  user: Recipient,
+  language: string,
+  matter: Extract<MailMatter, { kind: 'invitation' | 'recovery' | 'reset' }>,
+): Promise<void> {
+  const linkId = await createLink(tx, matter.kind === 'reset' ? 'recovery' : matter.kind, user)
+  await insertMail(tx, { ...matter, accountId: user.accountId, userId: user.id, linkId, language })
+}
+
+/** One answer for every address, known or not. Three addresses in an hour are enough for anybody. */
+export async function requestRecovery(
+  context: Context,
+  account: VisitedAccount,
+  email: string,
+  language: string,
+): Promise<void> {
+  const user = await findSignInUser(context.db, account.id, email.trim().toLowerCase())
+  if (!user || user.disabled) return
+  await context.db.transaction(async (tx) => {
+    if ((await countRecentMails(tx, user.id, 'recovery')) >= 3) return
+    await mailLink(tx, user, user.language ?? language, { kind: 'recovery', detail: {} })
+    await recordEvent(tx, { kind: 'user.recovery_requested', accountId: account.id, userId: user.id })
+  })
+}
+
+export async function readLink(context: Context, account: VisitedAccount, text: string): Promise<Link | null> {
+  const id = openLink(context.config.keys, text, account.slug)
+  return id === null ? null : findLink(context.db, account.id, id)
+}
+
+export type LinkResult =
+  | SignInResult
+  | { readonly outcome: 'gone' }
+  | { readonly outcome: 'unfit'; readonly problem: PasswordProblem; readonly link: Link }
+
+/** Sets the password, ends every session there was, and signs in; a second factor is still asked for. */
+export async function setPasswordByLink(
+  context: Context,
+  account: VisitedAccount,
+  given: { readonly link: string; readonly password: string; readonly again: string },
+  browser: Browser,
+): Promise<LinkResult> {
+  const link = await readLink(context, account, given.link)
+  if (!link || link.kind === 'remove_grant') return { outcome: 'gone' }
+  const problem = passwordProblem(given, (password) => isCommonPassword(password, [link.email, account.slug]))
+  if (problem) return { outcome: 'unfit', problem, link }
+  const digest = await context.passwords.digest(given.password)
+
+  const set = await context.db.transaction(async (tx) => {
+    const locked = await lockLink(tx, account.id, link.id)
+    if (!locked) return false
+    await spendPasswordLinks(tx, locked.userId)
+    await savePassword(tx, locked.userId, digest)
+    await deleteSessions(tx, locked.userId)
+    await recordEvent(tx, {
+      kind: 'user.password_set',
+      accountId: account.id,
+      userId: locked.userId,
+      detail: { by: locked.kind },
+    })
+    return true
+  })
+  const user = set && (await readSignInUser(context.db, account.id, link.userId))
+  return user ? enterWithPassword(context, account, user, browser, link.kind) : { outcome: 'gone' }
+}
+
+export type RemovedByLink = { readonly outcome: 'removed'; readonly link: Link } | { readonly outcome: 'gone' }
+
+/** Whoever has the mail may remove what it speaks of, without signing in: taking access away harms nobody. */
+export async function removeGrantByLink(
+  context: Context,
+  account: VisitedAccount,
+  text: string,
+): Promise<RemovedByLink> {
+  const id = openLink(context.config.keys, text, account.slug)
+  if (id === null) return { outcome: 'gone' }
+  return context.db.transaction(async (tx) => {
+    const link = await lockLink(tx, account.id, id)
+    if (!link?.grantId) return { outcome: 'gone' }
+    await spendLink(tx, link.id)
+    if (await revokeGrant(tx, link.grantId, 'removed_by_user')) {
+      const about = { accountId: account.id, userId: link.userId, grantId: link.grantId }
+      const detail = { why: 'removed_by_user', by: link.userId, how: 'mail' }
+      await recordEvent(tx, { kind: 'grant.revoked', ...about, applicationId: link.applicationId ?? '', detail })
+    }
+    return { outcome: 'removed', link }
+  })
+}

@@ -1,0 +1,122 @@
+/** What a user is shown before they decide, and what became of it afterwards. Reads only: looking changes nothing. */
+import type { Publisher } from '../core/application.ts'
+import { deviceFlowPolicy } from '../core/application.ts'
+import { CROWD } from '../core/attempts.ts'
+import { isOpen, type Variant } from '../core/device-code.ts'
+import { networkOf } from '../core/network.ts'
+import { resolveConsent } from '../core/scope.ts'
+import { asciiDigit, groupDigits } from '../core/user-code.ts'
+import { findApplication } from '../store/applications.ts'
+import { countCrowd } from '../store/attempts.ts'
+import { type Place, readDeviceCode, type StoredDeviceCode } from '../store/device-codes.ts'
+import { findRoles } from '../store/roles.ts'
+import { readScopes, type Scope } from '../store/scopes.ts'
+import type { Visitor } from '../store/sessions.ts'
+import { readUser } from '../store/users.ts'
+import type { Context } from './context.ts'
+
+export type Lacking = Scope & {
+  /** Roles of the account that hold it: what to ask an administrator for. */
+  readonly roles: readonly string[]
+  readonly required: boolean
+}
+
+export type OpenDecision = {
+  readonly outcome: 'open'
+  readonly application: string
+  readonly publisher: Publisher
+  /** Grouped, as on the device. */
+  readonly userCode: string
+  readonly ageMs: number
+  readonly remainingMs: number
+  readonly variant: Variant
+  readonly requestedFrom: string | null
+  readonly requestedWith: string | null
+  readonly can: readonly Scope[]
+  readonly lacking: readonly Lacking[]
+  readonly grantable: boolean
+  readonly suspended: boolean
+  /** Asked from another country than the one the user is in. */
+  readonly elsewhere: boolean
+  /** Many people claimed codes of this application, asked for from this network, within minutes. */
+  readonly crowded: boolean
+  /** The last group of the code has to be typed once more: whoever reads a code out over the telephone has to say it again. */
+  readonly retype: boolean
+  /** Worth asking once more who it is. */
+  readonly delicate: boolean
+}
+
+export type DecisionView =
+  | OpenDecision
+  | { readonly outcome: 'granted' | 'rejected'; readonly application: string }
+  /** Expired, entered by somebody else, or never this user's: one answer. */
+  | { readonly outcome: 'closed' }
+
+export async function readDecision(
+  context: Context,
+  visitor: Visitor,
+  place: Place,
+  address: string | null,
+): Promise<DecisionView> {
+  const found = await readDeviceCode(context.db, place)
+  if (!found || found.code.claimedBy !== visitor.id) return { outcome: 'closed' }
+  const { code, now } = found
+  const application = await findApplication(context.db, code.applicationId)
+  const user = await readUser(context.db, visitor.id)
+  if (!application || !user) return { outcome: 'closed' }
+  const decided = outcomeOf(code)
+  if (decided) return { outcome: decided, application: application.name }
+  if (!isOpen(code, now)) return { outcome: 'closed' }
+
+  const policy = deviceFlowPolicy(application)
+  const consent = resolveConsent(code.scopes, user.heldScopes, policy)
+  const scopes = await readScopes(context.db, [...consent.granted, ...consent.lacking])
+  const roles = consent.lacking.length > 0 ? await findRoles(context.db, user.accountId) : []
+  const can = scopes.filter(({ name }) => consent.granted.includes(name))
+  const lacking = scopes
+    .filter(({ name }) => consent.lacking.includes(name))
+    .map((scope) => ({
+      ...scope,
+      roles: roles.filter((role) => role.scopes.includes(scope.name)).map((role) => role.name),
+      required: policy.requiredScopes.includes(scope.name),
+    }))
+  const elsewhere = isElsewhere(context, code.requestedFrom, address)
+  const crowded = (await countCrowd(context.db, application.id, networkOf(code.requestedFrom))) >= CROWD.most
+  return {
+    outcome: 'open',
+    application: application.name,
+    publisher: application.publisher,
+    userCode: groupDigits(code.userCode),
+    ageMs: now - code.createdAt,
+    remainingMs: code.expiresAt - now,
+    variant: code.variant,
+    requestedFrom: code.requestedFrom,
+    requestedWith: code.requestedWith,
+    can,
+    lacking,
+    grantable: consent.grantable,
+    suspended: application.suspended,
+    elsewhere,
+    crowded,
+    retype: elsewhere || crowded,
+    delicate: crowded || code.variant === 'access_key' || can.some((scope) => scope.dangerous),
+  }
+}
+
+function outcomeOf(code: StoredDeviceCode): 'granted' | 'rejected' | null {
+  const outcome = code.status === 'used' ? code.delivery?.outcome : code.status
+  if (outcome === 'accepted') return 'granted'
+  return outcome === 'rejected' ? 'rejected' : null
+}
+
+/** Only where both countries are known: a guess would frighten half of all honest people. */
+function isElsewhere(context: Context, requestedFrom: string | null, address: string | null): boolean {
+  const [asked, here] = [requestedFrom, address].map((each) => context.places.find(each).country)
+  return asked != null && here != null && asked !== here
+}
+
+/** The last group of digits, typed again in any script and spacing. */
+export function isLastGroup(userCode: string, typed: string): boolean {
+  const digits = Array.from(typed.normalize('NFKC'), asciiDigit).filter((digit) => digit !== null)
+  return digits.join('') === (userCode.split(' ').at(-1) ?? '')
+}

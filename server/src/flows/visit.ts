@@ -1,0 +1,75 @@
+/** Who is there: sessions of the web interface, from the first sign-in to signing out everywhere. */
+import { randomUUID } from 'node:crypto'
+import { openSession, sealSession } from '../secrets/web-texts.ts'
+import { recordEvent } from '../store/audit-events.ts'
+import type { Transaction } from '../store/postgres.ts'
+import {
+  deleteSession,
+  deleteSessions,
+  findVisit,
+  insertSession,
+  listSessions as readSessions,
+  type SessionLine,
+  type Visit,
+  type Visitor,
+} from '../store/sessions.ts'
+import { lockProof } from '../store/sign-in-methods.ts'
+import type { Context } from './context.ts'
+
+/** What the server saw of a browser. */
+export type Browser = {
+  readonly address: string | null
+  readonly agent: string | null
+  /** The cookie of a browser that signed in before, as it came. */
+  readonly known: string | null
+}
+
+/** Without a session where the cookie is absent, forged, of another account, ended, or of a disabled user: no difference. */
+export async function visit(context: Context, slug: string, cookie: string | null): Promise<Visit | null> {
+  const sessionId = cookie === null ? null : openSession(context.config.keys, cookie, slug)
+  return findVisit(context.db, slug, sessionId)
+}
+
+/** What let the user in. It is looked at once more when the session begins: what was taken away meanwhile lets nobody in. */
+export type Proof = { readonly passwordDigest: string } | { readonly passkeyId: string }
+
+export type SignedIn = { readonly outcome: 'signed_in'; readonly cookie: string; readonly userId: string }
+
+/** Always a new session under a new id, whatever the browser brought along. Null when the proof no longer holds. */
+export async function startSession(
+  context: Context,
+  tx: Transaction,
+  user: { readonly id: string; readonly accountId: string; readonly slug: string },
+  browser: Browser,
+  how: string,
+  proof: Proof,
+): Promise<SignedIn | null> {
+  if (!(await lockProof(tx, user.id, proof))) return null
+  const id = randomUUID()
+  const { sessionLifetimeMs: lifetimeMs, keys } = context.config
+  const { address, agent } = browser
+  await insertSession(tx, { id, accountId: user.accountId, userId: user.id, lifetimeMs, address, agent })
+  await recordEvent(tx, { kind: 'session.started', accountId: user.accountId, userId: user.id, detail: { how } })
+  return { outcome: 'signed_in', cookie: sealSession(keys, id, user.slug), userId: user.id }
+}
+
+export async function signOut(context: Context, visitor: Visitor): Promise<void> {
+  await deleteSession(context.db, visitor.session.id)
+}
+
+/** This browser, too. */
+export async function signOutEverywhere(context: Context, accountId: string, visitor: Visitor): Promise<void> {
+  await context.db.transaction(async (tx) => {
+    const sessions = await deleteSessions(tx, visitor.id)
+    await recordEvent(tx, { kind: 'session.ended_everywhere', accountId, userId: visitor.id, detail: { sessions } })
+  })
+}
+
+export function listSessions(context: Context, visitor: Visitor): Promise<readonly SessionLine[]> {
+  return readSessions(context.db, visitor.id)
+}
+
+/** Did the user prove who they are recently enough for something that matters more? */
+export function isFresh(context: Context, visitor: Visitor, now: number): boolean {
+  return now - visitor.session.authenticatedAt <= context.config.freshMs
+}

@@ -1,0 +1,128 @@
+/** The tables sign_in_failures and code_entries: who was wrong how often. Rows are facts; the budgets are in core/attempts.ts. */
+
+import {
+  ACCOUNT_MISSES,
+  ADDRESS_FAILURES,
+  ALL_MISSES,
+  BROWSER_FAILURES,
+  type Budget,
+  CROWD,
+  type EntryHistory,
+  NETWORK_FAILURES,
+  NETWORK_MISSES,
+  type SignInHistory,
+  USER_CLAIMS,
+  USER_MISSES,
+} from '../core/attempts.ts'
+import type { Queryable, Transaction } from './postgres.ts'
+
+export type SignInAttempt = {
+  readonly accountId: string
+  /** Keyed digest (secrets/web-texts.ts). */
+  readonly email: Buffer
+  /** Set when the user signed in with this browser before. */
+  readonly browser: string | null
+  readonly network: string | null
+}
+
+/**
+ * Written before the password is looked at and taken back when it was right: attempts that arrive at once cannot all see
+ * room for one more. The history is what came before this attempt.
+ */
+export async function reserveSignInAttempt(tx: Transaction, attempt: SignInAttempt): Promise<SignInHistory> {
+  await tx.query("select pg_advisory_xact_lock(hashtextextended('sign-in:' || encode($1, 'hex'), 0))", [attempt.email])
+  const { email, browser, network } = attempt
+  const { rows } = await tx.query<{ strangers: number[]; browser: number[]; network: number }>(
+    `select
+       ${agesOf('sign_in_failures where email = $1 and device is null', ADDRESS_FAILURES)} as strangers,
+       ${agesOf('sign_in_failures where email = $1 and device = $2', BROWSER_FAILURES)} as browser,
+       ${countOf('sign_in_failures where network = $3', NETWORK_FAILURES)} as network`,
+    [email, browser, network],
+  )
+  const history = rows[0] ?? { strangers: [], browser: [], network: 0 }
+  await tx.query(
+    'insert into sign_in_failures (at, account_id, email, device, network) values (now(), $1, $2, $3, $4)',
+    [attempt.accountId, email, browser, network],
+  )
+  return { ...history, browser: browser === null ? null : history.browser }
+}
+
+/** The attempt was not a failure after all, or was not even looked at: the newest one of its kind is taken back. */
+export async function releaseSignInAttempt(db: Queryable, attempt: SignInAttempt): Promise<void> {
+  await db.query(
+    `delete from sign_in_failures where ctid = (
+       select ctid from sign_in_failures where email = $1 and device is not distinct from $2
+       order by at desc limit 1)`,
+    [attempt.email, attempt.browser],
+  )
+}
+
+export type Entry = {
+  readonly accountId: string
+  readonly userId: string
+  readonly network: string | null
+  /** `known`: there is such a code, but not for this user. Nobody guesses a code that exists. */
+  readonly outcome: 'claimed' | 'missed' | 'known'
+  readonly applicationId: string | null
+  readonly requestedNetwork: string | null
+}
+
+/** One entry after the other for each user: of two hundred at once, no more are looked at than the budget holds. */
+export async function lockEntryHistory(
+  tx: Transaction,
+  who: Pick<Entry, 'accountId' | 'userId' | 'network'>,
+): Promise<EntryHistory> {
+  await tx.query("select pg_advisory_xact_lock(hashtextextended('entry:' || $1, 0))", [who.userId])
+  const { rows } = await tx.query<EntryHistory>(
+    `select
+       ${agesOf("code_entries where user_id = $1 and outcome = 'missed'", USER_MISSES)} as "userMisses",
+       ${countOf("code_entries where account_id = $2 and outcome = 'missed'", ACCOUNT_MISSES)} as "accountMisses",
+       ${countOf("code_entries where network = $3 and outcome = 'missed'", NETWORK_MISSES)} as "networkMisses",
+       ${agesOf("code_entries where user_id = $1 and outcome = 'claimed'", USER_CLAIMS)} as "userClaims"`,
+    [who.userId, who.accountId, who.network],
+  )
+  return rows[0] ?? { userMisses: [], accountMisses: 0, networkMisses: 0, userClaims: [] }
+}
+
+export async function recordEntry(tx: Transaction, entry: Entry): Promise<void> {
+  await tx.query(
+    `insert into code_entries (at, account_id, user_id, network, outcome, application_id, requested_network)
+     values (now(), $1, $2, $3, $4, $5, $6)`,
+    [entry.accountId, entry.userId, entry.network, entry.outcome, entry.applicationId, entry.requestedNetwork],
+  )
+}
+
+/** How many different people claimed codes that this application asked for from this network, lately. */
+export async function countCrowd(db: Queryable, applicationId: string, network: string | null): Promise<number> {
+  const { rows } = await db.query<{ people: number }>(
+    `select count(distinct user_id) as people from code_entries
+     where outcome = 'claimed' and application_id = $1 and requested_network = $2
+       and at > now() - interval '${CROWD.windowMs} milliseconds'`,
+    [applicationId, network],
+  )
+  return rows[0]?.people ?? 0
+}
+
+/** Of everybody, within the window of ALL_MISSES. */
+export async function countMisses(db: Queryable): Promise<number> {
+  const { rows } = await db.query<{ misses: number }>(
+    `select ${countOf("code_entries where outcome = 'missed'", ALL_MISSES)} as misses`,
+  )
+  return rows[0]?.misses ?? 0
+}
+
+/** Nothing here matters after a day. */
+export async function forgetAttempts(db: Queryable): Promise<void> {
+  await db.query("delete from sign_in_failures where at < now() - interval '1 day'")
+  await db.query("delete from code_entries where at < now() - interval '1 day'")
+}
+
+/** How long ago each was, in ms, newest first. `rows` is a table with its condition, written here. */
+function agesOf(rows: string, { windowMs }: Budget): string {
+  return `array(select (extract(epoch from now() - at) * 1000)::float8 from ${rows}
+    and at > now() - interval '${windowMs} milliseconds' order by at desc limit 200)`
+}
+
+function countOf(rows: string, { windowMs }: Budget): string {
+  return `(select count(*) from ${rows} and at > now() - interval '${windowMs} milliseconds')`
+}

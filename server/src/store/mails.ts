@@ -1,0 +1,70 @@
+/** The table mails, an outbox: written in the transaction that gives rise to a mail, sent by flows/send-mails.ts. */
+import type { MailMatter } from '../core/mail.ts'
+import type { Queryable, Transaction } from './postgres.ts'
+
+export type NewMail = MailMatter & {
+  readonly accountId: string
+  readonly userId: string
+  readonly linkId: string | null
+  readonly language: string
+}
+
+export async function insertMail(tx: Transaction, mail: NewMail): Promise<void> {
+  await tx.query(
+    `insert into mails (kind, account_id, user_id, link_id, language, detail, created_at, due_at)
+     values ($1, $2, $3, $4, $5, $6, now(), now())`,
+    [mail.kind, mail.accountId, mail.userId, mail.linkId, mail.language, JSON.stringify(mail.detail)],
+  )
+}
+
+export type DueMail = NewMail & {
+  readonly id: number
+  readonly attempts: number
+  readonly email: string
+  readonly slug: string
+  readonly accountName: string
+  readonly createdAt: number
+}
+
+/**
+ * Mails that are due, and ours for the time being: each is due again later, in case this process dies before it says that
+ * it was sent. Every further attempt waits twice as long, up to an hour.
+ */
+export async function takeDueMails(db: Queryable, most: number): Promise<readonly DueMail[]> {
+  const { rows } = await db.query<DueMail>(
+    `with taken as (
+       update mails set attempts = attempts + 1,
+         due_at = now() + least(interval '1 hour', interval '30 seconds' * power(2, least(attempts, 10)))
+       where id in (
+         select id from mails where due_at <= now() and sent_at is null and given_up_at is null
+         order by due_at limit $1 for update skip locked)
+       returning *)
+     select t.id, t.kind, t.account_id as "accountId", t.user_id as "userId", t.link_id as "linkId", t.language, t.detail,
+       t.attempts, t.created_at as "createdAt", u.email, a.slug, a.name as "accountName"
+     from taken t join users u on u.id = t.user_id join accounts a on a.id = t.account_id order by t.id`,
+    [most],
+  )
+  return rows
+}
+
+export async function markMailSent(db: Queryable, id: number): Promise<void> {
+  await db.query('update mails set sent_at = now() where id = $1', [id])
+}
+
+export async function giveUpMail(db: Queryable, id: number): Promise<void> {
+  await db.query('update mails set given_up_at = now() where id = $1', [id])
+}
+
+/** A mail that waited a month has nothing to say any more; one that was sent is of interest for a while. */
+export async function forgetMails(db: Queryable): Promise<void> {
+  await db.query("delete from mails where created_at < now() - interval '30 days'")
+}
+
+/** Within the last hour: nobody's mailbox is filled by asking again and again. */
+export async function countRecentMails(db: Queryable, userId: string, kind: MailMatter['kind']): Promise<number> {
+  const { rows } = await db.query<{ mails: number }>(
+    "select count(*) as mails from mails where user_id = $1 and kind = $2 and created_at > now() - interval '1 hour'",
+    [userId, kind],
+  )
+  return rows[0]?.mails ?? 0
+}

@@ -1,0 +1,145 @@
+/** The table sessions, and the one query that every page starts with: which account, and who is there. */
+import type { Queryable, Transaction } from './postgres.ts'
+
+export type Session = {
+  readonly id: string
+  readonly createdAt: number
+  readonly authenticatedAt: number
+  readonly expiresAt: number
+}
+
+export type Visitor = {
+  readonly id: string
+  readonly email: string
+  readonly administrator: boolean
+  readonly language: string | null
+  readonly session: Session
+}
+
+export type VisitedAccount = {
+  readonly id: string
+  readonly slug: string
+  readonly name: string
+  readonly colour: string | null
+  /** Changes with the picture, so that a browser may keep it. */
+  readonly logoVersion: string | null
+}
+
+export type Visit = { readonly account: VisitedAccount; readonly visitor: Visitor | null; readonly now: number }
+
+type VisitRow = {
+  id: string
+  slug: string
+  name: string
+  colour: string | null
+  logo_version: string | null
+  session_id: string | null
+  created_at: number
+  authenticated_at: number
+  expires_at: number
+  user_id: string
+  email: string
+  language: string | null
+  administrator: boolean
+  now: number
+}
+
+/** One round trip: the account of a host name and, if the session lives and its user is enabled, who it belongs to. */
+export async function findVisit(db: Queryable, slug: string, sessionId: string | null): Promise<Visit | null> {
+  const { rows } = await db.query<VisitRow>({
+    name: 'find-visit',
+    text: `select a.id, a.slug, a.name, a.colour, left(md5(a.logo), 12) as logo_version,
+        v.session_id, v.created_at, v.authenticated_at, v.expires_at, v.user_id, v.email, v.language,
+        exists (select from user_roles ur join roles r on r.id = ur.role_id
+          where ur.user_id = v.user_id and r.holds_every_scope) as administrator,
+        now() as now
+      from accounts a left join lateral (
+        select s.id as session_id, s.created_at, s.authenticated_at, s.expires_at, u.id as user_id, u.email, u.language
+        from sessions s join users u on u.id = s.user_id
+        where s.id = $2 and s.account_id = a.id and s.expires_at > now() and u.disabled_at is null) v on true
+      where a.slug = $1`,
+    values: [slug, sessionId],
+  })
+  const row = rows[0]
+  if (!row) return null
+  const { id, name, colour, now } = row
+  return {
+    account: { id, slug: row.slug, name, colour, logoVersion: row.logo_version },
+    visitor: row.session_id === null ? null : visitorFrom(row, row.session_id),
+    now,
+  }
+}
+
+function visitorFrom(row: VisitRow, sessionId: string): Visitor {
+  return {
+    id: row.user_id,
+    email: row.email,
+    administrator: row.administrator,
+    language: row.language,
+    session: {
+      id: sessionId,
+      createdAt: row.created_at,
+      authenticatedAt: row.authenticated_at,
+      expiresAt: row.expires_at,
+    },
+  }
+}
+
+export type NewSession = {
+  readonly id: string
+  readonly accountId: string
+  readonly userId: string
+  readonly lifetimeMs: number
+  readonly address: string | null
+  readonly agent: string | null
+}
+
+export async function insertSession(tx: Transaction, session: NewSession): Promise<void> {
+  await tx.query(
+    `insert into sessions (id, account_id, user_id, created_at, authenticated_at, expires_at, address, agent)
+     values ($1, $2, $3, now(), now(), now() + $4 * interval '1 millisecond', $5, $6)`,
+    [session.id, session.accountId, session.userId, session.lifetimeMs, session.address, session.agent],
+  )
+}
+
+/** The user proved who they are: the same session under a new id, so that whoever knew the old one does not gain by it. */
+export async function renewSession(tx: Transaction, id: string, newId: string): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    'update sessions set id = $2, authenticated_at = now() where id = $1 and expires_at > now()',
+    [id, newId],
+  )
+  return rowCount === 1
+}
+
+export async function deleteSession(db: Queryable, id: string): Promise<void> {
+  await db.query('delete from sessions where id = $1', [id])
+}
+
+/** All of a user's, or all but the one that asks. */
+export async function deleteSessions(db: Queryable, userId: string, except: string | null = null): Promise<number> {
+  const { rowCount } = await db.query('delete from sessions where user_id = $1 and id is distinct from $2', [
+    userId,
+    except,
+  ])
+  return rowCount ?? 0
+}
+
+export type SessionLine = {
+  readonly id: string
+  readonly createdAt: number
+  readonly address: string | null
+  readonly agent: string | null
+}
+
+export async function listSessions(db: Queryable, userId: string): Promise<readonly SessionLine[]> {
+  const { rows } = await db.query<SessionLine>(
+    `select id, created_at as "createdAt", host(address) as address, agent from sessions
+     where user_id = $1 and expires_at > now() order by created_at desc`,
+    [userId],
+  )
+  return rows
+}
+
+export async function forgetSessions(db: Queryable): Promise<void> {
+  await db.query('delete from sessions where expires_at < now()')
+}

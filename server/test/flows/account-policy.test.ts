@@ -1,0 +1,174 @@
+/** An account's own rules about applications: who may change them, and what is written down. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { AccountPolicy } from '../../src/core/account-policy.ts'
+import { readPolicy, savePolicy } from '../../src/flows/account-policy.ts'
+import { readAccountLogo, saveLooks } from '../../src/flows/looks.ts'
+import { setApplicationPublisher } from '../../src/flows/manage-application.ts'
+import { findAccount } from '../../src/store/accounts.ts'
+import { type MadeUser, makeAccount, makeApplication, makeUser } from '../rig/make.ts'
+import { startTestService, type TestService } from '../rig/service.ts'
+
+const OPEN: AccountPolicy = { deviceFlow: true, unverifiedPublishers: true, onlyApplications: null }
+
+let service: TestService
+let account: { id: string; slug: string }
+let administrator: MadeUser
+beforeAll(async () => {
+  service = await startTestService({}, { listen: false })
+})
+afterAll(() => service.stop())
+beforeEach(async () => {
+  account = await makeAccount(service.context.db)
+  administrator = await makeUser(service.context.db, account.slug)
+})
+
+const policyOf = async (id: string) => (await readPolicy(service.context, id))?.policy
+const events = (kind: string) =>
+  service.database.query<{ detail: { by: string } }>(
+    'select detail from audit_events where account_id = $1 and kind = $2 order by id',
+    [account.id, kind],
+  )
+
+describe('the policy', () => {
+  it('of a new account lets everything in', async () => {
+    expect(await policyOf(account.id)).toEqual(OPEN)
+    expect((await findAccount(service.context.db, account.slug))?.policy).toEqual(OPEN)
+    expect(await readPolicy(service.context, 'acc_000000000000')).toBeNull()
+  })
+
+  it('is saved whole, for this account alone, and what changed is written down', async () => {
+    const other = await makeAccount(service.context.db)
+    const listed = await makeApplication(service.context.db, service.config, account.slug, { name: 'Listed' })
+    const wanted = { deviceFlow: false, unverifiedPublishers: true, onlyApplications: [listed.id] }
+    expect(await savePolicy(service.context, administrator.id, wanted)).toEqual({ outcome: 'saved', policy: wanted })
+    expect(await policyOf(account.id)).toEqual(wanted)
+    expect(await policyOf(other.id)).toEqual(OPEN)
+    expect(await events('account.policy_changed')).toEqual([
+      {
+        detail: {
+          by: administrator.id,
+          changed: {
+            deviceFlow: { from: true, to: false },
+            onlyApplications: { from: null, to: [listed.id] },
+          },
+        },
+      },
+    ])
+  })
+
+  it('saved as it was is no event', async () => {
+    await savePolicy(service.context, administrator.id, { ...OPEN, unverifiedPublishers: false })
+    await savePolicy(service.context, administrator.id, { ...OPEN, unverifiedPublishers: false })
+    expect(await events('account.policy_changed')).toHaveLength(1)
+  })
+
+  it('lists applications that exist, once; an empty list lets none in', async () => {
+    const [a, b] = [
+      await makeApplication(service.context.db, service.config, account.slug),
+      await makeApplication(service.context.db, service.config, account.slug),
+    ]
+    const onlyApplications = [b.id, a.id, a.id, 'app_000000000000', 'nonsense']
+    await savePolicy(service.context, administrator.id, { ...OPEN, onlyApplications })
+    expect([...((await policyOf(account.id))?.onlyApplications ?? [])].sort()).toEqual([a.id, b.id].sort())
+    await savePolicy(service.context, administrator.id, { ...OPEN, onlyApplications: [] })
+    expect((await policyOf(account.id))?.onlyApplications).toEqual([])
+  })
+
+  it('is shown with the applications that the account has to do with, whom they come from, and whether they are listed', async () => {
+    const { db } = service.context
+    const known = await makeApplication(db, service.config, account.slug, { name: 'Known' })
+    const gone = await makeApplication(db, service.config, account.slug, { name: 'Gone' })
+    const elsewhere = await makeAccount(db)
+    const listed = await makeApplication(db, service.config, elsewhere.slug, { name: 'Listed' })
+    await makeApplication(db, service.config, elsewhere.slug, { name: 'Nobody here knows it' })
+    await setApplicationPublisher(db, known.id, { standing: 'own', name: null })
+    await service.database.query('update applications set deleted_at = now() where id = $1', [gone.id])
+    await savePolicy(service.context, administrator.id, { ...OPEN, onlyApplications: [listed.id] })
+    expect((await readPolicy(service.context, account.id))?.applications).toEqual([
+      { id: known.id, name: 'Known', publisher: { standing: 'own', name: null }, listed: false },
+      { id: listed.id, name: 'Listed', publisher: { standing: 'unverified', name: null }, listed: true },
+    ])
+  })
+
+  it('takes one more application by its id, and saves nothing when there is no such application', async () => {
+    const { db } = service.context
+    const other = await makeApplication(db, service.config, (await makeAccount(db)).slug)
+    const only: AccountPolicy = { ...OPEN, onlyApplications: [] }
+    expect(await savePolicy(service.context, administrator.id, only, 'app_000000000000')).toEqual({
+      outcome: 'unknown',
+    })
+    expect(await policyOf(account.id)).toEqual(OPEN)
+    await savePolicy(service.context, administrator.id, only, other.id)
+    expect(await policyOf(account.id)).toEqual({ ...OPEN, onlyApplications: [other.id] })
+  })
+})
+
+/** A PNG’s first bytes are enough: what a picture is, is for the one who writes it. */
+const LOGO = Buffer.from('89504e470d0a1a0a', 'hex')
+
+describe('the looks', () => {
+  it('are saved, read again, and what changed is written down', async () => {
+    const looks = { name: ' Acme & Sons ', colour: '#0A5CC2', logo: LOGO }
+    expect(await saveLooks(service.context, administrator.id, looks)).toEqual({ outcome: 'saved' })
+    expect(await findAccount(service.context.db, account.slug)).toMatchObject({
+      name: 'Acme & Sons',
+      colour: '#0a5cc2',
+      hasLogo: true,
+    })
+    expect(await readAccountLogo(service.context, account.id)).toEqual(LOGO)
+    expect(await events('account.looks_changed')).toEqual([
+      { detail: { by: administrator.id, changed: ['name', 'colour', 'logo'] } },
+    ])
+  })
+
+  it('keep the logo unless it is replaced or taken away', async () => {
+    const looks = { name: 'Acme', colour: null, logo: LOGO }
+    await saveLooks(service.context, administrator.id, looks)
+    await saveLooks(service.context, administrator.id, { ...looks, logo: undefined })
+    expect(await readAccountLogo(service.context, account.id)).toEqual(LOGO)
+    await saveLooks(service.context, administrator.id, { ...looks, logo: null })
+    expect(await readAccountLogo(service.context, account.id)).toBeNull()
+    expect((await findAccount(service.context.db, account.slug))?.hasLogo).toBe(false)
+  })
+
+  it.each([
+    ['name', { name: ' ' }],
+    ['name', { name: 'Acme\nBcc: all' }],
+    ['colour', { colour: 'red' }],
+    ['colour', { colour: '#0a5cc2;}' }],
+    ['logo', { logo: Buffer.alloc(262_145) }],
+  ] as const)('a %s that cannot be one (%j) changes nothing', async (problem, given) => {
+    const looks = { name: 'Acme', colour: null, logo: undefined, ...given }
+    expect(await saveLooks(service.context, administrator.id, looks)).toEqual({ outcome: problem })
+    expect(await findAccount(service.context.db, account.slug)).toMatchObject({
+      name: `Account ${account.slug}`,
+      colour: null,
+      hasLogo: false,
+    })
+    expect(await events('account.looks_changed')).toEqual([])
+  })
+})
+
+describe('who may change policy and looks', () => {
+  it.each([
+    ['who holds scopes only', async () => makeUser(service.context.db, account.slug, { holds: [] })],
+    [
+      'who was disabled',
+      async () => {
+        await service.database.query('update users set disabled_at = now() where id = $1', [administrator.id])
+        return administrator
+      },
+    ],
+    ['who does not exist', async () => ({ id: 'usr_000000000000', email: '' })],
+  ])('nobody %s', async (_, make) => {
+    const by = (await make()).id
+    expect(await savePolicy(service.context, by, { ...OPEN, deviceFlow: false })).toEqual({ outcome: 'forbidden' })
+    const looks = { name: 'Ours now', colour: null, logo: LOGO }
+    expect(await saveLooks(service.context, by, looks)).toEqual({ outcome: 'forbidden' })
+    expect(await findAccount(service.context.db, account.slug)).toMatchObject({
+      name: `Account ${account.slug}`,
+      policy: OPEN,
+      hasLogo: false,
+    })
+  })
+})

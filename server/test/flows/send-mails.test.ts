@@ -1,0 +1,132 @@
+/** The outbox: a mail is written with what gives rise to it, sent once, and holds nothing that opens a door. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { closeContext, createContext } from '../../src/app.ts'
+import type { Context } from '../../src/flows/context.ts'
+import { requestRecovery } from '../../src/flows/links.ts'
+import { sendDueMails } from '../../src/flows/send-mails.ts'
+import { findVisit } from '../../src/store/sessions.ts'
+import { type Mailbox, startMailbox } from '../rig/mailbox.ts'
+import { makeConfig, makeUser } from '../rig/make.ts'
+import { startTestService, type TestService } from '../rig/service.ts'
+
+let mailbox: Mailbox
+let service: TestService
+beforeAll(async () => {
+  mailbox = await startMailbox()
+  // Not listening: mails go out when a test says so, not each second.
+  service = await startTestService({ SMTP_URL: mailbox.url }, { clock: true, listen: false })
+})
+afterAll(async () => {
+  await service.stop()
+  await mailbox.stop()
+})
+beforeEach(async () => {
+  await service.database.query('delete from mails')
+})
+
+const mails = () => service.database.query('select kind, attempts, sent_at, given_up_at from mails order by id')
+
+async function askForRecovery(): Promise<{ email: string }> {
+  const visit = await findVisit(service.context.db, service.account.slug, null)
+  const user = await makeUser(service.context.db, service.account.slug)
+  if (visit) await requestRecovery(service.context, visit.account, user.email, 'de')
+  return user
+}
+
+describe('a mail', () => {
+  it('goes out once, to its user, in the language of the page it was asked for on', async () => {
+    const { email } = await askForRecovery()
+    expect(await sendDueMails(service.context)).toBe(1)
+    expect(await sendDueMails(service.context)).toBe(0)
+    const received = mailbox.mails.filter((mail) => mail.to === email)
+    expect(received).toHaveLength(1)
+    expect(received[0]?.text).toContain(`http://${service.account.slug}.localhost:`)
+    expect(await mails()).toMatchObject([{ kind: 'recovery', attempts: 1, given_up_at: null }])
+  })
+
+  it('that the mail server does not take now is tried again later, with the same Message-ID', async () => {
+    const { email } = await askForRecovery()
+    mailbox.failNext(1)
+    expect(await sendDueMails(service.context)).toBe(0)
+    expect(await sendDueMails(service.context)).toBe(0)
+    await service.database.advance(31_000)
+    expect(await sendDueMails(service.context)).toBe(1)
+    const received = mailbox.mails.filter((mail) => mail.to === email)
+    expect(received).toHaveLength(1)
+    expect(await mails()).toMatchObject([{ attempts: 2, given_up_at: null }])
+  })
+
+  it('that the mail server will never take is given up', async () => {
+    await askForRecovery()
+    mailbox.failNext(1, 550)
+    expect(await sendDueMails(service.context)).toBe(0)
+    await service.database.advance(24 * 3_600_000)
+    expect(await sendDueMails(service.context)).toBe(0)
+    const [mail] = await mails()
+    expect(mail?.given_up_at).not.toBeNull()
+  })
+
+  it('that was sent by a process that died before it said so comes again as the very same mail', async () => {
+    const { email } = await askForRecovery()
+    await sendDueMails(service.context)
+    await service.database.query('update mails set sent_at = null')
+    await service.database.advance(31_000)
+    await sendDueMails(service.context)
+    const [first, second, ...others] = mailbox.mails.filter((mail) => mail.to === email)
+    const idOf = (raw = '') => /^message-id: (.*)$/im.exec(raw)?.[1]
+    expect(idOf(first?.raw)).toMatch(/^<mail-\d+@/)
+    expect(idOf(second?.raw)).toBe(idOf(first?.raw))
+    expect(second?.text).toBe(first?.text)
+    expect(others).toEqual([])
+  })
+
+  it('is taken by one of two processes that look at the same moment', async () => {
+    const other: Context = await createContext(
+      makeConfig({ DATABASE_URL: service.database.url, SMTP_URL: mailbox.url, PUBLIC_URL: service.config.publicUrl }),
+    )
+    const asked: { email: string }[] = []
+    for (let count = 0; count < 20; count += 1) asked.push(await askForRecovery())
+    const rounds = await Promise.all([service.context, other, service.context, other].map(sendDueMails))
+    await closeContext(other)
+    expect(rounds.reduce((sum, sent) => sum + sent, 0)).toBe(20)
+    const to = asked.map(({ email }) => email)
+    expect(
+      mailbox.mails
+        .filter((mail) => to.includes(mail.to))
+        .map((mail) => mail.to)
+        .sort(),
+    ).toEqual(to.sort())
+  })
+
+  it('UC-15: holds its address nowhere but in the mail itself', async () => {
+    const { email } = await askForRecovery()
+    await sendDueMails(service.context)
+    const text = mailbox.mails.find((mail) => mail.to === email)?.text ?? ''
+    const token = /token=(lkl_[\w-]+)/.exec(text)?.[1] ?? ''
+    expect(token).toHaveLength(48)
+    const tables = await service.database.query<{ rows: string }>(
+      'select (select json_agg(m)::text from mails m) || (select json_agg(l)::text from links l) as rows',
+    )
+    expect(tables[0]?.rows).not.toContain(token.slice(4))
+  })
+})
+
+describe('recovery', () => {
+  it('writes three mails an hour for one user and no more', async () => {
+    const visit = await findVisit(service.context.db, service.account.slug, null)
+    if (!visit) throw new Error('there is no account')
+    for (let count = 0; count < 5; count += 1) {
+      await requestRecovery(service.context, visit.account, service.user.email, 'en')
+    }
+    expect(await mails()).toHaveLength(3)
+  })
+
+  it('leaves nothing behind for an address that nobody has', async () => {
+    const visit = await findVisit(service.context.db, service.account.slug, null)
+    if (!visit) throw new Error('there is no account')
+    const before = await service.database.query('select count(*) from links')
+    await requestRecovery(service.context, visit.account, 'nobody@acme.example', 'en')
+    expect(await mails()).toEqual([])
+    expect(await service.database.query('select count(*) from links')).toEqual(before)
+  })
+})

@@ -1,0 +1,46 @@
+/** A connected application: a code requested, granted by a user and collected, and what the application holds then. */
+import { post, type WireAnswer, type WireVariant } from './device.ts'
+import type { MadeApplication, MadeUser } from './make.ts'
+import type { TestService } from './service.ts'
+
+export type Connected = {
+  readonly grantId: string
+  readonly userCode: string
+  readonly deviceCode: string
+  /** The access token or the access key. */
+  readonly credential: string
+  readonly refreshToken: string
+}
+
+type Wish = {
+  readonly user?: MadeUser
+  readonly application?: MadeApplication
+  readonly variant?: WireVariant
+  readonly scope?: string
+}
+
+/** Granted, not collected yet. */
+export async function grant(service: TestService, wish: Wish = {}) {
+  const device = service.device(wish.variant, wish.application)
+  const code = await device.code({ scope: wish.scope ?? 'orders:read,orders:write' })
+  const outcome = await service.grant(code.user_code, wish.user)
+  if (outcome !== 'granted') throw new Error(`the code was not granted: ${outcome}`)
+  const [row] = await service.database.query<{ grant_id: string }>(
+    'select grant_id from device_codes where user_code = $1 order by created_at desc limit 1',
+    [code.user_code],
+  )
+  return { device, userCode: code.user_code, deviceCode: code.device_code, grantId: row?.grant_id ?? '' }
+}
+
+export async function connect(service: TestService, wish: Wish = {}): Promise<Connected> {
+  const { device, ...granted } = await grant(service, wish)
+  const { body } = await device.poll(granted.deviceCode)
+  const credential = body.access_token ?? body.access_key
+  if (!credential) throw new Error(`the poll was answered ${JSON.stringify(body)}`)
+  return { ...granted, credential, refreshToken: body.refresh_token ?? '' }
+}
+
+/** What a credential is, as anybody who is shown one can ask. */
+export function askMe(service: TestService, credential: string, path = '/1/me'): Promise<WireAnswer> {
+  return post(service.address, path, { method: 'GET', headers: { authorization: `Bearer ${credential}` } })
+}

@@ -1,0 +1,56 @@
+/** Somebody who is signed in to an account's pages: a real session, without the wait for a password. */
+import { randomUUID } from 'node:crypto'
+import { SESSION } from '../../src/http/account/cookies.ts'
+import { sealSession, signForm } from '../../src/secrets/web-texts.ts'
+import { insertSession } from '../../src/store/sessions.ts'
+import { type MadeUser, makeUser } from './make.ts'
+import type { TestService } from './service.ts'
+import type { Web } from './web.ts'
+
+type Where = {
+  readonly account?: { readonly id: string; readonly slug: string }
+  /** Of every request, for example a proxy's. */
+  readonly headers?: Record<string, string>
+}
+
+export async function visitAs(service: TestService, user: MadeUser, where: Where = {}): Promise<Web> {
+  const { context, config } = service
+  const { id: accountId, slug } = where.account ?? service.account
+  const id = randomUUID()
+  const { sessionLifetimeMs: lifetimeMs, keys } = config
+  const session = { id, accountId, userId: user.id, lifetimeMs, address: null, agent: null }
+  await context.db.transaction((tx) => insertSession(tx, session))
+  const web = service.web(where.headers, slug)
+  web.cookies.set(SESSION, sealSession(keys, id, slug))
+  return web
+}
+
+export type Visitor = { readonly user: MadeUser; readonly web: Web }
+
+/** A clerk: holds what the rig's applications ask for, and is no administrator. */
+export async function makeVisitor(service: TestService, where: Where = {}): Promise<Visitor> {
+  const { slug } = where.account ?? service.account
+  const user = await makeUser(service.context.db, slug, { holds: ['orders:read', 'orders:write'] })
+  return { user, web: await visitAs(service, user, where) }
+}
+
+export async function makeVisitors(service: TestService, count: number, where: Where = {}): Promise<Visitor[]> {
+  const visitors: Visitor[] = []
+  for (let made = 0; made < count; made += 1) visitors.push(await makeVisitor(service, where))
+  return visitors
+}
+
+/** A form that is signed for this user's session, with whatever values: what lies behind the signature has to hold alone. */
+export async function signedFor(
+  service: TestService,
+  user: MadeUser,
+  action: string,
+  bound: Record<string, string>,
+): Promise<Record<string, string>> {
+  const [session] = await service.database.query<{ created_at: Date }>(
+    'select created_at from sessions where user_id = $1 order by created_at desc limit 1',
+    [user.id],
+  )
+  const holder = { userId: user.id, sessionCreatedAt: session?.created_at.getTime() ?? 0 }
+  return { ...bound, token: signForm(service.config.keys, holder, action, bound) }
+}

@@ -1,0 +1,98 @@
+/**
+ * A browser without a window: keeps cookies, follows what a form says, sends the headers that browsers send. It knows the
+ * pages only by their HTML. Real Chromium has its own tests (server/test/browser/); this one is for the many small cases.
+ */
+import { post, type WireAnswer } from './device.ts'
+
+export type Page = WireAnswer & { readonly location: string | null }
+
+export class Web {
+  readonly address: string
+  /** For example `acme.localhost:43210`. */
+  readonly host: string
+  readonly cookies = new Map<string, string>()
+  readonly headers: Record<string, string>
+  last: Page | null = null
+
+  constructor(address: string, host: string, headers: Record<string, string> = {}) {
+    this.address = address
+    this.host = host
+    this.headers = headers
+  }
+
+  get origin(): string {
+    return `http://${this.host}`
+  }
+
+  async send(method: 'GET' | 'POST', path: string, form?: Record<string, string>, headers = {}): Promise<Page> {
+    const cookie = Array.from(this.cookies, ([name, value]) => `${name}=${value}`).join('; ')
+    const answer = await post(this.address, path, {
+      method,
+      ...(form ? { form } : {}),
+      headers: {
+        host: this.host,
+        ...(cookie === '' ? {} : { cookie }),
+        ...(method === 'POST' ? { origin: this.origin, 'sec-fetch-site': 'same-origin' } : {}),
+        ...this.headers,
+        ...headers,
+      },
+    })
+    for (const each of [answer.headers['set-cookie'] ?? []].flat()) this.keep(each)
+    this.last = { ...answer, location: (answer.headers.location as string | undefined) ?? null }
+    return this.last
+  }
+
+  private keep(setCookie: string): void {
+    const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(setCookie) ?? []
+    if (/;\s*Max-Age=0\b/i.test(setCookie)) this.cookies.delete(name)
+    else this.cookies.set(name, value)
+  }
+
+  /** Follows redirects, as a browser does. */
+  async get(path: string): Promise<Page> {
+    let page = await this.send('GET', path)
+    for (let hops = 0; page.location !== null && hops < 5; hops += 1) page = await this.send('GET', page.location)
+    return page
+  }
+
+  /** Fills in and sends the form with this action on the page that was shown last. */
+  async submit(action: string, values: Record<string, string> = {}): Promise<Page> {
+    return this.follow(await this.send('POST', action, { ...formFields(this.last?.text ?? '', action), ...values }))
+  }
+
+  private async follow(page: Page): Promise<Page> {
+    return page.location === null ? page : this.get(page.location)
+  }
+
+  async signIn(email: string, password: string): Promise<Page> {
+    await this.get('/sign-in')
+    return this.submit('/sign-in', { email, password })
+  }
+
+  async enterCode(code: string): Promise<Page> {
+    await this.get('/connect/code')
+    return this.submit('/connect/code', { code })
+  }
+}
+
+/** The hidden fields of the first form with this action. */
+export function formFields(html: string, action: string): Record<string, string> {
+  const form = html.split('<form').find((each) => each.includes(`action="${action}"`))
+  if (!form) throw new Error(`there is no form for ${action} on this page`)
+  const inputs = (form.split('</form>')[0] ?? '').matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)"/g)
+  return Object.fromEntries(Array.from(inputs, ([, name = '', value = '']) => [name, unescapeHtml(value)]))
+}
+
+const ENTITIES: Record<string, string> = { '&amp;': '&', '&lt;': '<', '&gt;': '>', '&quot;': '"', '&#39;': "'" }
+
+export function unescapeHtml(text: string): string {
+  return text.replace(/&(amp|lt|gt|quot|#39);/g, (entity) => ENTITIES[entity] ?? entity)
+}
+
+/** What a person reads, without the tags. */
+export function textOf(html: string): string {
+  const body = html.replace(/<head>.*<\/head>/s, ' ').replace(/<(script|style|svg)\b.*?<\/\1>/gs, ' ')
+  return unescapeHtml(body.replace(/<[^>]+>/g, ' '))
+    .replace(/\s+/g, ' ')
+    .trim()
+}
