@@ -8,11 +8,13 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { createApplication } from '../server/src/flows/manage-application.ts'
 import { createAccount, createRole, createScope, createUser, type Registered } from '../server/src/flows/register.ts'
+import { createSetupLink } from '../server/src/flows/set-up.ts'
 import { matchApplicationSecret } from '../server/src/secrets/application-secret.ts'
 import { createKey, parseKeyset } from '../server/src/secrets/keyset.ts'
 import { findApplication } from '../server/src/store/applications.ts'
 import { migrate } from '../server/src/store/migrate.ts'
 import { openPostgres } from '../server/src/store/postgres.ts'
+import { startMailbox } from '../server/test/rig/mailbox.ts'
 import { startEngines } from './engines.ts'
 
 const ROOT = join(import.meta.dirname, '..')
@@ -21,7 +23,10 @@ const DEMO = join(ROOT, '.engines', 'demo.json')
 
 type Demo = { readonly id: string; readonly secret: string }
 
+const PEOPLE = ['ann@acme.example', 'ben@acme.example']
+
 const { databaseUrl, redisUrl } = await startEngines()
+const mailbox = await startMailbox()
 const port = process.env.PORT ?? '8080'
 const address = `http://localhost:${port}`
 const keys = process.env.LATCHKEY_KEYS ?? knownKeys() ?? createKey(1)
@@ -32,6 +37,7 @@ writeFileSync(
     `REDIS_URL=${redisUrl}`,
     `LATCHKEY_KEYS=${keys}`,
     `PUBLIC_URL=${address}`,
+    `SMTP_URL=${mailbox.url}`,
     'HOST=localhost',
     `PORT=${port}`,
     'DRAIN_SECONDS=0',
@@ -41,6 +47,7 @@ writeFileSync(
 )
 await migrate(databaseUrl)
 const demo = await makeDemo()
+const links = await makeLinks()
 
 const args = ['--import', 'tsx', `--env-file=${ENVIRONMENT}`, join(ROOT, 'server', 'src', 'latchkey.ts'), 'serve']
 // The demo runs on its own engines, whatever database this terminal is meant for otherwise.
@@ -51,9 +58,21 @@ createInterface({ input: server.stdout }).on('line', (line) => {
   if (line.includes('"event":"listening"')) console.log(linesToTry())
 })
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => server.kill('SIGTERM'))
+const postman = setInterval(showMails, 500)
 server.once('exit', (code) => {
   process.exitCode = code ?? 0
+  clearInterval(postman)
+  mailbox.stop()
 })
+
+/** No mail leaves this machine: what would be sent is printed here. */
+let shown = 0
+function showMails(): void {
+  for (const { to, subject, text } of mailbox.mails.slice(shown)) {
+    console.log(`\n--- mail to ${to}: ${subject}\n\n${text}\n---`)
+    shown += 1
+  }
+}
 
 function knownKeys(): string | undefined {
   if (!existsSync(ENVIRONMENT)) return undefined
@@ -73,6 +92,7 @@ async function makeDemo(): Promise<Demo> {
     await createScope(db, { name: 'orders:read', title: 'See orders' })
     await createScope(db, { name: 'orders:write', title: 'Change orders' })
     await createRole(db, { account: 'acme', name: 'clerk', scopes: ['orders:read'] })
+    await createRole(db, { account: 'acme', name: 'sales', scopes: ['orders:read', 'orders:write'] })
     await createUser(db, { account: 'acme', email: 'ann@acme.example', roles: ['administrator'], password: null })
     await createUser(db, { account: 'acme', email: 'ben@acme.example', roles: ['clerk'], password: null })
     const scopes = ['orders:read', 'orders:write']
@@ -87,6 +107,24 @@ async function makeDemo(): Promise<Demo> {
   }
 }
 
+/** The way in for those who have not chosen a password yet. */
+async function makeLinks(): Promise<readonly string[]> {
+  const keyset = parseKeyset(keys)
+  if ('problem' in keyset) throw new Error(`LATCHKEY_KEYS cannot be read: ${keyset.problem}`)
+  const db = openPostgres(databaseUrl, 2)
+  try {
+    const { rows } = await db.query<{ email: string }>(
+      'select email from users where password_digest is null and email = any($1) order by email',
+      [PEOPLE],
+    )
+    const given = rows.map(({ email }) => ({ account: 'acme', email, reset: false }))
+    const made = given.map((each) => createSetupLink(db, { keys: keyset, publicUrl: address }, each))
+    return (await Promise.all(made)).map((link, index) => `  ${given[index]?.email}\n  ${done(link).address}`)
+  } finally {
+    await db.close()
+  }
+}
+
 function done<T>(result: Registered<T>): T {
   if (result.outcome === 'refused') throw new Error(result.why)
   return result.value
@@ -94,20 +132,24 @@ function done<T>(result: Registered<T>): T {
 
 function linesToTry(): string {
   const credentials = `-d SVCappid=${demo.id} -d SVCsecret=${demo.secret}`
+  const account = `http://acme.localhost:${port}`
+  const comeIn = links.length > 0 ? `\nFirst choose a password (each link works once):\n\n${links.join('\n')}\n` : ''
   return `
-Try it, in another terminal. The application asks for a code:
+Try it. The account's pages are at ${account}
+${comeIn}
+In another terminal, the application asks for a code:
 
   curl ${credentials} -d state=living-room ${address}/auth/oauth/device/code
 
-It polls, no faster than the interval (put the device_code in):
+Type the user_code at ${account}/connect/code and decide. (ben@acme.example lacks a permission.)
+The application polls, no faster than the interval (put the device_code in):
 
   curl ${credentials} -d device_code=DEVICE_CODE ${address}/auth/oauth/device/polling
 
-The user decides (put the user_code in; ben@acme.example lacks orders:write; "reject" says no):
+With /auth/key/… instead of /auth/oauth/…, for one access key; with .xml after a path, for XML. What a credential may do:
 
-  npm run latchkey -- code grant USER_CODE --account acme --user ann@acme.example
+  curl -H "Authorization: Bearer CREDENTIAL" ${address}/1/me
 
-Poll once more for the tokens. With /auth/key/… instead of /auth/oauth/…, for one access key.
-Add .xml to a path for XML. Ctrl-C ends the server; "npm run engines -- --stop" ends the engines.
+Mails are printed here instead of being sent. Ctrl-C ends the server; "npm run engines -- --stop" ends the engines.
 `
 }

@@ -11,13 +11,17 @@ import { createLocalGate } from './gate/local-gate.ts'
 import { createRedisGate } from './gate/redis-gate.ts'
 import { createHttpServer, type HttpServer } from './http/server.ts'
 import { startBackground } from './jobs/background.ts'
+import { createMailer } from './mail.ts'
+import { openPlaces } from './places.ts'
 import { createDeviceCodeOpener } from './secrets/device-code-text.ts'
+import { createPasswords } from './secrets/password.ts'
 import { gatherReads } from './store/gathered-reads.ts'
 import { pendingMigrations } from './store/migrate.ts'
 import { openPostgres } from './store/postgres.ts'
 
-export function createContext(config: Config): Context {
+export async function createContext(config: Config): Promise<Context> {
   const events = createEvents(config.logLevel)
+  const places = await openPlaces(config.placesFile, config.networksFile)
   const db = openPostgres(config.databaseUrl, config.databaseConnections)
   const gate =
     config.redisUrl === null
@@ -31,11 +35,15 @@ export function createContext(config: Config): Context {
     applications: createApplicationCopy(db, config.keys),
     liveCodes: createLiveCodes(db),
     openDeviceCode: createDeviceCodeOpener(config.keys),
+    passwords: createPasswords(),
+    places,
+    mailer: createMailer(config.smtpUrl, config.mailFrom),
     events,
   }
 }
 
 export async function closeContext(context: Context): Promise<void> {
+  context.mailer?.close()
   await Promise.all([context.gate.close(), context.db.close()])
 }
 
@@ -47,12 +55,13 @@ export async function startService(config: Config): Promise<RunningService> {
   if (pending.length > 0) {
     throw new CommandRefused(`The database lacks ${pending.join(', ')}. Run "latchkey migrate" first.`)
   }
-  const context = createContext(config)
+  const context = await createContext(config)
   const server = createHttpServer(context)
   const address = await prepare(context, server).catch(async (error) => {
     await closeContext(context)
     throw error
   })
+  if (!context.mailer) context.events.mailOff()
   const background = startBackground(context)
   context.events.listening(address)
   return {

@@ -12,6 +12,9 @@ export type Events = {
   engine(name: 'postgresql' | 'redis', answers: boolean, why?: string): void
   codeGranted(grantId: string, applicationId: string, accountId: string): void
   codeRejected(applicationId: string, accountId: string): void
+  mailFailed(mailId: number, attempts: number, error: unknown): void
+  /** Nobody told us where to send mails. Said once, at the start. */
+  mailOff(): void
   /** A background task failed; it will be tried again. */
   taskFailed(task: string, error: unknown): void
   /** A bug: something was thrown that nobody expected. */
@@ -32,6 +35,12 @@ export function createEvents(level: string): Events {
       log.info({ event: 'code_granted', grantId, applicationId, accountId }, 'a code was granted'),
     codeRejected: (applicationId, accountId) =>
       log.info({ event: 'code_rejected', applicationId, accountId }, 'a code was rejected'),
+    mailFailed: (mailId, attempts, error) =>
+      log.warn(
+        { event: 'mail_failed', mailId, attempts, ...described(error) },
+        'a mail could not be sent; it stays due',
+      ),
+    mailOff: () => log.warn({ event: 'mail_off' }, 'SMTP_URL is not set: mails wait in the outbox'),
     taskFailed: (task, error) => log.warn({ event: 'task_failed', task, ...described(error) }, `${task} failed`),
     unexpected: (where, error) => log.error({ event: 'unexpected', where, ...described(error) }, `bug in ${where}`),
   }

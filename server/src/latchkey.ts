@@ -3,6 +3,7 @@
 import { main } from './app.ts'
 import { CommandRefused } from './cli/output.ts'
 import { ConfigurationError } from './config.ts'
+import { PlacesUnreadable } from './places.ts'
 import { Unavailable } from './store/postgres.ts'
 
 const MENDABLE = 1
@@ -22,13 +23,14 @@ const SENTENCES: Record<string, string> = {
 try {
   await main(process.argv)
 } catch (error) {
-  process.exitCode = error instanceof ConfigurationError ? CONFIGURATION : MENDABLE
+  const configuration = error instanceof ConfigurationError || error instanceof PlacesUnreadable
+  process.exitCode = configuration ? CONFIGURATION : MENDABLE
   process.stderr.write(`${explain(error)}\n`)
 }
 
 function explain(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
-  if (error instanceof ConfigurationError) {
+  if (error instanceof ConfigurationError || error instanceof PlacesUnreadable) {
     return `latchkey cannot start with this configuration:\n${error.message.replace(/^/gm, '  ')}`
   }
   if (error instanceof CommandRefused || error instanceof Unavailable) return error.message

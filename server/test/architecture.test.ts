@@ -9,7 +9,7 @@ const SRC = join(ROOT, 'server', 'src')
 /** From the ground up. A room is a folder of server/src, or a file that stands there alone. */
 const FLOORS = [
   ['core', 'secrets', 'events.ts'],
-  ['store', 'gate', 'pages', 'config.ts'],
+  ['store', 'gate', 'pages', 'mail.ts', 'places.ts', 'config.ts'],
   ['flows'],
   ['http', 'cli', 'jobs'],
   ['app.ts'],
@@ -57,7 +57,9 @@ function cycleFrom(file: string, path: readonly string[], finished: Set<string>)
 describe('the floors', () => {
   test('every file is in a room, and every import of another file was understood', () => {
     expect(files.filter((file) => floorOf(file) === -1)).toEqual([])
-    expect(files.flatMap(importsOf).filter(({ target }) => !files.includes(target))).toEqual([])
+    expect(
+      files.flatMap(importsOf).filter(({ target }) => !files.includes(target) && !target.endsWith('.json')),
+    ).toEqual([])
     expect(new Set(importsOf('app.ts').map(({ target }) => floorOf(target)))).toEqual(new Set([0, 1, 2, 3]))
   })
 

@@ -1,9 +1,9 @@
-/** `latchkey account|role|user|scope create`: who may decide, and what can be granted. */
-import { text } from 'node:stream/consumers'
+/** `latchkey account|role|scope create`: where decisions are made, and what can be granted. */
 import type { Command } from 'commander'
 import { readConfig } from '../config.ts'
 import { parseScope } from '../core/scope.ts'
-import { createAccount, createRole, createScope, createUser } from '../flows/register.ts'
+import { ADMINISTRATOR, createAccount, createRole, createScope, createUser } from '../flows/register.ts'
+import { createSetupLink } from '../flows/set-up.ts'
 import { type OutputOptions, print, unwrap } from './output.ts'
 import { withDatabase } from './wiring.ts'
 
@@ -15,12 +15,24 @@ export function addAccountCommands(program: Command): void {
     .description('Register an account. It starts with the role "administrator", which holds every scope.')
     .requiredOption('--slug <slug>', 'its subdomain, for example acme')
     .requiredOption('--name <name>', 'its name, as people know it')
+    .option(
+      '--administrator <address>',
+      'the e-mail address of its first user; prints the link with which they come in',
+    )
     .option('--json', 'print one JSON object')
-    .action((options: OutputOptions & { slug: string; name: string }) =>
+    .action((options: OutputOptions & { slug: string; name: string; administrator?: string }) =>
       withDatabase(readConfig(['databaseUrl']).databaseUrl, async (db) => {
-        const { slug, name } = options
+        const { slug, name, administrator } = options
+        // Asked for before anything is made, so that nothing is half made when it is missing.
+        const config = administrator === undefined ? null : readConfig(['keys', 'publicUrl'])
         const { id } = unwrap(await createAccount(db, { slug, name }))
-        print(options, { id, slug, name }, `Created the account ${slug} (${id}).`)
+        const created = `Created the account ${slug} (${id}).`
+        if (administrator === undefined || !config) return print(options, { id, slug, name }, created)
+        const first = { account: slug, email: administrator, roles: [ADMINISTRATOR], password: null }
+        const user = unwrap(await createUser(db, first))
+        const link = unwrap(await createSetupLink(db, config, { account: slug, email: administrator, reset: false }))
+        const words = `${created}\n\n${administrator} comes in here, once, within 7 days, and chooses a password:\n\n  ${link.address}\n`
+        print(options, { id, slug, name, administrator: user.id, link: link.address }, words)
       }),
     )
 
@@ -43,40 +55,21 @@ export function addAccountCommands(program: Command): void {
     )
 
   program
-    .command('user')
-    .description('Users of an account.')
-    .command('create')
-    .description('Add a user to an account.')
-    .requiredOption('--account <slug>', 'the account')
-    .requiredOption('--email <address>', 'the address the user signs in with')
-    .requiredOption('--role <name>', 'a role of the account; may be given several times', collect)
-    .option('--password-stdin', 'read the password from standard input, so that it is in no argument list')
-    .option('--json', 'print one JSON object')
-    .action((options: OutputOptions & { account: string; email: string; role: string[]; passwordStdin?: boolean }) =>
-      withDatabase(readConfig(['databaseUrl']).databaseUrl, async (db) => {
-        const { account, email, role: roles } = options
-        const password = options.passwordStdin ? (await text(process.stdin)).replace(/\r?\n$/, '') : null
-        const { id } = unwrap(await createUser(db, { account, email, roles, password }))
-        print(options, { id, account, email, roles }, `Created the user ${email} (${id}) in ${account}.`)
-      }),
-    )
-
-  program
     .command('scope')
     .description('The catalogue of what can be granted.')
     .command('create')
     .description('Add a scope to the catalogue.')
     .argument('<name>', 'for example orders:read')
     .requiredOption('--title <words>', 'what it allows, in words for the person who decides')
+    .option('--dangerous', 'mark it where it is asked for, and ask for a fresh sign-in')
+    .option('--not-by-device', 'never grant it by a typed code')
     .option('--json', 'print one JSON object')
-    .action((name: string, options: OutputOptions & { title: string }) =>
+    .action((name: string, options: OutputOptions & { title: string; dangerous?: boolean; notByDevice?: boolean }) =>
       withDatabase(readConfig(['databaseUrl']).databaseUrl, async (db) => {
-        unwrap(await createScope(db, { name, title: options.title }))
-        print(options, { name, title: options.title }, `Created the scope ${name}.`)
+        const { title, dangerous = false } = options
+        const deviceFlow = !options.notByDevice
+        unwrap(await createScope(db, { name, title, dangerous, deviceFlow }))
+        print(options, { name, title, dangerous, device_flow: deviceFlow }, `Created the scope ${name}.`)
       }),
     )
-}
-
-function collect(value: string, previous: string[] = []): string[] {
-  return [...previous, value]
 }

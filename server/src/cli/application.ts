@@ -1,8 +1,15 @@
-/** `latchkey app create|suspend|restore|rotate-secret`. */
-import type { Command } from 'commander'
+/** `latchkey app create|set-publisher|suspend|restore|rotate-secret`. */
+import { type Command, Option } from 'commander'
 import { readConfig } from '../config.ts'
+import { type PublisherStanding, publisherStandings } from '../core/application.ts'
 import { parseScope } from '../core/scope.ts'
-import { createApplication, restoreApplication, rotateSecret, suspendApplication } from '../flows/manage-application.ts'
+import {
+  createApplication,
+  restoreApplication,
+  rotateSecret,
+  setApplicationPublisher,
+  suspendApplication,
+} from '../flows/manage-application.ts'
 import { type OutputOptions, print, unwrap } from './output.ts'
 import { withDatabase } from './wiring.ts'
 
@@ -59,6 +66,26 @@ export function addApplicationCommands(program: Command): void {
         print(options, { id, secret, revoked_secrets: revokedSecrets }, `New secret of ${id}:\n\n  ${secret}\n${ended}`)
       })
     })
+
+  app
+    .command('set-publisher')
+    .description('Say whom an application comes from, as users will read it when they decide.')
+    .argument('<id>', 'the application, app_…')
+    .option('--name <domain>', 'the domain of its publisher, for example acme.example')
+    .addOption(
+      new Option('--standing <standing>', 'own: this service itself; verified: you checked that the domain is theirs')
+        .choices(publisherStandings)
+        .makeOptionMandatory(),
+    )
+    .option('--json', 'print one JSON object')
+    .action((id: string, options: OutputOptions & { name?: string; standing: PublisherStanding }) =>
+      withDatabase(readConfig(['databaseUrl']).databaseUrl, async (db) => {
+        const { name = null, standing } = options
+        unwrap(await setApplicationPublisher(db, id, { name, standing }))
+        const publisher = name === null ? standing : `${name}, ${standing}`
+        print(options, { id, publisher: name, standing }, `The publisher of ${id} is now: ${publisher}.`)
+      }),
+    )
 
   app
     .command('suspend')

@@ -5,8 +5,10 @@ import { isExpired } from '../core/device-code.ts'
 import { formatScope } from '../core/scope.ts'
 import { groupDigits } from '../core/user-code.ts'
 import type { Context } from '../flows/context.ts'
-import { enterUserCode, grantDeviceCode, rejectDeviceCode, showDeviceCode } from '../flows/decide-device-code.ts'
-import { findAccount, findUser } from '../store/accounts.ts'
+import { grantDeviceCode, rejectDeviceCode, showDeviceCode } from '../flows/decide-device-code.ts'
+import { enterUserCode } from '../flows/enter-code.ts'
+import { findAccount } from '../store/accounts.ts'
+import { findUser } from '../store/users.ts'
 import { CommandRefused, type OutputOptions, print } from './output.ts'
 import { type Wiring, withDatabase } from './wiring.ts'
 
@@ -101,7 +103,7 @@ async function asUser(
   options: DecisionOptions,
   work: (context: Context, userId: string) => Promise<void>,
 ): Promise<void> {
-  const context = wiring.createContext({ ...readConfig(everyOption), logLevel: 'silent' })
+  const context = await wiring.createContext({ ...readConfig(everyOption), logLevel: 'silent' })
   try {
     const account = await findAccount(context.db, options.account)
     if (!account) throw new CommandRefused(`There is no account "${options.account}".`)

@@ -12,6 +12,7 @@ import { addAccountCommands } from './account.ts'
 import { addApplicationCommands } from './application.ts'
 import { addCodeCommands } from './code.ts'
 import { CommandRefused, type OutputOptions, print } from './output.ts'
+import { addUserCommands } from './user.ts'
 import { type Wiring, withDatabase } from './wiring.ts'
 
 export function createProgram(wiring: Wiring): Command {
@@ -66,6 +67,7 @@ export function createProgram(wiring: Wiring): Command {
     })
 
   addAccountCommands(program)
+  addUserCommands(program)
   addApplicationCommands(program)
   addCodeCommands(program, wiring)
   return program

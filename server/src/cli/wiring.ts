@@ -6,7 +6,7 @@ import { openPostgres, type Postgres } from '../store/postgres.ts'
 /** What only the assembled service can do. It is handed in, because the roof (app.ts) stands above this floor. */
 export type Wiring = {
   serve(): Promise<void>
-  createContext(config: Config): Context
+  createContext(config: Config): Promise<Context>
   closeContext(context: Context): Promise<void>
 }
 

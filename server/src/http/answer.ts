@@ -10,6 +10,8 @@ export type Answer = (
 ) & {
   readonly retryAfterSeconds?: number
   readonly allow?: string
+  /** How to authenticate, with a 401 that a credential can mend. */
+  readonly wwwAuthenticate?: string
   /** For an answer whose fate matters: called once, with whether it could be handed to the network. */
   readonly whenSent?: (sent: boolean) => Promise<void>
 }

@@ -22,6 +22,8 @@ export function requestCode(variant: Variant): Handler {
       variant,
       scope: parameters.get('scope') ?? null,
       state: parameters.get('state') ?? '',
+      requestedFrom: request.address(),
+      requestedWith: printable(request.header('user-agent')),
     })
     switch (result.outcome) {
       case 'requested':
@@ -50,6 +52,15 @@ export function requestCode(variant: Variant): Handler {
         return { refusal: result.outcome }
     }
   }
+}
+
+/** A header may hold any byte; somebody will read it. */
+function printable(text: string | null): string | null {
+  const plain = text
+    ?.replace(/[^\x20-\x7e]/g, '')
+    .trim()
+    .slice(0, 120)
+  return plain || null
 }
 
 export function polling(variant: Variant): Handler {

@@ -15,23 +15,27 @@ export type Form = { readonly bytes: Buffer; readonly multipart: string | null }
 const MOST_PARAMETERS = 50
 
 /** Throws a Refusal. Only a multipart form takes a moment to read. */
-export function readParameters(query: string, form: Form | undefined): Parameters | Promise<Parameters> {
+export function readParameters(
+  query: string,
+  form: Form | undefined,
+  most = MOST_PARAMETERS,
+): Parameters | Promise<Parameters> {
   const parameters = new Map<string, string>()
-  addPairs(parameters, query)
+  addPairs(parameters, query, most)
   if (!form) return parameters
   if (!isUtf8(form.bytes)) throw unreadable()
   if (form.multipart !== null) return addParts(parameters, form.bytes, form.multipart)
-  addPairs(parameters, form.bytes.toString())
+  addPairs(parameters, form.bytes.toString(), most)
   return parameters
 }
 
-function addPairs(parameters: Map<string, string>, text: string): void {
+function addPairs(parameters: Map<string, string>, text: string, most: number): void {
   if (text === '') return
   for (const pair of text.split('&')) {
     if (pair === '') continue
     const equals = pair.indexOf('=')
-    if (equals === -1) add(parameters, decode(pair), '')
-    else add(parameters, decode(pair.slice(0, equals)), decode(pair.slice(equals + 1)))
+    if (equals === -1) add(parameters, decode(pair), '', most)
+    else add(parameters, decode(pair.slice(0, equals)), decode(pair.slice(equals + 1)), most)
   }
 }
 
@@ -43,14 +47,14 @@ async function addParts(parameters: Map<string, string>, bytes: Buffer, contentT
   })
   for (const [name, value] of form) {
     if (typeof value !== 'string') throw new Refusal('invalid_request', 'Files are not accepted.')
-    add(parameters, name, value)
+    add(parameters, name, value, MOST_PARAMETERS)
   }
   return parameters
 }
 
-function add(parameters: Map<string, string>, name: string, value: string): void {
+function add(parameters: Map<string, string>, name: string, value: string, most: number): void {
   if (parameters.has(name)) throw new Refusal('invalid_request', 'A parameter is given twice; give each name once.')
-  if (parameters.size >= MOST_PARAMETERS) throw new Refusal('invalid_request', 'There are too many parameters.')
+  if (parameters.size >= most) throw new Refusal('invalid_request', 'There are too many parameters.')
   parameters.set(name, value)
 }
 

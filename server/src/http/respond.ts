@@ -23,6 +23,7 @@ export function respond(response: ServerResponse, format: Format, answer: Answer
   }
   if (answer.retryAfterSeconds !== undefined) headers['retry-after'] = String(answer.retryAfterSeconds)
   if (answer.allow !== undefined) headers.allow = answer.allow
+  if (answer.wwwAuthenticate !== undefined) headers['www-authenticate'] = answer.wwwAuthenticate
   // What is left of a body that was not read is not waited for.
   if (refused && UNREAD.includes(answer.refusal)) headers.connection = 'close'
   response.writeHead(refused ? refusals[answer.refusal].status : answer.status, headers).end(text)

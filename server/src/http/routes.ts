@@ -1,6 +1,7 @@
 /** Every door of the service, in the order of docs/interface.md. What is not here is a 404. */
 import type { Context } from '../flows/context.ts'
 import type { Answer } from './answer.ts'
+import { me } from './credential-endpoints.ts'
 import { polling, requestCode } from './device-endpoints.ts'
 import { live, ready } from './health-endpoints.ts'
 import type { Parameters } from './parameters.ts'
@@ -10,6 +11,8 @@ export type Request = {
   /** Throws a Refusal, now or later. */
   parameters(): Parameters | Promise<Parameters>
   header(name: string): string | null
+  /** Where the client is, as far as we can know. */
+  address(): string | null
   readonly draining: boolean
 }
 
@@ -28,6 +31,7 @@ export const doors: readonly Door[] = [
   { method: 'POST', path: '/auth/key/device/code', handler: requestCode('access_key'), face: 'interface' },
   { method: 'POST', path: '/auth/oauth/device/polling', handler: polling('token_set'), face: 'interface' },
   { method: 'POST', path: '/auth/key/device/polling', handler: polling('access_key'), face: 'interface' },
+  { method: 'GET', path: '/me', handler: me, face: 'interface' },
   { method: 'GET', path: '/health/live', handler: live, face: 'plain' },
   { method: 'GET', path: '/health/ready', handler: ready, face: 'plain' },
 ]

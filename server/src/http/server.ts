@@ -5,8 +5,11 @@ import type { AddressInfo, Socket } from 'node:net'
 import { Refusal, type RefusalCode, refusals } from '../core/refusal.ts'
 import type { Context } from '../flows/context.ts'
 import { Unavailable } from '../store/postgres.ts'
+import { createAccountServer, isPagePath } from './account/serve.ts'
 import type { Answer, Format } from './answer.ts'
+import { createAddressReader } from './client-address.ts'
 import { readForm } from './form.ts'
+import { createHostReader } from './hosts.ts'
 import { type Form, readParameters } from './parameters.ts'
 import { respond, write } from './respond.ts'
 import { doors, type Handler } from './routes.ts'
@@ -33,6 +36,9 @@ export type HttpServer = {
 
 export function createHttpServer(context: Context): HttpServer {
   const paths = openDoors()
+  const addressOf = createAddressReader(context.config.trustProxy)
+  const slugOf = createHostReader(context.config.publicUrl)
+  const serveAccount = createAccountServer(context, addressOf)
   const afterwards = new Set<Promise<void>>()
   let draining = false
 
@@ -45,14 +51,21 @@ export function createHttpServer(context: Context): HttpServer {
   }
 
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const { path, query } = takeQueryOff(request)
-    const format = path.endsWith('.xml') ? 'xml' : 'json'
+    let format: Format = 'json'
     try {
+      const slug = slugOf(request)
+      const { path, query } = takeQueryOff(request)
+      if (slug !== null) {
+        if (draining) response.setHeader('connection', 'close')
+        return await serveAccount(request, response, { slug, path, query })
+      }
+      if (path.endsWith('.xml')) format = 'xml'
       const handler = chooseHandler(paths, path, request.method)
       const form: Form | undefined = await readForm(request)
       const asked = {
         parameters: () => readParameters(query, form),
         header: (name: string) => singleHeader(request, name),
+        address: () => addressOf(request.socket.remoteAddress, singleHeader(request, 'x-forwarded-for')),
         draining,
       }
       answer(response, format, await handler(context, asked))
@@ -116,7 +129,7 @@ function takeQueryOff(request: IncomingMessage): { path: string; query: string }
 /** Paths are compared as they came, without undoing escapes: `/code%2exml` is not `/code.xml`. */
 function chooseHandler(paths: Paths, path: string, method = ''): Handler {
   const methods = paths.get(path)
-  if (!methods) throw new Refusal('not_found')
+  if (!methods) throw new Refusal(isPagePath(path) ? 'misdirected' : 'not_found')
   const handler = Object.hasOwn(methods, method) ? methods[method] : undefined
   if (!handler) throw new MethodNotAllowed(Object.keys(methods).join(', '))
   return handler

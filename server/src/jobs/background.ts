@@ -1,9 +1,10 @@
 /**
- * What runs beside the requests: pulling changed applications each second, counting live codes, sweeping old ones.
+ * What runs beside the requests: pulling changed applications, sending mails, counting live codes, sweeping.
  *
  * `jobs/` only says when; what is done is a flow. A task that fails is tried again at its next turn.
  */
 import type { Context } from '../flows/context.ts'
+import { sendDueMails } from '../flows/send-mails.ts'
 import { sweep } from '../flows/sweep.ts'
 import { Unavailable } from '../store/postgres.ts'
 
@@ -11,6 +12,9 @@ import { Unavailable } from '../store/postgres.ts'
 const REFRESH_MS = 1_000
 
 const SWEEP_MS = 5 * 60 * 1000
+
+/** Whoever asked for a link is looking at their mailbox. */
+const MAIL_MS = 1_000
 
 const RECOUNT_MS = 30 * 1000
 
@@ -32,9 +36,10 @@ export function startBackground(context: Context): Background {
   const tasks = [
     repeat(context, 'pulling applications', REFRESH_MS, refresh),
     repeat(context, 'counting live codes', RECOUNT_MS, () => context.liveCodes.recount()),
-    repeat(context, 'sweeping device codes', SWEEP_MS, async () => {
+    repeat(context, 'sweeping', SWEEP_MS, async () => {
       await sweep(context.db, context.config)
     }),
+    ...(context.mailer ? [repeat(context, 'sending mails', MAIL_MS, () => sendDueMails(context))] : []),
   ]
   return {
     stop: async () => {
@@ -44,13 +49,14 @@ export function startBackground(context: Context): Background {
 }
 
 /** One turn after the other, never two at once. Returns the way to stop, which waits for the turn that runs. */
-function repeat(context: Context, name: string, everyMs: number, task: () => Promise<void>): () => Promise<void> {
+function repeat(context: Context, name: string, everyMs: number, task: () => Promise<unknown>): () => Promise<void> {
   let running: Promise<void> = Promise.resolve()
   let timer: NodeJS.Timeout
   let stopped = false
   const plan = () => {
     timer = setTimeout(() => {
       running = task()
+        .then(() => {})
         .catch((error) => context.events.taskFailed(name, error))
         .finally(() => {
           if (!stopped) plan()

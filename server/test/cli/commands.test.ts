@@ -43,6 +43,9 @@ describe('from nothing to a granted device', () => {
     })
     json(['scope', 'create', 'orders:read', '--title', 'See orders'])
     json(['scope', 'create', 'orders:write', '--title', 'Change orders'])
+    expect(
+      json(['scope', 'create', 'account:close', '--title', 'Close the account', '--dangerous', '--not-by-device']),
+    ).toEqual({ name: 'account:close', title: 'Close the account', dangerous: true, device_flow: false })
     json(['role', 'create', '--account', 'acme', '--name', 'clerk', '--scopes', 'orders:read'])
     json(
       ['user', 'create', '--account', 'acme', '--email', 'Ann@acme.example', '--role', 'clerk', '--password-stdin'],
@@ -79,6 +82,9 @@ describe('from nothing to a granted device', () => {
     expect(again.status).toBe(1)
     expect(again.stderr).toMatch(/^This code is not recognised/)
 
+    const publisher = ['app', 'set-publisher', application.id, '--name', 'acme.example', '--standing', 'verified']
+    expect(json(publisher)).toEqual({ id: application.id, publisher: 'acme.example', standing: 'verified' })
+    expect(json(['app', 'set-publisher', application.id, '--standing', 'own'])).toMatchObject({ publisher: null })
     expect(json(['app', 'suspend', application.id, '--reason', 'test'])).toEqual({
       id: application.id,
       suspended: true,
@@ -131,6 +137,19 @@ describe('what can be mended is said in a sentence', () => {
     [['key', 'create', '--id', 'abc'], 'A key id is a number from 1 to 255.'],
     [['app', 'create', '--account', 'acme', '--name', 'X', '--scopes', 'nope'], 'Not in the scope catalogue: nope.'],
     [['app', 'rotate-secret', 'app_000000000000'], 'There is no application "app_000000000000".'],
+    [
+      ['app', 'create', '--account', 'acme', '--name', 'SVC\u202e Support', '--scopes', 'orders:read'],
+      'An application has a name of 1 to 100 characters',
+    ],
+    [
+      ['app', 'set-publisher', 'app_000000000000', '--name', 'Acme Ltd', '--standing', 'verified'],
+      '"Acme Ltd" is not a domain',
+    ],
+    [['app', 'set-publisher', 'app_000000000000', '--standing', 'verified'], 'give it with --name'],
+    [
+      ['app', 'set-publisher', 'app_000000000000', '--standing', 'famous'],
+      'Allowed choices are own, verified, unverified.',
+    ],
     [['code', 'show', '123'], 'There is no code with these digits'],
   ])('%j', (args, words) => {
     const result = run(args)

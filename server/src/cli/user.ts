@@ -1,0 +1,53 @@
+/** `latchkey user create|link`: the people of an account, and the way in for those who have none. */
+import { text } from 'node:stream/consumers'
+import type { Command } from 'commander'
+import { readConfig } from '../config.ts'
+import { createUser } from '../flows/register.ts'
+import { createSetupLink } from '../flows/set-up.ts'
+import { type OutputOptions, print, unwrap } from './output.ts'
+import { withDatabase } from './wiring.ts'
+
+export function addUserCommands(program: Command): void {
+  const user = program.command('user').description('Users of an account.')
+
+  user
+    .command('create')
+    .description('Add a user to an account.')
+    .requiredOption('--account <slug>', 'the account')
+    .requiredOption('--email <address>', 'the address the user signs in with')
+    .requiredOption('--role <name>', 'a role of the account; may be given several times', collect)
+    .option('--password-stdin', 'read the password from standard input, so that it is in no argument list')
+    .option('--json', 'print one JSON object')
+    .action((options: OutputOptions & { account: string; email: string; role: string[]; passwordStdin?: boolean }) =>
+      withDatabase(readConfig(['databaseUrl']).databaseUrl, async (db) => {
+        const { account, email, role: roles } = options
+        const password = options.passwordStdin ? (await text(process.stdin)).replace(/\r?\n$/, '') : null
+        const { id } = unwrap(await createUser(db, { account, email, roles, password }))
+        print(options, { id, account, email, roles }, `Created the user ${email} (${id}) in ${account}.`)
+      }),
+    )
+
+  user
+    .command('link')
+    .description('Print a one-time link with which a user sets a password and comes in.')
+    .requiredOption('--account <slug>', 'the account')
+    .requiredOption('--user <email>', 'the user')
+    .option('--reset', 'first take away password, passkeys and second factor, and end every session')
+    .option('--json', 'print one JSON object')
+    .action((options: OutputOptions & { account: string; user: string; reset?: boolean }) => {
+      const { databaseUrl, keys, publicUrl } = readConfig(['databaseUrl', 'keys', 'publicUrl'])
+      return withDatabase(databaseUrl, async (db) => {
+        const { account, user: email, reset = false } = options
+        const { address } = unwrap(await createSetupLink(db, { keys, publicUrl }, { account, email, reset }))
+        print(
+          options,
+          { account, email, reset, link: address },
+          `${email} comes in here, once, within 7 days:\n\n  ${address}`,
+        )
+      })
+    })
+}
+
+function collect(value: string, previous: string[] = []): string[] {
+  return [...previous, value]
+}

@@ -1,0 +1,33 @@
+/** What a handler of an account's pages is given and gives back: a page's text or where to go next, never a response. */
+
+import type { Context } from '../../flows/context.ts'
+import type { Browser } from '../../flows/visit.ts'
+import type { Frame } from '../../pages/layout.tsx'
+import type { RefusalModel } from '../../pages/refusal.tsx'
+import type { VisitedAccount, Visitor } from '../../store/sessions.ts'
+import type { Parameters } from '../parameters.ts'
+
+export type PageRequest = {
+  readonly account: VisitedAccount
+  readonly visitor: Visitor | null
+  /** PostgreSQL's clock, at the beginning of this request. */
+  readonly now: number
+  /** Of the query for GET, of the form for POST: never both. */
+  readonly fields: Parameters
+  /** Only where the door takes one. */
+  readonly file: Buffer | null
+  readonly frame: Frame
+  readonly browser: Browser
+}
+
+/** Behind a door for users there is always one. */
+export type UserRequest = PageRequest & { readonly visitor: Visitor }
+
+export type PageAnswer = (
+  | { readonly page: string; readonly status?: 200 | 400 | 403 | 404 | 429 | 503 }
+  | { readonly seeOther: string }
+  | { readonly refusal: RefusalModel['code'] }
+  | { readonly bytes: Buffer; readonly type: string }
+) & { readonly cookies?: readonly string[] }
+
+export type PageHandler<Request extends PageRequest> = (context: Context, request: Request) => Promise<PageAnswer>

@@ -1,0 +1,79 @@
+/** Connected applications: a user's own, and for administrators everybody's. */
+import {
+  type ConnectedApplication,
+  listAccountGrants,
+  listOwnGrants,
+  readGrant,
+  removeGrant,
+} from '../../flows/connected-applications.ts'
+import type { Context } from '../../flows/context.ts'
+import { accountApplicationsPage } from '../../pages/account-applications.tsx'
+import { applicationsPage } from '../../pages/applications.tsx'
+import type { GrantLine } from '../../pages/grant-line.tsx'
+import { removeApplicationPage } from '../../pages/remove-application.tsx'
+import type { PageHandler, UserRequest } from './answer.ts'
+
+export const showApplications: PageHandler<UserRequest> = async (context, request) => {
+  const { visitor, fields, frame } = request
+  const { grants, after } = await listOwnGrants(context, visitor.id, fields.get('after') ?? null)
+  const lines = grants.map((grant) => lineOf(context, request, grant, false))
+  return { page: applicationsPage(frame, { grants: lines, removed: removedName(context, request), after }) }
+}
+
+export const showAccountApplications: PageHandler<UserRequest> = async (context, request) => {
+  const { account, fields, frame } = request
+  const { grants, after } = await listAccountGrants(context, account.id, fields.get('after') ?? null)
+  const lines = grants.map((grant) => lineOf(context, request, grant, true))
+  return { page: accountApplicationsPage(frame, { grants: lines, removed: removedName(context, request), after }) }
+}
+
+/** The two lists, and with them what may be removed. */
+const LISTS = { own: '/applications', account: '/account/applications' } as const
+
+export function showRemoval(list: keyof typeof LISTS): PageHandler<UserRequest> {
+  return async (context, request) => {
+    const { visitor, fields, frame } = request
+    const asAdministrator = list === 'account'
+    const grant = await readGrant(context, { by: visitor.id, grantId: fields.get('grant') ?? '', asAdministrator })
+    if (!grant) return { refusal: 'not_found' }
+    const back = LISTS[list]
+    const line = lineOf(context, request, grant, asAdministrator)
+    return { page: removeApplicationPage(frame, { grant: line, back, action: `${back}/remove` }) }
+  }
+}
+
+export function remove(list: keyof typeof LISTS): PageHandler<UserRequest> {
+  return async (context, { visitor, fields }) => {
+    const result = await removeGrant(context, {
+      by: visitor.id,
+      grantId: fields.get('grant') ?? '',
+      asAdministrator: list === 'account',
+      reported: fields.has('report'),
+    })
+    if (result.outcome === 'not_found') return { refusal: 'not_found' }
+    return { seeOther: `${LISTS[list]}?removed=${result.applicationId}` }
+  }
+}
+
+/** An id in the address, not a name: a link cannot put words into our mouth. */
+function removedName(context: Context, { fields }: UserRequest): string | null {
+  return context.applications.nameOf(fields.get('removed') ?? '')
+}
+
+function lineOf(context: Context, { frame }: UserRequest, grant: ConnectedApplication, withUser: boolean): GrantLine {
+  const { id, variant, keyEnding, lastUsedOn, requestedFrom } = grant
+  return {
+    id,
+    application: grant.application.name,
+    publisher: grant.application.publisher,
+    can: grant.can.map(({ title }) => title),
+    connectedOn: grant.createdAt,
+    lastUsedOn,
+    how: 'code',
+    variant,
+    keyEnding,
+    place: context.places.find(requestedFrom).place(frame.words.language) ?? requestedFrom,
+    suspended: grant.application.suspended,
+    ...(withUser ? { user: grant.email } : {}),
+  }
+}

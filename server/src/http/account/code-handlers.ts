@@ -1,0 +1,143 @@
+/** Entering an application's code, and deciding. docs/interface.md, "The user decides". */
+import type { Context } from '../../flows/context.ts'
+import { grantDeviceCode, rejectDeviceCode, releaseCode } from '../../flows/decide-device-code.ts'
+import { enterCode, readEntryRules } from '../../flows/enter-code.ts'
+import { isLastGroup, type OpenDecision, readDecision } from '../../flows/read-decision.ts'
+import { isFresh, signOut } from '../../flows/visit.ts'
+import { type ConsentModel, consentPage } from '../../pages/consent.tsx'
+import { decidedPage } from '../../pages/decided.tsx'
+import { type EnterCodeModel, enterCodePage } from '../../pages/enter-code.tsx'
+import { openDecision, sealDecision } from '../../secrets/web-texts.ts'
+import type { PageAnswer, PageHandler, UserRequest } from './answer.ts'
+import { clearCookie, SESSION } from './cookies.ts'
+
+export const showCodeEntry: PageHandler<UserRequest> = async (context, request) => ({
+  page: await entryPage(context, request, null),
+})
+
+export const enterTypedCode: PageHandler<UserRequest> = async (context, request) => {
+  const { account, visitor, fields, browser, now } = request
+  // While somebody guesses at large, a stolen session alone is not enough to join in.
+  if (context.liveCodes.guessed && !isFresh(context, visitor, now)) return { seeOther: '/confirm?next=/connect/code' }
+  const result = await enterCode(context, account, visitor, fields.get('code') ?? '', browser.address)
+  switch (result.outcome) {
+    case 'claimed':
+      return { seeOther: `/connect/decision?ref=${sealDecision(context.config.keys, result.code, visitor.id)}` }
+    case 'empty':
+      return { page: await entryPage(context, request, { kind: 'empty' }), status: 400 }
+    case 'mistyped': {
+      const { digits } = result
+      const problem = isLength(digits) ? ({ kind: 'mistyped' } as const) : ({ kind: 'length', digits } as const)
+      return { page: await entryPage(context, request, problem), status: 400 }
+    }
+    case 'not_recognised':
+      return { page: await entryPage(context, request, { kind: 'not_recognised' }), status: 400 }
+    case 'locked': {
+      const minutes = Math.ceil(result.waitMs / 60_000)
+      return { page: await entryPage(context, request, { kind: 'locked', minutes }), status: 429 }
+    }
+    case 'off':
+      return { page: await entryPage(context, request, null), status: 403 }
+  }
+}
+
+/** One address for the question and for what became of it: reloading and going back are harmless. */
+export const showDecision: PageHandler<UserRequest> = (context, request) => decisionPage(context, request, null)
+
+export const decide: PageHandler<UserRequest> = async (context, request) => {
+  const { visitor, fields, browser, frame } = request
+  const ref = fields.get('ref') ?? ''
+  const place = openDecision(context.config.keys, ref, visitor.id)
+  if (!place) return { page: decidedPage(frame, { outcome: 'closed', application: null }), status: 403 }
+  const here: PageAnswer = { seeOther: `/connect/decision?ref=${ref}` }
+  const decision = fields.get('decision')
+  if (decision === 'cancel' || decision === 'not_me') {
+    const reported = decision === 'not_me'
+    const { outcome } = await rejectDeviceCode(context, visitor.id, place, reported)
+    if (outcome !== 'rejected' || !reported) return here
+    const view = await readDecision(context, visitor, place, browser.address)
+    const application = 'application' in view ? view.application : null
+    return { page: decidedPage(frame, { outcome: 'reported', application }) }
+  }
+  if (decision !== 'allow') return { refusal: 'invalid_request' }
+
+  const view = await readDecision(context, visitor, place, browser.address)
+  if (view.outcome !== 'open') return here
+  if (view.delicate && !isFresh(context, visitor, request.now)) return here
+  if (view.retype && !isLastGroup(view.userCode, fields.get('last_group') ?? '')) {
+    return decisionPage(context, request, 'retype')
+  }
+  const shown = (fields.get('shown') ?? '').split(',').filter((name) => name !== '')
+  const result = await grantDeviceCode(context, visitor.id, place, shown)
+  return result.outcome === 'changed' || result.outcome === 'lacking' ? decisionPage(context, request, 'changed') : here
+}
+
+/** Hands the code back and signs out, so that somebody else can enter it here without closing it. */
+export const switchUser: PageHandler<UserRequest> = async (context, { visitor, fields }) => {
+  const place = openDecision(context.config.keys, fields.get('ref') ?? '', visitor.id)
+  if (place) await releaseCode(context, visitor.id, place)
+  await signOut(context, visitor)
+  return { seeOther: '/sign-in?notice=switched&next=%2Fconnect%2Fcode', cookies: [clearCookie(SESSION)] }
+}
+
+async function decisionPage(
+  context: Context,
+  request: UserRequest,
+  problem: ConsentModel['problem'],
+): Promise<PageAnswer> {
+  const { visitor, fields, frame, browser, now } = request
+  const ref = fields.get('ref') ?? ''
+  const place = openDecision(context.config.keys, ref, visitor.id)
+  const view = place ? await readDecision(context, visitor, place, browser.address) : ({ outcome: 'closed' } as const)
+  if (view.outcome === 'closed') {
+    return { page: decidedPage(frame, { outcome: 'closed', application: null }), status: place ? 200 : 403 }
+  }
+  if (view.outcome !== 'open') return { page: decidedPage(frame, view) }
+  if (view.delicate && !isFresh(context, visitor, now)) {
+    return { seeOther: `/confirm?next=${encodeURIComponent(`/connect/decision?ref=${ref}`)}` }
+  }
+  const model = consentModel(context, request, ref, view, problem)
+  return { page: consentPage(frame, model), status: problem === null ? 200 : 400 }
+}
+
+function consentModel(
+  context: Context,
+  { frame }: UserRequest,
+  ref: string,
+  view: OpenDecision,
+  problem: ConsentModel['problem'],
+): ConsentModel {
+  const { requestedFrom, requestedWith, ageMs, remainingMs, ...rest } = view
+  const place = context.places.find(requestedFrom)
+  return {
+    ...rest,
+    ref,
+    shown: view.can.map(({ name }) => name).join(','),
+    age: ageMs,
+    remaining: remainingMs,
+    unusedDays: Math.round(context.config.refreshTokenLifetimeMs / 86_400_000),
+    request: {
+      address: requestedFrom,
+      place: place.place(frame.words.language),
+      network: place.network,
+      elsewhere: view.elsewhere,
+      says: requestedWith,
+    },
+    problem,
+  }
+}
+
+async function entryPage(
+  context: Context,
+  { account, fields, frame }: UserRequest,
+  problem: EnterCodeModel['problem'],
+): Promise<string> {
+  const { off, only } = await readEntryRules(context, account)
+  // Only what was typed into this very form comes back; an address that brings a code along fills in nothing.
+  return enterCodePage(frame, { typed: problem ? (fields.get('code') ?? '').slice(0, 60) : '', problem, off, only })
+}
+
+/** As many digits as a code can have: then it is a digit that is wrong, not their number. */
+function isLength(digits: number): boolean {
+  return digits >= 9 && digits <= 15
+}

@@ -1,0 +1,74 @@
+/** The account's own rules about applications, and how it looks. For administrators. */
+import type { AccountPolicy } from '../../core/account-policy.ts'
+import { readPolicy, type ShownPolicy, savePolicy } from '../../flows/account-policy.ts'
+import { saveLooks } from '../../flows/looks.ts'
+import { type LooksModel, looksPage, STANDARD_COLOUR } from '../../pages/looks.tsx'
+import { policyPage } from '../../pages/policy.tsx'
+import { rewritePng } from '../picture.ts'
+import type { PageHandler, UserRequest } from './answer.ts'
+import { checkedNames } from './fields.ts'
+
+export const showPolicy: PageHandler<UserRequest> = async (context, request) => {
+  const shown = await readPolicy(context, request.account.id)
+  return shown ? { page: policy(request, shown, shown.policy) } : { refusal: 'not_found' }
+}
+
+export const changePolicy: PageHandler<UserRequest> = async (context, request) => {
+  const { account, visitor, fields } = request
+  const wanted = {
+    deviceFlow: fields.has('device_flow'),
+    unverifiedPublishers: fields.has('unverified_publishers'),
+    onlyApplications: fields.has('only') ? checkedNames(fields, 'application') : null,
+  }
+  const { outcome } = await savePolicy(context, visitor.id, wanted, fields.get('add')?.trim() || null)
+  if (outcome === 'saved') return { seeOther: '/account/policy?notice=saved' }
+  const shown = outcome === 'unknown' ? await readPolicy(context, account.id) : null
+  return shown ? { page: policy(request, shown, wanted), status: 400 } : { refusal: 'forbidden' }
+}
+
+/** `wanted`: what is in force, or what was just sent and could not be saved because the application to add is unknown. */
+function policy({ fields, frame }: UserRequest, shown: ShownPolicy, wanted: AccountPolicy): string {
+  return policyPage(frame, {
+    deviceFlow: wanted.deviceFlow,
+    unverifiedPublishers: wanted.unverifiedPublishers,
+    only: wanted.onlyApplications !== null,
+    applications: shown.applications.map(({ listed: _listed, ...application }) => ({
+      ...application,
+      allowed: wanted.onlyApplications?.includes(application.id) ?? false,
+    })),
+    add: fields.get('add') ?? '',
+    problem: wanted === shown.policy ? null : 'unknown',
+    saved: fields.get('notice') === 'saved',
+  })
+}
+
+export const showLooks: PageHandler<UserRequest> = async (_context, request) => ({
+  page: looks(request, { saved: request.fields.get('notice') === 'saved' }),
+})
+
+export const changeLooks: PageHandler<UserRequest> = async (context, request) => {
+  const { account, visitor, fields, file } = request
+  const name = fields.get('name') ?? ''
+  const chosen = fields.get('colour') ?? STANDARD_COLOUR
+  // The field for a colour cannot be empty; its standard value is no choice.
+  const colour = fields.has('default_colour') || chosen === STANDARD_COLOUR ? null : chosen
+  const picture = file && rewritePng(file)
+  if (file && !picture) return { page: looks(request, { name, colour, problem: 'logo' }), status: 400 }
+  const logo = picture ?? (fields.has('remove_logo') ? null : undefined)
+  const { outcome } = await saveLooks(context, visitor.id, { name, colour, logo })
+  if (outcome === 'forbidden') return { refusal: 'forbidden' }
+  if (outcome === 'saved') return { seeOther: '/account/looks?notice=saved' }
+  const shown = outcome === 'colour' ? account.colour : colour
+  return { page: looks(request, { name, colour: shown, problem: outcome }), status: 400 }
+}
+
+function looks({ account, frame }: UserRequest, about: Partial<LooksModel>): string {
+  return looksPage(frame, {
+    name: account.name,
+    colour: account.colour,
+    logo: frame.account?.logo ?? null,
+    problem: null,
+    saved: false,
+    ...about,
+  })
+}

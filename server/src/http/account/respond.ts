@@ -1,0 +1,96 @@
+/** The only writer of pages: their status, their headers, and what a browser may do with them. */
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import type { Asset } from '../../pages/assets.ts'
+import type { RefusalModel } from '../../pages/refusal.tsx'
+import type { PageAnswer } from './answer.ts'
+
+const STATUS: Readonly<Record<RefusalModel['code'], number>> = {
+  invalid_request: 400,
+  forbidden: 403,
+  stale: 403,
+  not_found: 404,
+  no_account: 404,
+  method_not_allowed: 405,
+  payload_too_large: 413,
+  server_error: 500,
+  unavailable: 503,
+}
+
+/** Two years: the shortest that browsers' own lists take. */
+const STRICT_TRANSPORT = 'max-age=63072000; includeSubDomains'
+
+export type Surroundings = {
+  readonly nonce: string
+  readonly secure: boolean
+  /** Renders a refusal in the language and frame of the request. */
+  refuse(code: RefusalModel['code']): string
+}
+
+export function respondPage(response: ServerResponse, around: Surroundings, answer: PageAnswer): void {
+  const headers: OutgoingHttpHeaders = pageHeaders(around)
+  if (answer.cookies && answer.cookies.length > 0) headers['set-cookie'] = [...answer.cookies]
+  if ('seeOther' in answer) {
+    response.writeHead(303, { ...headers, location: answer.seeOther, 'content-length': 0 }).end()
+    return
+  }
+  if ('bytes' in answer) {
+    response.writeHead(200, { ...headers, 'content-type': answer.type, 'content-length': answer.bytes.length })
+    response.end(answer.bytes)
+    return
+  }
+  const refused = 'refusal' in answer
+  const status = refused ? STATUS[answer.refusal] : (answer.status ?? 200)
+  const text = refused ? around.refuse(answer.refusal) : answer.page
+  if (status === 503) headers['retry-after'] = '2'
+  // What is left of a form that was not read is not waited for.
+  if (status === 413) headers.connection = 'close'
+  headers['content-type'] = 'text/html; charset=utf-8'
+  headers['content-length'] = Buffer.byteLength(text)
+  response.writeHead(status, headers).end(text)
+}
+
+function pageHeaders({ nonce, secure }: Surroundings): OutgoingHttpHeaders {
+  return {
+    'cache-control': 'no-store',
+    'content-security-policy': [
+      "default-src 'none'",
+      `script-src 'nonce-${nonce}'`,
+      `style-src 'nonce-${nonce}'`,
+      "img-src 'self'",
+      "form-action 'self'",
+      "frame-ancestors 'none'",
+      "base-uri 'none'",
+      "require-trusted-types-for 'script'",
+      "trusted-types 'none'",
+    ].join('; '),
+    'cross-origin-opener-policy': 'same-origin',
+    'cross-origin-resource-policy': 'same-origin',
+    'permissions-policy': 'camera=(), geolocation=(), microphone=()',
+    // Not `no-referrer`: with it browsers say `Origin: null` in our own forms, and we want their word for where a form is from.
+    'referrer-policy': 'same-origin',
+    ...(secure ? { 'strict-transport-security': STRICT_TRANSPORT } : {}),
+    'x-content-type-options': 'nosniff',
+    'x-frame-options': 'DENY',
+  }
+}
+
+/** The address changes with the content, so a browser may keep it for good. */
+export function respondAsset(request: IncomingMessage, response: ServerResponse, asset: Asset): void {
+  const accepted = String(request.headers['accept-encoding'] ?? '')
+  const [encoding, bytes] = /\bbr\b/.test(accepted)
+    ? (['br', asset.brotli] as const)
+    : /\bgzip\b/.test(accepted)
+      ? (['gzip', asset.gzip] as const)
+      : ([null, asset.bytes] as const)
+  response
+    .writeHead(200, {
+      'content-type': asset.contentType,
+      'content-length': bytes.length,
+      ...(encoding ? { 'content-encoding': encoding } : {}),
+      'cache-control': 'public, max-age=31536000, immutable',
+      vary: 'accept-encoding',
+      'cross-origin-resource-policy': 'same-origin',
+      'x-content-type-options': 'nosniff',
+    })
+    .end(bytes)
+}

@@ -1,0 +1,113 @@
+/** How the user signs in: password, passkeys, second factor, sessions. */
+import type { Context } from '../../flows/context.ts'
+import {
+  addAuthenticator,
+  addPasskey,
+  changePassword,
+  passkeyCreation,
+  proposeAuthenticator,
+  readSignInMethods,
+  removeAuthenticator,
+  removePasskey,
+} from '../../flows/sign-in-methods.ts'
+import { listSessions, signOutEverywhere } from '../../flows/visit.ts'
+import { authenticatorPage } from '../../pages/authenticator.tsx'
+import { type SecurityModel, securityPage } from '../../pages/security.tsx'
+import type { PageHandler, UserRequest } from './answer.ts'
+import { clearCookie, SESSION } from './cookies.ts'
+import { statusOf } from './sign-in-handlers.ts'
+
+const NOTICES: readonly SecurityModel['notice'][] = [
+  'password',
+  'passkey_added',
+  'passkey_removed',
+  'authenticator_added',
+  'authenticator_removed',
+]
+
+export const showSecurity: PageHandler<UserRequest> = async (context, request) => {
+  const notice = NOTICES.find((each) => each === request.fields.get('notice')) ?? null
+  return { page: await security(context, request, { notice }) }
+}
+
+export const changeOwnPassword: PageHandler<UserRequest> = async (context, request) => {
+  const { account, visitor, fields, browser } = request
+  const [current, password, again] = ['current', 'password', 'again'].map((name) => fields.get(name) ?? '')
+  const given = { current: current ?? '', password: password ?? '', again: again ?? '' }
+  const result = await changePassword(context, account, visitor, given, browser)
+  if (result.outcome === 'changed') return { seeOther: '/security?notice=password' }
+  if (result.outcome === 'unfit') {
+    return { page: await security(context, request, { problem: result.problem }), status: 400 }
+  }
+  if (result.outcome === 'busy') return { refusal: 'unavailable' }
+  const problem = result.outcome === 'locked' ? 'locked' : 'wrong'
+  return { page: await security(context, request, { problem }), status: statusOf(result) }
+}
+
+export const addNewPasskey: PageHandler<UserRequest> = async (context, request) => {
+  const { account, visitor, fields, now } = request
+  const given = { answer: fields.get('answer') ?? '', name: fields.get('name') ?? '' }
+  if (await addPasskey(context, account, visitor, given, now)) return { seeOther: '/security?notice=passkey_added' }
+  return { page: await security(context, request, { problem: 'passkey' }), status: 400 }
+}
+
+export const removeOwnPasskey: PageHandler<UserRequest> = async (context, { account, visitor, fields }) => {
+  const removed = await removePasskey(context, account, visitor, fields.get('passkey') ?? '')
+  return removed ? { seeOther: '/security?notice=passkey_removed' } : { refusal: 'not_found' }
+}
+
+export const showAuthenticator: PageHandler<UserRequest> = async (context, { account, visitor, frame }) => {
+  const setup = proposeAuthenticator(context, account, visitor)
+  return setup ? { page: authenticatorPage(frame, { ...setup, problem: null }) } : { refusal: 'server_error' }
+}
+
+export const saveAuthenticator: PageHandler<UserRequest> = async (context, request) => {
+  const { account, visitor, fields, frame, now } = request
+  const given = { setup: fields.get('setup') ?? '', code: fields.get('code') ?? '' }
+  if (await addAuthenticator(context, account, visitor, given, now)) {
+    return { seeOther: '/security?notice=authenticator_added' }
+  }
+  const setup = proposeAuthenticator(context, account, visitor, given.setup)
+  if (!setup) return { refusal: 'stale' }
+  return { page: authenticatorPage(frame, { ...setup, problem: 'wrong' }), status: 400 }
+}
+
+export const removeOwnAuthenticator: PageHandler<UserRequest> = async (context, { account, visitor }) => {
+  await removeAuthenticator(context, account, visitor)
+  return { seeOther: '/security?notice=authenticator_removed' }
+}
+
+export const signOutAll: PageHandler<UserRequest> = async (context, { account, visitor }) => {
+  await signOutEverywhere(context, account.id, visitor)
+  return { seeOther: '/sign-in?notice=signed_out', cookies: [clearCookie(SESSION)] }
+}
+
+async function security(
+  context: Context,
+  { account, visitor, frame, now }: UserRequest,
+  about: Partial<SecurityModel>,
+): Promise<string> {
+  const methods = await readSignInMethods(context, account, visitor)
+  const sessions = await listSessions(context, visitor)
+  return securityPage(frame, {
+    hasPassword: methods.hasPassword,
+    problem: null,
+    notice: null,
+    passkeys: methods.passkeys.map(({ id, name, createdAt, lastUsedOn }) => ({
+      id,
+      name,
+      createdOn: createdAt,
+      lastUsedOn,
+    })),
+    passkey: passkeyCreation(context, account, visitor, methods.passkeys, now),
+    authenticator: methods.authenticatorSince === null ? null : { createdOn: methods.authenticatorSince },
+    sessions: sessions.map(({ id, createdAt, agent, address }) => ({
+      current: id === visitor.session.id,
+      createdAt,
+      agent,
+      address,
+      place: context.places.find(address).place(frame.words.language),
+    })),
+    ...about,
+  })
+}

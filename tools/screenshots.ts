@@ -1,0 +1,92 @@
+/**
+ * `npm run screenshots`: pictures of every page, in light and dark, wide and narrow, into docs/screenshots/. The account is
+ * the one that the tests click through (server/test/rig/northwind.ts), on a database of its own that is dropped again.
+ */
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { BrowserContextOptions, Page } from 'playwright-core'
+import { startChromium } from '../server/test/rig/chromium.ts'
+import { everyAnswer } from '../server/test/rig/every-answer.ts'
+import { everyDoorPage, openViewers } from '../server/test/rig/every-page.ts'
+import { HAMBURG, startNorthwind } from '../server/test/rig/northwind.ts'
+import { startEngines } from './engines.ts'
+import { palettePng } from './palette-png.ts'
+
+const FOLDER = join(import.meta.dirname, '..', 'docs', 'screenshots')
+
+const WIDTHS = { wide: 1280, narrow: 360 } as const
+const COLOURS = ['light', 'dark'] as const
+
+/** Beside what every door shows. The rest differs from one of these by a sentence. */
+const ANSWERS = [
+  'sign-in-wrong',
+  'recover-sent',
+  'enter-code-mistyped',
+  'enter-code-off',
+  'consent-dangerous',
+  'consent-not-possible',
+  'consent-suspended',
+  'decided-granted',
+  'decided-rejected',
+  'decided-reported',
+  'decided-closed',
+  'refusal-not-found',
+]
+
+const ARABIC = ['home', 'consent']
+
+const { databaseUrl, redisUrl } = await startEngines()
+process.env.DATABASE_URL ??= databaseUrl
+process.env.REDIS_URL ??= redisUrl
+
+mkdirSync(FOLDER, { recursive: true })
+for (const file of readdirSync(FOLDER).filter((name) => name.endsWith('.png'))) rmSync(join(FOLDER, file))
+
+const northwind = await startNorthwind()
+const chromium = await startChromium()
+try {
+  const doors = (await everyDoorPage(northwind)).filter(({ name }) => name !== 'logo')
+  const viewers = await open({})
+  for (const { name, as, path } of doors) {
+    await viewers[as].goto(path)
+    await takeAll(viewers[as], name)
+  }
+  for (const { name, as, open: reach, after } of everyAnswer(northwind).filter(({ name }) => ANSWERS.includes(name))) {
+    await reach(viewers[as])
+    await takeAll(viewers[as], name)
+    await after?.()
+  }
+  const arabic = await open({ locale: 'ar' })
+  for (const { name, as, path } of doors.filter(({ name }) => ARABIC.includes(name))) {
+    await arabic[as].goto(path)
+    await take(arabic[as], `${name}-arabic`, 'light', 'wide')
+  }
+  const files = readdirSync(FOLDER)
+  console.log(`${files.length} pictures in ${FOLDER}`)
+} finally {
+  await chromium.close()
+  await northwind.stop()
+}
+
+function open(options: BrowserContextOptions) {
+  const extraHTTPHeaders = { 'x-forwarded-for': HAMBURG }
+  return openViewers(northwind, () => chromium.open({ baseURL: northwind.origin, extraHTTPHeaders, ...options }))
+}
+
+async function takeAll(page: Page, name: string): Promise<void> {
+  for (const width of Object.keys(WIDTHS) as (keyof typeof WIDTHS)[]) {
+    for (const colours of COLOURS) await take(page, name, colours, width)
+  }
+}
+
+async function take(
+  page: Page,
+  name: string,
+  colorScheme: (typeof COLOURS)[number],
+  width: keyof typeof WIDTHS,
+): Promise<void> {
+  await page.setViewportSize({ width: WIDTHS[width], height: 640 })
+  await page.emulateMedia({ colorScheme })
+  const picture = palettePng(await page.screenshot({ fullPage: true, animations: 'disabled' }))
+  writeFileSync(join(FOLDER, `${name}-${colorScheme}-${width}.png`), picture)
+}
