@@ -88,6 +88,7 @@ create table spent_challenges (
 
 -- Somebody tried to sign in and failed. `device` tells a browser that signed in before from a stranger's.
 create table sign_in_failures (
+  id         bigint generated always as identity primary key,
   at         timestamptz not null,
   account_id text not null references accounts,
   -- Keyed digest of what was typed, known or not: no list of addresses, and no telling which ones exist.

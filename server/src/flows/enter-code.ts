@@ -11,7 +11,7 @@ import { findApplication, listApplications } from '../store/applications.ts'
 import { countCrowd, lockEntryHistory, recordEntry } from '../store/attempts.ts'
 import { recordEvent } from '../store/audit-events.ts'
 import { findByUserCode, lockLiveUserCode, type StoredDeviceCode, saveDeviceCode } from '../store/device-codes.ts'
-import { countRecentMails, insertMail } from '../store/mails.ts'
+import { insertMail, lockRecentMails } from '../store/mails.ts'
 import type { Transaction } from '../store/postgres.ts'
 import type { VisitedAccount, Visitor } from '../store/sessions.ts'
 import { listMembers, lockUser } from '../store/users.ts'
@@ -63,7 +63,7 @@ export async function enterCode(
     if (!allowance.allowed) return { outcome: 'locked', waitMs: allowance.waitMs }
 
     const result = await claimUserCode(tx, visitor.id, read.userCode)
-    // Asked for in every case, so that a code that exists takes as long as one that does not.
+    // Asked for in every case, for the same reason as in claimUserCode.
     const known = await findByUserCode(tx, read.userCode)
     const outcome = result.outcome === 'claimed' ? 'claimed' : known ? 'known' : 'missed'
     const application = result.outcome === 'claimed' ? result.code.applicationId : null
@@ -80,10 +80,11 @@ export async function enterCode(
 async function claimUserCode(tx: Transaction, userId: string, userCode: string): Promise<EntryResult> {
   const locked = await lockLiveUserCode(tx, userCode)
   const user = await lockUser(tx, userId)
-  if (!locked || !user || user.disabled) return { outcome: 'not_recognised' }
-  const application = await findApplication(tx, locked.code.applicationId)
-  const account = await readAccount(tx, user.accountId)
-  if (!application || !account || !policyAllows(account.policy, application)) return { outcome: 'not_recognised' }
+  // Both are asked for in every case, so that a code that exists takes no longer than one that does not.
+  const application = await findApplication(tx, locked?.code.applicationId ?? '')
+  const account = await readAccount(tx, user?.accountId ?? '')
+  if (!locked || !user || user.disabled || !application || !account) return { outcome: 'not_recognised' }
+  if (!policyAllows(account.policy, application)) return { outcome: 'not_recognised' }
   const step = claim(locked.code, userId, locked.now)
   if (step.answer === 'not_open') return { outcome: 'not_recognised' }
 
@@ -118,7 +119,7 @@ async function watchCrowd(
   const application = await findApplication(tx, applicationId)
   const members = await listMembers(tx, account.id)
   for (const { id: userId, language } of members.filter((each) => each.administrator && !each.disabled)) {
-    if ((await countRecentMails(tx, userId, 'many_codes')) > 0) continue
+    if ((await lockRecentMails(tx, userId, 'many_codes')) > 0) continue
     const detail = {
       application: application?.name ?? '',
       people,

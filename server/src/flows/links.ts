@@ -19,12 +19,13 @@ import {
   spendLink,
   spendPasswordLinks,
 } from '../store/links.ts'
-import { countRecentMails, insertMail } from '../store/mails.ts'
+import { insertMail, lockRecentMails } from '../store/mails.ts'
 import type { Transaction } from '../store/postgres.ts'
 import { deleteSessions, type VisitedAccount } from '../store/sessions.ts'
 import { findSignInUser, readSignInUser, savePassword } from '../store/sign-in-methods.ts'
 import { accountOrigin } from './account-address.ts'
 import type { Context } from './context.ts'
+import { busy } from './prove.ts'
 import { enterWithPassword, type SignInResult } from './sign-in.ts'
 import type { Browser } from './visit.ts'
 
@@ -81,7 +82,7 @@ export async function requestRecovery(
   const user = await findSignInUser(context.db, account.id, email.trim().toLowerCase())
   if (!user || user.disabled) return
   await context.db.transaction(async (tx) => {
-    if ((await countRecentMails(tx, user.id, 'recovery')) >= 3) return
+    if ((await lockRecentMails(tx, user.id, 'recovery')) >= 3) return
     await mailLink(tx, user, user.language ?? language, { kind: 'recovery', detail: {} })
     await recordEvent(tx, { kind: 'user.recovery_requested', accountId: account.id, userId: user.id })
   })
@@ -108,7 +109,8 @@ export async function setPasswordByLink(
   if (!link || link.kind === 'remove_grant') return { outcome: 'gone' }
   const problem = passwordProblem(given, (password) => isCommonPassword(password, [link.email, account.slug]))
   if (problem) return { outcome: 'unfit', problem, link }
-  const digest = await context.passwords.digest(given.password)
+  const digest = await context.passwords.digest(given.password).catch(busy)
+  if (typeof digest !== 'string') return digest
 
   const set = await context.db.transaction(async (tx) => {
     const locked = await lockLink(tx, account.id, link.id)

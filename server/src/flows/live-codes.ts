@@ -4,9 +4,6 @@ import { countMisses } from '../store/attempts.ts'
 import { countLiveDeviceCodes } from '../store/device-codes.ts'
 import type { Postgres } from '../store/postgres.ts'
 
-/** While codes are being guessed, new ones are two digits longer, as if there were a hundred times as many. */
-const GUESSED_FACTOR = 100
-
 /** Before anything was counted: rather three digits too many than one too few. */
 const UNKNOWN = 1_000_000
 
@@ -29,7 +26,7 @@ export function createLiveCodes(db: Postgres): LiveCodes {
     get guessed() {
       return guessed
     },
-    count: () => (counted + addedSince) * (guessed ? GUESSED_FACTOR : 1),
+    count: () => counted + addedSince,
     added: () => {
       addedSince += 1
     },

@@ -87,15 +87,17 @@ export async function withAttempt<Result extends { readonly outcome: string }>(
   attempt: SignInAttempt,
   look: () => Promise<Result | Refused>,
 ): Promise<Result | Refused> {
-  const allowance: Allowance = maySignIn(await context.db.transaction((tx) => reserveSignInAttempt(tx, attempt)))
+  const { id, history } = await context.db.transaction((tx) => reserveSignInAttempt(tx, attempt))
+  const allowance: Allowance = maySignIn(history)
   const result = allowance.allowed
     ? await look().catch(busy)
     : ({ outcome: 'locked', waitMs: allowance.waitMs } as const)
-  if (result.outcome !== 'wrong') await releaseSignInAttempt(context.db, attempt)
+  if (result.outcome !== 'wrong') await releaseSignInAttempt(context.db, id)
   return result
 }
 
-function busy(error: unknown): Refused {
+/** More people wait for their passwords to be hashed than we let wait. */
+export function busy(error: unknown): Extract<Refused, { outcome: 'wrong' | 'busy' | 'expired' }> {
   if (error instanceof PasswordsBusy) return { outcome: 'busy' }
   throw error
 }

@@ -1,4 +1,6 @@
 /** What a user is shown before they decide, and what became of it afterwards. Reads only: looking changes nothing. */
+
+import { policyAllows } from '../core/account-policy.ts'
 import type { Publisher } from '../core/application.ts'
 import { deviceFlowPolicy } from '../core/application.ts'
 import { CROWD } from '../core/attempts.ts'
@@ -6,6 +8,7 @@ import { isOpen, type Variant } from '../core/device-code.ts'
 import { networkOf } from '../core/network.ts'
 import { resolveConsent } from '../core/scope.ts'
 import { asciiDigit, groupDigits } from '../core/user-code.ts'
+import { readAccount } from '../store/accounts.ts'
 import { findApplication } from '../store/applications.ts'
 import { countCrowd } from '../store/attempts.ts'
 import { type Place, readDeviceCode, type StoredDeviceCode } from '../store/device-codes.ts'
@@ -63,10 +66,12 @@ export async function readDecision(
   const { code, now } = found
   const application = await findApplication(context.db, code.applicationId)
   const user = await readUser(context.db, visitor.id)
-  if (!application || !user) return { outcome: 'closed' }
+  const account = user && (await readAccount(context.db, user.accountId))
+  if (!application || !user || !account) return { outcome: 'closed' }
   const decided = outcomeOf(code)
   if (decided) return { outcome: decided, application: application.name }
-  if (!isOpen(code, now)) return { outcome: 'closed' }
+  const barred = !account.policy.deviceFlow || !policyAllows(account.policy, application)
+  if (!isOpen(code, now) || application.deleted || barred) return { outcome: 'closed' }
 
   const policy = deviceFlowPolicy(application)
   const consent = resolveConsent(code.scopes, user.heldScopes, policy)

@@ -79,13 +79,16 @@ const TRIES = 4
 /** Up to here a user code has its fewest digits. */
 const FEW = 100
 
+/** While codes are being guessed, new ones are two digits longer, as if there were a hundred times as many. */
+const GUESSED_FACTOR = 100
+
 type Placed = { readonly userCode: string; readonly expiresAt: number }
 
 async function placeUnderFreeUserCode(context: Context, code: Omit<NewDeviceCode, 'userCode'>): Promise<Placed | null> {
   try {
-    const live = context.liveCodes.count()
+    const live = Math.max(context.liveCodes.count(), FEW) * (context.liveCodes.guessed ? GUESSED_FACTOR : 1)
     for (let attempt = 0; attempt < TRIES; attempt += 1) {
-      const userCode = createUserCode(randomDigitsFor(Math.max(live, FEW) * 10 ** attempt))
+      const userCode = createUserCode(randomDigitsFor(live * 10 ** attempt))
       const expiresAt = await place(context, { ...code, userCode })
       if (expiresAt !== null) return { userCode, expiresAt }
     }

@@ -1,6 +1,6 @@
 /** Signing in: a password and, for those who have one, a second factor; or a passkey, which is both. */
 import { randomUUID } from 'node:crypto'
-import { openBrowser, openSecondStep, sealBrowser, sealSecondStep } from '../secrets/web-texts.ts'
+import { markPassword, openBrowser, openSecondStep, sealBrowser, sealSecondStep } from '../secrets/web-texts.ts'
 import type { VisitedAccount } from '../store/sessions.ts'
 import { findSignInUser, readSignInUser, type SignInUser } from '../store/sign-in-methods.ts'
 import type { Context } from './context.ts'
@@ -54,7 +54,8 @@ export async function signInWithCode(
   const step = openSecondStep(context.config.keys, given.step, account.slug)
   const user = step && (await readSignInUser(context.db, account.id, step.userId))
   if (!step || !user || user.disabled || now - step.at > SECOND_STEP_MS) return { outcome: 'expired' }
-  const attempt = attemptOf(context, account, `code of ${user.id}`, user, browser)
+  if (step.passwordMark !== markPassword(user.passwordDigest ?? '')) return { outcome: 'expired' }
+  const attempt = attemptOf(context, account, secondStepOf(user), user, browser)
   return withAttempt(context, attempt, async () => {
     if (!(await spendCode(context, user, given.code, now))) return { outcome: 'wrong' }
     return enter(context, account, user, browser, 'password and code', proofOf(user))
@@ -72,6 +73,11 @@ export async function signInWithPasskey(
   const user = passkey && (await readSignInUser(context.db, account.id, passkey.userId))
   if (!user) return { outcome: 'wrong' }
   return enter(context, account, user, browser, 'passkey', { passkeyId: passkey.id })
+}
+
+/** Counted apart from passwords, under something that nobody can type as an address. */
+function secondStepOf(user: SignInUser): string {
+  return `second step\n${user.id}`
 }
 
 function proofOf(user: SignInUser): Proof {
@@ -97,5 +103,6 @@ async function enter(
 
 function secondStep(context: Context, account: VisitedAccount, user: SignInUser): SignInResult {
   const at = Math.floor(context.applications.now())
-  return { outcome: 'second_step', step: sealSecondStep(context.config.keys, { userId: user.id, at }, account.slug) }
+  const step = { userId: user.id, at, passwordMark: markPassword(user.passwordDigest ?? '') }
+  return { outcome: 'second_step', step: sealSecondStep(context.config.keys, step, account.slug) }
 }

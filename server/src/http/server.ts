@@ -38,17 +38,19 @@ export function createHttpServer(context: Context): HttpServer {
   const paths = openDoors()
   const addressOf = createAddressReader(context.config.trustProxy)
   const slugOf = createHostReader(context.config.publicUrl)
-  const serveAccount = createAccountServer(context, addressOf)
   const afterwards = new Set<Promise<void>>()
   let draining = false
 
+  const track = (work: Promise<void>) => {
+    afterwards.add(work)
+    work.finally(() => afterwards.delete(work))
+  }
   const answer = (response: ServerResponse, format: Format, given: Answer) => {
     if (draining) response.setHeader('connection', 'close')
     const after = respond(response, format, given)
-    if (!after) return
-    afterwards.add(after)
-    after.finally(() => afterwards.delete(after))
+    if (after) track(after)
   }
+  const serveAccount = createAccountServer(context, addressOf, track)
 
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     let format: Format = 'json'

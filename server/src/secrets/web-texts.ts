@@ -14,8 +14,8 @@ const session: Seal = { prefix: 'lkw_', purpose: 'session', bodyBytes: 16 }
 const link: Seal = { prefix: 'lkl_', purpose: 'link', bodyBytes: 16 }
 /** browser id 16, bound to the user who signed in with it. */
 const browser: Seal = { prefix: 'lkb_', purpose: 'browser', bodyBytes: 16 }
-/** user id 16 | moment 6, bound to the account's slug. */
-const secondStep: Seal = { prefix: '', purpose: 'second-step', bodyBytes: 22 }
+/** user id 16 | moment 6 | mark of the password 8, bound to the account's slug. */
+const secondStep: Seal = { prefix: '', purpose: 'second-step', bodyBytes: 30 }
 /** device code id 16 | expiry 6, bound to the user who entered the code. */
 const decision: Seal = { prefix: '', purpose: 'decision', bodyBytes: 22 }
 
@@ -44,15 +44,28 @@ export function openBrowser(keys: Keyset, text: string, userId: string): string 
 }
 
 /** The password was right; the second factor is still to come. */
-export type SecondStep = { readonly userId: string; readonly at: number }
+export type SecondStep = {
+  readonly userId: string
+  readonly at: number
+  /** Which password it was: once it is changed, the step leads nowhere. */
+  readonly passwordMark: string
+}
 
 export function sealSecondStep(keys: Keyset, step: SecondStep, slug: string): string {
-  return seal(secondStep, keys.signing, Buffer.concat([Buffer.from(step.userId), moment(step.at)]), slug)
+  const parts = [Buffer.from(step.userId), moment(step.at), Buffer.from(step.passwordMark, 'hex')]
+  return seal(secondStep, keys.signing, Buffer.concat(parts), slug)
 }
 
 export function openSecondStep(keys: Keyset, text: string, slug: string): SecondStep | null {
   const body = unseal(secondStep, keys, text, slug)
-  return body && { userId: body.subarray(0, 16).toString(), at: body.readUIntBE(16, 6) }
+  if (!body) return null
+  const [userId, passwordMark] = [body.subarray(0, 16).toString(), body.subarray(22).toString('hex')]
+  return { userId, at: body.readUIntBE(16, 6), passwordMark }
+}
+
+/** Tells one password's digest from another's, and nothing else about it. */
+export function markPassword(digest: string): string {
+  return hash('sha256', digest, 'hex').slice(0, 16)
 }
 
 export type DecisionReference = { readonly id: string; readonly expiresAt: number }

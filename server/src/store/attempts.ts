@@ -25,11 +25,17 @@ export type SignInAttempt = {
   readonly network: string | null
 }
 
+export type ReservedAttempt = {
+  readonly id: number
+  /** What came before this attempt. */
+  readonly history: SignInHistory
+}
+
 /**
  * Written before the password is looked at and taken back when it was right: attempts that arrive at once cannot all see
- * room for one more. The history is what came before this attempt.
+ * room for one more.
  */
-export async function reserveSignInAttempt(tx: Transaction, attempt: SignInAttempt): Promise<SignInHistory> {
+export async function reserveSignInAttempt(tx: Transaction, attempt: SignInAttempt): Promise<ReservedAttempt> {
   await tx.query("select pg_advisory_xact_lock(hashtextextended('sign-in:' || encode($1, 'hex'), 0))", [attempt.email])
   const { email, browser, network } = attempt
   const { rows } = await tx.query<{ strangers: number[]; browser: number[]; network: number }>(
@@ -40,21 +46,16 @@ export async function reserveSignInAttempt(tx: Transaction, attempt: SignInAttem
     [email, browser, network],
   )
   const history = rows[0] ?? { strangers: [], browser: [], network: 0 }
-  await tx.query(
-    'insert into sign_in_failures (at, account_id, email, device, network) values (now(), $1, $2, $3, $4)',
+  const inserted = await tx.query<{ id: number }>(
+    'insert into sign_in_failures (at, account_id, email, device, network) values (now(), $1, $2, $3, $4) returning id',
     [attempt.accountId, email, browser, network],
   )
-  return { ...history, browser: browser === null ? null : history.browser }
+  return { id: inserted.rows[0]?.id ?? 0, history: { ...history, browser: browser === null ? null : history.browser } }
 }
 
-/** The attempt was not a failure after all, or was not even looked at: the newest one of its kind is taken back. */
-export async function releaseSignInAttempt(db: Queryable, attempt: SignInAttempt): Promise<void> {
-  await db.query(
-    `delete from sign_in_failures where ctid = (
-       select ctid from sign_in_failures where email = $1 and device is not distinct from $2
-       order by at desc limit 1)`,
-    [attempt.email, attempt.browser],
-  )
+/** The attempt was not a failure after all, or was not even looked at. */
+export async function releaseSignInAttempt(db: Queryable, id: number): Promise<void> {
+  await db.query('delete from sign_in_failures where id = $1', [id])
 }
 
 export type Entry = {

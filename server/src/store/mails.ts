@@ -60,9 +60,13 @@ export async function forgetMails(db: Queryable): Promise<void> {
   await db.query("delete from mails where created_at < now() - interval '30 days'")
 }
 
-/** Within the last hour: nobody's mailbox is filled by asking again and again. */
-export async function countRecentMails(db: Queryable, userId: string, kind: MailMatter['kind']): Promise<number> {
-  const { rows } = await db.query<{ mails: number }>(
+/**
+ * Within the last hour: nobody's mailbox is filled by asking again and again. Whoever counts is alone with it until the end
+ * of the transaction, so that those who ask at once do not all see room for one more.
+ */
+export async function lockRecentMails(tx: Transaction, userId: string, kind: MailMatter['kind']): Promise<number> {
+  await tx.query("select pg_advisory_xact_lock(hashtextextended('mails:' || $1, 0))", [userId])
+  const { rows } = await tx.query<{ mails: number }>(
     "select count(*) as mails from mails where user_id = $1 and kind = $2 and created_at > now() - interval '1 hour'",
     [userId, kind],
   )

@@ -59,7 +59,7 @@ describe('methods and paths', () => {
     '/1/1/auth/oauth/device/code',
     '/AUTH/oauth/device/code',
     '//auth/oauth/device/code',
-    '/',
+    '/1',
   ])('%s is a 404 in the shape of every refusal', async (path) => {
     const answer = await post(service.address, path, { form: credentials() })
     expect([answer.status, answer.body.error]).toEqual([404, 'not_found'])

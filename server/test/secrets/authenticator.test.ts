@@ -138,7 +138,7 @@ describe('the setup', () => {
   })
 
   test('TK-12 no other text of ours passes for one', () => {
-    const step = sealSecondStep(keys, { userId: 'usr_000000000000', at: 1 }, 'acme')
+    const step = sealSecondStep(keys, { userId: 'usr_000000000000', at: 1, passwordMark: '0123456789abcdef' }, 'acme')
     expect(openSecondStep(keys, step, 'acme')).not.toBeNull()
     expect(openSetup(keys, step, 'acme')).toBeNull()
     expect(openSecondStep(rotated, text, 'usr_000000000000')).toBeNull()

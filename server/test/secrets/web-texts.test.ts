@@ -61,7 +61,7 @@ describe.each([
 })
 
 test('a half-finished sign-in says who and when, for this account only', () => {
-  const step = { userId: 'usr_k3v9m2x7q4tz', at: 1_772_366_400_123 }
+  const step = { userId: 'usr_k3v9m2x7q4tz', at: 1_772_366_400_123, passwordMark: '0123456789abcdef' }
   const text = sealSecondStep(keys, step, 'acme')
   expect(openSecondStep(keys, text, 'acme')).toEqual(step)
   expect(openSecondStep(keys, text, 'globex')).toBeNull()

@@ -26,8 +26,12 @@ export type UserRequest = PageRequest & { readonly visitor: Visitor }
 export type PageAnswer = (
   | { readonly page: string; readonly status?: 200 | 400 | 403 | 404 | 429 | 503 }
   | { readonly seeOther: string }
-  | { readonly refusal: RefusalModel['code'] }
+  | { readonly refusal: RefusalModel['code']; readonly allow?: string }
   | { readonly bytes: Buffer; readonly type: string }
-) & { readonly cookies?: readonly string[] }
+) & {
+  readonly cookies?: readonly string[]
+  /** Done once the answer is on its way, so that how long it takes says nothing to whoever asked. */
+  readonly afterwards?: () => Promise<void>
+}
 
 export type PageHandler<Request extends PageRequest> = (context: Context, request: Request) => Promise<PageAnswer>

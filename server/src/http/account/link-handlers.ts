@@ -17,8 +17,10 @@ export const recover: PageHandler<PageRequest> = async (context, { account, fiel
   if (readEmail(email) === null) {
     return { page: recoverPage(frame, { email, sent: false, problem: 'email' }), status: 400 }
   }
-  await requestRecovery(context, account, email, frame.words.language)
-  return { page: recoverPage(frame, { email, sent: true, problem: null }) }
+  return {
+    page: recoverPage(frame, { email, sent: true, problem: null }),
+    afterwards: () => requestRecovery(context, account, email, frame.words.language),
+  }
 }
 
 export const showLink: PageHandler<PageRequest> = async (context, { account, fields, frame }) => {
@@ -40,6 +42,7 @@ export const usePasswordLink: PageHandler<PageRequest> = async (context, request
   const given = { link: text, password: fields.get('password') ?? '', again: fields.get('again') ?? '' }
   const result = await setPasswordByLink(context, account, given, browser)
   if (result.outcome === 'gone') return { page: linkGonePage(frame, {}), status: 404 }
+  if (result.outcome === 'busy') return { refusal: 'unavailable' }
   if (result.outcome !== 'unfit') return signedIn(context, request, result, '/?notice=welcome')
   const { problem, link } = result
   if (link.kind === 'remove_grant') return { page: linkGonePage(frame, {}), status: 404 }

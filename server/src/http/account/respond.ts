@@ -42,6 +42,7 @@ export function respondPage(response: ServerResponse, around: Surroundings, answ
   const status = refused ? STATUS[answer.refusal] : (answer.status ?? 200)
   const text = refused ? around.refuse(answer.refusal) : answer.page
   if (status === 503) headers['retry-after'] = '2'
+  if (refused && answer.allow) headers.allow = answer.allow
   // What is left of a form that was not read is not waited for.
   if (status === 413) headers.connection = 'close'
   headers['content-type'] = 'text/html; charset=utf-8'
@@ -75,7 +76,7 @@ function pageHeaders({ nonce, secure }: Surroundings): OutgoingHttpHeaders {
 }
 
 /** The address changes with the content, so a browser may keep it for good. */
-export function respondAsset(request: IncomingMessage, response: ServerResponse, asset: Asset): void {
+export function respondAsset(request: IncomingMessage, response: ServerResponse, asset: Asset, secure: boolean): void {
   const accepted = String(request.headers['accept-encoding'] ?? '')
   const [encoding, bytes] = /\bbr\b/.test(accepted)
     ? (['br', asset.brotli] as const)
@@ -90,6 +91,7 @@ export function respondAsset(request: IncomingMessage, response: ServerResponse,
       'cache-control': 'public, max-age=31536000, immutable',
       vary: 'accept-encoding',
       'cross-origin-resource-policy': 'same-origin',
+      ...(secure ? { 'strict-transport-security': STRICT_TRANSPORT } : {}),
       'x-content-type-options': 'nosniff',
     })
     .end(bytes)

@@ -6,6 +6,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Refusal } from '../../core/refusal.ts'
 import { accountOrigin } from '../../flows/account-address.ts'
 import type { Context } from '../../flows/context.ts'
@@ -38,26 +39,36 @@ function openPageDoors(): Doors {
   return paths
 }
 
+/** Until then the answer has arrived: what is done afterwards cannot be heard in it. */
+const A_BEAT_MS = 200
+
 export function isPagePath(path: string): boolean {
   return doors.has(path)
 }
 
-export function createAccountServer(context: Context, addressOf: AddressReader) {
+/** `track` is given what goes on after an answer, so that the process does not end before it is done. */
+export function createAccountServer(context: Context, addressOf: AddressReader, track: (work: Promise<void>) => void) {
+  const secure = context.config.publicUrl.startsWith('https:')
   return async (request: IncomingMessage, response: ServerResponse, asked: Asked): Promise<void> => {
     const asset = findAsset(asked.path)
-    if (asset) return respondAsset(request, response, asset)
+    if (asset) return respondAsset(request, response, asset, secure)
     const nonce = randomBytes(16).toString('base64')
     let frame = frameFor(context, request, asked, nonce, null)
     const around: Surroundings = {
       nonce,
-      secure: context.config.publicUrl.startsWith('https:'),
+      secure,
       refuse: (code) => refusalPage(frame, { code }),
     }
     try {
       const visited = await visit(context, asked.slug, readCookie(request.headers.cookie, SESSION))
       if (!visited) return respondPage(response, around, { refusal: 'no_account' })
       frame = frameFor(context, request, asked, nonce, visited)
-      respondPage(response, around, await answer(context, request, asked, visited, frame, addressOf))
+      const given = await answer(context, request, asked, visited, frame, addressOf)
+      respondPage(response, around, given)
+      if (given.afterwards) {
+        const work = sleep(A_BEAT_MS).then(given.afterwards)
+        track(work.catch((error) => context.events.taskFailed('writing a mail', error)))
+      }
     } catch (error) {
       respondPage(response, around, { refusal: refusalFor(context, error) })
     }
@@ -75,9 +86,9 @@ async function answer(
   const methods = doors.get(path)
   if (!methods) return { refusal: 'not_found' }
   const door = methods[request.method === 'HEAD' ? 'GET' : (request.method as 'GET' | 'POST')]
-  if (!door) return { refusal: 'method_not_allowed' }
+  if (!door) return { refusal: 'method_not_allowed', allow: Object.keys(methods).join(', ') }
   const posted = door.method === 'POST'
-  if (posted && !isSameOrigin(request.headers, accountOrigin(context, slug))) return { refusal: 'forbidden' }
+  if (posted && !isSameOrigin(request.headers, accountOrigin(context, slug))) return { refusal: 'stale' }
 
   const back = posted ? (door.from ?? '/') : `${path}${query === '' ? '' : `?${query}`}`
   if (door.access !== 'anyone' && !visitor) return { seeOther: `/sign-in?next=${encodeURIComponent(back)}` }
@@ -86,6 +97,8 @@ async function answer(
   const { fields, file } = posted
     ? await readUpload(request, door.file ?? null)
     : { fields: await readParameters(query, undefined), file: null }
+  // PostgreSQL cannot keep it, and nobody types it.
+  if ([...fields.values()].some((value) => value.includes('\0'))) return { refusal: 'invalid_request' }
   if (posted && door.access !== 'anyone' && visitor && !isSigned(context, visitor, door, fields)) {
     return { refusal: 'stale' }
   }

@@ -1,0 +1,280 @@
+/** UC-05 to UC-07, UC-13, UC-14, UC-22: who may decide a code, and that no other person, tab or session decides it for them. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { wordsFor } from '../../src/pages/words.ts'
+import { openDecision, sealDecision } from '../../src/secrets/web-texts.ts'
+import { ask, someDevice } from '../rig/asked.ts'
+import type { CodeRecord } from '../rig/device.ts'
+import { makeAccount, makeApplication, makeUser } from '../rig/make.ts'
+import { startTestService, type TestService } from '../rig/service.ts'
+import { makeVisitor, makeVisitors, signedFor, type Visitor, visitAs } from '../rig/visitor.ts'
+import { formFields, textOf, type Web } from '../rig/web.ts'
+import { codeRow, eventKinds, grantsOf, sessionsOf, UNTOUCHED } from '../rig/witness.ts'
+
+const { t } = wordsFor('en')
+const CLOSED = t('decided.closed')
+const NOT_RECOGNISED = t('enter_code.problem_not_recognised')
+
+let service: TestService
+beforeAll(async () => {
+  service = await startTestService()
+})
+afterAll(() => service.stop())
+
+const allow = (web: Web, form: Record<string, string>) =>
+  web.send('POST', '/connect/decision', { ...form, decision: 'allow' })
+
+const stillAsked = async ({ user, code }: { user: { id: string }; code: CodeRecord }) =>
+  expect(await codeRow(service, code.user_code)).toMatchObject({ ...UNTOUCHED, claimed_by: user.id })
+
+describe('who decides', () => {
+  it('what is entered and allowed becomes a grant: the rest of this file is about everything else', async () => {
+    const { user, web, code, form } = await ask(service)
+    const answer = await allow(web, form)
+    expect(answer.status).toBe(303)
+    expect(textOf((await web.get(answer.location ?? '')).text)).toContain(t('decided.granted'))
+    expect(await grantsOf(service, user)).toMatchObject([{ scopes: ['orders:read'], revoked_why: null }])
+    expect(await codeRow(service, code.user_code)).toMatchObject({ status: 'accepted', claimed_by: user.id })
+  })
+
+  it.each(['allow', 'cancel', 'not_me'])(
+    'UC-05: %s with the form of somebody else’s code answers 403, and the code still waits for who entered it',
+    async (decision) => {
+      const victim = await ask(service)
+      const attacker = await ask(service)
+      const { token: _token, ...shown } = victim.form
+      for (const token of [victim.form.token, attacker.form.token, '', undefined]) {
+        const answer = await attacker.web.send('POST', '/connect/decision', {
+          ...shown,
+          ...(token === undefined ? {} : { token }),
+          decision,
+        })
+        expect([answer.status, textOf(answer.text)]).toEqual([403, expect.stringContaining(t('refusal.stale'))])
+      }
+      for (const { user } of [victim, attacker]) expect(await grantsOf(service, user)).toEqual([])
+      await stillAsked(victim)
+      await stillAsked(attacker)
+    },
+  )
+
+  it('UC-05: whoever gets a form signed for somebody else’s code is refused by what it refers to', async () => {
+    const victim = await ask(service)
+    const attacker = await makeVisitor(service)
+    const page = await attacker.web.send('GET', victim.path)
+    expect([page.status, textOf(page.text)]).toEqual([403, expect.stringContaining(CLOSED)])
+    expect(page.text).not.toContain('name="ref"')
+
+    const { ref = '', shown = '' } = victim.form
+    const form = await signedFor(service, attacker.user, '/connect/decision', { ref, shown })
+    for (const decision of ['allow', 'cancel', 'not_me']) {
+      const answer = await attacker.web.send('POST', '/connect/decision', { ...form, decision })
+      expect([answer.status, textOf(answer.text)]).toEqual([403, expect.stringContaining(CLOSED)])
+    }
+    expect(await grantsOf(service, attacker.user)).toEqual([])
+    await stillAsked(victim)
+  })
+
+  it('UC-05: and who has even the reference made out to them is refused by the claim itself', async () => {
+    const victim = await ask(service)
+    const attacker = await makeVisitor(service)
+    const place = openDecision(service.config.keys, victim.form.ref ?? '', victim.user.id)
+    const ref = sealDecision(service.config.keys, place as NonNullable<typeof place>, attacker.user.id)
+    const form = await signedFor(service, attacker.user, '/connect/decision', { ref, shown: 'orders:read' })
+    for (const decision of ['allow', 'cancel', 'not_me']) {
+      const answer = await attacker.web.send('POST', '/connect/decision', { ...form, decision })
+      expect(answer.status).toBe(303)
+      expect(textOf((await attacker.web.get(answer.location ?? '')).text)).toContain(CLOSED)
+    }
+    const switching = await signedFor(service, attacker.user, '/connect/switch', { ref })
+    await attacker.web.send('POST', '/connect/switch', switching)
+    expect(await grantsOf(service, attacker.user)).toEqual([])
+    await stillAsked(victim)
+  })
+
+  it('UC-22: the question that one user was shown is not answered by the next user of the same browser', async () => {
+    const first = await ask(service)
+    const next = await makeUser(service.context.db, service.account.slug)
+    await first.web.get('/security')
+    await first.web.submit('/sign-out')
+    expect(await sessionsOf(service, first.user)).toEqual([])
+    const { cookies } = await visitAs(service, next)
+    for (const [name, value] of cookies) first.web.cookies.set(name, value)
+    for (const decision of ['allow', 'cancel', 'not_me']) {
+      expect((await first.web.send('POST', '/connect/decision', { ...first.form, decision })).status).toBe(403)
+    }
+    expect((await first.web.send('POST', '/connect/switch', first.form)).status).toBe(403)
+    expect((await first.web.send('GET', first.path)).status).toBe(403)
+    expect(await grantsOf(service, next)).toEqual([])
+    await stillAsked(first)
+  })
+
+  it('UC-22: a page from before signing out is stale for the same user, too, and the question can be opened anew', async () => {
+    const first = await ask(service)
+    const again = await visitAs(service, first.user)
+    expect((await allow(again, first.form)).status).toBe(403)
+    expect(await grantsOf(service, first.user)).toEqual([])
+    const page = await again.get(first.path)
+    expect((await allow(again, formFields(page.text, '/connect/decision'))).status).toBe(303)
+    expect(await grantsOf(service, first.user)).toHaveLength(1)
+  })
+
+  it('UC-07: of two questions in two tabs, the one that is answered is the one that was asked', async () => {
+    const { db } = service.context
+    const other = await makeApplication(db, service.config, service.account.slug, { name: 'Somebody Else' })
+    await service.context.applications.refresh()
+    const one = await ask(service)
+    const code = await service.device('key', other).code()
+    const tab = await one.web.enterCode(code.user_code)
+    expect(textOf(tab.text)).toContain('Somebody Else')
+
+    expect((await allow(one.web, one.form)).status).toBe(303)
+    expect(await grantsOf(service, one.user)).toMatchObject([{ application_id: one.device.application.id }])
+    expect(await codeRow(service, code.user_code)).toMatchObject({ ...UNTOUCHED, claimed_by: one.user.id })
+  })
+
+  it('UC-07: neither code nor permissions of a form can be exchanged for others', async () => {
+    const [one, two] = [await ask(service), await ask(service)]
+    const forms = [
+      { ...one.form, ref: two.form.ref ?? '' },
+      { ...one.form, shown: 'orders:read,orders:write' },
+      { ...one.form, shown: '' },
+    ]
+    for (const form of forms) expect((await allow(one.web, form)).status).toBe(403)
+    expect(await grantsOf(service, one.user)).toEqual([])
+    await stillAsked(one)
+    await stillAsked(two)
+  })
+
+  it.each([
+    ['lost', ['orders:read', 'orders:write'], "delete from role_scopes where role_id = $1 and scope = 'orders:write'"],
+    ['gained', ['orders:read'], "insert into role_scopes values ($1, 'orders:write')"],
+  ] as const)(
+    'UC-07: a permission that was %s since the page was shown is not allowed unseen',
+    async (_how, holds, sql) => {
+      const user = await makeUser(service.context.db, service.account.slug, { holds })
+      const web = await visitAs(service, user)
+      const code = await (await someDevice(service)).code({ scope: 'orders:read,orders:write' })
+      const question = await web.enterCode(code.user_code)
+      const [role] = await service.database.query('select role_id from user_roles where user_id = $1', [user.id])
+      await service.database.query(sql, [role?.role_id])
+
+      const page = await allow(web, formFields(question.text, '/connect/decision'))
+      expect([page.status, textOf(page.text)]).toEqual([400, expect.stringContaining(t('consent.problem_changed'))])
+      expect(await grantsOf(service, user)).toEqual([])
+      await stillAsked({ user, code })
+      await allow(web, formFields(page.text, '/connect/decision'))
+      expect(await grantsOf(service, user), 'once it was seen').toHaveLength(1)
+    },
+  )
+})
+
+describe('one code, several people', () => {
+  it('UC-06: of a hundred users who enter one code at once, one claims it, and it is closed for all of them', async () => {
+    const visitors = await makeVisitors(service, 100)
+    const code = await service.device().code()
+    await Promise.all(visitors.map(({ web }) => web.get('/connect/code')))
+    const answers = await Promise.all(
+      visitors.map(({ web }) =>
+        web.send('POST', '/connect/code', {
+          ...formFields(web.last?.text ?? '', '/connect/code'),
+          code: code.user_code,
+        }),
+      ),
+    )
+    expect(new Set(answers.map(({ status }) => status)).difference(new Set([303, 400, 503])), 'or later').toEqual(
+      new Set(),
+    )
+    const claimants = visitors.filter((_, index) => answers[index]?.status === 303)
+    expect(claimants, 'exactly one claim ever').toHaveLength(1)
+    const claimant = claimants[0] as Visitor
+    const row = await codeRow(service, code.user_code)
+    expect(row).toMatchObject({ status: 'pending', claimed_by: claimant.user.id, entry_closed: true, grant_id: null })
+    expect(await eventKinds(service, { code: row })).toEqual(['code.claimed', 'code.closed'])
+
+    const page = await claimant.web.get(answers.find(({ location }) => location)?.location ?? '')
+    expect(textOf(page.text)).toContain(CLOSED)
+    expect(await grantsOf(service, claimant.user)).toEqual([])
+  })
+
+  it.each(['allow', 'cancel', 'not_me'])(
+    'UC-13: a code that three people were sent is dead after the second, also for who was first and says %s',
+    async (decision) => {
+      const first = await ask(service)
+      const others = await makeVisitors(service, 2, { account: await makeAccount(service.context.db) })
+      for (const { web } of others) {
+        const page = await web.enterCode(first.code.user_code)
+        expect([page.status, textOf(page.text)]).toEqual([400, expect.stringContaining(NOT_RECOGNISED)])
+      }
+      const answer = await first.web.send('POST', '/connect/decision', { ...first.form, decision })
+      const page = await first.web.get(answer.location ?? '')
+      expect(textOf(page.text)).toContain(CLOSED)
+
+      const row = await codeRow(service, first.code.user_code)
+      expect(row).toMatchObject({ status: 'pending', claimed_by: first.user.id, entry_closed: true, grant_id: null })
+      expect(await eventKinds(service, { code: row })).toEqual(['code.claimed', 'code.closed'])
+      expect((await first.device.poll(first.code.device_code)).body.error).toBe('auth_pending')
+      for (const { user } of [first, ...others]) expect(await grantsOf(service, user)).toEqual([])
+    },
+  )
+
+  it('UC-13: when its time is over, the application of a closed code hears auth_expired', async () => {
+    const own = await startTestService({ DEVICE_CODE_LIFETIME: '60' }, { clock: true })
+    try {
+      const code = await own.device().code()
+      const others = await makeVisitors(own, 2)
+      for (const { web } of others) await web.enterCode(code.user_code)
+      await own.database.advance(61_000)
+      expect((await own.device().poll(code.device_code)).body.error).toBe('auth_expired')
+      expect(await codeRow(own, code.user_code)).toMatchObject({ claimed_by: others[0]?.user.id, grant_id: null })
+    } finally {
+      await own.stop()
+    }
+  })
+
+  it('UC-14: an onlooker who enters the code first gains nothing once its owner enters it', async () => {
+    const onlooker = await ask(service)
+    const owner = await makeVisitor(service)
+    const told = await owner.web.enterCode(onlooker.code.user_code)
+    expect(textOf(told.text)).toContain(NOT_RECOGNISED)
+    const answer = await allow(onlooker.web, onlooker.form)
+    expect(textOf((await onlooker.web.get(answer.location ?? '')).text)).toContain(CLOSED)
+    expect(await grantsOf(service, onlooker.user)).toEqual([])
+    expect(await grantsOf(service, owner.user)).toEqual([])
+    expect(await codeRow(service, onlooker.code.user_code)).toMatchObject({ entry_closed: true, grant_id: null })
+  })
+
+  it('UC-06: "Not you?" hands the code back and signs out; another user may then enter and decide it', async () => {
+    const first = await ask(service)
+    const page = await first.web.submit('/connect/switch')
+    expect([first.web.last?.status, textOf(page.text)]).toEqual([
+      200,
+      expect.stringContaining(t('sign_in.notice_switched')),
+    ])
+    expect(first.web.cookies.has('__Host-session')).toBe(false)
+    expect(await sessionsOf(service, first.user)).toEqual([])
+    expect(await codeRow(service, first.code.user_code)).toMatchObject(UNTOUCHED)
+
+    const second = await makeVisitor(service)
+    await second.web.enterCode(first.code.user_code)
+    const decided = await second.web.submit('/connect/decision', { decision: 'allow' })
+    expect(textOf(decided.text)).toContain(t('decided.granted'))
+    expect(await grantsOf(service, second.user)).toHaveLength(1)
+    const row = await codeRow(service, first.code.user_code)
+    expect(await eventKinds(service, { code: row })).toEqual([
+      'code.claimed',
+      'code.released',
+      'code.claimed',
+      'grant.created',
+    ])
+  })
+
+  it('UC-06: nobody hands back a code that somebody else claimed', async () => {
+    const victim = await ask(service)
+    const attacker = await ask(service)
+    const form = {
+      ...formFields((await attacker.web.get(attacker.path)).text, '/connect/switch'),
+      ref: victim.form.ref ?? '',
+    }
+    expect((await attacker.web.send('POST', '/connect/switch', form)).status).toBe(403)
+    await stillAsked(victim)
+  })
+})

@@ -1,0 +1,33 @@
+/** A question on somebody's screen: an application asked for a code, a user entered it, and has yet to decide. */
+import type { CodeRecord, Device } from './device.ts'
+import { makeApplication } from './make.ts'
+import type { TestService } from './service.ts'
+import { makeVisitor, type Visitor } from './visitor.ts'
+import { formFields } from './web.ts'
+
+export type Asked = Visitor & {
+  readonly code: CodeRecord
+  readonly device: Device
+  /** The fields of the form that decides, as the page has them. */
+  readonly form: Record<string, string>
+  /** Where the question is. */
+  readonly path: string
+}
+
+/** Of an application of its own each: ten people with codes of one application would be a crowd (UC-12). */
+export async function someDevice(service: TestService): Promise<Device> {
+  const application = await makeApplication(service.context.db, service.config, service.account.slug)
+  await service.context.applications.refresh()
+  return service.device('oauth', application)
+}
+
+export async function ask(service: TestService, by?: Visitor): Promise<Asked> {
+  const { user, web } = by ?? (await makeVisitor(service))
+  const device = await someDevice(service)
+  const code = await device.code()
+  const entry = await web.get('/connect/code')
+  const fields = { ...formFields(entry.text, '/connect/code'), code: code.user_code }
+  const path = (await web.send('POST', '/connect/code', fields)).location ?? ''
+  const question = await web.get(path)
+  return { user, web, code, device, form: formFields(question.text, '/connect/decision'), path }
+}

@@ -1,0 +1,101 @@
+/** What PostgreSQL says afterwards: an answer can be polite and the rows tell another story. */
+import type { MadeUser } from './make.ts'
+import type { TestService } from './service.ts'
+
+export type CodeRow = {
+  readonly id: string
+  readonly status: string
+  readonly claimed_by: string | null
+  readonly entry_closed: boolean
+  readonly grant_id: string | null
+}
+
+/** Nobody entered it, nobody decided: as it was requested. */
+export const UNTOUCHED = { status: 'pending', claimed_by: null, entry_closed: false, grant_id: null }
+
+export async function codeRow({ database }: TestService, userCode: string): Promise<CodeRow | undefined> {
+  const [row] = await database.query<CodeRow>(
+    `select id, status, claimed_by, entry_closed, grant_id from device_codes
+     where user_code = $1 order by created_at desc limit 1`,
+    [userCode],
+  )
+  return row
+}
+
+/** Resolves when it is written down that the application got its answer, which is a moment after it did. */
+export async function collected(service: TestService, userCode: string): Promise<void> {
+  for (let look = 0; (await codeRow(service, userCode))?.status !== 'used'; look += 1) {
+    if (look === 500) throw new Error('nobody collected it')
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+}
+
+/** Outcomes of what a user entered, in order. */
+export async function entriesOf({ database }: TestService, user: MadeUser): Promise<string[]> {
+  const rows = await database.query<{ outcome: string }>(
+    'select outcome from code_entries where user_id = $1 order by at',
+    [user.id],
+  )
+  return rows.map(({ outcome }) => outcome)
+}
+
+export async function grantsOf({ database }: TestService, user: MadeUser) {
+  return database.query<{ id: string; application_id: string; scopes: string[]; revoked_why: string | null }>(
+    'select id, application_id, scopes, revoked_why from grants where user_id = $1 order by created_at',
+    [user.id],
+  )
+}
+
+/** Kinds of events about a user, or about a code, in order. */
+export async function eventKinds(
+  { database }: TestService,
+  about: { readonly user?: MadeUser; readonly code?: CodeRow | undefined },
+): Promise<string[]> {
+  const rows = await database.query<{ kind: string }>(
+    `select kind from audit_events
+     where ($1::text is null or user_id = $1) and ($2::uuid is null or device_code_id = $2)
+       and kind not in ('user.created', 'session.started') order by id`,
+    [about.user?.id ?? null, about.code?.id ?? null],
+  )
+  return rows.map(({ kind }) => kind)
+}
+
+export async function sessionsOf({ database }: TestService, user: MadeUser): Promise<string[]> {
+  const rows = await database.query<{ id: string }>('select id from sessions where user_id = $1 order by created_at', [
+    user.id,
+  ])
+  return rows.map(({ id }) => id)
+}
+
+export async function mailsOf({ database }: TestService, user: MadeUser): Promise<string[]> {
+  const rows = await database.query<{ kind: string }>('select kind from mails where user_id = $1 order by id', [
+    user.id,
+  ])
+  return rows.map(({ kind }) => kind)
+}
+
+/** How many rows some tables hold: equal before and after where nothing may have changed. */
+export async function countRows({ database }: TestService, ...tables: string[]): Promise<Record<string, number>> {
+  const [row] = await database.query(
+    `select ${tables.map((table) => `(select count(*)::int from ${table}) as ${table}`).join(', ')}`,
+  )
+  return row as Record<string, number>
+}
+
+/** Every table by its name, with a digest of all that is in it: equal before and after where nothing at all may have changed. */
+export async function everyRow({ database }: TestService): Promise<Record<string, string>> {
+  const tables = await database.query<{ name: string }>(
+    "select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition",
+  )
+  const digests = tables.map(
+    ({ name }) =>
+      `select '${name}' as name, md5(string_agg(t::text, '' order by t::text)) as digest from public.${name} t`,
+  )
+  const rows = await database.query<{ name: string; digest: string }>(digests.join(' union all '))
+  return Object.fromEntries(rows.map(({ name, digest }) => [name, digest]))
+}
+
+/** What a page does only after its answer has been done by then. */
+export function mailsWritten(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 700))
+}
