@@ -4,11 +4,14 @@ alter table accounts
   add column colour                text check (colour ~ '^#[0-9a-f]{6}$'),
   -- A PNG that this service wrote itself.
   add column logo                  bytea check (length(logo) <= 262144),
+  -- Changes with the picture, so that a browser may keep it.
+  add column logo_version          text check (logo_version ~ '^[0-9a-f]{12}$'),
   -- The account's own rules about applications.
   add column device_flow           boolean not null default true,
   add column unverified_publishers boolean not null default true,
   -- Null: every application. Otherwise only these.
-  add column only_applications     text[];
+  add column only_applications     text[],
+  add check ((logo is null) = (logo_version is null));
 
 alter table users
   -- The language this user chose, for mails as well.
@@ -40,6 +43,9 @@ create index on grants (account_id, created_at desc, id desc) where revoked_at i
 alter table device_codes
   add column requested_from inet,
   add column requested_with text check (length(requested_with) <= 200);
+
+-- Whatever became of a code: an entered code that exists is not taken for a guess. Every partition gets it when it is attached.
+create index on device_codes (user_code);
 
 -- A session's cookie is computed from its id under a server key, so this table does not hold it.
 create table sessions (
@@ -86,19 +92,20 @@ create table spent_challenges (
   expires_at timestamptz not null
 );
 
--- Somebody tried to sign in and failed. `device` tells a browser that signed in before from a stranger's.
+-- Somebody tried to sign in and failed. `browser` tells one that signed in before from a stranger's.
 create table sign_in_failures (
   id         bigint generated always as identity primary key,
   at         timestamptz not null,
   account_id text not null references accounts,
   -- Keyed digest of what was typed, known or not: no list of addresses, and no telling which ones exist.
   email      bytea not null,
-  device     uuid,
+  browser    uuid,
   network    cidr
 );
 
 create index on sign_in_failures (email, at);
 create index on sign_in_failures (network, at);
+create index on sign_in_failures (at);
 
 -- Somebody entered a well-formed code: it was theirs to decide, there was no such code, or there was one that is not (or no
 -- longer) theirs, which is not guessing.
@@ -112,6 +119,7 @@ create table code_entries (
   requested_network cidr
 );
 
+create index on code_entries (at);
 create index on code_entries (user_id, at);
 create index on code_entries (account_id, at);
 create index on code_entries (network, at) where outcome = 'missed';
@@ -134,6 +142,7 @@ create table links (
 );
 
 create index on links (user_id);
+create index on links (expires_at);
 
 -- The outbox: a mail is written down in the transaction that gives rise to it, and sent afterwards.
 create table mails (
@@ -152,3 +161,7 @@ create table mails (
 );
 
 create index on mails (due_at) where sent_at is null and given_up_at is null;
+create index on mails (created_at);
+create index on mails (user_id, created_at);
+create index on mails (account_id, created_at) where kind = 'invitation';
+create index on mails (link_id);

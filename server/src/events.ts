@@ -12,7 +12,8 @@ export type Events = {
   engine(name: 'postgresql' | 'redis', answers: boolean, why?: string): void
   codeGranted(grantId: string, applicationId: string, accountId: string): void
   codeRejected(applicationId: string, accountId: string): void
-  mailFailed(mailId: number, attempts: number, error: unknown): void
+  /** `givenUp`: it will not be tried again. */
+  mailFailed(mailId: number, attempts: number, givenUp: boolean, error: unknown): void
   /** Nobody told us where to send mails. Said once, at the start. */
   mailOff(): void
   /** A background task failed; it will be tried again. */
@@ -35,10 +36,10 @@ export function createEvents(level: string): Events {
       log.info({ event: 'code_granted', grantId, applicationId, accountId }, 'a code was granted'),
     codeRejected: (applicationId, accountId) =>
       log.info({ event: 'code_rejected', applicationId, accountId }, 'a code was rejected'),
-    mailFailed: (mailId, attempts, error) =>
+    mailFailed: (mailId, attempts, givenUp, error) =>
       log.warn(
-        { event: 'mail_failed', mailId, attempts, ...described(error) },
-        'a mail could not be sent; it stays due',
+        { event: 'mail_failed', mailId, attempts, givenUp, ...described(error) },
+        givenUp ? 'a mail could not be sent and was given up' : 'a mail could not be sent; it stays due',
       ),
     mailOff: () => log.warn({ event: 'mail_off' }, 'SMTP_URL is not set: mails wait in the outbox'),
     taskFailed: (task, error) => log.warn({ event: 'task_failed', task, ...described(error) }, `${task} failed`),

@@ -1,5 +1,6 @@
 /** Mail: hands one message to the operator's mail server. What is in it is for pages/, when it is sent for flows/. */
 import { createTransport, type NodemailerError } from 'nodemailer'
+import { isEmail } from './core/email.ts'
 
 export type Mail = {
   readonly to: string
@@ -28,9 +29,6 @@ export class MailNotSent extends Error {
   }
 }
 
-/** One mailbox, without the quotes and lists that RFC 5322 has room for: the library would read them as it sees fit. */
-const MAILBOX = /^[^\s\p{C}"(),:;<>@[\\\]]+@[^\s\p{C}"(),:;<>@[\\\]]+$/u
-
 /** Null without a mail server. Options of nodemailer may stand in the URL, `?tls.rejectUnauthorized=false` for one. */
 export function createMailer(
   smtpUrl: string | null,
@@ -52,7 +50,7 @@ export function createMailer(
 
   return {
     send: async ({ to, subject, text, html, messageId }) => {
-      if (!MAILBOX.test(to)) throw new MailNotSent('the address is none that mail can be sent to', true)
+      if (!isEmail(to)) throw new MailNotSent('the address is none that mail can be sent to', true)
       try {
         await transport.sendMail({
           from: sender,

@@ -112,6 +112,7 @@ describe('headers cannot be added', () => {
     'a<eve@evil.example>@acme.example',
     '"ann"@acme.example',
     'ann@acme.example\u0000',
+    `${'a'.repeat(242)}@acme.example`,
     'ann',
     '',
   ])('and %j is not sent to', async (to) => {

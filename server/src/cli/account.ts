@@ -2,8 +2,8 @@
 import type { Command } from 'commander'
 import { readConfig } from '../config.ts'
 import { parseScope } from '../core/scope.ts'
-import { ADMINISTRATOR, createAccount, createRole, createScope, createUser } from '../flows/register.ts'
-import { createSetupLink } from '../flows/set-up.ts'
+import { createAccount, createRole, createScope } from '../flows/register.ts'
+import { setUpAccount } from '../flows/set-up.ts'
 import { type OutputOptions, print, unwrap } from './output.ts'
 import { withDatabase } from './wiring.ts'
 
@@ -23,16 +23,14 @@ export function addAccountCommands(program: Command): void {
     .action((options: OutputOptions & { slug: string; name: string; administrator?: string }) =>
       withDatabase(readConfig(['databaseUrl']).databaseUrl, async (db) => {
         const { slug, name, administrator } = options
-        // Asked for before anything is made, so that nothing is half made when it is missing.
-        const config = administrator === undefined ? null : readConfig(['keys', 'publicUrl'])
-        const { id } = unwrap(await createAccount(db, { slug, name }))
-        const created = `Created the account ${slug} (${id}).`
-        if (administrator === undefined || !config) return print(options, { id, slug, name }, created)
-        const first = { account: slug, email: administrator, roles: [ADMINISTRATOR], password: null }
-        const user = unwrap(await createUser(db, first))
-        const link = unwrap(await createSetupLink(db, config, { account: slug, email: administrator, reset: false }))
-        const words = `${created}\n\n${administrator} comes in here, once, within 7 days, and chooses a password:\n\n  ${link.address}\n`
-        print(options, { id, slug, name, administrator: user.id, link: link.address }, words)
+        if (administrator === undefined) {
+          const { id } = unwrap(await createAccount(db, { slug, name }))
+          return print(options, { id, slug, name }, `Created the account ${slug} (${id}).`)
+        }
+        const config = readConfig(['keys', 'publicUrl'])
+        const { id, userId, address: link } = unwrap(await setUpAccount(db, config, { slug, name, administrator }))
+        const words = `Created the account ${slug} (${id}).\n\n${administrator} comes in here, once, within 7 days, and chooses a password:\n\n  ${link}\n`
+        print(options, { id, slug, name, administrator: userId, link }, words)
       }),
     )
 

@@ -17,3 +17,11 @@ export function policyAllows(policy: AccountPolicy, application: Pick<Applicatio
   if (!policy.unverifiedPublishers && application.publisher.standing === 'unverified') return false
   return policy.onlyApplications === null || policy.onlyApplications.includes(application.id)
 }
+
+/** May a code of this application be entered, shown and granted at the account? */
+export function mayConnectByCode(
+  policy: AccountPolicy,
+  application: Pick<Application, 'id' | 'publisher' | 'deleted'>,
+): boolean {
+  return policy.deviceFlow && !application.deleted && policyAllows(policy, application)
+}

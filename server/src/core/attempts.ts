@@ -13,7 +13,10 @@ export const USER_MISSES: Budget = { windowMs: 15 * MINUTE, most: 5 }
 export const ACCOUNT_MISSES: Budget = { windowMs: 60 * MINUTE, most: 50 }
 export const NETWORK_MISSES: Budget = { windowMs: 60 * MINUTE, most: 30 }
 
-/** Codes that one user claims. Nobody connects twenty devices in ten minutes; somebody who is being worked on might. */
+/**
+ * Codes that exist and that one user enters, theirs to decide or not: used ones, too, or trying them over and over would cost
+ * nothing. Nobody connects twenty devices in ten minutes; somebody who is being worked on might.
+ */
 export const USER_CLAIMS: Budget = { windowMs: 10 * MINUTE, most: 20 }
 
 /** From here on the misses of everybody together look like an attack on the whole service: codes grow by two digits. */
@@ -27,6 +30,7 @@ export type EntryHistory = {
   readonly userMisses: readonly number[]
   readonly accountMisses: number
   readonly networkMisses: number
+  /** Of this user within USER_CLAIMS. */
   readonly userClaims: readonly number[]
 }
 

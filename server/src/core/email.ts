@@ -3,10 +3,17 @@
 /** RFC 5321, section 4.5.3.1.3, without the angle brackets. */
 const LONGEST_EMAIL = 254
 
-/** Whether mail arrives there is for the mail to find out. Controls and white space would end up in its headers. */
-const EMAIL = /^[^@\s\p{C}]+@[^@\s\p{C}]+$/u
+/**
+ * One mailbox, without the quotes, lists and brackets that RFC 5322 has room for: what reads mail headers would read them as
+ * it sees fit. Whether mail arrives there is for the mail to find out.
+ */
+const MAILBOX = /^[^\s\p{C}"(),:;<>@[\\\]]+@[^\s\p{C}"(),:;<>@[\\\]]+$/u
+
+export function isEmail(text: string): boolean {
+  return text.length <= LONGEST_EMAIL && MAILBOX.test(text)
+}
 
 export function readEmail(typed: string): string | null {
   const email = typed.trim().toLowerCase()
-  return email.length <= LONGEST_EMAIL && EMAIL.test(email) ? email : null
+  return isEmail(email) ? email : null
 }

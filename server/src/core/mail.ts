@@ -1,9 +1,9 @@
 /** What people are told by mail: every kind, and the facts each needs. No address, no secret: those are computed when it is sent. */
 export type MailMatter =
-  | { readonly kind: 'invitation'; readonly detail: { readonly by: string | null } }
+  | { readonly kind: 'invitation'; readonly detail: { readonly by: string } }
   | { readonly kind: 'recovery'; readonly detail: Readonly<Record<string, never>> }
   /** An administrator took away every way in that the user had. */
-  | { readonly kind: 'reset'; readonly detail: { readonly by: string | null } }
+  | { readonly kind: 'reset'; readonly detail: { readonly by: string } }
   | {
       readonly kind: 'grant_created'
       readonly detail: {
@@ -14,8 +14,11 @@ export type MailMatter =
       }
     }
   | { readonly kind: 'password_changed'; readonly detail: Readonly<Record<string, never>> }
-  | { readonly kind: 'sign_in_method_added'; readonly detail: { readonly method: 'passkey' | 'authenticator' } }
-  /** To administrators: many people were asked by one application from one network within minutes. */
+  | {
+      readonly kind: 'sign_in_method_added' | 'sign_in_method_removed'
+      readonly detail: { readonly method: 'passkey' | 'authenticator' }
+    }
+  /** To administrators: many people, of all accounts, were asked by one application from one network within minutes. */
   | {
       readonly kind: 'many_codes'
       readonly detail: { readonly application: string; readonly people: number; readonly requestedFrom: string | null }

@@ -9,9 +9,15 @@ export function passwordProblem(
   given: { readonly password: string; readonly again: string },
   isCommon: (password: string) => boolean,
 ): PasswordProblem | null {
-  const characters = Array.from(given.password).length
+  const password = normalised(given.password)
+  const characters = Array.from(password).length
   if (characters < FEWEST_CHARACTERS) return 'too_short'
   if (characters > MOST_CHARACTERS) return 'too_long'
   if (isCommon(given.password)) return 'common'
-  return given.password === given.again ? null : 'differ'
+  return password === normalised(given.again) ? null : 'differ'
+}
+
+/** As it is digested (secrets/password.ts): one keyboard sends é as one character, another as two (NIST SP 800-63B, 3.1.1). */
+function normalised(password: string): string {
+  return password.normalize('NFKC')
 }

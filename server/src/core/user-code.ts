@@ -56,10 +56,14 @@ export function readTypedCode(typed: string): TypedCode {
   const digits = Array.from(compact, asciiDigit)
   if (digits.includes(null)) return { answer: 'mistyped', digits: digits.filter((digit) => digit !== null).length }
   const userCode = digits.join('')
-  const lengthFits = userCode.length > FEWEST_RANDOM_DIGITS && userCode.length <= MOST_RANDOM_DIGITS + 1
-  return lengthFits && interim(userCode) === 0
+  return isCodeLength(userCode.length) && interim(userCode) === 0
     ? { answer: 'code', userCode }
     : { answer: 'mistyped', digits: userCode.length }
+}
+
+/** As many digits as a code can have; then, if it is not one, a digit is wrong and not their number. */
+export function isCodeLength(digits: number): boolean {
+  return digits > FEWEST_RANDOM_DIGITS && digits <= MOST_RANDOM_DIGITS + 1
 }
 
 /** Unicode keeps the ten digits of every script together, zero first; runs of several scripts may follow each other. */

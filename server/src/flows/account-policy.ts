@@ -9,7 +9,7 @@ import type { Context } from './context.ts'
 export type ShownPolicy = {
   readonly policy: AccountPolicy
   /** What the account has to do with: all that there are may be more than anybody wants to read. */
-  readonly applications: readonly (ListedApplication & { readonly listed: boolean })[]
+  readonly applications: readonly ListedApplication[]
 }
 
 /** Null when there is no such account. */
@@ -17,18 +17,11 @@ export async function readPolicy(context: Pick<Context, 'db'>, accountId: string
   const account = await readAccount(context.db, accountId)
   if (!account) return null
   const { policy } = account
-  const applications = await listApplicationsAround(context.db, accountId, policy.onlyApplications ?? [])
-  return {
-    policy,
-    applications: applications.map((each) => ({
-      ...each,
-      listed: policy.onlyApplications?.includes(each.id) ?? false,
-    })),
-  }
+  return { policy, applications: await listApplicationsAround(context.db, accountId, policy.onlyApplications ?? []) }
 }
 
 export type PolicyResult =
-  | { readonly outcome: 'saved'; readonly policy: AccountPolicy }
+  | { readonly outcome: 'saved' }
   /** `added` is no application. Nothing was saved. */
   | { readonly outcome: 'unknown' }
   | Forbidden
@@ -55,7 +48,7 @@ export function savePolicy(
         detail: { by, changed: Object.fromEntries(changed) },
       })
     }
-    return { outcome: 'saved', policy }
+    return { outcome: 'saved' }
   })
 }
 

@@ -22,7 +22,7 @@ export async function confirmWithPassword(
   if (!user) return { outcome: 'wrong' }
   const attempt = attemptOf(context, account, user.email, user, browser)
   return withAttempt(context, attempt, async () => {
-    const right = await context.passwords.matches(user.passwordDigest, given.password)
+    const right = await context.passwords.matches(user.passwordDigest, given.password, true)
     if (!right || user.disabled) return { outcome: 'wrong' }
     if (user.authenticator && !(await spendCode(context, user, given.code, now))) return { outcome: 'wrong' }
     return renew(context, account, visitor)

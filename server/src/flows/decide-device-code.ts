@@ -1,5 +1,5 @@
 /** An account user grants or rejects the code they entered. docs/interface.md, "The user decides". */
-import { policyAllows } from '../core/account-policy.ts'
+import { mayConnectByCode } from '../core/account-policy.ts'
 import { deviceFlowPolicy } from '../core/application.ts'
 import { accept, isOpen, reject, unclaim } from '../core/device-code.ts'
 import { type Consent, resolveConsent } from '../core/scope.ts'
@@ -48,9 +48,8 @@ export async function grantDeviceCode(
     const { code, now } = locked
     const application = await findApplication(tx, code.applicationId)
     const account = await readAccount(tx, user.accountId)
-    if (!application || application.deleted || !account) return { outcome: 'not_open' } as const
-    if (!account.policy.deviceFlow || !policyAllows(account.policy, application))
-      return { outcome: 'not_open' } as const
+    if (!application || !account) return { outcome: 'not_open' } as const
+    if (!mayConnectByCode(account.policy, application)) return { outcome: 'not_open' } as const
     const step = accept(code, userId, grantId, now)
     if (step.answer === 'not_open') return { outcome: 'not_open' } as const
     if (application.suspended) return { outcome: 'application_suspended' } as const

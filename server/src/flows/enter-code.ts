@@ -1,28 +1,26 @@
 /** An account user enters a code. docs/interface.md, "The user decides" and "Guessing". */
-import { policyAllows } from '../core/account-policy.ts'
-import { deviceFlowPolicy } from '../core/application.ts'
+import { mayConnectByCode } from '../core/account-policy.ts'
+import type { Application } from '../core/application.ts'
 import { CROWD, mayEnterCode, USER_MISSES } from '../core/attempts.ts'
 import { claim } from '../core/device-code.ts'
 import { networkOf } from '../core/network.ts'
-import { type Consent, resolveConsent } from '../core/scope.ts'
 import { readTypedCode } from '../core/user-code.ts'
 import { readAccount } from '../store/accounts.ts'
 import { findApplication, listApplications } from '../store/applications.ts'
-import { countCrowd, lockEntryHistory, recordEntry } from '../store/attempts.ts'
-import { recordEvent } from '../store/audit-events.ts'
+import { countCrowd, lockCrowd, lockEntryHistory, recordEntry } from '../store/attempts.ts'
+import { hasRecentEvent, recordEvent } from '../store/audit-events.ts'
 import { findByUserCode, lockLiveUserCode, type StoredDeviceCode, saveDeviceCode } from '../store/device-codes.ts'
-import { insertMail, lockRecentMails } from '../store/mails.ts'
+import { insertMail } from '../store/mails.ts'
 import type { Transaction } from '../store/postgres.ts'
 import type { VisitedAccount, Visitor } from '../store/sessions.ts'
-import { listMembers, lockUser } from '../store/users.ts'
+import { listAdministrators, lockUser } from '../store/users.ts'
 import type { Context } from './context.ts'
 
 export type EntryResult =
   | {
       readonly outcome: 'claimed'
       readonly code: StoredDeviceCode
-      readonly consent: Consent
-      readonly applicationName: string
+      readonly application: Pick<Application, 'id' | 'name'>
     }
   | { readonly outcome: 'empty' }
   | { readonly outcome: 'mistyped'; readonly digits: number }
@@ -66,9 +64,9 @@ export async function enterCode(
     // Asked for in every case, for the same reason as in claimUserCode.
     const known = await findByUserCode(tx, read.userCode)
     const outcome = result.outcome === 'claimed' ? 'claimed' : known ? 'known' : 'missed'
-    const application = result.outcome === 'claimed' ? result.code.applicationId : null
+    const application = result.outcome === 'claimed' ? result.application : null
     const requestedNetwork = result.outcome === 'claimed' ? networkOf(result.code.requestedFrom) : null
-    await recordEntry(tx, { ...who, outcome, applicationId: application, requestedNetwork })
+    await recordEntry(tx, { ...who, outcome, applicationId: application?.id ?? null, requestedNetwork })
     if (outcome === 'missed' && history.userMisses.length + 1 === USER_MISSES.most) {
       await recordEvent(tx, { kind: 'entry.locked', ...who, detail: { network: who.network } })
     }
@@ -84,7 +82,7 @@ async function claimUserCode(tx: Transaction, userId: string, userCode: string):
   const application = await findApplication(tx, locked?.code.applicationId ?? '')
   const account = await readAccount(tx, user?.accountId ?? '')
   if (!locked || !user || user.disabled || !application || !account) return { outcome: 'not_recognised' }
-  if (!policyAllows(account.policy, application)) return { outcome: 'not_recognised' }
+  if (!mayConnectByCode(account.policy, application)) return { outcome: 'not_recognised' }
   const step = claim(locked.code, userId, locked.now)
   if (step.answer === 'not_open') return { outcome: 'not_recognised' }
 
@@ -97,34 +95,24 @@ async function claimUserCode(tx: Transaction, userId: string, userCode: string):
     deviceCodeId: locked.code.id,
   })
   if (step.answer === 'closed') return { outcome: 'not_recognised' }
-  const consent = resolveConsent(locked.code.scopes, user.heldScopes, deviceFlowPolicy(application))
-  return { outcome: 'claimed', code: { ...locked.code, ...step.next }, consent, applicationName: application.name }
+  return { outcome: 'claimed', code: { ...locked.code, ...step.next }, application }
 }
 
 /** Many people, one application, one network: their administrators hear of it, once an hour at most. */
 async function watchCrowd(
   tx: Transaction,
   account: VisitedAccount,
-  applicationId: string,
+  application: Pick<Application, 'id' | 'name'>,
   requestedNetwork: string,
 ): Promise<void> {
-  const people = await countCrowd(tx, applicationId, requestedNetwork)
+  const people = await countCrowd(tx, application.id, requestedNetwork)
   if (people < CROWD.most) return
-  await recordEvent(tx, {
-    kind: 'code.crowd',
-    accountId: account.id,
-    applicationId,
-    detail: { people, requestedNetwork },
-  })
-  const application = await findApplication(tx, applicationId)
-  const members = await listMembers(tx, account.id)
-  for (const { id: userId, language } of members.filter((each) => each.administrator && !each.disabled)) {
-    if ((await lockRecentMails(tx, userId, 'many_codes')) > 0) continue
-    const detail = {
-      application: application?.name ?? '',
-      people,
-      requestedFrom: requestedNetwork.split('/')[0] ?? null,
-    }
+  await lockCrowd(tx, account.id, application.id)
+  const event = { kind: 'code.crowd', accountId: account.id, applicationId: application.id } as const
+  if (await hasRecentEvent(tx, event)) return
+  await recordEvent(tx, { ...event, detail: { people, requestedNetwork } })
+  const detail = { application: application.name, people, requestedFrom: requestedNetwork.split('/')[0] ?? null }
+  for (const { id: userId, language } of await listAdministrators(tx, account.id)) {
     const about = { accountId: account.id, userId, linkId: null, language: language ?? 'en' }
     await insertMail(tx, { kind: 'many_codes', ...about, detail })
   }

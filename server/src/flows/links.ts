@@ -23,6 +23,7 @@ import { insertMail, lockRecentMails } from '../store/mails.ts'
 import type { Transaction } from '../store/postgres.ts'
 import { deleteSessions, type VisitedAccount } from '../store/sessions.ts'
 import { findSignInUser, readSignInUser, savePassword } from '../store/sign-in-methods.ts'
+import { lockUserForChange } from '../store/users.ts'
 import { accountOrigin } from './account-address.ts'
 import type { Context } from './context.ts'
 import { busy } from './prove.ts'
@@ -82,7 +83,7 @@ export async function requestRecovery(
   const user = await findSignInUser(context.db, account.id, email.trim().toLowerCase())
   if (!user || user.disabled) return
   await context.db.transaction(async (tx) => {
-    if ((await lockRecentMails(tx, user.id, 'recovery')) >= 3) return
+    if ((await lockRecentMails(tx, user.id, ['recovery'])) >= 3) return
     await mailLink(tx, user, user.language ?? language, { kind: 'recovery', detail: {} })
     await recordEvent(tx, { kind: 'user.recovery_requested', accountId: account.id, userId: user.id })
   })
@@ -113,17 +114,18 @@ export async function setPasswordByLink(
   if (typeof digest !== 'string') return digest
 
   const set = await context.db.transaction(async (tx) => {
-    const locked = await lockLink(tx, account.id, link.id)
-    if (!locked) return false
-    await spendPasswordLinks(tx, locked.userId)
-    await savePassword(tx, locked.userId, digest)
-    await deleteSessions(tx, locked.userId)
-    await recordEvent(tx, {
-      kind: 'user.password_set',
-      accountId: account.id,
-      userId: locked.userId,
-      detail: { by: locked.kind },
-    })
+    const owner = await lockUserForChange(tx, link.userId)
+    if (!owner || !(await lockLink(tx, account.id, link.id))) return false
+    const about = { accountId: account.id, userId: owner.id }
+    await spendPasswordLinks(tx, owner.id)
+    await savePassword(tx, owner.id, digest)
+    await deleteSessions(tx, owner.id)
+    await recordEvent(tx, { kind: 'user.password_set', ...about, detail: { by: link.kind } })
+    // Whoever sets their first password knows. Whoever had one hears of it, in case somebody else reads their mails.
+    if (link.kind === 'recovery') {
+      const language = owner.language ?? browser.language
+      await insertMail(tx, { kind: 'password_changed', ...about, linkId: null, language, detail: {} })
+    }
     return true
   })
   const user = set && (await readSignInUser(context.db, account.id, link.userId))

@@ -3,6 +3,7 @@ import { readEmail } from '../core/email.ts'
 import { createId } from '../secrets/random.ts'
 import { recordEvent } from '../store/audit-events.ts'
 import { spendPasswordLinks } from '../store/links.ts'
+import { countRecentInvitations, lockRecentMails } from '../store/mails.ts'
 import type { Transaction } from '../store/postgres.ts'
 import { findRoles } from '../store/roles.ts'
 import { deleteSessions } from '../store/sessions.ts'
@@ -12,6 +13,7 @@ import {
   hasOtherAdministrator,
   insertUser,
   listMembers,
+  lockUserForChange,
   type Member,
   replaceUserRoles,
   setDisabled,
@@ -46,10 +48,17 @@ function withStatus(member: Member): Person {
 
 export type NotFound = { readonly outcome: 'not_found' }
 
+/** Enough mails for an hour: an account is no way to fill the mailboxes of strangers. */
+export type TooMany = { readonly outcome: 'too_many' }
+
+const INVITATIONS_PER_ACCOUNT = 100
+const LINKS_PER_PERSON = 3
+
 export type InvitationResult =
   | { readonly outcome: 'invited'; readonly userId: string }
   /** What is wrong with what was typed: no address, one that the account knows already, no role. */
   | { readonly outcome: 'email' | 'exists' | 'role' }
+  | TooMany
   | NotFound
   | Forbidden
 
@@ -68,6 +77,7 @@ export function invitePerson(
     if (email === null) return { outcome: 'email' }
     const roles = await chooseRoles(tx, account.id, person.roleIds)
     if ('outcome' in roles) return roles
+    if ((await countRecentInvitations(tx, account.id)) >= INVITATIONS_PER_ACCOUNT) return { outcome: 'too_many' }
     const user = { id: createId('usr'), accountId: account.id }
     const { roleIds } = roles
     if (!(await insertUser(tx, { ...user, email, passwordDigest: null, roleIds }))) return { outcome: 'exists' }
@@ -141,14 +151,24 @@ async function isLastAdministrator(tx: Transaction, member: Member): Promise<boo
 
 export type DisablingResult = { readonly outcome: 'disabled' } | LastAdministrator | NotFound | Forbidden
 
+/**
+ * The lock waits for a sign-in that holds the user, so that its session is seen by what comes after. Before reading: how the
+ * person gets in is not known for certain until then.
+ */
+async function lockMember(tx: Transaction, accountId: string, userId: string): Promise<Member | null> {
+  await lockUserForChange(tx, userId)
+  return findMember(tx, accountId, userId)
+}
+
 /** Signed out everywhere, and what they connected stops working. Enabling them brings the latter back. */
 export function disablePerson(context: Pick<Context, 'db'>, by: string, userId: string): Promise<DisablingResult> {
   return asAdministrator(context, by, async (tx, account): Promise<DisablingResult> => {
-    const member = await findMember(tx, account.id, userId)
+    const member = await lockMember(tx, account.id, userId)
     if (!member) return { outcome: 'not_found' }
     if (await isLastAdministrator(tx, member)) return { outcome: 'last_administrator' }
     if (!(await setDisabled(tx, userId, true))) return { outcome: 'disabled' }
-    // After that update, which waits for a sign-in that holds the user: its session is seen here, too.
+    // Or a link from before would let them in on the day that they are enabled again.
+    await spendPasswordLinks(tx, userId)
     await deleteSessions(tx, userId)
     await recordEvent(tx, { kind: 'user.disabled', accountId: account.id, userId, detail: { by } })
     return { outcome: 'disabled' }
@@ -167,10 +187,11 @@ export function enablePerson(context: Pick<Context, 'db'>, by: string, userId: s
   })
 }
 
-export type LinkResult =
+export type PersonLinkResult =
   | { readonly outcome: 'sent' }
   /** A disabled person is enabled first. */
   | { readonly outcome: 'disabled' }
+  | TooMany
   | NotFound
   | Forbidden
 
@@ -183,13 +204,14 @@ export function sendPersonLink(
   by: string,
   userId: string,
   language: string,
-): Promise<LinkResult> {
-  return asAdministrator(context, by, async (tx, account, administrator): Promise<LinkResult> => {
-    const person = await findMember(tx, account.id, userId)
+): Promise<PersonLinkResult> {
+  return asAdministrator(context, by, async (tx, account, administrator): Promise<PersonLinkResult> => {
+    const person = await lockMember(tx, account.id, userId)
     if (!person) return { outcome: 'not_found' }
     const { status } = withStatus(person)
     if (status === 'disabled') return { outcome: 'disabled' }
-    // Links before the password, as somebody who uses one of them at this moment takes them.
+    const recent = await lockRecentMails(tx, userId, ['invitation', 'reset'])
+    if (recent >= LINKS_PER_PERSON) return { outcome: 'too_many' }
     await spendPasswordLinks(tx, userId)
     await clearFactors(tx, userId)
     await deleteSessions(tx, userId)

@@ -135,7 +135,7 @@ async function issue(context: Context, tx: Transaction, grantId: string, now: nu
   const { grant, holder } = locked
   const about = { accountId: grant.accountId, userId: grant.userId, applicationId: grant.applicationId, grantId }
   if (!isCollectable(grant, holder)) {
-    const why = holder.userDisabled ? 'user disabled' : 'application deleted'
+    const why = holder.userDisabled ? 'user_disabled' : 'application_deleted'
     if (grant.revokedAt === null) {
       await revokeGrant(tx, grantId, why)
       await recordEvent(tx, { kind: 'grant.revoked', ...about, detail: { why } })

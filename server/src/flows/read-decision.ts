@@ -1,22 +1,23 @@
 /** What a user is shown before they decide, and what became of it afterwards. Reads only: looking changes nothing. */
 
-import { policyAllows } from '../core/account-policy.ts'
+import { mayConnectByCode } from '../core/account-policy.ts'
 import type { Publisher } from '../core/application.ts'
 import { deviceFlowPolicy } from '../core/application.ts'
 import { CROWD } from '../core/attempts.ts'
 import { isOpen, type Variant } from '../core/device-code.ts'
 import { networkOf } from '../core/network.ts'
 import { resolveConsent } from '../core/scope.ts'
-import { asciiDigit, groupDigits } from '../core/user-code.ts'
+import { groupDigits } from '../core/user-code.ts'
 import { readAccount } from '../store/accounts.ts'
 import { findApplication } from '../store/applications.ts'
 import { countCrowd } from '../store/attempts.ts'
 import { type Place, readDeviceCode, type StoredDeviceCode } from '../store/device-codes.ts'
-import { findRoles } from '../store/roles.ts'
+import { findRoles, type Role } from '../store/roles.ts'
 import { readScopes, type Scope } from '../store/scopes.ts'
 import type { Visitor } from '../store/sessions.ts'
 import { readUser } from '../store/users.ts'
 import type { Context } from './context.ts'
+import { isFresh } from './visit.ts'
 
 export type Lacking = Scope & {
   /** Roles of the account that hold it: what to ask an administrator for. */
@@ -45,21 +46,24 @@ export type OpenDecision = {
   readonly crowded: boolean
   /** The last group of the code has to be typed once more: whoever reads a code out over the telephone has to say it again. */
   readonly retype: boolean
-  /** Worth asking once more who it is. */
-  readonly delicate: boolean
 }
 
 export type DecisionView =
   | OpenDecision
   | { readonly outcome: 'granted' | 'rejected'; readonly application: string }
-  /** Expired, entered by somebody else, or never this user's: one answer. */
+  /** Expired, entered by somebody else, barred, or never this user's: one answer. */
   | { readonly outcome: 'closed' }
+  /** An access key, something dangerous or a crowd: first the user proves once more who they are. */
+  | { readonly outcome: 'stale_session' }
+
+/** Where the user is, and when they ask. */
+export type Asking = { readonly address: string | null; readonly now: number }
 
 export async function readDecision(
   context: Context,
   visitor: Visitor,
   place: Place,
-  address: string | null,
+  { address, now: asked }: Asking,
 ): Promise<DecisionView> {
   const found = await readDeviceCode(context.db, place)
   if (!found || found.code.claimedBy !== visitor.id) return { outcome: 'closed' }
@@ -70,8 +74,7 @@ export async function readDecision(
   if (!application || !user || !account) return { outcome: 'closed' }
   const decided = outcomeOf(code)
   if (decided) return { outcome: decided, application: application.name }
-  const barred = !account.policy.deviceFlow || !policyAllows(account.policy, application)
-  if (!isOpen(code, now) || application.deleted || barred) return { outcome: 'closed' }
+  if (!isOpen(code, now) || !mayConnectByCode(account.policy, application)) return { outcome: 'closed' }
 
   const policy = deviceFlowPolicy(application)
   const consent = resolveConsent(code.scopes, user.heldScopes, policy)
@@ -82,11 +85,13 @@ export async function readDecision(
     .filter(({ name }) => consent.lacking.includes(name))
     .map((scope) => ({
       ...scope,
-      roles: roles.filter((role) => role.scopes.includes(scope.name)).map((role) => role.name),
+      roles: rolesWith(roles, scope.name),
       required: policy.requiredScopes.includes(scope.name),
     }))
-  const elsewhere = isElsewhere(context, code.requestedFrom, address)
   const crowded = (await countCrowd(context.db, application.id, networkOf(code.requestedFrom))) >= CROWD.most
+  const delicate = crowded || code.variant === 'access_key' || can.some((scope) => scope.dangerous)
+  if (delicate && !isFresh(context, visitor, asked)) return { outcome: 'stale_session' }
+  const elsewhere = isElsewhere(context, code.requestedFrom, address)
   return {
     outcome: 'open',
     application: application.name,
@@ -104,8 +109,13 @@ export async function readDecision(
     elsewhere,
     crowded,
     retype: elsewhere || crowded,
-    delicate: crowded || code.variant === 'access_key' || can.some((scope) => scope.dangerous),
   }
+}
+
+/** What to ask an administrator for: the roles made for it or, where there is none, the one that holds everything. */
+function rolesWith(roles: readonly Role[], scope: string): readonly string[] {
+  const made = roles.filter((role) => role.scopes.includes(scope))
+  return (made.length > 0 ? made : roles.filter((role) => role.holdsEveryScope)).map((role) => role.name)
 }
 
 function outcomeOf(code: StoredDeviceCode): 'granted' | 'rejected' | null {
@@ -118,10 +128,4 @@ function outcomeOf(code: StoredDeviceCode): 'granted' | 'rejected' | null {
 function isElsewhere(context: Context, requestedFrom: string | null, address: string | null): boolean {
   const [asked, here] = [requestedFrom, address].map((each) => context.places.find(each).country)
   return asked != null && here != null && asked !== here
-}
-
-/** The last group of digits, typed again in any script and spacing. */
-export function isLastGroup(userCode: string, typed: string): boolean {
-  const digits = Array.from(typed.normalize('NFKC'), asciiDigit).filter((digit) => digit !== null)
-  return digits.join('') === (userCode.split(' ').at(-1) ?? '')
 }

@@ -7,7 +7,7 @@ import { digestPassword } from '../secrets/password.ts'
 import { createId } from '../secrets/random.ts'
 import { findAccount, insertAccount } from '../store/accounts.ts'
 import { recordEvent } from '../store/audit-events.ts'
-import type { Postgres } from '../store/postgres.ts'
+import type { Postgres, Transaction } from '../store/postgres.ts'
 import { findRoles, insertRole } from '../store/roles.ts'
 import { insertScope, unknownScopes } from '../store/scopes.ts'
 import { insertUser } from '../store/users.ts'
@@ -29,24 +29,25 @@ const NAME =
 /** Names that the service itself may want in front of its host. */
 const RESERVED_SLUGS = ['www', 'api', 'auth', 'mail', 'admin', 'static', 'status', 'localhost']
 
-export function createAccount(
-  db: Postgres,
-  account: { slug: string; name: string },
-): Promise<Registered<{ id: string }>> {
-  const { slug } = account
-  return db.transaction(async (tx) => {
-    if (!/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(slug) || slug.startsWith('xn--')) {
-      return refused(`The slug "${slug}" cannot be a host name: use a-z, 0-9 and inner dashes, at most 63 characters.`)
-    }
-    if (!isName(account.name)) return refused(NAME)
-    if (RESERVED_SLUGS.includes(slug)) return refused(`The slug "${slug}" is reserved for the service itself.`)
-    const id = createId('acc')
-    if (!(await insertAccount(tx, { id, ...account }))) return refused(`An account "${slug}" exists already.`)
-    const role = { id: createId('rol'), accountId: id, name: ADMINISTRATOR, holdsEveryScope: true, scopes: [] }
-    await insertRole(tx, role)
-    await recordEvent(tx, { kind: 'account.created', accountId: id })
-    return done({ id })
-  })
+export type NewAccount = { readonly slug: string; readonly name: string }
+
+export function createAccount(db: Postgres, account: NewAccount): Promise<Registered<{ id: string }>> {
+  return db.transaction((tx) => addAccount(tx, account))
+}
+
+export async function addAccount(tx: Transaction, account: NewAccount): Promise<Registered<{ id: string }>> {
+  const { slug, name } = account
+  if (!/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(slug) || slug.startsWith('xn--')) {
+    return refused(`The slug "${slug}" cannot be a host name: use a-z, 0-9 and inner dashes, at most 63 characters.`)
+  }
+  if (!isName(name)) return refused(NAME)
+  if (RESERVED_SLUGS.includes(slug)) return refused(`The slug "${slug}" is reserved for the service itself.`)
+  const id = createId('acc')
+  if (!(await insertAccount(tx, { id, slug, name }))) return refused(`An account "${slug}" exists already.`)
+  const role = { id: createId('rol'), accountId: id, name: ADMINISTRATOR, holdsEveryScope: true, scopes: [] }
+  await insertRole(tx, role)
+  await recordEvent(tx, { kind: 'account.created', accountId: id })
+  return done({ id })
 }
 
 export function createRole(
@@ -71,30 +72,35 @@ export async function createUser(
   db: Postgres,
   user: { account: string; email: string; roles: readonly string[]; password: string | null },
 ): Promise<Registered<{ id: string }>> {
-  const email = readEmail(user.email)
-  if (email === null) return refused(`"${user.email}" is not an e-mail address.`)
   if (user.password !== null) {
     const problem = passwordProblem({ password: user.password, again: user.password }, () => false)
     if (problem) return refused(`A password has ${FEWEST_CHARACTERS} to ${MOST_CHARACTERS} characters.`)
   }
   const passwordDigest = user.password === null ? null : await digestPassword(user.password)
+  return db.transaction((tx) => addUser(tx, { ...user, passwordDigest }))
+}
 
-  return db.transaction(async (tx) => {
-    const account = await findAccount(tx, user.account)
-    if (!account) return refused(`There is no account "${user.account}".`)
-    const known = await findRoles(tx, account.id)
-    const missing = user.roles.filter((name) => !known.some((role) => role.name === name))
-    if (missing.length > 0) {
-      const offered = known.map((role) => role.name).join(', ')
-      return refused(`The account "${user.account}" has no role "${missing.join('", "')}". It has: ${offered}.`)
-    }
-    const roleIds = known.filter((role) => user.roles.includes(role.name)).map((role) => role.id)
-    const id = createId('usr')
-    const inserted = await insertUser(tx, { id, accountId: account.id, email, passwordDigest, roleIds })
-    if (!inserted) return refused(`The account "${user.account}" has a user ${email} already.`)
-    await recordEvent(tx, { kind: 'user.created', accountId: account.id, userId: id })
-    return done({ id })
-  })
+export async function addUser(
+  tx: Transaction,
+  user: { account: string; email: string; roles: readonly string[]; passwordDigest: string | null },
+): Promise<Registered<{ id: string }>> {
+  const email = readEmail(user.email)
+  if (email === null) return refused(`"${user.email}" is not an e-mail address.`)
+  const account = await findAccount(tx, user.account)
+  if (!account) return refused(`There is no account "${user.account}".`)
+  const known = await findRoles(tx, account.id)
+  const missing = user.roles.filter((name) => !known.some((role) => role.name === name))
+  if (missing.length > 0) {
+    const offered = known.map((role) => role.name).join(', ')
+    return refused(`The account "${user.account}" has no role "${missing.join('", "')}". It has: ${offered}.`)
+  }
+  const roleIds = known.filter((role) => user.roles.includes(role.name)).map((role) => role.id)
+  const id = createId('usr')
+  const { passwordDigest } = user
+  const inserted = await insertUser(tx, { id, accountId: account.id, email, passwordDigest, roleIds })
+  if (!inserted) return refused(`The account "${user.account}" has a user ${email} already.`)
+  await recordEvent(tx, { kind: 'user.created', accountId: account.id, userId: id })
+  return done({ id })
 }
 
 export function createScope(

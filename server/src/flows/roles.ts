@@ -42,7 +42,7 @@ export type RoleChange = {
 }
 
 export type SavingResult =
-  | { readonly outcome: 'saved'; readonly roleId: string }
+  | { readonly outcome: 'saved' }
   /** What is wrong: the name itself, that another role has it, or a scope that is in no catalogue. */
   | { readonly outcome: 'name' | 'exists' | 'scope' }
   | { readonly outcome: 'not_found' }
@@ -62,7 +62,7 @@ export function saveRole(context: Pick<Context, 'db'>, by: string, change: RoleC
       const role = { id, accountId: account.id, name, holdsEveryScope: false, scopes }
       if (!(await insertRole(tx, role))) return { outcome: 'exists' }
       await recordEvent(tx, { kind: 'role.created', accountId: account.id, detail: { by, role: id, scopes } })
-      return { outcome: 'saved', roleId: id }
+      return { outcome: 'saved' }
     }
 
     if (name !== known.name && !(await renameRole(tx, account.id, known.id, name))) return { outcome: 'exists' }
@@ -75,7 +75,7 @@ export function saveRole(context: Pick<Context, 'db'>, by: string, change: RoleC
       const detail = { by, role: known.id, added, removed, renamed: name !== known.name }
       await recordEvent(tx, { kind: 'role.changed', accountId: account.id, detail })
     }
-    return { outcome: 'saved', roleId: known.id }
+    return { outcome: 'saved' }
   })
 }
 

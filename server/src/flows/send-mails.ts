@@ -5,35 +5,43 @@
 import { MailNotSent } from '../mail.ts'
 import { type MailContent, renderMail } from '../pages/mails.tsx'
 import { chooseLanguage, wordsFor } from '../pages/words.ts'
-import { type DueMail, giveUpMail, markMailSent, takeDueMails } from '../store/mails.ts'
+import { type DueMail, giveUpMail, markMailSent, takeDueMail } from '../store/mails.ts'
 import { accountOrigin } from './account-address.ts'
 import type { Context } from './context.ts'
 import { linkAddress } from './links.ts'
 
-const AT_ONCE = 10
+/** In one turn; the next one is a second later. */
+const MOST_PER_TURN = 10
 
 /** The last attempts are an hour apart: about half a day in all. */
 const MOST_ATTEMPTS = 18
 
-/** Returns how many went out. */
+/** Returns how many went out. One is taken after the other: a slow mail server must not keep those that wait behind it taken. */
 export async function sendDueMails(context: Context): Promise<number> {
   if (!context.mailer) return 0
   let sent = 0
-  for (const mail of await takeDueMails(context.db, AT_ONCE)) {
+  for (let taken = 0; taken < MOST_PER_TURN; taken += 1) {
+    const mail = await takeDueMail(context.db)
+    if (!mail) break
     if (await send(context, mail)) sent += 1
   }
   return sent
 }
 
 async function send(context: Context, mail: DueMail): Promise<boolean> {
-  const { subject, text, html } = renderMail(wordsFor(chooseLanguage(mail.language, null)), contentOf(context, mail))
-  const messageId = `<mail-${mail.id}@${new URL(accountOrigin(context, mail.slug)).hostname}>`
+  if (mail.linkOver) {
+    await giveUpMail(context.db, mail.id)
+    return false
+  }
   try {
-    await context.mailer?.send({ to: mail.email, subject, text, html, messageId })
+    const words = wordsFor(chooseLanguage(mail.language, null))
+    const messageId = `<mail-${mail.id}@${new URL(accountOrigin(context, mail.slug)).hostname}>`
+    await context.mailer?.send({ to: mail.email, ...renderMail(words, contentOf(context, mail)), messageId })
   } catch (error) {
-    context.events.mailFailed(mail.id, mail.attempts, error)
     const never = error instanceof MailNotSent && error.permanent
-    if (never || mail.attempts >= MOST_ATTEMPTS) await giveUpMail(context.db, mail.id)
+    const givenUp = never || mail.attempts >= MOST_ATTEMPTS
+    context.events.mailFailed(mail.id, mail.attempts, givenUp, error)
+    if (givenUp) await giveUpMail(context.db, mail.id)
     return false
   }
   await markMailSent(context.db, mail.id)
@@ -60,6 +68,7 @@ function contentOf(context: Context, mail: DueMail): MailContent {
     case 'password_changed':
       return { ...about, kind: mail.kind, at }
     case 'sign_in_method_added':
+    case 'sign_in_method_removed':
       return { ...about, kind: mail.kind, method: mail.detail.method, at }
     case 'many_codes': {
       const { application, people, requestedFrom } = mail.detail

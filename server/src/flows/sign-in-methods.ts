@@ -12,7 +12,8 @@ import {
 } from '../secrets/authenticator.ts'
 import { createChallenge, creationOptions, openChallenge, verifyRegistration } from '../secrets/passkey.ts'
 import { isCommonPassword } from '../secrets/password.ts'
-import { recordEvent } from '../store/audit-events.ts'
+import { type AuditEvent, recordEvent } from '../store/audit-events.ts'
+import { spendPasswordLinks } from '../store/links.ts'
 import { insertMail } from '../store/mails.ts'
 import type { Transaction } from '../store/postgres.ts'
 import { deleteSessions, type VisitedAccount, type Visitor } from '../store/sessions.ts'
@@ -22,11 +23,13 @@ import {
   insertAuthenticator,
   insertPasskey,
   listPasskeys,
+  lockSession,
   type PasskeyLine,
   readSignInUser,
   savePassword,
   spendChallenge,
 } from '../store/sign-in-methods.ts'
+import { lockUserForChange } from '../store/users.ts'
 import { relyingParty } from './account-address.ts'
 import type { Context } from './context.ts'
 import { attemptOf, type Refused, withAttempt } from './prove.ts'
@@ -72,16 +75,17 @@ export async function changePassword(
   if (!user) return { outcome: 'wrong' }
   return withAttempt(context, attemptOf(context, account, user.email, user, browser), async () => {
     // Who never had one (a passkey did) proved themselves a moment ago: this page asks for a fresh session.
-    if (user.passwordDigest !== null && !(await context.passwords.matches(user.passwordDigest, given.current))) {
-      return { outcome: 'wrong' }
-    }
+    const known = user.passwordDigest
+    if (known !== null && !(await context.passwords.matches(known, given.current, true))) return { outcome: 'wrong' }
     const digest = await context.passwords.digest(given.password)
-    await context.db.transaction(async (tx) => {
+    const saved = await withinSession(context, visitor, async (tx) => {
+      await spendPasswordLinks(tx, visitor.id)
       await savePassword(tx, visitor.id, digest)
       await deleteSessions(tx, visitor.id, visitor.session.id)
       await changed(tx, account, visitor, 'user.password_set', { kind: 'password_changed', detail: {} })
+      return true
     })
-    return { outcome: 'changed' }
+    return { outcome: saved ? 'changed' : 'expired' }
   })
 }
 
@@ -126,7 +130,7 @@ export async function addPasskey(
   const spent = challenge as ReturnType<typeof open>
   if (!made || !spent) return false
   const name = given.name.trim().slice(0, 100) || 'Passkey'
-  return context.db.transaction(async (tx) => {
+  return withinSession(context, visitor, async (tx) => {
     if (!(await spendChallenge(tx, spent.digest, spent.expiresAt))) return false
     if (!(await insertPasskey(tx, { ...made, userId: visitor.id, name }))) return false
     const detail = { method: 'passkey' } as const
@@ -135,16 +139,27 @@ export async function addPasskey(
   })
 }
 
+export type PasskeyRemoval = { readonly outcome: 'removed' | 'not_found' | 'last_passkey' }
+
+/** Without a password, the last passkey is the only way in: taking it away would lock its owner out. */
 export function removePasskey(
   context: Context,
   account: VisitedAccount,
   visitor: Visitor,
   id: string,
-): Promise<boolean> {
-  return context.db.transaction(async (tx) => {
-    const removed = await deletePasskey(tx, visitor.id, id)
-    if (removed) await recordEvent(tx, { kind: 'user.passkey_removed', accountId: account.id, userId: visitor.id })
-    return removed
+): Promise<PasskeyRemoval> {
+  return context.db.transaction(async (tx): Promise<PasskeyRemoval> => {
+    // One after the other: of two removals at once, the second sees what the first has left.
+    await lockUserForChange(tx, visitor.id)
+    const user = await readSignInUser(tx, account.id, visitor.id)
+    const passkeys = await listPasskeys(tx, visitor.id)
+    const alive = await lockSession(tx, visitor.session.id, visitor.id)
+    if (!alive || !passkeys.some((passkey) => passkey.id === id)) return { outcome: 'not_found' }
+    if (user?.passwordDigest == null && passkeys.length === 1) return { outcome: 'last_passkey' }
+    await deletePasskey(tx, visitor.id, id)
+    const detail = { method: 'passkey' } as const
+    await changed(tx, account, visitor, 'user.passkey_removed', { kind: 'sign_in_method_removed', detail })
+    return { outcome: 'removed' }
   })
 }
 
@@ -178,27 +193,41 @@ export async function addAuthenticator(
   const secret = reference && authenticatorSecret(keys, reference)
   const step = secret && checkAuthenticatorCode(secret, given.code, now, 0)
   if (!reference || typeof step !== 'number') return false
-  await context.db.transaction(async (tx) => {
+  return withinSession(context, visitor, async (tx) => {
     await insertAuthenticator(tx, visitor.id, { ...reference, lastStep: step })
     const detail = { method: 'authenticator' } as const
     await changed(tx, account, visitor, 'user.authenticator_added', { kind: 'sign_in_method_added', detail })
+    return true
   })
-  return true
 }
 
 export async function removeAuthenticator(context: Context, account: VisitedAccount, visitor: Visitor): Promise<void> {
-  await context.db.transaction(async (tx) => {
-    if (!(await deleteAuthenticator(tx, visitor.id))) return
-    await recordEvent(tx, { kind: 'user.authenticator_removed', accountId: account.id, userId: visitor.id })
+  await withinSession(context, visitor, async (tx) => {
+    if (!(await deleteAuthenticator(tx, visitor.id))) return false
+    const detail = { method: 'authenticator' } as const
+    await changed(tx, account, visitor, 'user.authenticator_removed', { kind: 'sign_in_method_removed', detail })
+    return true
   })
+}
+
+/** False, and nothing is done, when the session that asks was ended in the meantime. */
+function withinSession(
+  context: Context,
+  visitor: Visitor,
+  work: (tx: Transaction) => Promise<boolean>,
+): Promise<boolean> {
+  return context.db.transaction(async (tx) => (await lockSession(tx, visitor.session.id, visitor.id)) && work(tx))
 }
 
 async function changed(
   tx: Transaction,
   account: VisitedAccount,
   visitor: Visitor,
-  kind: 'user.password_set' | 'user.passkey_added' | 'user.authenticator_added',
-  matter: Extract<MailMatter, { kind: 'password_changed' | 'sign_in_method_added' }>,
+  kind: Extract<
+    AuditEvent['kind'],
+    'user.password_set' | `user.passkey_${'added' | 'removed'}` | `user.authenticator_${'added' | 'removed'}`
+  >,
+  matter: Extract<MailMatter, { kind: 'password_changed' | 'sign_in_method_added' | 'sign_in_method_removed' }>,
 ): Promise<void> {
   const about = { accountId: account.id, userId: visitor.id }
   await recordEvent(tx, { kind, ...about, detail: { by: 'user' } })

@@ -25,7 +25,11 @@ export async function signInWithPassword(
   const user = await findSignInUser(context.db, account.id, email)
   const attempt = attemptOf(context, account, email, user, browser)
   return withAttempt(context, attempt, async () => {
-    const right = await context.passwords.matches(user?.passwordDigest ?? null, given.password)
+    const right = await context.passwords.matches(
+      user?.passwordDigest ?? null,
+      given.password,
+      attempt.browser !== null,
+    )
     if (!right || !user || user.disabled) return { outcome: 'wrong' }
     return enterWithPassword(context, account, user, browser, 'password')
   })

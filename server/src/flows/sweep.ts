@@ -3,6 +3,7 @@ import type { Config } from '../config.ts'
 import { KEPT_AFTER_EXPIRY_MS } from '../core/device-code.ts'
 import { forgetAttempts } from '../store/attempts.ts'
 import { type Dropped, dropPartitions, ensurePartitions, readClock } from '../store/device-code-partitions.ts'
+import { forgetLinks } from '../store/links.ts'
 import { forgetMails } from '../store/mails.ts'
 import type { Postgres } from '../store/postgres.ts'
 import { forgetSessions } from '../store/sessions.ts'
@@ -11,10 +12,15 @@ import { forgetChallenges } from '../store/sign-in-methods.ts'
 /** Sweeps may fail for this long before a code request has to make its own partition. */
 const AHEAD_MS = 2 * 60 * 60 * 1000
 
+/** Mails before the links that they refer to. */
+const FORGET = [forgetAttempts, forgetChallenges, forgetMails, forgetLinks, forgetSessions]
+
+/** Partitions first: codes come and go, whatever else cannot be deleted. */
 export async function sweep(db: Postgres, config: Pick<Config, 'deviceCodeLifetimeMs'>): Promise<Dropped> {
   await makePartitionsAhead(db, config.deviceCodeLifetimeMs)
-  for (const forget of [forgetAttempts, forgetChallenges, forgetMails, forgetSessions]) await forget(db)
-  return dropPartitions(db, (await readClock(db)) - KEPT_AFTER_EXPIRY_MS)
+  const dropped = await dropPartitions(db, (await readClock(db)) - KEPT_AFTER_EXPIRY_MS)
+  for (const forget of FORGET) await forget(db)
+  return dropped
 }
 
 export async function makePartitionsAhead(db: Postgres, lifetimeMs: number): Promise<void> {

@@ -13,7 +13,7 @@ import {
   type Visit,
   type Visitor,
 } from '../store/sessions.ts'
-import { lockProof } from '../store/sign-in-methods.ts'
+import { lockProof, suggestLanguage } from '../store/sign-in-methods.ts'
 import type { Context } from './context.ts'
 
 /** What the server saw of a browser. */
@@ -22,6 +22,8 @@ export type Browser = {
   readonly agent: string | null
   /** The cookie of a browser that signed in before, as it came. */
   readonly known: string | null
+  /** The one it is shown pages in. */
+  readonly language: string
 }
 
 /** Without a session where the cookie is absent, forged, of another account, ended, or of a disabled user: no difference. */
@@ -47,7 +49,8 @@ export async function startSession(
   if (!(await lockProof(tx, user.id, proof))) return null
   const id = randomUUID()
   const { sessionLifetimeMs: lifetimeMs, keys } = context.config
-  const { address, agent } = browser
+  const { address, agent, language } = browser
+  await suggestLanguage(tx, user.id, language)
   await insertSession(tx, { id, accountId: user.accountId, userId: user.id, lifetimeMs, address, agent })
   await recordEvent(tx, { kind: 'session.started', accountId: user.accountId, userId: user.id, detail: { how } })
   return { outcome: 'signed_in', cookie: sealSession(keys, id, user.slug), userId: user.id }

@@ -5,14 +5,20 @@ import { Refusal } from '../core/refusal.ts'
 /** The slug in front of our own host, or null where the request is not for an account. */
 export type HostReader = (request: IncomingMessage) => string | null
 
+/** As much as an account's name in front of the host can be: one label of a host name. */
+const LABEL = /^[a-z0-9-]{1,63}$/
+
+/** Within our host, but nobody's: no account can have this name. */
+const NOBODY = '-'
+
 export function createHostReader(publicUrl: string): HostReader {
   const suffix = `.${new URL(publicUrl).host}`
   return (request) => {
     const host = request.headers.host ?? ''
     if (!host.toLowerCase().endsWith(suffix)) return null
-    const slug = host.slice(0, -suffix.length).toLowerCase()
     if (!isAlone(request, host)) throw new Refusal('invalid_request')
-    return slug
+    const slug = host.slice(0, -suffix.length).toLowerCase()
+    return LABEL.test(slug) ? slug : NOBODY
   }
 }
 

@@ -24,7 +24,7 @@ export function readParameters(
   addPairs(parameters, query, most)
   if (!form) return parameters
   if (!isUtf8(form.bytes)) throw unreadable()
-  if (form.multipart !== null) return addParts(parameters, form.bytes, form.multipart)
+  if (form.multipart !== null) return addParts(parameters, form.bytes, form.multipart, most)
   addPairs(parameters, form.bytes.toString(), most)
   return parameters
 }
@@ -40,14 +40,19 @@ function addPairs(parameters: Map<string, string>, text: string, most: number): 
 }
 
 /** Fields only: a file has no place in any request of ours. */
-async function addParts(parameters: Map<string, string>, bytes: Buffer, contentType: string): Promise<Parameters> {
+async function addParts(
+  parameters: Map<string, string>,
+  bytes: Buffer,
+  contentType: string,
+  most: number,
+): Promise<Parameters> {
   const headers = { 'content-type': contentType }
   const form = await new Response(new Uint8Array(bytes), { headers }).formData().catch(() => {
     throw unreadable()
   })
   for (const [name, value] of form) {
     if (typeof value !== 'string') throw new Refusal('invalid_request', 'Files are not accepted.')
-    add(parameters, name, value, MOST_PARAMETERS)
+    add(parameters, name, value, most)
   }
   return parameters
 }

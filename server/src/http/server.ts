@@ -9,6 +9,7 @@ import { createAccountServer, isPagePath } from './account/serve.ts'
 import type { Answer, Format } from './answer.ts'
 import { createAddressReader } from './client-address.ts'
 import { readForm } from './form.ts'
+import { singleHeader } from './header.ts'
 import { createHostReader } from './hosts.ts'
 import { type Form, readParameters } from './parameters.ts'
 import { respond, write } from './respond.ts'
@@ -144,11 +145,6 @@ class MethodNotAllowed extends Refusal {
     super('method_not_allowed')
     this.allow = allow
   }
-}
-
-function singleHeader(request: IncomingMessage, name: string): string | null {
-  const value = request.headers[name]
-  return typeof value === 'string' ? value : null
 }
 
 function answerTo(context: Context, error: unknown): Answer {

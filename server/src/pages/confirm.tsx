@@ -4,6 +4,7 @@ import { Field } from './field.tsx'
 import { Form } from './form.tsx'
 import { type Frame, page } from './layout.tsx'
 import { Problems } from './notice.tsx'
+import { strong } from './strong.tsx'
 
 export type ConfirmModel = {
   readonly next: string
@@ -29,12 +30,7 @@ export function confirmPage(frame: Frame, model: ConfirmModel): string {
       <Problems words={words} problems={wrong ? [{ field: wrongHere ? 'password' : null, text: wrong }] : []} />
       <section class="card stack">
         <h1>{words.t('confirm.title')}</h1>
-        <p>
-          {words.rich('confirm.text', {
-            email: frame.user?.email ?? '',
-            b: (chunks) => <bdi class="strong">{chunks}</bdi>,
-          })}
-        </p>
+        <p>{words.rich('confirm.text', { email: frame.user?.email ?? '', b: strong })}</p>
         {model.password && (
           <Form frame={frame} action="/confirm" hidden={{ next }} class="stack">
             <Field

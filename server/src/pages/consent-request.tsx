@@ -2,17 +2,15 @@
 import type { ConsentModel } from './consent.tsx'
 import { ExpiryNotice } from './elements.tsx'
 import { Fact, Facts } from './facts.tsx'
-import type { Frame } from './layout.tsx'
 import { Notice } from './notice.tsx'
 import type { Words } from './words.ts'
 
-export function Warnings({ frame, model }: { readonly frame: Frame; readonly model: ConsentModel }) {
-  const { words } = frame
+export function Warnings({ words, model }: { readonly words: Words; readonly model: ConsentModel }) {
   if (!model.crowded && !model.request.elsewhere) return null
   return (
     <Notice kind="warning" title={words.t('consent.beware')}>
       {model.request.elsewhere && <p>{words.t('consent.elsewhere')}</p>}
-      {model.crowded && <p>{words.t('consent.crowded', { name: frame.account?.name ?? '' })}</p>}
+      {model.crowded && <p>{words.t('consent.crowded')}</p>}
       <p>{words.t('consent.when_in_doubt')}</p>
     </Notice>
   )

@@ -2,7 +2,6 @@
  * The decision: who asks, who is asked, for what, from where and for how long; and two answers of the same weight. What the
  * server saw and what the application says of itself stand apart.
  */
-import type { ComponentChildren } from 'preact'
 import { Permissions } from './consent-permissions.tsx'
 import { CodeAsked, Warnings } from './consent-request.tsx'
 import { Field } from './field.tsx'
@@ -10,6 +9,7 @@ import { Form } from './form.tsx'
 import { type Frame, initialOf, page } from './layout.tsx'
 import { Problems } from './notice.tsx'
 import { type Publisher, PublisherLine } from './publisher.tsx'
+import { strong } from './strong.tsx'
 
 export type Permission = { readonly name: string; readonly title: string; readonly dangerous: boolean }
 
@@ -68,7 +68,7 @@ export function consentPage(frame: Frame, model: ConsentModel): string {
       />
       <article class="card stack consent">
         <Parties frame={frame} model={model} />
-        <Warnings frame={frame} model={model} />
+        <Warnings words={words} model={model} />
         <CodeAsked words={words} model={model} />
         <Permissions frame={frame} model={model} />
         <Decision frame={frame} model={model} wrong={problem === 'retype' ? wrong : null} />
@@ -79,8 +79,6 @@ export function consentPage(frame: Frame, model: ConsentModel): string {
 }
 
 type PartProps = { readonly frame: Frame; readonly model: ConsentModel }
-
-const strong = (chunks: ComponentChildren) => <bdi class="strong">{chunks}</bdi>
 
 function Parties({ frame, model }: PartProps) {
   const { words, account, user } = frame

@@ -1,7 +1,7 @@
 /** What became of a request: allowed, cancelled, reported, or not open any more. */
-import type { ComponentChildren } from 'preact'
 import { Icon } from './icon.tsx'
 import { type Frame, page } from './layout.tsx'
+import { strong } from './strong.tsx'
 
 export type DecidedModel = {
   /** `closed`: expired, used, or entered by somebody else; one text for all. */
@@ -11,10 +11,7 @@ export type DecidedModel = {
 
 export function decidedPage(frame: Frame, { outcome, application }: DecidedModel): string {
   const { words } = frame
-  const named = {
-    application: application ?? words.t('decided.the_application'),
-    b: (chunks: ComponentChildren) => <bdi class="strong">{chunks}</bdi>,
-  }
+  const named = { application: application ?? words.t('decided.the_application'), b: strong }
   return page(
     frame,
     words.t(`decided.${outcome}`),

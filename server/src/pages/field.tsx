@@ -77,11 +77,10 @@ type CheckboxProps = {
   readonly label: ComponentChildren
   readonly hint?: ComponentChildren
   readonly checked?: boolean
-  readonly disabled?: boolean
 }
 
 /** Sent as `on`, or not at all. */
-export function Checkbox({ id, name, label, hint, checked = false, disabled = false }: CheckboxProps) {
+export function Checkbox({ id, name, label, hint, checked = false }: CheckboxProps) {
   return (
     <div class="checkbox">
       <input
@@ -89,7 +88,6 @@ export function Checkbox({ id, name, label, hint, checked = false, disabled = fa
         name={name ?? id}
         type="checkbox"
         checked={checked}
-        disabled={disabled}
         aria-describedby={hint === undefined ? undefined : `${id}-hint`}
       />
       <div>

@@ -10,7 +10,6 @@ type FormProps = {
   /** Values that only come along. */
   readonly hidden?: Readonly<Record<string, string>>
   readonly class?: string
-  readonly id?: string
   /** For a form that sends a file. */
   readonly multipart?: boolean
   readonly children?: ComponentChildren

@@ -13,7 +13,6 @@ export type GrantLine = {
   readonly can: readonly string[]
   readonly connectedOn: number
   readonly lastUsedOn: number | null
-  readonly how: 'code'
   readonly variant: 'token_set' | 'access_key'
   /** The last characters of its access key. */
   readonly keyEnding: string | null
@@ -43,7 +42,7 @@ export function GrantFacts({ words, grant }: GrantProps) {
       <Fact name={words.t('grant.last_used')}>
         {lastUsedOn === null ? words.t('grant.not_used') : <Day words={words} ms={lastUsedOn} />}
       </Fact>
-      <Fact name={words.t('grant.how')}>{words.t(`grant.how_${grant.how}`)}</Fact>
+      <Fact name={words.t('grant.how')}>{words.t('grant.how_code')}</Fact>
       <Fact name={words.t('grant.key')}>{keyEnding && <bdi class="strong">{keyEnding}</bdi>}</Fact>
       <Fact name={words.t('grant.place')}>{grant.place && <bdi>{grant.place}</bdi>}</Fact>
       <Fact name={words.t('grant.lasts')}>{words.t(`grant.lasts_${grant.variant}`)}</Fact>

@@ -6,7 +6,6 @@ const DRAWINGS = {
   warning: 'M12 4 2.8 20h18.4zM12 10v4m0 3v.01',
   shield: 'M12 3 5 6v5c0 4.5 3 8 7 10 4-2 7-5.5 7-10V6zM9 12l2 2 4-4',
   unknown: 'M12 3 5 6v5c0 4.5 3 8 7 10 4-2 7-5.5 7-10V6zM12 8v5m0 3v.01',
-  home: 'M4 11 12 4l8 7v9h-5v-6H9v6H4z',
 } as const
 
 export type IconName = keyof typeof DRAWINGS

@@ -8,14 +8,15 @@ import { firstBoxOf, RoleChoice, type RoleOption } from './role-choice.tsx'
 export type InviteModel = {
   readonly email: string
   readonly roles: readonly RoleOption[]
-  readonly problem: null | 'email' | 'exists' | 'role'
+  readonly problem: null | 'email' | 'exists' | 'role' | 'too_many'
 }
 
 export function invitePage(frame: Frame, { email, roles, problem }: InviteModel): string {
   const { words } = frame
   const name = frame.account?.name ?? ''
   const wrong = problem && words.t(`invite.problem_${problem}`, { name })
-  const field = problem === 'role' ? firstBoxOf(roles) : 'email'
+  const wrongEmail = problem === 'email' || problem === 'exists' ? wrong : null
+  const field = problem === 'role' ? firstBoxOf(roles) : wrongEmail && 'email'
   return page(
     frame,
     words.t('invite.title', { name }),
@@ -32,7 +33,7 @@ export function invitePage(frame: Frame, { email, roles, problem }: InviteModel)
             hint={words.t('invite.email_hint')}
             value={email}
             autocomplete="off"
-            problem={problem === 'role' ? null : wrong}
+            problem={wrongEmail}
             focus={!problem}
           />
           <RoleChoice

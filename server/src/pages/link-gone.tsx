@@ -1,9 +1,7 @@
 /** A link out of a mail that was used or is out of date. */
 import { type Frame, page } from './layout.tsx'
 
-export type LinkGoneModel = Readonly<Record<never, never>>
-
-export function linkGonePage(frame: Frame, _model: LinkGoneModel): string {
+export function linkGonePage(frame: Frame): string {
   const { words } = frame
   return page(
     frame,

@@ -15,10 +15,10 @@ type About = {
 
 export type MailContent = About &
   (
-    | { readonly kind: 'invitation'; readonly link: string; readonly invitedBy: string | null }
+    | { readonly kind: 'invitation'; readonly link: string; readonly invitedBy: string }
     | { readonly kind: 'recovery'; readonly link: string }
-    /** An administrator took the second factors away. */
-    | { readonly kind: 'reset'; readonly link: string; readonly by: string | null }
+    /** An administrator took away every way in that the user had. */
+    | { readonly kind: 'reset'; readonly link: string; readonly by: string }
     | {
         readonly kind: 'grant_created'
         readonly application: string
@@ -30,8 +30,12 @@ export type MailContent = About &
         readonly link: string
       }
     | { readonly kind: 'password_changed'; readonly at: number }
-    | { readonly kind: 'sign_in_method_added'; readonly method: 'passkey' | 'authenticator'; readonly at: number }
-    /** To administrators: many people were asked by one application from one place within minutes. */
+    | {
+        readonly kind: 'sign_in_method_added' | 'sign_in_method_removed'
+        readonly method: 'passkey' | 'authenticator'
+        readonly at: number
+      }
+    /** To administrators: many people, of all accounts, were asked by one application from one place within minutes. */
     | {
         readonly kind: 'many_codes'
         readonly application: string
@@ -75,22 +79,14 @@ function compose(words: Words, mail: MailContent): readonly [string, ...Block[]]
     case 'invitation':
       return [
         words.t('mail.invitation_subject', { name }),
-        {
-          says: mail.invitedBy
-            ? words.t('mail.invitation_text', { name, by: mail.invitedBy })
-            : words.t('mail.invitation_text_nobody', { name }),
-        },
+        { says: words.t('mail.invitation_text', { name, by: mail.invitedBy }) },
         { link: mail.link, label: words.t('mail.choose_password') },
         { says: words.t('mail.invitation_what') },
       ]
     case 'reset':
       return [
         words.t('mail.reset_subject', { name }),
-        {
-          says: mail.by
-            ? words.t('mail.reset_text', { name, by: mail.by })
-            : words.t('mail.reset_text_nobody', { name }),
-        },
+        { says: words.t('mail.reset_text', { name, by: mail.by }) },
         { link: mail.link, label: words.t('mail.choose_password') },
         { says: words.t('mail.reset_what') },
       ]
@@ -115,17 +111,20 @@ function compose(words: Words, mail: MailContent): readonly [string, ...Block[]]
         { says: words.t('mail.not_you', { name }) },
       ]
     case 'sign_in_method_added':
+    case 'sign_in_method_removed': {
+      const what = `${mail.method}_${mail.kind === 'sign_in_method_added' ? 'added' : 'removed'}` as const
       return [
-        words.t(`mail.${mail.method}_added_subject`, { name }),
-        { says: words.t(`mail.${mail.method}_added_text`, { name, when: words.moment(mail.at) }) },
+        words.t(`mail.${what}_subject`, { name }),
+        { says: words.t(`mail.${what}_text`, { name, when: words.moment(mail.at) }) },
         { says: words.t('mail.not_you', { name }) },
       ]
+    }
     case 'many_codes':
       return [
         words.t('mail.many_codes_subject', { name }),
         { says: words.t('mail.many_codes_text', { name, application: mail.application, people: mail.people }) },
         { facts: [[words.t('mail.place'), mail.place]] },
-        { says: words.t('mail.many_codes_what') },
+        { says: words.t('mail.many_codes_what', { name }) },
       ]
   }
 }
@@ -135,7 +134,7 @@ const known = (facts: readonly (readonly [string, string | null])[]) => facts.fi
 function textOf(words: Words, block: Block): string {
   if ('says' in block) return block.says
   // Alone on its line and exactly as it is, so that every program makes the same link of it.
-  if ('link' in block) return `${block.label}\n${block.link}`
+  if ('link' in block) return `${block.label}:\n${block.link}`
   return known(block.facts)
     .map(([name, value]) => words.t('mail.fact', { name, value: value ?? '' }))
     .join('\n')

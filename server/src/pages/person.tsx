@@ -1,5 +1,4 @@
 /** One person of the account: what they may do, how they sign in, and how to help them or to keep them out. */
-import type { ComponentChildren } from 'preact'
 import { AreYouSure } from './are-you-sure.tsx'
 import { Fact, Facts } from './facts.tsx'
 import { Form } from './form.tsx'
@@ -7,6 +6,7 @@ import { type Frame, page } from './layout.tsx'
 import { Problems } from './notice.tsx'
 import { type PersonStatus, Status } from './person-status.tsx'
 import { firstBoxOf, RoleChoice, type RoleOption } from './role-choice.tsx'
+import { strong } from './strong.tsx'
 
 export type PersonModel = {
   readonly id: string
@@ -15,7 +15,7 @@ export type PersonModel = {
   readonly you: boolean
   readonly roles: readonly RoleOption[]
   readonly factors: { readonly password: boolean; readonly passkeys: number; readonly authenticator: boolean }
-  readonly problem: null | 'last_administrator' | 'role'
+  readonly problem: null | 'last_administrator' | 'role' | 'too_many'
 }
 
 type PartProps = { readonly frame: Frame; readonly model: PersonModel }
@@ -24,11 +24,12 @@ export function personPage(frame: Frame, model: PersonModel): string {
   const { words } = frame
   const { email, status, roles, problem } = model
   const wrong = problem && words.t(`person.problem_${problem}`)
+  const wrongRoles = problem === 'too_many' ? null : wrong
   return page(
     frame,
     email,
     <>
-      <Problems words={words} problems={wrong ? [{ field: firstBoxOf(roles), text: wrong }] : []} />
+      <Problems words={words} problems={wrong ? [{ field: wrongRoles && firstBoxOf(roles), text: wrong }] : []} />
       <header class="stack tight">
         <div class="heading">
           <h1>
@@ -44,7 +45,7 @@ export function personPage(frame: Frame, model: PersonModel): string {
             words={words}
             legend={<h2 id="roles">{words.t(model.you ? 'person.roles_you' : 'person.roles')}</h2>}
             roles={roles}
-            problem={wrong}
+            problem={wrongRoles}
           />
           {model.you && <p class="hint">{words.t('person.your_roles')}</p>}
           <p class="actions">
@@ -70,8 +71,6 @@ export function personPage(frame: Frame, model: PersonModel): string {
     { problem: problem !== null },
   )
 }
-
-const strong = (chunks: ComponentChildren) => <bdi class="strong">{chunks}</bdi>
 
 function SignIn({ frame, model }: PartProps) {
   const { words } = frame

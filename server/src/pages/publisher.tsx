@@ -20,7 +20,7 @@ export function PublisherLine({ words, publisher }: PublisherProps) {
   )
 }
 
-export function publisherText(words: Words, { standing, name }: Publisher): string {
+function publisherText(words: Words, { standing, name }: Publisher): string {
   if (standing === 'unverified' && name === null) return words.t('publisher.unknown')
   return words.t(`publisher.${standing}`, { name: name ?? '' })
 }

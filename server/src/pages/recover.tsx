@@ -3,6 +3,7 @@ import { Field } from './field.tsx'
 import { Form } from './form.tsx'
 import { type Frame, page } from './layout.tsx'
 import { Problems } from './notice.tsx'
+import { strong } from './strong.tsx'
 
 export type RecoverModel = { readonly email: string; readonly sent: boolean; readonly problem: null | 'email' }
 
@@ -51,7 +52,7 @@ function sent(frame: Frame, email: string): string {
     words.t('recover.sent'),
     <section class="card stack">
       <h1>{words.t('recover.sent')}</h1>
-      <p>{words.rich('recover.sent_text', { email, b: (chunks) => <bdi class="strong">{chunks}</bdi> })}</p>
+      <p>{words.rich('recover.sent_text', { email, b: strong })}</p>
       <p class="soft">{words.t('recover.sent_wait', { name: frame.account?.name ?? '' })}</p>
       <p>
         <a href="/sign-in">{words.t('recover.back')}</a>

@@ -1,9 +1,9 @@
 /** The one question before an application's access ends: what stops, and what does not. */
-import type { ComponentChildren } from 'preact'
 import { Checkbox } from './field.tsx'
 import { Form } from './form.tsx'
 import { GrantFacts, type GrantLine } from './grant-line.tsx'
 import { type Frame, page } from './layout.tsx'
+import { strong } from './strong.tsx'
 
 export type RemoveApplicationModel = {
   readonly grant: GrantLine
@@ -54,5 +54,3 @@ export function removeApplicationPage(frame: Frame, { grant, back, action }: Rem
     </section>,
   )
 }
-
-const strong = (chunks: ComponentChildren) => <bdi class="strong">{chunks}</bdi>

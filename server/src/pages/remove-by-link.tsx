@@ -1,7 +1,7 @@
 /** Removing an application's access by the link in the mail that told of it. Nobody has to sign in for that. */
-import type { ComponentChildren } from 'preact'
 import { Form } from './form.tsx'
 import { type Frame, page } from './layout.tsx'
+import { strong } from './strong.tsx'
 
 export type RemoveByLinkModel = {
   readonly link: string
@@ -12,11 +12,7 @@ export type RemoveByLinkModel = {
 
 export function removeByLinkPage(frame: Frame, model: RemoveByLinkModel): string {
   const { words } = frame
-  const named = {
-    application: model.application,
-    email: model.email,
-    b: (chunks: ComponentChildren) => <bdi class="strong">{chunks}</bdi>,
-  }
+  const named = { application: model.application, email: model.email, b: strong }
   const title = words.t(model.removed ? 'remove_by_link.removed' : 'remove_by_link.title')
   return page(
     frame,

@@ -15,6 +15,7 @@ type ListedRole = {
 }
 
 export type RolesModel = {
+  /** Never none: an account has the administrators' from its first day. */
   readonly roles: readonly ListedRole[]
   readonly notice: null | 'saved' | 'removed'
 }
@@ -35,17 +36,11 @@ export function rolesPage(frame: Frame, { roles, notice }: RolesModel): string {
           </a>
         </p>
       </header>
-      {roles.length === 0 ? (
-        <section class="card">
-          <p>{words.t('roles.none')}</p>
-        </section>
-      ) : (
-        <ul class="cards">
-          {roles.map((role) => (
-            <RoleCard words={words} role={role} key={role.id} />
-          ))}
-        </ul>
-      )}
+      <ul class="cards">
+        {roles.map((role) => (
+          <RoleCard words={words} role={role} key={role.id} />
+        ))}
+      </ul>
     </>,
     { wide: true },
   )

@@ -12,7 +12,7 @@ import { AuthenticatorCard, PasskeysCard } from './security-methods.tsx'
 
 export type SecurityModel = {
   readonly hasPassword: boolean
-  readonly problem: null | 'wrong' | PasswordProblem | 'passkey' | 'locked'
+  readonly problem: null | 'wrong' | PasswordProblem | 'passkey' | 'last_passkey' | 'locked'
   readonly notice:
     | null
     | 'password'
@@ -66,11 +66,12 @@ function problemText({ words }: Frame, problem: Wrong): string {
 }
 
 function isAboutNewPassword(problem: Wrong): problem is PasswordProblem {
-  return problem !== 'wrong' && problem !== 'passkey' && problem !== 'locked'
+  return problem !== 'wrong' && problem !== 'passkey' && problem !== 'last_passkey' && problem !== 'locked'
 }
 
 function fieldOf(problem: Wrong): string | null {
   if (isAboutNewPassword(problem)) return passwordFieldOf(problem)
+  if (problem === 'last_passkey') return 'password'
   return problem === 'wrong' ? 'current' : null
 }
 

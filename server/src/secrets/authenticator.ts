@@ -3,7 +3,8 @@
  * is not stored: it is computed from the authenticator's id under a server key.
  */
 import { HOTP, Secret, TOTP } from 'otpauth'
-import { uuidFrom } from './device-code-text.ts'
+import { asciiDigit } from '../core/user-code.ts'
+import { uuidBytes, uuidFrom } from './device-code-text.ts'
 import type { Keyset } from './keyset.ts'
 import { equalSecrets, mac } from './mac.ts'
 import { type Seal, seal, unseal } from './sealed-text.ts'
@@ -46,10 +47,10 @@ export function checkAuthenticatorCode(secret: Buffer, typed: string, now: numbe
   return accepted
 }
 
-/** Apps show codes in groups, and Arabic keyboards have digits of their own: both kinds end in their own value. */
+/** Apps show codes in groups, and keyboards of other scripts have digits of their own. */
 function readDigits(typed: string): string {
-  const western = typed.normalize('NFKC').replace(/[٠-٩۰-۹]/g, (digit) => String(digit.charCodeAt(0) & 15))
-  return western.replace(/[\s\p{Pd}\p{Cf}]/gu, '')
+  const compact = typed.normalize('NFKC').replace(/[\s\p{Pd}\p{Cf}]/gu, '')
+  return Array.from(compact, (character) => asciiDigit(character) ?? character).join('')
 }
 
 /** id 16 | key id 1, bound to the user who sets it up. */
@@ -68,8 +69,4 @@ export function openSetup(keys: Keyset, text: string, userId: string): Authentic
 /** A copy: the library keeps the whole memory behind the bytes that it is given. */
 function otpSecret(secret: Buffer): Secret {
   return new Secret({ buffer: Uint8Array.from(secret).buffer })
-}
-
-function uuidBytes(id: string): Buffer {
-  return Buffer.from(id.replaceAll('-', ''), 'hex')
 }

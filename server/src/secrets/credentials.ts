@@ -3,7 +3,7 @@
  * same generation always gives the same text, so handing it out twice is harmless.
  */
 import type { Grant } from '../core/grant.ts'
-import { uuidFrom } from './device-code-text.ts'
+import { uuidBytes, uuidFrom } from './device-code-text.ts'
 import type { Keyset } from './keyset.ts'
 import { type Seal, seal, unseal } from './sealed-text.ts'
 
@@ -59,7 +59,7 @@ function keyOf(keys: Keyset, grant: Grant) {
 
 function reference(grantId: string, generation: number): Buffer {
   const body = Buffer.alloc(20)
-  body.write(grantId.replaceAll('-', ''), 0, 'hex')
+  body.set(uuidBytes(grantId))
   body.writeUInt32BE(generation, 16)
   return body
 }

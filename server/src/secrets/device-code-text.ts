@@ -25,7 +25,7 @@ const variants: readonly Variant[] = ['token_set', 'access_key']
 export function sealDeviceCode(keys: Keyset, code: DeviceCodeText): string {
   const body = Buffer.alloc(kind.bodyBytes)
   body.writeUInt8(code.cell, 0)
-  body.write(code.id.replaceAll('-', ''), 1, 'hex')
+  body.set(uuidBytes(code.id), 1)
   body.writeUInt8(variants.indexOf(code.variant), 17)
   body.writeUInt8(code.intervalSeconds, 18)
   body.writeUIntBE(code.expiresAt, 19, 6)
@@ -69,4 +69,8 @@ export function createDeviceCodeOpener(keys: Keyset): DeviceCodeOpener {
 export function uuidFrom(bytes: Buffer): string {
   const hex = bytes.toString('hex')
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
+}
+
+export function uuidBytes(id: string): Buffer {
+  return Buffer.from(id.replaceAll('-', ''), 'hex')
 }

@@ -40,18 +40,16 @@ export function openChallenge(keys: Keyset, challenge: string, bound: string, no
 /** A passkey by which the browser may find it. */
 export type PasskeyReference = { readonly id: string; readonly transports: readonly string[] }
 
-/** For navigator.credentials.get. Without `allow`, the browser offers every passkey that it has for this host. */
+/** For navigator.credentials.get. It names no passkey, so the browser offers every one that it has for this host. */
 export function requestOptions(given: {
   readonly rpId: string
   readonly challenge: Buffer
-  readonly allow?: readonly PasskeyReference[]
 }): PublicKeyCredentialRequestOptionsJSON {
   return {
     challenge: given.challenge.toString('base64url'),
     rpId: given.rpId,
     timeout: CHALLENGE_MS,
     userVerification: 'required',
-    ...(given.allow && { allowCredentials: given.allow.map(descriptor) }),
   }
 }
 

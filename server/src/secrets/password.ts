@@ -1,22 +1,15 @@
 /** Passwords of account users: argon2id, as OWASP's password storage guidance sets it (19 MiB, two passes, one lane). */
 import { randomBytes } from 'node:crypto'
 import { type Algorithm, hash, verify } from '@node-rs/argon2'
+import { MOST_CHARACTERS } from '../core/password.ts'
 
 /** The library's `Algorithm` is a const enum, which erasable syntax cannot read at run time. */
 const ARGON2ID = 2 as Algorithm
 
-/** Far beyond what anybody types, and far below what would make a digest expensive. */
-export const LONGEST_PASSWORD = 256
-
 /** Throws a RangeError for a password that is too long: it could never be matched. */
 export async function digestPassword(password: string): Promise<string> {
-  if (passwordLength(password) > LONGEST_PASSWORD) throw new RangeError('the password is too long')
+  if (Array.from(normalised(password)).length > MOST_CHARACTERS) throw new RangeError('the password is too long')
   return hash(normalised(password), { algorithm: ARGON2ID, memoryCost: 19_456, timeCost: 2, parallelism: 1 })
-}
-
-/** In characters as people count them: a letter counts once, however a keyboard composes it (NIST SP 800-63B, section 3.1.1). */
-export function passwordLength(password: string): number {
-  return Array.from(normalised(password)).length
 }
 
 /** One keyboard sends é as one character, another as two; it is the same password. */
@@ -31,8 +24,11 @@ export class PasswordsBusy extends Error {
 
 export type Passwords = {
   digest(password: string): Promise<string>
-  /** Null, for a user who does not exist or has no password, takes the time of a wrong one. */
-  matches(digest: string | null, password: string): Promise<boolean>
+  /**
+   * Null, for a user who does not exist or has no password, takes the time of a wrong one. `known`: from a browser that
+   * signed in before, for which half of the waiting room is kept: strangers cannot keep everybody out by filling it.
+   */
+  matches(digest: string | null, password: string, known?: boolean): Promise<boolean>
 }
 
 /** At a dozen milliseconds each, the last one waits well below a second. */
@@ -48,8 +44,9 @@ export function createPasswords({ mostWaiting = MOST_WAITING }: { readonly mostW
   let last: Promise<unknown> = nobody
   let unfinished = 0
 
-  async function inTurn<T>(work: () => Promise<T>): Promise<T> {
-    if (unfinished > mostWaiting) throw new PasswordsBusy('too many passwords are being checked')
+  async function inTurn<T>(known: boolean, work: () => Promise<T>): Promise<T> {
+    if (unfinished > (known ? mostWaiting : Math.ceil(mostWaiting / 2)))
+      throw new PasswordsBusy('too many passwords are being checked')
     unfinished += 1
     const turn = last.then(work).finally(() => {
       unfinished -= 1
@@ -58,9 +55,9 @@ export function createPasswords({ mostWaiting = MOST_WAITING }: { readonly mostW
     return turn
   }
   return {
-    digest: (password) => inTurn(() => digestPassword(password)),
-    matches: (digest, password) =>
-      inTurn(async () => {
+    digest: (password) => inTurn(true, () => digestPassword(password)),
+    matches: (digest, password, known = false) =>
+      inTurn(known, async () => {
         const right = await verify(digest ?? (await nobody), normalised(password))
         return right && digest !== null
       }),

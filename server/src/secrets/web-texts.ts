@@ -3,7 +3,7 @@
  * code under decision, signed form. Like credentials, they are computed and never stored (secrets/credentials.ts).
  */
 import { hash } from 'node:crypto'
-import { uuidFrom } from './device-code-text.ts'
+import { uuidBytes, uuidFrom } from './device-code-text.ts'
 import type { Keyset } from './keyset.ts'
 import { equalSecrets, mac } from './mac.ts'
 import { type Seal, seal, unseal } from './sealed-text.ts'
@@ -127,10 +127,6 @@ function moment(ms: number): Buffer {
   const bytes = Buffer.alloc(6)
   bytes.writeUIntBE(ms, 0, 6)
   return bytes
-}
-
-function uuidBytes(id: string): Buffer {
-  return Buffer.from(id.replaceAll('-', ''), 'hex')
 }
 
 function uuidOrNull(body: Buffer | null): string | null {

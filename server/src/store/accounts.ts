@@ -7,7 +7,6 @@ export type Account = {
   readonly slug: string
   readonly name: string
   readonly colour: string | null
-  readonly hasLogo: boolean
   readonly policy: AccountPolicy
 }
 
@@ -26,14 +25,12 @@ type Row = {
   slug: string
   name: string
   colour: string | null
-  has_logo: boolean
   device_flow: boolean
   unverified_publishers: boolean
   only_applications: string[] | null
 }
 
-const ACCOUNT = `select id, slug, name, colour, logo is not null as has_logo, device_flow, unverified_publishers,
-  only_applications from accounts`
+const ACCOUNT = `select id, slug, name, colour, device_flow, unverified_publishers, only_applications from accounts`
 
 export async function findAccount(db: Queryable, slug: string): Promise<Account | null> {
   const { rows } = await db.query<Row>(`${ACCOUNT} where slug = $1`, [slug])
@@ -71,7 +68,9 @@ export type Looks = {
 
 export async function saveLooks(tx: Transaction, id: string, looks: Looks): Promise<void> {
   await tx.query(
-    'update accounts set name = $2, colour = $3, logo = case when $4 then $5::bytea else logo end where id = $1',
+    `update accounts set name = $2, colour = $3, logo = case when $4 then $5::bytea else logo end,
+       logo_version = case when $4 then left(md5($5::bytea), 12) else logo_version end
+     where id = $1`,
     [id, looks.name, looks.colour, looks.logo !== undefined, looks.logo ?? null],
   )
 }
@@ -87,7 +86,6 @@ function fromRow(row: Row): Account {
     slug: row.slug,
     name: row.name,
     colour: row.colour,
-    hasLogo: row.has_logo,
     policy: {
       deviceFlow: row.device_flow,
       unverifiedPublishers: row.unverified_publishers,

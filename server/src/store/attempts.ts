@@ -14,6 +14,7 @@ import {
   USER_CLAIMS,
   USER_MISSES,
 } from '../core/attempts.ts'
+import { forget } from './forget.ts'
 import type { Queryable, Transaction } from './postgres.ts'
 
 export type SignInAttempt = {
@@ -40,14 +41,14 @@ export async function reserveSignInAttempt(tx: Transaction, attempt: SignInAttem
   const { email, browser, network } = attempt
   const { rows } = await tx.query<{ strangers: number[]; browser: number[]; network: number }>(
     `select
-       ${agesOf('sign_in_failures where email = $1 and device is null', ADDRESS_FAILURES)} as strangers,
-       ${agesOf('sign_in_failures where email = $1 and device = $2', BROWSER_FAILURES)} as browser,
+       ${agesOf('sign_in_failures where email = $1 and browser is null', ADDRESS_FAILURES)} as strangers,
+       ${agesOf('sign_in_failures where email = $1 and browser = $2', BROWSER_FAILURES)} as browser,
        ${countOf('sign_in_failures where network = $3', NETWORK_FAILURES)} as network`,
     [email, browser, network],
   )
   const history = rows[0] ?? { strangers: [], browser: [], network: 0 }
   const inserted = await tx.query<{ id: number }>(
-    'insert into sign_in_failures (at, account_id, email, device, network) values (now(), $1, $2, $3, $4) returning id',
+    'insert into sign_in_failures (at, account_id, email, browser, network) values (now(), $1, $2, $3, $4) returning id',
     [attempt.accountId, email, browser, network],
   )
   return { id: inserted.rows[0]?.id ?? 0, history: { ...history, browser: browser === null ? null : history.browser } }
@@ -62,7 +63,7 @@ export type Entry = {
   readonly accountId: string
   readonly userId: string
   readonly network: string | null
-  /** `known`: there is such a code, but not for this user. Nobody guesses a code that exists. */
+  /** `known`: there is such a code, but not (or no longer) for this user. Nobody guesses a code that exists. */
   readonly outcome: 'claimed' | 'missed' | 'known'
   readonly applicationId: string | null
   readonly requestedNetwork: string | null
@@ -79,7 +80,7 @@ export async function lockEntryHistory(
        ${agesOf("code_entries where user_id = $1 and outcome = 'missed'", USER_MISSES)} as "userMisses",
        ${countOf("code_entries where account_id = $2 and outcome = 'missed'", ACCOUNT_MISSES)} as "accountMisses",
        ${countOf("code_entries where network = $3 and outcome = 'missed'", NETWORK_MISSES)} as "networkMisses",
-       ${agesOf("code_entries where user_id = $1 and outcome = 'claimed'", USER_CLAIMS)} as "userClaims"`,
+       ${agesOf("code_entries where user_id = $1 and outcome in ('claimed', 'known')", USER_CLAIMS)} as "userClaims"`,
     [who.userId, who.accountId, who.network],
   )
   return rows[0] ?? { userMisses: [], accountMisses: 0, networkMisses: 0, userClaims: [] }
@@ -104,6 +105,14 @@ export async function countCrowd(db: Queryable, applicationId: string, network: 
   return rows[0]?.people ?? 0
 }
 
+/** One after the other, for those who are about to tell an account's administrators of a crowd. */
+export async function lockCrowd(tx: Transaction, accountId: string, applicationId: string): Promise<void> {
+  await tx.query("select pg_advisory_xact_lock(hashtextextended('crowd:' || $1 || ':' || $2, 0))", [
+    accountId,
+    applicationId,
+  ])
+}
+
 /** Of everybody, within the window of ALL_MISSES. */
 export async function countMisses(db: Queryable): Promise<number> {
   const { rows } = await db.query<{ misses: number }>(
@@ -114,8 +123,8 @@ export async function countMisses(db: Queryable): Promise<number> {
 
 /** Nothing here matters after a day. */
 export async function forgetAttempts(db: Queryable): Promise<void> {
-  await db.query("delete from sign_in_failures where at < now() - interval '1 day'")
-  await db.query("delete from code_entries where at < now() - interval '1 day'")
+  await forget(db, 'sign_in_failures', "at < now() - interval '1 day'")
+  await forget(db, 'code_entries', "at < now() - interval '1 day'")
 }
 
 /** How long ago each was, in ms, newest first. `rows` is a table with its condition, written here. */

@@ -1,5 +1,5 @@
 /** The table audit_events: what happened, written in the same transaction that made it happen. Ids only, never a secret. */
-import type { Transaction } from './postgres.ts'
+import type { Queryable, Transaction } from './postgres.ts'
 
 export type AuditEvent = {
   readonly kind:
@@ -64,4 +64,17 @@ export async function recordEvent(tx: Transaction, event: AuditEvent): Promise<v
       JSON.stringify(event.detail ?? {}),
     ],
   })
+}
+
+/** Did this happen to the account and the application within the last hour? */
+export async function hasRecentEvent(
+  db: Queryable,
+  event: Required<Pick<AuditEvent, 'kind' | 'accountId' | 'applicationId'>>,
+): Promise<boolean> {
+  const { rows } = await db.query<{ recent: boolean }>(
+    `select exists (select from audit_events
+       where account_id = $1 and application_id = $2 and kind = $3 and at > now() - interval '1 hour') as recent`,
+    [event.accountId, event.applicationId, event.kind],
+  )
+  return rows[0]?.recent ?? false
 }

@@ -73,12 +73,12 @@ function voidUncollected(db: Postgres, partition: string): Promise<number> {
     await tx.query("set local statement_timeout = '60s'")
     const { rowCount } = await tx.query({
       text: `with voided as (
-          update grants set revoked_at = now(), revoked_why = 'never collected'
+          update grants set revoked_at = now(), revoked_why = 'never_collected'
           where revoked_at is null
             and id in (select grant_id from ${partition} where status = 'accepted' and lease_id is null)
           returning id, account_id, user_id, application_id)
         insert into audit_events (at, kind, account_id, user_id, application_id, grant_id, detail)
-        select now(), 'grant.revoked', account_id, user_id, application_id, id, '{"why":"never collected"}' from voided`,
+        select now(), 'grant.revoked', account_id, user_id, application_id, id, '{"why":"never_collected"}' from voided`,
       query_timeout: 61_000,
     })
     return rowCount ?? 0

@@ -1,4 +1,5 @@
 /** The table links: addresses that somebody was sent, each good for one thing, once. */
+import { forget } from './forget.ts'
 import type { Queryable, Transaction } from './postgres.ts'
 
 export type LinkKind = 'setup' | 'invitation' | 'recovery' | 'remove_grant'
@@ -56,4 +57,13 @@ export async function spendPasswordLinks(tx: Transaction, userId: string): Promi
 
 export async function spendLink(tx: Transaction, id: string): Promise<void> {
   await tx.query('update links set used_at = now() where id = $1', [id])
+}
+
+/** A month after it ran out nobody asks any more what a link was. One that a mail still refers to goes after the mail. */
+export function forgetLinks(db: Queryable): Promise<void> {
+  return forget(
+    db,
+    'links',
+    "expires_at < now() - interval '31 days' and not exists (select from mails where mails.link_id = links.id)",
+  )
 }

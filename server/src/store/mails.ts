@@ -1,5 +1,6 @@
 /** The table mails, an outbox: written in the transaction that gives rise to a mail, sent by flows/send-mails.ts. */
 import type { MailMatter } from '../core/mail.ts'
+import { forget } from './forget.ts'
 import type { Queryable, Transaction } from './postgres.ts'
 
 export type NewMail = MailMatter & {
@@ -24,27 +25,30 @@ export type DueMail = NewMail & {
   readonly slug: string
   readonly accountName: string
   readonly createdAt: number
+  /** The link in it was used, or is out of date: there is nothing left to say. */
+  readonly linkOver: boolean
 }
 
 /**
- * Mails that are due, and ours for the time being: each is due again later, in case this process dies before it says that
- * it was sent. Every further attempt waits twice as long, up to an hour.
+ * A mail that is due, and ours for the time being: it is due again later, in case this process dies before it says that it
+ * was sent. Every further attempt waits twice as long, up to an hour. Null when none is due.
  */
-export async function takeDueMails(db: Queryable, most: number): Promise<readonly DueMail[]> {
+export async function takeDueMail(db: Queryable): Promise<DueMail | null> {
   const { rows } = await db.query<DueMail>(
     `with taken as (
        update mails set attempts = attempts + 1,
          due_at = now() + least(interval '1 hour', interval '30 seconds' * power(2, least(attempts, 10)))
        where id in (
          select id from mails where due_at <= now() and sent_at is null and given_up_at is null
-         order by due_at limit $1 for update skip locked)
+         order by due_at limit 1 for update skip locked)
        returning *)
      select t.id, t.kind, t.account_id as "accountId", t.user_id as "userId", t.link_id as "linkId", t.language, t.detail,
-       t.attempts, t.created_at as "createdAt", u.email, a.slug, a.name as "accountName"
-     from taken t join users u on u.id = t.user_id join accounts a on a.id = t.account_id order by t.id`,
-    [most],
+       t.attempts, t.created_at as "createdAt", u.email, a.slug, a.name as "accountName",
+       coalesce(l.used_at is not null or l.expires_at <= now(), false) as "linkOver"
+     from taken t join users u on u.id = t.user_id join accounts a on a.id = t.account_id
+       left join links l on l.id = t.link_id`,
   )
-  return rows
+  return rows[0] ?? null
 }
 
 export async function markMailSent(db: Queryable, id: number): Promise<void> {
@@ -56,19 +60,33 @@ export async function giveUpMail(db: Queryable, id: number): Promise<void> {
 }
 
 /** A mail that waited a month has nothing to say any more; one that was sent is of interest for a while. */
-export async function forgetMails(db: Queryable): Promise<void> {
-  await db.query("delete from mails where created_at < now() - interval '30 days'")
+export function forgetMails(db: Queryable): Promise<void> {
+  return forget(db, 'mails', "created_at < now() - interval '30 days'")
 }
 
 /**
  * Within the last hour: nobody's mailbox is filled by asking again and again. Whoever counts is alone with it until the end
  * of the transaction, so that those who ask at once do not all see room for one more.
  */
-export async function lockRecentMails(tx: Transaction, userId: string, kind: MailMatter['kind']): Promise<number> {
+export async function lockRecentMails(
+  tx: Transaction,
+  userId: string,
+  kinds: readonly MailMatter['kind'][],
+): Promise<number> {
   await tx.query("select pg_advisory_xact_lock(hashtextextended('mails:' || $1, 0))", [userId])
   const { rows } = await tx.query<{ mails: number }>(
-    "select count(*) as mails from mails where user_id = $1 and kind = $2 and created_at > now() - interval '1 hour'",
-    [userId, kind],
+    "select count(*) as mails from mails where user_id = $1 and kind = any($2) and created_at > now() - interval '1 hour'",
+    [userId, kinds],
+  )
+  return rows[0]?.mails ?? 0
+}
+
+/** Of one account, within the last hour. Meant under `lockAccount`. */
+export async function countRecentInvitations(tx: Transaction, accountId: string): Promise<number> {
+  const { rows } = await tx.query<{ mails: number }>(
+    `select count(*) as mails from mails
+     where account_id = $1 and kind = 'invitation' and created_at > now() - interval '1 hour'`,
+    [accountId],
   )
   return rows[0]?.mails ?? 0
 }

@@ -1,4 +1,5 @@
 /** The table sessions, and the one query that every page starts with: which account, and who is there. */
+import { forget } from './forget.ts'
 import type { Queryable, Transaction } from './postgres.ts'
 
 export type Session = {
@@ -48,7 +49,7 @@ type VisitRow = {
 export async function findVisit(db: Queryable, slug: string, sessionId: string | null): Promise<Visit | null> {
   const { rows } = await db.query<VisitRow>({
     name: 'find-visit',
-    text: `select a.id, a.slug, a.name, a.colour, left(md5(a.logo), 12) as logo_version,
+    text: `select a.id, a.slug, a.name, a.colour, a.logo_version,
         v.session_id, v.created_at, v.authenticated_at, v.expires_at, v.user_id, v.email, v.language,
         exists (select from user_roles ur join roles r on r.id = ur.role_id
           where ur.user_id = v.user_id and r.holds_every_scope) as administrator,
@@ -140,6 +141,6 @@ export async function listSessions(db: Queryable, userId: string): Promise<reado
   return rows
 }
 
-export async function forgetSessions(db: Queryable): Promise<void> {
-  await db.query('delete from sessions where expires_at < now()')
+export function forgetSessions(db: Queryable): Promise<void> {
+  return forget(db, 'sessions', 'expires_at < now()')
 }

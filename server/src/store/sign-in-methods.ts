@@ -1,4 +1,5 @@
 /** The tables passkeys, authenticators and spent_challenges, and the password: how a user can prove who they are. */
+import { forget } from './forget.ts'
 import type { Queryable, Transaction } from './postgres.ts'
 
 export type SignInUser = {
@@ -45,7 +46,10 @@ function fromRow({ totp_id, key_id, last_step, created_at, ...user }: Row): Sign
   return { ...user, authenticator }
 }
 
-/** Share-locked: while a session begins, nobody disables its user or takes away what let them in. */
+/**
+ * While a session begins, nobody disables its user or takes away what let them in. Locked for a change, as in
+ * `lockUserForChange`: two sign-ins that both want to note something about the user wait for each other.
+ */
 export async function lockProof(
   tx: Transaction,
   userId: string,
@@ -55,8 +59,22 @@ export async function lockProof(
     `select from users u where u.id = $1 and u.disabled_at is null
        and ($2::text is null or u.password_digest = $2)
        and ($3::text is null or exists (select from passkeys p where p.id = $3 and p.user_id = u.id))
-     for share of u`,
+     for no key update of u`,
     [userId, 'passwordDigest' in proof ? proof.passwordDigest : null, 'passkeyId' in proof ? proof.passkeyId : null],
+  )
+  return rowCount === 1
+}
+
+/**
+ * The session that asks, and its user, as they are at this moment; the user is locked for a change. Whoever was signed out,
+ * disabled or reset since the request began changes nothing any more about how this user gets in.
+ */
+export async function lockSession(tx: Transaction, sessionId: string, userId: string): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    `select from users u join sessions s on s.user_id = u.id
+     where u.id = $2 and s.id = $1 and s.expires_at > now() and u.disabled_at is null
+     for no key update of u for share of s`,
+    [sessionId, userId],
   )
   return rowCount === 1
 }
@@ -67,6 +85,11 @@ export async function savePassword(tx: Transaction, userId: string, digest: stri
 
 export async function saveLanguage(db: Queryable, userId: string, language: string): Promise<void> {
   await db.query('update users set language = $2 where id = $1', [userId, language])
+}
+
+/** For mails to somebody who never chose one: the language they read our pages in. */
+export async function suggestLanguage(tx: Transaction, userId: string, language: string): Promise<void> {
+  await tx.query('update users set language = $2 where id = $1 and language is null', [userId, language])
 }
 
 /** False when this step, or a later one, was accepted before: two requests with one code, and one of them wins. */
@@ -163,6 +186,6 @@ export async function spendChallenge(tx: Transaction, digest: Buffer, expiresAt:
   return rowCount === 1
 }
 
-export async function forgetChallenges(db: Queryable): Promise<void> {
-  await db.query('delete from spent_challenges where expires_at < now()')
+export function forgetChallenges(db: Queryable): Promise<void> {
+  return forget(db, 'spent_challenges', 'expires_at < now()')
 }

@@ -25,7 +25,6 @@ export type User = {
   readonly email: string
   readonly language: string | null
   readonly disabled: boolean
-  readonly hasPassword: boolean
   /** Some role of theirs holds every scope: they look after the account. */
   readonly administrator: boolean
   /** The union of what the user's roles hold, at this moment. */
@@ -43,7 +42,7 @@ export const HELD_SCOPES = `array(select s.name from scopes s where exists (
       or exists (select from role_scopes rs where rs.role_id = r.id and rs.scope = s.name))) order by 1)`
 
 const USER = `select u.id, u.account_id as "accountId", u.email, u.language, u.disabled_at is not null as disabled,
-    u.password_digest is not null as "hasPassword", ${ADMINISTRATOR} as administrator, ${HELD_SCOPES} as "heldScopes"
+    ${ADMINISTRATOR} as administrator, ${HELD_SCOPES} as "heldScopes"
   from users u`
 
 export async function findUser(db: Queryable, accountId: string, email: string): Promise<User | null> {
@@ -59,6 +58,15 @@ export async function readUser(db: Queryable, id: string): Promise<User | null> 
 /** Share-locked: while a decision is being made the user cannot be disabled behind its back. */
 export async function lockUser(tx: Transaction, id: string): Promise<User | null> {
   const { rows } = await tx.query<User>(`${USER} where u.id = $1 for share of u`, [id])
+  return rows[0] ?? null
+}
+
+/**
+ * Whoever changes how a user gets in (password, passkeys, links, being disabled) takes this lock first, before any other row
+ * of theirs: then two who do so at once wait for each other, and neither for something that the other one holds.
+ */
+export async function lockUserForChange(tx: Transaction, id: string): Promise<User | null> {
+  const { rows } = await tx.query<User>(`${USER} where u.id = $1 for no key update of u`, [id])
   return rows[0] ?? null
 }
 
@@ -101,11 +109,28 @@ function memberFrom({ password, passkeys, authenticator, ...member }: MemberRow)
   return { ...member, factors: { password, passkeys, authenticator } }
 }
 
-/** Meant under `lockAccount`: only then is it still true when the transaction ends. */
+/** Who looks after the account and is not disabled. */
+export async function listAdministrators(
+  db: Queryable,
+  accountId: string,
+): Promise<readonly Pick<User, 'id' | 'language'>[]> {
+  const { rows } = await db.query<Pick<User, 'id' | 'language'>>(
+    `select u.id, u.language from users u where u.account_id = $1 and u.disabled_at is null and ${ADMINISTRATOR}
+     order by u.id`,
+    [accountId],
+  )
+  return rows
+}
+
+/**
+ * Somebody else who can come in and look after the account: an invitation that nobody has accepted yet helps nobody. Meant
+ * under `lockAccount`: only then is it still true when the transaction ends.
+ */
 export async function hasOtherAdministrator(tx: Transaction, accountId: string, userId: string): Promise<boolean> {
   const { rows } = await tx.query<{ other: boolean }>(
     `select exists (select from users u
-       where u.account_id = $1 and u.id <> $2 and u.disabled_at is null and ${ADMINISTRATOR}) as other`,
+       where u.account_id = $1 and u.id <> $2 and u.disabled_at is null and ${ADMINISTRATOR}
+         and (u.password_digest is not null or exists (select from passkeys p where p.user_id = u.id))) as other`,
     [accountId, userId],
   )
   return rows[0]?.other ?? false

@@ -116,8 +116,8 @@ describe('what is granted is what was shown', () => {
   })
 
   it.each([
-    ['the user was disabled', 'update users set disabled_at = now() where id = $1', 'user disabled'],
-    ['the application was deleted', 'update applications set deleted_at = now() where id = $2', 'application deleted'],
+    ['the user was disabled', 'update users set disabled_at = now() where id = $1', 'user_disabled'],
+    ['the application was deleted', 'update applications set deleted_at = now() where id = $2', 'application_deleted'],
     ['the grant was revoked', "update grants set revoked_at = now(), revoked_why = 'test' where user_id = $1", 'test'],
   ])('DC-15: nothing is handed out when %s between the grant and the poll', async (_, sql, why) => {
     const { context, account, config } = service

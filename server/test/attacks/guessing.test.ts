@@ -71,7 +71,7 @@ describe('one user', () => {
     expect(await codeRow(service, early.user_code)).toMatchObject({ ...UNTOUCHED, claimed_by: user.id })
   })
 
-  it('UC-01: mistyped codes and codes that exist cost nothing, however often they are entered', async () => {
+  it('UC-01: mistyped codes cost nothing, and codes that exist are no misses', async () => {
     const { user, web } = await makeVisitor(service, await somewhere())
     const { user_code } = await service.device().code()
     await service.reject(user_code)
@@ -105,6 +105,17 @@ describe('one user', () => {
     expect(visible, 'to the account’s administrators').toHaveLength(20)
     await service.database.advance(10 * MINUTE)
     expect((await web.enterCode(user_code)).status).toBe(200)
+  })
+
+  it('UC-21: twenty times in ten minutes is enough for a code that was used, too', async () => {
+    const { user, web } = await makeVisitor(service, await somewhere())
+    const { user_code } = await service.device().code()
+    await service.reject(user_code)
+    for (let time = 0; time < 20; time += 1) expect((await web.enterCode(user_code)).status).toBe(400)
+    expect((await web.enterCode(user_code)).status).toBe(429)
+    expect(await entriesOf(service, user)).toHaveLength(20)
+    await service.database.advance(10 * MINUTE)
+    expect((await web.enterCode(user_code)).status).toBe(400)
   })
 
   it('UC-04: of two hundred wrong codes at once, five are looked at', async () => {
@@ -248,7 +259,8 @@ describe('one answer', () => {
 
 /** A page and its headers, without its nonce, its tokens and what was typed into it. */
 function alike({ text, headers }: Page): string {
-  const { date: _date, 'content-length': _length, ...rest } = headers
+  // How long to wait goes down by the second, whatever was typed.
+  const { date: _date, 'content-length': _length, 'retry-after': _wait, ...rest } = headers
   const told = JSON.stringify(rest) + text
   return told
     .replace(/nonce-[\w+/=]+|nonce="[^"]*"/g, 'nonce')

@@ -119,6 +119,21 @@ describe('from nothing to a granted device', () => {
   })
 })
 
+describe('an account with its first administrator', () => {
+  const create = ['account', 'create', '--slug', 'fresh', '--name', 'Fresh', '--administrator']
+
+  it('is made whole or not at all', async () => {
+    const refused = run([...create, 'nobody'])
+    expect([refused.status, refused.stderr]).toEqual([1, expect.stringContaining('"nobody" is not an e-mail address.')])
+    expect(await database.query("select from accounts where slug = 'fresh'")).toEqual([])
+    expect(json([...create, 'ann@fresh.example'])).toMatchObject({
+      slug: 'fresh',
+      administrator: expect.stringMatching(/^usr_/),
+      link: expect.stringMatching(/^http:\/\/fresh\.localhost:\d+\/link\?token=lkl_/),
+    })
+  })
+})
+
 describe('what can be mended is said in a sentence', () => {
   it.each([
     [['account', 'create', '--slug', 'acme', '--name', 'A'], 'An account "acme" exists already.'],

@@ -1,6 +1,6 @@
 /** What an account lets its users connect. */
 import { expect, test } from 'vitest'
-import { type AccountPolicy, policyAllows } from '../../src/core/account-policy.ts'
+import { type AccountPolicy, mayConnectByCode, policyAllows } from '../../src/core/account-policy.ts'
 import type { PublisherStanding } from '../../src/core/application.ts'
 
 const makePolicy = (given: Partial<AccountPolicy> = {}): AccountPolicy => ({
@@ -28,4 +28,13 @@ test.each([
   ['where no codes are entered', { deviceFlow: false }, 'verified', true],
 ] as const)('%s (%j), an application of standing %s: %s', (_, rules, standing, allowed) => {
   expect(policyAllows(makePolicy(rules), makeApplication(standing))).toBe(allowed)
+})
+
+test.each([
+  ['without rules', {}, false, true],
+  ['where no codes are entered', { deviceFlow: false }, false, false],
+  ['when it is deleted', {}, true, false],
+  ['where others are listed', { onlyApplications: ['app_000000000002'] }, false, false],
+] as const)('by code, %s (%j, deleted: %s): %s', (_, rules, deleted, allowed) => {
+  expect(mayConnectByCode(makePolicy(rules), { ...makeApplication('verified'), deleted })).toBe(allowed)
 })

@@ -44,6 +44,15 @@ describe('an e-mail address', () => {
     'ann@acme.example\r\nBcc: all@acme.example',
     'ann\u0000@acme.example',
     'ann\u200b@acme.example',
+    'bob@acme.example,',
+    'bob@acme.example, eve@evil.example',
+    'bob@acme.example;',
+    'mailto:bob@acme.example',
+    '<bob@acme.example>',
+    '"bob"@acme.example',
+    'bob(office)@acme.example',
+    'bob\\@acme.example',
+    'bob@[192.0.2.1]',
     `${'a'.repeat(242)}@acme.example`,
   ])('%j is none', (typed) => {
     expect(readEmail(typed)).toBeNull()

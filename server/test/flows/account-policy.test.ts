@@ -5,6 +5,7 @@ import { readPolicy, savePolicy } from '../../src/flows/account-policy.ts'
 import { readAccountLogo, saveLooks } from '../../src/flows/looks.ts'
 import { setApplicationPublisher } from '../../src/flows/manage-application.ts'
 import { findAccount } from '../../src/store/accounts.ts'
+import { findVisit } from '../../src/store/sessions.ts'
 import { type MadeUser, makeAccount, makeApplication, makeUser } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 
@@ -40,7 +41,7 @@ describe('the policy', () => {
     const other = await makeAccount(service.context.db)
     const listed = await makeApplication(service.context.db, service.config, account.slug, { name: 'Listed' })
     const wanted = { deviceFlow: false, unverifiedPublishers: true, onlyApplications: [listed.id] }
-    expect(await savePolicy(service.context, administrator.id, wanted)).toEqual({ outcome: 'saved', policy: wanted })
+    expect(await savePolicy(service.context, administrator.id, wanted)).toEqual({ outcome: 'saved' })
     expect(await policyOf(account.id)).toEqual(wanted)
     expect(await policyOf(other.id)).toEqual(OPEN)
     expect(await events('account.policy_changed')).toEqual([
@@ -74,7 +75,7 @@ describe('the policy', () => {
     expect((await policyOf(account.id))?.onlyApplications).toEqual([])
   })
 
-  it('is shown with the applications that the account has to do with, whom they come from, and whether they are listed', async () => {
+  it('is shown with the applications that the account has to do with, and whom they come from', async () => {
     const { db } = service.context
     const known = await makeApplication(db, service.config, account.slug, { name: 'Known' })
     const gone = await makeApplication(db, service.config, account.slug, { name: 'Gone' })
@@ -85,8 +86,8 @@ describe('the policy', () => {
     await service.database.query('update applications set deleted_at = now() where id = $1', [gone.id])
     await savePolicy(service.context, administrator.id, { ...OPEN, onlyApplications: [listed.id] })
     expect((await readPolicy(service.context, account.id))?.applications).toEqual([
-      { id: known.id, name: 'Known', publisher: { standing: 'own', name: null }, listed: false },
-      { id: listed.id, name: 'Listed', publisher: { standing: 'unverified', name: null }, listed: true },
+      { id: known.id, name: 'Known', publisher: { standing: 'own', name: null } },
+      { id: listed.id, name: 'Listed', publisher: { standing: 'unverified', name: null } },
     ])
   })
 
@@ -113,7 +114,6 @@ describe('the looks', () => {
     expect(await findAccount(service.context.db, account.slug)).toMatchObject({
       name: 'Acme & Sons',
       colour: '#0a5cc2',
-      hasLogo: true,
     })
     expect(await readAccountLogo(service.context, account.id)).toEqual(LOGO)
     expect(await events('account.looks_changed')).toEqual([
@@ -128,7 +128,22 @@ describe('the looks', () => {
     expect(await readAccountLogo(service.context, account.id)).toEqual(LOGO)
     await saveLooks(service.context, administrator.id, { ...looks, logo: null })
     expect(await readAccountLogo(service.context, account.id)).toBeNull()
-    expect((await findAccount(service.context.db, account.slug))?.hasLogo).toBe(false)
+  })
+
+  it('have a version of the logo, which changes with the picture and with nothing else', async () => {
+    const version = async () => (await findVisit(service.context.db, account.slug, null))?.account.logoVersion
+    const save = (logo: Buffer | null | undefined, name = 'Acme') =>
+      saveLooks(service.context, administrator.id, { name, colour: null, logo })
+    expect(await version()).toBeNull()
+    await save(LOGO)
+    const first = await version()
+    expect(first).toMatch(/^[0-9a-f]{12}$/)
+    await save(undefined, 'Acme & Sons')
+    expect(await version()).toBe(first)
+    await save(Buffer.concat([LOGO, LOGO]))
+    expect(await version()).not.toBe(first)
+    await save(null)
+    expect(await version()).toBeNull()
   })
 
   it.each([
@@ -143,8 +158,8 @@ describe('the looks', () => {
     expect(await findAccount(service.context.db, account.slug)).toMatchObject({
       name: `Account ${account.slug}`,
       colour: null,
-      hasLogo: false,
     })
+    expect(await readAccountLogo(service.context, account.id)).toBeNull()
     expect(await events('account.looks_changed')).toEqual([])
   })
 })
@@ -168,7 +183,7 @@ describe('who may change policy and looks', () => {
     expect(await findAccount(service.context.db, account.slug)).toMatchObject({
       name: `Account ${account.slug}`,
       policy: OPEN,
-      hasLogo: false,
     })
+    expect(await readAccountLogo(service.context, account.id)).toBeNull()
   })
 })

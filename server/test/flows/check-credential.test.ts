@@ -220,7 +220,7 @@ describe('DC-15: between the grant and the poll', () => {
     [
       'the user is disabled',
       (clerk: MadeUser) => disablePerson(service.context, service.user.id, clerk.id),
-      'user disabled',
+      'user_disabled',
     ],
     [
       'the user removes the grant',

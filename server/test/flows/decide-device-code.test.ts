@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { groupDigits } from '../../src/core/user-code.ts'
 import { grantDeviceCode, rejectDeviceCode } from '../../src/flows/decide-device-code.ts'
 import { enterUserCode } from '../../src/flows/enter-code.ts'
-import { type MadeUser, makeAccount, makeUser } from '../rig/make.ts'
+import { type MadeUser, makeAccount, makeApplication, makeUser } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 
 let service: TestService
@@ -32,11 +32,29 @@ async function claimed(user: MadeUser) {
 }
 
 describe('entering a code', () => {
-  it('claims it for the user and shows who asks for what, and what the user lacks', async () => {
-    const clerk = await makeUser(service.context.db, service.account.slug, { holds: ['orders:read'] })
-    const { entered } = await claimed(clerk)
-    expect(entered.consent).toEqual({ granted: ['orders:read'], lacking: ['orders:write'], grantable: true })
-    expect(entered.applicationName).toMatch(/^Application/)
+  it('claims it for the user and says who asks', async () => {
+    const { entered } = await claimed(service.user)
+    expect(entered.code.claimedBy).toBe(service.user.id)
+    expect(entered.application).toMatchObject({ id: service.application.id, name: expect.stringMatching(/^App/) })
+  })
+
+  it('is not recognised where the account does not use codes', async () => {
+    const { user_code } = await service.device().code()
+    const [off] = await service.database.query<{ id: string }>(
+      'update accounts set device_flow = false where id = (select account_id from users where id = $1) returning id',
+      [stranger.id],
+    )
+    expect(await enter(user_code, stranger)).toEqual({ outcome: 'not_recognised' })
+    await service.database.query('update accounts set device_flow = true where id = $1', [off?.id])
+    expect((await enter(user_code, stranger)).outcome).toBe('claimed')
+  })
+
+  it('is not recognised when its application is gone', async () => {
+    const application = await makeApplication(service.context.db, service.config, service.account.slug)
+    await service.context.applications.refresh()
+    const { user_code } = await service.device('oauth', application).code()
+    await service.database.query('update applications set deleted_at = now() where id = $1', [application.id])
+    expect(await enter(user_code, service.user)).toEqual({ outcome: 'not_recognised' })
   })
 
   it('works however the digits are grouped or written', async () => {

@@ -1,4 +1,4 @@
-/** The people of an account: invited, given roles, disabled, helped back in; and always somebody left to do it. */
+/** The people of an account: invited, given roles, disabled, helped back in. That somebody is left to do it: last-administrator.test.ts. */
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import {
@@ -27,7 +27,7 @@ afterAll(() => service.stop())
 beforeEach(async () => {
   const { db } = service.context
   account = await makeAccount(db)
-  ann = await makeUser(db, account.slug)
+  ann = await makeAdministrator()
   await createRole(db, { account: account.slug, name: 'clerk', scopes: ['orders:read'] })
   const known = await findRoles(db, account.id)
   roles = {
@@ -36,7 +36,12 @@ beforeEach(async () => {
   }
 })
 
-const makeAdministrator = () => makeUser(service.context.db, account.slug)
+/** One who can come in. */
+const makeAdministrator = async () => {
+  const user = await makeUser(service.context.db, account.slug)
+  await service.database.query("update users set password_digest = 'digest' where id = $1", [user.id])
+  return user
+}
 const makeClerk = () => makeUser(service.context.db, account.slug, { holds: ['orders:read'] })
 const read = (user: { id: string }) => readPerson(service.context, account.id, user.id)
 const events = (kind: string) =>
@@ -157,6 +162,21 @@ describe('inviting', () => {
     expect(await listPeople(service.context, account.id)).toHaveLength(1)
   })
 
+  it('a hundred an hour are enough for an account: the next one adds nobody and sends nothing', async () => {
+    await service.database.query(
+      `insert into mails (kind, account_id, user_id, language, created_at, due_at)
+       select 'invitation', $1, $2, 'en', now() - interval '59 minutes', now() from generate_series(1, 99)`,
+      [account.id, ann.id],
+    )
+    const next = (email: string) => invite({ email, roleIds: [roles.clerk] })
+    expect(await next('hundredth@acme.example')).toMatchObject({ outcome: 'invited' })
+    expect(await next('next@acme.example')).toEqual({ outcome: 'too_many' })
+    expect(await listPeople(service.context, account.id)).toHaveLength(2)
+    expect(await outbox()).toHaveLength(1)
+    await service.database.query("update mails set created_at = created_at - interval '1 minute'")
+    expect(await next('next@acme.example')).toMatchObject({ outcome: 'invited' })
+  })
+
   it('of two invitations of one address at once, one adds the user', async () => {
     const person = { email: 'new@acme.example', roleIds: [roles.clerk] }
     const results = await Promise.all([1, 2].map(() => invite(person)))
@@ -205,6 +225,14 @@ describe('disabling', () => {
     expect(await read(clerk)).toMatchObject({ status: 'active', factors: { password: true, passkeys: 1 } })
     expect(await events('user.enabled')).toEqual([{ user_id: clerk.id, detail: { by: ann.id } }])
   })
+
+  it('ends the links that were sent before, also for the day that they are enabled again', async () => {
+    const clerk = await makeClerk()
+    for (const user of [ann, clerk]) await sendLink(user)
+    await disablePerson(service.context, ann.id, clerk.id)
+    await enablePerson(service.context, ann.id, clerk.id)
+    expect(await outbox()).toMatchObject([{ user_id: ann.id }])
+  })
 })
 
 describe('sending a link', () => {
@@ -226,7 +254,7 @@ describe('sending a link', () => {
     expect((await read(ann))?.factors).toEqual({ password: true, passkeys: 1, authenticator: true })
     expect([await sessionsOf(clerk), await sessionsOf(ann)]).toEqual([0, 2])
     const links = await service.database.query<{ user_id: string }>(
-      'select user_id, id in (select link_id from mails) as sent from links where account_id = $1 and used_at is null',
+      'select user_id, id in (select link_id from mails where link_id is not null) as sent from links where account_id = $1 and used_at is null',
       [account.id],
     )
     expect(links).toHaveLength(2)
@@ -248,6 +276,28 @@ describe('sending a link', () => {
     ])
   })
 
+  it('is done three times an hour, however often it is asked for; the fourth time changes nothing', async () => {
+    const clerk = await makeClerk()
+    for (const [round, kind] of ['invitation', 'reset', 'invitation'].entries()) {
+      if (kind === 'reset') await settleIn(clerk)
+      expect([round, await sendLink(clerk)]).toEqual([round, { outcome: 'sent' }])
+    }
+    await settleIn(clerk)
+    expect(await sendLink(clerk)).toEqual({ outcome: 'too_many' })
+    expect((await read(clerk))?.factors).toEqual({ password: true, passkeys: 1, authenticator: true })
+    expect([await sessionsOf(clerk), (await events('user.reset')).length]).toEqual([2, 3])
+    await service.database.query("update mails set created_at = created_at - interval '1 hour'")
+    expect(await sendLink(clerk)).toEqual({ outcome: 'sent' })
+  })
+
+  it('counts the invitation itself', async () => {
+    const invited = await invite({ email: 'new@acme.example', roleIds: [roles.clerk] })
+    if (invited.outcome !== 'invited') throw new Error(invited.outcome)
+    const results: string[] = []
+    for (const _ of [1, 2, 3]) results.push((await sendLink({ id: invited.userId, email: '' })).outcome)
+    expect(results).toEqual(['sent', 'sent', 'too_many'])
+  })
+
   it('is refused for somebody who is disabled, and changes nothing when the mail cannot be written down', async () => {
     const clerk = await makeClerk()
     await settleIn(clerk)
@@ -257,59 +307,6 @@ describe('sending a link', () => {
     expect(await sendLink(clerk)).toEqual({ outcome: 'disabled' })
     expect(await outbox()).toEqual([])
     expect((await read(clerk))?.factors).toEqual({ password: true, passkeys: 1, authenticator: true })
-  })
-})
-
-describe('the last administrator', () => {
-  const demote = (by: MadeUser, user: MadeUser) => setPersonRoles(service.context, by.id, user.id, [roles.clerk])
-  const disable = (by: MadeUser, user: MadeUser) => disablePerson(service.context, by.id, user.id)
-  const administrators = async () =>
-    (await listPeople(service.context, account.id)).filter((each) => each.administrator && !each.disabled).length
-
-  it.each([
-    ['lose the role', demote],
-    ['be disabled', disable],
-  ])('cannot %s', async (_, change) => {
-    await makeClerk()
-    const gone = await makeAdministrator()
-    await disable(ann, gone)
-    expect(await change(ann, ann)).toEqual({ outcome: 'last_administrator' })
-    expect(await administrators()).toBe(1)
-    await enablePerson(service.context, ann.id, gone.id)
-    expect((await change(ann, ann)).outcome).toMatch(/saved|disabled/)
-    expect(await administrators()).toBe(1)
-  })
-
-  it('one who is disabled already may lose the role', async () => {
-    const gone = await makeAdministrator()
-    await disable(ann, gone)
-    expect(await demote(ann, gone)).toEqual({ outcome: 'saved' })
-  })
-
-  it.each([
-    ['take the role from themselves', demote, demote, 'self'],
-    ['disable themselves', disable, disable, 'self'],
-    ['take the role from each other', demote, demote, 'other'],
-    ['disable each other', disable, disable, 'other'],
-    ['go, one by role and one by being disabled', demote, disable, 'self'],
-  ] as const)('when the last two %s at the same instant, one of them wins', async (_, first, second, whom) => {
-    const ben = await makeAdministrator()
-    for (let round = 0; round < 10; round += 1) {
-      const results = await Promise.all([
-        first(ann, whom === 'self' ? ann : ben),
-        second(ben, whom === 'self' ? ben : ann),
-      ])
-      const outcomes = results.map(({ outcome }) => outcome)
-      expect(outcomes.filter((outcome) => outcome === 'saved' || outcome === 'disabled')).toHaveLength(1)
-      // Who lost the role to the other before their own turn came may not do anything any more.
-      expect(outcomes).toContain(whom === 'self' ? 'last_administrator' : 'forbidden')
-      expect(await administrators()).toBe(1)
-      await service.database.query('update users set disabled_at = null where account_id = $1', [account.id])
-      await service.database.query('insert into user_roles select unnest($1::text[]), $2 on conflict do nothing', [
-        [ann.id, ben.id],
-        roles.administrator,
-      ])
-    }
   })
 })
 

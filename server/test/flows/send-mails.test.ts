@@ -1,6 +1,7 @@
 /** The outbox: a mail is written with what gives rise to it, sent once, and holds nothing that opens a door. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { closeContext, createContext } from '../../src/app.ts'
+import type { Events } from '../../src/events.ts'
 import type { Context } from '../../src/flows/context.ts'
 import { requestRecovery } from '../../src/flows/links.ts'
 import { sendDueMails } from '../../src/flows/send-mails.ts'
@@ -24,7 +25,20 @@ beforeEach(async () => {
   await service.database.query('delete from mails')
 })
 
-const mails = () => service.database.query('select kind, attempts, sent_at, given_up_at from mails order by id')
+const mails = () =>
+  service.database.query<{ attempts: number; given_up_at: Date | null }>(
+    'select kind, attempts, sent_at, given_up_at from mails order by id',
+  )
+
+/** The service, and what its operator is told about mails. */
+function watched() {
+  const failures: { attempts: number; givenUp: boolean }[] = []
+  const events: Events = {
+    ...service.context.events,
+    mailFailed: (_id, attempts, givenUp) => failures.push({ attempts, givenUp }),
+  }
+  return { context: { ...service.context, events }, failures }
+}
 
 async function askForRecovery(): Promise<{ email: string }> {
   const visit = await findVisit(service.context.db, service.account.slug, null)
@@ -64,6 +78,57 @@ describe('a mail', () => {
     expect(await sendDueMails(service.context)).toBe(0)
     const [mail] = await mails()
     expect(mail?.given_up_at).not.toBeNull()
+  })
+
+  it.each([
+    ['used', 'update links set used_at = now()'],
+    ['out of date', 'update links set expires_at = now()'],
+  ])('whose link is %s is given up, is sent to nobody, and is no failure', async (_, end) => {
+    const { email } = await askForRecovery()
+    await service.database.query(`${end} where user_id = (select id from users where email = $1)`, [email])
+    const { context, failures } = watched()
+    expect(await sendDueMails(context)).toBe(0)
+    expect(mailbox.mails.filter((mail) => mail.to === email)).toEqual([])
+    expect(await mails()).toMatchObject([{ sent_at: null, given_up_at: expect.any(Date) }])
+    expect(failures).toEqual([])
+  })
+
+  it('that cannot be written keeps no other one waiting, and is tried again', async () => {
+    await askForRecovery()
+    await service.database.query("update mails set kind = 'nonsense'")
+    const { email } = await askForRecovery()
+    const { context, failures } = watched()
+    expect(await sendDueMails(context)).toBe(1)
+    expect(mailbox.mails.filter((mail) => mail.to === email)).toHaveLength(1)
+    expect(await mails()).toMatchObject([{ attempts: 1, sent_at: null, given_up_at: null }, { attempts: 1 }])
+    expect(failures).toEqual([{ attempts: 1, givenUp: false }])
+  })
+
+  it('is given up after eighteen attempts, and the operator is told which of the two it is', async () => {
+    await askForRecovery()
+    await service.database.query('update links set expires_at = expires_at + interval $$2 days$$')
+    const { context, failures } = watched()
+    for (const attempts of [16, 17]) {
+      await service.database.query('update mails set attempts = $1, due_at = created_at', [attempts])
+      mailbox.failNext(1)
+      await sendDueMails(context)
+    }
+    expect(failures).toEqual([
+      { attempts: 17, givenUp: false },
+      { attempts: 18, givenUp: true },
+    ])
+    expect(await mails()).toMatchObject([{ given_up_at: expect.any(Date) }])
+  })
+
+  it('is taken when its turn comes: a slow mail server holds one, not all that wait', async () => {
+    for (const _ of [1, 2, 3]) await askForRecovery()
+    const taken: number[] = []
+    const send = async () => {
+      taken.push((await mails()).filter(({ attempts }) => attempts > 0).length)
+    }
+    const mailer = { send, close: () => {} }
+    expect(await sendDueMails({ ...service.context, mailer })).toBe(3)
+    expect(taken).toEqual([1, 2, 3])
   })
 
   it('that was sent by a process that died before it said so comes again as the very same mail', async () => {

@@ -53,6 +53,20 @@ test('a group that must be typed again is not on the page to be copied from', ()
   expect(html).not.toContain('981')
 })
 
+test('a crowd is told of without saying whose people they are', () => {
+  const html = consentPage(frame, makeConsent({ crowded: true }))
+  const [, warning = ''] = /<div class="notice warning">(.*?)<\/div>/s.exec(html) ?? []
+  expect(warning).toContain('many people were asked by this application from the same place')
+  expect(warning).not.toContain('Northwind')
+})
+
+test('a permission that no role is named for is still told of, with whom to ask', () => {
+  const lacking = [{ name: 'orders', title: 'Order screens', dangerous: false, roles: [], required: false }]
+  expect(consentPage(frame, makeConsent({ lacking }))).toContain(
+    'You lack the permission. Ask an administrator of Northwind.',
+  )
+})
+
 test.each([
   ['token_set', 'ends after 60 days without use'],
   ['access_key', 'Until you remove it.'],

@@ -25,6 +25,12 @@ describe.each(pages)('%s', (_, html) => {
     expect(unnamed).toEqual([])
   })
 
+  test('leads from what is wrong to a field that is there', () => {
+    const [, summary = ''] = /<div class="notice danger" role="alert"[^>]*>(.*?)<\/div>/s.exec(html) ?? []
+    const ids = all(html, /\sid="([^"]*)"/g)
+    expect(all(summary, /href="#([^"]*)"/g).filter((id) => !ids.includes(id))).toEqual([])
+  })
+
   test('has one first heading', () => {
     expect(all(html, /(<h1)\b/g)).toHaveLength(1)
   })
@@ -54,6 +60,24 @@ test('DG-20: a name that somebody chose is text wherever it stands', () => {
     ([, html]) => html.includes('<img src=x') || html.includes(';}*'),
   )
   expect(loose.map(([page]) => page)).toEqual([])
+})
+
+test('what no field can mend is said once, at the top, and blames no field', () => {
+  const { inviteTooMany = '', personTooMany = '' } = everyPage(makeFrame())
+  for (const [html, text] of [
+    [inviteTooMany, 'Too many invitations were sent within an hour. Try again later.'],
+    [personTooMany, 'This person was sent several links within an hour. Try again later.'],
+  ] as const) {
+    expect(html.split(text)).toHaveLength(2)
+    expect(html).toContain(`<li>${text}</li>`)
+    expect(html).not.toMatch(/aria-invalid|class="wrong"/)
+  }
+})
+
+test('the only passkey is not removed before there is a password: the problem leads to it', () => {
+  const { securityLastPasskey = '' } = everyPage(makeFrame())
+  expect(securityLastPasskey).toContain('<a href="#password">This passkey is your only way in. ')
+  expect(securityLastPasskey).not.toMatch(/aria-invalid|class="wrong"/)
 })
 
 test.each(languages)('every page speaks $name', ({ code }) => {

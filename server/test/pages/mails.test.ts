@@ -11,11 +11,13 @@ function makeMails(name: string): readonly MailContent[] {
   return [
     { ...about, kind: 'invitation', link: LINK, invitedBy: name },
     { ...about, kind: 'recovery', link: LINK },
-    { ...about, kind: 'reset', link: LINK, by: null },
+    { ...about, kind: 'reset', link: LINK, by: name },
     { ...about, kind: 'grant_created', application: name, permissions: [name], at: AT, place: null, link: LINK },
     { ...about, kind: 'password_changed', at: AT },
     { ...about, kind: 'sign_in_method_added', method: 'passkey', at: AT },
     { ...about, kind: 'sign_in_method_added', method: 'authenticator', at: AT },
+    { ...about, kind: 'sign_in_method_removed', method: 'passkey', at: AT },
+    { ...about, kind: 'sign_in_method_removed', method: 'authenticator', at: AT },
     { ...about, kind: 'many_codes', application: name, people: 12, place: 'Hamburg' },
   ]
 }
@@ -31,6 +33,41 @@ test.each(languages)(
     }
   },
 )
+
+test.each(languages)(
+  'in $name, what a link does leads to it with a colon in the text, and is the link in the HTML',
+  ({ code }) => {
+    for (const mail of makeMails('Northwind').filter((each) => 'link' in each)) {
+      const { text, html } = renderMail(wordsFor(code), mail)
+      const [, label = ''] = /<a [^>]*>([^<]*)<\/a>/.exec(html) ?? []
+      expect(label).toMatch(/[^:\s]$/)
+      expect(text).toContain(`\n${label}:\n${LINK}\n`)
+    }
+  },
+)
+
+test('how a sign-in method came or went is told in its own words', () => {
+  const mails = makeMails('Northwind').filter(({ kind }) => kind.startsWith('sign_in_method_'))
+  for (const { code } of languages) {
+    const told = mails.map((mail) => renderMail(wordsFor(code), mail))
+    expect(new Set(told.map(({ subject }) => subject)).size).toBe(4)
+    expect(new Set(told.map(({ text }) => text)).size).toBe(4)
+  }
+  expect(renderMail(wordsFor('en'), mails[2] as MailContent)).toMatchObject({
+    subject: 'A passkey was removed from your user at Northwind',
+    text: expect.stringContaining('was removed on 15 November 2026 at 14:32 UTC.\n\nWas it you?'),
+  })
+})
+
+test('people of all accounts are counted, so an administrator is not told that they are all of this one', () => {
+  const about = { accountName: 'Northwind', accountHost: 'northwind.service.example', email: 'maria@northwind.example' }
+  const mail = { ...about, kind: 'many_codes', application: 'Acme Signage', place: null } as const
+  const many = renderMail(wordsFor('en'), { ...mail, people: 12 }).text
+  expect(many).toContain('12 people were asked for access by the application Acme Signage, all from the same place,')
+  expect(many).toContain('at least one of them in Northwind.')
+  const one = renderMail(wordsFor('en'), { ...mail, people: 1 }).text
+  expect(one).toContain('1 person in Northwind was asked for access by the application Acme Signage. It may be a fraud')
+})
 
 test('a name can neither add a header nor an element', () => {
   for (const mail of makeMails('<b>Acme</b>\r\nBcc: everybody@example.com')) {

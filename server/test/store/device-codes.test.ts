@@ -2,7 +2,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sweep } from '../../src/flows/sweep.ts'
 import { createDeviceCodeId } from '../../src/secrets/random.ts'
-import { insertDeviceCode, type NewDeviceCode } from '../../src/store/device-codes.ts'
+import { ensurePartitions } from '../../src/store/device-code-partitions.ts'
+import { findByUserCode, insertDeviceCode, type NewDeviceCode } from '../../src/store/device-codes.ts'
+import type { Queryable } from '../../src/store/postgres.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 
 const HOUR = 3_600_000
@@ -54,6 +56,29 @@ describe('a user code', () => {
     await service.reject(code.user_code)
     expect(await insert(makeCode({ userCode: code.user_code }))).not.toBeNull()
   })
+
+  it('is found by an index whatever became of it, in partitions that were made later as well', async () => {
+    const before = (await partitions()).length
+    await ensurePartitions(service.context.db, Date.now() + 90 * HOUR, Date.now() + 91 * HOUR)
+    const all = await partitions()
+    expect(all.length).toBeGreaterThan(before)
+    const watched: string[] = []
+    await service.context.db.transaction(async (tx) => {
+      await tx.query('set local enable_seqscan = off')
+      const explained: Queryable = {
+        query: async (statement, values) => {
+          const { rows } = await tx.query<{ 'QUERY PLAN': string }>(`explain ${statement}`, values)
+          watched.push(...rows.map((row) => row['QUERY PLAN']))
+          return tx.query(statement, values)
+        },
+      }
+      await findByUserCode(explained, '123456784')
+    })
+    const scans = watched.filter((line) => /Scan /.test(line) && / on device_codes_/.test(line))
+    const [onIndex, whole] = [/(Index Scan|Bitmap Index Scan)/, /Seq Scan/]
+    expect(scans.filter((line) => whole.test(line))).toEqual([])
+    expect(watched.filter((line) => onIndex.test(line)).length).toBe(all.length)
+  })
 })
 
 describe('sweeping', () => {
@@ -84,9 +109,9 @@ describe('sweeping', () => {
     expect(result.partitions.length).toBeGreaterThan(0)
     expect(result.voidedGrants).toBe(1)
     const rows = await service.database.query('select revoked_why from grants order by created_at')
-    expect(rows.slice(-3)).toEqual([{ revoked_why: 'never collected' }, { revoked_why: null }, { revoked_why: null }])
+    expect(rows.slice(-3)).toEqual([{ revoked_why: 'never_collected' }, { revoked_why: null }, { revoked_why: null }])
     const events = await service.database.query("select detail from audit_events where kind = 'grant.revoked'")
-    expect(events).toEqual([{ detail: { why: 'never collected' } }])
+    expect(events).toEqual([{ detail: { why: 'never_collected' } }])
   })
 
   it('may be done by many at once', async () => {

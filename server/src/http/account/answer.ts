@@ -27,9 +27,11 @@ export type PageAnswer = (
   | { readonly page: string; readonly status?: 200 | 400 | 403 | 404 | 429 | 503 }
   | { readonly seeOther: string }
   | { readonly refusal: RefusalModel['code']; readonly allow?: string }
-  | { readonly bytes: Buffer; readonly type: string }
+  /** `lasting`: under this address there will never be anything else. */
+  | { readonly bytes: Buffer; readonly type: string; readonly lasting: boolean }
 ) & {
   readonly cookies?: readonly string[]
+  readonly retryAfterSeconds?: number
   /** Done once the answer is on its way, so that how long it takes says nothing to whoever asked. */
   readonly afterwards?: () => Promise<void>
 }

@@ -69,7 +69,6 @@ function lineOf(context: Context, { frame }: UserRequest, grant: ConnectedApplic
     can: grant.can.map(({ title }) => title),
     connectedOn: grant.createdAt,
     lastUsedOn,
-    how: 'code',
     variant,
     keyEnding,
     place: context.places.find(requestedFrom).place(frame.words.language) ?? requestedFrom,

@@ -1,13 +1,16 @@
 /** Entering an application's code, and deciding. docs/interface.md, "The user decides". */
+import { isCodeLength } from '../../core/user-code.ts'
 import type { Context } from '../../flows/context.ts'
-import { grantDeviceCode, rejectDeviceCode, releaseCode } from '../../flows/decide-device-code.ts'
+import { releaseCode } from '../../flows/decide-device-code.ts'
+import { decideOnPage, type PageDecision } from '../../flows/decide-on-page.ts'
 import { enterCode, readEntryRules } from '../../flows/enter-code.ts'
-import { isLastGroup, type OpenDecision, readDecision } from '../../flows/read-decision.ts'
+import { type OpenDecision, readDecision } from '../../flows/read-decision.ts'
 import { isFresh, signOut } from '../../flows/visit.ts'
 import { type ConsentModel, consentPage } from '../../pages/consent.tsx'
 import { decidedPage } from '../../pages/decided.tsx'
 import { type EnterCodeModel, enterCodePage } from '../../pages/enter-code.tsx'
 import { openDecision, sealDecision } from '../../secrets/web-texts.ts'
+import type { Parameters } from '../parameters.ts'
 import type { PageAnswer, PageHandler, UserRequest } from './answer.ts'
 import { clearCookie, SESSION } from './cookies.ts'
 
@@ -27,14 +30,15 @@ export const enterTypedCode: PageHandler<UserRequest> = async (context, request)
       return { page: await entryPage(context, request, { kind: 'empty' }), status: 400 }
     case 'mistyped': {
       const { digits } = result
-      const problem = isLength(digits) ? ({ kind: 'mistyped' } as const) : ({ kind: 'length', digits } as const)
+      const problem = isCodeLength(digits) ? ({ kind: 'mistyped' } as const) : ({ kind: 'length', digits } as const)
       return { page: await entryPage(context, request, problem), status: 400 }
     }
     case 'not_recognised':
       return { page: await entryPage(context, request, { kind: 'not_recognised' }), status: 400 }
     case 'locked': {
       const minutes = Math.ceil(result.waitMs / 60_000)
-      return { page: await entryPage(context, request, { kind: 'locked', minutes }), status: 429 }
+      const retryAfterSeconds = Math.ceil(result.waitMs / 1000)
+      return { page: await entryPage(context, request, { kind: 'locked', minutes }), status: 429, retryAfterSeconds }
     }
     case 'off':
       return { page: await entryPage(context, request, null), status: 403 }
@@ -45,31 +49,24 @@ export const enterTypedCode: PageHandler<UserRequest> = async (context, request)
 export const showDecision: PageHandler<UserRequest> = (context, request) => decisionPage(context, request, null)
 
 export const decide: PageHandler<UserRequest> = async (context, request) => {
-  const { visitor, fields, browser, frame } = request
+  const { visitor, fields, browser, frame, now } = request
   const ref = fields.get('ref') ?? ''
   const place = openDecision(context.config.keys, ref, visitor.id)
   if (!place) return { page: decidedPage(frame, { outcome: 'closed', application: null }), status: 403 }
-  const here: PageAnswer = { seeOther: `/connect/decision?ref=${ref}` }
-  const decision = fields.get('decision')
-  if (decision === 'cancel' || decision === 'not_me') {
-    const reported = decision === 'not_me'
-    const { outcome } = await rejectDeviceCode(context, visitor.id, place, reported)
-    if (outcome !== 'rejected' || !reported) return here
-    const view = await readDecision(context, visitor, place, browser.address)
-    const application = 'application' in view ? view.application : null
-    return { page: decidedPage(frame, { outcome: 'reported', application }) }
-  }
-  if (decision !== 'allow') return { refusal: 'invalid_request' }
+  const given = readAnswer(fields)
+  if (!given) return { refusal: 'invalid_request' }
+  const result = await decideOnPage(context, visitor, place, given, { address: browser.address, now })
+  if (result.outcome === 'decided') return { seeOther: `/connect/decision?ref=${ref}` }
+  if (result.outcome === 'reported') return { page: decidedPage(frame, result) }
+  return decisionPage(context, request, result.outcome)
+}
 
-  const view = await readDecision(context, visitor, place, browser.address)
-  if (view.outcome !== 'open') return here
-  if (view.delicate && !isFresh(context, visitor, request.now)) return here
-  if (view.retype && !isLastGroup(view.userCode, fields.get('last_group') ?? '')) {
-    return decisionPage(context, request, 'retype')
-  }
+function readAnswer(fields: Parameters): PageDecision | null {
+  const decision = fields.get('decision')
+  if (decision === 'cancel' || decision === 'not_me') return { decision }
+  if (decision !== 'allow') return null
   const shown = (fields.get('shown') ?? '').split(',').filter((name) => name !== '')
-  const result = await grantDeviceCode(context, visitor.id, place, shown)
-  return result.outcome === 'changed' || result.outcome === 'lacking' ? decisionPage(context, request, 'changed') : here
+  return { decision, shown, lastGroup: fields.get('last_group') ?? '' }
 }
 
 /** Hands the code back and signs out, so that somebody else can enter it here without closing it. */
@@ -88,14 +85,15 @@ async function decisionPage(
   const { visitor, fields, frame, browser, now } = request
   const ref = fields.get('ref') ?? ''
   const place = openDecision(context.config.keys, ref, visitor.id)
-  const view = place ? await readDecision(context, visitor, place, browser.address) : ({ outcome: 'closed' } as const)
+  const asking = { address: browser.address, now }
+  const view = place ? await readDecision(context, visitor, place, asking) : ({ outcome: 'closed' } as const)
   if (view.outcome === 'closed') {
     return { page: decidedPage(frame, { outcome: 'closed', application: null }), status: place ? 200 : 403 }
   }
-  if (view.outcome !== 'open') return { page: decidedPage(frame, view) }
-  if (view.delicate && !isFresh(context, visitor, now)) {
+  if (view.outcome === 'stale_session') {
     return { seeOther: `/confirm?next=${encodeURIComponent(`/connect/decision?ref=${ref}`)}` }
   }
+  if (view.outcome !== 'open') return { page: decidedPage(frame, view) }
   const model = consentModel(context, request, ref, view, problem)
   return { page: consentPage(frame, model), status: problem === null ? 200 : 400 }
 }
@@ -135,9 +133,4 @@ async function entryPage(
   const { off, only } = await readEntryRules(context, account)
   // Only what was typed into this very form comes back; an address that brings a code along fills in nothing.
   return enterCodePage(frame, { typed: problem ? (fields.get('code') ?? '').slice(0, 60) : '', problem, off, only })
-}
-
-/** As many digits as a code can have: then it is a digit that is wrong, not their number. */
-function isLength(digits: number): boolean {
-  return digits >= 9 && digits <= 15
 }

@@ -7,7 +7,7 @@ import { type ConfirmModel, confirmPage } from '../../pages/confirm.tsx'
 import type { PageAnswer, PageHandler, UserRequest } from './answer.ts'
 import { SESSION, setCookie } from './cookies.ts'
 import { nextPath } from './next-path.ts'
-import { minutesOf, statusOf } from './sign-in-handlers.ts'
+import { minutesOf, refusedWith } from './sign-in-handlers.ts'
 
 export const showConfirm: PageHandler<UserRequest> = async (context, request) => ({
   page: await ask(context, request, null, 0),
@@ -38,7 +38,7 @@ async function confirmed(
   }
   if (result.outcome === 'expired') return { seeOther: `/sign-in?next=${encodeURIComponent(next)}` }
   const problem = result.outcome === 'wrong' ? wrong : result.outcome
-  return { page: await ask(context, request, problem, minutesOf(result)), status: statusOf(result) }
+  return { page: await ask(context, request, problem, minutesOf(result)), ...refusedWith(result) }
 }
 
 async function ask(

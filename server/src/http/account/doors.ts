@@ -41,7 +41,10 @@ type Door = {
   readonly path: string
   /** Values of the form that must come back as they were shown. */
   readonly bound?: readonly string[]
-  /** Where a form is found, for those who have to sign in or prove themselves first. */
+  /**
+   * The page on which the form is found, with `{field}` for what it needs of the form: for those who have to sign in or prove
+   * themselves first, and for whoever changes the language when the form came back with a problem.
+   */
   readonly from?: string
   /** Asks once more who it is when the sign-in is a while ago. */
   readonly fresh?: true
@@ -49,7 +52,7 @@ type Door = {
   readonly file?: string
 }
 
-/** For anyone: no session needed, none looked at. Otherwise a user's session, and every POST signed for it. */
+/** For anyone: no session needed, and forms are not signed. Otherwise a user's session, and every POST signed for it. */
 export type PageDoor = Door &
   (
     | { readonly access: 'anyone'; readonly handler: PageHandler<PageRequest> }
@@ -61,19 +64,31 @@ export const pageDoors: readonly PageDoor[] = [
   { method: 'POST', path: '/language', access: 'anyone', handler: chooseOwnLanguage },
 
   { method: 'GET', path: '/sign-in', access: 'anyone', handler: showSignIn },
-  { method: 'POST', path: '/sign-in', access: 'anyone', handler: signInByPassword },
-  { method: 'POST', path: '/sign-in/passkey', access: 'anyone', handler: signInByPasskey },
+  { method: 'POST', path: '/sign-in', access: 'anyone', handler: signInByPassword, from: '/sign-in?next={next}' },
+  {
+    method: 'POST',
+    path: '/sign-in/passkey',
+    access: 'anyone',
+    handler: signInByPasskey,
+    from: '/sign-in?next={next}',
+  },
   { method: 'GET', path: '/sign-in/code', access: 'anyone', handler: showSecondStep },
-  { method: 'POST', path: '/sign-in/code', access: 'anyone', handler: signInByCode },
+  {
+    method: 'POST',
+    path: '/sign-in/code',
+    access: 'anyone',
+    handler: signInByCode,
+    from: '/sign-in/code?step={step}&next={next}',
+  },
   { method: 'POST', path: '/sign-out', access: 'user', handler: leave },
   { method: 'GET', path: '/recover', access: 'anyone', handler: showRecover },
-  { method: 'POST', path: '/recover', access: 'anyone', handler: recover },
+  { method: 'POST', path: '/recover', access: 'anyone', handler: recover, from: '/recover' },
   { method: 'GET', path: '/link', access: 'anyone', handler: showLink },
-  { method: 'POST', path: '/link', access: 'anyone', handler: usePasswordLink },
-  { method: 'POST', path: '/link/remove', access: 'anyone', handler: removeByLink },
+  { method: 'POST', path: '/link', access: 'anyone', handler: usePasswordLink, from: '/link?token={link}' },
+  { method: 'POST', path: '/link/remove', access: 'anyone', handler: removeByLink, from: '/link?token={link}' },
   { method: 'GET', path: '/confirm', access: 'user', handler: showConfirm },
-  { method: 'POST', path: '/confirm', access: 'user', handler: confirmByPassword },
-  { method: 'POST', path: '/confirm/passkey', access: 'user', handler: confirmByPasskey },
+  { method: 'POST', path: '/confirm', access: 'user', handler: confirmByPassword, from: '/confirm?next={next}' },
+  { method: 'POST', path: '/confirm/passkey', access: 'user', handler: confirmByPasskey, from: '/confirm?next={next}' },
 
   { method: 'GET', path: '/', access: 'user', handler: showHome },
 
@@ -86,7 +101,7 @@ export const pageDoors: readonly PageDoor[] = [
     access: 'user',
     handler: decide,
     bound: ['ref', 'shown'],
-    from: '/connect/code',
+    from: '/connect/decision?ref={ref}',
   },
   {
     method: 'POST',
@@ -94,7 +109,7 @@ export const pageDoors: readonly PageDoor[] = [
     access: 'user',
     handler: switchUser,
     bound: ['ref'],
-    from: '/connect/code',
+    from: '/connect/decision?ref={ref}',
   },
 
   { method: 'GET', path: '/applications', access: 'user', handler: showApplications },
@@ -105,10 +120,10 @@ export const pageDoors: readonly PageDoor[] = [
     access: 'user',
     handler: remove('own'),
     bound: ['grant'],
-    from: '/applications',
+    from: '/applications/remove?grant={grant}',
   },
 
-  { method: 'GET', path: '/security', access: 'user', handler: showSecurity },
+  { method: 'GET', path: '/security', access: 'user', handler: showSecurity, fresh: true },
   {
     method: 'POST',
     path: '/security/password',
@@ -162,9 +177,9 @@ export const pageDoors: readonly PageDoor[] = [
     access: 'administrator',
     handler: remove('account'),
     bound: ['grant'],
-    from: '/account/applications',
+    from: '/account/applications/remove?grant={grant}',
   },
-  { method: 'GET', path: '/account/policy', access: 'administrator', handler: showPolicy },
+  { method: 'GET', path: '/account/policy', access: 'administrator', handler: showPolicy, fresh: true },
   {
     method: 'POST',
     path: '/account/policy',
@@ -174,7 +189,7 @@ export const pageDoors: readonly PageDoor[] = [
     fresh: true,
   },
   { method: 'GET', path: '/account/people', access: 'administrator', handler: showPeople },
-  { method: 'GET', path: '/account/people/invite', access: 'administrator', handler: showInvitation },
+  { method: 'GET', path: '/account/people/invite', access: 'administrator', handler: showInvitation, fresh: true },
   {
     method: 'POST',
     path: '/account/people/invite',
@@ -183,14 +198,14 @@ export const pageDoors: readonly PageDoor[] = [
     from: '/account/people/invite',
     fresh: true,
   },
-  { method: 'GET', path: '/account/person', access: 'administrator', handler: showPerson },
+  { method: 'GET', path: '/account/person', access: 'administrator', handler: showPerson, fresh: true },
   {
     method: 'POST',
     path: '/account/person',
     access: 'administrator',
     handler: changeRoles,
     bound: ['user'],
-    from: '/account/people',
+    from: '/account/person?user={user}',
     fresh: true,
   },
   {
@@ -199,7 +214,7 @@ export const pageDoors: readonly PageDoor[] = [
     access: 'administrator',
     handler: disable,
     bound: ['user'],
-    from: '/account/people',
+    from: '/account/person?user={user}',
     fresh: true,
   },
   {
@@ -208,7 +223,7 @@ export const pageDoors: readonly PageDoor[] = [
     access: 'administrator',
     handler: enable,
     bound: ['user'],
-    from: '/account/people',
+    from: '/account/person?user={user}',
     fresh: true,
   },
   {
@@ -217,18 +232,18 @@ export const pageDoors: readonly PageDoor[] = [
     access: 'administrator',
     handler: sendLink,
     bound: ['user'],
-    from: '/account/people',
+    from: '/account/person?user={user}',
     fresh: true,
   },
   { method: 'GET', path: '/account/roles', access: 'administrator', handler: showRoles },
-  { method: 'GET', path: '/account/role', access: 'administrator', handler: showRole },
+  { method: 'GET', path: '/account/role', access: 'administrator', handler: showRole, fresh: true },
   {
     method: 'POST',
     path: '/account/role',
     access: 'administrator',
     handler: changeRole,
     bound: ['role'],
-    from: '/account/roles',
+    from: '/account/role?role={role}',
     fresh: true,
   },
   {
@@ -237,7 +252,7 @@ export const pageDoors: readonly PageDoor[] = [
     access: 'administrator',
     handler: discardRole,
     bound: ['role'],
-    from: '/account/roles',
+    from: '/account/role?role={role}',
     fresh: true,
   },
   { method: 'GET', path: '/account/looks', access: 'administrator', handler: showLooks },

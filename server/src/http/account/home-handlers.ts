@@ -16,9 +16,10 @@ export const showHome: PageHandler<UserRequest> = async (context, { visitor, fie
 }
 
 /** A PNG that we wrote ourselves (http/picture.ts), whatever was uploaded. */
-export const showLogo: PageHandler<PageRequest> = async (context, { account }) => {
+export const showLogo: PageHandler<PageRequest> = async (context, { account, fields }) => {
   const bytes = await readAccountLogo(context, account.id)
-  return bytes ? { bytes, type: 'image/png' } : { refusal: 'not_found' }
+  const lasting = fields.get('version') === account.logoVersion
+  return bytes ? { bytes, type: 'image/png', lasting } : { refusal: 'not_found' }
 }
 
 export const chooseOwnLanguage: PageHandler<PageRequest> = async (context, { visitor, fields }) => {

@@ -26,7 +26,7 @@ export const recover: PageHandler<PageRequest> = async (context, { account, fiel
 export const showLink: PageHandler<PageRequest> = async (context, { account, fields, frame }) => {
   const text = fields.get('token') ?? ''
   const link = await readLink(context, account, text)
-  if (!link) return { page: linkGonePage(frame, {}), status: 404 }
+  if (!link) return { page: linkGonePage(frame), status: 404 }
   const { kind, email } = link
   if (kind === 'remove_grant') {
     return {
@@ -41,11 +41,11 @@ export const usePasswordLink: PageHandler<PageRequest> = async (context, request
   const text = fields.get('link') ?? ''
   const given = { link: text, password: fields.get('password') ?? '', again: fields.get('again') ?? '' }
   const result = await setPasswordByLink(context, account, given, browser)
-  if (result.outcome === 'gone') return { page: linkGonePage(frame, {}), status: 404 }
+  if (result.outcome === 'gone') return { page: linkGonePage(frame), status: 404 }
   if (result.outcome === 'busy') return { refusal: 'unavailable' }
   if (result.outcome !== 'unfit') return signedIn(context, request, result, '/?notice=welcome')
   const { problem, link } = result
-  if (link.kind === 'remove_grant') return { page: linkGonePage(frame, {}), status: 404 }
+  if (link.kind === 'remove_grant') return { page: linkGonePage(frame), status: 404 }
   return {
     page: choosePasswordPage(frame, { kind: link.kind, email: link.email, link: text, problem }),
     status: 400,
@@ -55,7 +55,7 @@ export const usePasswordLink: PageHandler<PageRequest> = async (context, request
 export const removeByLink: PageHandler<PageRequest> = async (context, { account, fields, frame }) => {
   const text = fields.get('link') ?? ''
   const result = await removeGrantByLink(context, account, text)
-  if (result.outcome === 'gone') return { page: linkGonePage(frame, {}), status: 404 }
+  if (result.outcome === 'gone') return { page: linkGonePage(frame), status: 404 }
   const { application, email } = result.link
   return { page: removeByLinkPage(frame, { link: text, application: application ?? '', email, removed: true }) }
 }

@@ -75,10 +75,12 @@ export const enable: PageHandler<UserRequest> = async (context, { visitor, field
   return outcome === 'enabled' ? toPeople('enabled', userId) : { refusal: outcome }
 }
 
-export const sendLink: PageHandler<UserRequest> = async (context, { visitor, fields, frame }) => {
+export const sendLink: PageHandler<UserRequest> = async (context, request) => {
+  const { visitor, fields, frame } = request
   const userId = fields.get('user') ?? ''
   const { outcome } = await sendPersonLink(context, visitor.id, userId, frame.words.language)
   if (outcome === 'sent') return toPeople('link_sent', userId)
+  if (outcome === 'too_many') return person(context, request, outcome)
   return { refusal: outcome === 'disabled' ? 'invalid_request' : outcome }
 }
 

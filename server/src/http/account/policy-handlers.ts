@@ -3,14 +3,14 @@ import type { AccountPolicy } from '../../core/account-policy.ts'
 import { readPolicy, type ShownPolicy, savePolicy } from '../../flows/account-policy.ts'
 import { saveLooks } from '../../flows/looks.ts'
 import { type LooksModel, looksPage, STANDARD_COLOUR } from '../../pages/looks.tsx'
-import { policyPage } from '../../pages/policy.tsx'
+import { type PolicyModel, policyPage } from '../../pages/policy.tsx'
 import { rewritePng } from '../picture.ts'
 import type { PageHandler, UserRequest } from './answer.ts'
 import { checkedNames } from './fields.ts'
 
 export const showPolicy: PageHandler<UserRequest> = async (context, request) => {
   const shown = await readPolicy(context, request.account.id)
-  return shown ? { page: policy(request, shown, shown.policy) } : { refusal: 'not_found' }
+  return shown ? { page: policy(request, shown, shown.policy, null) } : { refusal: 'not_found' }
 }
 
 export const changePolicy: PageHandler<UserRequest> = async (context, request) => {
@@ -23,21 +23,26 @@ export const changePolicy: PageHandler<UserRequest> = async (context, request) =
   const { outcome } = await savePolicy(context, visitor.id, wanted, fields.get('add')?.trim() || null)
   if (outcome === 'saved') return { seeOther: '/account/policy?notice=saved' }
   const shown = outcome === 'unknown' ? await readPolicy(context, account.id) : null
-  return shown ? { page: policy(request, shown, wanted), status: 400 } : { refusal: 'forbidden' }
+  return shown ? { page: policy(request, shown, wanted, 'unknown'), status: 400 } : { refusal: 'forbidden' }
 }
 
-/** `wanted`: what is in force, or what was just sent and could not be saved because the application to add is unknown. */
-function policy({ fields, frame }: UserRequest, shown: ShownPolicy, wanted: AccountPolicy): string {
+/** `wanted`: what is in force, or what was just sent and could not be saved. */
+function policy(
+  { fields, frame }: UserRequest,
+  shown: ShownPolicy,
+  wanted: AccountPolicy,
+  problem: PolicyModel['problem'],
+): string {
   return policyPage(frame, {
     deviceFlow: wanted.deviceFlow,
     unverifiedPublishers: wanted.unverifiedPublishers,
     only: wanted.onlyApplications !== null,
-    applications: shown.applications.map(({ listed: _listed, ...application }) => ({
+    applications: shown.applications.map((application) => ({
       ...application,
       allowed: wanted.onlyApplications?.includes(application.id) ?? false,
     })),
     add: fields.get('add') ?? '',
-    problem: wanted === shown.policy ? null : 'unknown',
+    problem,
     saved: fields.get('notice') === 'saved',
   })
 }
@@ -52,7 +57,7 @@ export const changeLooks: PageHandler<UserRequest> = async (context, request) =>
   const chosen = fields.get('colour') ?? STANDARD_COLOUR
   // The field for a colour cannot be empty; its standard value is no choice.
   const colour = fields.has('default_colour') || chosen === STANDARD_COLOUR ? null : chosen
-  const picture = file && rewritePng(file)
+  const picture = file && (await rewritePng(file))
   if (file && !picture) return { page: looks(request, { name, colour, problem: 'logo' }), status: 400 }
   const logo = picture ?? (fields.has('remove_logo') ? null : undefined)
   const { outcome } = await saveLooks(context, visitor.id, { name, colour, logo })

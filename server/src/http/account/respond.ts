@@ -16,7 +16,7 @@ const STATUS: Readonly<Record<RefusalModel['code'], number>> = {
   unavailable: 503,
 }
 
-/** Two years: the shortest that browsers' own lists take. */
+/** Two years, as OWASP's ASVS wants it (3.4.1). */
 const STRICT_TRANSPORT = 'max-age=63072000; includeSubDomains'
 
 export type Surroundings = {
@@ -34,14 +34,17 @@ export function respondPage(response: ServerResponse, around: Surroundings, answ
     return
   }
   if ('bytes' in answer) {
-    response.writeHead(200, { ...headers, 'content-type': answer.type, 'content-length': answer.bytes.length })
-    response.end(answer.bytes)
+    headers['content-type'] = answer.type
+    headers['content-length'] = answer.bytes.length
+    if (answer.lasting) headers['cache-control'] = 'private, max-age=31536000, immutable'
+    response.writeHead(200, headers).end(answer.bytes)
     return
   }
   const refused = 'refusal' in answer
   const status = refused ? STATUS[answer.refusal] : (answer.status ?? 200)
   const text = refused ? around.refuse(answer.refusal) : answer.page
-  if (status === 503) headers['retry-after'] = '2'
+  const retryAfter = answer.retryAfterSeconds ?? (status === 503 ? 2 : undefined)
+  if (retryAfter !== undefined) headers['retry-after'] = String(retryAfter)
   if (refused && answer.allow) headers.allow = answer.allow
   // What is left of a form that was not read is not waited for.
   if (status === 413) headers.connection = 'close'
@@ -77,6 +80,10 @@ function pageHeaders({ nonce, secure }: Surroundings): OutgoingHttpHeaders {
 
 /** The address changes with the content, so a browser may keep it for good. */
 export function respondAsset(request: IncomingMessage, response: ServerResponse, asset: Asset, secure: boolean): void {
+  if (request.method !== 'GET' && request.method !== 'HEAD') {
+    response.writeHead(405, { allow: 'GET, HEAD', 'content-length': 0 }).end()
+    return
+  }
   const accepted = String(request.headers['accept-encoding'] ?? '')
   const [encoding, bytes] = /\bbr\b/.test(accepted)
     ? (['br', asset.brotli] as const)

@@ -15,7 +15,7 @@ import { authenticatorPage } from '../../pages/authenticator.tsx'
 import { type SecurityModel, securityPage } from '../../pages/security.tsx'
 import type { PageHandler, UserRequest } from './answer.ts'
 import { clearCookie, SESSION } from './cookies.ts'
-import { statusOf } from './sign-in-handlers.ts'
+import { refusedWith } from './sign-in-handlers.ts'
 
 const NOTICES: readonly SecurityModel['notice'][] = [
   'password',
@@ -40,8 +40,9 @@ export const changeOwnPassword: PageHandler<UserRequest> = async (context, reque
     return { page: await security(context, request, { problem: result.problem }), status: 400 }
   }
   if (result.outcome === 'busy') return { refusal: 'unavailable' }
-  const problem = result.outcome === 'locked' ? 'locked' : 'wrong'
-  return { page: await security(context, request, { problem }), status: statusOf(result) }
+  if (result.outcome === 'expired') return { seeOther: '/sign-in' }
+  const problem = result.outcome
+  return { page: await security(context, request, { problem }), ...refusedWith(result) }
 }
 
 export const addNewPasskey: PageHandler<UserRequest> = async (context, request) => {
@@ -51,9 +52,12 @@ export const addNewPasskey: PageHandler<UserRequest> = async (context, request) 
   return { page: await security(context, request, { problem: 'passkey' }), status: 400 }
 }
 
-export const removeOwnPasskey: PageHandler<UserRequest> = async (context, { account, visitor, fields }) => {
-  const removed = await removePasskey(context, account, visitor, fields.get('passkey') ?? '')
-  return removed ? { seeOther: '/security?notice=passkey_removed' } : { refusal: 'not_found' }
+export const removeOwnPasskey: PageHandler<UserRequest> = async (context, request) => {
+  const { account, visitor, fields } = request
+  const { outcome } = await removePasskey(context, account, visitor, fields.get('passkey') ?? '')
+  if (outcome === 'removed') return { seeOther: '/security?notice=passkey_removed' }
+  if (outcome === 'not_found') return { refusal: 'not_found' }
+  return { page: await security(context, request, { problem: outcome }), status: 400 }
 }
 
 export const showAuthenticator: PageHandler<UserRequest> = async (context, { account, visitor, frame }) => {

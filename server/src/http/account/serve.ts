@@ -10,19 +10,21 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Refusal } from '../../core/refusal.ts'
 import { accountOrigin } from '../../flows/account-address.ts'
 import type { Context } from '../../flows/context.ts'
-import { isFresh, visit } from '../../flows/visit.ts'
+import { type Browser, isFresh, visit } from '../../flows/visit.ts'
 import { findAsset } from '../../pages/assets.ts'
 import type { Frame } from '../../pages/layout.tsx'
 import { refusalPage } from '../../pages/refusal.tsx'
-import { chooseLanguage, wordsFor } from '../../pages/words.ts'
-import { isSignedForm, signForm } from '../../secrets/web-texts.ts'
+import { chooseLanguage } from '../../pages/words.ts'
+import { isSignedForm } from '../../secrets/web-texts.ts'
 import { Unavailable } from '../../store/postgres.ts'
 import type { Visit, Visitor } from '../../store/sessions.ts'
 import type { AddressReader } from '../client-address.ts'
+import { singleHeader } from '../header.ts'
 import { type Parameters, readParameters } from '../parameters.ts'
 import type { PageAnswer, PageRequest, UserRequest } from './answer.ts'
 import { BROWSER, LANGUAGE, readCookie, SESSION } from './cookies.ts'
 import { type PageDoor, pageDoors } from './doors.ts'
+import { formHolder, frameFor } from './frame.ts'
 import { respondAsset, respondPage, type Surroundings } from './respond.ts'
 import { isSameOrigin } from './same-origin.ts'
 import { readUpload } from './upload.ts'
@@ -53,109 +55,88 @@ export function createAccountServer(context: Context, addressOf: AddressReader, 
     const asset = findAsset(asked.path)
     if (asset) return respondAsset(request, response, asset, secure)
     const nonce = randomBytes(16).toString('base64')
-    let frame = frameFor(context, request, asked, nonce, null)
-    const around: Surroundings = {
-      nonce,
-      secure,
-      refuse: (code) => refusalPage(frame, { code }),
-    }
+    const origin = { headers: request.headers, slug: asked.slug, nonce }
+    let frame = frameFor(context, { ...origin, here: '/' }, null)
+    const around: Surroundings = { nonce, secure, refuse: (code) => refusalPage(frame, { code }) }
     try {
+      const arrived = await receive(context, request, asked)
       const visited = await visit(context, asked.slug, readCookie(request.headers.cookie, SESSION))
       if (!visited) return respondPage(response, around, { refusal: 'no_account' })
-      frame = frameFor(context, request, asked, nonce, visited)
-      const given = await answer(context, request, asked, visited, frame, addressOf)
+      frame = frameFor(context, { ...origin, here: 'door' in arrived ? arrived.here : '/' }, visited)
+      const given = 'door' in arrived ? await answer(context, arrived, visited, frame, browserOf(request)) : arrived
       respondPage(response, around, given)
       if (given.afterwards) {
         const work = sleep(A_BEAT_MS).then(given.afterwards)
-        track(work.catch((error) => context.events.taskFailed('writing a mail', error)))
+        track(work.catch((error) => context.events.taskFailed('what follows an answer', error)))
       }
     } catch (error) {
       respondPage(response, around, { refusal: refusalFor(context, error) })
     }
   }
+
+  function browserOf(request: IncomingMessage): Browser {
+    const { cookie, 'accept-language': accepted } = request.headers
+    return {
+      address: addressOf(request.socket.remoteAddress, singleHeader(request, 'x-forwarded-for')),
+      agent: request.headers['user-agent']?.slice(0, 200) ?? null,
+      known: readCookie(cookie, BROWSER),
+      language: chooseLanguage(readCookie(cookie, LANGUAGE), accepted ?? null),
+    }
+  }
 }
 
-async function answer(
-  context: Context,
-  request: IncomingMessage,
-  { slug, path, query }: Asked,
-  { account, visitor, now }: Visit,
-  frame: Frame,
-  addressOf: AddressReader,
-): Promise<PageAnswer> {
+/** A request that is all there: only now is it looked at who sent it, so that nobody's rights grow old while a form trickles in. */
+type Arrived = {
+  readonly door: PageDoor
+  readonly fields: Parameters
+  readonly file: Buffer | null
+  /** Where this can be looked at: the address itself, or for a form the page it is found on. */
+  readonly here: string
+}
+
+async function receive(context: Context, request: IncomingMessage, asked: Asked): Promise<Arrived | PageAnswer> {
+  const { slug, path, query } = asked
   const methods = doors.get(path)
   if (!methods) return { refusal: 'not_found' }
   const door = methods[request.method === 'HEAD' ? 'GET' : (request.method as 'GET' | 'POST')]
   if (!door) return { refusal: 'method_not_allowed', allow: Object.keys(methods).join(', ') }
-  const posted = door.method === 'POST'
-  if (posted && !isSameOrigin(request.headers, accountOrigin(context, slug))) return { refusal: 'stale' }
-
-  const back = posted ? (door.from ?? '/') : `${path}${query === '' ? '' : `?${query}`}`
-  if (door.access !== 'anyone' && !visitor) return { seeOther: `/sign-in?next=${encodeURIComponent(back)}` }
-  if (door.access === 'administrator' && !visitor?.administrator) return { refusal: 'forbidden' }
-
-  const { fields, file } = posted
-    ? await readUpload(request, door.file ?? null)
-    : { fields: await readParameters(query, undefined), file: null }
-  // PostgreSQL cannot keep it, and nobody types it.
-  if ([...fields.values()].some((value) => value.includes('\0'))) return { refusal: 'invalid_request' }
-  if (posted && door.access !== 'anyone' && visitor && !isSigned(context, visitor, door, fields)) {
-    return { refusal: 'stale' }
+  if (door.method === 'GET') {
+    const fields = await readParameters(query, undefined)
+    return checked({ door, fields, file: null, here: query === '' ? path : `${path}?${query}` })
   }
-  if (door.fresh && visitor && !isFresh(context, visitor, now)) {
-    return { seeOther: `/confirm?next=${encodeURIComponent(back)}` }
-  }
+  if (!isSameOrigin(request.headers, accountOrigin(context, slug))) return { refusal: 'stale' }
+  const { fields, file } = await readUpload(request, door.file ?? null)
+  return checked({ door, fields, file, here: fillIn(door.from ?? '/', fields) })
+}
 
-  const agent = request.headers['user-agent']?.slice(0, 200) ?? null
-  const address = addressOf(request.socket.remoteAddress, forwardedFor(request))
-  const browser = { address, agent, known: readCookie(request.headers.cookie, BROWSER) }
+/** PostgreSQL cannot keep a NUL, and nobody types one. */
+function checked(arrived: Arrived): Arrived | PageAnswer {
+  return [...arrived.fields].flat().some((text) => text.includes('\0')) ? { refusal: 'invalid_request' } : arrived
+}
+
+function fillIn(address: string, fields: Parameters): string {
+  return address.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(fields.get(name) ?? ''))
+}
+
+async function answer(
+  context: Context,
+  { door, fields, file, here }: Arrived,
+  { account, visitor, now }: Visit,
+  frame: Frame,
+  browser: Browser,
+): Promise<PageAnswer> {
   const given: PageRequest = { account, visitor, now, fields, file, frame, browser }
   if (door.access === 'anyone') return door.handler(context, given)
-  return visitor ? door.handler(context, { ...given, visitor } satisfies UserRequest) : { refusal: 'forbidden' }
+  if (!visitor) return { seeOther: `/sign-in?next=${encodeURIComponent(here)}` }
+  if (door.access === 'administrator' && !visitor.administrator) return { refusal: 'forbidden' }
+  if (door.method === 'POST' && !isSigned(context, visitor, door, fields)) return { refusal: 'stale' }
+  if (door.fresh && !isFresh(context, visitor, now)) return { seeOther: `/confirm?next=${encodeURIComponent(here)}` }
+  return door.handler(context, { ...given, visitor } satisfies UserRequest)
 }
 
 function isSigned(context: Context, visitor: Visitor, door: PageDoor, fields: Parameters): boolean {
   const bound = Object.fromEntries((door.bound ?? []).map((name) => [name, fields.get(name) ?? '']))
-  const holder = { userId: visitor.id, sessionCreatedAt: visitor.session.createdAt }
-  return isSignedForm(context.config.keys, holder, door.path, bound, fields.get('token') ?? '')
-}
-
-function frameFor(
-  context: Context,
-  request: IncomingMessage,
-  { slug, path, query }: Asked,
-  nonce: string,
-  visited: Visit | null,
-): Frame {
-  const account = visited?.account ?? null
-  const visitor = visited?.visitor ?? null
-  const chosen = readCookie(request.headers.cookie, LANGUAGE) ?? visitor?.language ?? null
-  return {
-    words: wordsFor(chooseLanguage(chosen, request.headers['accept-language'] ?? null)),
-    account: account && {
-      name: account.name,
-      host: new URL(accountOrigin(context, slug)).host,
-      colour: account.colour,
-      logo: account.logoVersion && `/logo?version=${account.logoVersion}`,
-    },
-    user: visitor && { email: visitor.email, administrator: visitor.administrator },
-    path: `${path}${query === '' ? '' : `?${query}`}`,
-    nonce,
-    sign: (action, bound) =>
-      visitor === null
-        ? ''
-        : signForm(
-            context.config.keys,
-            { userId: visitor.id, sessionCreatedAt: visitor.session.createdAt },
-            action,
-            bound,
-          ),
-  }
-}
-
-function forwardedFor(request: IncomingMessage): string | null {
-  const given = request.headers['x-forwarded-for']
-  return typeof given === 'string' ? given : null
+  return isSignedForm(context.config.keys, formHolder(visitor), door.path, bound, fields.get('token') ?? '')
 }
 
 function refusalFor(context: Context, error: unknown) {

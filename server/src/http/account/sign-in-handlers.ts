@@ -45,7 +45,7 @@ export const signInByCode: PageHandler<PageRequest> = async (context, request) =
   const result = await signInWithCode(context, account, given, now, browser)
   if (result.outcome === 'wrong' || result.outcome === 'locked') {
     const model = { step: given.step, next: nextPath(fields.get('next')), problem: result.outcome }
-    return { page: secondStepPage(frame, { ...model, minutes: minutesOf(result) }), status: statusOf(result) }
+    return { page: secondStepPage(frame, { ...model, minutes: minutesOf(result) }), ...refusedWith(result) }
   }
   return signedIn(context, request, result)
 }
@@ -67,7 +67,7 @@ export async function signedIn(
   }
   if (result.outcome !== 'signed_in') {
     const model = { problem: result.outcome, minutes: minutesOf(result) }
-    return { ...signInAgain(context, request, model), status: statusOf(result) }
+    return { ...signInAgain(context, request, model), ...refusedWith(result) }
   }
   if (request.visitor) await signOut(context, request.visitor)
   return {
@@ -100,7 +100,8 @@ export function minutesOf(refused: Refused): number {
   return refused.outcome === 'locked' ? Math.ceil(refused.waitMs / 60_000) : 0
 }
 
-export function statusOf(refused: Refused): 400 | 429 | 503 {
-  if (refused.outcome === 'locked') return 429
-  return refused.outcome === 'busy' ? 503 : 400
+/** How a refusal looks on the wire. */
+export function refusedWith(refused: Refused): { status: 400 | 429 | 503; retryAfterSeconds?: number } {
+  if (refused.outcome === 'locked') return { status: 429, retryAfterSeconds: Math.ceil(refused.waitMs / 1000) }
+  return { status: refused.outcome === 'busy' ? 503 : 400 }
 }

@@ -1,0 +1,81 @@
+/** Several changes of one user's way in at the same moment: they wait for each other, and nobody is told to come back later. */
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { disablePerson } from '../../src/flows/people.ts'
+import { createSetupLink } from '../../src/flows/set-up.ts'
+import { changePassword } from '../../src/flows/sign-in-methods.ts'
+import { startSession } from '../../src/flows/visit.ts'
+import { findVisit, insertSession, type Visit } from '../../src/store/sessions.ts'
+import { type MadeUser, makeUser } from '../rig/make.ts'
+import { startTestService, type TestService } from '../rig/service.ts'
+
+const BROWSER = { address: null, agent: null, known: null, language: 'de' }
+
+let service: TestService
+let user: MadeUser
+beforeAll(async () => {
+  service = await startTestService({}, { listen: false })
+})
+afterAll(() => service.stop())
+beforeEach(async () => {
+  user = await makeUser(service.context.db, service.account.slug)
+})
+
+/** As the browser would come with the session's cookie. */
+async function visitOf(): Promise<Visit> {
+  const { context, config, account } = service
+  const session = { id: randomUUID(), accountId: account.id, userId: user.id, lifetimeMs: config.sessionLifetimeMs }
+  await context.db.transaction((tx) => insertSession(tx, { ...session, address: null, agent: null }))
+  const visit = await findVisit(context.db, account.slug, session.id)
+  if (!visit) throw new Error('there is no account')
+  return visit
+}
+
+it('of ten first sign-ins, all come in', async () => {
+  await service.database.query("update users set password_digest = 'digest' where id = $1", [user.id])
+  const who = { id: user.id, accountId: service.account.id, slug: service.account.slug }
+  const results = await Promise.all(
+    Array.from({ length: 10 }, () =>
+      service.context.db.transaction((tx) =>
+        startSession(service.context, tx, who, BROWSER, 'test', { passwordDigest: 'digest' }),
+      ),
+    ),
+  )
+  expect(results.map((result) => result?.outcome)).toEqual(results.map(() => 'signed_in'))
+})
+
+it('of passwords changed in several browsers, each comes in its turn, unless it was signed out by the one before', async () => {
+  for (let round = 0; round < 5; round += 1) {
+    await service.database.query('update users set password_digest = null where id = $1', [user.id])
+    const visits = await Promise.all([1, 2, 3, 4].map(visitOf))
+    const password = `a quiet green harbour ${round}`
+    const given = { current: '', password, again: password }
+    const results = await Promise.all(
+      visits.map(({ account, visitor }) => {
+        if (!visitor) throw new Error('nobody is there')
+        return changePassword(service.context, account, visitor, given, BROWSER)
+      }),
+    )
+    const outcomes = results.map(({ outcome }) => outcome).sort()
+    expect(outcomes).toEqual(['changed', 'expired', 'expired', 'expired'])
+  }
+})
+
+it('a reset, a disabling and a sign-in do not stand in each other’s way', async () => {
+  const { context, config, account } = service
+  for (let round = 0; round < 5; round += 1) {
+    await service.database.query("update users set disabled_at = null, password_digest = 'digest' where id = $1", [
+      user.id,
+    ])
+    const who = { id: user.id, accountId: account.id, slug: account.slug }
+    await service.database.query("update users set password_digest = 'digest' where id = $1", [service.user.id])
+    const results = await Promise.all([
+      createSetupLink(context.db, config, { account: account.slug, email: user.email, reset: true }),
+      disablePerson(context, service.user.id, user.id),
+      context.db.transaction((tx) => startSession(context, tx, who, BROWSER, 'test', { passwordDigest: 'digest' })),
+    ])
+    expect(results[1]).toEqual({ outcome: 'disabled' })
+    const left = await service.database.query('select from sessions where user_id = $1', [user.id])
+    expect(left).toEqual([])
+  }
+})

@@ -1,0 +1,78 @@
+/** What is swept when it is over, and what is kept until then. Device codes have their own tests (store/device-codes.test.ts). */
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { sweep } from '../../src/flows/sweep.ts'
+import { forgetAttempts } from '../../src/store/attempts.ts'
+import type { Queryable } from '../../src/store/postgres.ts'
+import { startTestService, type TestService } from '../rig/service.ts'
+
+const DAY = 24 * 3_600_000
+
+let service: TestService
+beforeAll(async () => {
+  service = await startTestService({}, { clock: true, listen: false })
+})
+afterAll(() => service.stop())
+
+const run = () => sweep(service.context.db, service.config)
+const linksLeft = async () =>
+  (await service.database.query<{ kind: string }>('select kind from links order by kind::text')).map(({ kind }) => kind)
+const addLink = (kind: string) =>
+  service.database.query<{ id: string }>(
+    `insert into links (id, kind, account_id, user_id, created_at, expires_at)
+     values (gen_random_uuid(), $1, $2, $3, test_clock.now(), test_clock.now() + interval '1 day') returning id`,
+    [kind, service.account.id, service.user.id],
+  )
+
+it('a link is forgotten 31 days after it ran out, and not while a mail refers to it', async () => {
+  await addLink('setup')
+  const [mailed] = await addLink('recovery')
+  await service.database.advance(31 * DAY)
+  await run()
+  expect(await linksLeft()).toEqual(['recovery', 'setup'])
+
+  await service.database.query(
+    `insert into mails (kind, account_id, user_id, link_id, language, created_at, due_at)
+     values ('recovery', $1, $2, $3, 'en', test_clock.now(), test_clock.now())`,
+    [service.account.id, service.user.id, mailed?.id],
+  )
+  await service.database.advance(1.1 * DAY)
+  await run()
+  expect(await linksLeft()).toEqual(['recovery'])
+  await service.database.advance(30 * DAY)
+  await run()
+  expect(await linksLeft()).toEqual([])
+})
+
+it('is done in batches: no statement deletes more than ten thousand rows', async () => {
+  await service.database.query(
+    `insert into sign_in_failures (at, account_id, email)
+     select now() - interval '2 days', $1, '\\x00' from generate_series(1, 25000)`,
+    [service.account.id],
+  )
+  const deleted: (number | null)[] = []
+  const { db } = service.context
+  const counted: Queryable = {
+    query: async (statement, values) => {
+      const result = await db.query(statement, values)
+      deleted.push(result.rowCount)
+      return result as never
+    },
+  }
+  await forgetAttempts(counted)
+  expect(deleted).toEqual([10_000, 10_000, 5_000, 0])
+  expect(await service.database.query('select from sign_in_failures')).toEqual([])
+})
+
+it('partitions are dropped, even when something else cannot be deleted', async () => {
+  await run()
+  await service.database.advance(3 * DAY)
+  await service.database.query('alter table sign_in_failures rename to elsewhere')
+  const oldest = () =>
+    service.database.query<{ name: string }>(
+      "select inhrelid::regclass::text as name from pg_inherits where inhparent = 'device_codes'::regclass order by 1 limit 1",
+    )
+  const before = await oldest()
+  await expect(run()).rejects.toThrow('sign_in_failures')
+  await service.database.query('alter table elsewhere rename to sign_in_failures')
+  expect(await oldest()).not.toEqual(before)
+})
