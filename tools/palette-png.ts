@@ -4,7 +4,7 @@
  */
 import { crc32, deflateSync, inflateSync } from 'node:zlib'
 
-const MOST_COLOURS = 256
+const MOST_COLOURS = 64
 
 type Picture = { readonly width: number; readonly height: number; readonly pixels: Uint32Array }
 
@@ -51,7 +51,10 @@ function choosePalette(pixels: Uint32Array): { palette: readonly number[]; index
 }
 
 function distance(one: number, other: number): number {
-  return [16, 8, 0].reduce((sum, shift) => sum + (((one >> shift) & 255) - ((other >> shift) & 255)) ** 2, 0)
+  const red = (one >> 16) - (other >> 16)
+  const green = ((one >> 8) & 255) - ((other >> 8) & 255)
+  const blue = (one & 255) - (other & 255)
+  return red * red + green * green + blue * blue
 }
 
 function readPixels(png: Buffer): Picture {
@@ -82,16 +85,32 @@ function unfilter(filtered: Buffer, rowBytes: number, rows: number, pixelBytes: 
       const left = column >= pixelBytes ? (raw[at - pixelBytes] ?? 0) : 0
       const above = row > 0 ? (raw[at - rowBytes] ?? 0) : 0
       const corner = row > 0 && column >= pixelBytes ? (raw[at - rowBytes - pixelBytes] ?? 0) : 0
-      const predicted = [0, left, above, (left + above) >> 1, paeth(left, above, corner)][filter] ?? 0
-      raw[at] = (filtered[row * (rowBytes + 1) + 1 + column] ?? 0) + predicted
+      raw[at] = (filtered[row * (rowBytes + 1) + 1 + column] ?? 0) + predict(filter, left, above, corner)
     }
   }
   return raw
 }
 
+function predict(filter: number, left: number, above: number, corner: number): number {
+  switch (filter) {
+    case 0:
+      return 0
+    case 1:
+      return left
+    case 2:
+      return above
+    case 3:
+      return (left + above) >> 1
+    default:
+      return paeth(left, above, corner)
+  }
+}
+
 function paeth(left: number, above: number, corner: number): number {
   const guess = left + above - corner
-  const [toLeft, toAbove, toCorner] = [Math.abs(guess - left), Math.abs(guess - above), Math.abs(guess - corner)]
+  const toLeft = Math.abs(guess - left)
+  const toAbove = Math.abs(guess - above)
+  const toCorner = Math.abs(guess - corner)
   if (toLeft <= toAbove && toLeft <= toCorner) return left
   return toAbove <= toCorner ? above : corner
 }

@@ -4,7 +4,7 @@
  */
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { BrowserContextOptions, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { startChromium } from '../server/test/rig/chromium.ts'
 import { everyAnswer } from '../server/test/rig/every-answer.ts'
 import { everyDoorPage, openViewers } from '../server/test/rig/every-page.ts'
@@ -46,7 +46,7 @@ const northwind = await startNorthwind()
 const chromium = await startChromium()
 try {
   const doors = (await everyDoorPage(northwind)).filter(({ name }) => name !== 'logo')
-  const viewers = await open({})
+  const viewers = await open('en')
   for (const { name, as, path } of doors) {
     await viewers[as].goto(path)
     await takeAll(viewers[as], name)
@@ -56,7 +56,7 @@ try {
     await takeAll(viewers[as], name)
     await after?.()
   }
-  const arabic = await open({ locale: 'ar' })
+  const arabic = await open('ar')
   for (const { name, as, path } of doors.filter(({ name }) => ARABIC.includes(name))) {
     await arabic[as].goto(path)
     await take(arabic[as], `${name}-arabic`, 'light', 'wide')
@@ -68,9 +68,9 @@ try {
   await northwind.stop()
 }
 
-function open(options: BrowserContextOptions) {
-  const extraHTTPHeaders = { 'x-forwarded-for': HAMBURG }
-  return openViewers(northwind, () => chromium.open({ baseURL: northwind.origin, extraHTTPHeaders, ...options }))
+function open(language: string) {
+  const options = { baseURL: northwind.origin, extraHTTPHeaders: { 'x-forwarded-for': HAMBURG } }
+  return openViewers(northwind, () => chromium.open(options), language)
 }
 
 async function takeAll(page: Page, name: string): Promise<void> {

@@ -1,0 +1,130 @@
+/** The five elements of assets/latchkey.js, in real Chromium. That none of them violates a page's policy, every case checks. */
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { wordsFor } from '../../src/pages/words.ts'
+import { useBrowsing } from '../rig/browsing.ts'
+import { chooseLanguage, enterCode, signIn } from '../rig/clicks.ts'
+
+const MINUTE = 60_000
+
+/** As the pages say it; what they say exactly may change without notice. */
+const { t } = wordsFor('en')
+
+const browsing = useBrowsing()
+
+/** The field for a code, empty and with the focus. */
+async function codeField(page: Page) {
+  await signIn(page, browsing.northwind.dana)
+  await page.goto('/connect/code')
+  await page.locator('#app-code:focus').waitFor()
+  return page.locator('#app-code')
+}
+
+test('digits are put into groups while they are typed, and the caret stays behind its digit', async () => {
+  const page = await browsing.open()
+  const field = await codeField(page)
+  const seen: string[] = []
+  for (const digit of '432324981') {
+    await page.keyboard.press(digit)
+    seen.push(await field.inputValue())
+  }
+  expect(seen).toEqual(['4', '43', '432', '4323', '432 32', '432 324', '432 3249', '432 324 98', '432 324 981'])
+  for (let step = 0; step < 5; step += 1) await page.keyboard.press('ArrowLeft')
+  await page.keyboard.press('7')
+  expect(await field.inputValue()).toBe('432 327 4981')
+  await page.keyboard.press('Backspace')
+  await page.keyboard.press('Backspace')
+  expect(await field.inputValue()).toBe('432 349 81')
+})
+
+test('deleting the gap deletes the digit beyond it, because the gap would come back', async () => {
+  const page = await browsing.open()
+  const field = await codeField(page)
+  await page.keyboard.type('432324981')
+  await page.keyboard.press('Home')
+  for (let step = 0; step < 4; step += 1) await page.keyboard.press('ArrowRight')
+  await page.keyboard.press('Backspace')
+  expect(await field.inputValue()).toBe('433 249 81')
+  await page.keyboard.type('2')
+  expect(await field.inputValue()).toBe('432 324 981')
+})
+
+test.each([
+  { what: 'with dashes', pasted: '432-324-981' },
+  { what: 'with dots and a line break', pasted: '432.324.\n981' },
+  { what: 'in full-width digits', pasted: '４３２　３２４　９８１' },
+  { what: 'in Arabic-Indic digits', pasted: '٤٣٢ ٣٢٤ ٩٨١' },
+])('a code that is pasted $what is taken', async ({ pasted }) => {
+  const page = await browsing.open({ permissions: ['clipboard-read', 'clipboard-write'] })
+  const field = await codeField(page)
+  await page.evaluate((text) => navigator.clipboard.writeText(text), pasted)
+  await page.keyboard.press('Control+V')
+  expect(await field.inputValue()).toBe('432 324 981')
+})
+
+test('what is no digit stays as it was typed, for the reader to see', async () => {
+  const page = await browsing.open()
+  const field = await codeField(page)
+  await page.keyboard.type('43x2324')
+  expect(await field.inputValue()).toBe('43x2324')
+})
+
+test('the consent page says until when the code works, and speaks up before it ends and when it has', async () => {
+  const { northwind } = browsing
+  const { user_code } = await northwind.ask(northwind.applications.mobile)
+  const page = await browsing.openAlone({ timezoneId: 'Asia/Tokyo' })
+  await page.clock.install()
+  await signIn(page, northwind.dana)
+  await enterCode(page, user_code)
+  const [until, status] = [page.locator('expiry-notice p').first(), page.locator('expiry-notice [role=status]')]
+  const end = new Date(Date.now() + 15 * MINUTE)
+  const time = (at: Date) =>
+    at.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit', timeZone: 'Asia/Tokyo' })
+  const around = [time(new Date(end.getTime() - MINUTE)), time(end)].map((each) =>
+    t('elements.valid_until', { time: each }),
+  )
+  expect(around).toContain(await until.textContent())
+  expect(await status.textContent()).toBe('')
+  await page.clock.fastForward(12 * MINUTE)
+  expect(await status.textContent()).toBe('')
+  await page.clock.fastForward(1.1 * MINUTE)
+  expect(await status.textContent()).toBe(t('elements.two_minutes'))
+  await page.clock.fastForward(1.5 * MINUTE)
+  expect(await status.textContent()).toBe(t('elements.thirty_seconds'))
+  await page.clock.fastForward(MINUTE)
+  expect(await status.textContent()).toBe(t('elements.over'))
+  expect(await until.isVisible()).toBe(false)
+})
+
+test('the secret of an authenticator app is copied without its gaps, and that it was is said', async () => {
+  const page = await browsing.open({ permissions: ['clipboard-read', 'clipboard-write'] })
+  await signIn(page, browsing.northwind.dana)
+  await page.goto('/security/authenticator')
+  const secret = (await page.locator('.secret').textContent()) ?? ''
+  await page.getByRole('button', { name: t('elements.copy') }).click()
+  await page.getByRole('status').getByText(t('elements.copied')).waitFor()
+  expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(secret.replaceAll(' ', ''))
+})
+
+test.each([
+  { language: 'en', locale: 'en-GB', timezoneId: 'Europe/Berlin' },
+  { language: 'de', locale: 'de-AT', timezoneId: 'America/New_York' },
+])('a moment is shown by the clock of the browser: $locale, $timezoneId', async ({ language, locale, timezoneId }) => {
+  const page = await browsing.open({ locale, timezoneId })
+  await signIn(page, browsing.northwind.dana)
+  await page.goto('/security')
+  await chooseLanguage(page, language)
+  const time = page.locator('local-time time').first()
+  const moment = new Date((await time.getAttribute('datetime')) ?? '')
+  const wanted = moment.toLocaleString(locale, { dateStyle: 'long', timeStyle: 'short', timeZone: timezoneId })
+  expect(await time.textContent()).toBe(wanted)
+})
+
+test('without JavaScript a moment is shown in UTC, and what only a script can do is not offered', async () => {
+  const page = await browsing.open({ javaScriptEnabled: false })
+  await signIn(page, browsing.northwind.dana)
+  await page.goto('/security')
+  expect(await page.locator('local-time time').first().textContent()).toMatch(/UTC$/)
+  await page.goto('/security/authenticator')
+  expect(await page.getByRole('button', { name: t('elements.copy') }).count()).toBe(0)
+})

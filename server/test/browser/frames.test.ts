@@ -1,0 +1,216 @@
+/**
+ * What pages of other origins can do to an account's pages in real Chromium: nothing. Accounts are siblings on one site, as
+ * they are behind a real domain, so a sibling's forms bring the user's cookies along; a stranger's do not.
+ */
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { pageDoors } from '../../src/http/account/doors.ts'
+import { script } from '../../src/pages/assets.ts'
+import { signForm } from '../../src/secrets/web-texts.ts'
+import { useBrowsing } from '../rig/browsing.ts'
+import { signIn } from '../rig/clicks.ts'
+import { type CraftedPages, startCraftedPages } from '../rig/crafted-pages.ts'
+import { post } from '../rig/device.ts'
+import { type DoorPage, everyDoorPage, openViewers } from '../rig/every-page.ts'
+import { PASSWORD, startNorthwind } from '../rig/northwind.ts'
+import { digestRows } from '../rig/rows.ts'
+
+let elsewhere: CraftedPages
+
+const browsing = useBrowsing(async () => {
+  elsewhere = await startCraftedPages()
+  const port = await freePort()
+  // Behind `localhost` itself every account would be a site of its own, and there would be no siblings.
+  return startNorthwind({ PORT: port, PUBLIC_URL: `http://service.localhost:${port}` })
+})
+afterAll(() => elsewhere?.stop())
+
+async function freePort(): Promise<string> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return String(port)
+}
+
+let doors: readonly DoorPage[]
+beforeAll(async () => {
+  doors = await everyDoorPage(browsing.northwind)
+})
+
+/** A site is a scheme and a domain (HTML, "same site"): the port makes no difference to it, and none to cookies. */
+const ORIGINS = [
+  { who: 'a sibling account', host: 'southwind.service.localhost', withCookies: true },
+  { who: 'an attacker', host: 'attacker.localhost', withCookies: false },
+]
+
+/** Ann's window. What she is shown elsewhere is the test's; the policy of her own pages is not at stake there. */
+async function openAnn(): Promise<Page> {
+  const page = await browsing.chromium.open({ baseURL: browsing.northwind.origin })
+  onTestFinished(() => page.context().close())
+  await signIn(page, browsing.northwind.ann)
+  return page
+}
+
+/** Lures a window to a page that somebody else wrote. */
+async function lure(page: Page, host: string, body: string): Promise<void> {
+  elsewhere.show(body)
+  await page.goto(`http://${host}:${elsewhere.port}/`)
+}
+
+describe.each(ORIGINS)('$who', ({ host, withCookies }) => {
+  test('cannot put any page into a frame', async () => {
+    const page = await openAnn()
+    const paths = [...doors.map(({ path }) => path), '/nowhere', '/sign-out', script.path]
+    const frames = paths.map((path) => `<iframe src="${browsing.northwind.origin}${path}"></iframe>`)
+    await lure(page, host, frames.join(''))
+    const urls = page.frames().map((frame) => frame.url())
+    // A script is no page: that it is shown says that frames are tried at all.
+    expect(urls.slice(1)).toEqual([
+      ...paths.slice(0, -1).map(() => 'chrome-error://chromewebdata/'),
+      browsing.northwind.origin + script.path,
+    ])
+  })
+
+  test('cannot send any form, not even one that is signed for the session it meets, and no row changes', {
+    timeout: 90_000,
+  }, async () => {
+    const page = await openAnn()
+    const before = await digestRows(browsing.northwind.service.database)
+    const statuses: Record<string, number> = {}
+    for (const path of postPaths) {
+      await lure(page, host, await formFor(path))
+      const [request] = await Promise.all([
+        page.waitForRequest((each) => each.method() === 'POST'),
+        page.waitForEvent('load'),
+        page.click('button'),
+      ])
+      const cookies = (await request.allHeaders()).cookie ?? ''
+      expect(cookies.includes('__Host-session=')).toBe(withCookies)
+      statuses[path] = (await request.response())?.status() ?? 0
+    }
+    expect(statuses).toEqual(Object.fromEntries(postPaths.map((path) => [path, 403])))
+    expect(await digestRows(browsing.northwind.service.database)).toEqual(before)
+  })
+})
+
+test('the same form, sent from a page of the account itself, is taken: it was the origin that was refused', async () => {
+  const page = await openAnn()
+  const before = await digestRows(browsing.northwind.service.database)
+  const body = await formFor('/account/policy')
+  await page.route('/crafted', (route) => route.fulfill({ contentType: 'text/html', body }))
+  await page.goto('/crafted')
+  await Promise.all([page.waitForEvent('load'), page.click('button')])
+  expect(new URL(page.url()).pathname).toBe('/account/policy')
+  expect(await digestRows(browsing.northwind.service.database)).not.toEqual(before)
+})
+
+const postPaths = pageDoors.filter(({ method }) => method === 'POST').map(({ path }) => path)
+
+/** A form that would be taken, if it came from the right page: Ann's newest session has signed it. */
+async function formFor(path: string): Promise<string> {
+  const { origin } = browsing.northwind
+  const hidden = Object.entries(await fieldsFor(path)).map(([name, value]) => `<input name="${name}" value="${value}">`)
+  return `<form method="post" action="${origin}${path}">${hidden.join('')}<button>Win a prize</button></form>`
+}
+
+async function fieldsFor(path: string): Promise<Record<string, string>> {
+  const { service, ann, ben, dana } = browsing.northwind
+  const { database, config } = service
+  const find = async (sql: string) => (await database.query<{ id: string }>(sql))[0]?.id ?? ''
+  const queryOf = (name: string) => new URLSearchParams(doors.find((door) => door.name === name)?.path.split('?')[1])
+  const [session] = await database.query<{ at: number }>(
+    'select (extract(epoch from created_at) * 1000)::float8 as at from sessions where user_id = $1 order by created_at desc limit 1',
+    [ann.id],
+  )
+  const all: Record<string, string> = {
+    language: 'de',
+    next: '/',
+    email: path === '/sign-in' ? ben.email : dana.email,
+    password: PASSWORD,
+    again: PASSWORD,
+    current: PASSWORD,
+    link: queryOf(path === '/link' ? 'link-setup' : 'link-remove').get('token') ?? '',
+    ref: queryOf('consent').get('ref') ?? '',
+    shown: 'orders:read',
+    decision: 'cancel',
+    grant: await find(`select id from grants where user_id = '${ann.id}'`),
+    user: dana.id,
+    role: path.startsWith('/account/role') ? await find("select id from roles where name = 'Sales'") : '',
+    passkey: await find('select id from passkeys'),
+    name: 'Somebody else',
+    colour: '#ff0000',
+    device_flow: 'on',
+  }
+  const bound = pageDoors.find((door) => door.method === 'POST' && door.path === path)?.bound ?? []
+  const holder = { userId: ann.id, sessionCreatedAt: Math.floor(session?.at ?? 0) }
+  const token = signForm(config.keys, holder, path, Object.fromEntries(bound.map((name) => [name, all[name] ?? ''])))
+  return { ...all, token }
+}
+
+describe('looking', () => {
+  test('at every page in a browser changes no row, sessions and audit included', { timeout: 60_000 }, async () => {
+    const viewers = await openViewers(browsing.northwind, () => browsing.open())
+    const before = await digestRows(browsing.northwind.service.database)
+    for (const { as, path } of doors.filter(({ name }) => name !== 'logo')) await viewers[as].goto(path)
+    expect(await digestRows(browsing.northwind.service.database)).toEqual(before)
+  })
+
+  test('changes no row either where a form was meant, or with the fields of a form in the address, or with HEAD', async () => {
+    const { northwind } = browsing
+    const web = northwind.service.web({}, northwind.slug)
+    await web.signIn(northwind.ann.email, PASSWORD)
+    const fields = new Map(await Promise.all(postPaths.map(async (path) => [path, await fieldsFor(path)] as const)))
+    const before = await digestRows(northwind.service.database)
+    for (const [path, values] of fields) await web.send('GET', `${path}?${new URLSearchParams(values)}`)
+    for (const { path } of doors) {
+      const headers = { host: web.host, cookie: Array.from(web.cookies, (pair) => pair.join('=')).join('; ') }
+      await post(northwind.service.address, path, { method: 'HEAD', headers })
+    }
+    expect(await digestRows(northwind.service.database)).toEqual(before)
+  })
+})
+
+test('a code in an address fills in nothing', async () => {
+  const { northwind } = browsing
+  const { user_code } = await northwind.ask(northwind.applications.mobile)
+  const page = await browsing.open()
+  await signIn(page, northwind.ann)
+  await page.goto(`/connect/code?code=${user_code}&user_code=${user_code}#${user_code}`)
+  expect(await page.locator('#app-code').inputValue()).toBe('')
+})
+
+test('markup that somehow got into a page would not run', async () => {
+  const page = await openAnn()
+  await page.goto('/security')
+  const attempts = [
+    "document.body.innerHTML = '<img src=x onerror=globalThis.ran=1>'",
+    "document.body.insertAdjacentHTML('beforeend', '<b>')",
+    "const script = document.createElement('script'); script.textContent = 'globalThis.ran = 1'; document.body.append(script)",
+    "setTimeout('globalThis.ran = 1')",
+  ]
+  const answers = await Promise.all(
+    attempts.map((attempt) =>
+      page.evaluate(`(() => { ${attempt} })()`).then(
+        () => 'done',
+        (error: Error) => error.message,
+      ),
+    ),
+  )
+  expect(answers.map((answer) => /Trusted(HTML|Script)/.test(answer))).toEqual([true, true, true, true])
+  const link = await page
+    .evaluate(`(() => {
+    const link = document.createElement('a')
+    link.setAttribute('href', 'javascript:globalThis.ran=1')
+    link.setAttribute('onclick', 'globalThis.ran=1')
+    document.body.append(link)
+    link.click()
+    return globalThis.ran
+  })()`)
+    .catch((error: Error) => error.message)
+  expect(String(link)).toMatch(/undefined|Trusted/)
+  expect(await page.evaluate('globalThis.ran')).toBeUndefined()
+})

@@ -1,0 +1,182 @@
+/** Every page in every language, in real Chromium: nothing is missing, and nothing is left in English that was translated. */
+import { IntlMessageFormat } from 'intl-messageformat'
+import type { Page, Response } from 'playwright-core'
+import { beforeEach, describe, expect, test } from 'vitest'
+import ar from '../../src/pages/messages/ar.json' with { type: 'json' }
+import de from '../../src/pages/messages/de.json' with { type: 'json' }
+import en from '../../src/pages/messages/en.json' with { type: 'json' }
+import es from '../../src/pages/messages/es.json' with { type: 'json' }
+import { languages } from '../../src/pages/words.ts'
+import { useBrowsing } from '../rig/browsing.ts'
+import { overhang } from '../rig/chromium.ts'
+import { chooseLanguage, signIn } from '../rig/clicks.ts'
+import { everyAnswer } from '../rig/every-answer.ts'
+import { everyDoorPage, openViewers, type Viewers } from '../rig/every-page.ts'
+import { HAMBURG } from '../rig/northwind.ts'
+
+const browsing = useBrowsing()
+
+const catalogues = { en, de, es, ar }
+
+/** All that a page says, seen or heard: its texts one by one, its title, what is read aloud, what only a script shows. */
+const TEXTS = `(() => {
+  const texts = [document.title]
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT | NodeFilter.SHOW_ELEMENT)
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    if (node.nodeType === Node.TEXT_NODE) texts.push(node.parentElement.localName === 'noscript' ? node.data.replace(/<[^>]*>/g, '') : node.data)
+    else for (const name of ['aria-label', 'alt', 'title', 'placeholder', 'copied', 'until', 'two-minutes', 'thirty-seconds', 'over', 'failed'])
+      if (node.hasAttribute(name)) texts.push(node.getAttribute(name))
+  }
+  return texts.map((text) => text.replace(/\\s+/g, ' ').trim()).filter((text) => text !== '')
+})()`
+
+type Element = {
+  readonly value?: string
+  readonly options?: Record<string, { value: Element[] }>
+  readonly children?: Element[]
+}
+
+/** The words of a message without what is put into it, in all its forms. */
+function literals(message: string): string[] {
+  const collect = (elements: readonly Element[]): string[] =>
+    elements.flatMap((element) => {
+      if (element.options) return Object.values(element.options).flatMap((option) => collect(option.value))
+      if (element.children) return collect(element.children)
+      return [element.value ?? '']
+    })
+  const ast = new IntlMessageFormat(message, 'en').getAst() as Element[]
+  return collect(ast).map((text) => text.replace(/\s+/g, ' ').trim())
+}
+
+const literalsOf = (catalogue: Record<string, string>) => new Set(Object.values(catalogue).flatMap(literals))
+
+/** English that no message of the other language uses as well. */
+function englishOnly(language: keyof typeof catalogues): readonly string[] {
+  const known = literalsOf(catalogues[language])
+  return [...literalsOf(en)].filter((text) => /\p{L}{3}/u.test(text) && !known.has(text))
+}
+
+/** Of a text, what should not be there: English, the name of a message, or what was to be put in. */
+function faults(text: string, english: readonly string[]): readonly string[] {
+  const left = english.filter((each) => text === each || (/\p{L} \p{L}/u.test(each) && text.includes(each)))
+  const broken = text in en || /[{}]|<\/?\w|\bundefined\b|\[object/.test(text)
+  return [...left.map((each) => `"${each}" in "${text}"`), ...(broken ? [`broken: "${text}"`] : [])]
+}
+
+/** On the narrowest of telephones, where long words show. */
+const viewersIn = (language: string): Promise<Viewers> => {
+  const options = { viewport: { width: 320, height: 640 }, extraHTTPHeaders: { 'x-forwarded-for': HAMBURG } }
+  return openViewers(browsing.northwind, () => browsing.open(options), language)
+}
+
+/** English is the measure. Of the others, the one with the longest words and the one that is farthest away will do. */
+const ANSWERED = ['de', 'ar']
+
+describe.each(languages)('in $name', ({ code }) => {
+  const english = code === 'en' ? [] : englishOnly(code)
+
+  async function faultsOn(page: Page, name: string): Promise<readonly string[]> {
+    const language = await page.locator('html').getAttribute('lang')
+    const texts = await page.evaluate<string[]>(TEXTS)
+    const few = texts.length < 8 ? [`only ${texts.length} texts`] : []
+    const other = language === code ? [] : [`the page says that it is in ${language}`]
+    const pixels = await overhang(page)
+    const wide = pixels > 0 ? [`${pixels} pixels too wide`] : []
+    return [...few, ...other, ...wide, ...texts.flatMap((text) => faults(text, english))].map(
+      (fault) => `${name}: ${fault}`,
+    )
+  }
+
+  test('every page is whole and fits into 320 pixels, and every answer of a form, which also says what it is about', {
+    timeout: 90_000,
+  }, async () => {
+    const viewers = await viewersIn(code)
+    const found: string[] = []
+    for (const { name, as, path } of await everyDoorPage(browsing.northwind)) {
+      if (name === 'logo') continue
+      await viewers[as].goto(path)
+      found.push(...(await faultsOn(viewers[as], name)))
+    }
+    for (const { name, as, says, open, after } of ANSWERED.includes(code) ? everyAnswer(browsing.northwind) : []) {
+      await open(viewers[as])
+      found.push(...(await faultsOn(viewers[as], name)))
+      const text = ((await viewers[as].locator('body').textContent()) ?? '').replace(/\s+/g, ' ')
+      if (!literals(catalogues[code][says]).some((each) => each.length > 8 && text.includes(each))) {
+        found.push(`${name}: does not say ${says}`)
+      }
+      await after?.()
+    }
+    expect(found).toEqual([])
+  })
+})
+
+test('what this looks for is found, where it is there', () => {
+  expect(englishOnly('de').length).toBeGreaterThan(300)
+  expect(faults('Sign out', englishOnly('de'))).toEqual(['"Sign out" in "Sign out"'])
+  expect(faults('Need help? Ask an administrator of Acme.', englishOnly('ar'))).toHaveLength(1)
+  expect(faults('layout.sign_out', [])).toEqual(['broken: "layout.sign_out"'])
+  expect(faults('Abmelden', englishOnly('de'))).toEqual([])
+})
+
+test('the language that was chosen is kept for the user, in other browsers as well', async () => {
+  const { dana } = browsing.northwind
+  const page = await browsing.open()
+  await signIn(page, dana)
+  await page.goto('/security')
+  await chooseLanguage(page, 'es')
+  expect(new URL(page.url()).pathname).toBe('/security')
+  const other = await browsing.open()
+  await signIn(other, dana)
+  expect(await other.locator('html').getAttribute('lang')).toBe('es')
+})
+
+test('whoever changes the language on any page stays on it', { timeout: 60_000 }, async () => {
+  const viewers = await viewersIn('en')
+  const pages = (await everyDoorPage(browsing.northwind)).filter(({ name }) => name !== 'logo')
+  const lost: string[] = []
+  for (const { name, as, path } of pages) {
+    const page = viewers[as]
+    await page.goto(path)
+    const before = page.url()
+    const next = (await page.locator('html').getAttribute('lang')) === 'de' ? 'es' : 'de'
+    await chooseLanguage(page, next)
+    if (page.url() !== before) lost.push(`${name}: from ${before} to ${page.url()}`)
+    if ((await page.locator('html').getAttribute('lang')) !== next) lost.push(`${name}: not in ${next}`)
+  }
+  expect(lost).toEqual([])
+})
+
+const CAME_BACK = [
+  'sign-in-wrong',
+  'sign-in-code-wrong',
+  'recover-wrong',
+  'link-setup-short',
+  'confirm-wrong',
+  'enter-code-length',
+  'consent-retype-wrong',
+  'decided-reported',
+  'security-wrong',
+  'authenticator-wrong',
+  'invite-wrong',
+  'person-last-administrator',
+  'role-exists',
+  'looks-unnamed',
+]
+
+test('whoever changes the language of a form that came back lands on a page that can be used', {
+  timeout: 60_000,
+}, async () => {
+  const viewers = await viewersIn('en')
+  const lost: string[] = []
+  for (const { name, as, open } of everyAnswer(browsing.northwind).filter(({ name }) => CAME_BACK.includes(name))) {
+    const page = viewers[as]
+    await open(page)
+    const isPage = (response: Response) => response.request().isNavigationRequest() && response.status() !== 303
+    const [response] = await Promise.all([page.waitForResponse(isPage), chooseLanguage(page, 'de')])
+    if (response.status() !== 200) lost.push(`${name}: ${response.status()} at ${response.url()}`)
+  }
+  expect(lost).toEqual([])
+})
+
+/** Twenty codes in ten minutes are enough for anybody but this test. */
+beforeEach(() => browsing.northwind.service.database.query('delete from code_entries'))

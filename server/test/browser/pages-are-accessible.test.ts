@@ -1,0 +1,67 @@
+/** Every page, and what forms answer, judged by axe: in light, in dark, and from right to left. */
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { pageDoors } from '../../src/http/account/doors.ts'
+import { accessibilityProblems, contrastProblems } from '../rig/accessibility.ts'
+import { useBrowsing } from '../rig/browsing.ts'
+import { type AnswerPage, everyAnswer } from '../rig/every-answer.ts'
+import { everyDoorPage, openViewers, type Viewers } from '../rig/every-page.ts'
+import { HAMBURG } from '../rig/northwind.ts'
+
+const browsing = useBrowsing()
+
+const viewers = (language: string): Promise<Viewers> => {
+  const options = { extraHTTPHeaders: { 'x-forwarded-for': HAMBURG } }
+  return openViewers(browsing.northwind, () => browsing.open(options), language)
+}
+
+type Opened = Omit<AnswerPage, 'says'>
+
+/** The doors as if each were an answer, without the picture, which is no page. */
+async function everyPage(): Promise<readonly Opened[]> {
+  const doors = (await everyDoorPage(browsing.northwind)).filter(({ path }) => path !== '/logo')
+  return doors.map(({ name, as, path }) => ({ name, as, open: (page: Page) => page.goto(path) }))
+}
+
+/** In the dark only colours differ; from right to left everything else might. */
+async function inLightAndDark(page: Page): Promise<readonly string[]> {
+  await page.emulateMedia({ colorScheme: 'light' })
+  const light = await accessibilityProblems(page)
+  await page.emulateMedia({ colorScheme: 'dark' })
+  return [...light, ...(await contrastProblems(page)).map((problem) => `dark: ${problem}`)]
+}
+
+type Look = (page: Page) => Promise<readonly string[]>
+
+async function problemsOf(pages: readonly Opened[], windows: Viewers, look: Look): Promise<readonly string[]> {
+  const problems: string[] = []
+  for (const { name, as, open, after } of pages) {
+    await open(windows[as])
+    problems.push(...(await look(windows[as])).map((problem) => `${name}: ${problem}`))
+    await after?.()
+  }
+  return problems
+}
+
+const LOOKS = [
+  { how: 'in light and dark', look: inLightAndDark, language: 'en' },
+  { how: 'in Arabic', look: accessibilityProblems, language: 'ar' },
+]
+
+test('the list of pages has every GET door', async () => {
+  const listed = new Set((await everyDoorPage(browsing.northwind)).map(({ path }) => path.split('?')[0]))
+  const doors = pageDoors.filter(({ method }) => method === 'GET').map(({ path }) => path)
+  expect(doors.filter((path) => !listed.has(path))).toEqual([])
+})
+
+test.each(LOOKS)('what the doors show has no axe violation $how', { timeout: 120_000 }, async ({ language, look }) => {
+  expect(await problemsOf(await everyPage(), await viewers(language), look)).toEqual([])
+})
+
+test.each(LOOKS)(
+  'what the forms answer has no axe violation $how',
+  { timeout: 120_000 },
+  async ({ language, look }) => {
+    expect(await problemsOf(everyAnswer(browsing.northwind), await viewers(language), look)).toEqual([])
+  },
+)

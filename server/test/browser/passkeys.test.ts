@@ -1,0 +1,134 @@
+/** Passkeys in real Chromium, with an authenticator in software: added, used to sign in and to confirm, and useless elsewhere. */
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { wordsFor } from '../../src/pages/words.ts'
+import { useBrowsing } from '../rig/browsing.ts'
+import { signIn, submit } from '../rig/clicks.ts'
+import { makeAccount, makeUser } from '../rig/make.ts'
+import { PASSWORD, startNorthwind } from '../rig/northwind.ts'
+import { plugIn, type VirtualAuthenticator } from '../rig/virtual-authenticator.ts'
+
+/** As the pages say it; what they say exactly may change without notice. */
+const { t } = wordsFor('en')
+
+const browsing = useBrowsing(() => startNorthwind({}, { clock: true }))
+
+const heading = (page: Page, text: string) => page.getByRole('heading', { level: 1, name: text }).waitFor()
+
+/** What the page says when the browser came back without a passkey. */
+const failed = (page: Page) => page.getByText(t('elements.passkey_failed')).waitFor()
+
+/**
+ * Dana's window, with a reader that holds a new passkey of hers. In software it takes what the field for the address
+ * suggests as soon as it is suggested; where a case is about the button, the browser has no such suggestions.
+ */
+async function withPasskey(
+  name: string,
+  { suggestions = false } = {},
+): Promise<{ page: Page; authenticator: VirtualAuthenticator }> {
+  const page = await browsing.openAlone()
+  if (!suggestions) {
+    await page.addInitScript('PublicKeyCredential.isConditionalMediationAvailable = () => Promise.resolve(false)')
+  }
+  const authenticator = await plugIn(page)
+  await signIn(page, browsing.northwind.dana)
+  await page.goto('/security')
+  await page.getByLabel(t('security.passkey_name')).fill(name)
+  await page.getByRole('button', { name: t('security.add_passkey') }).click()
+  await page.getByText(t('security.notice_passkey_added')).waitFor()
+  await page.getByRole('heading', { level: 3, name }).waitFor()
+  return { page, authenticator }
+}
+
+/** Every POST that leaves the window from now on. */
+function watchPosts(page: Page): string[] {
+  const paths: string[] = []
+  page.on('request', (request) => {
+    if (request.method() === 'POST') paths.push(new URL(request.url()).pathname)
+  })
+  return paths
+}
+
+test('a passkey that was added under "Security" signs its user in, without an address and without a password', async () => {
+  const { page, authenticator } = await withPasskey('Reader one')
+  const { hostname } = new URL(browsing.northwind.origin)
+  expect(await authenticator.passkeys()).toMatchObject([{ rpId: hostname, isResidentCredential: true }])
+  await submit(page, '/sign-out')
+  await page.getByRole('button', { name: t('sign_in.passkey') }).click()
+  await heading(page, t('home.heading'))
+  await page.getByText(browsing.northwind.dana.email).waitFor()
+})
+
+test('a passkey is among what the field for the address suggests, and signs in when it is picked', async () => {
+  const { page } = await withPasskey('Reader seven', { suggestions: true })
+  await submit(page, '/sign-out')
+  await heading(page, t('home.heading'))
+})
+
+test('a reader that holds a passkey of this user does not get a second one', async () => {
+  const { page, authenticator } = await withPasskey('Reader two')
+  await page.getByRole('button', { name: t('security.add_passkey') }).click()
+  await failed(page)
+  expect(await authenticator.passkeys()).toHaveLength(1)
+})
+
+test('where the finger is not the right one, nobody is signed in', async () => {
+  const { page, authenticator } = await withPasskey('Reader three', { suggestions: true })
+  await authenticator.verify(false)
+  await submit(page, '/sign-out')
+  const posts = watchPosts(page)
+  await page.getByRole('button', { name: t('sign_in.passkey') }).click()
+  await failed(page)
+  expect(posts).toEqual([])
+})
+
+test('a passkey that was removed no longer signs in, and the page says so', async () => {
+  const { page } = await withPasskey('Reader four')
+  await page.getByRole('button', { name: t('security.remove_named', { name: 'Reader four' }) }).click()
+  await page.getByText(t('security.notice_passkey_removed')).waitFor()
+  await submit(page, '/sign-out')
+  await page.getByRole('button', { name: t('sign_in.passkey') }).click()
+  await page.getByRole('alert').getByText(t('sign_in.problem_passkey')).waitFor()
+})
+
+test('another account neither finds the passkey nor can it ask for it in the name of the first', async () => {
+  const { northwind } = browsing
+  const sibling = await makeAccount(northwind.service.context.db, { slug: 'southwind' })
+  await makeUser(northwind.service.context.db, sibling.slug, { email: northwind.dana.email, password: PASSWORD })
+  const { page } = await withPasskey('Reader five')
+  await page.goto(`${northwind.originOf(sibling.slug)}/sign-in`)
+  const posts = watchPosts(page)
+  await page.getByRole('button', { name: t('sign_in.passkey') }).click()
+  await failed(page)
+
+  // As a page of the sibling would that pretends to be the first: the browser knows better.
+  await page.reload()
+  const { hostname } = new URL(northwind.origin)
+  await page.locator('passkey-button').evaluate((element, rpId) => {
+    const options = JSON.parse(element.getAttribute('options') ?? '')
+    element.setAttribute('options', JSON.stringify({ ...options, rpId }))
+  }, hostname)
+  await page.getByRole('button', { name: t('sign_in.passkey') }).click()
+  await failed(page)
+  expect(posts).toEqual([])
+})
+
+test('"Is it still you?" takes the passkey for an answer', async () => {
+  const { page } = await withPasskey('Reader six')
+  await browsing.northwind.service.database.advance(16 * 60_000)
+  await page.getByRole('link', { name: t('security.add_authenticator') }).click()
+  await heading(page, t('confirm.title'))
+  await page.getByRole('button', { name: t('confirm.passkey') }).click()
+  await heading(page, t('security.add_authenticator'))
+})
+
+test('without JavaScript no button for a passkey is there, and it is said why none can be added', async () => {
+  const page = await browsing.open({ javaScriptEnabled: false })
+  await page.goto('/sign-in')
+  expect(await page.getByRole('button', { name: t('sign_in.passkey') }).count()).toBe(0)
+  await signIn(page, browsing.northwind.dana)
+  await page.goto('/security')
+  expect(await page.getByRole('button', { name: t('security.add_passkey') }).count()).toBe(0)
+  await page.locator('noscript p').waitFor()
+  expect(await page.locator('noscript p').textContent()).toContain(t('security.passkey_script'))
+})

@@ -1,0 +1,227 @@
+/** The ways in and out, in real Chromium: password, second factor, links by mail and by an operator, signing out everywhere. */
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { createSetupLink } from '../../src/flows/set-up.ts'
+import { wordsFor } from '../../src/pages/words.ts'
+import { useBrowsing } from '../rig/browsing.ts'
+import { decide, enterCode, signIn, submit } from '../rig/clicks.ts'
+import { askMe } from '../rig/connect.ts'
+import { type Mailbox, type ReceivedMail, startMailbox } from '../rig/mailbox.ts'
+import { PASSWORD, startNorthwind } from '../rig/northwind.ts'
+import { codeOf } from '../rig/totp.ts'
+
+/** As the pages say it; what they say exactly may change without notice. */
+const { t } = wordsFor('en')
+
+const SIGN_IN = t('sign_in.heading', { name: 'Northwind Traders' })
+const NEW_PASSWORD = 'eight brown bottles'
+
+let mailbox: Mailbox
+
+const browsing = useBrowsing(async () => {
+  mailbox = await startMailbox()
+  const northwind = await startNorthwind({ SMTP_URL: mailbox.url }, { clock: true })
+  const stop = async () => {
+    await northwind.stop()
+    await mailbox.stop()
+  }
+  return { ...northwind, stop }
+})
+
+const heading = (page: Page, text: string) => page.getByRole('heading', { level: 1, name: text }).waitFor()
+
+/** The address in a mail that leads to this account. */
+function linkIn(mail: ReceivedMail): string {
+  const [link] = /http:\/\/\S+\/link\?token=[\w.-]+/.exec(mail.text) ?? []
+  if (!link) throw new Error(`there is no link in this mail:\n${mail.text}`)
+  return link
+}
+
+async function choosePassword(page: Page, password: string): Promise<void> {
+  await page.getByLabel(t('password.new')).fill(password)
+  await page.getByLabel(t('password.again')).fill(password)
+  await page.getByRole('button', { name: t('choose_password.continue') }).click()
+}
+
+/** PostgreSQL's time, which is the only one that counts. */
+async function now(): Promise<number> {
+  const [row] = await browsing.northwind.service.database.query<{ now: string }>(
+    'select (extract(epoch from now()) * 1000)::text as now',
+  )
+  return Number(row?.now)
+}
+
+test('a wrong password says so, keeps the address and not the password, and has the focus on what is wrong', async () => {
+  const page = await browsing.open()
+  await signIn(page, browsing.northwind.dana, 'not this one at all')
+  expect(await page.title()).toMatch(/^Problem: /)
+  expect(await page.locator('[role=alert]:focus').count()).toBe(1)
+  expect(await page.getByLabel(t('sign_in.email')).inputValue()).toBe(browsing.northwind.dana.email)
+  expect(await page.getByLabel(t('sign_in.password')).inputValue()).toBe('')
+  await page.getByRole('link', { name: t('sign_in.problem_wrong') }).click()
+  expect(await page.locator('#email:focus').count()).toBe(1)
+})
+
+test('whoever adds an authenticator app by the secret that is shown is asked for its code from then on, each code once', async () => {
+  const { northwind } = browsing
+  const page = await browsing.open()
+  await signIn(page, northwind.dana)
+  await page.goto('/security')
+  await page.getByRole('link', { name: t('security.add_authenticator') }).click()
+  const secret = (await page.locator('.secret').textContent()) ?? ''
+  const uri = new URL((await page.locator('a[href^="otpauth:"]').getAttribute('href')) ?? '')
+  expect(uri.searchParams.get('secret')).toBe(secret.replaceAll(' ', ''))
+  await page.getByLabel(t('authenticator.code')).fill(codeOf(secret, await now()))
+  await page.getByRole('button', { name: t('authenticator.add'), exact: true }).click()
+  await page.getByText(t('security.notice_authenticator_added')).waitFor()
+  await submit(page, '/sign-out')
+
+  await northwind.service.database.advance(30_000)
+  const code = codeOf(secret, await now())
+  await signIn(page, northwind.dana)
+  await heading(page, t('second_step.heading'))
+  await page.getByRole('textbox').fill(code === '000000' ? '000001' : '000000')
+  await page.getByRole('button', { name: t('second_step.continue') }).click()
+  await page.getByRole('alert').getByText(t('second_step.problem_wrong')).waitFor()
+  await page.getByRole('textbox').fill(`${code.slice(0, 3)} ${code.slice(3)}`)
+  await page.getByRole('button', { name: t('second_step.continue') }).click()
+  await heading(page, t('home.heading'))
+
+  const elsewhere = await browsing.open()
+  await signIn(elsewhere, northwind.dana)
+  await elsewhere.getByRole('textbox').fill(code)
+  await elsewhere.getByRole('button', { name: t('second_step.continue') }).click()
+  await elsewhere.getByRole('alert').getByText(t('second_step.problem_wrong')).waitFor()
+})
+
+test('whoever cannot sign in gets a link by mail, once, and with it a new password; the old one and every session end', async () => {
+  const { ben } = browsing.northwind
+  const before = await browsing.open()
+  await signIn(before, ben)
+  const page = await browsing.open()
+  await page.goto('/sign-in')
+  await page.getByRole('link', { name: t('sign_in.recover') }).click()
+  await page.getByLabel(t('sign_in.email')).fill(ben.email)
+  await page.getByRole('button', { name: t('recover.continue') }).click()
+  await heading(page, t('recover.sent'))
+  const mail = await mailbox.waitFor(({ to, subject }) => to === ben.email && subject.includes('new password'))
+  await page.goto(linkIn(mail))
+  await choosePassword(page, NEW_PASSWORD)
+  await heading(page, t('home.heading'))
+
+  await before.goto('/security')
+  await heading(before, SIGN_IN)
+  await before.goto(linkIn(mail))
+  await heading(before, t('link_gone.title'))
+  await signIn(before, ben, PASSWORD)
+  await before.getByRole('alert').getByText(t('sign_in.problem_wrong')).waitFor()
+  await signIn(before, ben, NEW_PASSWORD)
+  await heading(before, t('home.heading'))
+})
+
+test('an address that nobody has is answered alike, and no mail goes anywhere', async () => {
+  const page = await browsing.open()
+  const ask = async (email: string) => {
+    await page.goto('/recover')
+    await page.getByLabel(t('sign_in.email')).fill(email)
+    await page.getByRole('button', { name: t('recover.continue') }).click()
+    await heading(page, t('recover.sent'))
+    return ((await page.locator('body').textContent()) ?? '').replaceAll(email, 'EMAIL')
+  }
+  const known = await ask(browsing.northwind.ida.email)
+  expect(await ask('zoe@northwind.example')).toBe(known)
+  await mailbox.waitFor(({ to }) => to === browsing.northwind.ida.email)
+  expect(mailbox.mails.filter(({ to }) => to.startsWith('zoe'))).toEqual([])
+})
+
+test('the link of an operator lets somebody choose a first password, and then no longer works', async () => {
+  const { service, slug, erik } = browsing.northwind
+  const made = await createSetupLink(service.context.db, service.config, {
+    account: slug,
+    email: erik.email,
+    reset: false,
+  })
+  if (made.outcome === 'refused') throw new Error(made.why)
+  const page = await browsing.open()
+  await page.goto(made.value.address)
+  await heading(page, t('choose_password.heading_setup', { name: 'Northwind Traders' }))
+  await choosePassword(page, 'too short')
+  await page
+    .getByRole('alert')
+    .getByText(t('password.too_short', { fewest: 12 }))
+    .waitFor()
+  await choosePassword(page, NEW_PASSWORD)
+  await heading(page, t('home.heading'))
+  await page.goto(made.value.address)
+  await heading(page, t('link_gone.title'))
+})
+
+test('somebody who is invited comes in by the link in the mail, with the roles that were ticked', async () => {
+  const page = await browsing.open()
+  await signIn(page, browsing.northwind.ann)
+  await page.goto('/account/people/invite')
+  await page.getByLabel(t('sign_in.email')).fill('zoe@northwind.example')
+  await page.getByLabel('Billing').check()
+  await page.getByRole('button', { name: t('invite.send') }).click()
+  await page.getByText(t('people.notice_invited', { who: 'zoe@northwind.example' })).waitFor()
+  const mail = await mailbox.waitFor(({ to }) => to === 'zoe@northwind.example')
+  const invited = await browsing.open()
+  await invited.goto(linkIn(mail))
+  await heading(invited, t('choose_password.heading_invitation', { name: 'Northwind Traders' }))
+  await choosePassword(invited, NEW_PASSWORD)
+  await heading(invited, t('home.heading'))
+  expect(await invited.getByRole('link', { name: t('layout.account'), exact: true }).count()).toBe(0)
+  await page.reload()
+  await page.getByRole('listitem').filter({ hasText: 'zoe@' }).getByText(t('person_status.active')).waitFor()
+})
+
+test('the mail about a new connection has a link that removes it, without signing in', async () => {
+  const { service, applications, ida } = browsing.northwind
+  const device = service.device('oauth', applications.mobile)
+  const code = await device.code()
+  const page = await browsing.open()
+  await signIn(page, ida)
+  await enterCode(page, code.user_code)
+  await decide(page, 'allow')
+  const token = (await device.poll(code.device_code)).body.access_token
+  expect((await askMe(service, token)).status).toBe(200)
+  const mail = await mailbox.waitFor(({ to, subject }) => to === ida.email && subject.startsWith('Northwind Mobile'))
+  const stranger = await browsing.open()
+  await stranger.goto(linkIn(mail))
+  await heading(stranger, t('remove_by_link.title'))
+  expect((await askMe(service, token)).status).toBe(200)
+  await stranger.getByRole('button', { name: t('remove_by_link.remove') }).click()
+  await heading(stranger, t('remove_by_link.removed'))
+  expect((await askMe(service, token)).status).toBe(401)
+})
+
+test('signing out everywhere ends the session of the other browser, too', async () => {
+  const { ann } = browsing.northwind
+  const [here, there] = [await browsing.open(), await browsing.open()]
+  await signIn(here, ann)
+  await signIn(there, ann)
+  await here.goto('/security')
+  await here.getByText(t('security.this_one'), { exact: true }).waitFor()
+  await here.getByRole('button', { name: t('security.everywhere') }).click()
+  await here.getByText(t('sign_in.notice_signed_out')).waitFor()
+  await there.goto('/security')
+  await heading(there, SIGN_IN)
+})
+
+test('signing out keeps the rest of the pages closed, also to the button "back"', async () => {
+  const page = await browsing.open()
+  await signIn(page, browsing.northwind.ann)
+  await page.goto('/security')
+  await submit(page, '/sign-out')
+  await page.goBack()
+  await heading(page, SIGN_IN)
+})
+
+test('after signing in one is where one wanted to go', async () => {
+  const page = await browsing.open()
+  await page.goto('/account/people')
+  await page.getByLabel(t('sign_in.email')).fill(browsing.northwind.ann.email)
+  await page.getByLabel(t('sign_in.password')).fill(PASSWORD)
+  await page.getByRole('button', { name: t('sign_in.continue'), exact: true }).click()
+  await heading(page, t('people.title'))
+})

@@ -1,0 +1,43 @@
+/** What a browser has to fetch to show any page: the page, one stylesheet, one small script, the icon, and the logo. */
+import type { Page, Response } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { icon, script, stylesheet } from '../../src/pages/assets.ts'
+import { useBrowsing } from '../rig/browsing.ts'
+import { everyDoorPage, openViewers } from '../rig/every-page.ts'
+
+const LARGEST_SCRIPTS = 15_000
+
+const browsing = useBrowsing()
+
+/** Everything that a window receives from now on, in order. */
+function watchResponses(page: Page): Response[] {
+  const responses: Response[] = []
+  page.on('response', (response) => responses.push(response))
+  return responses
+}
+
+test('the JavaScript of all pages together is below 15 kB as it is sent', async () => {
+  const page = await browsing.open()
+  const responses = watchResponses(page)
+  await page.goto('/sign-in', { waitUntil: 'networkidle' })
+  const scripts = responses.filter((response) => response.request().resourceType() === 'script')
+  const sizes = await Promise.all(scripts.map(async (each) => (await each.request().sizes()).responseBodySize))
+  const total = sizes.reduce((sum, size) => sum + size, 0)
+  console.log(`JavaScript: ${total} bytes sent, ${script.bytes.length} as written, ${script.gzip.length} with gzip`)
+  console.log(`stylesheet: ${stylesheet.brotli.length} bytes sent, ${stylesheet.bytes.length} as written`)
+  expect(await Promise.all(scripts.map((each) => each.headerValue('content-encoding')))).toEqual(['br'])
+  expect(total).toBe(script.brotli.length)
+  expect(Math.max(total, script.gzip.length)).toBeLessThan(LARGEST_SCRIPTS)
+})
+
+test('no page loads anything else', { timeout: 60_000 }, async () => {
+  const { northwind } = browsing
+  const viewers = await openViewers(northwind, () => browsing.open())
+  const responses = Object.values(viewers).map(watchResponses)
+  const pages = (await everyDoorPage(northwind)).filter(({ name }) => name !== 'logo')
+  for (const { as, path } of pages) await viewers[as].goto(path)
+  const known = [stylesheet.path, script.path, icon.path, '/logo', ...pages.map(({ path }) => path)]
+  const loaded = new Set(responses.flat().map((response) => response.url().replace(/(\/logo)\?version=\w+$/, '$1')))
+  expect([...loaded].filter((address) => !known.includes(address.replace(northwind.origin, '')))).toEqual([])
+  expect(loaded.size).toBeGreaterThan(pages.length)
+})

@@ -1,0 +1,290 @@
+/** What the forms of the web interface answer: what is wrong, what has happened, what is not possible. */
+import type { Page } from 'playwright-core'
+import { checkDigit } from '../../src/core/user-code.ts'
+import { savePolicy } from '../../src/flows/account-policy.ts'
+import type { MessageKey } from '../../src/pages/words.ts'
+import { decide, enterCode, submit } from './clicks.ts'
+import { linkPath, type Viewer } from './every-page.ts'
+import { HAMBURG, LISBON, type Northwind, PASSWORD } from './northwind.ts'
+
+export type AnswerPage = {
+  /** As the name of a file. */
+  readonly name: string
+  readonly as: Viewer
+  /** What it is about. */
+  readonly says: MessageKey
+  /** Leads a window there, from wherever it is. */
+  open(page: Page): Promise<unknown>
+  /** Puts right for the others what was changed for this one. */
+  after?(): Promise<unknown>
+}
+
+export function everyAnswer(northwind: Northwind): readonly AnswerPage[] {
+  return [
+    ...signingIn(northwind),
+    ...codes(northwind),
+    ...consents(northwind),
+    ...own(),
+    ...administration(),
+    ...refusals(northwind),
+  ]
+}
+
+/** Fills in the form with this action and sends it. */
+async function send(page: Page, path: string, action: string, values: Readonly<Record<string, string>>): Promise<void> {
+  await page.goto(path)
+  for (const [id, value] of Object.entries(values)) await page.fill(`form[action="${action}"] #${id}`, value)
+  await submit(page, action)
+}
+
+function signingIn(northwind: Northwind): readonly AnswerPage[] {
+  const enter = (page: Page, email: string, password: string) => send(page, '/sign-in', '/sign-in', { email, password })
+  return [
+    {
+      name: 'sign-in-wrong',
+      as: 'nobody',
+      says: 'sign_in.problem_wrong',
+      open: (page) => enter(page, 'zoe@northwind.example', 'not this one'),
+    },
+    {
+      name: 'sign-in-signed-out',
+      as: 'nobody',
+      says: 'sign_in.notice_signed_out',
+      open: (page) => page.goto('/sign-in?notice=signed_out'),
+    },
+    {
+      name: 'sign-in-code-wrong',
+      as: 'nobody',
+      says: 'second_step.problem_wrong',
+      open: async (page) => {
+        await enter(page, northwind.gus.email, PASSWORD)
+        await page.fill('#code', '12345')
+        await submit(page, '/sign-in/code')
+      },
+    },
+    {
+      name: 'recover-wrong',
+      as: 'nobody',
+      says: 'recover.problem_email',
+      open: (page) => send(page, '/recover', '/recover', { email: 'zoe' }),
+    },
+    {
+      name: 'recover-sent',
+      as: 'nobody',
+      says: 'recover.sent_text',
+      open: (page) => send(page, '/recover', '/recover', { email: 'zoe@northwind.example' }),
+    },
+    {
+      name: 'link-setup-short',
+      as: 'nobody',
+      says: 'password.too_short',
+      open: async (page) => {
+        const path = await linkPath(northwind, 'setup', northwind.erik)
+        await send(page, path, '/link', { password: 'short', again: 'short' })
+      },
+    },
+    {
+      name: 'confirm-wrong',
+      as: 'ben',
+      says: 'confirm.problem_wrong',
+      open: (page) => send(page, '/confirm', '/confirm', { password: 'no' }),
+    },
+  ]
+}
+
+function codes({ service, ann, ida }: Northwind): readonly AnswerPage[] {
+  const policy = { deviceFlow: true, unverifiedPublishers: true, onlyApplications: null }
+  const set = (change: object) => savePolicy(service.context, ann.id, { ...policy, ...change })
+  return [
+    { name: 'enter-code-empty', as: 'ben', says: 'enter_code.problem_empty', open: (page) => enterCode(page, '') },
+    {
+      name: 'enter-code-length',
+      as: 'ben',
+      says: 'enter_code.problem_length',
+      open: (page) => enterCode(page, '432 324'),
+    },
+    {
+      name: 'enter-code-mistyped',
+      as: 'ben',
+      says: 'enter_code.problem_mistyped',
+      open: (page) => enterCode(page, '111 111 112'),
+    },
+    {
+      name: 'enter-code-locked',
+      as: 'ida',
+      says: 'enter_code.problem_locked',
+      open: async (page) => {
+        await service.database.query(
+          `insert into code_entries (at, account_id, user_id, outcome)
+           select now(), account_id, id, 'missed' from users, generate_series(1, 5) where id = $1`,
+          [ida.id],
+        )
+        await enterCode(page, `11223344${checkDigit('11223344')}`)
+      },
+    },
+    {
+      name: 'enter-code-only',
+      as: 'ben',
+      says: 'enter_code.only_none',
+      open: async (page) => {
+        await set({ onlyApplications: [] })
+        await page.goto('/connect/code')
+      },
+      after: () => set({}),
+    },
+    {
+      name: 'enter-code-off',
+      as: 'ben',
+      says: 'enter_code.off_text',
+      open: async (page) => {
+        await set({ deviceFlow: false })
+        await page.goto('/connect/code')
+      },
+      after: () => set({}),
+    },
+  ]
+}
+
+function consents({ ask, applications, suspendedCode }: Northwind): readonly AnswerPage[] {
+  const { signage, till, robot } = applications
+  const enter = async (page: Page, application: typeof signage, from = HAMBURG, scope?: string) =>
+    enterCode(page, (await ask(application, { from, ...(scope ? { scope } : {}) })).user_code)
+  const decided = (decision: Parameters<typeof decide>[1]) => async (page: Page) => {
+    await enter(page, signage)
+    await decide(page, decision)
+  }
+  return [
+    { name: 'consent-dangerous', as: 'ben', says: 'consent.dangerous', open: (page) => enter(page, till) },
+    { name: 'consent-not-possible', as: 'ben', says: 'consent.not_grantable', open: (page) => enter(page, robot) },
+    { name: 'consent-suspended', as: 'ann', says: 'consent.suspended', open: (page) => enterCode(page, suspendedCode) },
+    {
+      name: 'consent-retype-wrong',
+      as: 'ann',
+      says: 'consent.problem_retype',
+      open: async (page) => {
+        await enter(page, signage, LISBON)
+        await page.fill('#last_group', '1')
+        await decide(page, 'allow')
+      },
+    },
+    { name: 'decided-granted', as: 'ann', says: 'decided.granted_text', open: decided('allow') },
+    { name: 'decided-rejected', as: 'ann', says: 'decided.rejected_text', open: decided('cancel') },
+    { name: 'decided-reported', as: 'ann', says: 'decided.reported_what', open: decided('not_me') },
+    {
+      name: 'decided-closed',
+      as: 'ann',
+      says: 'decided.closed_text',
+      open: (page) => page.goto('/connect/decision?ref=none'),
+    },
+  ]
+}
+
+function own(): readonly AnswerPage[] {
+  const password = { current: 'not this one', password: 'eight brown bottles', again: 'eight brown bottles' }
+  const change = (page: Page, values: Partial<typeof password>) =>
+    send(page, '/security', '/security/password', { ...password, ...values })
+  return [
+    { name: 'security-wrong', as: 'ben', says: 'security.problem_wrong', open: (page) => change(page, {}) },
+    {
+      name: 'security-short',
+      as: 'ben',
+      says: 'password.too_short',
+      open: (page) => change(page, { password: 'short', again: 'short' }),
+    },
+    { name: 'security-differ', as: 'ben', says: 'password.differ', open: (page) => change(page, { again: 'eight' }) },
+    {
+      name: 'security-saved',
+      as: 'ben',
+      says: 'security.notice_password',
+      open: (page) => page.goto('/security?notice=password'),
+    },
+    {
+      name: 'authenticator-wrong',
+      as: 'ben',
+      says: 'authenticator.problem_wrong',
+      open: (page) => send(page, '/security/authenticator', '/security/authenticator', { code: '1' }),
+    },
+  ]
+}
+
+function administration(): readonly AnswerPage[] {
+  const logo = async (page: Page) => {
+    await page.goto('/account/looks')
+    const file = { name: 'logo.png', mimeType: 'image/png', buffer: Buffer.from('no picture') }
+    await page.setInputFiles('#logo', file)
+    await submit(page, '/account/looks')
+  }
+  const invite = (page: Page, email: string) =>
+    send(page, '/account/people/invite', '/account/people/invite', { email })
+  const role = (page: Page, name: string) => send(page, '/account/role', '/account/role', { name })
+  const dropOwnRole = async (page: Page) => {
+    await page.goto('/account/people')
+    await page.locator('li', { hasText: 'ann@' }).getByRole('link').click()
+    await page.locator('main [type=checkbox]:checked').uncheck()
+    await page.locator('main [type=checkbox]').first().check()
+    await submit(page, '/account/person')
+  }
+  return [
+    {
+      name: 'people-invited',
+      as: 'ann',
+      says: 'people.notice_invited',
+      open: (page) => page.goto('/account/people?notice=invited'),
+    },
+    { name: 'invite-wrong', as: 'ann', says: 'invite.problem_email', open: (page) => invite(page, 'zoe') },
+    {
+      name: 'invite-no-role',
+      as: 'ann',
+      says: 'invite.problem_role',
+      open: (page) => invite(page, 'zoe@northwind.example'),
+    },
+    { name: 'person-last-administrator', as: 'ann', says: 'person.problem_last_administrator', open: dropOwnRole },
+    { name: 'role-unnamed', as: 'ann', says: 'role.problem_name', open: (page) => role(page, ' ') },
+    { name: 'role-exists', as: 'ann', says: 'role.problem_exists', open: (page) => role(page, 'Billing') },
+    {
+      name: 'roles-saved',
+      as: 'ann',
+      says: 'roles.notice_saved',
+      open: (page) => page.goto('/account/roles?notice=saved'),
+    },
+    {
+      name: 'policy-saved',
+      as: 'ann',
+      says: 'policy.saved',
+      open: (page) => page.goto('/account/policy?notice=saved'),
+    },
+    { name: 'looks-no-picture', as: 'ann', says: 'looks.problem_logo', open: logo },
+    {
+      name: 'looks-unnamed',
+      as: 'ann',
+      says: 'looks.problem_name',
+      open: (page) => send(page, '/account/looks', '/account/looks', { name: '' }),
+    },
+    { name: 'looks-saved', as: 'ann', says: 'looks.saved', open: (page) => page.goto('/account/looks?notice=saved') },
+  ]
+}
+
+function refusals({ originOf }: Northwind): readonly AnswerPage[] {
+  return [
+    { name: 'refusal-not-found', as: 'ben', says: 'refusal.not_found', open: (page) => page.goto('/nowhere') },
+    { name: 'refusal-forbidden', as: 'ben', says: 'refusal.forbidden', open: (page) => page.goto('/account/people') },
+    { name: 'refusal-method', as: 'ben', says: 'refusal.method_not_allowed', open: (page) => page.goto('/sign-out') },
+    {
+      name: 'refusal-no-account',
+      as: 'nobody',
+      says: 'refusal.no_account',
+      open: (page) => page.goto(originOf('southwind')),
+    },
+    {
+      name: 'refusal-stale',
+      as: 'ben',
+      says: 'refusal.stale',
+      open: async (page) => {
+        await page.goto('/security')
+        const token = page.locator('form[action="/security/sign-out-everywhere"] [name=token]')
+        await token.evaluate((field) => field.setAttribute('value', 'of another page'))
+        await submit(page, '/security/sign-out-everywhere')
+      },
+    },
+  ]
+}

@@ -1,0 +1,118 @@
+/**
+ * Every page of the web interface, with something on it: what each GET door shows, and what forms answer when something is
+ * wrong or has happened. Whoever adds a door adds it here; a test compares this list with the table of doors.
+ */
+import type { Page } from 'playwright-core'
+import { enterUserCode } from '../../src/flows/enter-code.ts'
+import { createLink, linkAddress } from '../../src/flows/links.ts'
+import { sealDecision } from '../../src/secrets/web-texts.ts'
+import type { LinkKind } from '../../src/store/links.ts'
+import { chooseLanguage, signIn } from './clicks.ts'
+import type { MadeUser } from './make.ts'
+import { HAMBURG, LISBON, type Northwind } from './northwind.ts'
+
+/** Who looks at it. */
+export type Viewer = 'nobody' | 'ann' | 'ben' | 'ida'
+
+export type DoorPage = {
+  /** As the name of a file. */
+  readonly name: string
+  readonly path: string
+  readonly as: Viewer
+}
+
+export type Viewers = Readonly<Record<Viewer, Page>>
+
+/** A window for each, in one language, chosen as people choose it; those who have a name are signed in. */
+export async function openViewers(
+  { ann, ben, ida }: Northwind,
+  open: () => Promise<Page>,
+  language = 'en',
+): Promise<Viewers> {
+  const viewers = { nobody: await open(), ann: await open(), ben: await open(), ida: await open() }
+  // Where there is no account, there is no cookie of it either.
+  await viewers.nobody.setExtraHTTPHeaders({ 'accept-language': language })
+  await viewers.nobody.goto('/sign-in')
+  await signIn(viewers.ann, ann)
+  await signIn(viewers.ben, ben)
+  await signIn(viewers.ida, ida)
+  for (const page of Object.values(viewers)) await chooseLanguage(page, language)
+  return viewers
+}
+
+/** What every GET door shows. */
+export async function everyDoorPage(northwind: Northwind): Promise<readonly DoorPage[]> {
+  const { service, ann, ben, erik, fay, applications } = northwind
+  const [role] = await service.database.query<{ id: string }>("select id from roles where name = 'Sales'")
+  const [grant] = await service.database.query<{ id: string }>(
+    'select id from grants where user_id = $1 and application_id = $2',
+    [ann.id, applications.signage.id],
+  )
+  return [
+    ...pages('nobody', {
+      logo: '/logo',
+      'sign-in': '/sign-in',
+      'sign-in-code': '/sign-in/code?step=none',
+      recover: '/recover',
+      'link-setup': await linkPath(northwind, 'setup', erik),
+      'link-invitation': await linkPath(northwind, 'invitation', erik),
+      'link-recovery': await linkPath(northwind, 'recovery', ben),
+      'link-remove': await linkPath(northwind, 'remove_grant', ann, grant?.id),
+      'link-gone': '/link?token=none',
+    }),
+    ...pages('ben', { 'home-clerk': '/', consent: await decisionPath(northwind, ben, HAMBURG) }),
+    ...pages('ida', { 'applications-none': '/applications' }),
+    ...pages('ann', {
+      home: '/',
+      confirm: '/confirm?next=%2Fsecurity',
+      'enter-code': '/connect/code',
+      'consent-elsewhere': await decisionPath(northwind, ann, LISBON),
+      applications: '/applications',
+      'applications-remove': `/applications/remove?grant=${grant?.id}`,
+      security: '/security',
+      authenticator: '/security/authenticator',
+      'account-applications': '/account/applications',
+      'account-applications-remove': `/account/applications/remove?grant=${grant?.id}`,
+      policy: '/account/policy',
+      people: '/account/people',
+      invite: '/account/people/invite',
+      person: `/account/person?user=${ben.id}`,
+      'person-you': `/account/person?user=${ann.id}`,
+      'person-invited': `/account/person?user=${erik.id}`,
+      'person-disabled': `/account/person?user=${fay.id}`,
+      roles: '/account/roles',
+      role: `/account/role?role=${role?.id}`,
+      'role-new': '/account/role',
+      looks: '/account/looks',
+    }),
+  ]
+}
+
+function pages(as: Viewer, paths: Readonly<Record<string, string>>): readonly DoorPage[] {
+  return Object.entries(paths).map(([name, path]) => ({ name, path, as }))
+}
+
+/** As it stands in a mail. */
+export async function linkPath(
+  northwind: Northwind,
+  kind: LinkKind,
+  user: MadeUser,
+  grantId?: string,
+): Promise<string> {
+  const { context } = northwind.service
+  const [row] = await northwind.service.database.query<{ account_id: string }>(
+    'select account_id from users where id = $1',
+    [user.id],
+  )
+  const recipient = { id: user.id, accountId: row?.account_id ?? '' }
+  const id = await context.db.transaction((tx) => createLink(tx, kind, recipient, grantId ?? null))
+  return linkAddress(context, northwind.slug, id).slice(northwind.origin.length)
+}
+
+/** Of a request that this user has entered the code of. */
+async function decisionPath({ service, ask, applications }: Northwind, user: MadeUser, from: string): Promise<string> {
+  const { user_code } = await ask(applications.signage, { from })
+  const entered = await enterUserCode(service.context, user.id, user_code)
+  if (entered.outcome !== 'claimed') throw new Error(`the code was not taken: ${entered.outcome}`)
+  return `/connect/decision?ref=${sealDecision(service.config.keys, entered.code, user.id)}`
+}

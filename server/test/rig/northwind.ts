@@ -1,0 +1,276 @@
+/**
+ * Northwind Traders: an account as one meets them, with people, roles, applications and what was connected. Every page of the
+ * web interface has something to show in it. Made for real Chromium: tests click through it, and its pictures are in the docs.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Publisher } from '../../src/core/application.ts'
+import { saveLooks } from '../../src/flows/looks.ts'
+import { setApplicationPublisher, suspendApplication } from '../../src/flows/manage-application.ts'
+import { disablePerson } from '../../src/flows/people.ts'
+import { createAccount, createRole, createScope, createUser, type Registered } from '../../src/flows/register.ts'
+import { askMe, connect } from './connect.ts'
+import { type CodeRecord, post, type WireVariant } from './device.ts'
+import { drawLogo } from './logo.ts'
+import { type MadeApplication, type MadeUser, makeApplication } from './make.ts'
+import { writeMmdb } from './mmdb.ts'
+import { startTestService, type TestService } from './service.ts'
+import { createSoftPasskey } from './soft-passkey.ts'
+import { codeOf } from './totp.ts'
+import { unescapeHtml } from './web.ts'
+
+export const PASSWORD = 'seven green bottles'
+
+/** Addresses for documentation (RFC 5737), each in a place of its own. */
+export const HAMBURG = '203.0.113.9'
+export const LISBON = '198.51.100.23'
+
+const SCOPES = [
+  { name: 'orders:read', title: 'See orders' },
+  { name: 'orders:write', title: 'Change orders' },
+  { name: 'stock:read', title: 'See stock levels' },
+  { name: 'displays:write', title: 'Decide what the displays show' },
+  { name: 'invoices:read', title: 'See invoices' },
+  { name: 'payments:write', title: 'Pay invoices', dangerous: true },
+]
+
+const ROLES = [
+  { name: 'Sales', scopes: ['orders:read', 'orders:write', 'stock:read', 'displays:write'] },
+  { name: 'Billing', scopes: ['orders:read', 'stock:read', 'invoices:read', 'payments:write'] },
+]
+
+/** Of a verified publisher, of nobody knows whom, our own, one that is suspended, and one that needs to change orders. */
+type ApplicationName = 'signage' | 'till' | 'mobile' | 'scout' | 'robot'
+
+type Ask = {
+  readonly variant?: WireVariant
+  readonly scope?: string
+  readonly from?: string
+  /** What the application's device calls itself. */
+  readonly says?: string
+}
+
+export type Northwind = {
+  readonly service: TestService
+  readonly slug: string
+  readonly origin: string
+  /** An administrator, with a passkey. */
+  readonly ann: MadeUser
+  /** Of Billing, so he cannot change orders. */
+  readonly ben: MadeUser
+  /** Of Sales. */
+  readonly dana: MadeUser
+  /** Invited, and not here yet. */
+  readonly erik: MadeUser
+  /** Disabled. */
+  readonly fay: MadeUser
+  /** Of Sales, with an authenticator app. */
+  readonly gus: MadeUser
+  /** Of Sales, and new here: she has connected nothing. */
+  readonly ida: MadeUser
+  readonly applications: Readonly<Record<ApplicationName, MadeApplication>>
+  /** Asked for by an application before it was suspended. */
+  readonly suspendedCode: string
+  /** A code of an application, asked for from a place. */
+  ask(application: MadeApplication, ask?: Ask): Promise<CodeRecord>
+  originOf(slug: string): string
+  stop(): Promise<void>
+}
+
+export async function startNorthwind(
+  environment: Record<string, string> = {},
+  options: { clock?: boolean } = {},
+): Promise<Northwind> {
+  const folder = mkdtempSync(join(tmpdir(), 'latchkey-places-'))
+  const service = await startTestService({ ...placesIn(folder), TRUST_PROXY: '127.0.0.1', ...environment }, options)
+  const { db } = service.context
+  const slug = 'northwind'
+  done(await createAccount(db, { slug, name: 'Northwind Traders' }))
+  await forgetStart(service)
+  for (const scope of SCOPES) done(await createScope(db, scope))
+  for (const role of ROLES) done(await createRole(db, { ...role, account: slug }))
+  const person = async (name: string, role: string, password: string | null = PASSWORD): Promise<MadeUser> => {
+    const email = `${name}@northwind.example`
+    return { ...done(await createUser(db, { account: slug, email, roles: [role], password })), email }
+  }
+  const ann = await person('ann', 'administrator')
+  const ben = await person('ben', 'Billing')
+  const dana = await person('dana', 'Sales')
+  const erik = await person('erik', 'Billing', null)
+  const fay = await person('fay', 'Sales')
+  const gus = await person('gus', 'Sales')
+  const ida = await person('ida', 'Sales')
+  await saveLooks(service.context, ann.id, { name: 'Northwind Traders', colour: '#0b7a5b', logo: await drawLogo() })
+  const applications = await makeApplications(service, slug)
+  const suspendedCode = (await askFor(service, applications.scout)).user_code
+  const northwind: Northwind = {
+    service,
+    slug,
+    origin: originOf(service, slug),
+    ann,
+    ben,
+    dana,
+    erik,
+    fay,
+    gus,
+    ida,
+    applications,
+    suspendedCode,
+    ask: (application, ask) => askFor(service, application, ask),
+    originOf: (other) => originOf(service, other),
+    stop: async () => {
+      await service.stop()
+      rmSync(folder, { recursive: true })
+    },
+  }
+  await connectSome(northwind)
+  await addPasskey(northwind)
+  await addAuthenticator(northwind)
+  return northwind
+}
+
+/** What most tests start from would show up here: every account may be asked by every application, for every scope. */
+async function forgetStart({ database, application }: TestService): Promise<void> {
+  await database.query('update applications set deleted_at = now() where id = $1', [application.id])
+  await database.query('delete from role_scopes')
+  await database.query('delete from scopes')
+}
+
+/** Two places and whose network it is, in databases such as MaxMind's. */
+function placesIn(folder: string): Record<string, string> {
+  const place = (city: Record<string, string>, iso: string, country: Record<string, string>) => ({
+    city: { names: city },
+    country: { iso_code: iso, names: country },
+  })
+  const hamburg = place({ en: 'Hamburg', ar: 'هامبورغ' }, 'DE', {
+    en: 'Germany',
+    de: 'Deutschland',
+    es: 'Alemania',
+    ar: 'ألمانيا',
+  })
+  const lisbon = place({ en: 'Lisbon', de: 'Lissabon', es: 'Lisboa', ar: 'لشبونة' }, 'PT', {
+    en: 'Portugal',
+    ar: 'البرتغال',
+  })
+  const network = (name: string) => ({ autonomous_system_number: 64_496, autonomous_system_organization: name })
+  return {
+    PLACES_FILE: writeMmdb(join(folder, 'places.mmdb'), [
+      ['203.0.113.0/24', hamburg],
+      ['198.51.100.0/24', lisbon],
+    ]),
+    NETWORKS_FILE: writeMmdb(
+      join(folder, 'networks.mmdb'),
+      [
+        ['203.0.113.0/24', network('Elbe Telecom')],
+        ['198.51.100.0/24', network('Tejo Hosting')],
+      ],
+      { type: 'GeoLite2-ASN' },
+    ),
+  }
+}
+
+async function makeApplications(service: TestService, account: string): Promise<Northwind['applications']> {
+  const { db } = service.context
+  const make = async (name: string, scopes: readonly string[], publisher: Publisher, requiredScopes: string[] = []) => {
+    const wanted = { name, allowedScopes: scopes, defaultScopes: scopes, requiredScopes }
+    const made = await makeApplication(db, service.config, account, wanted)
+    done(await setApplicationPublisher(db, made.id, publisher))
+    return made
+  }
+  const acme = { standing: 'verified', name: 'acme.example' } as const
+  const nobody = { standing: 'unverified', name: null } as const
+  const shelves = { standing: 'unverified', name: 'shelfscout.example' } as const
+  const applications = {
+    signage: await make('Acme Signage', ['orders:read', 'orders:write', 'displays:write'], acme),
+    till: await make('Till Companion', ['orders:read', 'stock:read', 'payments:write'], nobody),
+    mobile: await make('Northwind Mobile', ['orders:read', 'stock:read'], { standing: 'own', name: null }),
+    scout: await make('Shelf Scout', ['stock:read'], shelves),
+    robot: await make('Packing Robot', ['orders:read', 'orders:write'], acme, ['orders:write']),
+  }
+  await service.context.applications.refresh()
+  return applications
+}
+
+/** Connected over some time, some of it in use; and one application that is being looked into. */
+async function connectSome(northwind: Northwind): Promise<void> {
+  const { service, ann, ben, dana, fay, applications } = northwind
+  const { signage, till, mobile, scout } = applications
+  const connections = [
+    { user: ann, application: scout, scope: 'stock:read', from: LISBON, daysAgo: 96, used: true },
+    { user: dana, application: signage, scope: 'orders:read,displays:write', from: HAMBURG, daysAgo: 41, used: true },
+    { user: fay, application: mobile, scope: 'orders:read', from: HAMBURG, daysAgo: 33, used: false },
+    {
+      user: ben,
+      application: till,
+      scope: 'orders:read,stock:read',
+      variant: 'key',
+      from: HAMBURG,
+      daysAgo: 20,
+      used: true,
+    },
+    {
+      user: ann,
+      application: signage,
+      scope: 'orders:read,orders:write,displays:write',
+      variant: 'key',
+      from: HAMBURG,
+      daysAgo: 12,
+      used: true,
+    },
+    { user: ann, application: mobile, scope: 'orders:read,stock:read', from: HAMBURG, daysAgo: 2, used: false },
+  ] as const
+  for (const { from, daysAgo, used, ...wish } of connections) {
+    const { grantId, credential } = await connect(service, wish)
+    if (used) await askMe(service, credential)
+    await service.database.query(
+      "update grants set created_at = created_at - $2 * interval '1 day', requested_from = $3 where id = $1",
+      [grantId, daysAgo, from],
+    )
+  }
+  done(await suspendApplication(service.context.db, scout.id, 'polls much too fast'))
+  await service.context.applications.refresh()
+  await disablePerson(service.context, ann.id, fay.id)
+}
+
+/** As Ann would on the page "Security". */
+async function addPasskey({ service, slug, ann, origin }: Northwind): Promise<void> {
+  const web = service.web(
+    { 'x-forwarded-for': HAMBURG, 'user-agent': 'Version/19.1 Mobile Safari/604.1 (iPhone)' },
+    slug,
+  )
+  await web.signIn(ann.email, PASSWORD)
+  const { text } = await web.get('/security')
+  const options = JSON.parse(unescapeHtml(/ options="([^"]*)"/.exec(text)?.[1] ?? ''))
+  const answer = createSoftPasskey().create(options, origin)
+  const { status, text: shown } = await web.submit('/security/passkeys', { answer, name: 'Work laptop' })
+  if (!shown.includes('Work laptop')) throw new Error(`the passkey was not added: ${status}`)
+}
+
+/** As Gus would. */
+async function addAuthenticator({ service, slug, gus }: Northwind): Promise<void> {
+  const web = service.web({}, slug)
+  await web.signIn(gus.email, PASSWORD)
+  const { text } = await web.get('/security/authenticator')
+  const secret = /<bdi class="secret"[^>]*>([A-Z2-7 ]+)</.exec(text)?.[1] ?? ''
+  const { status, text: shown } = await web.submit('/security/authenticator', { code: codeOf(secret, Date.now()) })
+  if (!shown.includes('/security/authenticator/remove')) throw new Error(`the authenticator was not added: ${status}`)
+}
+
+async function askFor(service: TestService, application: MadeApplication, ask: Ask = {}): Promise<CodeRecord> {
+  const { variant = 'oauth', scope, from = HAMBURG, says = 'Acme-Player/4.2 (living room)' } = ask
+  const form = { SVCappid: application.id, SVCsecret: application.secret, ...(scope ? { scope } : {}) }
+  const headers = { 'x-forwarded-for': from, 'user-agent': says }
+  const answer = await post(service.address, `/auth/${variant}/device/code`, { form, headers })
+  if (answer.status !== 200) throw new Error(`the code request was answered ${answer.status} ${answer.text}`)
+  return answer.body
+}
+
+function originOf(service: TestService, slug: string): string {
+  return `http://${slug}.${new URL(service.config.publicUrl).host}`
+}
+
+function done<T>(result: Registered<T>): T {
+  if (result.outcome === 'refused') throw new Error(result.why)
+  return result.value
+}

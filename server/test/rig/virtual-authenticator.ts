@@ -1,0 +1,32 @@
+/** A fingerprint reader for Chromium, in software (WebAuthn, section 11): it holds passkeys, and says yes for its user. */
+import type { Page } from 'playwright-core'
+
+export type HeldPasskey = { readonly rpId?: string; readonly signCount: number; readonly isResidentCredential: boolean }
+
+export type VirtualAuthenticator = {
+  passkeys(): Promise<readonly HeldPasskey[]>
+  /** Whether the finger on it is the right one. */
+  verify(verified: boolean): Promise<void>
+}
+
+/** For this window, at whatever account it is. */
+export async function plugIn(page: Page): Promise<VirtualAuthenticator> {
+  const devtools = await page.context().newCDPSession(page)
+  await devtools.send('WebAuthn.enable')
+  const { authenticatorId } = await devtools.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      protocol: 'ctap2',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    },
+  })
+  return {
+    passkeys: async () => (await devtools.send('WebAuthn.getCredentials', { authenticatorId })).credentials,
+    verify: async (isUserVerified) => {
+      await devtools.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified })
+    },
+  }
+}
