@@ -94,10 +94,18 @@ export async function readLink(context: Context, account: VisitedAccount, text: 
   return id === null ? null : findLink(context.db, account.id, id)
 }
 
+/** Links with which a password is set. */
+export type PasswordLinkKind = Exclude<LinkKind, 'remove_grant'>
+
 export type LinkResult =
   | SignInResult
   | { readonly outcome: 'gone' }
-  | { readonly outcome: 'unfit'; readonly problem: PasswordProblem; readonly link: Link }
+  | {
+      readonly outcome: 'unfit'
+      readonly problem: PasswordProblem
+      readonly kind: PasswordLinkKind
+      readonly email: string
+    }
 
 /** Sets the password, ends every session there was, and signs in; a second factor is still asked for. */
 export async function setPasswordByLink(
@@ -109,7 +117,7 @@ export async function setPasswordByLink(
   const link = await readLink(context, account, given.link)
   if (!link || link.kind === 'remove_grant') return { outcome: 'gone' }
   const problem = passwordProblem(given, (password) => isCommonPassword(password, [link.email, account.slug]))
-  if (problem) return { outcome: 'unfit', problem, link }
+  if (problem) return { outcome: 'unfit', problem, kind: link.kind, email: link.email }
   const digest = await context.passwords.digest(given.password).catch(busy)
   if (typeof digest !== 'string') return digest
 

@@ -1,5 +1,6 @@
 /** WB-07 to WB-10: trying passwords, learning who exists, wearing the service out, and bending the links that it mails. */
 import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createLink } from '../../src/flows/links.ts'
 import { sendDueMails } from '../../src/flows/send-mails.ts'
@@ -112,18 +113,18 @@ describe('trying passwords', () => {
     for (let time = 0; time < 5; time += 1) {
       expect((await stranger().send('POST', '/recover', { email: user.email })).status).toBe(200)
     }
-    await mailsWritten()
+    await mailsWritten(service)
     expect(await mailsOf(service, user)).toEqual(['recovery', 'recovery', 'recovery'])
     await service.database.advance(61 * MINUTE)
     await stranger().send('POST', '/recover', { email: user.email })
-    await mailsWritten()
+    await mailsWritten(service)
     expect(await mailsOf(service, user)).toHaveLength(4)
   })
 
   it('WB-07: nor by asking for many at the same moment', async () => {
     const user = await somebody()
     await Promise.all(Array.from({ length: 20 }, () => stranger().send('POST', '/recover', { email: user.email })))
-    await mailsWritten()
+    await mailsWritten(service)
     expect(await mailsOf(service, user)).toEqual(['recovery', 'recovery', 'recovery'])
   })
 })
@@ -181,12 +182,13 @@ describe('learning who exists', () => {
       answers.add(alike(await web.submit('/recover', { email }), email))
     }
     expect([...answers]).toHaveLength(1)
-    await mailsWritten()
+    await mailsWritten(service)
     const rows = await service.database.query<{ email: string; kind: string }>(
-      `select u.email, m.kind from mails m join users u on u.id = m.user_id where u.email = any($1) order by m.id`,
+      `select u.email, m.kind from mails m join users u on u.id = m.user_id where u.email = any($1) order by u.email`,
       [Object.values(people).map(({ email }) => email)],
     )
-    expect(rows).toEqual([people.known, people.invited].map((each) => ({ email: each?.email, kind: 'recovery' })))
+    const living = [people.known?.email, people.invited?.email].sort()
+    expect(rows).toEqual(living.map((email) => ({ email, kind: 'recovery' })))
   })
 
   it('WB-08: until its answer is there, asking for a link does the same for every address', async () => {
@@ -246,8 +248,13 @@ describe('wearing the service out', () => {
     const id = await context.db.transaction((tx) => createLink(tx, 'recovery', { id: user.id, accountId: account.id }))
     const link = sealLink(service.config.keys, id, account.slug)
     const words = { link, password: 'another green harbour', again: 'another green harbour' }
-    const others = Promise.all(Array.from({ length: 51 }, () => context.passwords.digest('somebody else’s password')))
+    let over = false
+    const another = async () => {
+      while (!over) await context.passwords.digest('somebody else’s password').catch(() => sleep(1))
+    }
+    const others = Promise.all(Array.from({ length: 80 }, another))
     const page = await stranger().send('POST', '/link', words)
+    over = true
     expect(page.status).toBe(503)
     expect(await service.database.query('select from links where id = $1 and used_at is null', [id])).toHaveLength(1)
     await others

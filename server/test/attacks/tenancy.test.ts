@@ -124,7 +124,7 @@ describe('what belongs to an account', () => {
     const there = service.web({}, theirs.account.slug)
     expect((await there.send('POST', '/sign-in', { email, password: PASSWORD, next: '/' })).status).toBe(400)
     await there.send('POST', '/recover', { email })
-    await mailsWritten()
+    await mailsWritten(service)
     const mails = await service.database.query(
       'select account_id, user_id from mails where kind = $1 and user_id = $2',
       ['recovery', namesake.id],

@@ -36,7 +36,6 @@ export function useBrowsing(start: () => Promise<Northwind> = startNorthwind): B
 
   async function rest(used: Used): Promise<void> {
     await used.page.context().clearCookies()
-    await used.page.setExtraHTTPHeaders({})
     rested.push(used)
   }
 

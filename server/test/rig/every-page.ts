@@ -30,8 +30,6 @@ export async function openViewers(
   language = 'en',
 ): Promise<Viewers> {
   const viewers = { nobody: await open(), ann: await open(), ben: await open(), ida: await open() }
-  // Where there is no account, there is no cookie of it either.
-  await viewers.nobody.setExtraHTTPHeaders({ 'accept-language': language })
   await viewers.nobody.goto('/sign-in')
   await signIn(viewers.ann, ann)
   await signIn(viewers.ben, ben)

@@ -95,7 +95,13 @@ export async function everyRow({ database }: TestService): Promise<Record<string
   return Object.fromEntries(rows.map(({ name, digest }) => [name, digest]))
 }
 
-/** What a page does only after its answer has been done by then. */
-export function mailsWritten(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, 700))
+/** Mails that a page writes only after its answer: resolves when there were some and a second brought no more. */
+export async function mailsWritten({ database }: TestService): Promise<void> {
+  let seen = -1
+  for (let still = 0; still < 5; ) {
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    const [row] = await database.query<{ mails: number }>('select count(*)::int as mails from mails')
+    still = row?.mails === seen && seen > 0 ? still + 1 : 0
+    seen = row?.mails ?? 0
+  }
 }

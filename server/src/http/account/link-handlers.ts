@@ -44,12 +44,8 @@ export const usePasswordLink: PageHandler<PageRequest> = async (context, request
   if (result.outcome === 'gone') return { page: linkGonePage(frame), status: 404 }
   if (result.outcome === 'busy') return { refusal: 'unavailable' }
   if (result.outcome !== 'unfit') return signedIn(context, request, result, '/?notice=welcome')
-  const { problem, link } = result
-  if (link.kind === 'remove_grant') return { page: linkGonePage(frame), status: 404 }
-  return {
-    page: choosePasswordPage(frame, { kind: link.kind, email: link.email, link: text, problem }),
-    status: 400,
-  }
+  const { problem, kind, email } = result
+  return { page: choosePasswordPage(frame, { kind, email, link: text, problem }), status: 400 }
 }
 
 export const removeByLink: PageHandler<PageRequest> = async (context, { account, fields, frame }) => {

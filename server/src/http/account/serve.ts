@@ -62,7 +62,7 @@ export function createAccountServer(context: Context, addressOf: AddressReader, 
       const arrived = await receive(context, request, asked)
       const visited = await visit(context, asked.slug, readCookie(request.headers.cookie, SESSION))
       if (!visited) return respondPage(response, around, { refusal: 'no_account' })
-      frame = frameFor(context, { ...origin, here: 'door' in arrived ? arrived.here : '/' }, visited)
+      frame = frameFor(context, { ...origin, here: 'door' in arrived ? arrived.here : asked.path }, visited)
       const given = 'door' in arrived ? await answer(context, arrived, visited, frame, browserOf(request)) : arrived
       respondPage(response, around, given)
       if (given.afterwards) {
