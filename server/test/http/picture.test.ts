@@ -227,15 +227,19 @@ describe('WB-18 no picture at all', () => {
   test('a bomb is not inflated: 200 MB behind a header of six pixels cost nothing', async () => {
     const stream = deflateSync(Buffer.alloc(200_000_000), { level: 1 })
     const bomb = makePng({ stream })
-    const before = performance.now()
+    const begun = performance.now()
+    inflateSync(stream)
+    const inflated = performance.now()
     expect(await rewritePng(bomb)).toBeNull()
-    expect(performance.now() - before).toBeLessThan(50)
+    expect(performance.now() - inflated, 'against inflating it').toBeLessThan((inflated - begun) / 2)
   })
 
   test('pixels that are hard to compress are soon done, and everything else goes on meanwhile', async () => {
     const raw = Buffer.from(randomBytes(4_097 * 1_024).map((byte) => byte & 3))
     const awkward = makePng({ width: 1_024, height: 1_024, stream: deflateSync(raw, { level: 1 }) })
-    const before = performance.now()
+    const begun = performance.now()
+    deflateSync(raw, { level: 9 })
+    const deflated = performance.now()
     let turns = 0
     const turning = setInterval(() => {
       turns += 1
@@ -243,7 +247,7 @@ describe('WB-18 no picture at all', () => {
     expect(await rewritePng(awkward)).toBeNull()
     clearInterval(turning)
     expect(turns).toBeGreaterThan(5)
-    expect(performance.now() - before).toBeLessThan(300)
+    expect(performance.now() - deflated, 'against the best that can be done').toBeLessThan((deflated - begun) / 2)
   })
 
   test('whatever bytes arrive, nothing throws', async () => {
