@@ -14,8 +14,10 @@ alter table accounts
   add check ((logo is null) = (logo_version is null));
 
 alter table users
-  -- The language this user chose, for mails as well.
-  add column language text check (language ~ '^[a-z]{2}$');
+  -- What mails to this user are written in: the language they chose or, until then, the one they read our pages in.
+  add column language        text check (language ~ '^[a-z]{2}$'),
+  -- Only a choice holds for pages as well, in every browser.
+  add column language_chosen boolean not null default false;
 
 -- Who an application comes from: the service itself, somebody whose domain was verified, or nobody knows.
 create type publisher_standing as enum ('own', 'verified', 'unverified');

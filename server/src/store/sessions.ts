@@ -13,7 +13,10 @@ export type Visitor = {
   readonly id: string
   readonly email: string
   readonly administrator: boolean
+  /** What mails are written in. */
   readonly language: string | null
+  /** The same, if it was chosen and not only taken from a browser. */
+  readonly chosenLanguage: string | null
   readonly session: Session
 }
 
@@ -41,6 +44,7 @@ type VisitRow = {
   user_id: string
   email: string
   language: string | null
+  language_chosen: boolean
   administrator: boolean
   now: number
 }
@@ -50,12 +54,13 @@ export async function findVisit(db: Queryable, slug: string, sessionId: string |
   const { rows } = await db.query<VisitRow>({
     name: 'find-visit',
     text: `select a.id, a.slug, a.name, a.colour, a.logo_version,
-        v.session_id, v.created_at, v.authenticated_at, v.expires_at, v.user_id, v.email, v.language,
+        v.session_id, v.created_at, v.authenticated_at, v.expires_at, v.user_id, v.email, v.language, v.language_chosen,
         exists (select from user_roles ur join roles r on r.id = ur.role_id
           where ur.user_id = v.user_id and r.holds_every_scope) as administrator,
         now() as now
       from accounts a left join lateral (
-        select s.id as session_id, s.created_at, s.authenticated_at, s.expires_at, u.id as user_id, u.email, u.language
+        select s.id as session_id, s.created_at, s.authenticated_at, s.expires_at, u.id as user_id, u.email, u.language,
+          u.language_chosen
         from sessions s join users u on u.id = s.user_id
         where s.id = $2 and s.account_id = a.id and s.expires_at > now() and u.disabled_at is null) v on true
       where a.slug = $1`,
@@ -77,6 +82,7 @@ function visitorFrom(row: VisitRow, sessionId: string): Visitor {
     email: row.email,
     administrator: row.administrator,
     language: row.language,
+    chosenLanguage: row.language_chosen ? row.language : null,
     session: {
       id: sessionId,
       createdAt: row.created_at,

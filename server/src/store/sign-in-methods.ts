@@ -84,7 +84,7 @@ export async function savePassword(tx: Transaction, userId: string, digest: stri
 }
 
 export async function saveLanguage(db: Queryable, userId: string, language: string): Promise<void> {
-  await db.query('update users set language = $2 where id = $1', [userId, language])
+  await db.query('update users set language = $2, language_chosen = true where id = $1', [userId, language])
 }
 
 /** For mails to somebody who never chose one: the language they read our pages in. */

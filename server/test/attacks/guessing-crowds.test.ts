@@ -79,7 +79,7 @@ describe('a crowd of guessers', () => {
         const account = { id, slug, name: slug, colour: null, logoVersion: null }
         for (let person = 0; person < 8; person += 1) {
           const user = await makeUser(context.db, slug)
-          const visitor = { ...user, administrator: true, language: null, session: NO_SESSION }
+          const visitor = { ...user, administrator: true, language: null, chosenLanguage: null, session: NO_SESSION }
           const address = `198.${randomBytes(2).join('.')}.7`
           for (let guess = 0; guess < 5; guess += 1) {
             const { outcome } = await enterCode(context, account, visitor, createUserCode(usual - 1), address)

@@ -12,7 +12,8 @@ import { overhang } from '../rig/chromium.ts'
 import { chooseLanguage, signIn } from '../rig/clicks.ts'
 import { everyAnswer } from '../rig/every-answer.ts'
 import { everyDoorPage, openViewers, type Viewers } from '../rig/every-page.ts'
-import { HAMBURG } from '../rig/northwind.ts'
+import { makeUser } from '../rig/make.ts'
+import { HAMBURG, PASSWORD } from '../rig/northwind.ts'
 
 const browsing = useBrowsing()
 
@@ -141,6 +142,15 @@ test('the language that was chosen is kept for the user, in other browsers as we
   const other = await browsing.open()
   await signIn(other, dana)
   expect(await other.locator('html').getAttribute('lang')).toBe('es')
+})
+
+test('a language that nobody chose is only the browser’s: elsewhere it is that browser’s', async () => {
+  const { service, slug } = browsing.northwind
+  const somebody = await makeUser(service.context.db, slug, { holds: ['orders:read'], password: PASSWORD })
+  await signIn(await browsing.open({ locale: 'en' }), somebody)
+  const other = await browsing.open({ locale: 'ar' })
+  await signIn(other, somebody)
+  expect(await other.locator('html').getAttribute('lang')).toBe('ar')
 })
 
 test('whoever changes the language on any page stays on it', { timeout: 60_000 }, async () => {

@@ -20,7 +20,7 @@ export type FrameOrigin = {
 export function frameFor(context: Context, { headers, slug, here, nonce }: FrameOrigin, visit: Visit | null): Frame {
   const account = visit?.account ?? null
   const visitor = visit?.visitor ?? null
-  const chosen = readCookie(headers.cookie, LANGUAGE) ?? visitor?.language ?? null
+  const chosen = readCookie(headers.cookie, LANGUAGE) ?? visitor?.chosenLanguage ?? null
   return {
     words: wordsFor(chooseLanguage(chosen, headers['accept-language'] ?? null)),
     account: account && {
