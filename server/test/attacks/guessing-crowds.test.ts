@@ -4,10 +4,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { enterCode } from '../../src/flows/enter-code.ts'
 import { wordsFor } from '../../src/pages/words.ts'
 import { createUserCode } from '../../src/secrets/random.ts'
+import { madeUp, missTimes, someNetwork, somewhere } from '../rig/guesses.ts'
 import { makeAccount, makeUser } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 import { makeVisitor, visitAs } from '../rig/visitor.ts'
-import { textOf, type Web } from '../rig/web.ts'
+import { textOf } from '../rig/web.ts'
 import { codeRow, entriesOf, UNTOUCHED } from '../rig/witness.ts'
 
 const MINUTE = 60_000
@@ -19,23 +20,12 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 
-/** An account and a network that nobody else is in, so that the misses of one test are not counted against the next. */
-const somewhere = async () => ({ account: await makeAccount(service.context.db), headers: someNetwork() })
-const someNetwork = () => ({ 'x-forwarded-for': `203.${randomBytes(2).join('.')}.7` })
-
-/** Well formed, and in all likelihood nobody's. */
-const madeUp = () => createUserCode(8)
-
-const missTimes = async (web: Web, times: number) => {
-  for (let miss = 0; miss < times; miss += 1) expect((await web.enterCode(madeUp())).status).toBe(400)
-}
-
 const NO_SESSION = { id: '', createdAt: 0, authenticatedAt: 0, expiresAt: 0 }
 
 describe('a crowd of guessers', () => {
   it('UC-02: thirty misses of a network leave one try to those who miss, and everything to those who do not', async () => {
     const headers = someNetwork()
-    const anyone = async () => makeVisitor(service, { ...(await somewhere()), headers })
+    const anyone = async () => makeVisitor(service, { ...(await somewhere(service)), headers })
     for (let guesser = 0; guesser < 6; guesser += 1) await missTimes((await anyone()).web, 5)
     const [late, honest] = [await anyone(), await anyone()]
     const { user_code } = await service.device().code()
@@ -100,7 +90,7 @@ describe('a crowd of guessers', () => {
 
     await context.liveCodes.recount()
     expect(context.liveCodes.guessed).toBe(true)
-    const { account, headers } = await somewhere()
+    const { account, headers } = await somewhere(service)
     const { web, user } = await makeVisitor(service, { account, headers })
     const { user_code } = await service.device().code()
     expect(user_code).toHaveLength(usual + 2)

@@ -1,9 +1,8 @@
 /** UC-01, UC-03, UC-04, UC-19, UC-21: one user guesses codes, and what the answers give away. */
-import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { savePolicy } from '../../src/flows/account-policy.ts'
 import { wordsFor } from '../../src/pages/words.ts'
-import { createUserCode } from '../../src/secrets/random.ts'
+import { madeUp, missTimes, someNetwork, somewhere } from '../rig/guesses.ts'
 import { makeAccount, makeApplication, makeUser } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 import { statementsOf } from '../rig/statements.ts'
@@ -22,20 +21,9 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 
-/** An account and a network that nobody else is in, so that the misses of one test are not counted against the next. */
-const somewhere = async () => ({ account: await makeAccount(service.context.db), headers: someNetwork() })
-const someNetwork = () => ({ 'x-forwarded-for': `203.${randomBytes(2).join('.')}.7` })
-
-/** Well formed, and in all likelihood nobody's: one in a hundred million. */
-const madeUp = () => createUserCode(8)
-
-const missTimes = async (web: Web, times: number) => {
-  for (let miss = 0; miss < times; miss += 1) expect((await web.enterCode(madeUp())).status).toBe(400)
-}
-
 describe('one user', () => {
   it('UC-01: five misses lock entry for a quarter of an hour, and a right code is not accepted meanwhile', async () => {
-    const { user, web } = await makeVisitor(service, await somewhere())
+    const { user, web } = await makeVisitor(service, await somewhere(service))
     const { user_code } = await service.device().code()
     for (let miss = 0; miss < 5; miss += 1) {
       const page = await web.enterCode(madeUp())
@@ -55,7 +43,7 @@ describe('one user', () => {
   })
 
   it('UC-01: the lock ends when the first of five misses is a quarter of an hour old, and not before', async () => {
-    const { user, web } = await makeVisitor(service, await somewhere())
+    const { user, web } = await makeVisitor(service, await somewhere(service))
     await missTimes(web, 4)
     await service.database.advance(10 * MINUTE)
     await missTimes(web, 1)
@@ -72,7 +60,7 @@ describe('one user', () => {
   })
 
   it('UC-01: mistyped codes cost nothing, and codes that exist are no misses', async () => {
-    const { user, web } = await makeVisitor(service, await somewhere())
+    const { user, web } = await makeVisitor(service, await somewhere(service))
     const { user_code } = await service.device().code()
     await service.reject(user_code)
     const mistyped = user_code.replace(/^\d/, (digit) => String((Number(digit) + 1) % 10))
@@ -87,7 +75,7 @@ describe('one user', () => {
   })
 
   it('UC-21: twenty claims in ten minutes are enough; the next code has to wait, and stays untouched', async () => {
-    const { account, headers } = await somewhere()
+    const { account, headers } = await somewhere(service)
     const { user, web } = await makeVisitor(service, { account, headers })
     const device = service.device()
     for (let claim = 0; claim < 20; claim += 1) {
@@ -108,7 +96,7 @@ describe('one user', () => {
   })
 
   it('UC-21: twenty times in ten minutes is enough for a code that was used, too', async () => {
-    const { user, web } = await makeVisitor(service, await somewhere())
+    const { user, web } = await makeVisitor(service, await somewhere(service))
     const { user_code } = await service.device().code()
     await service.reject(user_code)
     for (let time = 0; time < 20; time += 1) expect((await web.enterCode(user_code)).status).toBe(400)
@@ -119,7 +107,7 @@ describe('one user', () => {
   })
 
   it('UC-04: of two hundred wrong codes at once, five are looked at', async () => {
-    const { user, web } = await makeVisitor(service, await somewhere())
+    const { user, web } = await makeVisitor(service, await somewhere(service))
     await web.get('/connect/code')
     const statuses = await Promise.all(
       Array.from({ length: 200 }, async () => {
@@ -160,7 +148,7 @@ describe('one code in many spellings', () => {
   }
 
   it('UC-03: a wrong code in ten spellings is ten times the same code, on one counter', async () => {
-    const { user, web } = await makeVisitor(service, await somewhere())
+    const { user, web } = await makeVisitor(service, await somewhere(service))
     const wrong = madeUp()
     const statuses: number[] = []
     for (const spell of Object.values(spellings)) statuses.push((await web.enterCode(spell(wrong))).status)
@@ -169,14 +157,14 @@ describe('one code in many spellings', () => {
   })
 
   it.each(Object.entries(spellings))('UC-03: a right code is recognised %s', async (_name, spell) => {
-    const { user, web } = await makeVisitor(service, await somewhere())
+    const { user, web } = await makeVisitor(service, await somewhere(service))
     const { user_code } = await service.device().code()
     expect((await web.enterCode(spell(user_code))).status).toBe(200)
     expect(await codeRow(service, user_code)).toMatchObject({ claimed_by: user.id })
   })
 
   it('UC-03: a code with zeros put in front is another code, and a miss', async () => {
-    const { user, web } = await makeVisitor(service, await somewhere())
+    const { user, web } = await makeVisitor(service, await somewhere(service))
     const { user_code } = await service.device().code()
     expect((await web.enterCode(`0${user_code}`)).status).toBe(400)
     expect((await web.enterCode(`00${user_code}`)).status).toBe(400)
@@ -187,7 +175,7 @@ describe('one code in many spellings', () => {
   it.each(['x', '½', '²', '一', '①', "'", '%', '\u0000', '<'])(
     'UC-03: what has %j among its digits is refused before any code is looked for',
     async (odd) => {
-      const { user, web } = await makeVisitor(service, await somewhere())
+      const { user, web } = await makeVisitor(service, await somewhere(service))
       const { user_code } = await service.device().code()
       await web.get('/connect/code')
       const { result, statements } = await statementsOf(() =>
@@ -225,7 +213,7 @@ describe('one answer', () => {
     await service.reject(rejected.user_code)
     await service.grant(collected.user_code)
     await device.poll(collected.device_code)
-    const [first, second] = (await makeVisitors(service, 2, await somewhere())) as [Visitor, Visitor]
+    const [first, second] = (await makeVisitors(service, 2, await somewhere(service))) as [Visitor, Visitor]
     await first.web.enterCode(claimed.user_code)
     await first.web.enterCode(closed.user_code)
     await second.web.enterCode(closed.user_code)

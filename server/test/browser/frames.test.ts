@@ -15,7 +15,7 @@ import { type CraftedPages, startCraftedPages } from '../rig/crafted-pages.ts'
 import { post } from '../rig/device.ts'
 import { type DoorPage, everyDoorPage, openViewers } from '../rig/every-page.ts'
 import { PASSWORD, startNorthwind } from '../rig/northwind.ts'
-import { digestRows } from '../rig/rows.ts'
+import { everyRow } from '../rig/witness.ts'
 
 let elsewhere: CraftedPages
 
@@ -79,7 +79,7 @@ describe.each(ORIGINS)('$who', ({ host, withCookies }) => {
     timeout: 90_000,
   }, async () => {
     const page = await openAnn()
-    const before = await digestRows(browsing.northwind.service.database)
+    const before = await everyRow(browsing.northwind.service)
     const statuses: Record<string, number> = {}
     for (const path of postPaths) {
       await lure(page, host, await formFor(path))
@@ -93,19 +93,19 @@ describe.each(ORIGINS)('$who', ({ host, withCookies }) => {
       statuses[path] = (await request.response())?.status() ?? 0
     }
     expect(statuses).toEqual(Object.fromEntries(postPaths.map((path) => [path, 403])))
-    expect(await digestRows(browsing.northwind.service.database)).toEqual(before)
+    expect(await everyRow(browsing.northwind.service)).toEqual(before)
   })
 })
 
 test('the same form, sent from a page of the account itself, is taken: it was the origin that was refused', async () => {
   const page = await openAnn()
-  const before = await digestRows(browsing.northwind.service.database)
+  const before = await everyRow(browsing.northwind.service)
   const body = await formFor('/account/policy')
   await page.route('/crafted', (route) => route.fulfill({ contentType: 'text/html', body }))
   await page.goto('/crafted')
   await Promise.all([page.waitForEvent('load'), page.click('button')])
   expect(new URL(page.url()).pathname).toBe('/account/policy')
-  expect(await digestRows(browsing.northwind.service.database)).not.toEqual(before)
+  expect(await everyRow(browsing.northwind.service)).not.toEqual(before)
 })
 
 const postPaths = pageDoors.filter(({ method }) => method === 'POST').map(({ path }) => path)
@@ -154,9 +154,9 @@ async function fieldsFor(path: string): Promise<Record<string, string>> {
 describe('looking', () => {
   test('at every page in a browser changes no row, sessions and audit included', { timeout: 60_000 }, async () => {
     const viewers = await openViewers(browsing.northwind, () => browsing.open())
-    const before = await digestRows(browsing.northwind.service.database)
+    const before = await everyRow(browsing.northwind.service)
     for (const { as, path } of doors.filter(({ name }) => name !== 'logo')) await viewers[as].goto(path)
-    expect(await digestRows(browsing.northwind.service.database)).toEqual(before)
+    expect(await everyRow(browsing.northwind.service)).toEqual(before)
   })
 
   test('changes no row either where a form was meant, or with the fields of a form in the address, or with HEAD', async () => {
@@ -164,13 +164,13 @@ describe('looking', () => {
     const web = northwind.service.web({}, northwind.slug)
     await web.signIn(northwind.ann.email, PASSWORD)
     const fields = new Map(await Promise.all(postPaths.map(async (path) => [path, await fieldsFor(path)] as const)))
-    const before = await digestRows(northwind.service.database)
+    const before = await everyRow(northwind.service)
     for (const [path, values] of fields) await web.send('GET', `${path}?${new URLSearchParams(values)}`)
     for (const { path } of doors) {
       const headers = { host: web.host, cookie: Array.from(web.cookies, (pair) => pair.join('=')).join('; ') }
       await post(northwind.service.address, path, { method: 'HEAD', headers })
     }
-    expect(await digestRows(northwind.service.database)).toEqual(before)
+    expect(await everyRow(northwind.service)).toEqual(before)
   })
 })
 

@@ -10,30 +10,20 @@ import {
   sendPersonLink,
   setPersonRoles,
 } from '../../src/flows/people.ts'
-import { createRole } from '../../src/flows/register.ts'
-import { findRoles } from '../../src/store/roles.ts'
-import { type MadeUser, makeAccount, makeScopes, makeUser } from '../rig/make.ts'
+import { type MadeUser, makeStaffedAccount, makeUser, type StaffedAccount } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 
 let service: TestService
-let account: { id: string; slug: string }
+let account: StaffedAccount['account']
 let ann: MadeUser
-let roles: { administrator: string; clerk: string }
+let roles: StaffedAccount['roles']
 beforeAll(async () => {
   service = await startTestService({}, { listen: false })
-  await makeScopes(service.context.db, ['orders:read'])
 })
 afterAll(() => service.stop())
 beforeEach(async () => {
-  const { db } = service.context
-  account = await makeAccount(db)
+  ;({ account, roles } = await makeStaffedAccount(service.context.db))
   ann = await makeAdministrator()
-  await createRole(db, { account: account.slug, name: 'clerk', scopes: ['orders:read'] })
-  const known = await findRoles(db, account.id)
-  roles = {
-    administrator: known.find((role) => role.name === 'administrator')?.id ?? '',
-    clerk: known.find((role) => role.name === 'clerk')?.id ?? '',
-  }
 })
 
 /** One who can come in. */

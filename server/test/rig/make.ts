@@ -4,6 +4,7 @@ import { createApplication } from '../../src/flows/manage-application.ts'
 import { createAccount, createRole, createScope, createUser, type Registered } from '../../src/flows/register.ts'
 import { createKey } from '../../src/secrets/keyset.ts'
 import type { Postgres } from '../../src/store/postgres.ts'
+import { findRoles } from '../../src/store/roles.ts'
 
 export const TEST_KEYS = createKey(1)
 
@@ -51,6 +52,22 @@ export async function makeUser(
   if (given.holds) done(await createRole(db, { account, name: role, scopes: given.holds }))
   const email = given.email ?? `user${number}@${account}.example`
   return { ...done(await createUser(db, { account, email, roles: [role], password: given.password ?? null })), email }
+}
+
+export type StaffedAccount = {
+  readonly account: { readonly id: string; readonly slug: string }
+  /** Their ids. */
+  readonly roles: { readonly administrator: string; readonly clerk: string }
+}
+
+/** An account with the two roles that most have. Nobody is in it yet. */
+export async function makeStaffedAccount(db: Postgres): Promise<StaffedAccount> {
+  const account = await makeAccount(db)
+  await makeScopes(db, ['orders:read'])
+  done(await createRole(db, { account: account.slug, name: 'clerk', scopes: ['orders:read'] }))
+  const known = await findRoles(db, account.id)
+  const idOf = (name: string) => known.find((role) => role.name === name)?.id ?? ''
+  return { account, roles: { administrator: idOf('administrator'), clerk: idOf('clerk') } }
 }
 
 export type MadeApplication = { readonly id: string; readonly secret: string }

@@ -1,10 +1,10 @@
 /** A second factor in software: an authenticator app that knows a user's secret and what time PostgreSQL has. */
 import { randomUUID } from 'node:crypto'
-import { Secret, TOTP } from 'otpauth'
-import { authenticatorSecret } from '../../src/secrets/authenticator.ts'
+import { authenticatorSecret, secretText } from '../../src/secrets/authenticator.ts'
 import { insertAuthenticator } from '../../src/store/sign-in-methods.ts'
 import type { MadeUser } from './make.ts'
 import type { TestService } from './service.ts'
+import { codeOf } from './totp.ts'
 
 export type Authenticated = {
   /** What the app shows at this moment. */
@@ -15,12 +15,11 @@ export async function makeAuthenticator(service: TestService, user: MadeUser): P
   const { keys } = service.config
   const reference = { id: randomUUID(), keyId: keys.signing.id }
   await service.context.db.transaction((tx) => insertAuthenticator(tx, user.id, { ...reference, lastStep: 0 }))
-  const bytes = authenticatorSecret(keys, reference) ?? Buffer.alloc(0)
-  const totp = new TOTP({ secret: new Secret({ buffer: Uint8Array.from(bytes).buffer }) })
+  const secret = secretText(authenticatorSecret(keys, reference) ?? Buffer.alloc(0))
   return {
     code: async () => {
       const [row] = await service.database.query<{ now: Date }>('select now()')
-      return totp.generate({ timestamp: row?.now.getTime() ?? 0 })
+      return codeOf(secret, row?.now.getTime() ?? 0)
     },
   }
 }
