@@ -18,6 +18,14 @@ export type Application = ScopePolicy & {
   readonly deviceFlow: boolean
   /** Those of the allowed scopes that a typed code may lead to. */
   readonly deviceScopes: readonly string[]
+  /** Where the dialog may return to, to the character. Without any, there is no dialog. */
+  readonly redirectUris: readonly string[]
+  /** Cannot keep a secret and has none: a page, a program on somebody else's machine. */
+  readonly public: boolean
+  /** The dialog is opened only with a code challenge (RFC 7636). Always so for a public one. */
+  readonly pkceRequired: boolean
+  /** May ask about credentials of every application. */
+  readonly resourceServer: boolean
   readonly suspended: boolean
   readonly deleted: boolean
   /** Live secrets only. */

@@ -18,8 +18,13 @@ export type MailMatter =
       readonly kind: 'sign_in_method_added' | 'sign_in_method_removed'
       readonly detail: { readonly method: 'passkey' | 'authenticator' }
     }
+  /** Access was ended without anybody asking for it here, because a credential seems to be in the wrong hands. */
+  | { readonly kind: 'grant_ended'; readonly detail: { readonly application: string; readonly why: GrantEndedWhy } }
   /** To administrators: many people, of all accounts, were asked by one application from one network within minutes. */
   | {
       readonly kind: 'many_codes'
       readonly detail: { readonly application: string; readonly people: number; readonly requestedFrom: string | null }
     }
+
+/** What made us end an access: a copy of something that works once was used, or somebody found a credential in public. */
+export type GrantEndedWhy = 'refresh_token_reused' | 'authorization_code_reused' | 'credential_reported'

@@ -5,6 +5,7 @@
 import type { Grant } from '../core/grant.ts'
 import { uuidBytes, uuidFrom } from './device-code-text.ts'
 import type { Keyset } from './keyset.ts'
+import { createRecent } from './recent.ts'
 import { type Seal, seal, unseal } from './sealed-text.ts'
 
 /** grant id 16 | generation 4 | expiry 5 */
@@ -41,7 +42,7 @@ export type OpenedCredential =
   | { readonly is: 'access_token'; readonly grantId: string; readonly generation: number; readonly expiresAt: number }
   | { readonly is: 'refresh_token' | 'access_key'; readonly grantId: string; readonly generation: number }
 
-/** Genuine, not yet *valid*: whether the grant lives and the generation is the current one is for the caller to ask. */
+/** Genuine, not yet *valid*: whether the grant lives, and what its generation is worth, is for the caller to ask. */
 export function openCredential(keys: Keyset, text: string): OpenedCredential | null {
   const token = unseal(accessToken, keys, text)
   if (token) return { is: 'access_token', ...readReference(token), expiresAt: token.readUIntBE(20, 5) * 1000 }
@@ -49,6 +50,23 @@ export function openCredential(keys: Keyset, text: string): OpenedCredential | n
   if (refresh) return { is: 'refresh_token', ...readReference(refresh) }
   const key = unseal(accessKey, keys, text)
   return key ? { is: 'access_key', ...readReference(key) } : null
+}
+
+/** As many as are in use in a busy hour; about 10 MB. A credential is presented again and again, by design. */
+const REMEMBERED = 25_000
+
+export type CredentialOpener = (text: string) => OpenedCredential | null
+
+/** `openCredential` that remembers what it opened lately. What is forged is never remembered. */
+export function createCredentialOpener(keys: Keyset): CredentialOpener {
+  const recent = createRecent<OpenedCredential>(REMEMBERED)
+  return (text) => {
+    const known = recent.get(text)
+    if (known) return known
+    const opened = openCredential(keys, text)
+    if (opened) recent.set(text, opened)
+    return opened
+  }
 }
 
 function keyOf(keys: Keyset, grant: Grant) {

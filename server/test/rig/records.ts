@@ -31,9 +31,11 @@ export function makeGrant(given: Partial<Grant> = {}): Grant {
     variant: 'token_set',
     scopes: ['orders:read'],
     keyId: 1,
+    createdAt: NOW,
     generation: 1,
     keyGeneration: 1,
     issuedAt: null,
+    keyRotatedAt: null,
     revokedAt: null,
     ...given,
   })

@@ -1,0 +1,74 @@
+/**
+ * The texts of the dialog that verify themselves: the authorization code, the request as it travels through the browser, the
+ * pushed request. Computed from the dialog's id and never stored.
+ */
+import { hash, randomBytes } from 'node:crypto'
+import { uuidBytes, uuidFrom } from './device-code-text.ts'
+import type { Keyset } from './keyset.ts'
+import { type Seal, seal, unseal } from './sealed-text.ts'
+
+/** dialog id 16. Bound to nothing: in the wrong application's hands it has to be recognised, so that it can be burned. */
+const code: Seal = { prefix: 'lkc_', purpose: 'authorization-code', bodyBytes: 16 }
+/** dialog id 16, bound to the browser that brought the request. */
+const request: Seal = { prefix: '', purpose: 'dialog-request', bodyBytes: 16 }
+/** dialog id 16, bound to the account and to the same browser, as the account's own host knows it. */
+const visit: Seal = { prefix: '', purpose: 'dialog-visit', bodyBytes: 16 }
+/** dialog id 16 | expiry 6, bound to the application that pushed it. */
+const pushed: Seal = { prefix: 'urn:ietf:params:oauth:request_uri:', purpose: 'pushed-request', bodyBytes: 22 }
+
+export function sealAuthorizationCode(keys: Keyset, dialogId: string): string {
+  return seal(code, keys.signing, uuidBytes(dialogId))
+}
+
+export function openAuthorizationCode(keys: Keyset, text: string): string | null {
+  return uuidOrNull(unseal(code, keys, text))
+}
+
+/** What a browser is known by, on one host: a cookie that no page can read. */
+export function createBrowserMark(): string {
+  return randomBytes(16).toString('base64url')
+}
+
+export function isBrowserMark(text: string): boolean {
+  return /^[A-Za-z0-9_-]{22}$/.test(text)
+}
+
+/** Goes from host to host in an address, where the mark itself must not be. */
+export function digestBrowserMark(mark: string): string {
+  return hash('sha256', mark, 'base64url')
+}
+
+export function sealDialogRequest(keys: Keyset, dialogId: string, browserMark: string): string {
+  return seal(request, keys.signing, uuidBytes(dialogId), browserMark)
+}
+
+export function openDialogRequest(keys: Keyset, text: string, browserMark: string): string | null {
+  return uuidOrNull(unseal(request, keys, text, browserMark))
+}
+
+export function sealDialogVisit(keys: Keyset, dialogId: string, slug: string, browserDigest: string): string {
+  return seal(visit, keys.signing, uuidBytes(dialogId), `${slug}\n${browserDigest}`)
+}
+
+export function openDialogVisit(keys: Keyset, text: string, slug: string, browserDigest: string): string | null {
+  return uuidOrNull(unseal(visit, keys, text, `${slug}\n${browserDigest}`))
+}
+
+export function sealPushedRequest(keys: Keyset, dialogId: string, expiresAt: number, applicationId: string): string {
+  const expiry = Buffer.alloc(6)
+  expiry.writeUIntBE(Math.floor(expiresAt), 0, 6)
+  return seal(pushed, keys.signing, Buffer.concat([uuidBytes(dialogId), expiry]), applicationId)
+}
+
+export function openPushedRequest(
+  keys: Keyset,
+  text: string,
+  applicationId: string,
+): { readonly id: string; readonly expiresAt: number } | null {
+  const body = unseal(pushed, keys, text, applicationId)
+  return body && { id: uuidFrom(body.subarray(0, 16)), expiresAt: body.readUIntBE(16, 6) }
+}
+
+function uuidOrNull(body: Buffer | null): string | null {
+  return body && uuidFrom(body)
+}

@@ -1,0 +1,27 @@
+/**
+ * Proof key for code exchange (RFC 7636): an authorization code is worth nothing without the verifier that only the
+ * application which began holds. S256 is the only method; `plain` would show the verifier to whoever reads the request.
+ */
+import { hash } from 'node:crypto'
+import { equalSecrets } from './mac.ts'
+
+/** SHA-256 in base64url, without padding. */
+const CHALLENGE = /^[A-Za-z0-9_-]{43}$/
+
+/** RFC 7636, section 4.1. The lower limit matters: a short verifier could be guessed. */
+const VERIFIER = /^[A-Za-z0-9._~-]{43,128}$/
+
+export function isCodeChallenge(text: string): boolean {
+  return CHALLENGE.test(text)
+}
+
+export function isCodeVerifier(text: string): boolean {
+  return VERIFIER.test(text)
+}
+
+/** False for a verifier of a wrong shape, even where its hash would fit. */
+export function fitsChallenge(verifier: string, challenge: string): boolean {
+  return (
+    isCodeVerifier(verifier) && equalSecrets(Buffer.from(hash('sha256', verifier, 'base64url')), Buffer.from(challenge))
+  )
+}

@@ -1,0 +1,35 @@
+/** The corpus of hostile redirect addresses is what it says, and what is hostile cannot be registered. */
+import { describe, expect, test } from 'vitest'
+import { redirectProblem } from '../../src/core/redirect-uri.ts'
+import { hostileRegistrations, redirectCorpus, registered, schemeSpellings } from '../attacks/redirect-corpus.ts'
+
+describe('DG-01 the corpus of redirect addresses', () => {
+  test('has at least 400 lines, no two alike', () => {
+    expect(redirectCorpus.length).toBeGreaterThanOrEqual(400)
+    expect(new Set(redirectCorpus.map(({ uri }) => uri)).size).toBe(redirectCorpus.length)
+  })
+
+  test('has no line that is registered, and each can be sent as it is', () => {
+    expect(redirectCorpus.filter(({ uri }) => registered.includes(uri))).toEqual([])
+    expect(
+      redirectCorpus.filter(({ uri }) => uri === '' || decodeURIComponent(encodeURIComponent(uri)) !== uri),
+    ).toEqual([])
+  })
+
+  test('is aimed at addresses that may be registered', () => {
+    expect(registered.map(redirectProblem)).toEqual([null, null, null])
+  })
+})
+
+describe('what cannot be registered', () => {
+  test('DG-05 is spelled in at least 60 ways where the scheme is at fault', () => {
+    expect(new Set(schemeSpellings).size).toBe(schemeSpellings.length)
+    expect(schemeSpellings.length).toBeGreaterThanOrEqual(60)
+  })
+
+  const byWhy = Map.groupBy(hostileRegistrations, ({ why }) => why)
+
+  test.each([...byWhy])('%s', (_why, lines) => {
+    expect(lines.filter(({ uri }) => redirectProblem(uri) === null)).toEqual([])
+  })
+})

@@ -1,0 +1,147 @@
+/** Texts of the dialog: what they are bound to, and that nothing else opens them. */
+import { randomUUID } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import {
+  createBrowserMark,
+  digestBrowserMark,
+  isBrowserMark,
+  openAuthorizationCode,
+  openDialogRequest,
+  openDialogVisit,
+  openPushedRequest,
+  sealAuthorizationCode,
+  sealDialogRequest,
+  sealDialogVisit,
+  sealPushedRequest,
+} from '../../src/secrets/dialog-texts.ts'
+import { createKey, type Keyset, parseKeyset } from '../../src/secrets/keyset.ts'
+
+const keysFrom = (...texts: string[]) => parseKeyset(texts.join(',')) as Keyset
+const [one, two] = [createKey(1), createKey(2)]
+const keys = keysFrom(one)
+
+const id = randomUUID()
+const [mark, otherMark] = [createBrowserMark(), createBrowserMark()]
+const digest = digestBrowserMark(mark)
+const EXPIRES_AT = Date.parse('2026-03-01T12:01:00.123Z')
+const APPLICATION = 'app_k3v9m2x7q4tz'
+const PUSHED = 'urn:ietf:params:oauth:request_uri:'
+
+type Text = {
+  readonly name: string
+  readonly shape: RegExp
+  readonly make: (by: Keyset) => string
+  readonly open: (by: Keyset, text: string) => unknown
+  readonly says: unknown
+}
+
+const texts: readonly Text[] = [
+  {
+    name: 'an authorization code',
+    shape: /^lkc_[A-Za-z0-9_-]{44}$/,
+    make: (by) => sealAuthorizationCode(by, id),
+    open: openAuthorizationCode,
+    says: id,
+  },
+  {
+    name: 'a request on the base host',
+    shape: /^[A-Za-z0-9_-]{44}$/,
+    make: (by) => sealDialogRequest(by, id, mark),
+    open: (by, text) => openDialogRequest(by, text, mark),
+    says: id,
+  },
+  {
+    name: 'a request on the host of an account',
+    shape: /^[A-Za-z0-9_-]{44}$/,
+    make: (by) => sealDialogVisit(by, id, 'acme', digest),
+    open: (by, text) => openDialogVisit(by, text, 'acme', digest),
+    says: id,
+  },
+  {
+    name: 'a pushed request',
+    shape: /^urn:ietf:params:oauth:request_uri:[A-Za-z0-9_-]{52}$/,
+    make: (by) => sealPushedRequest(by, id, EXPIRES_AT, APPLICATION),
+    open: (by, text) => openPushedRequest(by, text, APPLICATION),
+    says: { id, expiresAt: EXPIRES_AT },
+  },
+]
+
+describe.each(texts)('the text of $name', ({ shape, make, open, says }) => {
+  const text = make(keys)
+
+  test('opens to what was put in, also after a new key signs, and is the same whenever it is made', () => {
+    expect(text).toMatch(shape)
+    expect(open(keys, text)).toEqual(says)
+    expect(open(keysFrom(two, one), text)).toEqual(says)
+    expect(make(keys)).toBe(text)
+    expect(make(keysFrom(two, one))).not.toBe(text)
+  })
+
+  test('is worth nothing tampered with, cut short, made up, or once its key is gone', () => {
+    for (let at = 0; at < text.length; at += 1) {
+      const other = text[at] === 'A' ? 'B' : 'A'
+      expect(open(keys, text.slice(0, at) + other + text.slice(at + 1))).toBeNull()
+    }
+    for (const made of ['', text.slice(0, -1), `${text}A`, `${text}=`, ` ${text}`, id, 'lkc_', PUSHED]) {
+      expect(open(keys, made)).toBeNull()
+    }
+    expect(open(keysFrom(two), text)).toBeNull()
+    expect(open(keysFrom(createKey(1)), text)).toBeNull()
+  })
+
+  test('is not taken for a text of another kind, under any prefix', () => {
+    const bare = text.replace(/^lkc_|^urn:ietf:params:oauth:request_uri:/, '')
+    for (const other of texts.filter((each) => each.open !== open)) {
+      expect(['', 'lkc_', PUSHED].map((prefix) => other.open(keys, prefix + bare))).toEqual([null, null, null])
+    }
+  })
+})
+
+describe('what a text is bound to', () => {
+  test('DG-21: a request opens only for the browser that brought it', () => {
+    const text = sealDialogRequest(keys, id, mark)
+    for (const other of [otherMark, '', digest, mark.slice(1)]) expect(openDialogRequest(keys, text, other)).toBeNull()
+  })
+
+  test('DG-21: a visit opens only at its account, for its browser', () => {
+    const text = sealDialogVisit(keys, id, 'acme', digest)
+    expect(openDialogVisit(keys, text, 'globex', digest)).toBeNull()
+    expect(openDialogVisit(keys, text, 'acme', digestBrowserMark(otherMark))).toBeNull()
+    expect(openDialogVisit(keys, text, '', `acme\n${digest}`)).toBeNull()
+    expect(openDialogVisit(keys, text, 'acme\n', digest)).toBeNull()
+  })
+
+  test('a pushed request opens only for the application that pushed it', () => {
+    const text = sealPushedRequest(keys, id, EXPIRES_AT, APPLICATION)
+    expect(openPushedRequest(keys, text, 'app_000000000000')).toBeNull()
+    expect(openPushedRequest(keys, text, '')).toBeNull()
+  })
+
+  test('a pushed request keeps its moment to the millisecond, and later ones are other texts', () => {
+    const later = sealPushedRequest(keys, id, EXPIRES_AT + 1, APPLICATION)
+    expect(openPushedRequest(keys, later, APPLICATION)).toEqual({ id, expiresAt: EXPIRES_AT + 1 })
+    expect(later).not.toBe(sealPushedRequest(keys, id, EXPIRES_AT, APPLICATION))
+  })
+})
+
+describe('the mark of a browser', () => {
+  test('is 128 random bits, and no two are alike', () => {
+    const marks = Array.from({ length: 1_000 }, createBrowserMark)
+    expect(new Set(marks).size).toBe(1_000)
+    for (const each of marks) expect(Buffer.from(each, 'base64url')).toHaveLength(16)
+    expect(marks.every(isBrowserMark)).toBe(true)
+  })
+
+  test('is recognised by its shape, which fits in a cookie', () => {
+    for (const made of ['', 'x', `${mark}A`, mark.slice(1), `${mark.slice(1)}=`, `${mark}\n`, `${mark.slice(2)};a`]) {
+      expect(isBrowserMark(made)).toBe(false)
+    }
+  })
+
+  test('cannot be read from its digest, which is what travels in addresses', () => {
+    expect(digest).toMatch(/^[A-Za-z0-9_-]{43}$/)
+    expect(digestBrowserMark(mark)).toBe(digest)
+    expect(digestBrowserMark(otherMark)).not.toBe(digest)
+    expect(isBrowserMark(digest)).toBe(false)
+  })
+})
