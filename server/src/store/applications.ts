@@ -13,6 +13,10 @@ type Row = {
   required_scopes: string[]
   device_flow: boolean
   device_scopes: string[]
+  redirect_uris: string[]
+  public: boolean
+  pkce_required: boolean
+  resource_server: boolean
   suspended_at: number | null
   deleted_at: number | null
   secrets: { id: string; keyId: number; digest: string }[]
@@ -41,7 +45,8 @@ export async function readApplicationChanges(db: Queryable, after: number): Prom
   const { rows } = await db.query<Row & { id: string | null }>({
     name: 'read-application-changes',
     text: `select a.id, a.account_id, a.name, a.publisher, a.publisher_standing, a.allowed_scopes, a.default_scopes,
-        a.required_scopes, a.device_flow, a.suspended_at, a.deleted_at, a.changed, clock.now,
+        a.required_scopes, a.device_flow, a.redirect_uris, a.public, a.pkce_required, a.resource_server, a.suspended_at,
+        a.deleted_at, a.changed, clock.now,
         ${DEVICE_SCOPES}, ${LIVE_SECRETS}
       from (select now() as now) clock left join applications a on a.changed > $1 order by a.changed`,
     values: [after],
@@ -99,8 +104,9 @@ export async function insertApplication(tx: Transaction, application: NewApplica
   const changed = await nextChange(tx)
   await tx.query(
     `insert into applications
-       (id, account_id, name, allowed_scopes, default_scopes, required_scopes, device_flow, created_at, changed)
-     values ($1, $2, $3, $4, $5, $6, $7, now(), $8)`,
+       (id, account_id, name, allowed_scopes, default_scopes, required_scopes, device_flow, redirect_uris, public,
+        pkce_required, resource_server, created_at, changed)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, now(), $12)`,
     [
       application.id,
       application.accountId,
@@ -109,6 +115,10 @@ export async function insertApplication(tx: Transaction, application: NewApplica
       application.defaultScopes,
       application.requiredScopes,
       application.deviceFlow,
+      application.redirectUris,
+      application.public,
+      application.pkceRequired,
+      application.resourceServer,
       changed,
     ],
   )
@@ -139,6 +149,10 @@ export async function setPublisher(tx: Transaction, id: string, publisher: Publi
     publisher.name,
     publisher.standing,
   ])
+}
+
+export async function setRedirects(tx: Transaction, id: string, redirectUris: readonly string[]): Promise<void> {
+  await tx.query('update applications set redirect_uris = $2 where id = $1', [id, redirectUris])
 }
 
 export type NewSecret = { readonly id: string; readonly keyId: number; readonly digest: Buffer }
@@ -190,6 +204,10 @@ function fromRow(row: Row): Application {
     requiredScopes: row.required_scopes,
     deviceFlow: row.device_flow,
     deviceScopes: row.device_scopes,
+    redirectUris: row.redirect_uris,
+    public: row.public,
+    pkceRequired: row.pkce_required,
+    resourceServer: row.resource_server,
     suspended: row.suspended_at !== null,
     deleted: row.deleted_at !== null,
     secrets: row.secrets.map((secret) => ({ ...secret, digest: Buffer.from(secret.digest, 'hex') })),

@@ -23,6 +23,7 @@ export type AuditEvent = {
     | 'application.suspended'
     | 'application.restored'
     | 'application.secret_rotated'
+    | 'application.redirects_set'
     | 'session.started'
     | 'session.ended_everywhere'
     | 'user.password_set'
@@ -38,9 +39,12 @@ export type AuditEvent = {
     | 'code.crowd'
     | 'code.closed'
     | 'code.rejected'
+    | 'dialog.denied'
     | 'grant.created'
     | 'grant.issued'
+    | 'grant.key_rotated'
     | 'grant.revoked'
+    | 'credential.reported'
   readonly accountId?: string
   readonly userId?: string
   readonly applicationId?: string

@@ -1,6 +1,7 @@
 /** The table grants: one row per grant, from which every credential is computed. Lists of them are in listed-grants.ts. */
 import type { Grant, Holder } from '../core/grant.ts'
 import type { Queryable, Transaction } from './postgres.ts'
+import { announce } from './standing-changes.ts'
 import { HELD_SCOPES } from './users.ts'
 
 export type GrantRow = {
@@ -11,15 +12,17 @@ export type GrantRow = {
   variant: Grant['variant']
   scopes: string[]
   key_id: number
+  created_at: number
   generation: number
   key_generation: number
   issued_at: number | null
+  key_rotated_at: number | null
   revoked_at: number | null
 }
 
 /** For a query over `grants g`. */
-export const GRANT = `g.id, g.account_id, g.user_id, g.application_id, g.variant, g.scopes, g.key_id, g.generation,
-  g.key_generation, g.issued_at, g.revoked_at`
+export const GRANT = `g.id, g.account_id, g.user_id, g.application_id, g.variant, g.scopes, g.key_id, g.created_at,
+  g.generation, g.key_generation, g.issued_at, g.key_rotated_at, g.revoked_at`
 
 type HolderRow = { user_disabled: boolean; application_deleted: boolean }
 
@@ -27,7 +30,9 @@ type HolderRow = { user_disabled: boolean; application_deleted: boolean }
 const HOLDER = `u.disabled_at is not null as user_disabled, a.deleted_at is not null as application_deleted`
 
 export type NewGrant = Pick<Grant, 'id' | 'accountId' | 'userId' | 'applicationId' | 'variant' | 'scopes' | 'keyId'> & {
-  readonly deviceCodeId: string
+  /** Where the user's yes came from: exactly one of the two. */
+  readonly deviceCodeId: string | null
+  readonly dialogId: string | null
   /** The address that the application asked from, as the server saw it. */
   readonly requestedFrom: string | null
 }
@@ -35,8 +40,8 @@ export type NewGrant = Pick<Grant, 'id' | 'accountId' | 'userId' | 'applicationI
 export async function insertGrant(tx: Transaction, grant: NewGrant): Promise<void> {
   await tx.query(
     `insert into grants (id, account_id, user_id, application_id, variant, scopes, key_id, device_code_id,
-       requested_from, created_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, now())`,
+       dialog_id, requested_from, created_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, now())`,
     [
       grant.id,
       grant.accountId,
@@ -46,6 +51,7 @@ export async function insertGrant(tx: Transaction, grant: NewGrant): Promise<voi
       grant.scopes,
       grant.keyId,
       grant.deviceCodeId,
+      grant.dialogId,
       grant.requestedFrom,
     ],
   )
@@ -69,43 +75,70 @@ export type GrantStanding = {
   readonly accountSlug: string
   readonly heldScopes: readonly string[]
   readonly allowedScopes: readonly string[]
-  readonly usedToday: boolean
+  /** The day it was last used, as PostgreSQL counts days in UTC: 2026-03-01. */
+  readonly usedOn: string | null
   readonly now: number
 }
 
 type StandingRow = GrantRow &
-  HolderRow & { slug: string; held_scopes: string[]; allowed_scopes: string[]; used_today: boolean; now: number }
+  HolderRow & { slug: string; held_scopes: string[]; allowed_scopes: string[]; used_on: string | null; now: number }
+
+const STANDING = `select ${GRANT}, ${HOLDER}, c.slug, ${HELD_SCOPES} as held_scopes, a.allowed_scopes,
+    g.last_used_on::text as used_on, now() as now
+  from grants g join accounts c on c.id = g.account_id join users u on u.id = g.user_id
+    join applications a on a.id = g.application_id
+  where g.id = $1`
 
 export async function readGrantStanding(db: Queryable, id: string): Promise<GrantStanding | null> {
-  const { rows } = await db.query<StandingRow>({
-    name: 'read-grant-standing',
-    text: `select ${GRANT}, ${HOLDER}, c.slug, ${HELD_SCOPES} as held_scopes, a.allowed_scopes,
-        g.last_used_on is not distinct from now()::date as used_today, now() as now
-      from grants g join accounts c on c.id = g.account_id join users u on u.id = g.user_id
-        join applications a on a.id = g.application_id
-      where g.id = $1`,
-    values: [id],
-  })
-  const row = rows[0]
-  if (!row) return null
+  const { rows } = await db.query<StandingRow>({ name: 'read-grant-standing', text: STANDING, values: [id] })
+  return rows[0] ? standingFrom(rows[0]) : null
+}
+
+export async function lockGrantStanding(tx: Transaction, id: string): Promise<GrantStanding | null> {
+  const text = `${STANDING} for update of g`
+  const { rows } = await tx.query<StandingRow>({ name: 'lock-grant-standing', text, values: [id] })
+  return rows[0] ? standingFrom(rows[0]) : null
+}
+
+function standingFrom(row: StandingRow): GrantStanding {
   return {
     grant: grantFrom(row),
     holder: holderFrom(row),
     accountSlug: row.slug,
     heldScopes: row.held_scopes,
     allowedScopes: row.allowed_scopes,
-    usedToday: row.used_today,
+    usedOn: row.used_on,
     now: row.now,
   }
 }
 
-/** The day, in UTC. Written once a day, however often a credential is used. */
-export async function markUsed(db: Queryable, id: string): Promise<void> {
+/** The day, in UTC: a row is written once a day, however often its credential is used. */
+export async function markUsed(db: Queryable, ids: readonly string[]): Promise<void> {
   await db.query({
-    name: 'mark-grant-used',
-    text: `update grants set last_used_on = now()::date where id = $1 and last_used_on is distinct from now()::date`,
-    values: [id],
+    name: 'mark-grants-used',
+    text: `update grants set last_used_on = now()::date where id = any($1) and last_used_on is distinct from now()::date`,
+    values: [ids],
   })
+}
+
+/** The next generation of a token set. Being refreshed is being used. */
+export async function saveRefresh(tx: Transaction, { id, generation, issuedAt }: Grant): Promise<void> {
+  await tx.query({
+    name: 'save-refresh',
+    text: 'update grants set generation = $2, issued_at = $3, last_used_on = now()::date where id = $1',
+    values: [id, generation, issuedAt === null ? null : new Date(issuedAt)],
+  })
+}
+
+/** The next generation of an access key. */
+export async function saveRotation(tx: Transaction, { id, keyGeneration, keyRotatedAt }: Grant): Promise<void> {
+  const rotatedAt = keyRotatedAt === null ? null : new Date(keyRotatedAt)
+  await tx.query('update grants set key_generation = $2, key_rotated_at = $3 where id = $1', [
+    id,
+    keyGeneration,
+    rotatedAt,
+  ])
+  await announce(tx, { grantId: id })
 }
 
 export async function saveIssueTime(tx: Transaction, id: string, issuedAt: number): Promise<void> {
@@ -122,7 +155,36 @@ export async function revokeGrant(tx: Transaction, id: string, why: string): Pro
     'update grants set revoked_at = now(), revoked_why = $2 where id = $1 and revoked_at is null',
     [id, why],
   )
+  if (rowCount === 1) await announce(tx, { grantId: id })
   return rowCount === 1
+}
+
+/** Whose grants end together, and of which variant. */
+export type Ending =
+  | { readonly applicationId: string }
+  /** Token sets only: access keys go on until somebody removes them. */
+  | { readonly tokenSetsOf: string }
+
+/** Ends every live grant of one application, or every token set of one user, each with its event. Returns how many. */
+export async function revokeGrants(tx: Transaction, ending: Ending, why: string): Promise<number> {
+  const [condition, of] =
+    'applicationId' in ending
+      ? ['application_id = $1', ending.applicationId]
+      : ["user_id = $1 and variant = 'token_set'", ending.tokenSetsOf]
+  // An application may have as many as there are people.
+  await tx.query("set local statement_timeout = '60s'")
+  const { rowCount } = await tx.query({
+    query_timeout: 61_000,
+    text: `with ended as (
+       update grants set revoked_at = now(), revoked_why = $2 where revoked_at is null and ${condition}
+       returning id, account_id, user_id, application_id)
+     insert into audit_events (at, kind, account_id, user_id, application_id, grant_id, detail)
+     select now(), 'grant.revoked', account_id, user_id, application_id, id, jsonb_build_object('why', $2::text) from ended`,
+    values: [of, why],
+  })
+  const about = 'applicationId' in ending ? { applicationId: ending.applicationId } : { userId: ending.tokenSetsOf }
+  if (rowCount) await announce(tx, about)
+  return rowCount ?? 0
 }
 
 export function grantFrom(row: GrantRow): Grant {
@@ -134,9 +196,11 @@ export function grantFrom(row: GrantRow): Grant {
     variant: row.variant,
     scopes: row.scopes,
     keyId: row.key_id,
+    createdAt: row.created_at,
     generation: row.generation,
     keyGeneration: row.key_generation,
     issuedAt: row.issued_at,
+    keyRotatedAt: row.key_rotated_at,
     revokedAt: row.revoked_at,
   }
 }

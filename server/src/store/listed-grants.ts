@@ -1,6 +1,6 @@
 /** Live grants as people are shown them: with the application's name, the user's address, and what became of them. */
 import type { Publisher } from '../core/application.ts'
-import type { Grant } from '../core/grant.ts'
+import type { Grant, RefreshLimits } from '../core/grant.ts'
 import { publisherFrom } from './applications.ts'
 import { GRANT, type GrantRow, grantFrom } from './grants.ts'
 import type { Queryable } from './postgres.ts'
@@ -12,7 +12,8 @@ export type ListedGrant = Grant & {
   /** By its user, and allowed to its application, at this moment. */
   readonly heldScopes: readonly string[]
   readonly allowedScopes: readonly string[]
-  readonly createdAt: number
+  /** Which way the user said yes. */
+  readonly by: 'code' | 'dialog'
   /** The start of a day, in UTC. */
   readonly lastUsedOn: number | null
   readonly requestedFrom: string | null
@@ -26,7 +27,7 @@ type Row = GrantRow & {
   email: string
   held_scopes: string[]
   allowed_scopes: string[]
-  created_at: number
+  by: 'code' | 'dialog'
   last_used_on: number | null
   requested_from: string | null
 }
@@ -36,36 +37,40 @@ const LIVE = `from grants g join users u on u.id = g.user_id join applications a
   where g.revoked_at is null and a.deleted_at is null`
 
 const LISTED = `select ${GRANT}, a.name, a.publisher, a.publisher_standing, a.suspended_at is not null as suspended,
-    u.email, ${HELD_SCOPES} as held_scopes, a.allowed_scopes, g.created_at,
+    u.email, ${HELD_SCOPES} as held_scopes, a.allowed_scopes,
+    case when g.dialog_id is null then 'code' else 'dialog' end as by,
     g.last_used_on::timestamptz as last_used_on, host(g.requested_from) as requested_from
   ${LIVE}`
+
+/** A token set that nobody may renew any more has ended, though nobody wrote it down: core/grant.ts, `isOver`. */
+function notOver({ unusedMs, longestMs }: RefreshLimits): string {
+  return `(g.variant = 'access_key' or (g.created_at > now() - interval '${longestMs} milliseconds'
+    and coalesce(g.issued_at, g.created_at) > now() - interval '${unusedMs} milliseconds'))`
+}
 
 const PER_PAGE = 50
 
 /** The newest first. `after` is the last grant of the page before: PostgreSQL's moments are finer than ours, so not a time. */
 export type GrantPage = { readonly grants: readonly ListedGrant[]; readonly after: string | null }
 
-export function listUserGrants(db: Queryable, userId: string, after: string | null): Promise<GrantPage> {
-  return readPage(db, 'g.user_id', userId, after)
-}
+/** Whose: one user's, or everybody's in an account. */
+export type ListedFor = { readonly userId: string } | { readonly accountId: string }
 
-export function listAccountGrants(db: Queryable, accountId: string, after: string | null): Promise<GrantPage> {
-  return readPage(db, 'g.account_id', accountId, after)
-}
-
-export async function countUserGrants(db: Queryable, userId: string): Promise<number> {
-  const { rows } = await db.query<{ count: number }>(`select count(*) as count ${LIVE} and g.user_id = $1`, [userId])
+export async function countUserGrants(db: Queryable, userId: string, limits: RefreshLimits): Promise<number> {
+  const text = `select count(*) as count ${LIVE} and ${notOver(limits)} and g.user_id = $1`
+  const { rows } = await db.query<{ count: number }>(text, [userId])
   return rows[0]?.count ?? 0
 }
 
-async function readPage(
+export async function listGrants(
   db: Queryable,
-  column: 'g.user_id' | 'g.account_id',
-  of: string,
+  whose: ListedFor,
   after: string | null,
+  limits: RefreshLimits,
 ): Promise<GrantPage> {
+  const [column, of] = 'userId' in whose ? ['g.user_id', whose.userId] : ['g.account_id', whose.accountId]
   const { rows } = await db.query<Row>(
-    `${LISTED} and ${column} = $1
+    `${LISTED} and ${notOver(limits)} and ${column} = $1
        and ($2::uuid is null
          or (g.created_at, g.id) < (select g.created_at, g.id from grants g where g.id = $2 and ${column} = $1))
      order by g.created_at desc, g.id desc limit $3`,
@@ -88,7 +93,7 @@ function fromRow(row: Row): ListedGrant {
     email: row.email,
     heldScopes: row.held_scopes,
     allowedScopes: row.allowed_scopes,
-    createdAt: row.created_at,
+    by: row.by,
     lastUsedOn: row.last_used_on,
     requestedFrom: row.requested_from,
   }

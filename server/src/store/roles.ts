@@ -1,5 +1,6 @@
 /** The tables roles and role_scopes: named sets of scopes, of one account each. */
 import type { Queryable, Transaction } from './postgres.ts'
+import { announce } from './standing-changes.ts'
 
 export type NewRole = {
   readonly id: string
@@ -55,9 +56,15 @@ export async function renameRole(tx: Transaction, accountId: string, id: string,
   return rowCount === 1
 }
 
-export async function replaceRoleScopes(tx: Transaction, id: string, scopes: readonly string[]): Promise<void> {
+export async function replaceRoleScopes(
+  tx: Transaction,
+  accountId: string,
+  id: string,
+  scopes: readonly string[],
+): Promise<void> {
   await tx.query('delete from role_scopes where role_id = $1', [id])
   await addScopes(tx, id, scopes)
+  await announce(tx, { accountId })
 }
 
 async function addScopes(tx: Transaction, id: string, scopes: readonly string[]): Promise<void> {
@@ -65,6 +72,7 @@ async function addScopes(tx: Transaction, id: string, scopes: readonly string[])
 }
 
 /** With it, its users lose what only this role held. */
-export async function deleteRole(tx: Transaction, id: string): Promise<void> {
-  await tx.query('delete from roles where id = $1', [id])
+export async function deleteRole(tx: Transaction, accountId: string, id: string): Promise<void> {
+  await tx.query('delete from roles where account_id = $1 and id = $2', [accountId, id])
+  await announce(tx, { accountId })
 }

@@ -1,5 +1,6 @@
 /** The tables users and user_roles: who may decide, and what they hold. */
 import type { Queryable, Transaction } from './postgres.ts'
+import { announce } from './standing-changes.ts'
 
 export type NewUser = {
   readonly id: string
@@ -139,6 +140,7 @@ export async function hasOtherAdministrator(tx: Transaction, accountId: string, 
 export async function replaceUserRoles(tx: Transaction, userId: string, roleIds: readonly string[]): Promise<void> {
   await tx.query('delete from user_roles where user_id = $1', [userId])
   await addRoles(tx, userId, roleIds)
+  await announce(tx, { userId })
 }
 
 async function addRoles(tx: Transaction, userId: string, roleIds: readonly string[]): Promise<void> {
@@ -151,6 +153,7 @@ export async function setDisabled(tx: Transaction, id: string, disabled: boolean
     'update users set disabled_at = case when $2 then now() end where id = $1 and (disabled_at is not null) <> $2',
     [id, disabled],
   )
+  if (rowCount === 1) await announce(tx, { userId: id })
   return rowCount === 1
 }
 

@@ -1,0 +1,125 @@
+/** The table dialogs: one row per authorization request in a browser, kept for a day after its time. */
+import { DIALOG_KEPT_MS, type Dialog } from '../core/dialog.ts'
+import { forget } from './forget.ts'
+import type { Queryable, Transaction } from './postgres.ts'
+import { announceGrants } from './standing-changes.ts'
+
+type Row = {
+  id: string
+  application_id: string
+  redirect_uri: string
+  scopes: string[]
+  state: string | null
+  code_challenge: string | null
+  expires_at: number
+  decided_at: number | null
+  user_id: string | null
+  grant_id: string | null
+  lease_id: string | null
+  leased_until: number | null
+  used: boolean
+  now: number
+}
+
+const DIALOG = `select id, application_id, redirect_uri, scopes, state, code_challenge, expires_at, decided_at, user_id,
+    grant_id, lease_id, leased_until, used_at is not null as used, now() as now
+  from dialogs where id = $1`
+
+export type FoundDialog = { readonly dialog: Dialog; readonly now: number }
+
+export type NewDialog = Pick<Dialog, 'id' | 'applicationId' | 'redirectUri' | 'scopes' | 'state' | 'codeChallenge'> & {
+  readonly lifetimeMs: number
+}
+
+export async function insertDialog(db: Queryable, dialog: NewDialog): Promise<void> {
+  await db.query(
+    `insert into dialogs (id, created_at, expires_at, application_id, redirect_uri, scopes, state, code_challenge)
+     values ($1, now(), now() + $2 * interval '1 millisecond', $3, $4, $5, $6, $7)`,
+    [
+      dialog.id,
+      dialog.lifetimeMs,
+      dialog.applicationId,
+      dialog.redirectUri,
+      dialog.scopes,
+      dialog.state,
+      dialog.codeChallenge,
+    ],
+  )
+}
+
+export async function readDialog(db: Queryable, id: string): Promise<FoundDialog | null> {
+  const { rows } = await db.query<Row>(DIALOG, [id])
+  return rows[0] ? fromRow(rows[0]) : null
+}
+
+export async function lockDialog(tx: Transaction, id: string): Promise<FoundDialog | null> {
+  const { rows } = await tx.query<Row>(`${DIALOG} for update`, [id])
+  return rows[0] ? fromRow(rows[0]) : null
+}
+
+/** Everything that a step of core/dialog.ts can change. */
+export async function saveDialog(tx: Transaction, dialog: Dialog): Promise<void> {
+  await tx.query(
+    `update dialogs set user_id = $2, grant_id = $3, decided_at = $4, lease_id = $5, leased_until = $6,
+       used_at = case when $7 then coalesce(used_at, now()) end
+     where id = $1`,
+    [
+      dialog.id,
+      dialog.userId,
+      dialog.grantId,
+      dialog.decidedAt === null ? null : new Date(dialog.decidedAt),
+      dialog.delivery?.leaseId ?? null,
+      dialog.delivery ? new Date(dialog.delivery.until) : null,
+      dialog.used,
+    ],
+  )
+}
+
+/**
+ * Ends grants whose code nobody came for in time. With a lease, the answer may have been on its way when a process died, so
+ * that grant stays. Returns how many there were.
+ */
+export async function voidUnexchanged(tx: Transaction, codeLifetimeMs: number): Promise<number> {
+  const { rows } = await tx.query<{ grant_id: string }>(
+    `with voided as (
+       update grants g set revoked_at = now(), revoked_why = 'never_collected' from dialogs d
+       where d.grant_id = g.id and g.revoked_at is null and d.lease_id is null and d.used_at is null
+         and d.decided_at < now() - $1 * interval '1 millisecond'
+       returning g.id, g.account_id, g.user_id, g.application_id)
+     insert into audit_events (at, kind, account_id, user_id, application_id, grant_id, detail)
+     select now(), 'grant.revoked', account_id, user_id, application_id, id, '{"why":"never_collected"}' from voided
+     returning grant_id`,
+    [codeLifetimeMs],
+  )
+  await announceGrants(
+    tx,
+    rows.map((row) => row.grant_id),
+  )
+  return rows.length
+}
+
+/** A grant keeps standing without the dialog that it came from. */
+export function forgetDialogs(db: Queryable): Promise<void> {
+  return forget(db, 'dialogs', `expires_at < now() - interval '${DIALOG_KEPT_MS} milliseconds'`)
+}
+
+function fromRow(row: Row): FoundDialog {
+  const { lease_id: leaseId, leased_until: until } = row
+  return {
+    now: row.now,
+    dialog: {
+      id: row.id,
+      applicationId: row.application_id,
+      redirectUri: row.redirect_uri,
+      scopes: row.scopes,
+      state: row.state,
+      codeChallenge: row.code_challenge,
+      expiresAt: row.expires_at,
+      decidedAt: row.decided_at,
+      userId: row.user_id,
+      grantId: row.grant_id,
+      delivery: leaseId !== null && until !== null ? { leaseId, until } : null,
+      used: row.used,
+    },
+  }
+}

@@ -1,0 +1,67 @@
+/**
+ * The table standing_changes: the feed that every process pulls, of what changes the standing of credentials.
+ *
+ * It is written in the transaction that makes the change. Transactions commit in another order than they began, so a reader
+ * does not remember the last row it saw but the oldest transaction that was still running when it looked: everything it could
+ * not see yet has that number or a higher one. Some rows are read twice, none is missed, and writers wait for nobody.
+ */
+import { forget } from './forget.ts'
+import type { Queryable, Transaction } from './postgres.ts'
+
+/** One grant, all of a user's, all in an account (its roles changed), or all of an application's. */
+export type StandingChange =
+  | { readonly grantId: string }
+  | { readonly userId: string }
+  | { readonly accountId: string }
+  | { readonly applicationId: string }
+
+export async function announce(tx: Transaction, change: StandingChange): Promise<void> {
+  const [name, value] = Object.entries(change)[0] ?? []
+  const columns = { grantId: 'grant_id', userId: 'user_id', accountId: 'account_id', applicationId: 'application_id' }
+  await tx.query(`insert into standing_changes (at, ${columns[name as keyof typeof columns]}) values (now(), $1)`, [
+    value,
+  ])
+}
+
+export async function announceGrants(tx: Transaction, grantIds: readonly string[]): Promise<void> {
+  if (grantIds.length === 0) return
+  await tx.query('insert into standing_changes (at, grant_id) select now(), unnest($1::uuid[])', [grantIds])
+}
+
+/** How far a reader has come: the number of a transaction, as PostgreSQL writes it. */
+export type FeedPosition = string
+
+type Row = {
+  position: string
+  grant_id: string | null
+  user_id: string | null
+  account_id: string | null
+  application_id: string | null
+}
+
+export type PulledChanges = { readonly position: FeedPosition; readonly changes: readonly StandingChange[] }
+
+/** `after` null: from now on. */
+export async function readStandingChanges(db: Queryable, after: FeedPosition | null): Promise<PulledChanges> {
+  const { rows } = await db.query<Row>({
+    name: 'read-standing-changes',
+    text: `select pg_snapshot_xmin(pg_current_snapshot())::text as position, c.grant_id, c.user_id, c.account_id,
+        c.application_id
+      from (select 1) as one left join standing_changes c on c.xid >= $1::xid8`,
+    values: [after],
+  })
+  return { position: rows[0]?.position ?? '0', changes: rows.flatMap(changeFrom) }
+}
+
+function changeFrom(row: Row): StandingChange[] {
+  if (row.grant_id !== null) return [{ grantId: row.grant_id }]
+  if (row.user_id !== null) return [{ userId: row.user_id }]
+  if (row.account_id !== null) return [{ accountId: row.account_id }]
+  if (row.application_id !== null) return [{ applicationId: row.application_id }]
+  return []
+}
+
+/** A process that did not pull for so long trusts nothing that it remembers (flows/standings.ts). */
+export function forgetStandingChanges(db: Queryable): Promise<void> {
+  return forget(db, 'standing_changes', "at < now() - interval '1 hour'")
+}
