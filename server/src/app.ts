@@ -6,6 +6,7 @@ import { createEvents } from './events.ts'
 import { createApplicationCopy } from './flows/application-copy.ts'
 import type { Context } from './flows/context.ts'
 import { createLiveCodes } from './flows/live-codes.ts'
+import { createStandings } from './flows/standings.ts'
 import { makePartitionsAhead } from './flows/sweep.ts'
 import { createLocalGate } from './gate/local-gate.ts'
 import { createRedisGate } from './gate/redis-gate.ts'
@@ -13,6 +14,7 @@ import { createHttpServer, type HttpServer } from './http/server.ts'
 import { startBackground } from './jobs/background.ts'
 import { createMailer } from './mail.ts'
 import { openPlaces } from './places.ts'
+import { createCredentialOpener } from './secrets/credentials.ts'
 import { createDeviceCodeOpener } from './secrets/device-code-text.ts'
 import { createPasswords } from './secrets/password.ts'
 import { gatherReads } from './store/gathered-reads.ts'
@@ -35,6 +37,8 @@ export async function createContext(config: Config): Promise<Context> {
     applications: createApplicationCopy(db, config.keys),
     liveCodes: createLiveCodes(db),
     openDeviceCode: createDeviceCodeOpener(config.keys),
+    openCredential: createCredentialOpener(config.keys),
+    standings: createStandings(db),
     passwords: createPasswords(),
     places,
     mailer: createMailer(config.smtpUrl, config.mailFrom),
@@ -83,6 +87,7 @@ async function prepare(context: Context, server: HttpServer): Promise<string> {
   const { host, port, deviceCodeLifetimeMs } = context.config
   await makePartitionsAhead(context.db, deviceCodeLifetimeMs)
   await context.applications.refresh()
+  await context.standings.pull()
   // Where it takes too long, user codes are a few digits longer until the next count.
   await context.liveCodes.recount().catch((error) => context.events.taskFailed('counting live codes', error))
   return server.listen(host, port)

@@ -112,6 +112,28 @@ export const options = {
     example: '5184000',
     parse: seconds(3_600, 31_536_000),
   }),
+  grantLifetimeMs: option({
+    env: 'GRANT_LIFETIME',
+    fallback: '31536000',
+    about:
+      'Seconds after which a token set ends even if it is refreshed all the time, and the user is asked again. A year. Access keys are not concerned.',
+    example: '31536000',
+    parse: seconds(3_600, 315_360_000),
+  }),
+  accessKeyOverlapMs: option({
+    env: 'ACCESS_KEY_OVERLAP',
+    fallback: '86400',
+    about: 'Seconds for which an access key goes on working after its application replaced it. A day.',
+    example: '86400',
+    parse: seconds(0, 2_592_000),
+  }),
+  dialogCodeLifetimeMs: option({
+    env: 'DIALOG_CODE_LIFETIME',
+    fallback: '60',
+    about: 'Seconds within which an application exchanges the code that the dialog returned.',
+    example: '60',
+    parse: seconds(10, 600),
+  }),
   sessionLifetimeMs: option({
     env: 'SESSION_LIFETIME',
     fallback: '604800',

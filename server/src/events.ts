@@ -10,8 +10,11 @@ export type Events = {
   stopped(): void
   /** An engine stopped or started answering. Said once per change, not once per request. */
   engine(name: 'postgresql' | 'redis', answers: boolean, why?: string): void
-  codeGranted(grantId: string, applicationId: string, accountId: string): void
+  /** By a typed code or in the dialog. */
+  granted(grantId: string, applicationId: string, accountId: string): void
   codeRejected(applicationId: string, accountId: string): void
+  /** A refresh token, a code or a found credential said that somebody has a copy: the grant was ended. */
+  grantEnded(grantId: string, why: string): void
   /** `givenUp`: it will not be tried again. */
   mailFailed(mailId: number, attempts: number, givenUp: boolean, error: unknown): void
   /** Nobody told us where to send mails. Said once, at the start. */
@@ -32,10 +35,12 @@ export function createEvents(level: string): Events {
       answers
         ? log.info({ event: 'engine_back', engine: name }, `${name} answers again`)
         : log.error({ event: 'engine_away', engine: name, why }, `${name} does not answer`),
-    codeGranted: (grantId, applicationId, accountId) =>
-      log.info({ event: 'code_granted', grantId, applicationId, accountId }, 'a code was granted'),
+    granted: (grantId, applicationId, accountId) =>
+      log.info({ event: 'granted', grantId, applicationId, accountId }, 'a user connected an application'),
     codeRejected: (applicationId, accountId) =>
       log.info({ event: 'code_rejected', applicationId, accountId }, 'a code was rejected'),
+    grantEnded: (grantId, why) =>
+      log.warn({ event: 'grant_ended', grantId, why }, 'a grant was ended because a credential of it got about'),
     mailFailed: (mailId, attempts, givenUp, error) =>
       log.warn(
         { event: 'mail_failed', mailId, attempts, givenUp, ...described(error) },

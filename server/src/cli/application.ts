@@ -1,4 +1,4 @@
-/** `latchkey app create|set-publisher|suspend|restore|rotate-secret`. */
+/** `latchkey app create|set-publisher|set-redirects|suspend|restore|rotate-secret`. */
 import { type Command, Option } from 'commander'
 import { readConfig } from '../config.ts'
 import { type PublisherStanding, publisherStandings } from '../core/application.ts'
@@ -8,6 +8,7 @@ import {
   restoreApplication,
   rotateSecret,
   setApplicationPublisher,
+  setApplicationRedirects,
   suspendApplication,
 } from '../flows/manage-application.ts'
 import { type OutputOptions, print, unwrap } from './output.ts'
@@ -20,7 +21,14 @@ type CreateOptions = OutputOptions & {
   defaultScopes?: string
   requiredScopes: string
   deviceFlow?: boolean
+  redirectUri: string[]
+  public?: boolean
+  pkce: boolean
+  resourceServer?: boolean
 }
+
+/** For an option that may be given several times. */
+const gather = (value: string, before: string[]) => [...before, value]
 
 export function addApplicationCommands(program: Command): void {
   const app = program.command('app').description('Applications of third parties.')
@@ -34,6 +42,15 @@ export function addApplicationCommands(program: Command): void {
     .option('--default-scopes <list>', 'what it asks for when it names nothing (default: all of --scopes)')
     .option('--required-scopes <list>', 'what it cannot work without', '')
     .option('--device-flow', 'let it use the device flow')
+    .option(
+      '--redirect-uri <address>',
+      'let it open the dialog and return there; may be given several times',
+      gather,
+      [],
+    )
+    .option('--public', 'it cannot keep a secret (a page, a program on other people’s machines) and gets none')
+    .option('--no-pkce', 'let it open the dialog without a code challenge, as programs before 2015 do')
+    .option('--resource-server', 'let it ask about the credentials of every application')
     .option('--json', 'print one JSON object')
     .action((options: CreateOptions) => {
       const { databaseUrl, keys } = readConfig(['databaseUrl', 'keys'])
@@ -43,12 +60,30 @@ export function addApplicationCommands(program: Command): void {
         const defaultScopes = options.defaultScopes === undefined ? allowedScopes : parseScope(options.defaultScopes)
         const requiredScopes = parseScope(options.requiredScopes)
         const deviceFlow = options.deviceFlow ?? false
-        const registration = { account, name, allowedScopes, defaultScopes, requiredScopes, deviceFlow }
-        const { id, secret } = unwrap(await createApplication(db, keys, registration))
+        const { redirectUri: redirectUris, pkce: pkceRequired } = options
+        const { id, secret } = unwrap(
+          await createApplication(db, keys, {
+            account,
+            name,
+            allowedScopes,
+            defaultScopes,
+            requiredScopes,
+            deviceFlow,
+            redirectUris,
+            public: options.public ?? false,
+            pkceRequired,
+            resourceServer: options.resourceServer ?? false,
+          }),
+        )
+        const created = { id, secret, account, name, scopes: allowedScopes, default_scopes: defaultScopes }
+        const shown =
+          secret === null
+            ? `  id      ${id}\n\nIt is public: it has no secret, and proves with PKCE that an exchange is its own.`
+            : `  id      ${id}\n  secret  ${secret}\n\nKeep the secret now: it cannot be shown again.`
         print(
           options,
-          { id, secret, account, name, scopes: allowedScopes, default_scopes: defaultScopes, device_flow: deviceFlow },
-          `Created the application ${name}.\n\n  id      ${id}\n  secret  ${secret}\n\nKeep the secret now: it cannot be shown again.`,
+          { ...created, device_flow: deviceFlow, redirect_uris: redirectUris },
+          `Created the application ${name}.\n\n${shown}`,
         )
       })
     })
@@ -88,15 +123,35 @@ export function addApplicationCommands(program: Command): void {
     )
 
   app
-    .command('suspend')
-    .description('Refuse new codes and new grants. Running codes and issued credentials go on.')
+    .command('set-redirects')
+    .description('Say where the dialog may return to: these addresses, to the character, and no others.')
     .argument('<id>', 'the application, app_…')
+    .argument('[addresses...]', 'https, or http on 127.0.0.1, [::1] and localhost; none: no dialog')
+    .option('--json', 'print one JSON object')
+    .action((id: string, addresses: string[], options: OutputOptions) =>
+      withDatabase(readConfig(['databaseUrl']).databaseUrl, async (db) => {
+        unwrap(await setApplicationRedirects(db, id, addresses))
+        const list = addresses.length === 0 ? ' nowhere: it has no dialog.' : `\n\n  ${addresses.join('\n  ')}`
+        print(options, { id, redirect_uris: addresses }, `The dialog of ${id} now returns to${list}`)
+      }),
+    )
+
+  app
+    .command('suspend')
+    .description('Refuse new codes, dialogs and grants. Running codes and issued credentials go on, unless --revoke.')
+    .argument('<id>', 'the application, app_…')
+    .option('--revoke', 'also end everything that users granted to it; this cannot be taken back')
     .option('--reason <words>', 'why, for the audit log', 'by operator')
     .option('--json', 'print one JSON object')
-    .action((id: string, options: OutputOptions & { reason: string }) =>
+    .action((id: string, options: OutputOptions & { reason: string; revoke?: boolean }) =>
       withDatabase(readConfig(['databaseUrl']).databaseUrl, async (db) => {
-        unwrap(await suspendApplication(db, id, options.reason))
-        print(options, { id, suspended: true }, `Suspended ${id}. Every server knows within two seconds.`)
+        const { revoked } = unwrap(await suspendApplication(db, id, options.reason, options.revoke ?? false))
+        const ended = options.revoke ? ` and ended its ${revoked} grants` : ''
+        print(
+          options,
+          { id, suspended: true, revoked },
+          `Suspended ${id}${ended}. Every server knows within two seconds.`,
+        )
       }),
     )
 

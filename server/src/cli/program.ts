@@ -43,7 +43,7 @@ export function createProgram(wiring: Wiring): Command {
     .option('--json', 'print one JSON object')
     .action((options: OutputOptions) =>
       withDatabase(readConfig(['databaseUrl']).databaseUrl, async (db) => {
-        const dropped = await sweep(db, readConfig(['deviceCodeLifetimeMs']))
+        const dropped = await sweep(db, readConfig(['deviceCodeLifetimeMs', 'dialogCodeLifetimeMs']))
         const words = `Dropped ${dropped.partitions.length} partitions; ended ${dropped.voidedGrants} grants that nobody collected.`
         print(options, dropped, words)
       }),

@@ -11,10 +11,13 @@ import type { Postgres } from '../store/postgres.ts'
 
 export type ApplicationCopy = {
   refresh(): Promise<void>
-  /** The application, if the id is known and the secret is one of its live ones. */
-  authenticate(id: string, secret: string): Application | null
-  /** Its name, whatever became of it; null when there never was such an application. */
-  nameOf(id: string): string | null
+  /**
+   * The application, if the id is known and the secret is one of its live ones. A public application has no secret, and says
+   * so by giving none (null); nobody else may.
+   */
+  authenticate(id: string, secret: string | null): Application | null
+  /** Whatever became of it; null when there never was such an application. */
+  find(id: string): Application | null
   /** PostgreSQL's clock, carried on by this process's monotonic one. */
   now(): number
 }
@@ -38,6 +41,7 @@ export function createApplicationCopy(db: Postgres, keys: Keyset): ApplicationCo
     },
     authenticate: (id, secret) => {
       const application = applications.get(id)
+      if (secret === null) return application?.public && !application.deleted ? application : null
       const known = proven.get(id)
       if (application && known && equalSecrets(known, Buffer.from(secret))) return application
       const matched = matchApplicationSecret(keys, application?.secrets ?? [], secret)
@@ -45,7 +49,7 @@ export function createApplicationCopy(db: Postgres, keys: Keyset): ApplicationCo
       proven.set(id, Buffer.from(secret))
       return application
     },
-    nameOf: (id) => applications.get(id)?.name ?? null,
+    find: (id) => applications.get(id) ?? null,
     now: () => clockOffset + performance.now(),
   }
 }

@@ -1,56 +1,78 @@
 /**
- * What a credential is, and what it may do at this moment. docs/interface.md, "Credentials".
+ * What a credential is, and what it may do at this moment. docs/interface.md, "Check a credential".
  *
  * It follows the user and the application, not the day of the grant: a role that lost a scope, a user who was disabled, a
- * grant that was removed are seen by the next check, because each one reads PostgreSQL.
+ * grant that was removed are seen within two seconds, and a credential in use asks no engine (flows/standings.ts).
  */
 import type { Variant } from '../core/device-code.ts'
 import { isValid } from '../core/grant.ts'
 import { resolveEffective } from '../core/scope.ts'
-import { openCredential } from '../secrets/credentials.ts'
-import { markUsed, readGrantStanding } from '../store/grants.ts'
+import type { OpenedCredential } from '../secrets/credentials.ts'
+import type { GrantStanding } from '../store/grants.ts'
 import type { Context } from './context.ts'
 
-export type CheckedCredential =
-  | {
-      readonly outcome: 'valid'
-      readonly grantId: string
-      readonly account: string
-      readonly userId: string
-      readonly applicationId: string
-      /** Granted ∩ what the user still holds ∩ what the application is still allowed. */
-      readonly scopes: readonly string[]
-      readonly variant: Variant
-      /** An access key has neither. */
-      readonly expiresAt: number | null
-      readonly expiresInSeconds: number | null
-    }
-  /** Forged, expired, superseded, revoked, its user disabled, its application gone, or not for calling: one answer. */
-  | { readonly outcome: 'not_valid' }
+export type ValidCredential = {
+  readonly outcome: 'valid'
+  readonly grantId: string
+  readonly account: string
+  readonly userId: string
+  readonly applicationId: string
+  /** Granted ∩ what the user still holds ∩ what the application is still allowed. */
+  readonly scopes: readonly string[]
+  readonly variant: Variant
+  readonly issuedAt: number
+  /** An access key has neither. */
+  readonly expiresAt: number | null
+  readonly expiresInSeconds: number | null
+}
+
+/** `not_valid`: forged, expired, revoked, its user disabled, its application gone, or not for calling: one answer. */
+export type CheckedCredential = ValidCredential | { readonly outcome: 'not_valid' }
 
 const NOT_VALID: CheckedCredential = { outcome: 'not_valid' }
 
 export async function checkCredential(
-  context: Pick<Context, 'config' | 'db'>,
+  context: Pick<Context, 'config' | 'applications' | 'openCredential' | 'standings'>,
   text: string,
 ): Promise<CheckedCredential> {
-  const opened = openCredential(context.config.keys, text)
-  const standing = opened && (await readGrantStanding(context.db, opened.grantId))
+  const opened = context.openCredential(text)
+  if (!opened) return NOT_VALID
+  const found = context.standings.find(opened.grantId, (standing) => isKnown(standing, opened))
+  const standing = found instanceof Promise ? await found : found
   if (!standing) return NOT_VALID
-  const { grant, holder, now } = standing
-  if (!isValid(grant, holder, opened, now)) return NOT_VALID
+  const { grant } = standing
+  const now = context.applications.now()
+  const application = context.applications.find(grant.applicationId)
+  const holder = { ...standing.holder, applicationDeleted: application?.deleted ?? standing.holder.applicationDeleted }
+  if (!isValid(grant, holder, opened, now, context.config.accessKeyOverlapMs)) return NOT_VALID
 
+  context.standings.noteUse(standing, dayOf(now))
   const expiresAt = opened.is === 'access_token' ? opened.expiresAt : null
-  if (!standing.usedToday) await markUsed(context.db, grant.id)
   return {
     outcome: 'valid',
     grantId: grant.id,
     account: standing.accountSlug,
     userId: grant.userId,
     applicationId: grant.applicationId,
-    scopes: resolveEffective(grant.scopes, standing.heldScopes, standing.allowedScopes),
+    scopes: resolveEffective(grant.scopes, standing.heldScopes, application?.allowedScopes ?? standing.allowedScopes),
     variant: grant.variant,
+    issuedAt: grant.issuedAt ?? grant.createdAt,
     expiresAt,
     expiresInSeconds: expiresAt === null ? null : Math.floor((expiresAt - now) / 1000),
   }
+}
+
+/** A key that is newer than the one remembered was made a moment ago by another process. */
+function isKnown({ grant }: GrantStanding, opened: OpenedCredential): boolean {
+  return opened.is !== 'access_key' || opened.generation <= grant.keyGeneration
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000
+let today = { number: -1, text: '' }
+
+/** In UTC, as PostgreSQL writes it. The text of a day is made once a day. */
+function dayOf(now: number): string {
+  const number = Math.floor(now / DAY_MS)
+  if (number !== today.number) today = { number, text: new Date(number * DAY_MS).toISOString().slice(0, 10) }
+  return today.text
 }

@@ -10,12 +10,12 @@ import {
   findListedGrant,
   type GrantPage,
   type ListedGrant,
-  listAccountGrants as listGrantsOfAccount,
-  listUserGrants,
+  listGrants,
 } from '../store/listed-grants.ts'
 import { readScopes, type Scope } from '../store/scopes.ts'
 import { lockUser, readUser, type User } from '../store/users.ts'
 import type { Context } from './context.ts'
+import { refreshLimits } from './refresh-token-set.ts'
 
 export type ConnectedApplication = ListedGrant & {
   /** What its credentials may do at this moment, in words: less than was granted, where the user or the application lost some. */
@@ -35,11 +35,14 @@ export async function listOwnGrants(
   userId: string,
   after: string | null = null,
 ): Promise<ConnectedPage> {
-  return describePage(context, await listUserGrants(context.db, userId, readCursor(after)))
+  return describePage(
+    context,
+    await listGrants(context.db, { userId }, readCursor(after), refreshLimits(context.config)),
+  )
 }
 
-export function countOwnGrants(context: Pick<Context, 'db'>, userId: string): Promise<number> {
-  return countUserGrants(context.db, userId)
+export function countOwnGrants(context: Pick<Context, 'db' | 'config'>, userId: string): Promise<number> {
+  return countUserGrants(context.db, userId, refreshLimits(context.config))
 }
 
 export async function listAccountGrants(
@@ -47,7 +50,10 @@ export async function listAccountGrants(
   accountId: string,
   after: string | null = null,
 ): Promise<ConnectedPage> {
-  return describePage(context, await listGrantsOfAccount(context.db, accountId, readCursor(after)))
+  return describePage(
+    context,
+    await listGrants(context.db, { accountId }, readCursor(after), refreshLimits(context.config)),
+  )
 }
 
 /** From an address that somebody may have edited: what cannot be a cursor is the first page. */
@@ -108,7 +114,7 @@ export type RemovalResult =
 
 const NOT_FOUND: RemovalResult = { outcome: 'not_found' }
 
-/** Its credentials are dead with the commit: whoever checks one reads this row. */
+/** Its credentials are dead with the commit for whoever reads this row, and within two seconds for whoever remembers it. */
 export async function removeGrant(context: Pick<Context, 'db'>, removal: Removal): Promise<RemovalResult> {
   const { by, grantId, asAdministrator, reported } = removal
   if (!isGrantId(grantId)) return NOT_FOUND

@@ -9,12 +9,14 @@ import type { Events } from '../events.ts'
 import type { Gate } from '../gate/gate.ts'
 import type { Mailer } from '../mail.ts'
 import type { Places } from '../places.ts'
+import type { CredentialOpener } from '../secrets/credentials.ts'
 import type { DeviceCodeOpener } from '../secrets/device-code-text.ts'
 import type { Passwords } from '../secrets/password.ts'
 import type { GatheredReads } from '../store/gathered-reads.ts'
 import type { Postgres } from '../store/postgres.ts'
 import type { ApplicationCopy } from './application-copy.ts'
 import type { LiveCodes } from './live-codes.ts'
+import type { Standings } from './standings.ts'
 
 export type Context = {
   readonly config: Config
@@ -24,6 +26,8 @@ export type Context = {
   readonly applications: ApplicationCopy
   readonly liveCodes: LiveCodes
   readonly openDeviceCode: DeviceCodeOpener
+  readonly openCredential: CredentialOpener
+  readonly standings: Standings
   readonly passwords: Passwords
   readonly places: Places
   /** Null: there is no mail server, and mails wait. */

@@ -15,12 +15,10 @@ import {
   type StoredDeviceCode,
   saveDeviceCode,
 } from '../store/device-codes.ts'
-import { insertGrant } from '../store/grants.ts'
-import { insertMail } from '../store/mails.ts'
-import { readScopes } from '../store/scopes.ts'
 import { lockUser } from '../store/users.ts'
 import type { Context } from './context.ts'
-import { createLink } from './links.ts'
+import { createGrant } from './create-grant.ts'
+import { isAsShown } from './describe-consent.ts'
 
 export type GrantResult =
   | { readonly outcome: 'granted'; readonly grantId: string; readonly consent: Consent }
@@ -55,45 +53,25 @@ export async function grantDeviceCode(
     if (application.suspended) return { outcome: 'application_suspended' } as const
     const consent = resolveConsent(code.scopes, user.heldScopes, deviceFlowPolicy(application))
     if (!consent.grantable) return { outcome: 'lacking', consent } as const
-    if (shown && !isSame(shown, consent.granted)) return { outcome: 'changed', consent } as const
+    if (shown && !isAsShown(shown, consent.granted)) return { outcome: 'changed', consent } as const
 
-    const grant = {
+    await createGrant(tx, user, application, {
       id: grantId,
-      accountId: user.accountId,
-      userId,
-      applicationId: application.id,
       variant: code.variant,
       scopes: consent.granted,
       keyId: config.keys.signing.id,
       deviceCodeId: code.id,
+      dialogId: null,
       requestedFrom: code.requestedFrom,
-    }
-    await insertGrant(tx, grant)
-    await saveDeviceCode(tx, step.next)
-    await recordEvent(tx, { kind: 'grant.created', ...grant, grantId, detail: { scopes: consent.granted } })
-    await insertMail(tx, {
-      kind: 'grant_created',
-      accountId: user.accountId,
-      userId,
-      linkId: await createLink(tx, 'remove_grant', user, grantId),
-      language: user.language ?? 'en',
-      detail: {
-        application: application.name,
-        permissions: (await readScopes(tx, consent.granted)).map(({ title }) => title),
-        requestedFrom: code.requestedFrom,
-      },
     })
-    return { outcome: 'granted', grantId, consent, grant } as const
+    await saveDeviceCode(tx, step.next)
+    return { outcome: 'granted', consent, applicationId: application.id, accountId: account.id } as const
   })
 
   if (result.outcome !== 'granted') return result
   await gate.drop(place.id)
-  events.codeGranted(grantId, result.grant.applicationId, result.grant.accountId)
+  events.granted(grantId, result.applicationId, result.accountId)
   return { outcome: 'granted', grantId, consent: result.consent }
-}
-
-function isSame(shown: readonly string[], granted: readonly string[]): boolean {
-  return shown.length === granted.length && granted.every((name) => shown.includes(name))
 }
 
 export type RejectResult = { readonly outcome: 'rejected' | 'not_open' }

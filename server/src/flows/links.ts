@@ -9,7 +9,7 @@ import { type PasswordProblem, passwordProblem } from '../core/password.ts'
 import { isCommonPassword } from '../secrets/password.ts'
 import { openLink, sealLink } from '../secrets/web-texts.ts'
 import { recordEvent } from '../store/audit-events.ts'
-import { revokeGrant } from '../store/grants.ts'
+import { revokeGrant, revokeGrants } from '../store/grants.ts'
 import {
   findLink,
   insertLink,
@@ -131,6 +131,7 @@ export async function setPasswordByLink(
     await recordEvent(tx, { kind: 'user.password_set', ...about, detail: { by: link.kind } })
     // Whoever sets their first password knows. Whoever had one hears of it, in case somebody else reads their mails.
     if (link.kind === 'recovery') {
+      await revokeGrants(tx, { tokenSetsOf: owner.id }, 'password_changed')
       const language = owner.language ?? browser.language
       await insertMail(tx, { kind: 'password_changed', ...about, linkId: null, language, detail: {} })
     }

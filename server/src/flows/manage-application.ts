@@ -1,5 +1,6 @@
 /** The life of an application: registered, its publisher looked into, suspended pending review, restored; its secrets rotated. */
 import { isApplicationName, isPublisherName, MOST_LIVE_SECRETS, type Publisher } from '../core/application.ts'
+import { MOST_REDIRECTS, type RedirectProblem, redirectProblem } from '../core/redirect-uri.ts'
 import { createApplicationSecret, digestApplicationSecret } from '../secrets/application-secret.ts'
 import type { Keyset } from '../secrets/keyset.ts'
 import { createId } from '../secrets/random.ts'
@@ -11,9 +12,11 @@ import {
   markApplicationChanged,
   revokeOldestSecrets,
   setPublisher,
+  setRedirects,
   setSuspended,
 } from '../store/applications.ts'
 import { recordEvent } from '../store/audit-events.ts'
+import { revokeGrants } from '../store/grants.ts'
 import type { Postgres, Transaction } from '../store/postgres.ts'
 import { unknownScopes } from '../store/scopes.ts'
 import { done, type Registered, refused } from './register.ts'
@@ -28,10 +31,14 @@ export type NewApplication = {
   readonly defaultScopes: readonly string[]
   readonly requiredScopes: readonly string[]
   readonly deviceFlow: boolean
+  readonly redirectUris: readonly string[]
+  readonly public: boolean
+  readonly pkceRequired: boolean
+  readonly resourceServer: boolean
 }
 
-/** The secret is in this answer and nowhere else, ever. */
-export type CreatedApplication = { readonly id: string; readonly secret: string }
+/** The secret is in this answer and nowhere else, ever. A public application has none. */
+export type CreatedApplication = { readonly id: string; readonly secret: string | null }
 
 export function createApplication(
   db: Postgres,
@@ -48,12 +55,56 @@ export function createApplication(
     const outside = [...defaultScopes, ...requiredScopes].filter((name) => !allowedScopes.includes(name))
     if (outside.length > 0)
       return refused(`Default and required scopes must be allowed ones; ${outside.join(', ')} is not.`)
+    const unfit = redirectsProblem(application.redirectUris)
+    if (unfit) return refused(unfit)
+    if (application.public && !application.pkceRequired)
+      return refused('A public application has no secret, so PKCE is required for it.')
+    if (application.public && application.resourceServer)
+      return refused('A resource server proves itself with a secret, so it cannot be public.')
 
     const id = createId('app')
     await insertApplication(tx, { ...application, id, accountId: account.id })
-    const secret = await addSecret(tx, keys, id)
+    const secret = application.public ? null : await addSecret(tx, keys, id)
     await recordEvent(tx, { kind: 'application.created', accountId: account.id, applicationId: id })
     return done({ id, secret })
+  })
+}
+
+const REDIRECT_PROBLEMS: Readonly<Record<RedirectProblem, string>> = {
+  too_long: 'it is too long.',
+  not_an_address: 'it is not a whole address, with its scheme and host.',
+  scheme: 'it has to start with https://, or with http:// on 127.0.0.1, [::1] or localhost.',
+  userinfo: 'there is a name or a password in front of its host.',
+  fragment: 'there must be no #.',
+  wildcard: 'there must be no *: addresses are compared character by character.',
+  host: 'its host is not one that DNS knows how to write.',
+  not_canonical: 'it can be written in another way; write it as a browser shows it, with its path (at least /).',
+  characters: 'there is something in its path or query that has to be percent-encoded.',
+  query: 'its query has a parameter that the answer will bring: code, state, iss or error.',
+}
+
+function redirectsProblem(redirectUris: readonly string[]): string | null {
+  if (redirectUris.length > MOST_REDIRECTS) return `An application has at most ${MOST_REDIRECTS} redirect addresses.`
+  for (const uri of redirectUris) {
+    const problem = redirectProblem(uri)
+    if (problem) return `"${uri}" cannot be a redirect address: ${REDIRECT_PROBLEMS[problem]}`
+  }
+  return null
+}
+
+/** The dialog returns to these from now on, and to no others. Dialogs that are open go on. */
+export function setApplicationRedirects(
+  db: Postgres,
+  id: string,
+  redirectUris: readonly string[],
+): Promise<Registered<{ id: string }>> {
+  return db.transaction(async (tx) => {
+    const unfit = redirectsProblem(redirectUris)
+    if (unfit) return refused(unfit)
+    if (!(await markApplicationChanged(tx, id))) return refused(`There is no application "${id}".`)
+    await setRedirects(tx, id, redirectUris)
+    await recordEvent(tx, { kind: 'application.redirects_set', applicationId: id, detail: { redirectUris } })
+    return done({ id })
   })
 }
 
@@ -63,6 +114,7 @@ export type RotatedSecret = { readonly secret: string; readonly revokedSecrets: 
 export function rotateSecret(db: Postgres, keys: Keyset, id: string): Promise<Registered<RotatedSecret>> {
   return db.transaction(async (tx) => {
     if (!(await markApplicationChanged(tx, id))) return refused(`There is no application "${id}".`)
+    if ((await findApplication(tx, id))?.public) return refused(`The application "${id}" is public and has no secret.`)
     const revokedSecrets = await revokeOldestSecrets(tx, id, MOST_LIVE_SECRETS - 1)
     const secret = await addSecret(tx, keys, id)
     await recordEvent(tx, { kind: 'application.secret_rotated', applicationId: id, detail: { revokedSecrets } })
@@ -70,35 +122,44 @@ export function rotateSecret(db: Postgres, keys: Keyset, id: string): Promise<Re
   })
 }
 
-/** Blocks new codes and new grants, nothing else: running codes and issued credentials go on. */
-export function suspendApplication(db: Postgres, id: string, reason: string): Promise<Registered<{ id: string }>> {
-  return changeStanding(db, id, true, reason)
+/** Blocks new codes, dialogs and grants, nothing else: running codes and issued credentials go on. Unless they are revoked. */
+export function suspendApplication(
+  db: Postgres,
+  id: string,
+  reason: string,
+  revoking = false,
+): Promise<Registered<Suspended>> {
+  return db.transaction(async (tx) => {
+    const suspended = await changeStanding(tx, id, true, reason)
+    if (suspended.outcome === 'refused') return suspended
+    return done({ id, revoked: revoking ? await revokeGrants(tx, { applicationId: id }, 'application_suspended') : 0 })
+  })
 }
+
+export type Suspended = { readonly id: string; readonly revoked: number }
 
 export function restoreApplication(db: Postgres, id: string, reason: string): Promise<Registered<{ id: string }>> {
-  return changeStanding(db, id, false, reason)
+  return db.transaction((tx) => changeStanding(tx, id, false, reason))
 }
 
-function changeStanding(
-  db: Postgres,
+async function changeStanding(
+  tx: Transaction,
   id: string,
   suspended: boolean,
   reason: string,
 ): Promise<Registered<{ id: string }>> {
-  return db.transaction(async (tx) => {
-    if (!(await markApplicationChanged(tx, id))) return refused(`There is no application "${id}".`)
-    if (!(await setSuspended(tx, id, suspended))) {
-      return refused(`The application "${id}" is ${suspended ? 'suspended already' : 'not suspended'}.`)
-    }
-    const application = await findApplication(tx, id)
-    await recordEvent(tx, {
-      kind: suspended ? 'application.suspended' : 'application.restored',
-      ...(application ? { accountId: application.accountId } : {}),
-      applicationId: id,
-      detail: { reason },
-    })
-    return done({ id })
+  if (!(await markApplicationChanged(tx, id))) return refused(`There is no application "${id}".`)
+  if (!(await setSuspended(tx, id, suspended))) {
+    return refused(`The application "${id}" is ${suspended ? 'suspended already' : 'not suspended'}.`)
+  }
+  const application = await findApplication(tx, id)
+  await recordEvent(tx, {
+    kind: suspended ? 'application.suspended' : 'application.restored',
+    ...(application ? { accountId: application.accountId } : {}),
+    applicationId: id,
+    detail: { reason },
   })
+  return done({ id })
 }
 
 /** What people are told about whom an application comes from. That a domain was verified is the operator's word. */

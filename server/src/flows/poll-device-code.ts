@@ -6,22 +6,20 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isExpired, isForgotten, poll, type Variant } from '../core/device-code.ts'
-import { isCollectable, issueTime } from '../core/grant.ts'
 import { LONGEST_HINT_MS, paceFor } from '../gate/gate.ts'
-import { makeAccessKey, makeTokenSet } from '../secrets/credentials.ts'
 import type { DeviceCodeText } from '../secrets/device-code-text.ts'
 import { digestIdempotencyKey } from '../secrets/idempotency-key.ts'
 import { createLeaseId } from '../secrets/random.ts'
-import { recordEvent } from '../store/audit-events.ts'
 import { lockDeviceCode, saveDeviceCode } from '../store/device-codes.ts'
-import { lockGrant, revokeGrant, saveIssueTime } from '../store/grants.ts'
-import { type Transaction, Unavailable } from '../store/postgres.ts'
+import { Unavailable } from '../store/postgres.ts'
 import type { Context } from './context.ts'
 import type { DeliveryTicket } from './deliver.ts'
+import { type IssuedKey, type IssuedTokenSet, issueFirst } from './issue.ts'
 
 export type PollRequest = {
   readonly applicationId: string
-  readonly secret: string
+  /** Null: a public application, which has none. */
+  readonly secret: string | null
   readonly deviceCode: string
   /** The path that was polled. */
   readonly variant: Variant
@@ -35,10 +33,7 @@ export type PollResult =
   | { readonly outcome: 'auth_rejected' | 'auth_expired'; readonly ticket: DeliveryTicket | null }
   | { readonly outcome: 'accepted'; readonly issued: Issued; readonly ticket: DeliveryTicket | null }
 
-export type Issued = { readonly scopes: readonly string[]; readonly state: string } & (
-  | { readonly accessToken: string; readonly refreshToken: string; readonly expiresInSeconds: number }
-  | { readonly accessKey: string }
-)
+export type Issued = (IssuedTokenSet | IssuedKey) & { readonly state: string }
 
 /** Bad credentials, an unknown code, another application's code and the other variant's path look alike and change nothing. */
 const INVALID: PollResult = { outcome: 'invalid' }
@@ -118,38 +113,11 @@ function collect(
         if (delivery.outcome !== 'accepted') return { outcome: `auth_${delivery.outcome}`, ticket }
         const { grantId, state } = locked.code
         const again = step.answer === 'repeat'
-        const issued = grantId === null ? null : await issue(context, tx, grantId, locked.now, again)
+        const issued = grantId === null ? null : await issueFirst(context, tx, grantId, locked.now, again)
         if (issued) return { outcome: 'accepted', issued: { ...issued, state }, ticket }
         if (step.answer === 'deliver') await saveDeviceCode(tx, { ...step.next, status: 'used' })
         return INVALID
       }
     }
   })
-}
-
-/** The credentials of a grant, or null when it may no longer be handed out: then it ends here. */
-async function issue(context: Context, tx: Transaction, grantId: string, now: number, again: boolean) {
-  const { keys, accessTokenLifetimeMs } = context.config
-  const locked = await lockGrant(tx, grantId)
-  if (!locked) return null
-  const { grant, holder } = locked
-  const about = { accountId: grant.accountId, userId: grant.userId, applicationId: grant.applicationId, grantId }
-  if (!isCollectable(grant, holder)) {
-    const why = holder.userDisabled ? 'user_disabled' : 'application_deleted'
-    if (grant.revokedAt === null) {
-      await revokeGrant(tx, grantId, why)
-      await recordEvent(tx, { kind: 'grant.revoked', ...about, detail: { why } })
-    }
-    return null
-  }
-
-  const issuedAt = again && grant.issuedAt !== null ? grant.issuedAt : issueTime(grant, now)
-  if (issuedAt !== grant.issuedAt) {
-    await saveIssueTime(tx, grantId, issuedAt)
-    await recordEvent(tx, { kind: 'grant.issued', ...about })
-  }
-  const { scopes } = grant
-  if (grant.variant === 'access_key') return { scopes, accessKey: makeAccessKey(keys, grant) }
-  const tokens = makeTokenSet(keys, grant, issuedAt, accessTokenLifetimeMs)
-  return { scopes, ...tokens, expiresInSeconds: accessTokenLifetimeMs / 1000 }
 }

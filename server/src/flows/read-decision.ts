@@ -6,26 +6,18 @@ import { deviceFlowPolicy } from '../core/application.ts'
 import { CROWD } from '../core/attempts.ts'
 import { isOpen, type Variant } from '../core/device-code.ts'
 import { networkOf } from '../core/network.ts'
-import { resolveConsent } from '../core/scope.ts'
 import { groupDigits } from '../core/user-code.ts'
 import { readAccount } from '../store/accounts.ts'
 import { findApplication } from '../store/applications.ts'
 import { countCrowd } from '../store/attempts.ts'
 import { type Place, readDeviceCode, type StoredDeviceCode } from '../store/device-codes.ts'
-import { findRoles, type Role } from '../store/roles.ts'
-import { readScopes, type Scope } from '../store/scopes.ts'
 import type { Visitor } from '../store/sessions.ts'
 import { readUser } from '../store/users.ts'
 import type { Context } from './context.ts'
+import { type DescribedConsent, describeConsent } from './describe-consent.ts'
 import { isFresh } from './visit.ts'
 
-export type Lacking = Scope & {
-  /** Roles of the account that hold it: what to ask an administrator for. */
-  readonly roles: readonly string[]
-  readonly required: boolean
-}
-
-export type OpenDecision = {
+export type OpenDecision = DescribedConsent & {
   readonly outcome: 'open'
   readonly application: string
   readonly publisher: Publisher
@@ -36,9 +28,6 @@ export type OpenDecision = {
   readonly variant: Variant
   readonly requestedFrom: string | null
   readonly requestedWith: string | null
-  readonly can: readonly Scope[]
-  readonly lacking: readonly Lacking[]
-  readonly grantable: boolean
   readonly suspended: boolean
   /** Asked from another country than the one the user is in. */
   readonly elsewhere: boolean
@@ -76,20 +65,9 @@ export async function readDecision(
   if (decided) return { outcome: decided, application: application.name }
   if (!isOpen(code, now) || !mayConnectByCode(account.policy, application)) return { outcome: 'closed' }
 
-  const policy = deviceFlowPolicy(application)
-  const consent = resolveConsent(code.scopes, user.heldScopes, policy)
-  const scopes = await readScopes(context.db, [...consent.granted, ...consent.lacking])
-  const roles = consent.lacking.length > 0 ? await findRoles(context.db, user.accountId) : []
-  const can = scopes.filter(({ name }) => consent.granted.includes(name))
-  const lacking = scopes
-    .filter(({ name }) => consent.lacking.includes(name))
-    .map((scope) => ({
-      ...scope,
-      roles: rolesWith(roles, scope.name),
-      required: policy.requiredScopes.includes(scope.name),
-    }))
+  const consent = await describeConsent(context.db, user, code.scopes, deviceFlowPolicy(application))
   const crowded = (await countCrowd(context.db, application.id, networkOf(code.requestedFrom))) >= CROWD.most
-  const delicate = crowded || code.variant === 'access_key' || can.some((scope) => scope.dangerous)
+  const delicate = crowded || code.variant === 'access_key' || consent.can.some((scope) => scope.dangerous)
   if (delicate && !isFresh(context, visitor, asked)) return { outcome: 'stale_session' }
   const elsewhere = isElsewhere(context, code.requestedFrom, address)
   return {
@@ -102,20 +80,12 @@ export async function readDecision(
     variant: code.variant,
     requestedFrom: code.requestedFrom,
     requestedWith: code.requestedWith,
-    can,
-    lacking,
-    grantable: consent.grantable,
+    ...consent,
     suspended: application.suspended,
     elsewhere,
     crowded,
     retype: elsewhere || crowded,
   }
-}
-
-/** What to ask an administrator for: the roles made for it or, where there is none, the one that holds everything. */
-function rolesWith(roles: readonly Role[], scope: string): readonly string[] {
-  const made = roles.filter((role) => role.scopes.includes(scope))
-  return (made.length > 0 ? made : roles.filter((role) => role.holdsEveryScope)).map((role) => role.name)
 }
 
 function outcomeOf(code: StoredDeviceCode): 'granted' | 'rejected' | null {

@@ -13,7 +13,8 @@ import { makePartitionsAhead } from './sweep.ts'
 
 export type CodeRequest = {
   readonly applicationId: string
-  readonly secret: string
+  /** Null: a public application, which has none. */
+  readonly secret: string | null
   readonly variant: Variant
   readonly scope: string | null
   readonly state: string

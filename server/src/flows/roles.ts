@@ -70,7 +70,7 @@ export function saveRole(context: Pick<Context, 'db'>, by: string, change: RoleC
     const kept = known.holdsEveryScope ? known.scopes : scopes
     const added = kept.filter((scope) => !known.scopes.includes(scope))
     const removed = known.scopes.filter((scope) => !kept.includes(scope))
-    if (added.length + removed.length > 0) await replaceRoleScopes(tx, known.id, kept)
+    if (added.length + removed.length > 0) await replaceRoleScopes(tx, account.id, known.id, kept)
     if (name !== known.name || added.length + removed.length > 0) {
       const detail = { by, role: known.id, added, removed, renamed: name !== known.name }
       await recordEvent(tx, { kind: 'role.changed', accountId: account.id, detail })
@@ -92,7 +92,7 @@ export function removeRole(context: Pick<Context, 'db'>, by: string, roleId: str
     const role = await findRole(tx, account.id, roleId)
     if (!role) return { outcome: 'not_found' }
     if (role.holdsEveryScope) return { outcome: 'holds_every_scope' }
-    await deleteRole(tx, role.id)
+    await deleteRole(tx, account.id, role.id)
     const detail = { by, role: role.id, name: role.name, people: role.people }
     await recordEvent(tx, { kind: 'role.removed', accountId: account.id, detail })
     return { outcome: 'removed' }

@@ -70,6 +70,8 @@ function contentOf(context: Context, mail: DueMail): MailContent {
     case 'sign_in_method_added':
     case 'sign_in_method_removed':
       return { ...about, kind: mail.kind, method: mail.detail.method, at }
+    case 'grant_ended':
+      return { ...about, kind: mail.kind, ...mail.detail, at }
     case 'many_codes': {
       const { application, people, requestedFrom } = mail.detail
       return { ...about, kind: mail.kind, application, people, place: placeOf(requestedFrom) }

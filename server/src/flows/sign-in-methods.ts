@@ -13,6 +13,7 @@ import {
 import { createChallenge, creationOptions, openChallenge, verifyRegistration } from '../secrets/passkey.ts'
 import { isCommonPassword } from '../secrets/password.ts'
 import { type AuditEvent, recordEvent } from '../store/audit-events.ts'
+import { revokeGrants } from '../store/grants.ts'
 import { spendPasswordLinks } from '../store/links.ts'
 import { insertMail } from '../store/mails.ts'
 import type { Transaction } from '../store/postgres.ts'
@@ -82,6 +83,7 @@ export async function changePassword(
       await spendPasswordLinks(tx, visitor.id)
       await savePassword(tx, visitor.id, digest)
       await deleteSessions(tx, visitor.id, visitor.session.id)
+      await revokeGrants(tx, { tokenSetsOf: visitor.id }, 'password_changed')
       await changed(tx, account, visitor, 'user.password_set', { kind: 'password_changed', detail: {} })
       return true
     })

@@ -3,22 +3,36 @@ import type { Config } from '../config.ts'
 import { KEPT_AFTER_EXPIRY_MS } from '../core/device-code.ts'
 import { forgetAttempts } from '../store/attempts.ts'
 import { type Dropped, dropPartitions, ensurePartitions, readClock } from '../store/device-code-partitions.ts'
+import { forgetDialogs, voidUnexchanged } from '../store/dialogs.ts'
 import { forgetLinks } from '../store/links.ts'
 import { forgetMails } from '../store/mails.ts'
 import type { Postgres } from '../store/postgres.ts'
 import { forgetSessions } from '../store/sessions.ts'
 import { forgetChallenges } from '../store/sign-in-methods.ts'
+import { forgetStandingChanges } from '../store/standing-changes.ts'
 
 /** Sweeps may fail for this long before a code request has to make its own partition. */
 const AHEAD_MS = 2 * 60 * 60 * 1000
 
 /** Mails before the links that they refer to. */
-const FORGET = [forgetAttempts, forgetChallenges, forgetMails, forgetLinks, forgetSessions]
+const FORGET = [
+  forgetAttempts,
+  forgetChallenges,
+  forgetMails,
+  forgetLinks,
+  forgetSessions,
+  forgetDialogs,
+  forgetStandingChanges,
+]
 
 /** Partitions first: codes come and go, whatever else cannot be deleted. */
-export async function sweep(db: Postgres, config: Pick<Config, 'deviceCodeLifetimeMs'>): Promise<Dropped> {
+export async function sweep(
+  db: Postgres,
+  config: Pick<Config, 'deviceCodeLifetimeMs' | 'dialogCodeLifetimeMs'>,
+): Promise<Dropped> {
   await makePartitionsAhead(db, config.deviceCodeLifetimeMs)
   const dropped = await dropPartitions(db, (await readClock(db)) - KEPT_AFTER_EXPIRY_MS)
+  await db.transaction((tx) => voidUnexchanged(tx, config.dialogCodeLifetimeMs))
   for (const forget of FORGET) await forget(db)
   return dropped
 }

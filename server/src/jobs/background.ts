@@ -1,5 +1,5 @@
 /**
- * What runs beside the requests: pulling changed applications, sending mails, counting live codes, sweeping.
+ * What runs beside the requests: pulling what changed, noting what was used, sending mails, counting live codes, sweeping.
  *
  * `jobs/` only says when; what is done is a flow. A task that fails is tried again at its next turn.
  */
@@ -8,8 +8,11 @@ import { sendDueMails } from '../flows/send-mails.ts'
 import { sweep } from '../flows/sweep.ts'
 import { Unavailable } from '../store/postgres.ts'
 
-/** Suspensions, secrets and new applications are known everywhere within this time and a round trip. */
+/** Suspensions, secrets, new applications and revocations are known everywhere within this time and a round trip. */
 const REFRESH_MS = 1_000
+
+/** Of use is only the day; a second's worth of them is one statement. */
+const USES_MS = 1_000
 
 const SWEEP_MS = 5 * 60 * 1000
 
@@ -35,6 +38,8 @@ export function startBackground(context: Context): Background {
   }
   const tasks = [
     repeat(context, 'pulling applications', REFRESH_MS, refresh),
+    repeat(context, 'pulling revocations', REFRESH_MS, () => context.standings.pull().catch(expected)),
+    repeat(context, 'noting use', USES_MS, () => context.standings.saveUses().catch(expected)),
     repeat(context, 'counting live codes', RECOUNT_MS, () => context.liveCodes.recount()),
     repeat(context, 'sweeping', SWEEP_MS, async () => {
       await sweep(context.db, context.config)
@@ -46,6 +51,11 @@ export function startBackground(context: Context): Background {
       await Promise.all(tasks.map((stop) => stop()))
     },
   }
+}
+
+/** That PostgreSQL is away is said once, by the task that pulls applications. */
+function expected(error: unknown): void {
+  if (!(error instanceof Unavailable)) throw error
 }
 
 /** One turn after the other, never two at once. Returns the way to stop, which waits for the turn that runs. */

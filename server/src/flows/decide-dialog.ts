@@ -1,0 +1,78 @@
+/** The user's answer in the dialog. A yes makes the grant; the code that it returns is computed, and exchanged within a minute. */
+import { policyAllows } from '../core/account-policy.ts'
+import { decide } from '../core/dialog.ts'
+import { resolveConsent } from '../core/scope.ts'
+import { sealAuthorizationCode } from '../secrets/dialog-texts.ts'
+import { createGrantId } from '../secrets/random.ts'
+import { readAccount } from '../store/accounts.ts'
+import { findApplication } from '../store/applications.ts'
+import { recordEvent } from '../store/audit-events.ts'
+import { lockDialog, saveDialog } from '../store/dialogs.ts'
+import { lockUser } from '../store/users.ts'
+import type { Context } from './context.ts'
+import { createGrant } from './create-grant.ts'
+import { isAsShown } from './describe-consent.ts'
+
+export type DialogAnswer =
+  | { readonly decision: 'cancel' }
+  /** `shown`: the scopes that the user saw and said yes to. */
+  | { readonly decision: 'allow'; readonly shown: readonly string[]; readonly address: string | null }
+
+type Return = { readonly redirectUri: string; readonly state: string | null }
+
+export type DialogDecision =
+  | (Return & { readonly outcome: 'allowed'; readonly code: string })
+  | (Return & { readonly outcome: 'denied' })
+  /** Nothing was decided: what would be granted now is not what was shown, or may not be granted at all. */
+  | { readonly outcome: 'changed' }
+  /** Answered before, or out of time. */
+  | { readonly outcome: 'not_open' }
+
+export async function decideDialog(
+  context: Context,
+  userId: string,
+  dialogId: string,
+  answer: DialogAnswer,
+): Promise<DialogDecision> {
+  const { db, config, events } = context
+  const grantId = createGrantId()
+
+  const result = await db.transaction(async (tx) => {
+    const locked = await lockDialog(tx, dialogId)
+    const user = await lockUser(tx, userId)
+    if (!locked || !user || user.disabled) return { outcome: 'not_open' } as const
+    const { dialog, now } = locked
+    const { redirectUri, state } = dialog
+    const step = decide(dialog, userId, answer.decision === 'allow' ? grantId : null, now)
+    if (step.answer === 'not_open') return { outcome: 'not_open' } as const
+    const application = await findApplication(tx, dialog.applicationId)
+    const account = await readAccount(tx, user.accountId)
+    if (!application || application.deleted || !account) return { outcome: 'not_open' } as const
+    const about = { accountId: user.accountId, applicationId: application.id }
+
+    if (answer.decision === 'cancel') {
+      await saveDialog(tx, step.next)
+      await recordEvent(tx, { kind: 'dialog.denied', ...about, userId })
+      return { outcome: 'denied', redirectUri, state } as const
+    }
+    if (application.suspended || !policyAllows(account.policy, application)) return { outcome: 'changed' } as const
+    const consent = resolveConsent(dialog.scopes, user.heldScopes, application)
+    if (!consent.grantable || !isAsShown(answer.shown, consent.granted)) return { outcome: 'changed' } as const
+    await createGrant(tx, user, application, {
+      id: grantId,
+      variant: 'token_set',
+      scopes: consent.granted,
+      keyId: config.keys.signing.id,
+      deviceCodeId: null,
+      dialogId,
+      requestedFrom: answer.address,
+    })
+    await saveDialog(tx, step.next)
+    return { outcome: 'allowed', redirectUri, state, about } as const
+  })
+
+  if (result.outcome !== 'allowed') return result
+  const { redirectUri, state, about } = result
+  events.granted(grantId, about.applicationId, about.accountId)
+  return { outcome: 'allowed', code: sealAuthorizationCode(config.keys, dialogId), redirectUri, state }
+}

@@ -1,0 +1,56 @@
+/** An application renews its token set. docs/interface.md, "Refresh". */
+import type { Config } from '../config.ts'
+import { type RefreshLimits, refresh } from '../core/grant.ts'
+import { parseScope, resolveEffective } from '../core/scope.ts'
+import { lockGrantStanding, saveRefresh } from '../store/grants.ts'
+import type { Context } from './context.ts'
+import { endGrantWithMail } from './end-grant.ts'
+import { type IssuedTokenSet, tokenSetOf } from './issue.ts'
+
+export type RefreshRequest = {
+  readonly applicationId: string
+  /** Null: a public application, which has none. */
+  readonly secret: string | null
+  readonly refreshToken: string
+  /** Not more than was granted; less changes nothing. Null: not given. */
+  readonly scope: string | null
+}
+
+export type RefreshResult =
+  | { readonly outcome: 'refreshed'; readonly issued: IssuedTokenSet }
+  | { readonly outcome: 'invalid_application' | 'invalid_scope' }
+  /** Forged, of another application, unused for too long, taken back, or used before: one answer. */
+  | { readonly outcome: 'invalid_grant' }
+
+const INVALID_GRANT: RefreshResult = { outcome: 'invalid_grant' }
+
+export async function refreshTokenSet(context: Context, request: RefreshRequest): Promise<RefreshResult> {
+  const { applications, config, db, events } = context
+  const application = applications.authenticate(request.applicationId, request.secret)
+  if (!application) return { outcome: 'invalid_application' }
+  const opened = context.openCredential(request.refreshToken)
+  if (opened?.is !== 'refresh_token') return INVALID_GRANT
+
+  return db.transaction(async (tx): Promise<RefreshResult> => {
+    const standing = await lockGrantStanding(tx, opened.grantId)
+    if (!standing || standing.grant.applicationId !== application.id) return INVALID_GRANT
+    const { grant, holder, now } = standing
+    if (request.scope !== null && !parseScope(request.scope).every((name) => grant.scopes.includes(name))) {
+      return { outcome: 'invalid_scope' }
+    }
+    const step = refresh(grant, holder, opened.generation, now, refreshLimits(config))
+    if (step.answer === 'not_valid') return INVALID_GRANT
+    if (step.answer === 'reused') {
+      if (await endGrantWithMail(tx, grant, 'refresh_token_reused')) events.grantEnded(grant.id, 'refresh_token_reused')
+      return INVALID_GRANT
+    }
+    const current = step.answer === 'refreshed' ? step.next : grant
+    if (step.answer === 'refreshed') await saveRefresh(tx, current)
+    const scopes = resolveEffective(grant.scopes, standing.heldScopes, standing.allowedScopes)
+    return { outcome: 'refreshed', issued: { scopes, ...tokenSetOf(context, current, current.issuedAt ?? now) } }
+  })
+}
+
+export function refreshLimits(config: Pick<Config, 'refreshTokenLifetimeMs' | 'grantLifetimeMs'>): RefreshLimits {
+  return { unusedMs: config.refreshTokenLifetimeMs, longestMs: config.grantLifetimeMs }
+}

@@ -1,0 +1,57 @@
+/**
+ * A credential is given up by its application (RFC 7009), or reported by whoever found it. Either ends the grant: every
+ * credential of it is computed from the same row.
+ */
+import { type Grant, isCollectable, isValid } from '../core/grant.ts'
+import { recordEvent } from '../store/audit-events.ts'
+import { lockGrant, lockGrantStanding } from '../store/grants.ts'
+import type { Context } from './context.ts'
+import { aboutGrant, endGrant, endGrantWithMail } from './end-grant.ts'
+
+export type RevocationRequest = {
+  readonly applicationId: string
+  readonly secret: string | null
+  readonly credential: string
+  /** What the path is for; null: anything. */
+  readonly variant: Grant['variant'] | null
+}
+
+/** `revoked`, whatever became of it: what is unknown, old or another application's is as good as gone for this one. */
+export type RevocationResult = { readonly outcome: 'revoked' | 'invalid_application' }
+
+export async function revokeCredential(context: Context, request: RevocationRequest): Promise<RevocationResult> {
+  const application = context.applications.authenticate(request.applicationId, request.secret)
+  if (!application) return { outcome: 'invalid_application' }
+  const opened = context.openCredential(request.credential)
+  if (!opened) return { outcome: 'revoked' }
+  await context.db.transaction(async (tx) => {
+    const locked = await lockGrant(tx, opened.grantId)
+    if (locked?.grant.applicationId !== application.id) return
+    if (request.variant !== null && locked.grant.variant !== request.variant) return
+    await endGrant(tx, locked.grant, 'revoked_by_application')
+  })
+  return { outcome: 'revoked' }
+}
+
+/**
+ * Anyone may report a credential that they found: to have it is to prove it. True when it was a living one, and is one no
+ * longer. An expired access token and a key that was replaced long ago prove nothing; a refresh token of any age does.
+ */
+export async function reportCredential(context: Context, credential: string): Promise<boolean> {
+  const opened = context.openCredential(credential)
+  if (!opened) return false
+  const ended = await context.db.transaction(async (tx) => {
+    const standing = await lockGrantStanding(tx, opened.grantId)
+    if (!standing) return false
+    const { grant, holder, now } = standing
+    const living =
+      opened.is === 'refresh_token'
+        ? isCollectable(grant, holder)
+        : isValid(grant, holder, opened, now, context.config.accessKeyOverlapMs)
+    if (!living || !(await endGrantWithMail(tx, grant, 'credential_reported'))) return false
+    await recordEvent(tx, { kind: 'credential.reported', ...aboutGrant(grant), detail: { is: opened.is } })
+    return true
+  })
+  if (ended) context.events.grantEnded(opened.grantId, 'credential_reported')
+  return ended
+}

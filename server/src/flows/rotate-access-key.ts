@@ -1,0 +1,44 @@
+/** An application replaces its access key. Both work for a while, so that every device can be told. docs/interface.md, "Access keys". */
+import { rotateKey } from '../core/grant.ts'
+import { resolveEffective } from '../core/scope.ts'
+import { makeAccessKey } from '../secrets/credentials.ts'
+import { recordEvent } from '../store/audit-events.ts'
+import { lockGrantStanding, saveRotation } from '../store/grants.ts'
+import type { Context } from './context.ts'
+import { aboutGrant } from './end-grant.ts'
+import type { IssuedKey } from './issue.ts'
+
+export type RotationRequest = {
+  readonly applicationId: string
+  readonly secret: string | null
+  readonly accessKey: string
+}
+
+export type RotationResult =
+  /** `overlapSeconds`: for how long the old one goes on, from its replacement. */
+  | { readonly outcome: 'rotated'; readonly issued: IssuedKey; readonly overlapSeconds: number }
+  | { readonly outcome: 'invalid_application' }
+  | { readonly outcome: 'invalid_grant' }
+
+export async function rotateAccessKey(context: Context, request: RotationRequest): Promise<RotationResult> {
+  const { applications, config, db } = context
+  const application = applications.authenticate(request.applicationId, request.secret)
+  if (!application) return { outcome: 'invalid_application' }
+  const opened = context.openCredential(request.accessKey)
+  if (opened?.is !== 'access_key') return { outcome: 'invalid_grant' }
+
+  return db.transaction(async (tx): Promise<RotationResult> => {
+    const standing = await lockGrantStanding(tx, opened.grantId)
+    if (!standing || standing.grant.applicationId !== application.id) return { outcome: 'invalid_grant' }
+    const { grant, holder, now } = standing
+    const step = rotateKey(grant, holder, opened.generation, now, config.accessKeyOverlapMs)
+    if (step.answer === 'not_valid') return { outcome: 'invalid_grant' }
+    if (step.answer === 'rotated') {
+      await saveRotation(tx, step.next)
+      await recordEvent(tx, { kind: 'grant.key_rotated', ...aboutGrant(grant) })
+    }
+    const accessKey = makeAccessKey(config.keys, step.answer === 'rotated' ? step.next : grant)
+    const scopes = resolveEffective(grant.scopes, standing.heldScopes, standing.allowedScopes)
+    return { outcome: 'rotated', issued: { scopes, accessKey }, overlapSeconds: config.accessKeyOverlapMs / 1000 }
+  })
+}

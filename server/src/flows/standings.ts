@@ -1,0 +1,116 @@
+/**
+ * What this process knows about the grants whose credentials are in use, so that checking one asks no engine.
+ *
+ * It is right because of the feed (store/standing-changes.ts): whatever changes what a credential may do is announced in the
+ * transaction that changes it, every process pulls the feed each second (jobs/background.ts), and what was announced is read
+ * anew. Two walls behind it: nothing is believed for longer than a minute, and a process that cannot hear the feed believes
+ * nothing at all. docs/decisions/0017-a-hot-credential-asks-no-engine.md.
+ */
+import { type GrantStanding, markUsed, readGrantStanding } from '../store/grants.ts'
+import type { Postgres } from '../store/postgres.ts'
+import { type FeedPosition, readStandingChanges, type StandingChange } from '../store/standing-changes.ts'
+
+export type Standings = {
+  /** Null: there is no such grant. `isEnough` false: what is remembered is older than what was presented, so look again. */
+  find(grantId: string, isEnough: (standing: GrantStanding) => boolean): Promise<GrantStanding | null> | GrantStanding
+  /** A credential of it was used on this day (UTC, 2026-03-01). Written down with the next `saveUses`. */
+  noteUse(standing: GrantStanding, day: string): void
+  pull(): Promise<void>
+  saveUses(): Promise<void>
+}
+
+/** About a kilobyte each. */
+const MOST_REMEMBERED = 20_000
+
+const BELIEVED_MS = 60_000
+
+/** Longer than a usual change of PostgreSQL's primary, during which nothing can be revoked anyway. */
+const DEAF_MS = 30_000
+
+type Remembered = { readonly standing: GrantStanding; readonly readAt: number }
+
+export function createStandings(db: Postgres): Standings {
+  const remembered = new Map<string, Remembered>()
+  /** Many requests that miss at once read once. */
+  const reading = new Map<string, Promise<GrantStanding | null>>()
+  const usedOn = new Map<string, string>()
+  let position: FeedPosition | null = null
+  let pulls = 0
+  let heardAt = Number.NEGATIVE_INFINITY
+
+  const isDeaf = () => performance.now() - heardAt > DEAF_MS
+
+  const read = async (grantId: string): Promise<GrantStanding | null> => {
+    const [readAt, pullsBefore] = [performance.now(), pulls]
+    const standing = await readGrantStanding(db, grantId)
+    // A pull that came in between may have told of a change that this reading did not see yet.
+    if (standing && pulls === pullsBefore && !isDeaf()) remember(grantId, { standing: slim(standing), readAt })
+    return standing
+  }
+
+  const remember = (grantId: string, entry: Remembered) => {
+    if (remembered.size >= MOST_REMEMBERED) remembered.delete(remembered.keys().next().value ?? '')
+    remembered.set(grantId, entry)
+  }
+
+  return {
+    find: (grantId, isEnough) => {
+      const known = remembered.get(grantId)
+      const believed = known && performance.now() - known.readAt < BELIEVED_MS && !isDeaf()
+      if (believed && isEnough(known.standing)) return known.standing
+      const underWay = reading.get(grantId)
+      if (underWay && !believed) return underWay
+      const work = read(grantId).finally(() => {
+        if (reading.get(grantId) === work) reading.delete(grantId)
+      })
+      reading.set(grantId, work)
+      return work
+    },
+    noteUse: ({ grant, usedOn: noted }, day) => {
+      if (noted !== day && usedOn.get(grant.id) !== day) usedOn.set(grant.id, day)
+    },
+    pull: async () => {
+      const startedAt = performance.now()
+      const pulled = await readStandingChanges(db, position)
+      if (isDeaf()) remembered.clear()
+      for (const change of pulled.changes) forget(remembered, change)
+      // What is being read may be older than what was just heard: good enough for those who wait, not for those who come.
+      reading.clear()
+      position = pulled.position
+      pulls += 1
+      heardAt = startedAt
+    },
+    saveUses: async () => {
+      const ids = [...usedOn.keys()]
+      if (ids.length === 0) return
+      await markUsed(db, ids)
+      for (const id of ids) {
+        usedOn.delete(id)
+        remembered.delete(id)
+      }
+    },
+  }
+}
+
+/** An administrator holds every scope there is; of interest are those that were granted. */
+function slim(standing: GrantStanding): GrantStanding {
+  const heldScopes = standing.heldScopes.filter((name) => standing.grant.scopes.includes(name))
+  return { ...standing, heldScopes }
+}
+
+function forget(remembered: Map<string, Remembered>, change: StandingChange): void {
+  if ('grantId' in change) {
+    remembered.delete(change.grantId)
+    return
+  }
+  for (const [grantId, { standing }] of remembered) {
+    const { userId, accountId, applicationId } = standing.grant
+    if (
+      ('userId' in change && change.userId === userId) ||
+      ('accountId' in change && change.accountId === accountId) ||
+      ('applicationId' in change && change.applicationId === applicationId)
+    ) {
+      remembered.delete(grantId)
+    }
+  }
+}
