@@ -1,10 +1,24 @@
-/** The part of the consent page about permissions: what would be given, and apart from it what the user cannot give. */
-import type { ConsentModel, LackingPermission, Permission } from './consent.tsx'
+/** The part of the consent pages about permissions: what would be given, and apart from it what the user cannot give. */
 import { Icon } from './icon.tsx'
 import type { Frame } from './layout.tsx'
 import type { Words } from './words.ts'
 
-export function Permissions({ frame, model }: { readonly frame: Frame; readonly model: ConsentModel }) {
+export type Permission = { readonly name: string; readonly title: string; readonly dangerous: boolean }
+
+export type LackingPermission = Permission & {
+  /** The roles that would bring it. */
+  readonly roles: readonly string[]
+  /** The application cannot work without it. */
+  readonly required: boolean
+}
+
+export type PermissionsModel = {
+  readonly application: string
+  readonly can: readonly Permission[]
+  readonly lacking: readonly LackingPermission[]
+}
+
+export function Permissions({ frame, model }: { readonly frame: Frame; readonly model: PermissionsModel }) {
   const { words } = frame
   return (
     <>

@@ -1,24 +1,16 @@
 /**
- * The decision: who asks, who is asked, for what, from where and for how long; and two answers of the same weight. What the
- * server saw and what the application says of itself stand apart.
+ * The decision about a code: who asks, who is asked, for what, from where and for how long; and two answers of the same
+ * weight. What the server saw and what the application says of itself stand apart.
  */
-import { Permissions } from './consent-permissions.tsx'
+import { Answers, Outlook } from './consent-answers.tsx'
+import { Parties } from './consent-parties.tsx'
+import { type LackingPermission, type Permission, Permissions } from './consent-permissions.tsx'
 import { CodeAsked, Warnings } from './consent-request.tsx'
 import { Field } from './field.tsx'
 import { Form } from './form.tsx'
-import { type Frame, initialOf, page } from './layout.tsx'
+import { type Frame, page } from './layout.tsx'
 import { Problems } from './notice.tsx'
-import { type Publisher, PublisherLine } from './publisher.tsx'
-import { strong } from './strong.tsx'
-
-export type Permission = { readonly name: string; readonly title: string; readonly dangerous: boolean }
-
-export type LackingPermission = Permission & {
-  /** The roles that would bring it. */
-  readonly roles: readonly string[]
-  /** The application cannot work without it. */
-  readonly required: boolean
-}
+import type { Publisher } from './publisher.tsx'
 
 export type ConsentModel = {
   readonly ref: string
@@ -67,7 +59,12 @@ export function consentPage(frame: Frame, model: ConsentModel): string {
         problems={wrong ? [{ field: problem === 'retype' ? 'last_group' : null, text: wrong }] : []}
       />
       <article class="card stack consent">
-        <Parties frame={frame} model={model} />
+        <Parties
+          frame={frame}
+          application={application}
+          publisher={model.publisher}
+          change={{ action: '/connect/switch', bound: { ref: model.ref } }}
+        />
         <Warnings words={words} model={model} />
         <CodeAsked words={words} model={model} />
         <Permissions frame={frame} model={model} />
@@ -78,48 +75,15 @@ export function consentPage(frame: Frame, model: ConsentModel): string {
   )
 }
 
-type PartProps = { readonly frame: Frame; readonly model: ConsentModel }
+type DecisionProps = { readonly frame: Frame; readonly model: ConsentModel; readonly wrong: string | null }
 
-function Parties({ frame, model }: PartProps) {
-  const { words, account, user } = frame
-  return (
-    <header class="stack tight">
-      <div class="pair" aria-hidden="true">
-        <span class="initial asking">{initialOf(model.application)}</span>
-        <span class="line" />
-        {account?.logo ? (
-          <img src={account.logo} alt="" width="56" height="56" />
-        ) : (
-          <span class="initial">{initialOf(account?.name ?? '')}</span>
-        )}
-      </div>
-      <h1>{words.rich('consent.heading', { application: model.application, name: account?.name ?? '', b: strong })}</h1>
-      <p>
-        <PublisherLine words={words} publisher={model.publisher} />
-      </p>
-      {model.publisher.standing === 'verified' && <p class="hint">{words.t('consent.verified_hint')}</p>}
-      <Form frame={frame} action="/connect/switch" bound={{ ref: model.ref }} class="chip">
-        <span>{words.rich('consent.signed_in_as', { email: user?.email ?? '', b: strong })}</span>
-        <button type="submit" class="plain">
-          {words.rich('consent.not_you', { more: (chunks) => <span class="visually-hidden">{chunks}</span> })}
-        </button>
-      </Form>
-    </header>
-  )
-}
-
-function Decision({ frame, model, wrong }: PartProps & { readonly wrong: string | null }) {
+function Decision({ frame, model, wrong }: DecisionProps) {
   const { words } = frame
   const { application } = model
   const offered = model.grantable && !model.suspended
   return (
     <section class="stack" aria-labelledby="decision">
-      <h2 id="decision">{words.t(offered ? 'consent.how_long' : 'consent.not_possible')}</h2>
-      <p>
-        {offered
-          ? words.t(`consent.lasts_${model.variant}`, { days: model.unusedDays })
-          : words.rich(model.suspended ? 'consent.suspended' : 'consent.not_grantable', { application, b: strong })}
-      </p>
+      <Outlook words={words} id="decision" model={model} />
       <Form frame={frame} action="/connect/decision" bound={{ ref: model.ref, shown: model.shown }} class="stack">
         {offered && model.retype && (
           <Field
@@ -133,16 +97,7 @@ function Decision({ frame, model, wrong }: PartProps & { readonly wrong: string 
           />
         )}
         {/* Enter in the field above presses the first button: when in doubt, no. */}
-        <div class="choice">
-          <button type="submit" class="button answer" name="decision" value="cancel">
-            {words.t('consent.cancel')}
-          </button>
-          {offered && (
-            <button type="submit" class="button answer" name="decision" value="allow">
-              {words.t('consent.allow')}
-            </button>
-          )}
-        </div>
+        <Answers words={words} offered={offered} />
         <button type="submit" class="plain" name="decision" value="not_me">
           {words.t('consent.not_me')}
         </button>

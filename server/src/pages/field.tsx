@@ -13,6 +13,8 @@ type FieldProps = {
   readonly value?: string
   readonly autocomplete?: string
   readonly inputmode?: 'numeric' | 'email'
+  /** What comes after what is typed, shown beside it: the rest of an address. */
+  readonly after?: string
   readonly focus?: boolean
   readonly size?: number
   readonly maxLength?: number
@@ -26,8 +28,14 @@ type FieldProps = {
 }
 
 export function Field(props: FieldProps) {
-  const { id, label, hint, problem = null } = props
-  const described = [hint !== undefined && `${id}-hint`, problem !== null && `${id}-problem`].filter(Boolean).join(' ')
+  const { id, label, hint, after, problem = null } = props
+  const described = [
+    hint !== undefined && `${id}-hint`,
+    after !== undefined && `${id}-after`,
+    problem !== null && `${id}-problem`,
+  ]
+    .filter(Boolean)
+    .join(' ')
   const labelled = <label for={id}>{label}</label>
   return (
     <div class="field">
@@ -42,7 +50,14 @@ export function Field(props: FieldProps) {
           {problem}
         </p>
       )}
-      <Input {...props} described={described || undefined} />
+      {after === undefined ? (
+        <Input {...props} described={described || undefined} />
+      ) : (
+        <div class="joined" dir="ltr">
+          <Input {...props} described={described || undefined} />
+          <span id={`${id}-after`}>{after}</span>
+        </div>
+      )}
     </div>
   )
 }

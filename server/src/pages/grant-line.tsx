@@ -12,6 +12,8 @@ export type GrantLine = {
   /** Titles of what it may do at this moment. */
   readonly can: readonly string[]
   readonly connectedOn: number
+  /** With a code that was typed here, or in the window that the application opened. */
+  readonly by: 'code' | 'dialog'
   readonly lastUsedOn: number | null
   readonly variant: 'token_set' | 'access_key'
   /** The last characters of its access key. */
@@ -42,7 +44,7 @@ export function GrantFacts({ words, grant }: GrantProps) {
       <Fact name={words.t('grant.last_used')}>
         {lastUsedOn === null ? words.t('grant.not_used') : <Day words={words} ms={lastUsedOn} />}
       </Fact>
-      <Fact name={words.t('grant.how')}>{words.t('grant.how_code')}</Fact>
+      <Fact name={words.t('grant.how')}>{words.t(`grant.how_${grant.by}`)}</Fact>
       <Fact name={words.t('grant.key')}>{keyEnding && <bdi class="strong">{keyEnding}</bdi>}</Fact>
       <Fact name={words.t('grant.place')}>{grant.place && <bdi>{grant.place}</bdi>}</Fact>
       <Fact name={words.t('grant.lasts')}>{words.t(`grant.lasts_${grant.variant}`)}</Fact>

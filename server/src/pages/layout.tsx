@@ -27,6 +27,8 @@ export type Frame = {
   /** With the query: what the navigation marks as current, and where one comes back to after changing the language. */
   readonly path: string
   readonly nonce: string
+  /** Inside the window that an application opened: small, one thing to do, nothing that leads away. */
+  readonly dialog: boolean
   /** Signs a form: the token ties it to this session, its action and the values that must come back as they were shown. */
   sign(action: string, bound: Readonly<Record<string, string>>): string
 }
@@ -57,12 +59,12 @@ export function page(frame: Frame, title: string, children: ComponentChildren, o
         {accent && <style nonce={frame.nonce}>{`:root{--accent:light-dark(${accent.light},${accent.dark})}`}</style>}
         <script type="module" src={script.path} nonce={frame.nonce} />
       </head>
-      <body>
+      <body class={frame.dialog ? 'dialog' : undefined}>
         <a class="skip" href="#main">
           {words.t('layout.skip')}
         </a>
         <Header frame={frame} />
-        {frame.user && !options.single && <Navigation frame={frame} />}
+        {frame.user && !options.single && !frame.dialog && <Navigation frame={frame} />}
         <main id="main" tabIndex={-1} class={options.wide ? 'wide' : undefined}>
           {children}
         </main>
@@ -74,24 +76,11 @@ export function page(frame: Frame, title: string, children: ComponentChildren, o
 }
 
 function Header({ frame }: { readonly frame: Frame }) {
-  const { words, account, user } = frame
+  const { words, user, dialog } = frame
   return (
     <header class="top">
-      {account ? (
-        <a class="account" href="/">
-          {account.logo ? (
-            <img src={account.logo} alt="" width="36" height="36" />
-          ) : (
-            <span class="initial" aria-hidden="true">
-              {initialOf(account.name)}
-            </span>
-          )}
-          <bdi>{account.name}</bdi>
-        </a>
-      ) : (
-        <span class="account">{words.t('layout.product')}</span>
-      )}
-      {user && (
+      <Whose frame={frame} />
+      {user && !dialog && (
         <Form frame={frame} action="/sign-out" class="who">
           <span class="visually-hidden">{words.t('layout.signed_in_as')}</span>
           <bdi class="email">{user.email}</bdi>
@@ -101,6 +90,30 @@ function Header({ frame }: { readonly frame: Frame }) {
         </Form>
       )}
     </header>
+  )
+}
+
+/** The account as its people know it; the product where there is none. */
+function Whose({ frame: { words, account, dialog } }: { readonly frame: Frame }) {
+  if (!account) return <span class="account">{words.t('layout.product')}</span>
+  const known = (
+    <>
+      {account.logo ? (
+        <img src={account.logo} alt="" width="36" height="36" />
+      ) : (
+        <span class="initial" aria-hidden="true">
+          {initialOf(account.name)}
+        </span>
+      )}
+      <bdi>{account.name}</bdi>
+    </>
+  )
+  return dialog ? (
+    <span class="account">{known}</span>
+  ) : (
+    <a class="account" href="/">
+      {known}
+    </a>
   )
 }
 
@@ -179,10 +192,10 @@ function PlaceLink({ words, place, path }: { readonly words: Words; readonly pla
 }
 
 function Footer({ frame }: { readonly frame: Frame }) {
-  const { words, account } = frame
+  const { words, account, dialog } = frame
   return (
     <footer class="bottom">
-      {account && <p>{words.t('layout.help', { name: account.name })}</p>}
+      {account && !dialog && <p>{words.t('layout.help', { name: account.name })}</p>}
       <Form frame={frame} action="/language" hidden={{ next: frame.path }} class="languages">
         <fieldset>
           <legend class="visually-hidden">{words.t('layout.language')}</legend>

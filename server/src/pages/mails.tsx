@@ -3,6 +3,7 @@
  * anything, counts anything or asks for anything but a click.
  */
 import { renderToString } from 'preact-render-to-string'
+import type { GrantEndedWhy } from '../core/mail.ts'
 import type { Words } from './words.ts'
 
 type About = {
@@ -35,6 +36,7 @@ export type MailContent = About &
         readonly method: 'passkey' | 'authenticator'
         readonly at: number
       }
+    | { readonly kind: 'grant_ended'; readonly application: string; readonly why: GrantEndedWhy; readonly at: number }
     /** To administrators: many people, of all accounts, were asked by one application from one place within minutes. */
     | {
         readonly kind: 'many_codes'
@@ -117,6 +119,15 @@ function compose(words: Words, mail: MailContent): readonly [string, ...Block[]]
         words.t(`mail.${what}_subject`, { name }),
         { says: words.t(`mail.${what}_text`, { name, when: words.moment(mail.at) }) },
         { says: words.t('mail.not_you', { name }) },
+      ]
+    }
+    case 'grant_ended': {
+      const { application, why } = mail
+      return [
+        words.t('mail.grant_ended_subject', { application, name }),
+        { says: words.t(`mail.${why}_text`, { application, when: words.moment(mail.at) }) },
+        { says: words.t('mail.grant_ended_done', { application, name }) },
+        { says: words.t('mail.grant_ended_what', { application }) },
       ]
     }
     case 'many_codes':

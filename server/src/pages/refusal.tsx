@@ -22,7 +22,7 @@ export function refusalPage(frame: Frame, { code }: RefusalModel): string {
     <section class="card stack">
       <h1>{words.t(`refusal.${code}`)}</h1>
       <p>{words.t(`refusal.${code}_text`)}</p>
-      {frame.account && (
+      {frame.account && !frame.dialog && (
         <p>
           <a href="/">{words.t('refusal.home')}</a>
         </p>

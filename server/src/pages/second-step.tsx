@@ -39,7 +39,7 @@ export function secondStepPage(frame: Frame, { step, next, problem, minutes }: S
         </Form>
         <p class="soft">{words.t('second_step.lost', { name: frame.account?.name ?? '' })}</p>
         <p>
-          <a href="/sign-in">{words.t('second_step.back')}</a>
+          <a href={`/sign-in?next=${encodeURIComponent(next)}`}>{words.t('second_step.back')}</a>
         </p>
       </section>
     </>,

@@ -61,7 +61,10 @@ export function signInPage(frame: Frame, model: SignInModel): string {
           label={words.t('sign_in.passkey')}
         />
         <p>
-          <a href="/recover">{words.t('sign_in.recover')}</a>
+          {/* Leaving the window that an application opened would lose what it was opened for. */}
+          <a href="/recover" {...(frame.dialog ? { target: '_blank', rel: 'noopener noreferrer' } : {})}>
+            {words.t('sign_in.recover')}
+          </a>
         </p>
       </section>
     </>,

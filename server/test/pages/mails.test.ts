@@ -18,6 +18,9 @@ function makeMails(name: string): readonly MailContent[] {
     { ...about, kind: 'sign_in_method_added', method: 'authenticator', at: AT },
     { ...about, kind: 'sign_in_method_removed', method: 'passkey', at: AT },
     { ...about, kind: 'sign_in_method_removed', method: 'authenticator', at: AT },
+    { ...about, kind: 'grant_ended', application: name, why: 'refresh_token_reused', at: AT },
+    { ...about, kind: 'grant_ended', application: name, why: 'authorization_code_reused', at: AT },
+    { ...about, kind: 'grant_ended', application: name, why: 'credential_reported', at: AT },
     { ...about, kind: 'many_codes', application: name, people: 12, place: 'Hamburg' },
   ]
 }
@@ -90,4 +93,29 @@ test('the mail about a new access says what, when and where, and leaves out what
     'It can: see calendars and change screens\nWhen: 15 November 2026 at 14:32 UTC\nFrom: Hamburg\n',
   )
   expect(renderMail(wordsFor('en'), { ...mail, permissions: [], place: null }).text).not.toMatch(/It can:|From:/)
+})
+
+test('an access that was ended without anybody asking is told of: what happened and when, what we did, and what to do', () => {
+  const about = { accountName: 'Northwind', accountHost: 'northwind.service.example', email: 'maria@northwind.example' }
+  const mail = { ...about, kind: 'grant_ended', application: 'Acme Signage', at: AT } as const
+  const reused = renderMail(wordsFor('en'), { ...mail, why: 'refresh_token_reused' })
+  expect(reused.subject).toBe('We ended the access of Acme Signage to your account at Northwind')
+  expect(reused.text).toContain(
+    'On 15 November 2026 at 14:32 UTC, somebody used a refresh token of Acme Signage that had been replaced.',
+  )
+  expect(reused.text).toContain('\n\nWe ended the access of Acme Signage to your account at Northwind at once.\n\n')
+  expect(reused.text).toContain('If you still use Acme Signage, connect it again.')
+  const reported = renderMail(wordsFor('en'), { ...mail, why: 'credential_reported' })
+  expect(reported.text).toContain('with which Acme Signage uses your account was found in public.')
+  expect(reported.text).not.toContain('stolen')
+})
+
+test.each(languages)('in $name, each reason to end an access has its own words and is dated', ({ code }) => {
+  const words = wordsFor(code)
+  const texts = makeMails('Northwind')
+    .filter(({ kind }) => kind === 'grant_ended')
+    .map((mail) => renderMail(words, mail).text)
+  expect(new Set(texts).size).toBe(3)
+  const dated = texts.filter((text) => text.includes(words.moment(AT)))
+  expect(dated).toHaveLength(3)
 })

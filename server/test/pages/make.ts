@@ -2,10 +2,13 @@
 import { accountApplicationsPage } from '../../src/pages/account-applications.tsx'
 import { applicationsPage } from '../../src/pages/applications.tsx'
 import { authenticatorPage } from '../../src/pages/authenticator.tsx'
+import { type ChooseAccountModel, chooseAccountPage } from '../../src/pages/choose-account.tsx'
 import { choosePasswordPage } from '../../src/pages/choose-password.tsx'
 import { confirmPage } from '../../src/pages/confirm.tsx'
 import { type ConsentModel, consentPage } from '../../src/pages/consent.tsx'
 import { decidedPage } from '../../src/pages/decided.tsx'
+import { type DialogConsentModel, dialogConsentPage } from '../../src/pages/dialog-consent.tsx'
+import { type DialogProblemModel, dialogProblemPage } from '../../src/pages/dialog-problem.tsx'
 import { enterCodePage } from '../../src/pages/enter-code.tsx'
 import type { GrantLine } from '../../src/pages/grant-line.tsx'
 import { homePage } from '../../src/pages/home.tsx'
@@ -34,6 +37,7 @@ export function makeFrame(given: Partial<Frame> = {}): Frame {
     user: { email: 'maria@northwind.example', administrator: true },
     path: '/',
     nonce: 'nonce-of-this-answer',
+    dialog: false,
     sign: (action, bound) => `signed ${action} ${JSON.stringify(bound)}`,
     ...given,
   }
@@ -64,6 +68,48 @@ export function makeConsent(given: Partial<ConsentModel> = {}): ConsentModel {
   }
 }
 
+export function makeDialogConsent(given: Partial<DialogConsentModel> = {}): DialogConsentModel {
+  const { application, publisher, unusedDays, can, lacking } = makeConsent()
+  return {
+    request: 'request',
+    shown: 'calendars,screens',
+    application,
+    publisher,
+    returnTo: 'app.acme.example',
+    unusedDays,
+    can,
+    lacking,
+    grantable: true,
+    suspended: false,
+    problem: null,
+    ...given,
+  }
+}
+
+export function makeChooseAccount(given: Partial<ChooseAccountModel> = {}): ChooseAccountModel {
+  return {
+    purpose: { kind: 'dialog', application: 'Acme Signage', request: 'request' },
+    known: [
+      { slug: 'northwind', host: 'northwind.service.example:8080' },
+      { slug: 'acme', host: 'acme.service.example:8080' },
+    ],
+    suffix: '.service.example:8080',
+    typed: '',
+    problem: null,
+    ...given,
+  }
+}
+
+export function makeDialogProblem(given: Partial<DialogProblemModel> = {}): DialogProblemModel {
+  return {
+    problem: 'bad_request',
+    application: 'Acme Signage',
+    detail: 'invalid_scope: there is no scope "calendar"',
+    returnTo: { href: 'https://app.acme.example/back?error=invalid_scope&state=s', host: 'app.acme.example' },
+    ...given,
+  }
+}
+
 const AT = Date.UTC(2026, 10, 15, 14, 32)
 
 function makeGrant(application: string): GrantLine {
@@ -73,11 +119,45 @@ function makeGrant(application: string): GrantLine {
     publisher: { standing: 'unverified', name: application },
     can: ['See your calendars'],
     connectedOn: AT,
+    by: 'code',
     lastUsedOn: null,
     variant: 'access_key',
     keyEnding: '7f2a',
     place: 'Hamburg',
     suspended: true,
+  }
+}
+
+/** The pages of an application's dialog, and the ones that may come up within it. */
+export function everyDialogPage(given: Frame, application = 'Acme Signage'): Readonly<Record<string, string>> {
+  const frame = { ...given, dialog: true }
+  const out = { ...frame, user: null }
+  const base = { ...out, account: null }
+  const purpose = { kind: 'dialog', application, request: 'request' } as const
+  const signIn = { email: '', next: '/dialog?request=r', minutes: 3, problem: null, notice: null, passkey: '{}' }
+  const confirm = { next: signIn.next, minutes: 3, problem: null, password: true, code: true, passkey: '{}' }
+  return {
+    dialogSignIn: signInPage(out, signIn),
+    dialogSignInWrong: signInPage(out, { ...signIn, email: 'maria@northwind.example', problem: 'wrong' }),
+    dialogSecondStep: secondStepPage(out, { step: 'step', next: signIn.next, minutes: 3, problem: null }),
+    dialogConfirm: confirmPage(frame, confirm),
+    dialogRefusal: refusalPage(frame, { code: 'stale' }),
+    chooseAccount: chooseAccountPage(base, makeChooseAccount({ purpose })),
+    chooseAccountWrong: chooseAccountPage(
+      base,
+      makeChooseAccount({ purpose, known: [], typed: application, problem: 'unknown' }),
+    ),
+    activate: chooseAccountPage({ ...base, dialog: false }, makeChooseAccount({ purpose: { kind: 'activate' } })),
+    dialogConsent: dialogConsentPage(frame, makeDialogConsent({ application })),
+    dialogConsentRefused: dialogConsentPage(
+      frame,
+      makeDialogConsent({ application, can: [], grantable: false, problem: 'changed' }),
+    ),
+    dialogProblem: dialogProblemPage(base, makeDialogProblem({ application, detail: application })),
+    dialogProblemUnknown: dialogProblemPage(
+      base,
+      makeDialogProblem({ problem: 'unknown_application', application: null, detail: null, returnTo: null }),
+    ),
   }
 }
 
@@ -179,5 +259,6 @@ export function everyPage(frame: Frame, application = 'Acme Signage'): Readonly<
     looks: looksPage(frame, { name: application, colour: '#0a7d55', logo: '/logo', problem: 'logo', saved: false }),
     refusal: refusalPage(frame, { code: 'stale' }),
     noAccount: refusalPage({ ...frame, account: null, user: null }, { code: 'no_account' }),
+    ...everyDialogPage(frame, application),
   }
 }

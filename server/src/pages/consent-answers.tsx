@@ -1,0 +1,48 @@
+/** The part of the consent pages where one answers: how long it would last, or why it cannot be, and the two answers. */
+import { strong } from './strong.tsx'
+import type { Words } from './words.ts'
+
+type OutlookProps = {
+  readonly words: Words
+  /** Of the heading. */
+  readonly id: string
+  readonly model: {
+    readonly application: string
+    readonly variant: 'token_set' | 'access_key'
+    /** After so many days without use a token set ends. */
+    readonly unusedDays: number
+    readonly grantable: boolean
+    readonly suspended: boolean
+  }
+}
+
+export function Outlook({ words, id, model }: OutlookProps) {
+  const { application, suspended } = model
+  const offered = model.grantable && !suspended
+  return (
+    <>
+      <h2 id={id}>{words.t(offered ? 'consent.how_long' : 'consent.not_possible')}</h2>
+      <p>
+        {offered
+          ? words.t(`consent.lasts_${model.variant}`, { days: model.unusedDays })
+          : words.rich(suspended ? 'consent.suspended' : 'consent.not_grantable', { application, b: strong })}
+      </p>
+    </>
+  )
+}
+
+/** Two answers of the same weight; only the first when there is nothing to allow. */
+export function Answers({ words, offered }: { readonly words: Words; readonly offered: boolean }) {
+  return (
+    <div class="choice">
+      <button type="submit" class="button answer" name="decision" value="cancel">
+        {words.t('consent.cancel')}
+      </button>
+      {offered && (
+        <button type="submit" class="button answer" name="decision" value="allow">
+          {words.t('consent.allow')}
+        </button>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,41 @@
+/** The part of the consent pages about who asks whom: the application, who made it, and who is signed in. */
+import { Form } from './form.tsx'
+import { type Frame, initialOf } from './layout.tsx'
+import { type Publisher, PublisherLine } from './publisher.tsx'
+import { strong } from './strong.tsx'
+
+type PartiesProps = {
+  readonly frame: Frame
+  readonly application: string
+  readonly publisher: Publisher
+  /** Where "Not you?" leads. */
+  readonly change: { readonly action: string; readonly bound: Readonly<Record<string, string>> }
+}
+
+export function Parties({ frame, application, publisher, change }: PartiesProps) {
+  const { words, account, user } = frame
+  return (
+    <header class="stack tight">
+      <div class="pair" aria-hidden="true">
+        <span class="initial asking">{initialOf(application)}</span>
+        <span class="line" />
+        {account?.logo ? (
+          <img src={account.logo} alt="" width="56" height="56" />
+        ) : (
+          <span class="initial">{initialOf(account?.name ?? '')}</span>
+        )}
+      </div>
+      <h1>{words.rich('consent.heading', { application, name: account?.name ?? '', b: strong })}</h1>
+      <p>
+        <PublisherLine words={words} publisher={publisher} />
+      </p>
+      {publisher.standing === 'verified' && <p class="hint">{words.t('consent.verified_hint')}</p>}
+      <Form frame={frame} action={change.action} bound={change.bound} class="chip">
+        <span>{words.rich('consent.signed_in_as', { email: user?.email ?? '', b: strong })}</span>
+        <button type="submit" class="plain">
+          {words.rich('consent.not_you', { more: (chunks) => <span class="visually-hidden">{chunks}</span> })}
+        </button>
+      </Form>
+    </header>
+  )
+}

@@ -1,0 +1,66 @@
+/**
+ * The decision within the window that an application opened: who asks, who is asked, for what, for how long and where one is
+ * sent back to; and two answers of the same weight, in sight however long the list is.
+ */
+import { Answers, Outlook } from './consent-answers.tsx'
+import { Parties } from './consent-parties.tsx'
+import { type LackingPermission, type Permission, Permissions } from './consent-permissions.tsx'
+import { Form } from './form.tsx'
+import { type Frame, page } from './layout.tsx'
+import { Problems } from './notice.tsx'
+import type { Publisher } from './publisher.tsx'
+import { strong } from './strong.tsx'
+
+export type DialogConsentModel = {
+  readonly request: string
+  /** The scopes as shown; the form is tied to them. */
+  readonly shown: string
+  readonly application: string
+  readonly publisher: Publisher
+  /** The host of the address that either answer leads to. */
+  readonly returnTo: string
+  /** After so many days without use the access ends. */
+  readonly unusedDays: number
+  readonly can: readonly Permission[]
+  readonly lacking: readonly LackingPermission[]
+  readonly grantable: boolean
+  readonly suspended: boolean
+  readonly problem: null | 'changed'
+}
+
+export function dialogConsentPage(frame: Frame, model: DialogConsentModel): string {
+  const { words } = frame
+  const { application, request, problem } = model
+  const offered = model.grantable && !model.suspended
+  return page(
+    frame,
+    words.t('consent.title', { application }),
+    <>
+      <Problems words={words} problems={problem ? [{ field: null, text: words.t('consent.problem_changed') }] : []} />
+      <article class="card stack consent">
+        <Parties
+          frame={frame}
+          application={application}
+          publisher={model.publisher}
+          change={{ action: '/dialog/switch', bound: { request } }}
+        />
+        <Permissions frame={frame} model={model} />
+        <section class="stack" aria-labelledby="decision">
+          <Outlook words={words} id="decision" model={{ ...model, variant: 'token_set' }} />
+          {/* Named, not linked: a link would lead out of the window before there is an answer. */}
+          {offered && <p class="hint">{words.rich('consent.later', { a: strong })}</p>}
+        </section>
+        <Form
+          frame={frame}
+          action="/dialog/decision"
+          bound={{ request, shown: model.shown }}
+          class="stack tight sticky"
+        >
+          <p class="hint">{words.rich('dialog_consent.return_to', { host: model.returnTo, b: strong })}</p>
+          <Answers words={words} offered={offered} />
+        </Form>
+      </article>
+    </>,
+    { problem: problem !== null, single: true },
+  )
+}
