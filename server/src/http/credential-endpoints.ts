@@ -1,7 +1,9 @@
-/** What a credential is and may do. docs/interface.md, "Credentials". */
-import { formatScope } from '../core/scope.ts'
+/** What a credential is and may do, for whoever is shown one. docs/interface.md, "Check a credential". */
+import { formatScope, parseScope } from '../core/scope.ts'
 import { checkCredential } from '../flows/check-credential.ts'
+import { reportCredential } from '../flows/revoke-credential.ts'
 import type { Answer } from './answer.ts'
+import { required } from './parameters.ts'
 import type { Handler, Request } from './routes.ts'
 
 /** One answer for everything that is not a living credential: which of the reasons it is, is nobody's business. */
@@ -23,6 +25,37 @@ export const me: Handler = async (context, request) => {
       ...(checked.expiresInSeconds === null ? {} : { expires_in: checked.expiresInSeconds }),
     },
   }
+}
+
+/**
+ * For a gateway that asks before it lets a request through (nginx calls it auth_request, others forward auth): the answer is in
+ * the status and the headers. With `scope`, all of it has to be carried.
+ */
+export const verify: Handler = async (context, request) => {
+  const credential = readBearer(request)
+  if (credential === null) return INVALID_CREDENTIAL
+  const checked = await checkCredential(context, credential)
+  if (checked.outcome === 'not_valid') return INVALID_CREDENTIAL
+  const wanted = parseScope((await request.parameters()).get('scope') ?? '')
+  if (!wanted.every((name) => checked.scopes.includes(name))) {
+    return { refusal: 'insufficient_scope', wwwAuthenticate: 'Bearer error="insufficient_scope"' }
+  }
+  return {
+    status: 200,
+    headers: {
+      'x-latchkey-account': checked.account,
+      'x-latchkey-user': checked.userId,
+      'x-latchkey-application': checked.applicationId,
+      'x-latchkey-scope': formatScope(checked.scopes),
+      'x-latchkey-variant': checked.variant,
+    },
+  }
+}
+
+/** For whoever found a credential where it should not be. To have it is to prove it. */
+export const report: Handler = async (context, request) => {
+  const credential = required(await request.parameters(), 'credential')
+  return { status: 200, fields: { revoked: await reportCredential(context, credential) } }
 }
 
 /**

@@ -5,7 +5,7 @@ import { formatScope } from '../core/scope.ts'
 import type { Context } from '../flows/context.ts'
 import { confirmDelivery, type DeliveryTicket, releaseDelivery } from '../flows/deliver.ts'
 import { type Issued, pollDeviceCode } from '../flows/poll-device-code.ts'
-import { requestDeviceCode } from '../flows/request-device-code.ts'
+import { type CodeRequestResult, requestDeviceCode } from '../flows/request-device-code.ts'
 import type { Answer, Fields } from './answer.ts'
 import { type Parameters, required } from './parameters.ts'
 import type { Handler, Request } from './routes.ts'
@@ -46,16 +46,22 @@ export function requestCode(variant: Variant): Handler {
         )
       case 'invalid_scope':
         throw new Refusal('invalid_scope')
-      case 'unavailable':
-        return { refusal: 'unavailable', retryAfterSeconds: RETRY_AFTER_SECONDS }
       default:
-        return { refusal: result.outcome }
+        return refusedCode(result.outcome)
     }
   }
 }
 
+type NoCode = Exclude<CodeRequestResult['outcome'], 'requested' | 'invalid_scope' | 'state_not_echoable'>
+
+export function refusedCode(outcome: NoCode): Answer {
+  return outcome === 'unavailable'
+    ? { refusal: 'unavailable', retryAfterSeconds: RETRY_AFTER_SECONDS }
+    : { refusal: outcome }
+}
+
 /** A header may hold any byte; somebody will read it. */
-function printable(text: string | null): string | null {
+export function printable(text: string | null): string | null {
   const plain = text
     ?.replace(/[^\x20-\x7e]/g, '')
     .trim()
@@ -104,7 +110,7 @@ function unreadable(error: unknown): null {
   throw error
 }
 
-function delivering(context: Context, ticket: DeliveryTicket | null): Pick<Answer, 'whenSent'> {
+export function delivering(context: Context, ticket: DeliveryTicket | null): Pick<Answer, 'whenSent'> {
   if (!ticket) return {}
   return { whenSent: (sent) => (sent ? confirmDelivery(context, ticket) : releaseDelivery(context, ticket)) }
 }

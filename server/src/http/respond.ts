@@ -8,26 +8,50 @@ import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { type RefusalCode, refusals } from '../core/refusal.ts'
 import type { Answer, Fields, Format } from './answer.ts'
 
-const CONTENT_TYPES = { json: 'application/json; charset=utf-8', xml: 'application/xml; charset=utf-8' } as const
+const CONTENT_TYPES = {
+  json: 'application/json; charset=utf-8',
+  xml: 'application/xml; charset=utf-8',
+  standard: 'application/json; charset=utf-8',
+} as const
 
 /** Returns what happens after the answer was sent, for those who must not stop before it is done. */
 export function respond(response: ServerResponse, format: Format, answer: Answer): Promise<void> | undefined {
   const refused = 'refusal' in answer
-  const { text, bytes } = refused ? refusalBody(format, answer.refusal, answer.message) : body(format, answer.fields)
+  const { text, bytes } = bodyOf(format, answer)
   const afterwards = answer.whenSent && sent(response).then(answer.whenSent)
   const headers: OutgoingHttpHeaders = {
-    'content-type': CONTENT_TYPES[format],
     'content-length': bytes,
     'cache-control': 'no-store',
+    pragma: 'no-cache',
     'x-content-type-options': 'nosniff',
   }
+  if (bytes > 0) headers['content-type'] = 'type' in answer ? answer.type : CONTENT_TYPES[format]
+  if ('headers' in answer) Object.assign(headers, answer.headers)
   if (answer.retryAfterSeconds !== undefined) headers['retry-after'] = String(answer.retryAfterSeconds)
   if (answer.allow !== undefined) headers.allow = answer.allow
   if (answer.wwwAuthenticate !== undefined) headers['www-authenticate'] = answer.wwwAuthenticate
+  if (answer.allowOrigin !== undefined) {
+    headers['access-control-allow-origin'] = answer.allowOrigin
+    headers.vary = 'origin'
+  }
   // What is left of a body that was not read is not waited for.
   if (refused && UNREAD.includes(answer.refusal)) headers.connection = 'close'
-  response.writeHead(refused ? refusals[answer.refusal].status : answer.status, headers).end(text)
+  response.writeHead(refused ? statusOf(format, answer.refusal) : answer.status, headers).end(text)
   return afterwards
+}
+
+const NO_BODY: Body = { text: '', bytes: 0 }
+
+function bodyOf(format: Format, answer: Answer): Body {
+  if ('refusal' in answer) return refusalBody(format, answer.refusal, answer.message)
+  if ('fields' in answer) return body(format, answer.fields)
+  return 'text' in answer ? { text: answer.text, bytes: Buffer.byteLength(answer.text) } : NO_BODY
+}
+
+/** RFC 6749, section 5.2, knows 400, and 401 for the client itself. */
+function statusOf(format: Format, code: RefusalCode): number {
+  const { status } = refusals[code]
+  return format === 'standard' && status === 403 ? 400 : status
 }
 
 /**
@@ -52,19 +76,28 @@ function body(format: Format, fields: Fields): Body {
 }
 
 /** A refusal with the table's own text is the same bytes every time, so it is written once. */
-const prepared = { json: new Map<RefusalCode, Body>(), xml: new Map<RefusalCode, Body>() }
+const prepared = {
+  json: new Map<RefusalCode, Body>(),
+  xml: new Map<RefusalCode, Body>(),
+  standard: new Map<RefusalCode, Body>(),
+}
 
 function refusalBody(format: Format, code: RefusalCode, message: string | undefined): Body {
-  if (message !== undefined) return body(format, { error: code, message })
+  if (message !== undefined) return body(format, refusalFields(format, code, message))
   const known = prepared[format].get(code)
   if (known) return known
-  const made = body(format, { error: code, message: refusals[code].message })
+  const made = body(format, refusalFields(format, code, refusals[code].message))
   prepared[format].set(code, made)
   return made
 }
 
+function refusalFields(format: Format, code: RefusalCode, message: string): Fields {
+  if (format !== 'standard') return { error: code, message }
+  return { error: refusals[code].standard, error_description: message }
+}
+
 export function write(format: Format, fields: Fields): string {
-  return format === 'json' ? JSON.stringify(fields) : writeXml(fields)
+  return format === 'xml' ? writeXml(fields) : JSON.stringify(fields)
 }
 
 /** The same fields, under <response>. Values were checked at the door to hold only what XML can carry (core/state-text.ts). */

@@ -7,6 +7,7 @@ import type { Context } from '../flows/context.ts'
 import { Unavailable } from '../store/postgres.ts'
 import { createAccountServer, isPagePath } from './account/serve.ts'
 import type { Answer, Format } from './answer.ts'
+import { createBaseServer, isBasePath } from './base/serve.ts'
 import { createAddressReader } from './client-address.ts'
 import { readForm } from './form.ts'
 import { singleHeader } from './header.ts'
@@ -52,6 +53,7 @@ export function createHttpServer(context: Context): HttpServer {
     if (after) track(after)
   }
   const serveAccount = createAccountServer(context, addressOf, track)
+  const serveBase = createBaseServer(context)
 
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     let format: Format = 'json'
@@ -62,11 +64,16 @@ export function createHttpServer(context: Context): HttpServer {
         if (draining) response.setHeader('connection', 'close')
         return await serveAccount(request, response, { slug, path, query })
       }
-      if (path.endsWith('.xml')) format = 'xml'
+      if (isBasePath(path)) {
+        if (draining) response.setHeader('connection', 'close')
+        return await serveBase(request, response, { path, query })
+      }
+      format = formatOf(path)
       const handler = chooseHandler(paths, path, request.method)
       const form: Form | undefined = await readForm(request)
       const asked = {
         parameters: () => readParameters(query, form),
+        form: () => readParameters('', form),
         header: (name: string) => singleHeader(request, name),
         address: () => addressOf(request.socket.remoteAddress, singleHeader(request, 'x-forwarded-for')),
         draining,
@@ -100,6 +107,12 @@ export function createHttpServer(context: Context): HttpServer {
       await Promise.all(afterwards)
     },
   }
+}
+
+/** The path alone says which words the answer is in, also for a refusal of what is behind it. */
+function formatOf(path: string): Format {
+  if (path.endsWith('.xml')) return 'xml'
+  return path.startsWith('/oauth/') || path.startsWith('/.well-known/') ? 'standard' : 'json'
 }
 
 type Paths = ReadonlyMap<string, Readonly<Record<string, Handler>>>

@@ -17,7 +17,10 @@ export type PageRequest = {
   /** Only where the door takes one. */
   readonly file: Buffer | null
   readonly frame: Frame
-  readonly browser: Browser
+  readonly browser: Browser & {
+    /** The dialog's cookie on this host, if it has the shape of one. */
+    readonly dialogMark: string | null
+  }
 }
 
 /** Behind a door for users there is always one. */
@@ -31,6 +34,8 @@ export type PageAnswer = (
   | { readonly bytes: Buffer; readonly type: string; readonly lasting: boolean }
 ) & {
   readonly cookies?: readonly string[]
+  /** The one origin, beside our own, that a form of this page may lead to. */
+  readonly formTarget?: string
   readonly retryAfterSeconds?: number
   /** Done once the answer is on its way, so that how long it takes says nothing to whoever asked. */
   readonly afterwards?: () => Promise<void>

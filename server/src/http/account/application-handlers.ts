@@ -57,17 +57,18 @@ export function remove(list: keyof typeof LISTS): PageHandler<UserRequest> {
 
 /** An id in the address, not a name: a link cannot put words into our mouth. */
 function removedName(context: Context, { fields }: UserRequest): string | null {
-  return context.applications.nameOf(fields.get('removed') ?? '')
+  return context.applications.find(fields.get('removed') ?? '')?.name ?? null
 }
 
 function lineOf(context: Context, { frame }: UserRequest, grant: ConnectedApplication, withUser: boolean): GrantLine {
-  const { id, variant, keyEnding, lastUsedOn, requestedFrom } = grant
+  const { id, variant, by, keyEnding, lastUsedOn, requestedFrom } = grant
   return {
     id,
     application: grant.application.name,
     publisher: grant.application.publisher,
     can: grant.can.map(({ title }) => title),
     connectedOn: grant.createdAt,
+    by,
     lastUsedOn,
     variant,
     keyEnding,

@@ -6,6 +6,11 @@
 export const SESSION = '__Host-session'
 export const BROWSER = '__Host-browser'
 export const LANGUAGE = '__Host-language'
+/** Tells the browser in which a dialog began, on each of the hosts that it passes. */
+export const DIALOG = '__Host-dialog'
+
+/** A dialog lasts ten minutes; the next one may begin before it is over. */
+export const DIALOG_SECONDS = 60 * 60
 
 /** Byte for byte, and only where there is exactly one: whoever sends two wants us to take the wrong one. */
 export function readCookie(header: string | undefined, name: string): string | null {

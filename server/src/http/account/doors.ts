@@ -3,6 +3,7 @@ import type { PageHandler, PageRequest, UserRequest } from './answer.ts'
 import { remove, showAccountApplications, showApplications, showRemoval } from './application-handlers.ts'
 import { decide, enterTypedCode, showCodeEntry, showDecision, switchUser } from './code-handlers.ts'
 import { confirmByPasskey, confirmByPassword, showConfirm } from './confirm-handlers.ts'
+import { answerDialog, enterDialog, showDialogQuestion, switchInDialog } from './dialog-handlers.ts'
 import { chooseOwnLanguage, showHome, showLogo } from './home-handlers.ts'
 import { recover, removeByLink, showLink, showRecover, usePasswordLink } from './link-handlers.ts'
 import {
@@ -110,6 +111,25 @@ export const pageDoors: readonly PageDoor[] = [
     handler: switchUser,
     bound: ['ref'],
     from: '/connect/decision?ref={ref}',
+  },
+
+  { method: 'GET', path: '/dialog/enter', access: 'anyone', handler: enterDialog },
+  { method: 'GET', path: '/dialog', access: 'user', handler: showDialogQuestion },
+  {
+    method: 'POST',
+    path: '/dialog/decision',
+    access: 'user',
+    handler: answerDialog,
+    bound: ['request', 'shown'],
+    from: '/dialog?request={request}',
+  },
+  {
+    method: 'POST',
+    path: '/dialog/switch',
+    access: 'user',
+    handler: switchInDialog,
+    bound: ['request'],
+    from: '/dialog?request={request}',
   },
 
   { method: 'GET', path: '/applications', access: 'user', handler: showApplications },

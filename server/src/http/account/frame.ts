@@ -14,10 +14,16 @@ export type FrameOrigin = {
   /** Where this page can be looked at again: also for a page that answers a form. */
   readonly here: string
   readonly nonce: string
+  /** Inside the window that an application opened. */
+  readonly dialog: boolean
 }
 
 /** `visit` is null while nobody knows yet whether there is such an account, and when there is none. */
-export function frameFor(context: Context, { headers, slug, here, nonce }: FrameOrigin, visit: Visit | null): Frame {
+export function frameFor(
+  context: Context,
+  { headers, slug, here, nonce, dialog }: FrameOrigin,
+  visit: Visit | null,
+): Frame {
   const account = visit?.account ?? null
   const visitor = visit?.visitor ?? null
   const chosen = readCookie(headers.cookie, LANGUAGE) ?? visitor?.chosenLanguage ?? null
@@ -32,6 +38,7 @@ export function frameFor(context: Context, { headers, slug, here, nonce }: Frame
     user: visitor && { email: visitor.email, administrator: visitor.administrator },
     path: here,
     nonce,
+    dialog,
     sign: (action, bound) =>
       visitor === null ? '' : signForm(context.config.keys, formHolder(visitor), action, bound),
   }

@@ -22,12 +22,16 @@ const STRICT_TRANSPORT = 'max-age=63072000; includeSubDomains'
 export type Surroundings = {
   readonly nonce: string
   readonly secure: boolean
+  /** Where forms may lead beside our own origin; a page may name another. */
+  readonly formTarget?: string
+  /** Inside the window that an application opened (dialog-window.ts). */
+  inDialog(): boolean
   /** Renders a refusal in the language and frame of the request. */
   refuse(code: RefusalModel['code']): string
 }
 
 export function respondPage(response: ServerResponse, around: Surroundings, answer: PageAnswer): void {
-  const headers: OutgoingHttpHeaders = pageHeaders(around)
+  const headers: OutgoingHttpHeaders = pageHeaders(around, answer.formTarget ?? around.formTarget)
   if (answer.cookies && answer.cookies.length > 0) headers['set-cookie'] = [...answer.cookies]
   if ('seeOther' in answer) {
     response.writeHead(303, { ...headers, location: answer.seeOther, 'content-length': 0 }).end()
@@ -53,7 +57,7 @@ export function respondPage(response: ServerResponse, around: Surroundings, answ
   response.writeHead(status, headers).end(text)
 }
 
-function pageHeaders({ nonce, secure }: Surroundings): OutgoingHttpHeaders {
+function pageHeaders({ nonce, secure, inDialog }: Surroundings, formTarget: string | undefined): OutgoingHttpHeaders {
   return {
     'cache-control': 'no-store',
     'content-security-policy': [
@@ -61,13 +65,14 @@ function pageHeaders({ nonce, secure }: Surroundings): OutgoingHttpHeaders {
       `script-src 'nonce-${nonce}'`,
       `style-src 'nonce-${nonce}'`,
       "img-src 'self'",
-      "form-action 'self'",
+      // Chromium also looks at where a form's answer leads.
+      formTarget === undefined ? "form-action 'self'" : `form-action 'self' ${formTarget}`,
       "frame-ancestors 'none'",
       "base-uri 'none'",
       "require-trusted-types-for 'script'",
       "trusted-types 'none'",
     ].join('; '),
-    'cross-origin-opener-policy': 'same-origin',
+    'cross-origin-opener-policy': inDialog() ? 'unsafe-none' : 'same-origin',
     'cross-origin-resource-policy': 'same-origin',
     'permissions-policy': 'camera=(), geolocation=(), microphone=()',
     // Not `no-referrer`: with it browsers say `Origin: null` in our own forms, and we want their word for where a form is from.

@@ -10,11 +10,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Refusal } from '../../core/refusal.ts'
 import { accountOrigin } from '../../flows/account-address.ts'
 import type { Context } from '../../flows/context.ts'
-import { type Browser, isFresh, visit } from '../../flows/visit.ts'
+import { isFresh, visit } from '../../flows/visit.ts'
 import { findAsset } from '../../pages/assets.ts'
 import type { Frame } from '../../pages/layout.tsx'
 import { refusalPage } from '../../pages/refusal.tsx'
 import { chooseLanguage } from '../../pages/words.ts'
+import { isBrowserMark } from '../../secrets/dialog-texts.ts'
 import { isSignedForm } from '../../secrets/web-texts.ts'
 import { Unavailable } from '../../store/postgres.ts'
 import type { Visit, Visitor } from '../../store/sessions.ts'
@@ -22,7 +23,8 @@ import type { AddressReader } from '../client-address.ts'
 import { singleHeader } from '../header.ts'
 import { type Parameters, readParameters } from '../parameters.ts'
 import type { PageAnswer, PageRequest, UserRequest } from './answer.ts'
-import { BROWSER, LANGUAGE, readCookie, SESSION } from './cookies.ts'
+import { BROWSER, DIALOG, LANGUAGE, readCookie, SESSION } from './cookies.ts'
+import { isInDialog } from './dialog-window.ts'
 import { type PageDoor, pageDoors } from './doors.ts'
 import { formHolder, frameFor } from './frame.ts'
 import { respondAsset, respondPage, type Surroundings } from './respond.ts'
@@ -56,13 +58,20 @@ export function createAccountServer(context: Context, addressOf: AddressReader, 
     if (asset) return respondAsset(request, response, asset, secure)
     const nonce = randomBytes(16).toString('base64')
     const origin = { headers: request.headers, slug: asked.slug, nonce }
-    let frame = frameFor(context, { ...origin, here: '/' }, null)
-    const around: Surroundings = { nonce, secure, refuse: (code) => refusalPage(frame, { code }) }
+    let dialog = isInDialog(`${asked.path}?${asked.query}`)
+    let frame = frameFor(context, { ...origin, here: '/', dialog }, null)
+    const around: Surroundings = {
+      nonce,
+      secure,
+      inDialog: () => dialog,
+      refuse: (code) => refusalPage(frame, { code }),
+    }
     try {
       const arrived = await receive(context, request, asked)
       const visited = await visit(context, asked.slug, readCookie(request.headers.cookie, SESSION))
       if (!visited) return respondPage(response, around, { refusal: 'no_account' })
-      frame = frameFor(context, { ...origin, here: 'door' in arrived ? arrived.here : asked.path }, visited)
+      if ('door' in arrived) dialog ||= isInDialog(arrived.here) || isInDialog(arrived.fields.get('next') ?? '')
+      frame = frameFor(context, { ...origin, here: 'door' in arrived ? arrived.here : asked.path, dialog }, visited)
       const given = 'door' in arrived ? await answer(context, arrived, visited, frame, browserOf(request)) : arrived
       respondPage(response, around, given)
       if (given.afterwards) {
@@ -70,13 +79,15 @@ export function createAccountServer(context: Context, addressOf: AddressReader, 
         track(work.catch((error) => context.events.taskFailed('what follows an answer', error)))
       }
     } catch (error) {
-      respondPage(response, around, { refusal: refusalFor(context, error) })
+      respondPage(response, around, { refusal: pageRefusalFor(context, error) })
     }
   }
 
-  function browserOf(request: IncomingMessage): Browser {
+  function browserOf(request: IncomingMessage): PageRequest['browser'] {
     const { cookie, 'accept-language': accepted } = request.headers
+    const dialogMark = readCookie(cookie, DIALOG)
     return {
+      dialogMark: dialogMark !== null && isBrowserMark(dialogMark) ? dialogMark : null,
       address: addressOf(request.socket.remoteAddress, singleHeader(request, 'x-forwarded-for')),
       agent: request.headers['user-agent']?.slice(0, 200) ?? null,
       known: readCookie(cookie, BROWSER),
@@ -123,7 +134,7 @@ async function answer(
   { door, fields, file, here }: Arrived,
   { account, visitor, now }: Visit,
   frame: Frame,
-  browser: Browser,
+  browser: PageRequest['browser'],
 ): Promise<PageAnswer> {
   const given: PageRequest = { account, visitor, now, fields, file, frame, browser }
   if (door.access === 'anyone') return door.handler(context, given)
@@ -139,9 +150,10 @@ function isSigned(context: Context, visitor: Visitor, door: PageDoor, fields: Pa
   return isSignedForm(context.config.keys, formHolder(visitor), door.path, bound, fields.get('token') ?? '')
 }
 
-function refusalFor(context: Context, error: unknown) {
+/** What is shown instead of a page that could not be made. */
+export function pageRefusalFor(context: Context, error: unknown) {
   if (error instanceof Unavailable) return 'unavailable'
   if (error instanceof Refusal) return error.code === 'payload_too_large' ? 'payload_too_large' : 'invalid_request'
-  context.events.unexpected('account pages', error)
+  context.events.unexpected('pages', error)
   return 'server_error'
 }

@@ -1,0 +1,132 @@
+/** The dialog on the account's host: the question, the answer, and the way back. docs/interface.md, "The dialog". */
+import { redirectHost, redirectOrigin, withAnswer } from '../../core/redirect-uri.ts'
+import type { Context } from '../../flows/context.ts'
+import { type DialogAnswer, type DialogDecision, decideDialog } from '../../flows/decide-dialog.ts'
+import { type OpenDialog, readDialogView } from '../../flows/read-dialog.ts'
+import { signOut } from '../../flows/visit.ts'
+import { type DialogConsentModel, dialogConsentPage } from '../../pages/dialog-consent.tsx'
+import { type DialogProblemModel, dialogProblemPage } from '../../pages/dialog-problem.tsx'
+import { createBrowserMark, digestBrowserMark, openDialogVisit } from '../../secrets/dialog-texts.ts'
+import type { Parameters } from '../parameters.ts'
+import type { PageAnswer, PageHandler, PageRequest, UserRequest } from './answer.ts'
+import { clearCookie, DIALOG, DIALOG_SECONDS, SESSION, setCookie } from './cookies.ts'
+
+/** The first stop on this host: the browser gets a mark here, too, and goes back to prove that it is the one that began. */
+export const enterDialog: PageHandler<PageRequest> = async (context, { account, fields, browser }) => {
+  const mark = browser.dialogMark ?? createBrowserMark()
+  const query = new URLSearchParams({
+    request: fields.get('request') ?? '',
+    account: account.slug,
+    browser: digestBrowserMark(mark),
+  })
+  return {
+    seeOther: `${context.config.publicUrl}/dialog/pass?${query}`,
+    cookies: [setCookie(DIALOG, mark, DIALOG_SECONDS)],
+  }
+}
+
+export const showDialogQuestion: PageHandler<UserRequest> = (context, request) => questionPage(context, request, null)
+
+export const answerDialog: PageHandler<UserRequest> = async (context, request) => {
+  const { visitor, fields, browser, now } = request
+  const dialogId = dialogIdOf(context, request)
+  if (dialogId === null) return problem(request, 'other_browser')
+  const answer = readAnswer(fields, browser.address)
+  if (!answer) return { refusal: 'invalid_request' }
+  if (answer.decision === 'allow') {
+    const view = await readDialogView(context, visitor, dialogId, now)
+    if (view.outcome === 'stale_session') return { seeOther: confirmFirst(fields) }
+  }
+  const result = await decideDialog(context, visitor.id, dialogId, answer)
+  if (result.outcome === 'not_open') return questionPage(context, request, null)
+  if (result.outcome === 'changed') return questionPage(context, request, 'changed')
+  return { seeOther: returnAddress(context, result) }
+}
+
+/** Signs out, so that somebody else can sign in and answer the same question. */
+export const switchInDialog: PageHandler<UserRequest> = async (context, { visitor, fields }) => {
+  await signOut(context, visitor)
+  const next = encodeURIComponent(dialogAddress(fields))
+  return { seeOther: `/sign-in?notice=switched&next=${next}`, cookies: [clearCookie(SESSION)] }
+}
+
+/** RFC 6749, section 4.1.2, with the issuer (RFC 9207). `state` comes back only if it was sent. */
+function returnAddress(context: Context, result: Extract<DialogDecision, { redirectUri: string }>): string {
+  const { redirectUri, state } = result
+  return withAnswer(redirectUri, {
+    ...(result.outcome === 'allowed' ? { code: result.code } : { error: 'access_denied' }),
+    ...(state === null ? {} : { state }),
+    iss: context.config.publicUrl,
+  })
+}
+
+function readAnswer(fields: Parameters, address: string | null): DialogAnswer | null {
+  const decision = fields.get('decision')
+  if (decision === 'cancel') return { decision }
+  if (decision !== 'allow') return null
+  return { decision, shown: (fields.get('shown') ?? '').split(',').filter((name) => name !== ''), address }
+}
+
+async function questionPage(
+  context: Context,
+  request: UserRequest,
+  wrong: DialogConsentModel['problem'],
+): Promise<PageAnswer> {
+  const { visitor, fields, frame, now } = request
+  const dialogId = dialogIdOf(context, request)
+  if (dialogId === null) return problem(request, 'other_browser')
+  const view = await readDialogView(context, visitor, dialogId, now)
+  switch (view.outcome) {
+    case 'stale_session':
+      return { seeOther: confirmFirst(fields) }
+    case 'barred':
+      return problem(request, 'barred', view.application)
+    case 'open': {
+      const model = consentModel(context, fields, view, wrong)
+      const page = dialogConsentPage(frame, model)
+      return { page, status: wrong === null ? 200 : 400, formTarget: redirectOrigin(view.redirectUri) }
+    }
+    default:
+      return problem(request, view.outcome)
+  }
+}
+
+function consentModel(
+  context: Context,
+  fields: Parameters,
+  view: OpenDialog,
+  wrong: DialogConsentModel['problem'],
+): DialogConsentModel {
+  const { redirectUri, outcome: _, ...rest } = view
+  return {
+    ...rest,
+    request: fields.get('request') ?? '',
+    shown: view.can.map(({ name }) => name).join(','),
+    returnTo: redirectHost(redirectUri),
+    unusedDays: Math.round(context.config.refreshTokenLifetimeMs / 86_400_000),
+    problem: wrong,
+  }
+}
+
+function dialogIdOf(context: Context, { account, fields, browser }: PageRequest): string | null {
+  const { dialogMark } = browser
+  if (dialogMark === null) return null
+  const text = fields.get('request') ?? ''
+  return openDialogVisit(context.config.keys, text, account.slug, digestBrowserMark(dialogMark))
+}
+
+function dialogAddress(fields: Parameters): string {
+  return `/dialog?request=${encodeURIComponent(fields.get('request') ?? '')}`
+}
+
+function confirmFirst(fields: Parameters): string {
+  return `/confirm?next=${encodeURIComponent(dialogAddress(fields))}`
+}
+
+function problem(
+  { frame }: PageRequest,
+  what: DialogProblemModel['problem'],
+  application: string | null = null,
+): PageAnswer {
+  return { page: dialogProblemPage(frame, { problem: what, application, detail: null, returnTo: null }), status: 400 }
+}

@@ -1,0 +1,114 @@
+/**
+ * Where the dialog begins: the application's parameters are checked and put away, the user says which account, and the browser
+ * is passed on to that account's host. docs/interface.md, "The dialog", and docs/decisions/0015-a-dialog-stays-in-its-browser.md.
+ */
+import { redirectHost, withAnswer } from '../../core/redirect-uri.ts'
+import { accountOrigin } from '../../flows/account-address.ts'
+import type { Context } from '../../flows/context.ts'
+import { type DialogRefusal, openDialog, openPushed } from '../../flows/open-dialog.ts'
+import { type OpenQuestion, readQuestion } from '../../flows/read-dialog.ts'
+import { type DialogProblemModel, dialogProblemPage } from '../../pages/dialog-problem.tsx'
+import {
+  createBrowserMark,
+  isBrowserMark,
+  openDialogRequest,
+  sealDialogRequest,
+  sealDialogVisit,
+} from '../../secrets/dialog-texts.ts'
+import type { PageAnswer } from '../account/answer.ts'
+import { DIALOG, DIALOG_SECONDS, setCookie } from '../account/cookies.ts'
+import { askForAccount, goToAccount } from './choose-account.ts'
+import { readDialogRequest } from './dialog-request.ts'
+import type { BaseHandler, BaseRequest } from './doors.ts'
+
+/** From here on the browser carries a reference, and only this browser's is worth anything. */
+export const authorize: BaseHandler = async (context, request) => {
+  const { fields } = request
+  const applicationId = fields.get('client_id') ?? ''
+  const reference = fields.get('request_uri')
+  const result = reference
+    ? await openPushed(context, applicationId, reference)
+    : await openDialog(context, readDialogRequest(applicationId, fields))
+  switch (result.outcome) {
+    case 'opened': {
+      const mark = markOf(request) ?? createBrowserMark()
+      const text = sealDialogRequest(context.config.keys, result.dialogId, mark)
+      return { seeOther: `/dialog?request=${text}`, cookies: [setCookie(DIALOG, mark, DIALOG_SECONDS)] }
+    }
+    case 'refused':
+      return problem(request, 'bad_request', result.application.name, {
+        detail: `${result.error}: ${result.why}`,
+        returnTo: { href: returnAddress(context, result), host: redirectHost(result.redirectUri) },
+      })
+    case 'state_not_echoable': {
+      const detail = 'invalid_request: The state is longer than 1024 bytes or has control characters.'
+      return problem(request, 'bad_request', result.application.name, { detail })
+    }
+    case 'unknown_application':
+    case 'expired':
+      return problem(request, result.outcome, null)
+    default:
+      return problem(request, result.outcome, result.application.name)
+  }
+}
+
+function returnAddress(context: Context, { redirectUri, state, error, why }: DialogRefusal): string {
+  const told = { error, error_description: why, ...(state === null ? {} : { state }) }
+  return withAnswer(redirectUri, { ...told, iss: context.config.publicUrl })
+}
+
+export const showDialog: BaseHandler = async (context, request) => {
+  const question = await questionOf(context, request)
+  return 'answer' in question ? question.answer : askForAccount(context, request, purposeOf(request, question))
+}
+
+export const chooseForDialog: BaseHandler = async (context, request) => {
+  const question = await questionOf(context, request)
+  if ('answer' in question) return question.answer
+  const text = request.fields.get('request') ?? ''
+  const enter = ({ origin }: { origin: string }) => `${origin}/dialog/enter?request=${encodeURIComponent(text)}`
+  return goToAccount(context, request, purposeOf(request, question), enter)
+}
+
+/** The account's host asks on behalf of a browser. Only the browser that began here gets what it needs there. */
+export const passOn: BaseHandler = async (context, request) => {
+  const { fields } = request
+  const [slug, browserDigest] = [fields.get('account') ?? '', fields.get('browser') ?? '']
+  const dialogId = dialogIdOf(context, request)
+  if (dialogId === null || !/^[a-z0-9-]{1,63}$/.test(slug) || !/^[A-Za-z0-9_-]{43}$/.test(browserDigest)) {
+    return problem(request, 'other_browser', null)
+  }
+  const text = sealDialogVisit(context.config.keys, dialogId, slug, browserDigest)
+  return { seeOther: `${accountOrigin(context, slug)}/dialog?request=${text}` }
+}
+
+async function questionOf(context: Context, request: BaseRequest): Promise<OpenQuestion | { answer: PageAnswer }> {
+  const dialogId = dialogIdOf(context, request)
+  if (dialogId === null) return { answer: problem(request, 'other_browser', null) }
+  const question = await readQuestion(context, dialogId)
+  return 'closed' in question ? { answer: problem(request, question.closed, null) } : question
+}
+
+function dialogIdOf(context: Context, request: BaseRequest): string | null {
+  const mark = markOf(request)
+  return mark === null ? null : openDialogRequest(context.config.keys, request.fields.get('request') ?? '', mark)
+}
+
+function markOf(request: BaseRequest): string | null {
+  const mark = request.cookie(DIALOG)
+  return mark !== null && isBrowserMark(mark) ? mark : null
+}
+
+function purposeOf({ fields }: BaseRequest, { application }: OpenQuestion) {
+  return { kind: 'dialog', application: application.name, request: fields.get('request') ?? '' } as const
+}
+
+function problem(
+  { frame }: BaseRequest,
+  what: DialogProblemModel['problem'],
+  application: string | null,
+  more: Partial<DialogProblemModel> = {},
+): PageAnswer {
+  const model = { problem: what, application, detail: null, returnTo: null, ...more }
+  return { page: dialogProblemPage(frame, model), status: 400 }
+}

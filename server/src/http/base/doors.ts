@@ -1,0 +1,40 @@
+/** Every door for browsers on the base host: where the dialog begins, and where people are sent who do not know their account's. */
+import type { Context } from '../../flows/context.ts'
+import type { Frame } from '../../pages/layout.tsx'
+import type { PageAnswer } from '../account/answer.ts'
+import type { Parameters } from '../parameters.ts'
+import { chooseForActivation, showActivation } from './activate-handlers.ts'
+import { authorize, chooseForDialog, passOn, showDialog } from './dialog-handlers.ts'
+import { chooseLanguageHere } from './language-handler.ts'
+
+export type BaseRequest = {
+  readonly fields: Parameters
+  readonly frame: Frame
+  /** Given exactly once, or null. */
+  cookie(name: string): string | null
+}
+
+export type BaseHandler = (context: Context, request: BaseRequest) => Promise<PageAnswer>
+
+export type BaseDoor = {
+  readonly method: 'GET' | 'POST'
+  readonly path: string
+  readonly handler: BaseHandler
+  /** An application's page may send its form here, and parameters may be in the address as well. */
+  readonly fromAnywhere?: true
+}
+
+const AUTHORIZE = ['/auth/oauth/authorize', '/1/auth/oauth/authorize', '/oauth/authorize']
+
+export const baseDoors: readonly BaseDoor[] = [
+  ...AUTHORIZE.flatMap((path): BaseDoor[] => [
+    { method: 'GET', path, handler: authorize },
+    { method: 'POST', path, handler: authorize, fromAnywhere: true },
+  ]),
+  { method: 'GET', path: '/dialog', handler: showDialog },
+  { method: 'POST', path: '/dialog', handler: chooseForDialog },
+  { method: 'GET', path: '/dialog/pass', handler: passOn },
+  { method: 'GET', path: '/activate', handler: showActivation },
+  { method: 'POST', path: '/activate', handler: chooseForActivation },
+  { method: 'POST', path: '/language', handler: chooseLanguageHere },
+]

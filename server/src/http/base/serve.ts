@@ -1,0 +1,110 @@
+/**
+ * Requests of browsers on the base host, which belongs to no account: which door, is it one of our own forms, what comes back.
+ *
+ * `http/base/` is where people arrive who come from an application or a device. Nobody is signed in here.
+ */
+import { randomBytes } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Refusal } from '../../core/refusal.ts'
+import type { Context } from '../../flows/context.ts'
+import { findAsset } from '../../pages/assets.ts'
+import type { Frame } from '../../pages/layout.tsx'
+import { refusalPage } from '../../pages/refusal.tsx'
+import { chooseLanguage, wordsFor } from '../../pages/words.ts'
+import type { PageAnswer } from '../account/answer.ts'
+import { LANGUAGE, readCookie } from '../account/cookies.ts'
+import { isInDialog } from '../account/dialog-window.ts'
+import { respondAsset, respondPage, type Surroundings } from '../account/respond.ts'
+import { isSameOrigin } from '../account/same-origin.ts'
+import { pageRefusalFor } from '../account/serve.ts'
+import { readForm } from '../form.ts'
+import { type Parameters, readParameters } from '../parameters.ts'
+import { type BaseDoor, baseDoors } from './doors.ts'
+
+type Doors = ReadonlyMap<string, Readonly<Partial<Record<'GET' | 'POST', BaseDoor>>>>
+
+const doors: Doors = openBaseDoors()
+
+function openBaseDoors(): Doors {
+  const paths = new Map<string, Partial<Record<'GET' | 'POST', BaseDoor>>>()
+  for (const door of baseDoors) paths.set(door.path, { ...paths.get(door.path), [door.method]: door })
+  return paths
+}
+
+export function isBasePath(path: string): boolean {
+  return doors.has(path) || findAsset(path) !== null
+}
+
+export type BaseAsked = { readonly path: string; readonly query: string }
+
+export function createBaseServer(context: Context) {
+  const { publicUrl } = context.config
+  const secure = publicUrl.startsWith('https:')
+  // A form here may lead to every account's host, and browsers look at where a form leads in the end.
+  const accounts = publicUrl.replace('://', '://*.')
+  return async (request: IncomingMessage, response: ServerResponse, asked: BaseAsked): Promise<void> => {
+    const asset = findAsset(asked.path)
+    if (asset) return respondAsset(request, response, asset, secure)
+    const nonce = randomBytes(16).toString('base64')
+    let frame = frameAt(request, asked.path, asked.query, nonce)
+    const around: Surroundings = {
+      nonce,
+      secure,
+      formTarget: accounts,
+      inDialog: () => frame.dialog,
+      refuse: (code) => refusalPage(frame, { code }),
+    }
+    try {
+      const received = await receive(request, asked, publicUrl)
+      if ('refusal' in received) return respondPage(response, around, received)
+      const { door, fields } = received
+      if (door.method === 'POST') frame = frameAt(request, asked.path, formQuery(fields), nonce)
+      const cookie = (name: string) => readCookie(request.headers.cookie, name)
+      respondPage(response, around, await door.handler(context, { fields, frame, cookie }))
+    } catch (error) {
+      respondPage(response, around, { refusal: pageRefusalFor(context, error) })
+    }
+  }
+}
+
+type Received = { readonly door: BaseDoor; readonly fields: Parameters }
+
+async function receive(
+  request: IncomingMessage,
+  { path, query }: BaseAsked,
+  origin: string,
+): Promise<Received | Extract<PageAnswer, { refusal: unknown }>> {
+  const methods = doors.get(path) ?? {}
+  const door = methods[request.method === 'HEAD' ? 'GET' : (request.method as 'GET' | 'POST')]
+  if (!door) return { refusal: 'method_not_allowed', allow: Object.keys(methods).join(', ') }
+  if (door.method === 'POST' && !door.fromAnywhere && !isSameOrigin(request.headers, origin)) {
+    return { refusal: 'stale' }
+  }
+  const form = door.method === 'POST' ? await readForm(request) : undefined
+  const fields = await readParameters(door.method === 'GET' || door.fromAnywhere ? query : '', form)
+  // PostgreSQL cannot keep a NUL, and nobody types one.
+  if ([...fields].flat().some((text) => text.includes('\0'))) throw new Refusal('invalid_request')
+  return { door, fields }
+}
+
+/** Of a form's fields only this is needed to look at its page again. */
+function formQuery(fields: Parameters): string {
+  const [request, next] = [fields.get('request'), fields.get('next')]
+  if (next !== undefined) return `next=${encodeURIComponent(next)}`
+  return request === undefined ? '' : `request=${encodeURIComponent(request)}`
+}
+
+function frameAt({ headers }: IncomingMessage, path: string, query: string, nonce: string): Frame {
+  const here = query === '' ? path : `${path}?${query}`
+  const chosen = readCookie(headers.cookie, LANGUAGE)
+  return {
+    words: wordsFor(chooseLanguage(chosen, headers['accept-language'] ?? null)),
+    account: null,
+    user: null,
+    // An application's address is as long as it likes; nobody comes back to it to change the language.
+    path: path.endsWith('/authorize') ? '/' : here,
+    nonce,
+    dialog: path.endsWith('/authorize') || isInDialog(here),
+    sign: () => '',
+  }
+}

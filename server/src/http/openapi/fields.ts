@@ -1,0 +1,121 @@
+/**
+ * Every parameter and every field by itself, once, whichever dialect and answer it is in. A field with an example is written
+ * into the commands as it stands; one without is a variable there, because only the reader can know it.
+ */
+import { Type } from 'typebox'
+
+/** Prefix and length are contract (docs/interface.md, "Credentials"). */
+const sealed = (prefix: string, length: number) => `^${prefix}[A-Za-z0-9_-]{${length}}$`
+
+const seconds = (description: string, example: number) => Type.Integer({ description, minimum: 0, examples: [example] })
+
+export const applicationId = Type.String({
+  description: 'The application’s id, as it was registered: `app_` and 12 characters.',
+})
+
+export const applicationSecret = Type.String({
+  description:
+    'One of the application’s live secrets: `lks_` and 43 characters. Send it in the form, never in an address.',
+})
+
+/** A public application has none. */
+export const optionalSecret = Type.Optional(
+  Type.String({
+    description:
+      'One of the application’s live secrets: `lks_` and 43 characters. A public application has none and leaves this out; everybody else has to send it.',
+  }),
+)
+
+export const askedScope = Type.Optional(
+  Type.String({
+    description:
+      'Scopes, separated by commas (white space works, too). Absent or empty: the application’s default set. One that is unknown or not allowed refuses the whole request.',
+    examples: ['orders:read'],
+  }),
+)
+
+export const askedState = Type.Optional(
+  Type.String({
+    description:
+      'Your own text, at most 1024 bytes. It comes back unchanged; absent, it comes back empty. It must be something that XML can carry: no control characters but tab and line breaks.',
+    examples: ['living-room'],
+  }),
+)
+
+export const grantedScope = Type.String({
+  description:
+    'What the credential may do, separated by commas. It can be less than what you asked for: users grant what they hold themselves.',
+  examples: ['orders:read,orders:write'],
+})
+
+export const echoedState = Type.String({
+  description: 'The `state` of the request, unchanged; empty if there was none.',
+  examples: ['living-room'],
+})
+
+export const deviceCode = Type.String({
+  description: 'What you poll with. Case-sensitive, and as secret as a credential.',
+  pattern: sealed('lkd_', 56),
+  examples: ['lkd_AQABod0UOAhn4dcBUkbS2u-IAAUBod0h86gWCMq3_Pxmp3LVhCFxuRcY'],
+})
+
+export const userCode = Type.String({
+  description: 'What the user types. Show it in groups if you like. Leading zeros count: it is text, not a number.',
+  pattern: '^[0-9]{9,15}$',
+  examples: ['399781192'],
+})
+
+export const codeExpiresIn = seconds('Seconds until both codes expire.', 900)
+
+export const interval = Type.Integer({
+  description: 'The shortest time between two polls, in seconds. It never grows.',
+  minimum: 1,
+  maximum: 60,
+  examples: [5],
+})
+
+export const accessToken = Type.String({
+  description: 'The credential for API requests.',
+  pattern: sealed('lka_', 56),
+  examples: ['lka_AW8GoblDi9e88mMYkOY2oQcAAAABAGr5KcRQdrLCKj8UNJ5b8V51Hipe'],
+})
+
+export const refreshToken = Type.String({
+  description:
+    'Renews the token set. Keep the newest one: an older one that comes back ends the access, because two seem to hold it.',
+  pattern: sealed('lkr_', 50),
+  examples: ['lkr_AW8GoblDi9e88mMYkOY2oQcAAAABRlW5w9LUZMrbvcyMyVYz5w'],
+})
+
+export const tokenExpiresIn = seconds('Seconds until the access token expires, counted from this answer.', 3600)
+
+export const accessKey = Type.String({
+  description: 'The credential for API requests. It does not expire, so there is nothing to renew.',
+  pattern: sealed('lkk_', 50),
+  examples: ['lkk_AdPtRTu_alWAO4VbseCmGuAAAAABhrGmaFfiZjyv-FwA1x1tTw'],
+})
+
+export const overlap = seconds('For how many seconds the old key goes on working, from its replacement.', 86_400)
+
+export const variant = Type.Enum(['token_set', 'access_key'], {
+  type: 'string',
+  description: 'What kind of credential it is.',
+  examples: ['token_set'],
+})
+
+/** As a parameter: only the reader can know it. */
+export const given = (description: string) => Type.String({ description })
+
+export const redirectUri = Type.String({
+  description: 'Where the dialog returns to: one of the registered addresses, to the letter.',
+  format: 'uri',
+  examples: ['https://app.example/callback'],
+})
+
+export const codeVerifier = Type.Optional(
+  Type.String({
+    description:
+      'The text whose SHA-256 was the `code_challenge` (RFC 7636). Needed if there was a challenge, refused if there was none.',
+    pattern: '^[A-Za-z0-9._~-]{43,128}$',
+  }),
+)

@@ -1,0 +1,52 @@
+/**
+ * What the description says of one door: what it takes, what it answers, and which refusals it can speak.
+ *
+ * `http/openapi/` describes the doors for programs (OpenAPI 3.1) and decides nothing. It is loaded when somebody first asks:
+ * the schemas take longer to load than most commands of the command line take to run.
+ */
+import type { TObject } from 'typebox'
+import type { RefusalCode } from '../../core/refusal.ts'
+import type { SchemaName } from './answers.ts'
+
+export const tags = {
+  'Device flow':
+    'For devices without a browser, and wherever typing is a chore. Request a code, show `user_code`, poll until there is a final outcome. The path chooses what you get in the end: a token set (`oauth`) or an access key (`key`).',
+  Dialog:
+    'For applications that can open a window. The user decides in it, the browser comes back to your `redirect_uri` with a code, and your server exchanges the code for a token set.',
+  Credentials:
+    'What you do with a token set or an access key once you hold one: renew, replace, check, give up, report. The credential itself goes into `Authorization: Bearer …`, and nowhere else.',
+  'Standard dialect':
+    'The same service in the words of the RFCs, for libraries that speak OAuth 2. Start with the metadata: most libraries need nothing but its address. Errors are `error` and `error_description`; scopes are separated by spaces; parameters are read from the form only.',
+  'Health and description': 'For balancers, and for tools that read this document.',
+  XML: 'The house dialect once more. With `.xml` after the path everything is the same, but the answer is XML: the same fields as elements under `<response>`.',
+} as const
+
+export type Tag = Exclude<keyof typeof tags, 'XML'>
+
+/** Alternatives: one of them is enough. `none`: nothing beside what is in the form. */
+export type Security = 'credential' | 'applicationInForm' | 'applicationBasic' | 'none'
+
+export type Answered = {
+  readonly description: string
+  /** Fields in JSON or XML. Without it, all there is to say is in the headers. */
+  readonly schema?: SchemaName
+  /** A page for a person. */
+  readonly page?: true
+  readonly headers?: TObject
+}
+
+export type Operation = {
+  readonly tag: Tag
+  readonly summary: string
+  /** Paragraphs with `code` in them, and no other mark: /reference renders just that. */
+  readonly description: string
+  readonly security: readonly Security[]
+  readonly form?: TObject
+  readonly query?: TObject
+  readonly headers?: TObject
+  readonly answers: Readonly<Partial<Record<200 | 201 | 303 | 400 | 403, Answered>>>
+  /** Of its own. What every door can refuse is added by refused.ts. */
+  readonly refusals: readonly RefusalCode[]
+  /** Commands to copy. `send`: names of parameters, or `name=value`. Absent: one command with what is required. */
+  readonly samples?: readonly { readonly label: string; readonly send: readonly string[] }[]
+}

@@ -1,0 +1,47 @@
+/**
+ * Who asks, in the standard dialect: client_secret_basic, client_secret_post or none (RFC 6749, section 2.3.1).
+ *
+ * `http/standard/` is the second face over the same flows: RFC names in, RFC names out. No rule lives here.
+ */
+import { Refusal } from '../../core/refusal.ts'
+import type { Parameters } from '../parameters.ts'
+import type { Request } from '../routes.ts'
+
+export type Client = { readonly applicationId: string; readonly secret: string | null }
+
+export type ClientRequest = { readonly client: Client; readonly parameters: Parameters }
+
+/** Throws a Refusal where nobody can tell who asks; whether it is true is for the flow to find out. */
+export async function readClient(request: Request): Promise<ClientRequest> {
+  const parameters = await request.form()
+  const [id, secret] = [parameters.get('client_id'), parameters.get('client_secret')]
+  const basic = readBasic(request)
+  if (!basic) {
+    if (!id) throw new Refusal('invalid_application', 'There is no client_id, in the form or as HTTP Basic.')
+    return { client: { applicationId: id, secret: secret || null }, parameters }
+  }
+  // Not more than one method (RFC 6749, section 2.3). The same client_id once more says nothing new.
+  if (secret !== undefined || (id !== undefined && id !== basic.applicationId)) {
+    throw new Refusal('invalid_request', 'The client authenticates twice; use one way only.')
+  }
+  return { client: basic, parameters }
+}
+
+function readBasic(request: Request): Client | null {
+  const header = request.header('authorization')
+  if (header === null) return null
+  const encoded = /^Basic +([A-Za-z0-9+/_-]+=*)$/i.exec(header)?.[1]
+  const pair = encoded === undefined ? '' : Buffer.from(encoded, 'base64').toString()
+  const colon = pair.indexOf(':')
+  if (colon <= 0) throw new Refusal('invalid_application', 'The Authorization header is not HTTP Basic.')
+  return { applicationId: decode(pair.slice(0, colon)), secret: decode(pair.slice(colon + 1)) || null }
+}
+
+/** Both are form-encoded before they are put together. */
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '))
+  } catch {
+    throw new Refusal('invalid_application', 'The Authorization header cannot be read.')
+  }
+}

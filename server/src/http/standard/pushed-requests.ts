@@ -1,0 +1,28 @@
+/** POST /oauth/par (RFC 9126): the dialog's parameters from server to server, so that the browser carries only a reference. */
+import { Refusal } from '../../core/refusal.ts'
+import { openDialog, PUSHED_LIFETIME_MS, pushedReference } from '../../flows/open-dialog.ts'
+import { readDialogRequest } from '../base/dialog-request.ts'
+import type { Handler } from '../routes.ts'
+import { readClient } from './client.ts'
+import { UNKNOWN_CLIENT } from './token-endpoint.ts'
+
+export const pushRequest: Handler = async (context, request) => {
+  const { client, parameters } = await readClient(request)
+  if (!context.applications.authenticate(client.applicationId, client.secret)) return UNKNOWN_CLIENT
+  if (parameters.has('request_uri')) throw new Refusal('invalid_request', 'A request_uri cannot be pushed.')
+  const result = await openDialog(context, readDialogRequest(client.applicationId, parameters))
+  switch (result.outcome) {
+    case 'opened': {
+      const request_uri = pushedReference(context, result.dialogId, client.applicationId)
+      return { status: 201, fields: { request_uri, expires_in: PUSHED_LIFETIME_MS / 1000 } }
+    }
+    case 'refused':
+      return { refusal: result.error, message: result.why }
+    case 'suspended':
+      return { refusal: 'application_suspended' }
+    case 'state_not_echoable':
+      throw new Refusal('invalid_request', 'The state is longer than 1024 bytes or has control characters.')
+    default:
+      throw new Refusal('invalid_request', 'The redirect_uri is not registered for this application.')
+  }
+}

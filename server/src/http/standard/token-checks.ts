@@ -1,0 +1,52 @@
+/** POST /oauth/introspect (RFC 7662) and POST /oauth/revoke (RFC 7009). */
+import { checkCredential, type ValidCredential } from '../../flows/check-credential.ts'
+import { revokeCredential } from '../../flows/revoke-credential.ts'
+import type { Answer } from '../answer.ts'
+import { required } from '../parameters.ts'
+import type { Handler } from '../routes.ts'
+import { readableBy } from '../token-endpoints.ts'
+import { readClient } from './client.ts'
+import { UNKNOWN_CLIENT } from './token-endpoint.ts'
+
+/** All that anybody learns of a credential that is not theirs to ask about, or is none. */
+const INACTIVE: Answer = { status: 200, fields: { active: false } }
+
+/**
+ * For resource servers, about every credential; for other applications, about their own. Only what opens doors is active: a
+ * refresh token never is, so that nobody takes one for an access token.
+ */
+export const introspect: Handler = async (context, request) => {
+  const { client, parameters } = await readClient(request)
+  const application =
+    client.secret === null ? null : context.applications.authenticate(client.applicationId, client.secret)
+  if (!application) return UNKNOWN_CLIENT
+  const checked = await checkCredential(context, required(parameters, 'token'))
+  if (checked.outcome === 'not_valid') return INACTIVE
+  if (!application.resourceServer && checked.applicationId !== application.id) return INACTIVE
+  return describe(checked, context.config.publicUrl)
+}
+
+function describe(checked: ValidCredential, issuer: string): Answer {
+  return {
+    status: 200,
+    fields: {
+      active: true,
+      scope: checked.scopes.join(' '),
+      client_id: checked.applicationId,
+      sub: checked.userId,
+      account: checked.account,
+      token_type: 'Bearer',
+      iss: issuer,
+      iat: Math.floor(checked.issuedAt / 1000),
+      ...(checked.expiresAt === null ? {} : { exp: Math.floor(checked.expiresAt / 1000) }),
+    },
+  }
+}
+
+export const revokeToken: Handler = async (context, request) => {
+  const { client, parameters } = await readClient(request)
+  const credential = required(parameters, 'token')
+  const { outcome } = await revokeCredential(context, { ...client, credential, variant: null })
+  const origin = readableBy(context, client.applicationId, request)
+  return outcome === 'revoked' ? { status: 200, fields: {}, ...origin } : { ...UNKNOWN_CLIENT, ...origin }
+}

@@ -1,0 +1,92 @@
+/** POST /oauth/token: three grant types over the flows that the house dialect has three paths for. */
+import { Refusal } from '../../core/refusal.ts'
+import type { Context } from '../../flows/context.ts'
+import { exchangeCode } from '../../flows/exchange-code.ts'
+import type { IssuedTokenSet } from '../../flows/issue.ts'
+import { pollDeviceCode } from '../../flows/poll-device-code.ts'
+import { refreshTokenSet } from '../../flows/refresh-token-set.ts'
+import type { Answer, Fields } from '../answer.ts'
+import { delivering } from '../device-endpoints.ts'
+import { required } from '../parameters.ts'
+import type { Handler, Request } from '../routes.ts'
+import { readableBy, settling } from '../token-endpoints.ts'
+import { type ClientRequest, readClient } from './client.ts'
+
+export const DEVICE_CODE = 'urn:ietf:params:oauth:grant-type:device_code'
+
+export const token: Handler = async (context, request) => {
+  const asked = await readClient(request)
+  const { applicationId, secret } = asked.client
+  const origin = readableBy(context, applicationId, request)
+  if (!context.applications.authenticate(applicationId, secret)) return { ...UNKNOWN_CLIENT, ...origin }
+  switch (required(asked.parameters, 'grant_type')) {
+    case 'authorization_code':
+      return { ...(await byCode(context, asked)), ...origin }
+    case 'refresh_token':
+      return { ...(await byRefreshToken(context, asked)), ...origin }
+    case DEVICE_CODE:
+      return { ...(await byDeviceCode(context, asked, request)), ...origin }
+    default:
+      throw new Refusal('unsupported_grant_type')
+  }
+}
+
+/** RFC 6749, section 5.2: a client that used the header is told so there. */
+export const UNKNOWN_CLIENT: Answer = { refusal: 'invalid_application', wwwAuthenticate: 'Basic realm="latchkey"' }
+
+async function byCode(context: Context, { client, parameters }: ClientRequest): Promise<Answer> {
+  const result = await exchangeCode(context, {
+    ...client,
+    code: required(parameters, 'code'),
+    redirectUri: required(parameters, 'redirect_uri'),
+    codeVerifier: parameters.get('code_verifier') ?? null,
+  })
+  if (result.outcome !== 'exchanged') return { refusal: result.outcome }
+  return { status: 200, fields: tokenFields(result.issued), ...settling(context, result.ticket) }
+}
+
+async function byRefreshToken(context: Context, { client, parameters }: ClientRequest): Promise<Answer> {
+  const refreshToken = required(parameters, 'refresh_token')
+  const result = await refreshTokenSet(context, { ...client, refreshToken, scope: parameters.get('scope') ?? null })
+  if (result.outcome !== 'refreshed') return { refusal: result.outcome }
+  return { status: 200, fields: tokenFields(result.issued) }
+}
+
+/** RFC 8628, section 3.4. The interval does not grow here: who waits as long as it says never hears slow_down again. */
+async function byDeviceCode(
+  context: Context,
+  { client, parameters }: ClientRequest,
+  request: Request,
+): Promise<Answer> {
+  const result = await pollDeviceCode(context, {
+    ...client,
+    deviceCode: required(parameters, 'device_code'),
+    variant: 'token_set',
+    idempotencyKey: request.header('idempotency-key'),
+  })
+  switch (result.outcome) {
+    case 'invalid':
+      return { refusal: 'invalid' }
+    case 'auth_pending':
+    case 'slow_down':
+      return { refusal: result.outcome, retryAfterSeconds: result.intervalSeconds }
+    case 'auth_rejected':
+    case 'auth_expired':
+      return { refusal: result.outcome, ...delivering(context, result.ticket) }
+    case 'accepted': {
+      // The variant was asked for above, so it is a token set.
+      if (!('accessToken' in result.issued)) return { refusal: 'invalid' }
+      return { status: 200, fields: tokenFields(result.issued), ...delivering(context, result.ticket) }
+    }
+  }
+}
+
+function tokenFields(issued: IssuedTokenSet): Fields {
+  return {
+    access_token: issued.accessToken,
+    token_type: 'Bearer',
+    expires_in: issued.expiresInSeconds,
+    refresh_token: issued.refreshToken,
+    scope: issued.scopes.join(' '),
+  }
+}

@@ -1,0 +1,98 @@
+/** Exchange, refresh, rotate and revoke, in the house dialect: the path says what is meant. docs/interface.md, "Credentials". */
+import type { Variant } from '../core/device-code.ts'
+import { redirectOrigin } from '../core/redirect-uri.ts'
+import { formatScope } from '../core/scope.ts'
+import type { Context } from '../flows/context.ts'
+import { confirmExchangeSent, type ExchangeTicket, exchangeCode, releaseExchangeLost } from '../flows/exchange-code.ts'
+import { refreshTokenSet } from '../flows/refresh-token-set.ts'
+import { revokeCredential } from '../flows/revoke-credential.ts'
+import { rotateAccessKey } from '../flows/rotate-access-key.ts'
+import type { Answer } from './answer.ts'
+import { type Parameters, required } from './parameters.ts'
+import type { Handler, Request } from './routes.ts'
+
+export const exchange: Handler = async (context, request) => {
+  const parameters = await request.parameters()
+  const by = readApplication(parameters)
+  const result = await exchangeCode(context, {
+    ...by,
+    code: required(parameters, 'code'),
+    redirectUri: required(parameters, 'redirect_uri'),
+    codeVerifier: parameters.get('code_verifier') ?? null,
+  })
+  const origin = readableBy(context, by.applicationId, request)
+  if (result.outcome !== 'exchanged') return { refusal: result.outcome, ...origin }
+  const { issued, ticket } = result
+  const { accessToken, refreshToken, expiresInSeconds, scopes, state } = issued
+  return {
+    status: 200,
+    fields: {
+      access_token: accessToken,
+      refresh_token: refreshToken,
+      expires_in: expiresInSeconds,
+      scope: formatScope(scopes),
+      state,
+    },
+    ...settling(context, ticket),
+    ...origin,
+  }
+}
+
+export const refresh: Handler = async (context, request) => {
+  const parameters = await request.parameters()
+  const by = readApplication(parameters)
+  const scope = parameters.get('scope') ?? null
+  const refreshToken = required(parameters, 'refresh_token')
+  const result = await refreshTokenSet(context, { ...by, refreshToken, scope })
+  const origin = readableBy(context, by.applicationId, request)
+  if (result.outcome !== 'refreshed') return { refusal: result.outcome, ...origin }
+  const { issued } = result
+  return {
+    status: 200,
+    fields: {
+      access_token: issued.accessToken,
+      refresh_token: issued.refreshToken,
+      expires_in: issued.expiresInSeconds,
+      scope: formatScope(issued.scopes),
+    },
+    ...origin,
+  }
+}
+
+export const rotateKey: Handler = async (context, request) => {
+  const parameters = await request.parameters()
+  const by = readApplication(parameters)
+  const result = await rotateAccessKey(context, { ...by, accessKey: required(parameters, 'access_key') })
+  if (result.outcome !== 'rotated') return { refusal: result.outcome }
+  const { issued, overlapSeconds } = result
+  const scope = formatScope(issued.scopes)
+  return { status: 200, fields: { access_key: issued.accessKey, scope, overlap: overlapSeconds } }
+}
+
+export function revoke(variant: Variant): Handler {
+  const name = variant === 'token_set' ? 'token' : 'access_key'
+  return async (context, request) => {
+    const parameters = await request.parameters()
+    const by = readApplication(parameters)
+    const { outcome } = await revokeCredential(context, { ...by, credential: required(parameters, name), variant })
+    const origin = readableBy(context, by.applicationId, request)
+    return outcome === 'revoked' ? { status: 200, fields: {}, ...origin } : { refusal: outcome, ...origin }
+  }
+}
+
+/** A public application has no secret and sends none; an empty one is none. */
+function readApplication(parameters: Parameters): { readonly applicationId: string; readonly secret: string | null } {
+  return { applicationId: required(parameters, 'SVCappid'), secret: parameters.get('SVCsecret') || null }
+}
+
+export function settling(context: Context, ticket: ExchangeTicket): Pick<Answer, 'whenSent'> {
+  return { whenSent: (sent) => (sent ? confirmExchangeSent(context, ticket) : releaseExchangeLost(context, ticket)) }
+}
+
+/** A page may read the answer if the application's dialog returns to its very origin, and no other page may. */
+export function readableBy(context: Context, applicationId: string, request: Request): Pick<Answer, 'allowOrigin'> {
+  const origin = request.header('origin')
+  const application = context.applications.find(applicationId)
+  const known = origin !== null && application?.redirectUris.some((uri) => redirectOrigin(uri) === origin)
+  return known ? { allowOrigin: origin } : {}
+}
