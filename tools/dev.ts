@@ -97,9 +97,18 @@ async function makeDemo(): Promise<Demo> {
     await createUser(db, { account: 'acme', email: 'ben@acme.example', roles: ['clerk'], password: null })
     const scopes = ['orders:read', 'orders:write']
     const television = { account: 'acme', name: 'Acme Television', allowedScopes: scopes, defaultScopes: scopes }
-    const made: Demo = done(
-      await createApplication(db, keyset, { ...television, requiredScopes: [], deviceFlow: true }),
+    const { id, secret } = done(
+      await createApplication(db, keyset, {
+        ...television,
+        requiredScopes: [],
+        deviceFlow: true,
+        redirectUris: ['http://127.0.0.1:4000/callback'],
+        public: false,
+        pkceRequired: true,
+        resourceServer: false,
+      }),
     )
+    const made: Demo = { id, secret: secret ?? '' }
     writeFileSync(DEMO, JSON.stringify(made), { mode: 0o600 })
     return made
   } finally {

@@ -11,7 +11,14 @@ import { createUserCode } from '../../src/secrets/random.ts'
 import { ask } from '../rig/asked.ts'
 import { post } from '../rig/device.ts'
 import { hostileNames } from '../rig/hostile-names.ts'
-import { type MadeApplication, makeAccount, makeApplication, makeEnvironment, makeUser } from '../rig/make.ts'
+import {
+  type MadeApplication,
+  makeAccount,
+  makeApplication,
+  makeEnvironment,
+  makeUser,
+  PLAIN_REGISTRATION,
+} from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 import { statementsOf } from '../rig/statements.ts'
 import { tagsOf } from '../rig/tags.ts'
@@ -192,12 +199,11 @@ describe('what an application calls itself', () => {
     const before = await countRows(service, 'applications', 'application_secrets')
     for (const name of names) {
       const result = await createApplication(service.context.db, service.config.keys, {
+        ...PLAIN_REGISTRATION,
         account: service.account.slug,
         name,
         allowedScopes: ['orders:read'],
         defaultScopes: [],
-        requiredScopes: [],
-        deviceFlow: true,
       })
       expect([name, result.outcome]).toEqual([name, 'refused'])
     }

