@@ -36,6 +36,8 @@ create table dialogs (
 );
 
 create index on dialogs (expires_at);
+-- For the sweep: codes that nobody came for.
+create index on dialogs (decided_at) where grant_id is not null and used_at is null;
 
 alter table grants
   alter column device_code_id drop not null,

@@ -7,7 +7,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Application } from '../core/application.ts'
 import { DIALOG_LIFETIME_MS } from '../core/dialog.ts'
-import { resolveRequested } from '../core/scope.ts'
+import { isScopeName, resolveRequested } from '../core/scope.ts'
 import { isEchoable } from '../core/state-text.ts'
 import { openPushedRequest, sealPushedRequest } from '../secrets/dialog-texts.ts'
 import { isCodeChallenge } from '../secrets/pkce.ts'
@@ -65,7 +65,7 @@ export async function openDialog(context: Context, request: DialogRequest): Prom
   if (problem) return refused('invalid_request', problem)
   const requested = resolveRequested(request.scope, application)
   if (requested.answer === 'not_allowed') {
-    return refused('invalid_scope', `Not allowed for this application: ${requested.names.join(', ').slice(0, 200)}.`)
+    return refused('invalid_scope', scopeProblem(requested.names))
   }
 
   const dialogId = randomUUID()
@@ -79,6 +79,12 @@ export async function openDialog(context: Context, request: DialogRequest): Prom
     lifetimeMs: DIALOG_LIFETIME_MS,
   })
   return { outcome: 'opened', dialogId }
+}
+
+/** What cannot be a scope is not repeated: an answer holds plain characters only (RFC 6749, section 4.1.2.1). */
+function scopeProblem(names: readonly string[]): string {
+  const known = names.filter(isScopeName).slice(0, 10)
+  return known.length === 0 ? 'The scope cannot be read.' : `Not allowed for this application: ${known.join(', ')}.`
 }
 
 /** RFC 7636, section 4.3. `plain` proves nothing to whoever saw the address, so it is not taken. */

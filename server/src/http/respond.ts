@@ -34,6 +34,10 @@ export function respond(response: ServerResponse, format: Format, answer: Answer
     headers['access-control-allow-origin'] = answer.allowOrigin
     headers.vary = 'origin'
   }
+  // RFC 6749, section 5.2, and RFC 9110, section 15.5.2: who is not known is told how to say who they are.
+  if (format === 'standard' && refused && answer.refusal === 'invalid_application') {
+    headers['www-authenticate'] = 'Basic realm="latchkey"'
+  }
   // What is left of a body that was not read is not waited for.
   if (refused && UNREAD.includes(answer.refusal)) headers.connection = 'close'
   response.writeHead(refused ? statusOf(format, answer.refusal) : answer.status, headers).end(text)

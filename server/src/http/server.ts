@@ -4,9 +4,9 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo, Socket } from 'node:net'
 import { Refusal, type RefusalCode, refusals } from '../core/refusal.ts'
 import type { Context } from '../flows/context.ts'
-import { Unavailable } from '../store/postgres.ts'
 import { createAccountServer, isPagePath } from './account/serve.ts'
 import type { Answer, Format } from './answer.ts'
+import { answerToError, MethodNotAllowed } from './answer-to-error.ts'
 import { createBaseServer, isBasePath } from './base/serve.ts'
 import { createAddressReader } from './client-address.ts'
 import { readForm } from './form.ts'
@@ -80,7 +80,7 @@ export function createHttpServer(context: Context): HttpServer {
       }
       answer(response, format, await handler(context, asked))
     } catch (error) {
-      answer(response, format, answerTo(context, error))
+      answer(response, format, answerToError(context, error))
     }
   }
 
@@ -149,23 +149,6 @@ function chooseHandler(paths: Paths, path: string, method = ''): Handler {
   const handler = Object.hasOwn(methods, method) ? methods[method] : undefined
   if (!handler) throw new MethodNotAllowed(Object.keys(methods).join(', '))
   return handler
-}
-
-class MethodNotAllowed extends Refusal {
-  readonly allow: string
-
-  constructor(allow: string) {
-    super('method_not_allowed')
-    this.allow = allow
-  }
-}
-
-function answerTo(context: Context, error: unknown): Answer {
-  if (error instanceof MethodNotAllowed) return { refusal: error.code, allow: error.allow }
-  if (error instanceof Refusal) return { refusal: error.code, message: error.message }
-  if (error instanceof Unavailable) return { refusal: 'unavailable', retryAfterSeconds: 1 }
-  context.events.unexpected('http', error)
-  return { refusal: 'server_error' }
 }
 
 /** What does not even parse as HTTP never reaches a door; it is refused in the same words, and the connection ends. */

@@ -1,6 +1,5 @@
 /** Exchange, refresh, rotate and revoke, in the house dialect: the path says what is meant. docs/interface.md, "Credentials". */
 import type { Variant } from '../core/device-code.ts'
-import { redirectOrigin } from '../core/redirect-uri.ts'
 import { formatScope } from '../core/scope.ts'
 import type { Context } from '../flows/context.ts'
 import { confirmExchangeSent, type ExchangeTicket, exchangeCode, releaseExchangeLost } from '../flows/exchange-code.ts'
@@ -8,10 +7,11 @@ import { refreshTokenSet } from '../flows/refresh-token-set.ts'
 import { revokeCredential } from '../flows/revoke-credential.ts'
 import { rotateAccessKey } from '../flows/rotate-access-key.ts'
 import type { Answer } from './answer.ts'
+import { readableByOwnPages } from './own-pages.ts'
 import { type Parameters, required } from './parameters.ts'
-import type { Handler, Request } from './routes.ts'
+import type { Handler } from './routes.ts'
 
-export const exchange: Handler = async (context, request) => {
+export const exchange: Handler = readableByOwnPages(async (context, request) => {
   const parameters = await request.parameters()
   const by = readApplication(parameters)
   const result = await exchangeCode(context, {
@@ -20,8 +20,7 @@ export const exchange: Handler = async (context, request) => {
     redirectUri: required(parameters, 'redirect_uri'),
     codeVerifier: parameters.get('code_verifier') ?? null,
   })
-  const origin = readableBy(context, by.applicationId, request)
-  if (result.outcome !== 'exchanged') return { refusal: result.outcome, ...origin }
+  if (result.outcome !== 'exchanged') return { refusal: result.outcome }
   const { issued, ticket } = result
   const { accessToken, refreshToken, expiresInSeconds, scopes, state } = issued
   return {
@@ -34,18 +33,16 @@ export const exchange: Handler = async (context, request) => {
       state,
     },
     ...settling(context, ticket),
-    ...origin,
   }
-}
+})
 
-export const refresh: Handler = async (context, request) => {
+export const refresh: Handler = readableByOwnPages(async (context, request) => {
   const parameters = await request.parameters()
   const by = readApplication(parameters)
   const scope = parameters.get('scope') ?? null
   const refreshToken = required(parameters, 'refresh_token')
   const result = await refreshTokenSet(context, { ...by, refreshToken, scope })
-  const origin = readableBy(context, by.applicationId, request)
-  if (result.outcome !== 'refreshed') return { refusal: result.outcome, ...origin }
+  if (result.outcome !== 'refreshed') return { refusal: result.outcome }
   const { issued } = result
   return {
     status: 200,
@@ -55,9 +52,8 @@ export const refresh: Handler = async (context, request) => {
       expires_in: issued.expiresInSeconds,
       scope: formatScope(issued.scopes),
     },
-    ...origin,
   }
-}
+})
 
 export const rotateKey: Handler = async (context, request) => {
   const parameters = await request.parameters()
@@ -75,8 +71,7 @@ export function revoke(variant: Variant): Handler {
     const parameters = await request.parameters()
     const by = readApplication(parameters)
     const { outcome } = await revokeCredential(context, { ...by, credential: required(parameters, name), variant })
-    const origin = readableBy(context, by.applicationId, request)
-    return outcome === 'revoked' ? { status: 200, fields: {}, ...origin } : { refusal: outcome, ...origin }
+    return outcome === 'revoked' ? { status: 200, fields: {} } : { refusal: outcome }
   }
 }
 
@@ -87,12 +82,4 @@ function readApplication(parameters: Parameters): { readonly applicationId: stri
 
 export function settling(context: Context, ticket: ExchangeTicket): Pick<Answer, 'whenSent'> {
   return { whenSent: (sent) => (sent ? confirmExchangeSent(context, ticket) : releaseExchangeLost(context, ticket)) }
-}
-
-/** A page may read the answer if the application's dialog returns to its very origin, and no other page may. */
-export function readableBy(context: Context, applicationId: string, request: Request): Pick<Answer, 'allowOrigin'> {
-  const origin = request.header('origin')
-  const application = context.applications.find(applicationId)
-  const known = origin !== null && application?.redirectUris.some((uri) => redirectOrigin(uri) === origin)
-  return known ? { allowOrigin: origin } : {}
 }

@@ -101,8 +101,7 @@ function frameAt({ headers }: IncomingMessage, path: string, query: string, nonc
     words: wordsFor(chooseLanguage(chosen, headers['accept-language'] ?? null)),
     account: null,
     user: null,
-    // An application's address is as long as it likes; nobody comes back to it to change the language.
-    path: path.endsWith('/authorize') ? '/' : here,
+    path: here,
     nonce,
     dialog: path.endsWith('/authorize') || isInDialog(here),
     sign: () => '',

@@ -2,9 +2,9 @@
 import { checkCredential, type ValidCredential } from '../../flows/check-credential.ts'
 import { revokeCredential } from '../../flows/revoke-credential.ts'
 import type { Answer } from '../answer.ts'
+import { readableByOwnPages } from '../own-pages.ts'
 import { required } from '../parameters.ts'
 import type { Handler } from '../routes.ts'
-import { readableBy } from '../token-endpoints.ts'
 import { readClient } from './client.ts'
 import { UNKNOWN_CLIENT } from './token-endpoint.ts'
 
@@ -43,10 +43,9 @@ function describe(checked: ValidCredential, issuer: string): Answer {
   }
 }
 
-export const revokeToken: Handler = async (context, request) => {
+export const revokeToken: Handler = readableByOwnPages(async (context, request) => {
   const { client, parameters } = await readClient(request)
   const credential = required(parameters, 'token')
   const { outcome } = await revokeCredential(context, { ...client, credential, variant: null })
-  const origin = readableBy(context, client.applicationId, request)
-  return outcome === 'revoked' ? { status: 200, fields: {}, ...origin } : { ...UNKNOWN_CLIENT, ...origin }
-}
+  return outcome === 'revoked' ? { status: 200, fields: {} } : UNKNOWN_CLIENT
+})

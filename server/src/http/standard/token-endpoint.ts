@@ -7,32 +7,31 @@ import { pollDeviceCode } from '../../flows/poll-device-code.ts'
 import { refreshTokenSet } from '../../flows/refresh-token-set.ts'
 import type { Answer, Fields } from '../answer.ts'
 import { delivering } from '../device-endpoints.ts'
+import { readableByOwnPages } from '../own-pages.ts'
 import { required } from '../parameters.ts'
 import type { Handler, Request } from '../routes.ts'
-import { readableBy, settling } from '../token-endpoints.ts'
+import { settling } from '../token-endpoints.ts'
 import { type ClientRequest, readClient } from './client.ts'
 
 export const DEVICE_CODE = 'urn:ietf:params:oauth:grant-type:device_code'
 
-export const token: Handler = async (context, request) => {
+export const token: Handler = readableByOwnPages(async (context, request) => {
   const asked = await readClient(request)
   const { applicationId, secret } = asked.client
-  const origin = readableBy(context, applicationId, request)
-  if (!context.applications.authenticate(applicationId, secret)) return { ...UNKNOWN_CLIENT, ...origin }
+  if (!context.applications.authenticate(applicationId, secret)) return UNKNOWN_CLIENT
   switch (required(asked.parameters, 'grant_type')) {
     case 'authorization_code':
-      return { ...(await byCode(context, asked)), ...origin }
+      return byCode(context, asked)
     case 'refresh_token':
-      return { ...(await byRefreshToken(context, asked)), ...origin }
+      return byRefreshToken(context, asked)
     case DEVICE_CODE:
-      return { ...(await byDeviceCode(context, asked, request)), ...origin }
+      return byDeviceCode(context, asked, request)
     default:
       throw new Refusal('unsupported_grant_type')
   }
-}
+})
 
-/** RFC 6749, section 5.2: a client that used the header is told so there. */
-export const UNKNOWN_CLIENT: Answer = { refusal: 'invalid_application', wwwAuthenticate: 'Basic realm="latchkey"' }
+export const UNKNOWN_CLIENT: Answer = { refusal: 'invalid_application' }
 
 async function byCode(context: Context, { client, parameters }: ClientRequest): Promise<Answer> {
   const result = await exchangeCode(context, {
