@@ -1,0 +1,108 @@
+/** A real nginx in a process of its own, with deploy/nginx/forward-auth.conf: the very file, with this test's ports filled in. */
+import { execFile, spawn } from 'node:child_process'
+import { randomInt } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { connect, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+const NGINX = '/usr/sbin/nginx'
+
+export const REFERENCE = new URL('../../../deploy/nginx/forward-auth.conf', import.meta.url)
+
+export type NginxProcess = {
+  readonly address: string
+  /** What `nginx -t` said of the configuration. */
+  readonly checked: string
+  log(): string
+  stop(): Promise<void>
+}
+
+/** Both are host and port. */
+export type Behind = { readonly latchkey: string; readonly api: string }
+
+export async function startNginx(behind: Behind): Promise<NginxProcess> {
+  const folder = mkdtempSync(join(tmpdir(), 'latchkey-nginx-'))
+  const listen = `127.0.0.1:${await findFreePort()}`
+  writeFileSync(join(folder, 'forward-auth.conf'), fillIn({ ...behind, listen }))
+  writeFileSync(join(folder, 'nginx.conf'), surroundings())
+  const args = ['-p', folder, '-c', 'nginx.conf', '-e', 'error.log']
+  const { stderr: checked } = await promisify(execFile)(NGINX, [...args, '-t'])
+  const child = spawn(NGINX, [...args, '-g', 'daemon off;'], { stdio: 'ignore' })
+  const exited = once(child, 'exit')
+  const log = () => readFileSync(join(folder, 'error.log'), 'utf8')
+  await Promise.race([
+    accepting(listen),
+    exited.then(([code]) => Promise.reject(new Error(`nginx ended with ${code}:\n${log()}`))),
+  ])
+  return {
+    address: `http://${listen}`,
+    checked,
+    log,
+    stop: async () => {
+      child.kill('SIGTERM')
+      await exited
+      rmSync(folder, { recursive: true })
+    },
+  }
+}
+
+/** The addresses that an operator changes; each stands in the file exactly once. */
+function fillIn(ports: Behind & { readonly listen: string }): string {
+  const places = { '127.0.0.1:8080': ports.latchkey, '127.0.0.1:9000': ports.api, '127.0.0.1:8000': ports.listen }
+  let text = readFileSync(REFERENCE, 'utf8')
+  for (const [place, port] of Object.entries(places)) {
+    const parts = text.split(place)
+    if (parts.length !== 2) throw new Error(`${place} stands ${parts.length - 1} times in ${REFERENCE.pathname}`)
+    text = parts.join(port)
+  }
+  return text
+}
+
+/** What Debian's own nginx.conf is elsewhere. Everything that nginx writes goes into the folder. */
+function surroundings(): string {
+  return [
+    // Workers of root would be somebody else, who may not enter the folder.
+    ...(process.getuid?.() === 0 ? ['user root;'] : []),
+    'worker_processes 1;',
+    'pid nginx.pid;',
+    'events {}',
+    'http {',
+    '  access_log off;',
+    ...['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `  ${name}_temp_path ${name};`),
+    '  include forward-auth.conf;',
+    '}',
+  ].join('\n')
+}
+
+/** Below those that clients are given. nginx cannot choose one itself and say which. */
+async function findFreePort(): Promise<number> {
+  for (;;) {
+    const port = randomInt(20_000, 32_000)
+    const server = createServer().listen(port, '127.0.0.1')
+    const free = await Promise.race([
+      once(server, 'listening').then(() => true),
+      once(server, 'error').then(() => false),
+    ])
+    if (!free) continue
+    server.close()
+    await once(server, 'close')
+    return port
+  }
+}
+
+async function accepting(listen: string): Promise<void> {
+  const [host = '', port] = listen.split(':')
+  for (;;) {
+    const socket = connect(Number(port), host)
+    const connected = await once(socket, 'connect').then(
+      () => true,
+      () => false,
+    )
+    socket.destroy()
+    if (connected) return
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}

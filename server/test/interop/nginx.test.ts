@@ -1,0 +1,177 @@
+/** A real nginx asks /auth/verify before it lets a request through. docs/interface.md, "Check a credential". */
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { connect } from '../rig/connect.ts'
+import { post } from '../rig/device.ts'
+import { startTestService, type TestService } from '../rig/service.ts'
+import { type NginxProcess, startNginx } from './nginx-process.ts'
+
+let service: TestService
+let api: Server
+let nginx: NginxProcess
+/** What the API behind nginx was asked. */
+let reached: { method: string; url: string; headers: IncomingMessage['headers']; body: string }[] = []
+
+beforeAll(async () => {
+  service = await startTestService()
+  api = createServer(async (request, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk)
+    const { method = '', url = '', headers } = request
+    reached.push({ method, url, headers, body: Buffer.concat(chunks).toString() })
+    const status = Number(/\/status\/(\d+)/.exec(url)?.[1] ?? 200)
+    response.writeHead(status).end('from the API')
+  }).listen(0, '127.0.0.1')
+  await once(api, 'listening')
+  nginx = await startNginx({ latchkey: new URL(service.address).host, api: apiHost() })
+})
+afterAll(async () => {
+  await nginx?.stop()
+  api?.close()
+  await service?.stop()
+})
+beforeEach(() => {
+  reached = []
+})
+
+const apiHost = () => `127.0.0.1:${(api.address() as AddressInfo).port}`
+
+type Asked = { method?: string; headers?: Record<string, string>; raw?: string; by?: NginxProcess }
+
+/** As a client of the API does. */
+function ask(path: string, credential: string | null, { method = 'GET', headers, raw, by = nginx }: Asked = {}) {
+  const bearer: Record<string, string> = credential === null ? {} : { authorization: `Bearer ${credential}` }
+  return post(by.address, path, { method, headers: { ...bearer, ...headers }, ...(raw === undefined ? {} : { raw }) })
+}
+
+it('nginx finds nothing wrong with the reference configuration', () => {
+  expect(nginx.checked).toContain('test is successful')
+  expect(nginx.checked).not.toMatch(/\[(warn|error|crit|alert|emerg)\]/)
+})
+
+describe.each(['oauth', 'key'] as const)('a credential of the %s variant', (variant) => {
+  it('is let through, and the API is told whose it is but not what it is', async () => {
+    const { credential } = await connect(service, { variant })
+    const answer = await ask('/things?page=2', credential)
+    expect([answer.status, answer.text]).toEqual([200, 'from the API'])
+    expect(reached).toHaveLength(1)
+    expect(reached[0]).toMatchObject({
+      url: '/things?page=2',
+      headers: {
+        'x-latchkey-account': service.account.slug,
+        'x-latchkey-user': service.user.id,
+        'x-latchkey-application': service.application.id,
+        'x-latchkey-scope': 'orders:read,orders:write',
+        'x-latchkey-variant': variant === 'oauth' ? 'token_set' : 'access_key',
+      },
+    })
+    expect(reached[0]?.headers).not.toHaveProperty('authorization')
+  })
+
+  it('is stopped within two seconds after its application revoked it, though it was in use until then', async () => {
+    const { credential } = await connect(service, { variant })
+    expect((await ask('/', credential)).status).toBe(200)
+    const form = { ...service.device().credentials, [variant === 'oauth' ? 'token' : 'access_key']: credential }
+    expect((await post(service.address, `/auth/${variant}/revoke`, { form })).status).toBe(200)
+    expect(await stopped(credential)).toBeLessThan(2_000)
+  })
+
+  it('is stopped within two seconds after somebody who found it reported it', async () => {
+    const { credential } = await connect(service, { variant })
+    expect((await ask('/', credential)).status).toBe(200)
+    expect((await post(service.address, '/auth/report', { form: { credential } })).body).toEqual({ revoked: true })
+    expect(await stopped(credential)).toBeLessThan(2_000)
+  })
+
+  it('has to carry the scope that a location wants', async () => {
+    const narrow = await connect(service, { variant, scope: 'orders:read' })
+    const refused = await ask('/orders/7', narrow.credential)
+    expect([refused.status, refused.headers['www-authenticate']]).toEqual([403, 'Bearer error="insufficient_scope"'])
+    expect(reached).toEqual([])
+    expect((await ask('/elsewhere', narrow.credential)).status).toBe(200)
+    const wide = await connect(service, { variant, scope: 'orders:read,orders:write' })
+    expect((await ask('/orders/7', wide.credential)).status).toBe(200)
+  })
+})
+
+/** Milliseconds until nginx answers 401, asking as a client in a hurry does. */
+async function stopped(credential: string): Promise<number> {
+  const from = performance.now()
+  while ((await ask('/', credential)).status !== 401) {
+    if (performance.now() - from > 5_000) break
+    await new Promise((resolve) => setTimeout(resolve, 25))
+  }
+  return performance.now() - from
+}
+
+describe('what is stopped at the door', () => {
+  it('a request without a credential: 401 and how to bring one', async () => {
+    const answer = await ask('/things', null)
+    expect([answer.status, answer.headers['www-authenticate']]).toEqual([401, 'Bearer'])
+    expect(reached).toEqual([])
+  })
+
+  it('everything that is not a living credential', async () => {
+    const { credential, refreshToken, deviceCode, userCode } = await connect(service)
+    const bent = `${credential.slice(0, -2)}${credential.endsWith('AA') ? 'BB' : 'AA'}`
+    for (const text of ['x', 'lka_', bent, refreshToken, deviceCode, userCode, service.application.secret]) {
+      expect((await ask('/', text)).status, text).toBe(401)
+    }
+    const elsewhere = [
+      ask(`/?access_token=${credential}`, null),
+      ask('/', null, { headers: { cookie: `access_token=${credential}` } }),
+      ask('/', null, { headers: { authorization: credential } }),
+      ask('/', null, { headers: { authorization: `Basic ${Buffer.from(`x:${credential}`).toString('base64')}` } }),
+    ]
+    expect((await Promise.all(elsewhere)).map(({ status }) => status)).toEqual([401, 401, 401, 401])
+    expect(reached).toEqual([])
+  })
+
+  it('a client cannot ask the question itself, nor answer it', async () => {
+    const { credential } = await connect(service)
+    expect((await ask('/_latchkey/', credential)).status).toBe(404)
+    expect((await ask('/_latchkey/orders:write', null)).status).toBe(404)
+    const forged = { 'x-latchkey-user': 'root', 'x-latchkey-scope': 'everything', 'x-latchkey-account': 'other' }
+    expect((await ask('/', null, { headers: forged })).status).toBe(401)
+    expect((await ask('/', credential, { headers: forged })).status).toBe(200)
+    expect(reached).toHaveLength(1)
+    expect(reached[0]?.headers).toMatchObject({
+      'x-latchkey-user': service.user.id,
+      'x-latchkey-scope': 'orders:read,orders:write',
+      'x-latchkey-account': service.account.slug,
+    })
+  })
+
+  it('everybody, with 503, while Latchkey cannot be asked', async () => {
+    const { credential } = await connect(service)
+    // Port 9 is for discarding; nobody listens there.
+    const alone = await startNginx({ latchkey: '127.0.0.1:9', api: apiHost() })
+    const answer = await ask('/', credential, { by: alone })
+    await alone.stop()
+    expect([answer.status, answer.headers['retry-after']]).toEqual([503, '1'])
+    expect(reached).toEqual([])
+  })
+})
+
+describe('what the API and its client notice', () => {
+  it.each(['POST', 'PUT', 'PATCH', 'DELETE'])(
+    'a %s with a body that no form is arrives as it was sent',
+    async (method) => {
+      const { credential } = await connect(service)
+      const raw = JSON.stringify({ order: 7, note: 'x'.repeat(100_000) })
+      const answer = await ask('/things', credential, { method, raw, headers: { 'content-type': 'application/json' } })
+      expect(answer.status).toBe(200)
+      expect(reached).toHaveLength(1)
+      expect(reached[0]).toMatchObject({ method, body: raw, headers: { 'content-type': 'application/json' } })
+    },
+  )
+
+  it.each([403, 500, 502])('an answer %i of the API itself passes through', async (status) => {
+    const { credential } = await connect(service)
+    const answer = await ask(`/status/${status}`, credential)
+    expect([answer.status, answer.text]).toEqual([status, 'from the API'])
+    expect(answer.headers).not.toHaveProperty('www-authenticate')
+  })
+})

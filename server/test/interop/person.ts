@@ -1,0 +1,32 @@
+/** The person in front of the browser, for libraries that know nothing of our pages: they give an address, and get one back. */
+import { DialogWindow } from '../rig/dialog.ts'
+import type { TestService } from '../rig/service.ts'
+
+export type Decision = 'allow' | 'cancel'
+
+/** Opens the library's address, chooses the account, decides; gives back where the browser was sent. */
+export async function decideDialog(
+  service: TestService,
+  address: string | URL,
+  decision: Decision = 'allow',
+): Promise<URL> {
+  const window = await new DialogWindow(service).signIn(service.user)
+  await window.go(String(address))
+  await window.submit(window.base, '/dialog', { typed: service.account.slug })
+  const { left, page } = await window.submit(window.account, '/dialog/decision', { decision })
+  if (!left) throw new Error(`the dialog did not return: ${page.status} ${page.text.slice(0, 400)}`)
+  return left
+}
+
+/** Types the address that the device shows, chooses the account, types the code, decides. */
+export async function decideDevice(
+  service: TestService,
+  shown: { readonly verification_uri: string; readonly user_code: string },
+  decision: Decision = 'allow',
+): Promise<void> {
+  const window = await new DialogWindow(service).signIn(service.user)
+  await window.go(shown.verification_uri)
+  await window.submit(window.base, '/activate', { typed: service.account.slug })
+  await window.submit(window.account, '/connect/code', { code: shown.user_code })
+  await window.submit(window.account, '/connect/decision', { decision })
+}
