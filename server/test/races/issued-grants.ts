@@ -1,0 +1,34 @@
+/** Grants whose first credentials were handed out a moment ago, without the code that would have led there. */
+import { randomUUID } from 'node:crypto'
+import type { Grant } from '../../src/core/grant.ts'
+import type { Context } from '../../src/flows/context.ts'
+import { insertGrant, lockGrant, markUsed, type NewGrant, saveIssueTime } from '../../src/store/grants.ts'
+import { post } from '../rig/device.ts'
+
+export type IssuedGrant = Grant & { readonly issuedAt: number }
+
+export function placeIssuedGrant(
+  context: Context,
+  given: Pick<NewGrant, 'accountId' | 'userId' | 'applicationId' | 'variant'>,
+): Promise<IssuedGrant> {
+  const id = randomUUID()
+  const from = { deviceCodeId: randomUUID(), dialogId: null, requestedFrom: null }
+  const keyId = context.config.keys.signing.id
+  return context.db.transaction(async (tx) => {
+    await insertGrant(tx, { ...given, ...from, id, keyId, scopes: ['orders:read', 'orders:write'] })
+    const locked = await lockGrant(tx, id)
+    if (!locked) throw new Error('the grant was not inserted')
+    const issuedAt = locked.grant.createdAt
+    await saveIssueTime(tx, id, issuedAt)
+    // It was used today. Else its first use would be noted within a second, and a process that notes a use reads anew.
+    await markUsed(tx, [id])
+    return { ...locked.grant, issuedAt }
+  })
+}
+
+/** The status that a gateway would get for this credential; `scope`: all of it has to be carried. */
+export async function askVerify(address: string, credential: string, scope?: string): Promise<number> {
+  const query = scope === undefined ? {} : { query: { scope } }
+  const headers = { authorization: `Bearer ${credential}` }
+  return (await post(address, '/auth/verify', { method: 'GET', headers, ...query })).status
+}

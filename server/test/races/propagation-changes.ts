@@ -1,0 +1,164 @@
+/** The five changes after which a credential may do less, each with what it takes and each made in one place. */
+import type { Context } from '../../src/flows/context.ts'
+import { tokenSetOf } from '../../src/flows/issue.ts'
+import { suspendApplication } from '../../src/flows/manage-application.ts'
+import { disablePerson } from '../../src/flows/people.ts'
+import { saveRole } from '../../src/flows/roles.ts'
+import { makeAccessKey } from '../../src/secrets/credentials.ts'
+import { findRoles } from '../../src/store/roles.ts'
+import { post, type WireAnswer } from '../rig/device.ts'
+import { type MadeApplication, type MadeUser, makeAccount, makeApplication, makeUser } from '../rig/make.ts'
+import { type IssuedGrant, placeIssuedGrant } from './issued-grants.ts'
+
+export type Change = {
+  readonly kind: Kind
+  readonly credential: string
+  /** What is asked for. Undefined: nothing but that it is valid. */
+  readonly scope?: string
+  /** The answer of a process that knows. */
+  readonly refusal: 401 | 403
+  /** Resolves as soon as whoever makes the change is told that it is made. `address`: of the process that is asked. */
+  make(address: string): Promise<Made>
+}
+
+/** `successor`: a credential that is good from this moment on, everywhere. */
+export type Made = { readonly successor?: string }
+
+/** An account with its administrator and one application of its own. */
+export type Stage = {
+  readonly context: Context
+  readonly account: { readonly id: string; readonly slug: string }
+  readonly administrator: MadeUser
+  readonly application: MadeApplication
+}
+
+export async function makeStage(context: Context): Promise<Stage> {
+  const account = await makeAccount(context.db)
+  const administrator = await makeUser(context.db, account.slug)
+  return {
+    context,
+    account,
+    administrator,
+    application: await makeApplication(context.db, context.config, account.slug),
+  }
+}
+
+export const KINDS = ['revoked', 'disabled', 'permission', 'suspended', 'rotated'] as const
+export type Kind = (typeof KINDS)[number]
+
+const BOTH = ['orders:read', 'orders:write']
+
+/**
+ * Whatever one change is announced for (a grant, a user, an account, an application) is nobody else's: else the news of one
+ * would also carry another that was never told.
+ */
+export const prepare: Readonly<Record<Kind, (stage: Stage) => Promise<Change>>> = {
+  /** Given up by its application, over HTTP. */
+  revoked: async (stage) => {
+    const { application } = stage
+    const grant = await grantTo(stage, stage.administrator, application)
+    const credential = accessTokenOf(stage, grant)
+    return {
+      kind: 'revoked',
+      credential,
+      refusal: 401,
+      make: async (address) => {
+        const form = { ...credentialsOf(application), token: credential }
+        expectOk(await post(address, '/auth/oauth/revoke', { form }))
+        return {}
+      },
+    }
+  },
+
+  disabled: async (stage) => {
+    const user = await makeUser(stage.context.db, stage.account.slug, { holds: BOTH })
+    const grant = await grantTo(stage, user, stage.application)
+    return {
+      kind: 'disabled',
+      credential: accessTokenOf(stage, grant),
+      refusal: 401,
+      make: async () => {
+        expectOutcome('disabled', await disablePerson(stage.context, stage.administrator.id, user.id))
+        return {}
+      },
+    }
+  },
+
+  /** The user's only role loses a scope. */
+  permission: async ({ context, application }) => {
+    const own = { ...(await makeStage(context)), application }
+    const user = await makeUser(context.db, own.account.slug, { holds: BOTH })
+    const role = (await findRoles(context.db, own.account.id)).find((each) => !each.holdsEveryScope)
+    if (!role) throw new Error('the user has no role')
+    const grant = await grantTo(own, user, application)
+    return {
+      kind: 'permission',
+      credential: accessTokenOf(own, grant),
+      scope: 'orders:write',
+      refusal: 403,
+      make: async () => {
+        const less = { id: role.id, name: role.name, scopes: ['orders:read'] }
+        expectOutcome('saved', await saveRole(context, own.administrator.id, less))
+        return {}
+      },
+    }
+  },
+
+  suspended: async (stage) => {
+    const { context, account } = stage
+    const application = await makeApplication(context.db, context.config, account.slug)
+    const grant = await grantTo(stage, stage.administrator, application)
+    return {
+      kind: 'suspended',
+      credential: accessTokenOf(stage, grant),
+      refusal: 401,
+      make: async () => {
+        expectOutcome('done', await suspendApplication(context.db, application.id, 'a race', true))
+        return {}
+      },
+    }
+  },
+
+  /** Replaced by its application, over HTTP, with no time in which both work. */
+  rotated: async (stage) => {
+    const { application } = stage
+    const grant = await grantTo(stage, stage.administrator, application, 'access_key')
+    const credential = makeAccessKey(stage.context.config.keys, grant)
+    return {
+      kind: 'rotated',
+      credential,
+      refusal: 401,
+      make: async (address) => {
+        const form = { ...credentialsOf(application), access_key: credential }
+        const answer = await post(address, '/auth/key/rotate', { form })
+        expectOk(answer)
+        return { successor: answer.body.access_key }
+      },
+    }
+  },
+}
+
+function grantTo(
+  { context, account }: Stage,
+  user: MadeUser,
+  application: MadeApplication,
+  variant: IssuedGrant['variant'] = 'token_set',
+): Promise<IssuedGrant> {
+  return placeIssuedGrant(context, { accountId: account.id, userId: user.id, applicationId: application.id, variant })
+}
+
+function accessTokenOf({ context }: Stage, grant: IssuedGrant): string {
+  return tokenSetOf(context, grant, grant.issuedAt).accessToken
+}
+
+function credentialsOf({ id, secret }: MadeApplication): { SVCappid: string; SVCsecret: string } {
+  return { SVCappid: id, SVCsecret: secret }
+}
+
+function expectOk({ status, text }: WireAnswer): void {
+  if (status !== 200) throw new Error(`the change was answered ${status} ${text}`)
+}
+
+function expectOutcome(wanted: string, { outcome }: { readonly outcome: string }): void {
+  if (outcome !== wanted) throw new Error(`the change came to "${outcome}"`)
+}

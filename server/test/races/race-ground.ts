@@ -1,0 +1,45 @@
+/** One database, several built servers over it, and this process beside them, through the flows that pages and commands call. */
+import { startEngines } from '../../../tools/engines.ts'
+import { closeContext, createContext } from '../../src/app.ts'
+import type { Context } from '../../src/flows/context.ts'
+import { createTestDatabase, type TestDatabase } from '../rig/database.ts'
+import { makeConfig } from '../rig/make.ts'
+import { type ServerProcess, startServerProcess } from '../rig/server-process.ts'
+
+const PROCESSES = 3
+
+export type RaceGround = {
+  readonly database: TestDatabase
+  readonly context: Context
+  /** Starts the servers, which know of everything that was registered before, and returns their addresses. */
+  startServers(): Promise<readonly string[]>
+  /** What the servers said about themselves that nobody wants to read. */
+  complaints(): string[]
+  end(): Promise<void>
+}
+
+export async function openRaceGround(more: Record<string, string> = {}): Promise<RaceGround> {
+  const { databaseUrl, redisUrl } = await startEngines()
+  process.env.DATABASE_URL ??= databaseUrl
+  process.env.REDIS_URL ??= redisUrl
+  const database = await createTestDatabase()
+  const environment = { DATABASE_URL: database.url, REDIS_URL: process.env.REDIS_URL, ...more }
+  const context = await createContext(makeConfig(environment))
+  const servers: ServerProcess[] = []
+  return {
+    database,
+    context,
+    startServers: async () => {
+      servers.push(...(await Promise.all(Array.from({ length: PROCESSES }, () => startServerProcess(environment)))))
+      return servers.map(({ address }) => address)
+    },
+    complaints: () => servers.flatMap((server) => server.log().split('\n')).filter((line) => COMPLAINT.test(line)),
+    end: async () => {
+      await Promise.all(servers.map((server) => server.kill('SIGTERM')))
+      await closeContext(context)
+      await database.drop()
+    },
+  }
+}
+
+const COMPLAINT = /"event":"(?:unexpected|task_failed|engine_away)"/

@@ -1,0 +1,63 @@
+/**
+ * npm run verify:propagation [-- --changes N]: whatever takes something from a credential is known to every process within
+ * two seconds, although none of them asks an engine about a credential in use. docs/interface.md, "Check a credential".
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { KINDS, makeStage, prepare } from './propagation-changes.ts'
+import { type Watched, watchChange } from './propagation-watch.ts'
+import { openRaceGround } from './race-ground.ts'
+import { inLanes } from './race-track.ts'
+
+const LIMIT_MS = 2_000
+
+/** Changes that are watched at a time: a thousand questions a second, which leaves two cores mostly idle. */
+const LANES = 12
+
+/** Of the processes that were watched, those that still accepted after the commit. Fewer: the credentials were not hot. */
+const REMEMBERED_SHARE = 0.8
+
+const { values } = parseArgs({ options: { changes: { type: 'string', default: '1000' } } })
+const count = Number(values.changes)
+if (!(Number.isInteger(count) && count > 0)) throw new Error('--changes takes a number')
+
+const ground = await openRaceGround({ ACCESS_KEY_OVERLAP: '0' })
+try {
+  const stage = await makeStage(ground.context)
+  const kindOf = (index: number) => KINDS[index % KINDS.length] ?? 'revoked'
+  const changes = await inLanes(count, 4, (index) => prepare[kindOf(index)](stage))
+  const addresses = await ground.startServers()
+  // A process starts with a few slow requests, like every program.
+  await sleep(1_000)
+
+  const watched = await inLanes(count, LANES, (index) => {
+    const change = changes[index]
+    if (!change) throw new Error(`there is no change ${index}`)
+    return watchChange(addresses, index, change)
+  })
+
+  const slow = watched.flatMap(({ ms }, index) =>
+    ms > LIMIT_MS ? [`change ${index} (${kindOf(index)}) took ${Math.round(ms)} ms`] : [],
+  )
+  const problems = [...watched.flatMap((each) => each.problems), ...slow, ...ground.complaints()]
+  const remembered = watched.reduce((total, each) => total + each.remembered, 0)
+  const watches = count * addresses.length
+  if (remembered < watches * REMEMBERED_SHARE) problems.push(`only ${remembered} of ${watches} credentials were hot`)
+
+  for (const kind of KINDS) {
+    console.log(`propagation: kind=${kind} ${times(watched.filter((_, index) => kindOf(index) === kind))}`)
+  }
+  for (const problem of problems.slice(0, 20)) console.error(`propagation: ${problem}`)
+  console.log(
+    `propagation: changes=${count} processes=${addresses.length} ${times(watched)} remembered=${remembered} problems=${problems.length}`,
+  )
+  process.exitCode = problems.length > 0 ? 1 : 0
+} finally {
+  await ground.end()
+}
+
+function times(watched: readonly Watched[]): string {
+  const sorted = watched.map(({ ms }) => ms).sort((a, b) => a - b)
+  const at = (share: number) => Math.round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0)
+  return `worst_ms=${at(1)} p99_ms=${at(0.99)} median_ms=${at(0.5)}`
+}

@@ -1,0 +1,102 @@
+/**
+ * npm run verify:refresh [-- --grants N]: however many present a refresh token at once, the grant makes one step and all of
+ * them get the same set; and whoever presents it when it is old ends the grant, once, on every process. docs/interface.md,
+ * "Refresh".
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { makeAccount, makeApplication, makeUser } from '../rig/make.ts'
+import { placeIssuedGrant } from './issued-grants.ts'
+import { openRaceGround } from './race-ground.ts'
+import { inLanes } from './race-track.ts'
+import { checkEnded, raceToRefresh } from './refresh-race.ts'
+
+const REFRESHES_PER_GRANT = 32
+
+/** Grants at a time: 128 requests in flight, enough for every connection to wait for a lock or for another's turn. */
+const LANES = 4
+
+/** How long a revocation may take to be known everywhere: docs/interface.md, "Check a credential". */
+const KNOWN_EVERYWHERE_MS = 2_000
+
+const { values } = parseArgs({ options: { grants: { type: 'string', default: '1000' } } })
+const count = Number(values.grants)
+if (!(Number.isInteger(count) && count > 0)) throw new Error('--grants takes a number')
+
+const ground = await openRaceGround()
+try {
+  const { context, database } = ground
+  const account = await makeAccount(context.db)
+  const application = await makeApplication(context.db, context.config, account.slug)
+  // A user each: a mail says whom it is for, not which grant it is about.
+  const grants = await inLanes(count, LANES, async () => {
+    const user = await makeUser(context.db, account.slug)
+    const about = { accountId: account.id, userId: user.id, applicationId: application.id }
+    return placeIssuedGrant(context, { ...about, variant: 'token_set' })
+  })
+
+  const track = { addresses: await ground.startServers(), application, context, database }
+  const races = await inLanes(count, LANES, (index) => {
+    const grant = grants[index]
+    if (!grant) throw new Error(`there is no grant ${index}`)
+    return raceToRefresh(track, index, grant, REFRESHES_PER_GRANT)
+  })
+  await sleep(KNOWN_EVERYWHERE_MS)
+  const alive = await inLanes(count, LANES, async (index) => {
+    const race = races[index]
+    return race ? checkEnded(track, index, race) : []
+  })
+
+  const left = await readRows()
+  const refreshes = count * REFRESHES_PER_GRANT
+  const renewed = sum(races.map((race) => race.renewed))
+  const problems = [
+    ...races.flatMap((race) => race.problems),
+    ...alive.flat(),
+    ...left.filter((row) => !isEndedOnce(row)).map((row) => `rows left: ${JSON.stringify(row)}`),
+    ...ground.complaints(),
+  ]
+  if (left.length !== count) problems.push(`${left.length} grants are left of ${count}`)
+  const figures = {
+    grants: count,
+    refreshes,
+    steps: races.filter((race) => race.stepped).length,
+    same: sum(races.map((race) => race.same)),
+    lost: refreshes - renewed,
+    reused: races.filter((race) => race.reuseRefused).length,
+    revoked: left.filter((row) => row.why === 'refresh_token_reused').length,
+    events: sum(left.map((row) => row.events)),
+    mails: sum(left.map((row) => row.mails)),
+    problems: problems.length,
+  }
+  for (const problem of problems.slice(0, 20)) console.error(`refresh: ${problem}`)
+  const words = Object.entries(figures).map(([name, figure]) => `${name}=${figure}`)
+  console.log(`refresh: ${words.join(' ')}`)
+  process.exitCode = problems.length > 0 ? 1 : 0
+} finally {
+  await ground.end()
+}
+
+type Left = { generation: number; why: string | null; events: number; rightEvents: number; mails: number }
+
+/** Each grant with all events that say it ended, and all mails that told its user so, right and wrong ones. */
+function readRows(): Promise<Left[]> {
+  return ground.database.query<Left>(
+    `select g.generation, g.revoked_why as why, e.events, e.right as "rightEvents", m.mails
+     from grants g
+       cross join lateral (
+         select count(*)::int as events, (count(*) filter (where detail->>'why' = 'refresh_token_reused'))::int as right
+         from audit_events where grant_id = g.id and kind = 'grant.revoked') e
+       cross join lateral (
+         select count(*)::int as mails from mails where user_id = g.user_id and kind = 'grant_ended') m`,
+  )
+}
+
+/** Two steps, one end, one event, one mail. */
+function isEndedOnce({ generation, why, events, rightEvents, mails }: Left): boolean {
+  return generation === 3 && why === 'refresh_token_reused' && events === 1 && rightEvents === 1 && mails === 1
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, each) => total + each, 0)
+}
