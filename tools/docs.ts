@@ -6,8 +6,11 @@
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { stringify } from 'yaml'
 import { options } from '../server/src/config.ts'
 import { type RefusalCode, refusals } from '../server/src/core/refusal.ts'
+import { describeDoors } from '../server/src/http/openapi/document.ts'
+import { doors } from '../server/src/http/routes.ts'
 
 const DOCS = join(import.meta.dirname, '..', 'docs')
 
@@ -33,6 +36,9 @@ ${JSON.stringify({ error: 'auth_pending', message: refusals.auth_pending.message
 Let your program look at \`error\`: the codes on this page are part of the interface and do not change. Show \`message\` to a
 developer, not to a user, and do not compare it: it is worded for people, and sometimes says more than this page.
 
+The standard dialect (\`/oauth/…\`) has \`error\` and \`error_description\` instead, with the names of the RFCs; where such a name differs, it
+is given below. A status of 403 is 400 there.
+
 ## Outcomes of a poll
 
 A poll has six outcomes. One is \`accepted\`, with HTTP status 200 and the token set or the access key. These are the other
@@ -45,11 +51,11 @@ ${others.map(renderRefusal).join('\n')}`
 }
 
 function renderRefusal(code: RefusalCode): string {
-  const { status, message, mend } = refusals[code]
+  const { status, standard, message, mend } = refusals[code]
   return `### \`${code}\`
 
 HTTP ${status}. “${message}”
-
+${standard === code ? '' : `\nIn the standard dialect: \`${standard}\`.\n`}
 **What to do:** ${mend}
 `
 }
@@ -80,10 +86,19 @@ ${about}
 ${file}`
 }
 
+/** The description that a server hands out at /openapi.json, for the address that it has when nobody chose one. */
+export function renderOpenApi(): string {
+  const comment =
+    '# Generated from server/src/http/ by `npm run docs`. To change this page, change that folder and run it again.'
+  const document = describeDoors(doors, options.publicUrl.fallback ?? '')
+  return `${comment}\n\n${stringify(document, { lineWidth: 0, blockQuote: 'literal', aliasDuplicateObjects: false })}`
+}
+
 /** By their name in docs/. */
 export const documents: Readonly<Record<string, () => string>> = {
   'errors.md': renderErrors,
   'configuration.md': renderConfiguration,
+  'openapi.yaml': renderOpenApi,
 }
 
 if (import.meta.main) {

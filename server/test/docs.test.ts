@@ -1,4 +1,5 @@
 /** The generated documents say what the sources say. */
+import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -6,7 +7,8 @@ import { documents } from '../../tools/docs.ts'
 import { options } from '../src/config.ts'
 import { refusals } from '../src/core/refusal.ts'
 
-const DOCS = join(import.meta.dirname, '..', '..', 'docs')
+const ROOT = join(import.meta.dirname, '..', '..')
+const DOCS = join(ROOT, 'docs')
 const read = (name: string) => readFileSync(join(DOCS, name), 'utf8')
 
 test.each(Object.entries(documents))('docs/%s is what "npm run docs" writes', (name, render) => {
@@ -14,7 +16,7 @@ test.each(Object.entries(documents))('docs/%s is what "npm run docs" writes', (n
 })
 
 test.each(Object.keys(documents))('docs/%s says in its first line that it is generated, and by what', (name) => {
-  expect(read(name).split('\n')[0]).toMatch(/^<!-- Generated from server\/src\/\S+ by `npm run docs`\./)
+  expect(read(name).split('\n')[0]).toMatch(/^(<!--|#) Generated from server\/src\/\S+ by `npm run docs`\./)
 })
 
 describe('docs/errors.md', () => {
@@ -52,4 +54,10 @@ describe('docs/configuration.md', () => {
     expect(section?.includes('has to be given')).toBe(fallback === null)
     expect(section?.includes(`\`${env}_FILE\``)).toBe(secret)
   })
+})
+
+test('docs/openapi.yaml follows every recommended rule of its linter', { timeout: 60_000 }, () => {
+  const { status, stdout, stderr } = spawnSync('npm', ['run', '-s', 'lint:openapi'], { cwd: ROOT, encoding: 'utf8' })
+  expect(stderr + stdout).not.toMatch(/warning/i)
+  expect(status, stderr + stdout).toBe(0)
 })

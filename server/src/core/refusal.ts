@@ -97,7 +97,7 @@ export const refusals = {
     status: 404,
     standard: 'invalid_request',
     message: 'There is nothing at this address.',
-    mend: 'Check the path; docs/interface.md lists every one. Paths are case-sensitive and have no trailing slash.',
+    mend: 'Check the path; `/reference` lists every one. Paths are case-sensitive and have no trailing slash.',
   },
   method_not_allowed: {
     status: 405,

@@ -4,6 +4,8 @@ import type { Answer } from './answer.ts'
 import { me, report, verify } from './credential-endpoints.ts'
 import { polling, requestCode } from './device-endpoints.ts'
 import { live, ready } from './health-endpoints.ts'
+import { description } from './openapi/description.ts'
+import type { OperationId } from './openapi/operations.ts'
 import type { Parameters } from './parameters.ts'
 import { authorizeDevice } from './standard/device-endpoint.ts'
 import { metadata } from './standard/metadata.ts'
@@ -32,29 +34,46 @@ export type Door = {
   readonly handler: Handler
   /** `interface`: also under /1, and both also with .xml. `standard`: just the path, in the words of the RFCs. `plain`: just the path. */
   readonly face: 'interface' | 'standard' | 'plain'
+  /** What it takes and answers: openapi/operations.ts. */
+  readonly operation: OperationId
 }
 
+type FacelessDoor = Omit<Door, 'face'>
+
+const houseDoors: readonly FacelessDoor[] = [
+  { method: 'POST', path: '/auth/oauth/device/code', handler: requestCode('token_set'), operation: 'requestTokenCode' },
+  { method: 'POST', path: '/auth/key/device/code', handler: requestCode('access_key'), operation: 'requestKeyCode' },
+  { method: 'POST', path: '/auth/oauth/device/polling', handler: polling('token_set'), operation: 'pollForTokenSet' },
+  { method: 'POST', path: '/auth/key/device/polling', handler: polling('access_key'), operation: 'pollForAccessKey' },
+  { method: 'POST', path: '/auth/oauth/token', handler: exchange, operation: 'exchangeCode' },
+  { method: 'POST', path: '/auth/oauth/refresh', handler: refresh, operation: 'refreshTokenSet' },
+  { method: 'POST', path: '/auth/oauth/revoke', handler: revoke('token_set'), operation: 'revokeTokenSet' },
+  { method: 'POST', path: '/auth/key/rotate', handler: rotateKey, operation: 'rotateAccessKey' },
+  { method: 'POST', path: '/auth/key/revoke', handler: revoke('access_key'), operation: 'revokeAccessKey' },
+  { method: 'POST', path: '/auth/report', handler: report, operation: 'reportCredential' },
+  { method: 'GET', path: '/me', handler: me, operation: 'describeCredential' },
+  { method: 'GET', path: '/auth/verify', handler: verify, operation: 'verifyCredential' },
+]
+
+const standardDoors: readonly FacelessDoor[] = [
+  { method: 'GET', path: '/.well-known/oauth-authorization-server', handler: metadata, operation: 'readMetadata' },
+  { method: 'POST', path: '/oauth/par', handler: pushRequest, operation: 'pushRequest' },
+  { method: 'POST', path: '/oauth/device_authorization', handler: authorizeDevice, operation: 'authorizeDevice' },
+  { method: 'POST', path: '/oauth/token', handler: token, operation: 'token' },
+  { method: 'POST', path: '/oauth/introspect', handler: introspect, operation: 'introspect' },
+  { method: 'POST', path: '/oauth/revoke', handler: revokeToken, operation: 'revokeToken' },
+]
+
+const plainDoors: readonly FacelessDoor[] = [
+  { method: 'GET', path: '/health/live', handler: live, operation: 'checkLive' },
+  { method: 'GET', path: '/health/ready', handler: ready, operation: 'checkReady' },
+  { method: 'GET', path: '/openapi.json', handler: description(() => doors), operation: 'readDescription' },
+]
+
+const withFace = (face: Door['face']) => (door: FacelessDoor) => ({ ...door, face })
+
 export const doors: readonly Door[] = [
-  { method: 'POST', path: '/auth/oauth/device/code', handler: requestCode('token_set'), face: 'interface' },
-  { method: 'POST', path: '/auth/key/device/code', handler: requestCode('access_key'), face: 'interface' },
-  { method: 'POST', path: '/auth/oauth/device/polling', handler: polling('token_set'), face: 'interface' },
-  { method: 'POST', path: '/auth/key/device/polling', handler: polling('access_key'), face: 'interface' },
-  { method: 'POST', path: '/auth/oauth/token', handler: exchange, face: 'interface' },
-  { method: 'POST', path: '/auth/oauth/refresh', handler: refresh, face: 'interface' },
-  { method: 'POST', path: '/auth/oauth/revoke', handler: revoke('token_set'), face: 'interface' },
-  { method: 'POST', path: '/auth/key/rotate', handler: rotateKey, face: 'interface' },
-  { method: 'POST', path: '/auth/key/revoke', handler: revoke('access_key'), face: 'interface' },
-  { method: 'POST', path: '/auth/report', handler: report, face: 'interface' },
-  { method: 'GET', path: '/me', handler: me, face: 'interface' },
-  { method: 'GET', path: '/auth/verify', handler: verify, face: 'interface' },
-
-  { method: 'GET', path: '/.well-known/oauth-authorization-server', handler: metadata, face: 'standard' },
-  { method: 'POST', path: '/oauth/par', handler: pushRequest, face: 'standard' },
-  { method: 'POST', path: '/oauth/device_authorization', handler: authorizeDevice, face: 'standard' },
-  { method: 'POST', path: '/oauth/token', handler: token, face: 'standard' },
-  { method: 'POST', path: '/oauth/introspect', handler: introspect, face: 'standard' },
-  { method: 'POST', path: '/oauth/revoke', handler: revokeToken, face: 'standard' },
-
-  { method: 'GET', path: '/health/live', handler: live, face: 'plain' },
-  { method: 'GET', path: '/health/ready', handler: ready, face: 'plain' },
+  ...houseDoors.map(withFace('interface')),
+  ...standardDoors.map(withFace('standard')),
+  ...plainDoors.map(withFace('plain')),
 ]

@@ -2,6 +2,7 @@
 import type { Context } from '../../flows/context.ts'
 import type { Frame } from '../../pages/layout.tsx'
 import type { PageAnswer } from '../account/answer.ts'
+import { showReference } from '../openapi/reference-handler.ts'
 import type { Parameters } from '../parameters.ts'
 import { chooseForActivation, showActivation } from './activate-handlers.ts'
 import { authorize, chooseForDialog, passOn, showDialog } from './dialog-handlers.ts'
@@ -36,5 +37,6 @@ export const baseDoors: readonly BaseDoor[] = [
   { method: 'GET', path: '/dialog/pass', handler: passOn },
   { method: 'GET', path: '/activate', handler: showActivation },
   { method: 'POST', path: '/activate', handler: chooseForActivation },
+  { method: 'GET', path: '/reference', handler: showReference },
   { method: 'POST', path: '/language', handler: chooseLanguageHere },
 ]

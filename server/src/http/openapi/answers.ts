@@ -137,7 +137,7 @@ const standard = {
       request_uri: Type.String({
         description: 'Goes into the dialog’s address, together with `client_id` and nothing else.',
         pattern: '^urn:ietf:params:oauth:request_uri:[A-Za-z0-9_-]{52}$',
-        examples: ['urn:ietf:params:oauth:request_uri:AVq2pYQxS0m1hN8vH3tTqkMBod0h86gWCMq3_Pxmp3LVhCFxuRcYZW4x'],
+        examples: ['urn:ietf:params:oauth:request_uri:AVq2pYQxS0m1hN8vH3tTqkMBod0h86gWCMq3_Pxmp3LVhCFxuRcY'],
       }),
       expires_in: Type.Integer({ description: 'Seconds in which the dialog has to be opened.', examples: [90] }),
     },
@@ -206,8 +206,16 @@ const standard = {
 
 const plain = {
   Description: Type.Object(
-    { openapi: Type.Literal('3.1.1'), info: Type.Unknown(), paths: Type.Unknown() },
-    { description: 'This document.' },
+    {
+      openapi: Type.Literal('3.1.1'),
+      info: Type.Object({}),
+      servers: Type.Array(Type.Object({})),
+      externalDocs: Type.Object({}),
+      tags: Type.Array(Type.Object({})),
+      paths: Type.Object({}),
+      components: Type.Object({}),
+    },
+    { description: 'This document: OpenAPI 3.1 says what is in it.' },
   ),
 }
 
@@ -215,10 +223,11 @@ export const schemas = { ...house, ...standard, ...plain }
 
 export type SchemaName = keyof typeof schemas
 
-/** One answer as it could be: every field with its own example, or with the one value that it can have. */
-export function exampleOf(name: SchemaName): Readonly<Record<string, unknown>> {
+/** One answer as it could be: every field with its own example, or with the one value that it can have. Null: too large. */
+export function exampleOf(name: SchemaName): Readonly<Record<string, unknown>> | null {
   const { properties } = schemas[name] as { properties: Readonly<Record<string, object>> }
-  return Object.fromEntries(Object.entries(properties).map(([field, schema]) => [field, exampleOfField(schema)]))
+  const fields = Object.entries(properties).map(([field, schema]) => [field, exampleOfField(schema)] as const)
+  return fields.some(([, value]) => value === undefined) ? null : Object.fromEntries(fields)
 }
 
 function exampleOfField(schema: object): unknown {

@@ -48,6 +48,7 @@ const polling = {
   form: poll,
   headers: idempotencyKey,
   refusals: ['auth_pending', 'slow_down', 'auth_expired', 'auth_rejected', 'invalid'],
+  noOther: true,
 } as const satisfies Partial<Operation>
 
 const POLLING = `A poll has exactly six outcomes: accepted, with status 200, and five errors, all with status 400. Poll again only after \`auth_pending\` and \`slow_down\`, and wait \`interval\` seconds before you do; \`Retry-After\` repeats the number. Everything else is final.
@@ -57,13 +58,13 @@ The first poll may come at once. A device that polls every \`interval\` seconds 
 Wrong credentials, an unknown code and the other variant’s path are all \`invalid\`, and change nothing: if a first poll is \`invalid\`, compare the four values with those of the code request.`
 
 export const deviceOperations = {
-  requestTokenSetCode: {
+  requestTokenCode: {
     ...requesting,
     summary: 'Request a code for a token set',
     description:
       'Show `user_code` to the user and start polling `/auth/oauth/device/polling` at the same time. The user signs in at their own account’s address, chooses to enter an application code, types it, and decides.\n\nWhen a code has expired, tell the user and let them ask for the next one; do not request codes with nobody in front of the device.',
   },
-  requestAccessKeyCode: {
+  requestKeyCode: {
     ...requesting,
     summary: 'Request a code for an access key',
     description:

@@ -6,10 +6,9 @@ import { Type } from 'typebox'
 import { applicationId, askedScope, given, redirectUri } from './fields.ts'
 import type { Operation } from './operation.ts'
 
-const authorization = Type.Object({
-  client_id: applicationId,
-  response_type: Type.Literal('code', { description: '`code`, and nothing else.' }),
-  redirect_uri: redirectUri,
+const responseType = Type.Literal('code', { description: '`code`, and nothing else.' })
+
+const optional = {
   scope: askedScope,
   state: Type.Optional(
     Type.String({
@@ -20,18 +19,37 @@ const authorization = Type.Object({
   ),
   code_challenge: Type.Optional(
     Type.String({
-      description: 'SHA-256 of your `code_verifier`, in base64url (RFC 7636). Applications have to send it unless they were registered without.',
+      description:
+        'SHA-256 of your `code_verifier`, in base64url (RFC 7636). Applications have to send it unless they were registered without.',
       pattern: '^[A-Za-z0-9_-]{43}$',
     }),
   ),
   code_challenge_method: Type.Optional(
     Type.Literal('S256', { description: '`S256`; there is no other. Needed with `code_challenge`.' }),
   ),
+}
+
+const authorization = Type.Object({
+  client_id: applicationId,
+  response_type: responseType,
+  redirect_uri: redirectUri,
+  ...optional,
+})
+
+/** What was pushed need not be said again. */
+const standardAuthorization = Type.Object({
+  client_id: applicationId,
   request_uri: Type.Optional(
     Type.String({
       description: 'What `/oauth/par` answered. Then it and `client_id` are all that is looked at.',
     }),
   ),
+  response_type: Type.Optional({ ...responseType, description: '`code`. Needed unless there is a `request_uri`.' }),
+  redirect_uri: Type.Optional({
+    ...redirectUri,
+    description: 'One of the registered addresses, to the letter. Needed unless there is a `request_uri`.',
+  }),
+  ...optional,
 })
 
 const seeOther = Type.Object({
@@ -91,7 +109,7 @@ export const dialogOperations = {
     tag: 'Standard dialect',
     summary: 'Open the dialog',
     description: DIALOG,
-    query: authorization,
+    query: standardAuthorization,
     samples: [{ label: 'See where it leads', send: sample }],
   },
   authorizeByForm: {
@@ -99,7 +117,7 @@ export const dialogOperations = {
     tag: 'Standard dialect',
     summary: 'Open the dialog by a form',
     description: AS_FORM,
-    form: authorization,
+    form: standardAuthorization,
     samples: [{ label: 'See where it leads', send: sample }],
   },
   showActivation: {
@@ -143,8 +161,20 @@ type BrowserDoor = {
 
 /** These doors are opened in base/doors.ts; server/test/conformance/openapi.test.ts compares. */
 export const browserDoors: readonly BrowserDoor[] = [
-  { method: 'GET', path: '/auth/oauth/authorize', versioned: true, operation: 'openDialog', before: '/auth/oauth/token' },
-  { method: 'POST', path: '/auth/oauth/authorize', versioned: true, operation: 'openDialogByForm', before: '/auth/oauth/token' },
+  {
+    method: 'GET',
+    path: '/auth/oauth/authorize',
+    versioned: true,
+    operation: 'openDialog',
+    before: '/auth/oauth/token',
+  },
+  {
+    method: 'POST',
+    path: '/auth/oauth/authorize',
+    versioned: true,
+    operation: 'openDialogByForm',
+    before: '/auth/oauth/token',
+  },
   { method: 'GET', path: '/oauth/authorize', versioned: false, operation: 'authorize', before: '/oauth/par' },
   { method: 'POST', path: '/oauth/authorize', versioned: false, operation: 'authorizeByForm', before: '/oauth/par' },
   { method: 'GET', path: '/activate', versioned: false, operation: 'showActivation', before: '/oauth/token' },

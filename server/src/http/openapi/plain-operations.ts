@@ -13,7 +13,8 @@ export const plainOperations = {
   checkReady: {
     tag: 'Health and description',
     summary: 'Whether the process can do its work',
-    description: 'Send no requests to a process that is not ready: PostgreSQL is out of its reach, or it is about to stop.',
+    description:
+      'Send no requests to a process that is not ready: PostgreSQL is out of its reach, or it is about to stop.',
     security: ['none'],
     answers: { 200: { description: 'It can.', schema: 'Ready' } },
     refusals: ['unavailable'],

@@ -11,7 +11,8 @@ const client = {
   ),
   client_secret: Type.Optional(
     Type.String({
-      description: 'One of the application’s live secrets, unless it is sent by HTTP Basic. A public application has none.',
+      description:
+        'One of the application’s live secrets, unless it is sent by HTTP Basic. A public application has none.',
     }),
   ),
 }
@@ -62,11 +63,15 @@ export const standardOperations = {
       redirect_uri: redirectUri,
       scope,
       state: Type.Optional(
-        Type.String({ description: 'Your own text, at most 1024 bytes, returned unchanged.', examples: ['af0ifjsldkj'] }),
+        Type.String({
+          description: 'Your own text, at most 1024 bytes, returned unchanged.',
+          examples: ['af0ifjsldkj'],
+        }),
       ),
       code_challenge: Type.Optional(
         Type.String({
-          description: 'SHA-256 of your `code_verifier`, in base64url. Needed unless the application was registered without.',
+          description:
+            'SHA-256 of your `code_verifier`, in base64url. Needed unless the application was registered without.',
           pattern: '^[A-Za-z0-9_-]{43}$',
         }),
       ),
@@ -128,7 +133,8 @@ Renewing: store the new set before you use it. If the answer got lost, the same 
     headers: Type.Object({
       'Idempotency-Key': Type.Optional(
         Type.String({
-          description: 'For polls: one random text per device code. With it a lost final answer can be asked for again.',
+          description:
+            'For polls: one random text per device code. With it a lost final answer can be asked for again.',
           maxLength: 255,
         }),
       ),
@@ -161,7 +167,7 @@ Renewing: store the new set before you use it. If the answer got lost, the same 
     summary: 'What a credential is and may do',
     description:
       'RFC 7662, for resource servers: an application that was registered as one may ask about every credential, others about their own. A refresh token is never active. Ask with every request, or keep the answer for seconds, not minutes: a user who takes the access back expects it to end.',
-    security: ['applicationBasic', 'none'],
+    security: ['applicationBasic'],
     form: Type.Object({
       ...client,
       token: given('The access token or the access key.'),

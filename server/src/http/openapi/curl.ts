@@ -1,0 +1,42 @@
+/** A command to copy, for an operation: what only the reader can know is a variable of the shell. */
+import type { Operation } from './operation.ts'
+
+type Field = { readonly const?: unknown; readonly examples?: readonly unknown[] }
+
+export function curlFor(url: string, method: 'GET' | 'POST', operation: Operation, send: readonly string[]): string {
+  const fields: Readonly<Record<string, Field>> = { ...operation.query?.properties, ...operation.form?.properties }
+  // Where there is nothing to see but a status and headers, let them be seen.
+  const bare = Object.values(operation.answers).some(({ schema, page }) => !schema && !page)
+  const options = [...(bare ? ['-i'] : []), ...(method === 'GET' && send.length > 0 ? ['-G'] : [])]
+  const lines = [
+    ['curl', ...options, quote(url)].join(' '),
+    ...proofOf(operation),
+    ...send.map((name) => argument(name, fields)),
+  ]
+  // Without a form curl would send a GET.
+  if (method === 'POST' && send.length === 0) lines.push('-X POST')
+  return lines.join(' \\\n  ')
+}
+
+function proofOf({ security }: Operation): string[] {
+  if (security.includes('credential')) return ['-H "Authorization: Bearer $CREDENTIAL"']
+  return security.includes('applicationBasic') ? ['-u "$APP_ID:$APP_SECRET"'] : []
+}
+
+function argument(name: string, fields: Readonly<Record<string, Field>>): string {
+  if (name.includes('=')) return `-d ${quote(name)}`
+  const known = fields[name]?.const ?? fields[name]?.examples?.[0]
+  if (known === undefined) return `-d ${name}="$${VARIABLES[name] ?? name.toUpperCase()}"`
+  const pair = `${name}=${known}`
+  return /[^\w.:=-]/.test(pair) ? `--data-urlencode ${quote(pair)}` : `-d ${pair}`
+}
+
+const VARIABLES: Readonly<Record<string, string>> = {
+  SVCappid: 'APP_ID',
+  SVCsecret: 'APP_SECRET',
+  client_id: 'APP_ID',
+}
+
+function quote(text: string): string {
+  return /^[\w.:/=-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
+}

@@ -1,0 +1,138 @@
+/** The refusals of an operation, by status: each code with its words and what to do, out of the one table (core/refusal.ts). */
+import { type RefusalCode, refusals } from '../../core/refusal.ts'
+import type { Example, Header, Reference, ResponseObject } from './document-types.ts'
+import type { Operation } from './operation.ts'
+
+/** How a door speaks. `page`: to a person. */
+export type Voice = 'json' | 'xml' | 'standard' | 'page'
+
+export const MEDIA_TYPES: Readonly<Record<Voice, string>> = {
+  json: 'application/json',
+  xml: 'application/xml',
+  standard: 'application/json',
+  page: 'text/html',
+}
+
+/** What has nothing to do with the operation; described once for each voice. */
+const SHARED: Readonly<Partial<Record<RefusalCode, string>>> = {
+  method_not_allowed: 'MethodNotAllowed',
+  payload_too_large: 'PayloadTooLarge',
+  unsupported_media_type: 'UnsupportedMediaType',
+  headers_too_large: 'HeadersTooLarge',
+  server_error: 'ServerError',
+  unavailable: 'Unavailable',
+}
+
+const SUFFIXES: Readonly<Record<Voice, string>> = { json: '', xml: 'Xml', standard: 'Standard', page: 'Page' }
+
+/** No operation gives these: the address is not one. */
+const NO_OPERATION: readonly RefusalCode[] = ['not_found', 'misdirected']
+
+export type Refused = {
+  readonly responses: Readonly<Record<string, ResponseObject | Reference>>
+  /** What they refer to. */
+  readonly components: Readonly<Record<string, ResponseObject>>
+}
+
+export function refusedBy(operation: Operation, voice: Voice, method: 'GET' | 'POST'): Refused {
+  const codes = [...operation.refusals, ...everywhere(operation, voice, method)]
+  const responses: Record<string, ResponseObject | Reference> = {}
+  const components: Record<string, ResponseObject> = {}
+  const share = (name: string, response: ResponseObject): Reference => {
+    components[name] = response
+    return { $ref: `#/components/responses/${name}` }
+  }
+  for (const [status, group] of Map.groupBy(codes, (code) => statusOf(code, voice))) {
+    const [only = 'server_error'] = group
+    const name = group.length === 1 ? SHARED[only] : undefined
+    // What is not even HTTP is refused before anybody knows which voice was meant (http/server.ts).
+    const spoken = only === 'headers_too_large' ? 'json' : voice
+    const response = responseFor(group, spoken)
+    responses[status] = name === undefined ? response : share(name + SUFFIXES[spoken], response)
+  }
+  const spoken = voice === 'page' ? 'json' : voice
+  const notHere = responseFor(NO_OPERATION, spoken)
+  responses.default = share(`NotHere${SUFFIXES[spoken]}`, {
+    ...notHere,
+    description: `An address that is not in this document. ${notHere.description}`,
+  })
+  return { responses, components }
+}
+
+function everywhere({ noOther }: Operation, voice: Voice, method: 'GET' | 'POST'): RefusalCode[] {
+  const ofForms: RefusalCode[] =
+    voice === 'page' ? ['payload_too_large'] : ['payload_too_large', 'unsupported_media_type']
+  return [
+    'method_not_allowed',
+    ...(method === 'POST' ? ofForms : []),
+    'headers_too_large',
+    ...(noOther ? [] : (['server_error'] as const)),
+  ]
+}
+
+/** RFC 6749, section 5.2, knows no 403 (http/respond.ts); to a person in the window all that is wrong is one page. */
+function statusOf(code: RefusalCode, voice: Voice): number {
+  const { status } = refusals[code]
+  return status === 403 && (voice === 'standard' || voice === 'page') ? 400 : status
+}
+
+function responseFor(codes: readonly RefusalCode[], voice: Voice): ResponseObject {
+  const headers = headersFor(codes, voice)
+  const examples = Object.fromEntries(codes.map((code) => [code, exampleFor(code, voice)]))
+  const schema = SCHEMAS[voice]
+  return {
+    description: `Refused: ${codes.map((code) => describe(code, voice)).join(', ')}.`,
+    ...(Object.keys(headers).length === 0 ? {} : { headers }),
+    // In XML the same; what it looks like is said in the tag's description.
+    content: { [MEDIA_TYPES[voice]]: voice === 'xml' ? { schema } : { schema, examples } },
+  }
+}
+
+const SCHEMAS: Readonly<Record<Voice, Readonly<Record<string, unknown>>>> = {
+  json: { $ref: '#/components/schemas/Refusal' },
+  xml: { $ref: '#/components/schemas/Refusal' },
+  standard: { $ref: '#/components/schemas/StandardRefusal' },
+  page: { type: 'string' },
+}
+
+/** What each of them means, and what to do, is in the examples; the other dialect's word for it is here. */
+function describe(code: RefusalCode, voice: Voice): string {
+  const { standard } = refusals[code]
+  if (code === standard) return `\`${code}\``
+  return voice === 'standard'
+    ? `\`${standard}\` (in the house dialect \`${code}\`)`
+    : `\`${code}\` (in the standard dialect \`${standard}\`)`
+}
+
+function exampleFor(code: RefusalCode, voice: Voice): Example {
+  const { standard, message, mend } = refusals[code]
+  const value = {
+    json: { error: code, message },
+    xml: null,
+    standard: { error: standard, error_description: message },
+    // The line for developers, at the foot of the page.
+    page: `${code}: ${message}`,
+  }[voice]
+  const status = NO_OPERATION.includes(code) ? `HTTP ${refusals[code].status}. ` : ''
+  return { summary: status + message, description: mend, value }
+}
+
+const RETRYABLE: readonly RefusalCode[] = ['auth_pending', 'slow_down', 'unavailable']
+const CHALLENGED: readonly RefusalCode[] = ['invalid_credential', 'insufficient_scope']
+
+function headersFor(codes: readonly RefusalCode[], voice: Voice): Record<string, Header> {
+  const any = (list: readonly RefusalCode[]) => codes.some((code) => list.includes(code))
+  const headers: Record<string, Header> = {}
+  if (any(RETRYABLE)) {
+    const description = 'Seconds to wait before the next try.'
+    headers['Retry-After'] = { description, schema: { type: 'integer', minimum: 1 } }
+  }
+  if (any(CHALLENGED) || (voice === 'standard' && any(['invalid_application']))) {
+    const description = 'How to authenticate.'
+    headers['WWW-Authenticate'] = { description, schema: { type: 'string' } }
+  }
+  if (any(['method_not_allowed'])) {
+    headers.Allow = { description: 'The methods that are allowed.', schema: { type: 'string' } }
+  }
+  return headers
+}
