@@ -56,7 +56,8 @@ export async function checkCredential(
     applicationId: grant.applicationId,
     scopes: resolveEffective(grant.scopes, standing.heldScopes, application?.allowedScopes ?? standing.allowedScopes),
     variant: grant.variant,
-    issuedAt: grant.issuedAt ?? grant.createdAt,
+    issuedAt:
+      expiresAt === null ? (grant.keyRotatedAt ?? grant.createdAt) : expiresAt - context.config.accessTokenLifetimeMs,
     expiresAt,
     expiresInSeconds: expiresAt === null ? null : Math.floor((expiresAt - now) / 1000),
   }

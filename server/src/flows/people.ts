@@ -8,7 +8,6 @@ import type { Transaction } from '../store/postgres.ts'
 import { findRoles } from '../store/roles.ts'
 import { deleteSessions } from '../store/sessions.ts'
 import {
-  clearFactors,
   findMember,
   hasOtherAdministrator,
   insertUser,
@@ -21,6 +20,7 @@ import {
 import { asAdministrator, type Forbidden } from './administrator.ts'
 import type { Context } from './context.ts'
 import { mailLink } from './links.ts'
+import { resetUser } from './reset-user.ts'
 
 export type Person = Member & {
   /** `invited`: has neither a password nor a passkey, so they have yet to come in by the link that was sent. */
@@ -212,9 +212,7 @@ export function sendPersonLink(
     if (status === 'disabled') return { outcome: 'disabled' }
     const recent = await lockRecentMails(tx, userId, ['invitation', 'reset'])
     if (recent >= LINKS_PER_PERSON) return { outcome: 'too_many' }
-    await spendPasswordLinks(tx, userId)
-    await clearFactors(tx, userId)
-    await deleteSessions(tx, userId)
+    await resetUser(tx, userId)
     await recordEvent(tx, { kind: 'user.reset', accountId: account.id, userId, detail: { by } })
     const kind = status === 'invited' ? 'invitation' : 'reset'
     await mailLink(tx, person, person.language ?? language, { kind, detail: { by: administrator.email } })

@@ -35,14 +35,14 @@ export async function refreshTokenSet(context: Context, request: RefreshRequest)
     const standing = await lockGrantStanding(tx, opened.grantId)
     if (!standing || standing.grant.applicationId !== application.id) return INVALID_GRANT
     const { grant, holder, now } = standing
-    if (request.scope !== null && !parseScope(request.scope).every((name) => grant.scopes.includes(name))) {
-      return { outcome: 'invalid_scope' }
-    }
     const step = refresh(grant, holder, opened.generation, now, refreshLimits(config))
     if (step.answer === 'not_valid') return INVALID_GRANT
     if (step.answer === 'reused') {
       if (await endGrantWithMail(tx, grant, 'refresh_token_reused')) events.grantEnded(grant.id, 'refresh_token_reused')
       return INVALID_GRANT
+    }
+    if (request.scope !== null && !parseScope(request.scope).every((name) => grant.scopes.includes(name))) {
+      return { outcome: 'invalid_scope' }
     }
     const current = step.answer === 'refreshed' ? step.next : grant
     if (step.answer === 'refreshed') await saveRefresh(tx, current)

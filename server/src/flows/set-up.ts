@@ -2,12 +2,11 @@
 import type { Config } from '../config.ts'
 import { findAccount } from '../store/accounts.ts'
 import { recordEvent } from '../store/audit-events.ts'
-import { spendPasswordLinks } from '../store/links.ts'
 import type { Postgres, Transaction } from '../store/postgres.ts'
-import { deleteSessions } from '../store/sessions.ts'
-import { clearFactors, findUser, lockUserForChange } from '../store/users.ts'
+import { findUser, lockUserForChange } from '../store/users.ts'
 import { createLink, linkAddress } from './links.ts'
 import { ADMINISTRATOR, addAccount, addUser, done, type NewAccount, type Registered, refused } from './register.ts'
+import { resetUser } from './reset-user.ts'
 
 type Addressing = Pick<Config, 'keys' | 'publicUrl'>
 
@@ -35,9 +34,7 @@ async function addSetupLink(
   if (user.disabled) return refused(`${user.email} is disabled.`)
   const about = { accountId: account.id, userId: user.id }
   if (given.reset) {
-    await spendPasswordLinks(tx, user.id)
-    await clearFactors(tx, user.id)
-    await deleteSessions(tx, user.id)
+    await resetUser(tx, user.id)
     await recordEvent(tx, { kind: 'user.reset', ...about, detail: { by: 'operator' } })
   }
   const link = await createLink(tx, 'setup', user)

@@ -159,8 +159,8 @@ describe('in any history', () => {
       does: fc.constant('exchange' as const),
       wrong: fc.constantFrom(null, null, 'applicationId', 'redirectUri', 'proven'),
     }),
-    fc.record({ does: fc.constantFrom('confirm' as const, 'release' as const), back: fc.nat(2) }),
-    fc.record({ does: fc.constantFrom('allow' as const, 'deny' as const) }),
+    fc.record({ does: fc.constant('settle' as const), sent: fc.boolean(), back: fc.nat(2) }),
+    fc.record({ does: fc.constant('decide' as const), yes: fc.boolean() }),
     fc.record({ does: fc.constant('wait' as const), ms: fc.constantFrom(1, 9_999, 10_000, 60_000, 599_999) }),
   )
   type Event = typeof event extends fc.Arbitrary<infer T> ? T : never
@@ -172,8 +172,8 @@ describe('in any history', () => {
       const before = dialog
       let step: ExchangeStep | null = null
       if (each.does === 'wait') now += each.ms
-      else if (each.does === 'allow' || each.does === 'deny') {
-        const decided = decide(dialog, 'usr_1', each.does === 'allow' ? `grant-${index}` : null, now)
+      else if (each.does === 'decide') {
+        const decided = decide(dialog, 'usr_1', each.yes ? `grant-${index}` : null, now)
         if (decided.answer === 'decided') dialog = decided.next
       } else if (each.does === 'exchange') {
         const wrong = each.wrong === null ? {} : { [each.wrong]: each.wrong === 'proven' ? false : 'another' }
@@ -181,7 +181,7 @@ describe('in any history', () => {
         if ('next' in step) dialog = step.next
         if (step.answer === 'deliver') leases.unshift(`lease-${index}`)
       } else {
-        dialog = (each.does === 'confirm' ? confirmExchange : releaseExchange)(dialog, leases[each.back] ?? 'none')
+        dialog = (each.sent ? confirmExchange : releaseExchange)(dialog, leases[each.back] ?? 'none')
       }
       Object.freeze(dialog)
       return { each, now, before, after: dialog, step }

@@ -1,0 +1,14 @@
+/** A user is to begin anew: nothing that they, or somebody in their name, knew or held goes on working. */
+import { revokeGrants } from '../store/grants.ts'
+import { spendPasswordLinks } from '../store/links.ts'
+import type { Transaction } from '../store/postgres.ts'
+import { deleteSessions } from '../store/sessions.ts'
+import { clearFactors } from '../store/users.ts'
+
+/** Links, password, passkeys, authenticator, sessions and token sets. Access keys go on, as after a changed password. */
+export async function resetUser(tx: Transaction, userId: string): Promise<void> {
+  await spendPasswordLinks(tx, userId)
+  await clearFactors(tx, userId)
+  await deleteSessions(tx, userId)
+  await revokeGrants(tx, { tokenSetsOf: userId }, 'user_reset')
+}

@@ -1,0 +1,61 @@
+/** What an application does with its credentials in either dialect, and what PostgreSQL says of a grant afterwards. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { post, type WireAnswer } from './device.ts'
+import type { MadeApplication } from './make.ts'
+import type { TestService } from './service.ts'
+import { everyRow } from './witness.ts'
+
+/** A request in the house dialect; a public application sends no secret. */
+export function house(
+  service: Pick<TestService, 'address'>,
+  { id, secret }: MadeApplication,
+  path: string,
+  given: Record<string, string>,
+): Promise<WireAnswer> {
+  const by = { SVCappid: id, ...(secret === '' ? {} : { SVCsecret: secret }) }
+  return post(service.address, path, { form: { ...by, ...given } })
+}
+
+/** A request in the standard dialect, with client_secret_post; a public client sends its id alone. */
+export function standard(
+  service: Pick<TestService, 'address'>,
+  { id, secret }: MadeApplication,
+  path: string,
+  given: Record<string, string>,
+): Promise<WireAnswer> {
+  const by = { client_id: id, ...(secret === '' ? {} : { client_secret: secret }) }
+  return post(service.address, path, { form: { ...by, ...given } })
+}
+
+export type GrantLine = { readonly generation: number; readonly key: number; readonly revoked_why: string | null }
+
+export async function grantLine({ database }: TestService, grantId: string): Promise<GrantLine | undefined> {
+  const [line] = await database.query<GrantLine>(
+    'select generation, key_generation as key, revoked_why from grants where id = $1',
+    [grantId],
+  )
+  return line
+}
+
+/** What happened to a grant after it was handed out, in order. */
+export function grantEvents({ database }: TestService, grantId: string): Promise<object[]> {
+  return database.query(
+    `select kind, detail from audit_events where grant_id = $1 and kind not in ('grant.created', 'grant.issued')
+     order by id`,
+    [grantId],
+  )
+}
+
+/** Every row, once that is written down which follows an answer: that it was sent, and that a credential was used. */
+export async function restingRows(service: TestService): Promise<Record<string, string>> {
+  await service.context.standings.saveUses()
+  for (let look = 0; look < 200; look += 1) {
+    const open = await service.database.query(
+      `select from device_codes where lease_id is not null and status <> 'used'
+       union all select from dialogs where lease_id is not null and used_at is null`,
+    )
+    if (open.length === 0) return everyRow(service)
+    await sleep(10)
+  }
+  throw new Error('an answer was sent and nobody wrote it down')
+}
