@@ -161,6 +161,34 @@ class LocalTime extends HTMLElement {
   }
 }
 
+/**
+ * Answers that cannot be pressed by a pointer before one can have read the question: whoever opened this window could have
+ * put it under a click that was meant for something else. The keyboard is not concerned.
+ */
+class SteadyAnswers extends HTMLElement {
+  #timer = 0
+
+  connectedCallback() {
+    this.addEventListener('click', (event) => {
+      if (event.detail > 0 && this.#timer !== 0) event.preventDefault()
+    })
+    window.addEventListener('focus', () => this.#settle())
+    document.addEventListener('visibilitychange', () => this.#settle())
+    this.#settle()
+  }
+
+  #settle() {
+    clearTimeout(this.#timer)
+    const buttons = this.querySelectorAll('button')
+    for (const button of buttons) button.setAttribute('aria-disabled', 'true')
+    this.#timer = window.setTimeout(() => {
+      this.#timer = 0
+      for (const button of buttons) button.removeAttribute('aria-disabled')
+    }, 500)
+  }
+}
+
+customElements.define('steady-answers', SteadyAnswers)
 customElements.define('code-field', CodeField)
 customElements.define('expiry-notice', ExpiryNotice)
 customElements.define('copy-button', CopyButton)

@@ -20,8 +20,8 @@ export type ValidCredential = {
   /** Granted ∩ what the user still holds ∩ what the application is still allowed. */
   readonly scopes: readonly string[]
   readonly variant: Variant
-  readonly issuedAt: number
-  /** An access key has neither. */
+  /** An access key has none of the three. */
+  readonly issuedAt: number | null
   readonly expiresAt: number | null
   readonly expiresInSeconds: number | null
 }
@@ -56,8 +56,7 @@ export async function checkCredential(
     applicationId: grant.applicationId,
     scopes: resolveEffective(grant.scopes, standing.heldScopes, application?.allowedScopes ?? standing.allowedScopes),
     variant: grant.variant,
-    issuedAt:
-      expiresAt === null ? (grant.keyRotatedAt ?? grant.createdAt) : expiresAt - context.config.accessTokenLifetimeMs,
+    issuedAt: expiresAt === null ? null : expiresAt - context.config.accessTokenLifetimeMs,
     expiresAt,
     expiresInSeconds: expiresAt === null ? null : Math.floor((expiresAt - now) / 1000),
   }

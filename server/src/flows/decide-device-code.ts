@@ -15,6 +15,7 @@ import {
   type StoredDeviceCode,
   saveDeviceCode,
 } from '../store/device-codes.ts'
+import { holdSession } from '../store/sessions.ts'
 import { lockUser } from '../store/users.ts'
 import type { Context } from './context.ts'
 import { createGrant } from './create-grant.ts'
@@ -29,12 +30,18 @@ export type GrantResult =
   | { readonly outcome: 'application_suspended' }
   | { readonly outcome: 'not_open' }
 
-/** `shown`: the scopes that the user saw and said yes to. Absent on the command line, where nothing was shown before. */
+/** What a page showed, and to whom. On the command line there is neither. */
+export type ShownOnPage = {
+  /** The scopes that the user saw and said yes to. */
+  readonly shown: readonly string[]
+  readonly sessionId: string
+}
+
 export async function grantDeviceCode(
   context: Context,
   userId: string,
   place: Place,
-  shown: readonly string[] | null = null,
+  onPage: ShownOnPage | null = null,
 ): Promise<GrantResult> {
   const { db, gate, events, config } = context
   const grantId = createGrantId()
@@ -43,6 +50,8 @@ export async function grantDeviceCode(
     const locked = await lockDeviceCode(tx, place)
     const user = await lockUser(tx, userId)
     if (!locked || !user || user.disabled) return { outcome: 'not_open' } as const
+    // Behind the lock: a session that a changed password ended meanwhile decides nothing.
+    if (onPage && !(await holdSession(tx, onPage.sessionId, userId))) return { outcome: 'not_open' } as const
     const { code, now } = locked
     const application = await findApplication(tx, code.applicationId)
     const account = await readAccount(tx, user.accountId)
@@ -53,7 +62,7 @@ export async function grantDeviceCode(
     if (application.suspended) return { outcome: 'application_suspended' } as const
     const consent = resolveConsent(code.scopes, user.heldScopes, deviceFlowPolicy(application))
     if (!consent.grantable) return { outcome: 'lacking', consent } as const
-    if (shown && !isAsShown(shown, consent.granted)) return { outcome: 'changed', consent } as const
+    if (onPage && !isAsShown(onPage.shown, consent.granted)) return { outcome: 'changed', consent } as const
 
     await createGrant(tx, user, application, {
       id: grantId,

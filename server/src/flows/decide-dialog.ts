@@ -8,6 +8,7 @@ import { readAccount } from '../store/accounts.ts'
 import { findApplication } from '../store/applications.ts'
 import { recordEvent } from '../store/audit-events.ts'
 import { lockDialog, saveDialog } from '../store/dialogs.ts'
+import { holdSession, type Visitor } from '../store/sessions.ts'
 import { lockUser } from '../store/users.ts'
 import type { Context } from './context.ts'
 import { createGrant } from './create-grant.ts'
@@ -30,7 +31,7 @@ export type DialogDecision =
 
 export async function decideDialog(
   context: Context,
-  userId: string,
+  visitor: Visitor,
   dialogId: string,
   answer: DialogAnswer,
 ): Promise<DialogDecision> {
@@ -39,21 +40,30 @@ export async function decideDialog(
 
   const result = await db.transaction(async (tx) => {
     const locked = await lockDialog(tx, dialogId)
-    const user = await lockUser(tx, userId)
-    if (!locked || !user || user.disabled) return { outcome: 'not_open' } as const
+    const user = await lockUser(tx, visitor.id)
+    // Behind the lock: a session that a changed password ended meanwhile decides nothing.
+    const session = await holdSession(tx, visitor.session.id, visitor.id)
+    if (!locked || !user || user.disabled || !session) return { outcome: 'not_open' } as const
     const { dialog, now } = locked
     const { redirectUri, state } = dialog
-    const step = decide(dialog, userId, answer.decision === 'allow' ? grantId : null, now)
+    const step = decide(dialog, {
+      userId: user.id,
+      grantId: answer.decision === 'allow' ? grantId : null,
+      now,
+      codeLifetimeMs: config.dialogCodeLifetimeMs,
+    })
     if (step.answer === 'not_open') return { outcome: 'not_open' } as const
+    if (step.answer === 'repeated') return { outcome: 'decided', redirectUri, state, granted: null } as const
     const application = await findApplication(tx, dialog.applicationId)
     const account = await readAccount(tx, user.accountId)
     if (!application || application.deleted || !account) return { outcome: 'not_open' } as const
+    if (!application.redirectUris.includes(redirectUri)) return { outcome: 'not_open' } as const
     const about = { accountId: user.accountId, applicationId: application.id }
 
     if (answer.decision === 'cancel') {
       await saveDialog(tx, step.next)
-      await recordEvent(tx, { kind: 'dialog.denied', ...about, userId })
-      return { outcome: 'denied', redirectUri, state } as const
+      await recordEvent(tx, { kind: 'dialog.denied', ...about, userId: user.id })
+      return { outcome: 'decided', redirectUri, state, granted: null } as const
     }
     if (application.suspended || !policyAllows(account.policy, application)) return { outcome: 'changed' } as const
     const consent = resolveConsent(dialog.scopes, user.heldScopes, application)
@@ -68,11 +78,12 @@ export async function decideDialog(
       requestedFrom: answer.address,
     })
     await saveDialog(tx, step.next)
-    return { outcome: 'allowed', redirectUri, state, about } as const
+    return { outcome: 'decided', redirectUri, state, granted: about } as const
   })
 
-  if (result.outcome !== 'allowed') return result
-  const { redirectUri, state, about } = result
-  events.granted(grantId, about.applicationId, about.accountId)
+  if (result.outcome !== 'decided') return result
+  const { redirectUri, state, granted } = result
+  if (granted) events.granted(grantId, granted.applicationId, granted.accountId)
+  if (answer.decision === 'cancel') return { outcome: 'denied', redirectUri, state }
   return { outcome: 'allowed', code: sealAuthorizationCode(config.keys, dialogId), redirectUri, state }
 }

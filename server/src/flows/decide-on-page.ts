@@ -42,7 +42,10 @@ export async function decideOnPage(
   const view = await readDecision(context, visitor, place, asking)
   if (view.outcome !== 'open') return DECIDED
   if (view.retype && !isLastGroup(view.userCode, given.lastGroup)) return { outcome: 'retype' }
-  const { outcome } = await grantDeviceCode(context, visitor.id, place, given.shown)
+  const { outcome } = await grantDeviceCode(context, visitor.id, place, {
+    shown: given.shown,
+    sessionId: visitor.session.id,
+  })
   return outcome === 'changed' || outcome === 'lacking' ? { outcome: 'changed' } : DECIDED
 }
 

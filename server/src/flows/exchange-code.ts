@@ -4,6 +4,7 @@
  * Once, and until it was heard: the exchange holds the code while its answer is on the way. A code that comes back after that
  * is in two hands, and what it led to ends (RFC 6749, section 4.1.2).
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { confirmExchange, type Dialog, exchange, releaseExchange } from '../core/dialog.ts'
 import { openAuthorizationCode } from '../secrets/dialog-texts.ts'
 import { fitsChallenge } from '../secrets/pkce.ts'
@@ -29,6 +30,8 @@ export type ExchangeTicket = { readonly dialogId: string; readonly leaseId: stri
 
 export type ExchangeResult =
   | { readonly outcome: 'invalid_application' }
+  /** Another exchange holds the code, and nobody knows what became of it: ask again. */
+  | { readonly outcome: 'unavailable' }
   /** Forged, too late, exchanged before, of another application or address, or without the right verifier: one answer. */
   | { readonly outcome: 'invalid_grant' }
   | {
@@ -39,37 +42,75 @@ export type ExchangeResult =
 
 const INVALID_GRANT: ExchangeResult = { outcome: 'invalid_grant' }
 
+/** While another exchange of the same code is being answered: a moment each, until it has succeeded or failed. */
+const WAITS_MS = [20, 50, 100, 200, 400, 800, 1_600, 1_600]
+
 export async function exchangeCode(context: Context, request: ExchangeRequest): Promise<ExchangeResult> {
-  const { applications, config, db, events } = context
+  const { applications, config, events } = context
+  const arrivedAt = applications.now()
   const application = applications.authenticate(request.applicationId, request.secret)
   if (!application) return { outcome: 'invalid_application' }
   const dialogId = openAuthorizationCode(config.keys, request.code)
   if (dialogId === null) return INVALID_GRANT
+  for (const waitMs of WAITS_MS) {
+    const result = await tryExchange(context, request, application.id, dialogId, arrivedAt)
+    if (result.outcome === 'ended') {
+      events.grantEnded(result.grantId, result.why)
+      return INVALID_GRANT
+    }
+    if (result.outcome !== 'being_delivered') return result
+    await sleep(waitMs)
+  }
+  // The exchange that held the code has died with its process. Soon its lease ends; then the same request gets its set.
+  return { outcome: 'unavailable' }
+}
+
+type Try =
+  | ExchangeResult
+  | { readonly outcome: 'being_delivered' }
+  /** Refused, and what the code led to is over. */
+  | { readonly outcome: 'ended'; readonly grantId: string; readonly why: string }
+
+function tryExchange(
+  context: Context,
+  request: ExchangeRequest,
+  applicationId: string,
+  dialogId: string,
+  arrivedAt: number,
+): Promise<Try> {
   const leaseId = createLeaseId()
 
-  return db.transaction(async (tx): Promise<ExchangeResult> => {
+  return context.db.transaction(async (tx): Promise<Try> => {
     const locked = await lockDialog(tx, dialogId)
     if (!locked?.dialog.grantId) return INVALID_GRANT
     const { dialog, now } = locked
+    const { grantId } = locked.dialog
     const step = exchange(dialog, {
-      applicationId: application.id,
+      applicationId,
       redirectUri: request.redirectUri,
       proven: isProven(dialog, request.codeVerifier),
       leaseId,
+      arrivedAt,
       now,
-      codeLifetimeMs: config.dialogCodeLifetimeMs,
+      codeLifetimeMs: context.config.dialogCodeLifetimeMs,
     })
-    if (step.answer === 'not_valid') return INVALID_GRANT
-    if (step.answer === 'burn' || step.answer === 'replayed') {
-      if (step.answer === 'burn') await saveDialog(tx, step.next)
-      if (await endExchanged(tx, locked.dialog.grantId, step.answer))
-        events.grantEnded(locked.dialog.grantId, step.answer)
-      return INVALID_GRANT
+    switch (step.answer) {
+      case 'not_valid':
+        return INVALID_GRANT
+      case 'being_delivered':
+        return { outcome: 'being_delivered' }
+      case 'burn':
+        await saveDialog(tx, step.next)
+        return endExchanged(tx, grantId, 'authorization_code_refused')
+      case 'replayed':
+        return endExchanged(tx, grantId, 'authorization_code_reused')
+      case 'deliver': {
+        const issued = await issueFirst(context, tx, grantId, now, false)
+        if (!issued || !('accessToken' in issued)) return INVALID_GRANT
+        await saveDialog(tx, step.next)
+        return { outcome: 'exchanged', issued: { ...issued, state: dialog.state ?? '' }, ticket: { dialogId, leaseId } }
+      }
     }
-    const issued = await issueFirst(context, tx, locked.dialog.grantId, now, false)
-    if (!issued || !('accessToken' in issued)) return INVALID_GRANT
-    await saveDialog(tx, step.next)
-    return { outcome: 'exchanged', issued: { ...issued, state: dialog.state ?? '' }, ticket: { dialogId, leaseId } }
   })
 }
 
@@ -79,11 +120,17 @@ function isProven(dialog: Dialog, verifier: string | null): boolean {
   return verifier !== null && fitsChallenge(verifier, dialog.codeChallenge)
 }
 
-async function endExchanged(tx: Transaction, grantId: string, why: 'burn' | 'replayed'): Promise<boolean> {
+type Ended = 'authorization_code_refused' | 'authorization_code_reused'
+
+/** What was refused nobody ever got; what was used by two is worth a mail. */
+async function endExchanged(tx: Transaction, grantId: string, why: Ended): Promise<Try> {
   const locked = await lockGrant(tx, grantId)
-  if (!locked) return false
-  if (why === 'burn') return endGrant(tx, locked.grant, 'authorization_code_refused')
-  return endGrantWithMail(tx, locked.grant, 'authorization_code_reused')
+  if (!locked) return INVALID_GRANT
+  const ended =
+    why === 'authorization_code_reused'
+      ? await endGrantWithMail(tx, locked.grant, why)
+      : await endGrant(tx, locked.grant, why)
+  return ended ? { outcome: 'ended', grantId, why } : INVALID_GRANT
 }
 
 export function confirmExchangeSent(context: Context, ticket: ExchangeTicket): Promise<void> {
@@ -97,12 +144,12 @@ export function releaseExchangeLost(context: Context, ticket: ExchangeTicket): P
 function settleExchange(
   context: Context,
   { dialogId, leaseId }: ExchangeTicket,
-  step: (dialog: Dialog, leaseId: string) => Dialog,
+  step: (dialog: Dialog, leaseId: string, now: number) => Dialog,
 ): Promise<void> {
   return settle(context, async (tx) => {
     const locked = await lockDialog(tx, dialogId)
     if (!locked) return
-    const next = step(locked.dialog, leaseId)
+    const next = step(locked.dialog, leaseId, locked.now)
     if (next !== locked.dialog) await saveDialog(tx, next)
   })
 }

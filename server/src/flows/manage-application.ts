@@ -92,7 +92,7 @@ function redirectsProblem(redirectUris: readonly string[]): string | null {
   return null
 }
 
-/** The dialog returns to these from now on, and to no others. Dialogs that are open go on. */
+/** The dialog returns to these from now on, and to no others: one that is open with another address is over. */
 export function setApplicationRedirects(
   db: Postgres,
   id: string,
@@ -130,7 +130,7 @@ export function suspendApplication(
   revoking = false,
 ): Promise<Registered<Suspended>> {
   return db.transaction(async (tx) => {
-    const suspended = await changeStanding(tx, id, true, reason)
+    const suspended = await setSuspension(tx, id, true, reason)
     if (suspended.outcome === 'refused') return suspended
     return done({ id, revoked: revoking ? await revokeGrants(tx, { applicationId: id }, 'application_suspended') : 0 })
   })
@@ -139,10 +139,10 @@ export function suspendApplication(
 export type Suspended = { readonly id: string; readonly revoked: number }
 
 export function restoreApplication(db: Postgres, id: string, reason: string): Promise<Registered<{ id: string }>> {
-  return db.transaction((tx) => changeStanding(tx, id, false, reason))
+  return db.transaction((tx) => setSuspension(tx, id, false, reason))
 }
 
-async function changeStanding(
+async function setSuspension(
   tx: Transaction,
   id: string,
   suspended: boolean,

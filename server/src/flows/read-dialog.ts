@@ -21,12 +21,14 @@ export async function readQuestion(
   const found = await readDialog(context.db, dialogId)
   const application = found && (await findApplication(context.db, found.dialog.applicationId))
   if (!found || !application || application.deleted) return { closed: 'expired' }
+  // Taken out of the list meanwhile: nothing leads there any more.
+  if (!application.redirectUris.includes(found.dialog.redirectUri)) return { closed: 'expired' }
   const status = dialogStatus(found.dialog, found.now)
   if (status === 'expired') return { closed: 'expired' }
   return status === 'open' ? { dialog: found.dialog, application } : { closed: 'answered' }
 }
 
-export type OpenDialog = DescribedConsent & {
+export type DialogQuestion = DescribedConsent & {
   readonly outcome: 'open'
   readonly application: string
   readonly publisher: Publisher
@@ -35,7 +37,7 @@ export type OpenDialog = DescribedConsent & {
 }
 
 export type DialogView =
-  | OpenDialog
+  | DialogQuestion
   | { readonly outcome: 'expired' | 'answered' }
   /** The account's own rules do not let this application in. */
   | { readonly outcome: 'barred'; readonly application: string }

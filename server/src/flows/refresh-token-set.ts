@@ -31,15 +31,14 @@ export async function refreshTokenSet(context: Context, request: RefreshRequest)
   const opened = context.openCredential(request.refreshToken)
   if (opened?.is !== 'refresh_token') return INVALID_GRANT
 
-  return db.transaction(async (tx): Promise<RefreshResult> => {
+  const result = await db.transaction(async (tx): Promise<RefreshResult | { readonly outcome: 'reused' }> => {
     const standing = await lockGrantStanding(tx, opened.grantId)
     if (!standing || standing.grant.applicationId !== application.id) return INVALID_GRANT
     const { grant, holder, now } = standing
     const step = refresh(grant, holder, opened.generation, now, refreshLimits(config))
     if (step.answer === 'not_valid') return INVALID_GRANT
     if (step.answer === 'reused') {
-      if (await endGrantWithMail(tx, grant, 'refresh_token_reused')) events.grantEnded(grant.id, 'refresh_token_reused')
-      return INVALID_GRANT
+      return (await endGrantWithMail(tx, grant, 'refresh_token_reused')) ? { outcome: 'reused' } : INVALID_GRANT
     }
     if (request.scope !== null && !parseScope(request.scope).every((name) => grant.scopes.includes(name))) {
       return { outcome: 'invalid_scope' }
@@ -49,6 +48,9 @@ export async function refreshTokenSet(context: Context, request: RefreshRequest)
     const scopes = resolveEffective(grant.scopes, standing.heldScopes, standing.allowedScopes)
     return { outcome: 'refreshed', issued: { scopes, ...tokenSetOf(context, current, current.issuedAt ?? now) } }
   })
+  if (result.outcome !== 'reused') return result
+  events.grantEnded(opened.grantId, 'refresh_token_reused')
+  return INVALID_GRANT
 }
 
 export function refreshLimits(config: Pick<Config, 'refreshTokenLifetimeMs' | 'grantLifetimeMs'>): RefreshLimits {

@@ -24,6 +24,8 @@ const MOST_REMEMBERED = 20_000
 
 const BELIEVED_MS = 60_000
 
+const USES_PER_STATEMENT = 1_000
+
 /** Longer than a usual change of PostgreSQL's primary, during which nothing can be revoked anyway. */
 const DEAF_MS = 30_000
 
@@ -35,6 +37,8 @@ export function createStandings(db: Postgres): Standings {
   const reading = new Map<string, Promise<GrantStanding | null>>()
   const usedOn = new Map<string, string>()
   let position: FeedPosition | null = null
+  /** Transactions of the last pull: a long one in between makes them come again, and once is enough. */
+  let applied = new Set<string>()
   let pulls = 0
   let heardAt = Number.NEGATIVE_INFINITY
 
@@ -67,13 +71,15 @@ export function createStandings(db: Postgres): Standings {
       return work
     },
     noteUse: ({ grant, usedOn: noted }, day) => {
-      if (noted !== day && usedOn.get(grant.id) !== day) usedOn.set(grant.id, day)
+      if (noted !== day && usedOn.size < MOST_REMEMBERED) usedOn.set(grant.id, day)
     },
     pull: async () => {
       const startedAt = performance.now()
       const pulled = await readStandingChanges(db, position)
-      if (isDeaf()) remembered.clear()
-      for (const change of pulled.changes) forget(remembered, change)
+      // A position that goes back is another PostgreSQL, which was promoted with less than the old one knew.
+      if (isDeaf() || isBehind(pulled.position, position)) remembered.clear()
+      for (const change of pulled.changes) if (!applied.has(change.xid)) forget(remembered, change)
+      applied = new Set(pulled.changes.map(({ xid }) => xid))
       // What is being read may be older than what was just heard: good enough for those who wait, not for those who come.
       reading.clear()
       position = pulled.position
@@ -81,12 +87,13 @@ export function createStandings(db: Postgres): Standings {
       heardAt = startedAt
     },
     saveUses: async () => {
-      const ids = [...usedOn.keys()]
-      if (ids.length === 0) return
-      await markUsed(db, ids)
-      for (const id of ids) {
-        usedOn.delete(id)
-        remembered.delete(id)
+      while (usedOn.size > 0) {
+        const ids = [...usedOn.keys()].slice(0, USES_PER_STATEMENT)
+        await markUsed(db, ids)
+        for (const id of ids) {
+          usedOn.delete(id)
+          remembered.delete(id)
+        }
       }
     },
   }
@@ -96,6 +103,10 @@ export function createStandings(db: Postgres): Standings {
 function slim(standing: GrantStanding): GrantStanding {
   const heldScopes = standing.heldScopes.filter((name) => standing.grant.scopes.includes(name))
   return { ...standing, heldScopes }
+}
+
+function isBehind(position: FeedPosition, before: FeedPosition | null): boolean {
+  return before !== null && BigInt(position) < BigInt(before)
 }
 
 function forget(remembered: Map<string, Remembered>, change: StandingChange): void {

@@ -5,20 +5,26 @@ import type { Answer } from './answer.ts'
 import { answerToError } from './answer-to-error.ts'
 import type { Handler, Request } from './routes.ts'
 
-export function readableByOwnPages(handler: Handler): Handler {
+/** `named`: what this dialect calls the application's id. */
+export function readableByOwnPages(named: 'SVCappid' | 'client_id', handler: Handler): Handler {
   return async (context, request) => {
     const origin = request.header('origin')
     if (origin === null) return handler(context, request)
     const answer = await handler(context, request).catch((error: unknown) => answerToError(context, error))
-    return { ...answer, ...(await allowed(context, request, origin)) }
+    return { ...answer, ...(await allowed(context, request, named, origin)) }
   }
 }
 
-/** The application as the form names it: a page that authenticates with a header has a secret, and no business having one. */
-async function allowed(context: Context, request: Request, origin: string): Promise<Pick<Answer, 'allowOrigin'>> {
+/** The application that the handler itself sees. Not by a header: a page that has a secret to put there should not have it. */
+async function allowed(
+  context: Context,
+  request: Request,
+  named: 'SVCappid' | 'client_id',
+  origin: string,
+): Promise<Pick<Answer, 'allowOrigin'>> {
   try {
-    const parameters = await request.parameters()
-    const application = context.applications.find(parameters.get('SVCappid') ?? parameters.get('client_id') ?? '')
+    const parameters = await (named === 'client_id' ? request.form() : request.parameters())
+    const application = context.applications.find(parameters.get(named) ?? '')
     return application?.redirectUris.some((uri) => redirectOrigin(uri) === origin) ? { allowOrigin: origin } : {}
   } catch {
     // What cannot be read names no application.

@@ -11,7 +11,7 @@ import { readableByOwnPages } from './own-pages.ts'
 import { type Parameters, required } from './parameters.ts'
 import type { Handler } from './routes.ts'
 
-export const exchange: Handler = readableByOwnPages(async (context, request) => {
+export const exchange: Handler = readableByOwnPages('SVCappid', async (context, request) => {
   const parameters = await request.parameters()
   const by = readApplication(parameters)
   const result = await exchangeCode(context, {
@@ -20,6 +20,7 @@ export const exchange: Handler = readableByOwnPages(async (context, request) => 
     redirectUri: required(parameters, 'redirect_uri'),
     codeVerifier: parameters.get('code_verifier') ?? null,
   })
+  if (result.outcome === 'unavailable') return { refusal: 'unavailable', retryAfterSeconds: 2 }
   if (result.outcome !== 'exchanged') return { refusal: result.outcome }
   const { issued, ticket } = result
   const { accessToken, refreshToken, expiresInSeconds, scopes, state } = issued
@@ -36,7 +37,7 @@ export const exchange: Handler = readableByOwnPages(async (context, request) => 
   }
 })
 
-export const refresh: Handler = readableByOwnPages(async (context, request) => {
+export const refresh: Handler = readableByOwnPages('SVCappid', async (context, request) => {
   const parameters = await request.parameters()
   const by = readApplication(parameters)
   const scope = parameters.get('scope') ?? null
@@ -67,12 +68,12 @@ export const rotateKey: Handler = async (context, request) => {
 
 export function revoke(variant: Variant): Handler {
   const name = variant === 'token_set' ? 'token' : 'access_key'
-  return async (context, request) => {
+  return readableByOwnPages('SVCappid', async (context, request) => {
     const parameters = await request.parameters()
     const by = readApplication(parameters)
     const { outcome } = await revokeCredential(context, { ...by, credential: required(parameters, name), variant })
     return outcome === 'revoked' ? { status: 200, fields: {} } : { refusal: outcome }
-  }
+  })
 }
 
 /** A public application has no secret and sends none; an empty one is none. */

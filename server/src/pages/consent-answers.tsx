@@ -1,4 +1,5 @@
 /** The part of the consent pages where one answers: how long it would last, or why it cannot be, and the two answers. */
+import { SteadyAnswers } from './elements.tsx'
 import { strong } from './strong.tsx'
 import type { Words } from './words.ts'
 
@@ -34,7 +35,7 @@ export function Outlook({ words, id, model }: OutlookProps) {
 /** Two answers of the same weight; only the first when there is nothing to allow. */
 export function Answers({ words, offered }: { readonly words: Words; readonly offered: boolean }) {
   return (
-    <div class="choice">
+    <SteadyAnswers>
       <button type="submit" class="button answer" name="decision" value="cancel">
         {words.t('consent.cancel')}
       </button>
@@ -43,6 +44,6 @@ export function Answers({ words, offered }: { readonly words: Words; readonly of
           {words.t('consent.allow')}
         </button>
       )}
-    </div>
+    </SteadyAnswers>
   )
 }

@@ -2,6 +2,7 @@
  * When the window that an application opened has nothing to ask: what happened, what to do, and apart from it what the
  * application's developers need to know.
  */
+import type { ComponentChildren } from 'preact'
 import { type Frame, page } from './layout.tsx'
 import { strong } from './strong.tsx'
 
@@ -32,7 +33,10 @@ export function dialogProblemPage(
   { problem, application, detail, returnTo }: DialogProblemModel,
 ): string {
   const { words } = frame
-  const named = { application: application ?? words.t('dialog_problem.the_application'), b: strong }
+  const named =
+    application === null
+      ? { application: words.t('dialog_problem.the_application'), b: (chunks: ComponentChildren) => chunks }
+      : { application, b: strong }
   return page(
     frame,
     words.t(`dialog_problem.${problem}`),

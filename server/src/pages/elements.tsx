@@ -14,6 +14,11 @@ export function CodeField({ children }: Children) {
   return h('code-field', null, children)
 }
 
+/** Two answers that a pointer cannot press before their question could be read. */
+export function SteadyAnswers({ children }: { readonly children: ComponentChildren }) {
+  return h('steady-answers', { class: 'choice' }, children)
+}
+
 /** A day. Not rewritten for where the browser is: a day that we keep as a day has no other. */
 export function Day({ words, ms }: { readonly words: Words; readonly ms: number }) {
   return <time dateTime={new Date(ms).toISOString().slice(0, 10)}>{words.date(ms)}</time>

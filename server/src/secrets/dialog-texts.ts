@@ -1,5 +1,5 @@
 /**
- * The texts of the dialog that verify themselves: the authorization code, the request as it travels through the browser, the
+ * The texts of the dialog that verify themselves: the authorization code, the reference that travels through the browser, the
  * pushed request. Computed from the dialog's id and never stored.
  */
 import { hash, randomBytes } from 'node:crypto'
@@ -10,9 +10,9 @@ import { type Seal, seal, unseal } from './sealed-text.ts'
 /** dialog id 16. Bound to nothing: in the wrong application's hands it has to be recognised, so that it can be burned. */
 const code: Seal = { prefix: 'lkc_', purpose: 'authorization-code', bodyBytes: 16 }
 /** dialog id 16, bound to the browser that brought the request. */
-const request: Seal = { prefix: '', purpose: 'dialog-request', bodyBytes: 16 }
+const dialogReference: Seal = { prefix: '', purpose: 'dialog-reference', bodyBytes: 16 }
 /** dialog id 16, bound to the account and to the same browser, as the account's own host knows it. */
-const visit: Seal = { prefix: '', purpose: 'dialog-visit', bodyBytes: 16 }
+const accountReference: Seal = { prefix: '', purpose: 'account-reference', bodyBytes: 16 }
 /** dialog id 16 | expiry 6, bound to the application that pushed it. */
 const pushed: Seal = { prefix: 'urn:ietf:params:oauth:request_uri:', purpose: 'pushed-request', bodyBytes: 22 }
 
@@ -38,20 +38,20 @@ export function digestBrowserMark(mark: string): string {
   return hash('sha256', mark, 'base64url')
 }
 
-export function sealDialogRequest(keys: Keyset, dialogId: string, browserMark: string): string {
-  return seal(request, keys.signing, uuidBytes(dialogId), browserMark)
+export function sealDialogReference(keys: Keyset, dialogId: string, browserMark: string): string {
+  return seal(dialogReference, keys.signing, uuidBytes(dialogId), browserMark)
 }
 
-export function openDialogRequest(keys: Keyset, text: string, browserMark: string): string | null {
-  return uuidOrNull(unseal(request, keys, text, browserMark))
+export function openDialogReference(keys: Keyset, text: string, browserMark: string): string | null {
+  return uuidOrNull(unseal(dialogReference, keys, text, browserMark))
 }
 
-export function sealDialogVisit(keys: Keyset, dialogId: string, slug: string, browserDigest: string): string {
-  return seal(visit, keys.signing, uuidBytes(dialogId), `${slug}\n${browserDigest}`)
+export function sealAccountReference(keys: Keyset, dialogId: string, slug: string, browserDigest: string): string {
+  return seal(accountReference, keys.signing, uuidBytes(dialogId), `${slug}\n${browserDigest}`)
 }
 
-export function openDialogVisit(keys: Keyset, text: string, slug: string, browserDigest: string): string | null {
-  return uuidOrNull(unseal(visit, keys, text, `${slug}\n${browserDigest}`))
+export function openAccountReference(keys: Keyset, text: string, slug: string, browserDigest: string): string | null {
+  return uuidOrNull(unseal(accountReference, keys, text, `${slug}\n${browserDigest}`))
 }
 
 export function sealPushedRequest(keys: Keyset, dialogId: string, expiresAt: number, applicationId: string): string {

@@ -3,6 +3,7 @@
  * remembered any more: cleaning up costs the same for ten codes and for ten million.
  */
 import type { Postgres, Queryable } from './postgres.ts'
+import { announceGrants } from './standing-changes.ts'
 
 const HOUR = 60 * 60 * 1000
 
@@ -71,17 +72,22 @@ function voidUncollected(db: Postgres, partition: string): Promise<number> {
     await tx.query('select pg_advisory_xact_lock($1)', [PARTITION_LOCK])
     if (!(await listPartitions(tx)).some(({ name }) => name === partition)) return 0
     await tx.query("set local statement_timeout = '60s'")
-    const { rowCount } = await tx.query({
+    const { rows } = await tx.query<{ grant_id: string }>({
       text: `with voided as (
           update grants set revoked_at = now(), revoked_why = 'never_collected'
           where revoked_at is null
             and id in (select grant_id from ${partition} where status = 'accepted' and lease_id is null)
           returning id, account_id, user_id, application_id)
         insert into audit_events (at, kind, account_id, user_id, application_id, grant_id, detail)
-        select now(), 'grant.revoked', account_id, user_id, application_id, id, '{"why":"never_collected"}' from voided`,
+        select now(), 'grant.revoked', account_id, user_id, application_id, id, '{"why":"never_collected"}' from voided
+        returning grant_id`,
       query_timeout: 61_000,
     })
-    return rowCount ?? 0
+    await announceGrants(
+      tx,
+      rows.map((row) => row.grant_id),
+    )
+    return rows.length
   })
 }
 

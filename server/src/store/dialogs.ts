@@ -17,12 +17,12 @@ type Row = {
   grant_id: string | null
   lease_id: string | null
   leased_until: number | null
-  used: boolean
+  used_at: number | null
   now: number
 }
 
 const DIALOG = `select id, application_id, redirect_uri, scopes, state, code_challenge, expires_at, decided_at, user_id,
-    grant_id, lease_id, leased_until, used_at is not null as used, now() as now
+    grant_id, lease_id, leased_until, used_at, now() as now
   from dialogs where id = $1`
 
 export type FoundDialog = { readonly dialog: Dialog; readonly now: number }
@@ -61,7 +61,7 @@ export async function lockDialog(tx: Transaction, id: string): Promise<FoundDial
 export async function saveDialog(tx: Transaction, dialog: Dialog): Promise<void> {
   await tx.query(
     `update dialogs set user_id = $2, grant_id = $3, decided_at = $4, lease_id = $5, leased_until = $6,
-       used_at = case when $7 then coalesce(used_at, now()) end
+       used_at = $7
      where id = $1`,
     [
       dialog.id,
@@ -70,21 +70,26 @@ export async function saveDialog(tx: Transaction, dialog: Dialog): Promise<void>
       dialog.decidedAt === null ? null : new Date(dialog.decidedAt),
       dialog.delivery?.leaseId ?? null,
       dialog.delivery ? new Date(dialog.delivery.until) : null,
-      dialog.used,
+      dialog.usedAt === null ? null : new Date(dialog.usedAt),
     ],
   )
 }
 
 /**
  * Ends grants whose code nobody came for in time. With a lease, the answer may have been on its way when a process died, so
- * that grant stays. Returns how many there were.
+ * that grant stays. The dialogs are locked first, as an exchange does: one that is under way is not overtaken. Returns how many
+ * there were.
  */
 export async function voidUnexchanged(tx: Transaction, codeLifetimeMs: number): Promise<number> {
   const { rows } = await tx.query<{ grant_id: string }>(
-    `with voided as (
-       update grants g set revoked_at = now(), revoked_why = 'never_collected' from dialogs d
-       where d.grant_id = g.id and g.revoked_at is null and d.lease_id is null and d.used_at is null
-         and d.decided_at < now() - $1 * interval '1 millisecond'
+    `with late as (
+       select grant_id from dialogs
+       where grant_id is not null and used_at is null and lease_id is null
+         and decided_at < now() - $1 * interval '1 millisecond'
+       for update skip locked),
+     voided as (
+       update grants g set revoked_at = now(), revoked_why = 'never_collected' from late
+       where late.grant_id = g.id and g.revoked_at is null
        returning g.id, g.account_id, g.user_id, g.application_id)
      insert into audit_events (at, kind, account_id, user_id, application_id, grant_id, detail)
      select now(), 'grant.revoked', account_id, user_id, application_id, id, '{"why":"never_collected"}' from voided
@@ -98,9 +103,10 @@ export async function voidUnexchanged(tx: Transaction, codeLifetimeMs: number): 
   return rows.length
 }
 
-/** A grant keeps standing without the dialog that it came from. */
+/** Nobody asks for one that was not decided in time. A grant keeps standing without the dialog that it came from. */
 export function forgetDialogs(db: Queryable): Promise<void> {
-  return forget(db, 'dialogs', `expires_at < now() - interval '${DIALOG_KEPT_MS} milliseconds'`)
+  const kept = `expires_at < now() - interval '${DIALOG_KEPT_MS} milliseconds'`
+  return forget(db, 'dialogs', `expires_at < now() and (decided_at is null or ${kept})`)
 }
 
 function fromRow(row: Row): FoundDialog {
@@ -119,7 +125,7 @@ function fromRow(row: Row): FoundDialog {
       userId: row.user_id,
       grantId: row.grant_id,
       delivery: leaseId !== null && until !== null ? { leaseId, until } : null,
-      used: row.used,
+      usedAt: row.used_at,
     },
   }
 }

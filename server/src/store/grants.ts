@@ -116,7 +116,10 @@ function standingFrom(row: StandingRow): GrantStanding {
 export async function markUsed(db: Queryable, ids: readonly string[]): Promise<void> {
   await db.query({
     name: 'mark-grants-used',
-    text: `update grants set last_used_on = now()::date where id = any($1) and last_used_on is distinct from now()::date`,
+    // Whoever is ending grants at this moment is not waited for, nor kept waiting: the next use notes it again.
+    text: `update grants set last_used_on = now()::date where id in (
+        select id from grants where id = any($1) and last_used_on is distinct from now()::date
+        order by id for no key update skip locked)`,
     values: [ids],
   })
 }

@@ -109,6 +109,15 @@ export async function insertSession(tx: Transaction, session: NewSession): Promi
   )
 }
 
+/** Whether it is still there, and stays so until the transaction ends. */
+export async function holdSession(tx: Transaction, id: string, userId: string): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    'select from sessions where id = $1 and user_id = $2 and expires_at > now() for share',
+    [id, userId],
+  )
+  return rowCount === 1
+}
+
 /** The user proved who they are: the same session under a new id, so that whoever knew the old one does not gain by it. */
 export async function renewSession(tx: Transaction, id: string, newId: string): Promise<boolean> {
   const { rowCount } = await tx.query(

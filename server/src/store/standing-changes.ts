@@ -33,19 +33,23 @@ export type FeedPosition = string
 
 type Row = {
   position: string
+  xid: string
   grant_id: string | null
   user_id: string | null
   account_id: string | null
   application_id: string | null
 }
 
-export type PulledChanges = { readonly position: FeedPosition; readonly changes: readonly StandingChange[] }
+/** With the transaction that made it. */
+export type PulledChange = StandingChange & { readonly xid: string }
+
+export type PulledChanges = { readonly position: FeedPosition; readonly changes: readonly PulledChange[] }
 
 /** `after` null: from now on. */
 export async function readStandingChanges(db: Queryable, after: FeedPosition | null): Promise<PulledChanges> {
   const { rows } = await db.query<Row>({
     name: 'read-standing-changes',
-    text: `select pg_snapshot_xmin(pg_current_snapshot())::text as position, c.grant_id, c.user_id, c.account_id,
+    text: `select pg_snapshot_xmin(pg_current_snapshot())::text as position, c.xid::text as xid, c.grant_id, c.user_id, c.account_id,
         c.application_id
       from (select 1) as one left join standing_changes c on c.xid >= $1::xid8`,
     values: [after],
@@ -53,11 +57,11 @@ export async function readStandingChanges(db: Queryable, after: FeedPosition | n
   return { position: rows[0]?.position ?? '0', changes: rows.flatMap(changeFrom) }
 }
 
-function changeFrom(row: Row): StandingChange[] {
-  if (row.grant_id !== null) return [{ grantId: row.grant_id }]
-  if (row.user_id !== null) return [{ userId: row.user_id }]
-  if (row.account_id !== null) return [{ accountId: row.account_id }]
-  if (row.application_id !== null) return [{ applicationId: row.application_id }]
+function changeFrom({ xid, ...row }: Row): PulledChange[] {
+  if (row.grant_id !== null) return [{ xid, grantId: row.grant_id }]
+  if (row.user_id !== null) return [{ xid, userId: row.user_id }]
+  if (row.account_id !== null) return [{ xid, accountId: row.account_id }]
+  if (row.application_id !== null) return [{ xid, applicationId: row.application_id }]
   return []
 }
 

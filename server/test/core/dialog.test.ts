@@ -32,18 +32,21 @@ function makeDialog(given: Partial<Dialog> = {}): Dialog {
     userId: null,
     grantId: null,
     delivery: null,
-    used: false,
+    usedAt: null,
     ...given,
   })
 }
 
+/** Without a wait in front of the row, unless the test says so. */
 function makeExchange(given: Partial<Exchange> = {}): Exchange {
+  const now = given.now ?? NOW + 1_000
   return {
     applicationId: 'app_000000000000',
     redirectUri: 'https://app.example/callback',
     proven: true,
     leaseId: 'lease-2',
-    now: NOW + 1_000,
+    arrivedAt: now,
+    now,
     codeLifetimeMs: CODE_LIFETIME_MS,
     ...given,
   }
@@ -54,8 +57,8 @@ const open = makeDialog()
 const denied = makeDialog({ ...yes, grantId: null })
 const allowed = makeDialog(yes)
 const leased = makeDialog({ ...yes, delivery: { leaseId: 'lease-1', until: NOW + LEASE_MS } })
-const used = makeDialog({ ...leased, used: true })
-const burned = makeDialog({ ...yes, used: true })
+const used = makeDialog({ ...leased, usedAt: NOW + 500 })
+const burned = makeDialog({ ...yes, usedAt: NOW + 500 })
 
 describe('the status', () => {
   test.each<[string, Dialog, number, DialogStatus]>([
@@ -80,7 +83,7 @@ describe('the decision', () => {
     ['no', null],
   ])('%s is written down with who and when, and nothing else changes', (_what, grantId) => {
     const now = EXPIRES_AT - 1
-    expect(decide(open, 'usr_9', grantId, now)).toEqual({
+    expect(decide(open, { userId: 'usr_9', grantId, now, codeLifetimeMs: CODE_LIFETIME_MS })).toEqual({
       answer: 'decided',
       next: { ...open, userId: 'usr_9', grantId, decidedAt: now },
     })
@@ -93,11 +96,26 @@ describe('the decision', () => {
     ['allowed', leased, NOW],
     ['used', used, NOW],
     ['used', burned, NOW],
-  ])('DG-22: nobody decides one that is %s', (status, dialog, now) => {
+  ])('DG-22: nobody else decides one that is %s', (status, dialog, now) => {
     expect(dialogStatus(dialog, now)).toBe(status)
     for (const grantId of ['grant-9', null]) {
-      expect(decide(dialog, 'usr_9', grantId, now)).toEqual({ answer: 'not_open' })
+      const given = { userId: 'usr_9', grantId, now, codeLifetimeMs: CODE_LIFETIME_MS }
+      expect(decide(dialog, given)).toEqual({ answer: 'not_open' })
     }
+  })
+
+  test.each<[string, Dialog, string | null, number, 'repeated' | 'not_open']>([
+    ['who allowed, allows again', allowed, 'grant-9', NOW + 59_999, 'repeated'],
+    ['who denied, denies again', denied, null, NOW + 59_999, 'repeated'],
+    ['who allowed, then denies', allowed, null, NOW, 'not_open'],
+    ['who denied, then allows', denied, 'grant-9', NOW, 'not_open'],
+    ['who allowed, allows again when the code is over', allowed, 'grant-9', NOW + 60_000, 'not_open'],
+    ['who allowed, allows again while the code is being exchanged', leased, 'grant-9', NOW, 'not_open'],
+    ['who allowed, allows again after the exchange', used, 'grant-9', NOW, 'not_open'],
+    ['who allowed, allows again what was burned', burned, 'grant-9', NOW, 'not_open'],
+  ])('DG-22: %s', (_what, dialog, grantId, now, answer) => {
+    const given = { userId: yes.userId, grantId, now, codeLifetimeMs: CODE_LIFETIME_MS }
+    expect(decide(dialog, given)).toEqual({ answer })
   })
 })
 
@@ -106,8 +124,9 @@ describe('the exchange', () => {
     answer: 'deliver',
     next: { ...dialog, delivery: { leaseId: 'lease-2', until: at + LEASE_MS } },
   })
-  const burn = (dialog: Dialog): ExchangeStep => ({ answer: 'burn', next: { ...dialog, used: true } })
+  const burn = (dialog: Dialog): ExchangeStep => ({ answer: 'burn', next: { ...dialog, usedAt: expect.any(Number) } })
   const nothing: ExchangeStep = { answer: 'not_valid' }
+  const waits: ExchangeStep = { answer: 'being_delivered' }
   const replayed: ExchangeStep = { answer: 'replayed' }
   const after = (ms: number) => ({ now: NOW + ms })
 
@@ -121,9 +140,9 @@ describe('the exchange', () => {
     ['DG-10: by another application', allowed, { applicationId: 'app_other' }, burn(allowed)],
     ['DG-10: with another redirect address', allowed, { redirectUri: 'https://app.example/callback/' }, burn(allowed)],
     ['DG-10: with the wrong verifier', allowed, { proven: false }, burn(allowed)],
-    ['while another is being answered', leased, {}, nothing],
+    ['while another is being answered', leased, {}, waits],
     ['while another is being answered, with the wrong verifier', leased, { proven: false }, nothing],
-    ['while another is being answered, to the last moment', leased, after(9_999), nothing],
+    ['while another is being answered, to the last moment', leased, after(9_999), waits],
     ['after another was not heard of again', leased, after(10_000), deliver(leased, NOW + 10_000)],
     ['after that, but too late', leased, after(60_000), nothing],
     ['after that, with the wrong verifier', leased, { ...after(20_000), proven: false }, nothing],
@@ -133,15 +152,16 @@ describe('the exchange', () => {
     ['of one that was exchanged, by another application', used, { applicationId: 'app_other' }, nothing],
     ['of one that was exchanged, with another redirect address', used, { redirectUri: 'https://x.example/' }, nothing],
     ['of one that was exchanged, with the wrong verifier', used, { proven: false }, nothing],
+    ['DG-08: that came in before the answer was sent, and waited', used, { arrivedAt: NOW + 500 }, nothing],
     ['of one that was burned', burned, {}, replayed],
   ])('%s', (_what, dialog, given, step) => {
     expect(exchange(dialog, makeExchange(given))).toEqual(step)
   })
 
   test('is used once its answer was handed to the network, by whoever holds the lease and nobody else', () => {
-    expect(confirmExchange(leased, 'lease-1')).toEqual({ ...leased, used: true })
-    expect(confirmExchange(leased, 'lease-0')).toBe(leased)
-    expect(confirmExchange(allowed, 'lease-1')).toBe(allowed)
+    expect(confirmExchange(leased, 'lease-1', NOW + 500)).toEqual(used)
+    expect(confirmExchange(leased, 'lease-0', NOW)).toBe(leased)
+    expect(confirmExchange(allowed, 'lease-1', NOW)).toBe(allowed)
   })
 
   test('is free at once when its client was gone, and never again after it was used', () => {
@@ -173,7 +193,8 @@ describe('in any history', () => {
       let step: ExchangeStep | null = null
       if (each.does === 'wait') now += each.ms
       else if (each.does === 'decide') {
-        const decided = decide(dialog, 'usr_1', each.yes ? `grant-${index}` : null, now)
+        const grantId = each.yes ? `grant-${index}` : null
+        const decided = decide(dialog, { userId: 'usr_1', grantId, now, codeLifetimeMs: CODE_LIFETIME_MS })
         if (decided.answer === 'decided') dialog = decided.next
       } else if (each.does === 'exchange') {
         const wrong = each.wrong === null ? {} : { [each.wrong]: each.wrong === 'proven' ? false : 'another' }
@@ -181,7 +202,7 @@ describe('in any history', () => {
         if ('next' in step) dialog = step.next
         if (step.answer === 'deliver') leases.unshift(`lease-${index}`)
       } else {
-        dialog = (each.sent ? confirmExchange : releaseExchange)(dialog, leases[each.back] ?? 'none')
+        dialog = (each.sent ? confirmExchange : releaseExchange)(dialog, leases[each.back] ?? 'none', now)
       }
       Object.freeze(dialog)
       return { each, now, before, after: dialog, step }
@@ -201,7 +222,7 @@ describe('in any history', () => {
               before.userId,
             ])
           }
-          if (before.used) expect(after).toBe(before)
+          if (before.usedAt !== null) expect(after).toBe(before)
         }
       }),
     )
@@ -213,7 +234,7 @@ describe('in any history', () => {
         for (const { each, now, before, step } of live(events)) {
           if (step?.answer !== 'deliver') continue
           expect(each).toMatchObject({ does: 'exchange', wrong: null })
-          expect([before.used, before.grantId]).toEqual([false, expect.any(String)])
+          expect([before.usedAt, before.grantId]).toEqual([null, expect.any(String)])
           expect(now).toBeLessThan((before.decidedAt ?? 0) + CODE_LIFETIME_MS)
           expect(now).toBeGreaterThanOrEqual(before.delivery?.until ?? 0)
         }
@@ -225,7 +246,7 @@ describe('in any history', () => {
     fc.assert(
       fc.property(histories, (events) => {
         for (const { before, step } of live(events)) {
-          if (step?.answer === 'burn') expect([before.used, before.delivery]).toEqual([false, null])
+          if (step?.answer === 'burn') expect([before.usedAt, before.delivery]).toEqual([null, null])
         }
       }),
     )

@@ -5,13 +5,13 @@ import {
   createBrowserMark,
   digestBrowserMark,
   isBrowserMark,
+  openAccountReference,
   openAuthorizationCode,
-  openDialogRequest,
-  openDialogVisit,
+  openDialogReference,
   openPushedRequest,
+  sealAccountReference,
   sealAuthorizationCode,
-  sealDialogRequest,
-  sealDialogVisit,
+  sealDialogReference,
   sealPushedRequest,
 } from '../../src/secrets/dialog-texts.ts'
 import { createKey, type Keyset, parseKeyset } from '../../src/secrets/keyset.ts'
@@ -46,15 +46,15 @@ const texts: readonly Text[] = [
   {
     name: 'a request on the base host',
     shape: /^[A-Za-z0-9_-]{44}$/,
-    make: (by) => sealDialogRequest(by, id, mark),
-    open: (by, text) => openDialogRequest(by, text, mark),
+    make: (by) => sealDialogReference(by, id, mark),
+    open: (by, text) => openDialogReference(by, text, mark),
     says: id,
   },
   {
     name: 'a request on the host of an account',
     shape: /^[A-Za-z0-9_-]{44}$/,
-    make: (by) => sealDialogVisit(by, id, 'acme', digest),
-    open: (by, text) => openDialogVisit(by, text, 'acme', digest),
+    make: (by) => sealAccountReference(by, id, 'acme', digest),
+    open: (by, text) => openAccountReference(by, text, 'acme', digest),
     says: id,
   },
   {
@@ -99,16 +99,17 @@ describe.each(texts)('the text of $name', ({ shape, make, open, says }) => {
 
 describe('what a text is bound to', () => {
   test('DG-21: a request opens only for the browser that brought it', () => {
-    const text = sealDialogRequest(keys, id, mark)
-    for (const other of [otherMark, '', digest, mark.slice(1)]) expect(openDialogRequest(keys, text, other)).toBeNull()
+    const text = sealDialogReference(keys, id, mark)
+    for (const other of [otherMark, '', digest, mark.slice(1)])
+      expect(openDialogReference(keys, text, other)).toBeNull()
   })
 
   test('DG-21: a visit opens only at its account, for its browser', () => {
-    const text = sealDialogVisit(keys, id, 'acme', digest)
-    expect(openDialogVisit(keys, text, 'globex', digest)).toBeNull()
-    expect(openDialogVisit(keys, text, 'acme', digestBrowserMark(otherMark))).toBeNull()
-    expect(openDialogVisit(keys, text, '', `acme\n${digest}`)).toBeNull()
-    expect(openDialogVisit(keys, text, 'acme\n', digest)).toBeNull()
+    const text = sealAccountReference(keys, id, 'acme', digest)
+    expect(openAccountReference(keys, text, 'globex', digest)).toBeNull()
+    expect(openAccountReference(keys, text, 'acme', digestBrowserMark(otherMark))).toBeNull()
+    expect(openAccountReference(keys, text, '', `acme\n${digest}`)).toBeNull()
+    expect(openAccountReference(keys, text, 'acme\n', digest)).toBeNull()
   })
 
   test('a pushed request opens only for the application that pushed it', () => {

@@ -2,11 +2,11 @@
 import { redirectHost, redirectOrigin, withAnswer } from '../../core/redirect-uri.ts'
 import type { Context } from '../../flows/context.ts'
 import { type DialogAnswer, type DialogDecision, decideDialog } from '../../flows/decide-dialog.ts'
-import { type OpenDialog, readDialogView } from '../../flows/read-dialog.ts'
+import { type DialogQuestion, readDialogView } from '../../flows/read-dialog.ts'
 import { signOut } from '../../flows/visit.ts'
 import { type DialogConsentModel, dialogConsentPage } from '../../pages/dialog-consent.tsx'
 import { type DialogProblemModel, dialogProblemPage } from '../../pages/dialog-problem.tsx'
-import { createBrowserMark, digestBrowserMark, openDialogVisit } from '../../secrets/dialog-texts.ts'
+import { createBrowserMark, digestBrowserMark, openAccountReference } from '../../secrets/dialog-texts.ts'
 import type { Parameters } from '../parameters.ts'
 import type { PageAnswer, PageHandler, PageRequest, UserRequest } from './answer.ts'
 import { clearCookie, DIALOG, DIALOG_SECONDS, SESSION, setCookie } from './cookies.ts'
@@ -37,7 +37,7 @@ export const answerDialog: PageHandler<UserRequest> = async (context, request) =
     const view = await readDialogView(context, visitor, dialogId, now)
     if (view.outcome === 'stale_session') return { seeOther: confirmFirst(fields) }
   }
-  const result = await decideDialog(context, visitor.id, dialogId, answer)
+  const result = await decideDialog(context, visitor, dialogId, answer)
   if (result.outcome === 'not_open') return questionPage(context, request, null)
   if (result.outcome === 'changed') return questionPage(context, request, 'changed')
   return { seeOther: returnAddress(context, result) }
@@ -84,7 +84,7 @@ async function questionPage(
     case 'open': {
       const model = consentModel(context, fields, view, wrong)
       const page = dialogConsentPage(frame, model)
-      return { page, status: wrong === null ? 200 : 400, formTarget: redirectOrigin(view.redirectUri) }
+      return { page, status: wrong === null ? 200 : 400, formTarget: formTarget(view.redirectUri) }
     }
     default:
       return problem(request, view.outcome)
@@ -94,7 +94,7 @@ async function questionPage(
 function consentModel(
   context: Context,
   fields: Parameters,
-  view: OpenDialog,
+  view: DialogQuestion,
   wrong: DialogConsentModel['problem'],
 ): DialogConsentModel {
   const { redirectUri, outcome: _, ...rest } = view
@@ -108,11 +108,17 @@ function consentModel(
   }
 }
 
+/** The one origin that the answer leads to. A policy cannot name an IPv6 address (CSP 3, section 2.3.1), so there the scheme is named. */
+function formTarget(redirectUri: string): string {
+  const origin = redirectOrigin(redirectUri)
+  return origin.includes('[') ? 'http:' : origin
+}
+
 function dialogIdOf(context: Context, { account, fields, browser }: PageRequest): string | null {
   const { dialogMark } = browser
   if (dialogMark === null) return null
   const text = fields.get('request') ?? ''
-  return openDialogVisit(context.config.keys, text, account.slug, digestBrowserMark(dialogMark))
+  return openAccountReference(context.config.keys, text, account.slug, digestBrowserMark(dialogMark))
 }
 
 function dialogAddress(fields: Parameters): string {

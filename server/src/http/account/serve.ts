@@ -58,7 +58,7 @@ export function createAccountServer(context: Context, addressOf: AddressReader, 
     if (asset) return respondAsset(request, response, asset, secure)
     const nonce = randomBytes(16).toString('base64')
     const origin = { headers: request.headers, slug: asked.slug, nonce }
-    let dialog = isInDialog(`${asked.path}?${asked.query}`)
+    let dialog = isInDialog(asked.path, new URLSearchParams(asked.query).get('next'))
     let frame = frameFor(context, { ...origin, here: '/', dialog }, null)
     const around: Surroundings = {
       nonce,
@@ -70,7 +70,7 @@ export function createAccountServer(context: Context, addressOf: AddressReader, 
       const arrived = await receive(context, request, asked)
       const visited = await visit(context, asked.slug, readCookie(request.headers.cookie, SESSION))
       if (!visited) return respondPage(response, around, { refusal: 'no_account' })
-      if ('door' in arrived) dialog ||= isInDialog(arrived.here) || isInDialog(arrived.fields.get('next') ?? '')
+      if ('door' in arrived) dialog ||= isInDialog(asked.path, arrived.fields.get('next') ?? null)
       frame = frameFor(context, { ...origin, here: 'door' in arrived ? arrived.here : asked.path, dialog }, visited)
       const given = 'door' in arrived ? await answer(context, arrived, visited, frame, browserOf(request)) : arrived
       respondPage(response, around, given)

@@ -5,15 +5,15 @@
 import { redirectHost, withAnswer } from '../../core/redirect-uri.ts'
 import { accountOrigin } from '../../flows/account-address.ts'
 import type { Context } from '../../flows/context.ts'
-import { type DialogRefusal, openDialog, openPushed } from '../../flows/open-dialog.ts'
+import { type DialogRefusal, openDialog, openPushed, pushedReference } from '../../flows/open-dialog.ts'
 import { type OpenQuestion, readQuestion } from '../../flows/read-dialog.ts'
 import { type DialogProblemModel, dialogProblemPage } from '../../pages/dialog-problem.tsx'
 import {
   createBrowserMark,
   isBrowserMark,
-  openDialogRequest,
-  sealDialogRequest,
-  sealDialogVisit,
+  openDialogReference,
+  sealAccountReference,
+  sealDialogReference,
 } from '../../secrets/dialog-texts.ts'
 import type { PageAnswer } from '../account/answer.ts'
 import { DIALOG, DIALOG_SECONDS, setCookie } from '../account/cookies.ts'
@@ -23,18 +23,41 @@ import type { BaseHandler, BaseRequest } from './doors.ts'
 
 /** From here on the browser carries a reference, and only this browser's is worth anything. */
 export const authorize: BaseHandler = async (context, request) => {
-  const { fields } = request
+  const result = await open(context, request)
+  if (result.outcome !== 'opened') return refused(context, request, result)
+  const mark = markOf(request) ?? createBrowserMark()
+  const text = sealDialogReference(context.config.keys, result.dialogId, mark)
+  return { seeOther: `/dialog?request=${text}`, cookies: [setCookie(DIALOG, mark, DIALOG_SECONDS)] }
+}
+
+/**
+ * A form on another site's page: browsers send no cookies with it, so the mark of a dialog that is open in another tab would be
+ * overwritten. With the link that follows they do.
+ */
+export const authorizeByForm: BaseHandler = async (context, request) => {
+  const result = await open(context, request)
+  if (result.outcome !== 'opened') return refused(context, request, result)
+  const applicationId = request.fields.get('client_id') ?? ''
+  const reference = pushedReference(context, result.dialogId, applicationId)
+  return { seeOther: `/oauth/authorize?${new URLSearchParams({ client_id: applicationId, request_uri: reference })}` }
+}
+
+type Opening = Awaited<ReturnType<typeof openDialog>> | Awaited<ReturnType<typeof openPushed>>
+
+function open(context: Context, { fields }: BaseRequest): Promise<Opening> {
   const applicationId = fields.get('client_id') ?? ''
   const reference = fields.get('request_uri')
-  const result = reference
-    ? await openPushed(context, applicationId, reference)
-    : await openDialog(context, readDialogRequest(applicationId, fields))
+  return reference
+    ? openPushed(context, applicationId, reference)
+    : openDialog(context, readDialogRequest(applicationId, fields))
+}
+
+function refused(
+  context: Context,
+  request: BaseRequest,
+  result: Exclude<Opening, { readonly outcome: 'opened' }>,
+): PageAnswer {
   switch (result.outcome) {
-    case 'opened': {
-      const mark = markOf(request) ?? createBrowserMark()
-      const text = sealDialogRequest(context.config.keys, result.dialogId, mark)
-      return { seeOther: `/dialog?request=${text}`, cookies: [setCookie(DIALOG, mark, DIALOG_SECONDS)] }
-    }
     case 'refused':
       return problem(request, 'bad_request', result.application.name, {
         detail: `${result.error}: ${result.why}`,
@@ -78,7 +101,7 @@ export const passOn: BaseHandler = async (context, request) => {
   if (dialogId === null || !/^[a-z0-9-]{1,63}$/.test(slug) || !/^[A-Za-z0-9_-]{43}$/.test(browserDigest)) {
     return problem(request, 'other_browser', null)
   }
-  const text = sealDialogVisit(context.config.keys, dialogId, slug, browserDigest)
+  const text = sealAccountReference(context.config.keys, dialogId, slug, browserDigest)
   return { seeOther: `${accountOrigin(context, slug)}/dialog?request=${text}` }
 }
 
@@ -91,7 +114,7 @@ async function questionOf(context: Context, request: BaseRequest): Promise<OpenQ
 
 function dialogIdOf(context: Context, request: BaseRequest): string | null {
   const mark = markOf(request)
-  return mark === null ? null : openDialogRequest(context.config.keys, request.fields.get('request') ?? '', mark)
+  return mark === null ? null : openDialogReference(context.config.keys, request.fields.get('request') ?? '', mark)
 }
 
 function markOf(request: BaseRequest): string | null {

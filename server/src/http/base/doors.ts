@@ -5,7 +5,7 @@ import type { PageAnswer } from '../account/answer.ts'
 import { showReference } from '../openapi/reference-handler.ts'
 import type { Parameters } from '../parameters.ts'
 import { chooseForActivation, showActivation } from './activate-handlers.ts'
-import { authorize, chooseForDialog, passOn, showDialog } from './dialog-handlers.ts'
+import { authorize, authorizeByForm, chooseForDialog, passOn, showDialog } from './dialog-handlers.ts'
 import { chooseLanguageHere } from './language-handler.ts'
 
 export type BaseRequest = {
@@ -30,7 +30,7 @@ const AUTHORIZE = ['/auth/oauth/authorize', '/1/auth/oauth/authorize', '/oauth/a
 export const baseDoors: readonly BaseDoor[] = [
   ...AUTHORIZE.flatMap((path): BaseDoor[] => [
     { method: 'GET', path, handler: authorize },
-    { method: 'POST', path, handler: authorize, fromAnywhere: true },
+    { method: 'POST', path, handler: authorizeByForm, fromAnywhere: true },
   ]),
   { method: 'GET', path: '/dialog', handler: showDialog },
   { method: 'POST', path: '/dialog', handler: chooseForDialog },

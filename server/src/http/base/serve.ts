@@ -103,7 +103,7 @@ function frameAt({ headers }: IncomingMessage, path: string, query: string, nonc
     user: null,
     path: here,
     nonce,
-    dialog: path.endsWith('/authorize') || isInDialog(here),
+    dialog: path.endsWith('/authorize') || isInDialog(path, new URLSearchParams(query).get('next')),
     sign: () => '',
   }
 }

@@ -21,7 +21,7 @@ export async function readClient(request: Request): Promise<ClientRequest> {
     return { client: { applicationId: id, secret: secret || null }, parameters }
   }
   // Not more than one method (RFC 6749, section 2.3). The same client_id once more says nothing new.
-  if (secret !== undefined || (id !== undefined && id !== basic.applicationId)) {
+  if (secret || (id !== undefined && id !== basic.applicationId)) {
     throw new Refusal('invalid_request', 'The client authenticates twice; use one way only.')
   }
   return { client: basic, parameters }

@@ -37,13 +37,13 @@ function describe(checked: ValidCredential, issuer: string): Answer {
       account: checked.account,
       token_type: 'Bearer',
       iss: issuer,
-      iat: Math.floor(checked.issuedAt / 1000),
+      ...(checked.issuedAt === null ? {} : { iat: Math.floor(checked.issuedAt / 1000) }),
       ...(checked.expiresAt === null ? {} : { exp: Math.floor(checked.expiresAt / 1000) }),
     },
   }
 }
 
-export const revokeToken: Handler = readableByOwnPages(async (context, request) => {
+export const revokeToken: Handler = readableByOwnPages('client_id', async (context, request) => {
   const { client, parameters } = await readClient(request)
   const credential = required(parameters, 'token')
   const { outcome } = await revokeCredential(context, { ...client, credential, variant: null })

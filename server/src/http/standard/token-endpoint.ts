@@ -15,7 +15,7 @@ import { type ClientRequest, readClient } from './client.ts'
 
 export const DEVICE_CODE = 'urn:ietf:params:oauth:grant-type:device_code'
 
-export const token: Handler = readableByOwnPages(async (context, request) => {
+export const token: Handler = readableByOwnPages('client_id', async (context, request) => {
   const asked = await readClient(request)
   const { applicationId, secret } = asked.client
   if (!context.applications.authenticate(applicationId, secret)) return UNKNOWN_CLIENT
@@ -40,6 +40,7 @@ async function byCode(context: Context, { client, parameters }: ClientRequest): 
     redirectUri: required(parameters, 'redirect_uri'),
     codeVerifier: parameters.get('code_verifier') ?? null,
   })
+  if (result.outcome === 'unavailable') return { refusal: 'unavailable', retryAfterSeconds: 2 }
   if (result.outcome !== 'exchanged') return { refusal: result.outcome }
   return { status: 200, fields: tokenFields(result.issued), ...settling(context, result.ticket) }
 }
