@@ -1,7 +1,7 @@
 /** TK-12: every kind of text that the service makes, at every door that takes one. */
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { sealDialogRequest, sealPushedRequest } from '../../src/secrets/dialog-texts.ts'
+import { sealDialogReference, sealPushedRequest } from '../../src/secrets/dialog-texts.ts'
 import { sealBrowser, sealLink, sealSession } from '../../src/secrets/web-texts.ts'
 import { askMe, connect } from '../rig/connect.ts'
 import { house, restingRows, standard } from '../rig/credentials.ts'
@@ -60,7 +60,7 @@ beforeAll(async () => {
     session: sealSession(keys, id, slug),
     link: sealLink(keys, id, slug),
     browser: sealBrowser(keys, id, slug),
-    'dialog request': sealDialogRequest(keys, id, 'x'.repeat(22)),
+    'dialog request': sealDialogReference(keys, id, 'x'.repeat(22)),
     'pushed request': sealPushedRequest(keys, id, Date.now() + 60_000, application.id),
   }
 })

@@ -91,7 +91,8 @@ test.each(languages)(
     const english = code === 'en' ? [] : englishOnly(code)
     const found: string[] = []
     for (const { name, as, path } of await everyDoorPage(browsing.northwind)) {
-      if (name === 'logo') continue
+      // A picture has no words; those of the reference are in English, whatever surrounds them.
+      if (name === 'logo' || name === 'reference') continue
       await viewers[as].goto(path)
       found.push(...(await faultsOn(viewers[as], name, code, english)))
     }
@@ -178,6 +179,7 @@ const CAME_BACK = [
   'enter-code-length',
   'consent-retype-wrong',
   'decided-reported',
+  'dialog-account-unknown',
   'security-wrong',
   'authenticator-wrong',
   'invite-wrong',

@@ -2,6 +2,7 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { pageDoors } from '../../src/http/account/doors.ts'
+import { baseDoors } from '../../src/http/base/doors.ts'
 import { accessibilityProblems, contrastProblems } from '../rig/accessibility.ts'
 import { useBrowsing } from '../rig/browsing.ts'
 import { type AnswerPage, everyAnswer } from '../rig/every-answer.ts'
@@ -44,8 +45,13 @@ async function problemsOf(pages: readonly Opened[], windows: Viewers, look: Look
 }
 
 test('the list of pages has every GET door', async () => {
+  const { service } = browsing.northwind
   const listed = new Set((await everyDoorPage(browsing.northwind)).map(({ path }) => path.split('?')[0]))
-  const doors = pageDoors.filter(({ method }) => method === 'GET').map(({ path }) => path)
+  const account = pageDoors.filter(({ method }) => method === 'GET').map(({ path }) => path)
+  // Three addresses lead to the same beginning; one of them is looked at.
+  const same = ['/auth/oauth/authorize', '/oauth/authorize']
+  const base = baseDoors.filter(({ method, path }) => method === 'GET' && !same.includes(path))
+  const doors = [...account, ...base.map(({ path }) => service.config.publicUrl + path)]
   expect(doors.filter((path) => !listed.has(path))).toEqual([])
 })
 
@@ -68,6 +74,9 @@ const KINDS = [
   'consent-retype-wrong',
   'decided-granted',
   'decided-reported',
+  'dialog-account-unknown',
+  'dialog-consent-not-possible',
+  'dialog-barred',
   'security-differ',
   'security-saved',
   'authenticator-wrong',

@@ -2,7 +2,7 @@
  * Real Chromium, as Debian packs it: one per test file, with a fresh profile; a context of its own for every case. Hosts
  * below `localhost` lead to this machine in it, and count as trustworthy, so cookies that ask for a secure connection work.
  */
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 
 const EXECUTABLE = '/usr/bin/chromium'
 const ARGUMENTS = [
@@ -35,6 +35,14 @@ export async function startChromium(): Promise<Chromium> {
     },
     close: () => browser.close(),
   }
+}
+
+/** One with the settings that lie in this folder; to be closed by whoever asked for it. */
+export async function startChromiumWithProfile(folder: string): Promise<BrowserContext> {
+  const options = { executablePath: EXECUTABLE, args: ARGUMENTS, locale: 'en-GB', reducedMotion: 'reduce' } as const
+  const context = await chromium.launchPersistentContext(folder, options)
+  context.setDefaultTimeout(PATIENCE_MS)
+  return context
 }
 
 /** What a page's own policy forbade, and what its script stumbled over. Empty is the only good answer. */

@@ -182,15 +182,12 @@ export async function traceOf(
   }
 }
 
-/** Resolves when it is written down that the application got its token set, which is a moment after it did. */
-export async function whenUsed({ database }: TestService, application: MadeApplication): Promise<void> {
+/** Resolves when it is written down what became of every token set that was sent, which is a moment after it was. */
+export async function allSettled({ database }: TestService): Promise<void> {
   for (let look = 0; look < 500; look += 1) {
-    const unused = await database.query(
-      'select from dialogs where application_id = $1 and grant_id is not null and used_at is null',
-      [application.id],
-    )
-    if (unused.length === 0) return
+    const sending = await database.query('select from dialogs where lease_id is not null and used_at is null')
+    if (sending.length === 0) return
     await new Promise((resolve) => setTimeout(resolve, 10))
   }
-  throw new Error('nobody exchanged the code')
+  throw new Error('an exchange was never settled')
 }

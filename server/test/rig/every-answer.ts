@@ -4,6 +4,7 @@ import { checkDigit } from '../../src/core/user-code.ts'
 import { savePolicy } from '../../src/flows/account-policy.ts'
 import type { MessageKey } from '../../src/pages/words.ts'
 import { decide, enterCode, submit } from './clicks.ts'
+import { dialogAnswers } from './dialog-answers.ts'
 import { linkPath, type Viewer } from './every-page.ts'
 import { HAMBURG, LISBON, type Northwind, PASSWORD } from './northwind.ts'
 
@@ -13,6 +14,8 @@ export type AnswerPage = {
   readonly as: Viewer
   /** What it is about. */
   readonly says: MessageKey
+  /** Inside the window that an application opened. */
+  readonly popup?: true
   /** Leads a window there, from wherever it is. */
   open(page: Page): Promise<unknown>
   /** Puts right for the others what was changed for this one. */
@@ -24,6 +27,7 @@ export function everyAnswer(northwind: Northwind): readonly AnswerPage[] {
     ...signingIn(northwind),
     ...codes(northwind),
     ...consents(northwind),
+    ...dialogAnswers(northwind),
     ...own(),
     ...administration(),
     ...refusals(northwind),

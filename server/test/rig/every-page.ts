@@ -5,11 +5,15 @@
 import type { Page } from 'playwright-core'
 import { enterUserCode } from '../../src/flows/enter-code.ts'
 import { createLink, linkAddress } from '../../src/flows/links.ts'
+import { openDialog } from '../../src/flows/open-dialog.ts'
+import { DIALOG, LANGUAGE } from '../../src/http/account/cookies.ts'
+import { digestBrowserMark, sealAccountReference, sealDialogReference } from '../../src/secrets/dialog-texts.ts'
 import { sealDecision } from '../../src/secrets/web-texts.ts'
 import type { LinkKind } from '../../src/store/links.ts'
 import { chooseLanguage, signIn } from './clicks.ts'
+import { makePkce } from './dialog.ts'
 import type { MadeUser } from './make.ts'
-import { HAMBURG, LISBON, type Northwind } from './northwind.ts'
+import { type ApplicationName, HAMBURG, LISBON, type Northwind, redirectOf } from './northwind.ts'
 
 /** Who looks at it. */
 export type Viewer = 'nobody' | 'ann' | 'ben' | 'ida'
@@ -17,25 +21,39 @@ export type Viewer = 'nobody' | 'ann' | 'ben' | 'ida'
 export type DoorPage = {
   /** As the name of a file. */
   readonly name: string
+  /** At the account's address; on the base host with its whole address. */
   readonly path: string
   readonly as: Viewer
+  /** Inside the window that an application opened. */
+  readonly popup?: true
 }
 
 export type Viewers = Readonly<Record<Viewer, Page>>
 
 /** A window for each, in one language, chosen as people choose it; those who have a name are signed in. */
-export async function openViewers(
-  { ann, ben, ida }: Northwind,
-  open: () => Promise<Page>,
-  language = 'en',
-): Promise<Viewers> {
+export async function openViewers(northwind: Northwind, open: () => Promise<Page>, language = 'en'): Promise<Viewers> {
+  const { ann, ben, ida } = northwind
   const viewers = { nobody: await open(), ann: await open(), ben: await open(), ida: await open() }
   await viewers.nobody.goto('/sign-in')
   await signIn(viewers.ann, ann)
   await signIn(viewers.ben, ben)
   await signIn(viewers.ida, ida)
   for (const page of Object.values(viewers)) await chooseLanguage(page, language)
+  for (const [viewer, page] of Object.entries(viewers)) {
+    const used = viewer === 'nobody' ? {} : { '__Host-accounts': northwind.slug }
+    await addCookies(page, northwind.service.config.publicUrl, { [DIALOG]: MARK, [LANGUAGE]: language, ...used })
+    await addCookies(page, northwind.origin, { [DIALOG]: MARK })
+  }
   return viewers
+}
+
+/** What a browser is known by in a dialog: here, every viewer's. */
+const MARK = 'viewers-of-every-page_'
+
+function addCookies(page: Page, url: string, cookies: Readonly<Record<string, string>>): Promise<void> {
+  // Chromium sends them to any origin it trusts, but takes them this way only for https.
+  const attributes = { url: url.replace('http:', 'https:'), secure: true, httpOnly: true, sameSite: 'Lax' } as const
+  return page.context().addCookies(Object.entries(cookies).map(([name, value]) => ({ name, value, ...attributes })))
 }
 
 /** What every GET door shows. */
@@ -83,7 +101,67 @@ export async function everyDoorPage(northwind: Northwind): Promise<readonly Door
       'role-new': '/account/role',
       looks: '/account/looks',
     }),
+    ...(await dialogPages(northwind)),
   ]
+}
+
+/** The dialog, from its beginning on the base host; and what else is there. */
+async function dialogPages(northwind: Northwind): Promise<readonly DoorPage[]> {
+  const { publicUrl } = northwind.service.config
+  const { request, question } = await openedDialog(northwind, 'signage')
+  const next = encodeURIComponent(question)
+  const first = `${publicUrl}/dialog?request=${request}`
+  const refused = new URLSearchParams({
+    client_id: northwind.applications.signage.id,
+    response_type: 'token',
+    redirect_uri: redirectOf('signage'),
+    state: 'the shop at the harbour',
+    code_challenge: makePkce().challenge,
+    code_challenge_method: 'S256',
+  })
+  return [
+    ...popups('nobody', {
+      'dialog-refused': `${publicUrl}/1/auth/oauth/authorize?${refused}`,
+      'dialog-account': first,
+      'dialog-sign-in': `/sign-in?next=${next}`,
+      'dialog-sign-in-code': `/sign-in/code?step=none&next=${next}`,
+      'dialog-other-browser': `${publicUrl}/dialog/pass?request=none`,
+    }),
+    ...popups('ann', {
+      'dialog-account-known': first,
+      'dialog-consent': question,
+      'dialog-enter': `/dialog/enter?request=${request}`,
+      'dialog-confirm': `/confirm?next=${next}`,
+    }),
+    ...popups('ben', { 'dialog-consent-lacking': question }),
+    ...pages('nobody', { activate: `${publicUrl}/activate`, reference: `${publicUrl}/reference` }),
+    ...pages('ann', { 'activate-known': `${publicUrl}/activate` }),
+  ]
+}
+
+function popups(as: Viewer, paths: Readonly<Record<string, string>>): readonly DoorPage[] {
+  return pages(as, paths).map((each) => ({ ...each, popup: true }))
+}
+
+/** A dialog that was opened in a viewer's browser: what that carries on the base host, and where the account asks. */
+export async function openedDialog(
+  { service, slug, applications }: Northwind,
+  name: ApplicationName,
+): Promise<{ id: string; request: string; question: string }> {
+  const { context, config } = service
+  const opened = await openDialog(context, {
+    applicationId: applications[name].id,
+    redirectUri: redirectOf(name),
+    responseType: 'code',
+    scope: null,
+    state: null,
+    codeChallenge: makePkce().challenge,
+    codeChallengeMethod: 'S256',
+  })
+  if (opened.outcome !== 'opened') throw new Error(`the dialog did not open: ${opened.outcome}`)
+  const { dialogId: id } = opened
+  const visit = sealAccountReference(config.keys, id, slug, digestBrowserMark(MARK))
+  return { id, request: sealDialogReference(config.keys, id, MARK), question: `/dialog?request=${visit}` }
 }
 
 function pages(as: Viewer, paths: Readonly<Record<string, string>>): readonly DoorPage[] {

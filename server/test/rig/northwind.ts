@@ -41,7 +41,12 @@ const ROLES = [
 ]
 
 /** Of a verified publisher, of nobody knows whom, our own, one that is suspended, and one that needs to change orders. */
-type ApplicationName = 'signage' | 'till' | 'mobile' | 'scout' | 'robot'
+export type ApplicationName = 'signage' | 'till' | 'mobile' | 'scout' | 'robot'
+
+/** Where the dialogs of all but our own return to; that one has none. Nobody listens there. */
+export function redirectOf(name: ApplicationName): string {
+  return `https://${name}.example/connected`
+}
 
 type Ask = {
   readonly variant?: WireVariant
@@ -172,21 +177,30 @@ function placesIn(folder: string): Record<string, string> {
 
 async function makeApplications(service: TestService, account: string): Promise<Northwind['applications']> {
   const { db } = service.context
-  const make = async (name: string, scopes: readonly string[], publisher: Publisher, requiredScopes: string[] = []) => {
-    const wanted = { name, allowedScopes: scopes, defaultScopes: scopes, requiredScopes }
+  const make = async (
+    name: string,
+    scopes: readonly string[],
+    publisher: Publisher,
+    given: { requiredScopes?: string[]; redirectUris?: string[] } = {},
+  ) => {
+    const wanted = { name, allowedScopes: scopes, defaultScopes: scopes, ...given }
     const made = await makeApplication(db, service.config, account, wanted)
     done(await setApplicationPublisher(db, made.id, publisher))
     return made
   }
   const acme = { standing: 'verified', name: 'acme.example' } as const
   const nobody = { standing: 'unverified', name: null } as const
+  const back = (name: ApplicationName) => ({ redirectUris: [redirectOf(name)] })
   const shelves = { standing: 'unverified', name: 'shelfscout.example' } as const
   const applications = {
-    signage: await make('Acme Signage', ['orders:read', 'orders:write', 'displays:write'], acme),
-    till: await make('Till Companion', ['orders:read', 'stock:read', 'payments:write'], nobody),
+    signage: await make('Acme Signage', ['orders:read', 'orders:write', 'displays:write'], acme, back('signage')),
+    till: await make('Till Companion', ['orders:read', 'stock:read', 'payments:write'], nobody, back('till')),
     mobile: await make('Northwind Mobile', ['orders:read', 'stock:read'], { standing: 'own', name: null }),
-    scout: await make('Shelf Scout', ['stock:read'], shelves),
-    robot: await make('Packing Robot', ['orders:read', 'orders:write'], acme, ['orders:write']),
+    scout: await make('Shelf Scout', ['stock:read'], shelves, back('scout')),
+    robot: await make('Packing Robot', ['orders:read', 'orders:write'], acme, {
+      requiredScopes: ['orders:write'],
+      ...back('robot'),
+    }),
   }
   await service.context.applications.refresh()
   return applications
