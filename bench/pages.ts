@@ -71,7 +71,8 @@ try {
 async function openPages(): Promise<readonly Visited[]> {
   const sessions = new Map<string, readonly string[]>([['nobody', ['']]])
   for (const as of ['ann', 'ben', 'ida'] as const) sessions.set(as, await sessionsOf(northwind, northwind[as].id))
-  const pages = await everyDoorPage(northwind)
+  // Those of the dialog belong to the browser in which it began, and some of them to the base host.
+  const pages = (await everyDoorPage(northwind)).filter(({ path, popup }) => path.startsWith('/') && !popup)
   return pages.map(({ name, path, as }) => ({ name, path, cookies: sessions.get(as) ?? [''] }))
 }
 

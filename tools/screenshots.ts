@@ -15,6 +15,8 @@ import { palettePng } from './palette-png.ts'
 const FOLDER = join(import.meta.dirname, '..', 'docs', 'screenshots')
 
 const WIDTHS = { wide: 1280, narrow: 360 } as const
+/** The window that an application opens for the dialog. */
+const POPUP = { width: 480, height: 640 }
 const COLOURS = ['light', 'dark'] as const
 
 /** Beside what every door shows. The rest differs from one of these by a sentence. */
@@ -30,10 +32,18 @@ const ANSWERS = [
   'decided-rejected',
   'decided-reported',
   'decided-closed',
+  'dialog-account-unknown',
+  'dialog-consent-dangerous',
+  'dialog-consent-not-possible',
+  'dialog-answered',
+  'authorize-elsewhere',
   'refusal-not-found',
 ]
 
-const ARABIC = ['home', 'consent']
+/** No page, the page of another door, and one that is longer than anybody looks at in a picture. */
+const NOT_TAKEN = ['logo', 'dialog-enter', 'reference']
+
+const ARABIC = ['home', 'consent', 'dialog-account', 'dialog-consent']
 
 const { databaseUrl, redisUrl } = await startEngines()
 process.env.DATABASE_URL ??= databaseUrl
@@ -42,24 +52,26 @@ process.env.REDIS_URL ??= redisUrl
 mkdirSync(FOLDER, { recursive: true })
 for (const file of readdirSync(FOLDER).filter((name) => name.endsWith('.png'))) rmSync(join(FOLDER, file))
 
-const northwind = await startNorthwind()
+// Always the same address, because it is in some of the pictures.
+const northwind = await startNorthwind({ PORT: '28080', PUBLIC_URL: 'http://service.localhost:28080' })
 const chromium = await startChromium()
 try {
-  const doors = (await everyDoorPage(northwind)).filter(({ name }) => name !== 'logo')
+  const doors = (await everyDoorPage(northwind)).filter(({ name }) => !NOT_TAKEN.includes(name))
   const viewers = await open('en')
-  for (const { name, as, path } of doors) {
+  for (const { name, as, path, popup } of doors) {
     await viewers[as].goto(path)
-    await takeAll(viewers[as], name)
+    await takeAll(viewers[as], name, popup)
   }
-  for (const { name, as, open: reach, after } of everyAnswer(northwind).filter(({ name }) => ANSWERS.includes(name))) {
+  const answers = everyAnswer(northwind).filter(({ name }) => ANSWERS.includes(name))
+  for (const { name, as, open: reach, after, popup } of answers) {
     await reach(viewers[as])
-    await takeAll(viewers[as], name)
+    await takeAll(viewers[as], name, popup)
     await after?.()
   }
   const arabic = await open('ar')
-  for (const { name, as, path } of doors.filter(({ name }) => ARABIC.includes(name))) {
+  for (const { name, as, path, popup } of doors.filter(({ name }) => ARABIC.includes(name))) {
     await arabic[as].goto(path)
-    await take(arabic[as], `${name}-arabic`, 'light', 'wide')
+    await take(arabic[as], `${name}-arabic`, 'light', popup ? 'popup' : 'wide')
   }
   const files = readdirSync(FOLDER)
   console.log(`${files.length} pictures in ${FOLDER}`)
@@ -73,20 +85,22 @@ function open(language: string) {
   return openViewers(northwind, () => chromium.open(options), language)
 }
 
-async function takeAll(page: Page, name: string): Promise<void> {
-  for (const width of Object.keys(WIDTHS) as (keyof typeof WIDTHS)[]) {
-    for (const colours of COLOURS) await take(page, name, colours, width)
+async function takeAll(page: Page, name: string, popup = false): Promise<void> {
+  const sizes = popup ? (['popup'] as const) : (['wide', 'narrow'] as const)
+  for (const size of sizes) {
+    for (const colours of COLOURS) await take(page, name, colours, size)
   }
 }
 
+/** A page whole, however long it is; a window as it opens. */
 async function take(
   page: Page,
   name: string,
   colorScheme: (typeof COLOURS)[number],
-  width: keyof typeof WIDTHS,
+  size: keyof typeof WIDTHS | 'popup',
 ): Promise<void> {
-  await page.setViewportSize({ width: WIDTHS[width], height: 640 })
+  await page.setViewportSize(size === 'popup' ? POPUP : { width: WIDTHS[size], height: 640 })
   await page.emulateMedia({ colorScheme })
-  const picture = palettePng(await page.screenshot({ fullPage: true, animations: 'disabled' }))
-  writeFileSync(join(FOLDER, `${name}-${colorScheme}-${width}.png`), picture)
+  const picture = palettePng(await page.screenshot({ fullPage: size !== 'popup', animations: 'disabled' }))
+  writeFileSync(join(FOLDER, `${name}-${colorScheme}-${size}.png`), picture)
 }
