@@ -8,6 +8,7 @@ import type { Context } from './flows/context.ts'
 import { createLiveCodes } from './flows/live-codes.ts'
 import { createStandings } from './flows/standings.ts'
 import { makePartitionsAhead } from './flows/sweep.ts'
+import { createTally } from './flows/tally.ts'
 import { createLocalGate } from './gate/local-gate.ts'
 import { createRedisGate } from './gate/redis-gate.ts'
 import { createHttpServer, type HttpServer } from './http/server.ts'
@@ -39,6 +40,7 @@ export async function createContext(config: Config): Promise<Context> {
     openDeviceCode: createDeviceCodeOpener(config.keys),
     openCredential: createCredentialOpener(config.keys),
     standings: createStandings(db),
+    tally: createTally(db),
     passwords: createPasswords(),
     places,
     mailer: createMailer(config.smtpUrl, config.mailFrom),

@@ -26,6 +26,8 @@ export type Application = ScopePolicy & {
   readonly pkceRequired: boolean
   /** May ask about credentials of every application. */
   readonly resourceServer: boolean
+  /** In test mode: the user as whom it decides its own codes. */
+  readonly testedAs: string | null
   readonly suspended: boolean
   readonly deleted: boolean
   /** Live secrets only. */

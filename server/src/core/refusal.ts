@@ -91,7 +91,13 @@ export const refusals = {
     status: 403,
     standard: 'unauthorized_client',
     message: 'The device flow is not enabled for this application.',
-    mend: 'The application was registered without the device flow. Ask the operator of the service to register it with `--device-flow`.',
+    mend: 'The application was registered without the device flow. Switch it on in the settings of the developer console.',
+  },
+  test_mode_off: {
+    status: 403,
+    standard: 'unauthorized_client',
+    message: 'The application is not in test mode, so its codes are decided by people.',
+    mend: 'Switch test mode on in the developer console. While it is on, nobody can enter the codes of the application on a page.',
   },
   not_found: {
     status: 404,

@@ -17,6 +17,7 @@ import type { Postgres } from '../store/postgres.ts'
 import type { ApplicationCopy } from './application-copy.ts'
 import type { LiveCodes } from './live-codes.ts'
 import type { Standings } from './standings.ts'
+import type { Tally } from './tally.ts'
 
 export type Context = {
   readonly config: Config
@@ -28,6 +29,7 @@ export type Context = {
   readonly openDeviceCode: DeviceCodeOpener
   readonly openCredential: CredentialOpener
   readonly standings: Standings
+  readonly tally: Tally
   readonly passwords: Passwords
   readonly places: Places
   /** Null: there is no mail server, and mails wait. */

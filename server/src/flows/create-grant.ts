@@ -11,7 +11,7 @@ import { createLink } from './links.ts'
 export async function createGrant(
   tx: Transaction,
   user: User,
-  application: Pick<Application, 'id' | 'name'>,
+  application: Pick<Application, 'id' | 'name' | 'testedAs'>,
   given: Omit<NewGrant, 'accountId' | 'userId' | 'applicationId'>,
 ): Promise<void> {
   const about = { accountId: user.accountId, userId: user.id, applicationId: application.id }
@@ -19,6 +19,8 @@ export async function createGrant(
   const deviceCode = given.deviceCodeId === null ? {} : { deviceCodeId: given.deviceCodeId }
   const detail = { scopes: given.scopes, by: given.deviceCodeId === null ? 'dialog' : 'code' }
   await recordEvent(tx, { kind: 'grant.created', ...about, ...deviceCode, grantId: given.id, detail })
+  // Their own tests are no news to a developer.
+  if (application.testedAs === user.id) return
   await insertMail(tx, {
     kind: 'grant_created',
     accountId: user.accountId,

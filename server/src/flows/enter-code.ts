@@ -32,7 +32,7 @@ export async function enterUserCode(context: Context, userId: string, typed: str
   const read = readTypedCode(typed)
   if (read.answer === 'empty') return { outcome: 'empty' }
   if (read.answer === 'mistyped') return { outcome: 'mistyped', digits: read.digits }
-  return context.db.transaction((tx) => claimUserCode(tx, userId, read.userCode))
+  return context.db.transaction((tx) => claimUserCode(tx, userId, read.userCode, 'operator'))
 }
 
 export type WebEntryResult =
@@ -60,7 +60,7 @@ export async function enterCode(
     const allowance = mayEnterCode(history)
     if (!allowance.allowed) return { outcome: 'locked', waitMs: allowance.waitMs }
 
-    const result = await claimUserCode(tx, visitor.id, read.userCode)
+    const result = await claimUserCode(tx, visitor.id, read.userCode, 'page')
     // Asked for in every case, for the same reason as in claimUserCode.
     const known = await findByUserCode(tx, read.userCode)
     const outcome = result.outcome === 'claimed' ? 'claimed' : known ? 'known' : 'missed'
@@ -75,7 +75,12 @@ export async function enterCode(
   })
 }
 
-async function claimUserCode(tx: Transaction, userId: string, userCode: string): Promise<EntryResult> {
+async function claimUserCode(
+  tx: Transaction,
+  userId: string,
+  userCode: string,
+  by: 'page' | 'operator',
+): Promise<EntryResult> {
   const locked = await lockLiveUserCode(tx, userCode)
   const user = await lockUser(tx, userId)
   // Both are asked for in every case, so that a code that exists takes no longer than one that does not.
@@ -83,6 +88,8 @@ async function claimUserCode(tx: Transaction, userId: string, userCode: string):
   const account = await readAccount(tx, user?.accountId ?? '')
   if (!locked || !user || user.disabled || !application || !account) return { outcome: 'not_recognised' }
   if (!mayConnectByCode(account.policy, application)) return { outcome: 'not_recognised' }
+  // A code of an application in test mode is for its own tests.
+  if (by === 'page' && application.testedAs !== null) return { outcome: 'not_recognised' }
   const step = claim(locked.code, userId, locked.now)
   if (step.answer === 'not_open') return { outcome: 'not_recognised' }
 

@@ -1,6 +1,7 @@
 /** The life of an application: registered, its publisher looked into, suspended pending review, restored; its secrets rotated. */
-import { isApplicationName, isPublisherName, MOST_LIVE_SECRETS, type Publisher } from '../core/application.ts'
-import { MOST_REDIRECTS, type RedirectProblem, redirectProblem } from '../core/redirect-uri.ts'
+import { isPublisherName, MOST_LIVE_SECRETS, type Publisher } from '../core/application.ts'
+import { type SettingsProblem, settingsProblem } from '../core/application-settings.ts'
+import { MOST_REDIRECTS, type RedirectProblem } from '../core/redirect-uri.ts'
 import { createApplicationSecret, digestApplicationSecret } from '../secrets/application-secret.ts'
 import type { Keyset } from '../secrets/keyset.ts'
 import { createId } from '../secrets/random.ts'
@@ -45,18 +46,11 @@ export function createApplication(
   keys: Keyset,
   application: NewApplication,
 ): Promise<Registered<CreatedApplication>> {
-  const { allowedScopes, defaultScopes, requiredScopes } = application
   return db.transaction(async (tx) => {
     const account = await findAccount(tx, application.account)
     if (!account) return refused(`There is no account "${application.account}".`)
-    if (!isApplicationName(application.name)) return refused(APPLICATION_NAME)
-    const unknown = await unknownScopes(tx, allowedScopes)
-    if (unknown.length > 0) return refused(`Not in the scope catalogue: ${unknown.join(', ')}.`)
-    const outside = [...defaultScopes, ...requiredScopes].filter((name) => !allowedScopes.includes(name))
-    if (outside.length > 0)
-      return refused(`Default and required scopes must be allowed ones; ${outside.join(', ')} is not.`)
-    const unfit = redirectsProblem(application.redirectUris)
-    if (unfit) return refused(unfit)
+    const problem = settingsProblem(application, await unknownScopes(tx, application.allowedScopes))
+    if (problem) return refused(inWords(problem))
     if (application.public && !application.pkceRequired)
       return refused('A public application has no secret, so PKCE is required for it.')
     if (application.public && application.resourceServer)
@@ -83,13 +77,19 @@ const REDIRECT_PROBLEMS: Readonly<Record<RedirectProblem, string>> = {
   query: 'its query has a parameter that the answer will bring: code, state, iss or error.',
 }
 
-function redirectsProblem(redirectUris: readonly string[]): string | null {
-  if (redirectUris.length > MOST_REDIRECTS) return `An application has at most ${MOST_REDIRECTS} redirect addresses.`
-  for (const uri of redirectUris) {
-    const problem = redirectProblem(uri)
-    if (problem) return `"${uri}" cannot be a redirect address: ${REDIRECT_PROBLEMS[problem]}`
+function inWords(problem: SettingsProblem): string {
+  switch (problem.field) {
+    case 'name':
+      return APPLICATION_NAME
+    case 'scopes': {
+      const names = problem.names.join(', ')
+      if (problem.problem === 'unknown') return `Not in the scope catalogue: ${names}.`
+      return `Default and required scopes must be allowed ones; ${names} is not.`
+    }
+    case 'redirects':
+      if (problem.problem === 'too_many') return `An application has at most ${MOST_REDIRECTS} redirect addresses.`
+      return `"${problem.uri}" cannot be a redirect address: ${REDIRECT_PROBLEMS[problem.problem]}`
   }
-  return null
 }
 
 /** The dialog returns to these from now on, and to no others: one that is open with another address is over. */
@@ -99,8 +99,9 @@ export function setApplicationRedirects(
   redirectUris: readonly string[],
 ): Promise<Registered<{ id: string }>> {
   return db.transaction(async (tx) => {
-    const unfit = redirectsProblem(redirectUris)
-    if (unfit) return refused(unfit)
+    const application = await findApplication(tx, id)
+    const problem = application && settingsProblem({ ...application, redirectUris }, [])
+    if (problem) return refused(inWords(problem))
     if (!(await markApplicationChanged(tx, id))) return refused(`There is no application "${id}".`)
     await setRedirects(tx, id, redirectUris)
     await recordEvent(tx, { kind: 'application.redirects_set', applicationId: id, detail: { redirectUris } })
@@ -180,9 +181,15 @@ export function setApplicationPublisher(
   })
 }
 
-async function addSecret(tx: Transaction, keys: Keyset, applicationId: string): Promise<string> {
+/** Returns it: this once, and never again. */
+export async function addSecret(
+  tx: Transaction,
+  keys: Keyset,
+  applicationId: string,
+  label: string | null = null,
+): Promise<string> {
   const secret = createApplicationSecret()
   const digest = digestApplicationSecret(keys, secret)
-  await insertSecret(tx, applicationId, { id: createId('sec'), keyId: keys.signing.id, digest })
+  await insertSecret(tx, applicationId, { id: createId('sec'), keyId: keys.signing.id, digest, label })
   return secret
 }

@@ -46,6 +46,8 @@ export async function pollDeviceCode(context: Context, request: PollRequest): Pr
   if (isForgotten(code, applications.now())) return INVALID
 
   const { early, pending } = await gate.poll(code.id, paceFor(code.intervalSeconds))
+  context.tally.count(request.applicationId, 'polls')
+  if (early) context.tally.count(request.applicationId, 'earlyPolls')
   if (pending && !isExpired(code, applications.now())) return notYet(code, early)
   try {
     return await look(context, request, code, early)

@@ -1,5 +1,5 @@
 /** An application asks for a code. docs/interface.md, "Request a device code". */
-import { deviceFlowPolicy } from '../core/application.ts'
+import { type Application, deviceFlowPolicy } from '../core/application.ts'
 import type { Variant } from '../core/device-code.ts'
 import { resolveRequested } from '../core/scope.ts'
 import { isEchoable } from '../core/state-text.ts'
@@ -21,6 +21,8 @@ export type CodeRequest = {
   readonly requestedFrom: string | null
   /** What the application's device calls itself; shown as its own words. */
   readonly requestedWith: string | null
+  /** Only in test mode: a code that runs out sooner. Null: as usual. */
+  readonly lifetimeSeconds: number | null
 }
 
 export type CodeRequestResult =
@@ -57,21 +59,28 @@ export async function requestDeviceCode(context: Context, request: CodeRequest):
     state: request.state,
     requestedFrom: request.requestedFrom,
     requestedWith: request.requestedWith,
-    lifetimeMs: config.deviceCodeLifetimeMs,
+    lifetimeMs: lifetimeOf(config.deviceCodeLifetimeMs, application, request),
   }
   const placed = await placeUnderFreeUserCode(context, code)
   if (placed === null) return { outcome: 'unavailable' }
 
+  context.tally.count(application.id, 'requested')
   const { userCode, expiresAt } = placed
   const intervalSeconds = config.pollIntervalSeconds
   return {
     outcome: 'requested',
     deviceCode: sealDeviceCode(config.keys, { ...code, expiresAt, cell: config.cell, intervalSeconds }),
     userCode,
-    expiresInSeconds: config.deviceCodeLifetimeMs / 1000,
+    expiresInSeconds: code.lifetimeMs / 1000,
     intervalSeconds,
     state: request.state,
   }
+}
+
+/** Never longer than usual. */
+function lifetimeOf(usualMs: number, application: Application, { lifetimeSeconds }: CodeRequest): number {
+  if (application.testedAs === null || lifetimeSeconds === null || lifetimeSeconds < 1) return usualMs
+  return Math.min(usualMs, lifetimeSeconds * 1000)
 }
 
 /** One in a million meets a live code by chance; each try after that has a digit more, as if ten times as many were live. */

@@ -1,6 +1,7 @@
 /** Housekeeping: partitions of device codes for the hours to come and none for the days gone by; what nobody needs any more. */
 import type { Config } from '../config.ts'
 import { KEPT_AFTER_EXPIRY_MS } from '../core/device-code.ts'
+import { forgetCounts } from '../store/application-activity.ts'
 import { forgetAttempts } from '../store/attempts.ts'
 import { type Dropped, dropPartitions, ensurePartitions, readClock } from '../store/device-code-partitions.ts'
 import { forgetDialogs, voidUnexchanged } from '../store/dialogs.ts'
@@ -23,6 +24,7 @@ const FORGET = [
   forgetSessions,
   forgetDialogs,
   forgetStandingChanges,
+  forgetCounts,
 ]
 
 /** Partitions first: codes come and go, whatever else cannot be deleted. */

@@ -19,6 +19,9 @@ const SWEEP_MS = 5 * 60 * 1000
 /** Whoever asked for a link is looking at their mailbox. */
 const MAIL_MS = 1_000
 
+/** A developer who looks waits no longer than this for what they just did. */
+const TALLY_MS = 2_000
+
 const RECOUNT_MS = 30 * 1000
 
 export type Background = { stop(): Promise<void> }
@@ -39,7 +42,8 @@ export function startBackground(context: Context): Background {
   const tasks = [
     repeat(context, 'pulling applications', REFRESH_MS, refresh),
     repeat(context, 'pulling revocations', REFRESH_MS, () => context.standings.pull().catch(expected)),
-    repeat(context, 'noting use', USES_MS, () => context.standings.saveUses().catch(expected)),
+    repeat(context, 'noting use', USES_MS, () => saveUses(context).catch(expected)),
+    repeat(context, 'saving the tally', TALLY_MS, () => context.tally.save().catch(expected)),
     repeat(context, 'counting live codes', RECOUNT_MS, () => context.liveCodes.recount()),
     repeat(context, 'sweeping', SWEEP_MS, async () => {
       await sweep(context.db, context.config)
@@ -49,8 +53,15 @@ export function startBackground(context: Context): Background {
   return {
     stop: async () => {
       await Promise.all(tasks.map((stop) => stop()))
+      await context.tally.save().catch(expected)
+      await saveUses(context).catch(expected)
     },
   }
+}
+
+async function saveUses({ standings, applications }: Context): Promise<void> {
+  await standings.saveUses()
+  await applications.saveUses()
 }
 
 /** That PostgreSQL is away is said once, by the task that pulls applications. */

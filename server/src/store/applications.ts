@@ -17,6 +17,7 @@ type Row = {
   public: boolean
   pkce_required: boolean
   resource_server: boolean
+  tested_as: string | null
   suspended_at: number | null
   deleted_at: number | null
   secrets: { id: string; keyId: number; digest: string }[]
@@ -45,7 +46,7 @@ export async function readApplicationChanges(db: Queryable, after: number): Prom
   const { rows } = await db.query<Row & { id: string | null }>({
     name: 'read-application-changes',
     text: `select a.id, a.account_id, a.name, a.publisher, a.publisher_standing, a.allowed_scopes, a.default_scopes,
-        a.required_scopes, a.device_flow, a.redirect_uris, a.public, a.pkce_required, a.resource_server, a.suspended_at,
+        a.required_scopes, a.device_flow, a.redirect_uris, a.public, a.pkce_required, a.resource_server, a.tested_as, a.suspended_at,
         a.deleted_at, a.changed, clock.now,
         ${DEVICE_SCOPES}, ${LIVE_SECRETS}
       from (select now() as now) clock left join applications a on a.changed > $1 order by a.changed`,
@@ -98,7 +99,10 @@ function listedFrom(row: ListedRow): ListedApplication {
   return { id: row.id, name: row.name, publisher: publisherFrom(row) }
 }
 
-export type NewApplication = Omit<Application, 'publisher' | 'deviceScopes' | 'secrets' | 'suspended' | 'deleted'>
+export type NewApplication = Omit<
+  Application,
+  'publisher' | 'deviceScopes' | 'secrets' | 'testedAs' | 'suspended' | 'deleted'
+>
 
 export async function insertApplication(tx: Transaction, application: NewApplication): Promise<void> {
   const changed = await nextChange(tx)
@@ -155,12 +159,18 @@ export async function setRedirects(tx: Transaction, id: string, redirectUris: re
   await tx.query('update applications set redirect_uris = $2 where id = $1', [id, redirectUris])
 }
 
-export type NewSecret = { readonly id: string; readonly keyId: number; readonly digest: Buffer }
+export type NewSecret = {
+  readonly id: string
+  readonly keyId: number
+  readonly digest: Buffer
+  readonly label: string | null
+}
 
 export async function insertSecret(tx: Transaction, applicationId: string, secret: NewSecret): Promise<void> {
   await tx.query(
-    'insert into application_secrets (id, application_id, key_id, digest, created_at) values ($1, $2, $3, $4, now())',
-    [secret.id, applicationId, secret.keyId, secret.digest],
+    `insert into application_secrets (id, application_id, key_id, digest, label, created_at)
+     values ($1, $2, $3, $4, $5, now())`,
+    [secret.id, applicationId, secret.keyId, secret.digest, secret.label],
   )
 }
 
@@ -208,6 +218,7 @@ function fromRow(row: Row): Application {
     public: row.public,
     pkceRequired: row.pkce_required,
     resourceServer: row.resource_server,
+    testedAs: row.tested_as,
     suspended: row.suspended_at !== null,
     deleted: row.deleted_at !== null,
     secrets: row.secrets.map((secret) => ({ ...secret, digest: Buffer.from(secret.digest, 'hex') })),

@@ -24,6 +24,8 @@ export type AuditEvent = {
     | 'application.restored'
     | 'application.secret_rotated'
     | 'application.redirects_set'
+    | 'application.changed'
+    | 'application.secret_revoked'
     | 'session.started'
     | 'session.ended_everywhere'
     | 'user.password_set'

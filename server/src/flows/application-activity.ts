@@ -1,0 +1,45 @@
+/** How an account's own application does: what its developer would otherwise have to ask the operator for. Reads only. */
+import { listRequests, type RequestLine, readCounts, readDecisions } from '../store/application-activity.ts'
+import { findOwnApplication } from '../store/own-applications.ts'
+import type { Context } from './context.ts'
+
+export type Activity = {
+  readonly id: string
+  readonly name: string
+  readonly requests: readonly RequestLine[]
+  /** Codes of the last day: what was asked for, and what people did about it. The rest ran out, or still waits. */
+  readonly funnel: {
+    readonly requested: number
+    readonly entered: number
+    readonly granted: number
+    readonly rejected: number
+  }
+  readonly polling: {
+    readonly polls: number
+    readonly early: number
+    /** How many times as often as allowed; null when nothing polled. 1 is as it should be. */
+    readonly factor: number | null
+  }
+  readonly secretsInUrl: number
+}
+
+/** This one and the 23 before it. */
+const HOURS = 24
+
+/** Null: it is not this account's. */
+export async function readActivity(context: Context, accountId: string, id: string): Promise<Activity | null> {
+  const { db } = context
+  const application = await findOwnApplication(db, accountId, id)
+  if (!application) return null
+  const counts = await readCounts(db, id, HOURS)
+  const decisions = await readDecisions(db, id, HOURS)
+  const { polls, earlyPolls: early, requested, secretsInUrl } = counts
+  return {
+    id,
+    name: application.name,
+    requests: await listRequests(db, id),
+    funnel: { requested, ...decisions },
+    polling: { polls, early, factor: polls === 0 ? null : polls / Math.max(1, polls - early) },
+    secretsInUrl,
+  }
+}

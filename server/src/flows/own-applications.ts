@@ -1,0 +1,112 @@
+/** An account looks after the applications that it registered: the console's side of flows/manage-application.ts. */
+import { MOST_LIVE_SECRETS } from '../core/application.ts'
+import { type ApplicationSettings, type SettingsProblem, settingsProblem } from '../core/application-settings.ts'
+import { createId } from '../secrets/random.ts'
+import { insertApplication, markApplicationChanged } from '../store/applications.ts'
+import { recordEvent } from '../store/audit-events.ts'
+import {
+  findOwnApplication,
+  listOwnApplications as listOfAccount,
+  type OwnApplication,
+  type OwnApplicationLine,
+  revokeSecret,
+  saveSettings,
+} from '../store/own-applications.ts'
+import { unknownScopes } from '../store/scopes.ts'
+import { asAdministrator, type Forbidden } from './administrator.ts'
+import type { Context } from './context.ts'
+import { addSecret } from './manage-application.ts'
+
+export function listOwnApplications(context: Context, accountId: string): Promise<readonly OwnApplicationLine[]> {
+  return listOfAccount(context.db, accountId)
+}
+
+export function readOwnApplication(context: Context, accountId: string, id: string): Promise<OwnApplication | null> {
+  return findOwnApplication(context.db, accountId, id)
+}
+
+export type NewOwnApplication = ApplicationSettings & { readonly public: boolean }
+
+export type RegistrationResult =
+  /** The secret is in this answer and nowhere else, ever; a public application has none. */
+  | { readonly outcome: 'registered'; readonly id: string; readonly secret: string | null }
+  | { readonly outcome: 'unfit'; readonly problem: SettingsProblem }
+  | Forbidden
+
+export function registerApplication(
+  context: Context,
+  by: string,
+  wish: NewOwnApplication,
+): Promise<RegistrationResult> {
+  return asAdministrator(context, by, async (tx, account): Promise<RegistrationResult> => {
+    const problem = settingsProblem(wish, await unknownScopes(tx, wish.allowedScopes))
+    if (problem) return { outcome: 'unfit', problem }
+    const id = createId('app')
+    await insertApplication(tx, { ...wish, id, accountId: account.id, pkceRequired: true, resourceServer: false })
+    const secret = wish.public ? null : await addSecret(tx, context.config.keys, id)
+    const about = { accountId: account.id, userId: by, applicationId: id }
+    await recordEvent(tx, { kind: 'application.created', ...about, detail: { by } })
+    return { outcome: 'registered', id, secret }
+  })
+}
+
+export type SettingsResult =
+  | { readonly outcome: 'saved' | 'not_found' }
+  | { readonly outcome: 'unfit'; readonly problem: SettingsProblem }
+  | Forbidden
+
+export function changeSettings(
+  context: Context,
+  by: string,
+  id: string,
+  settings: ApplicationSettings & { readonly testMode: boolean },
+): Promise<SettingsResult> {
+  return asAdministrator(context, by, async (tx, account): Promise<SettingsResult> => {
+    const problem = settingsProblem(settings, await unknownScopes(tx, settings.allowedScopes))
+    if (problem) return { outcome: 'unfit', problem }
+    const application = await findOwnApplication(tx, account.id, id)
+    if (!application) return { outcome: 'not_found' }
+    await markApplicationChanged(tx, id)
+    await saveSettings(tx, id, { ...settings, testedAs: settings.testMode ? (application.testedAs ?? by) : null })
+    const about = { accountId: account.id, userId: by, applicationId: id }
+    await recordEvent(tx, { kind: 'application.changed', ...about, detail: { by, ...settings } })
+    return { outcome: 'saved' }
+  })
+}
+
+export type SecretResult =
+  | { readonly outcome: 'added'; readonly secret: string }
+  /** `public`: it has none. `too_many`: one has to be ended first. */
+  | { readonly outcome: 'not_found' | 'public' | 'too_many' }
+  | Forbidden
+
+/** Beside the ones there are. Unlike on the command line none is ended by itself: that would be a device going dark. */
+export function addOwnSecret(context: Context, by: string, id: string, label: string | null): Promise<SecretResult> {
+  return asAdministrator(context, by, async (tx, account): Promise<SecretResult> => {
+    const application = await findOwnApplication(tx, account.id, id)
+    if (!application) return { outcome: 'not_found' }
+    if (application.public) return { outcome: 'public' }
+    if (application.secretLines.length >= MOST_LIVE_SECRETS) return { outcome: 'too_many' }
+    await markApplicationChanged(tx, id)
+    const secret = await addSecret(tx, context.config.keys, id, label)
+    const about = { accountId: account.id, userId: by, applicationId: id }
+    await recordEvent(tx, { kind: 'application.secret_rotated', ...about, detail: { by, revokedSecrets: [] } })
+    return { outcome: 'added', secret }
+  })
+}
+
+export type SecretRemoval = { readonly outcome: 'revoked' | 'not_found' | 'last' } | Forbidden
+
+/** Not the last one: then nothing of the application would work, and its devices could not be told. */
+export function revokeOwnSecret(context: Context, by: string, id: string, secretId: string): Promise<SecretRemoval> {
+  return asAdministrator(context, by, async (tx, account): Promise<SecretRemoval> => {
+    const application = await findOwnApplication(tx, account.id, id)
+    if (!application?.secretLines.some((secret) => secret.id === secretId)) return { outcome: 'not_found' }
+    if (application.secretLines.length === 1) return { outcome: 'last' }
+    await markApplicationChanged(tx, id)
+    await revokeSecret(tx, id, secretId)
+    const about = { accountId: account.id, userId: by, applicationId: id }
+    await recordEvent(tx, { kind: 'application.secret_revoked', ...about, detail: { by, secret: secretId } })
+    return { outcome: 'revoked' }
+  })
+}
