@@ -95,14 +95,15 @@ class ExpiryNotice extends HTMLElement {
   }
 }
 
-/** Copies its `text`. */
+/** Copies its `text`, or that of the element whose id it has in `from`. */
 class CopyButton extends HTMLElement {
   connectedCallback() {
     if (!navigator.clipboard) return
     this.hidden = false
     this.addEventListener('click', async (event) => {
       if (!(event.target instanceof HTMLButtonElement)) return
-      await navigator.clipboard.writeText(this.getAttribute('text') ?? '')
+      const shown = document.getElementById(this.getAttribute('from') ?? '')
+      await navigator.clipboard.writeText(this.getAttribute('text') ?? shown?.textContent ?? '')
       const status = this.querySelector('[role=status]')
       if (status) status.textContent = this.getAttribute('copied')
     })

@@ -6,7 +6,7 @@ import type { ComponentChildren } from 'preact'
 
 type AreYouSureProps = {
   /** What the closed button says. */
-  readonly label: string
+  readonly label: ComponentChildren
   readonly question: ComponentChildren
   /** The form that does it. */
   readonly children: ComponentChildren

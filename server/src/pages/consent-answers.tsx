@@ -1,4 +1,5 @@
 /** The part of the consent pages where one answers: how long it would last, or why it cannot be, and the two answers. */
+import type { ComponentChildren } from 'preact'
 import { SteadyAnswers } from './elements.tsx'
 import { strong } from './strong.tsx'
 import type { Words } from './words.ts'
@@ -32,18 +33,39 @@ export function Outlook({ words, id, model }: OutlookProps) {
   )
 }
 
+type AnswersProps = { readonly words: Words; readonly offered: boolean; readonly preview: boolean }
+
 /** Two answers of the same weight; only the first when there is nothing to allow. */
-export function Answers({ words, offered }: { readonly words: Words; readonly offered: boolean }) {
+export function Answers({ words, offered, preview }: AnswersProps) {
   return (
     <SteadyAnswers>
-      <button type="submit" class="button answer" name="decision" value="cancel">
+      <AnswerButton class="button answer" decision="cancel" preview={preview}>
         {words.t('consent.cancel')}
-      </button>
+      </AnswerButton>
       {offered && (
-        <button type="submit" class="button answer" name="decision" value="allow">
+        <AnswerButton class="button answer" decision="allow" preview={preview}>
           {words.t('consent.allow')}
-        </button>
+        </AnswerButton>
       )}
     </SteadyAnswers>
+  )
+}
+
+type AnswerButtonProps = {
+  readonly class: string
+  readonly decision: 'cancel' | 'allow' | 'not_me'
+  readonly preview: boolean
+  readonly children: ComponentChildren
+}
+
+export function AnswerButton({ class: look, decision, preview, children }: AnswerButtonProps) {
+  return preview ? (
+    <button type="button" class={look} disabled>
+      {children}
+    </button>
+  ) : (
+    <button type="submit" class={look} name="decision" value={decision}>
+      {children}
+    </button>
   )
 }

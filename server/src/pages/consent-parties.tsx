@@ -8,12 +8,14 @@ type PartiesProps = {
   readonly frame: Frame
   readonly application: string
   readonly publisher: Publisher
-  /** Where "Not you?" leads. */
-  readonly change: { readonly action: string; readonly bound: Readonly<Record<string, string>> }
+  /** Where "Not you?" leads. Null: nowhere, because this is a preview. */
+  readonly change: { readonly action: string; readonly bound: Readonly<Record<string, string>> } | null
 }
 
 export function Parties({ frame, application, publisher, change }: PartiesProps) {
   const { words, account, user } = frame
+  const you = words.rich('consent.signed_in_as', { email: user?.email ?? '', b: strong })
+  const notYou = words.rich('consent.not_you', { more: (chunks) => <span class="visually-hidden">{chunks}</span> })
   return (
     <header class="stack tight">
       <div class="pair" aria-hidden="true">
@@ -30,12 +32,21 @@ export function Parties({ frame, application, publisher, change }: PartiesProps)
         <PublisherLine words={words} publisher={publisher} />
       </p>
       {publisher.standing === 'verified' && <p class="hint">{words.t('consent.verified_hint')}</p>}
-      <Form frame={frame} action={change.action} bound={change.bound} class="chip">
-        <span>{words.rich('consent.signed_in_as', { email: user?.email ?? '', b: strong })}</span>
-        <button type="submit" class="plain">
-          {words.rich('consent.not_you', { more: (chunks) => <span class="visually-hidden">{chunks}</span> })}
-        </button>
-      </Form>
+      {change === null ? (
+        <div class="chip">
+          <span>{you}</span>
+          <button type="button" class="plain" disabled>
+            {notYou}
+          </button>
+        </div>
+      ) : (
+        <Form frame={frame} action={change.action} bound={change.bound} class="chip">
+          <span>{you}</span>
+          <button type="submit" class="plain">
+            {notYou}
+          </button>
+        </Form>
+      )}
     </header>
   )
 }

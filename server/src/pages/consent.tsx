@@ -2,15 +2,16 @@
  * The decision about a code: who asks, who is asked, for what, from where and for how long; and two answers of the same
  * weight. What the server saw and what the application says of itself stand apart.
  */
-import { Answers, Outlook } from './consent-answers.tsx'
+import { AnswerButton, Answers, Outlook } from './consent-answers.tsx'
 import { Parties } from './consent-parties.tsx'
 import { type LackingPermission, type Permission, Permissions } from './consent-permissions.tsx'
+import { AnswerForm, PreviewNotice } from './consent-preview.tsx'
 import { CodeAsked, Warnings } from './consent-request.tsx'
 import { Field } from './field.tsx'
-import { Form } from './form.tsx'
 import { type Frame, page } from './layout.tsx'
 import { Problems } from './notice.tsx'
 import type { Publisher } from './publisher.tsx'
+import { strong } from './strong.tsx'
 
 export type ConsentModel = {
   readonly ref: string
@@ -44,16 +45,19 @@ export type ConsentModel = {
   /** Many people were asked by this application from the same place in the last minutes. */
   readonly crowded: boolean
   readonly problem: null | 'retype' | 'changed'
+  /** Shown to whoever makes the application. It looks the same, and nothing of it can be answered. */
+  readonly preview?: true
 }
 
 export function consentPage(frame: Frame, model: ConsentModel): string {
   const { words } = frame
-  const { application, problem } = model
+  const { application, problem, preview = false } = model
   const wrong = problem && words.t(`consent.problem_${problem}`)
   return page(
     frame,
     words.t('consent.title', { application }),
     <>
+      {preview && <PreviewNotice frame={frame} />}
       <Problems
         words={words}
         problems={wrong ? [{ field: problem === 'retype' ? 'last_group' : null, text: wrong }] : []}
@@ -63,7 +67,7 @@ export function consentPage(frame: Frame, model: ConsentModel): string {
           frame={frame}
           application={application}
           publisher={model.publisher}
-          change={{ action: '/connect/switch', bound: { ref: model.ref } }}
+          change={preview ? null : { action: '/connect/switch', bound: { ref: model.ref } }}
         />
         <Warnings words={words} model={model} />
         <CodeAsked words={words} model={model} />
@@ -79,12 +83,18 @@ type DecisionProps = { readonly frame: Frame; readonly model: ConsentModel; read
 
 function Decision({ frame, model, wrong }: DecisionProps) {
   const { words } = frame
-  const { application } = model
+  const { application, preview = false } = model
   const offered = model.grantable && !model.suspended
   return (
     <section class="stack" aria-labelledby="decision">
       <Outlook words={words} id="decision" model={model} />
-      <Form frame={frame} action="/connect/decision" bound={{ ref: model.ref, shown: model.shown }} class="stack">
+      <AnswerForm
+        frame={frame}
+        action="/connect/decision"
+        bound={{ ref: model.ref, shown: model.shown }}
+        class="stack"
+        preview={preview}
+      >
         {offered && model.retype && (
           <Field
             id="last_group"
@@ -97,13 +107,15 @@ function Decision({ frame, model, wrong }: DecisionProps) {
           />
         )}
         {/* Enter in the field above presses the first button: when in doubt, no. */}
-        <Answers words={words} offered={offered} />
-        <button type="submit" class="plain" name="decision" value="not_me">
+        <Answers words={words} offered={offered} preview={preview} />
+        <AnswerButton class="plain" decision="not_me" preview={preview}>
           {words.t('consent.not_me')}
-        </button>
-      </Form>
+        </AnswerButton>
+      </AnswerForm>
       {offered && (
-        <p class="hint">{words.rich('consent.later', { a: (chunks) => <a href="/applications">{chunks}</a> })}</p>
+        <p class="hint">
+          {words.rich('consent.later', { a: preview ? strong : (chunks) => <a href="/applications">{chunks}</a> })}
+        </p>
       )}
     </section>
   )

@@ -5,7 +5,7 @@
 import { Answers, Outlook } from './consent-answers.tsx'
 import { Parties } from './consent-parties.tsx'
 import { type LackingPermission, type Permission, Permissions } from './consent-permissions.tsx'
-import { Form } from './form.tsx'
+import { AnswerForm, PreviewNotice } from './consent-preview.tsx'
 import { type Frame, page } from './layout.tsx'
 import { Problems } from './notice.tsx'
 import type { Publisher } from './publisher.tsx'
@@ -26,23 +26,26 @@ export type DialogConsentModel = {
   readonly grantable: boolean
   readonly suspended: boolean
   readonly problem: null | 'changed'
+  /** Shown to whoever makes the application. It looks the same, and nothing of it can be answered. */
+  readonly preview?: true
 }
 
 export function dialogConsentPage(frame: Frame, model: DialogConsentModel): string {
   const { words } = frame
-  const { application, request, problem } = model
+  const { application, request, problem, preview = false } = model
   const offered = model.grantable && !model.suspended
   return page(
     frame,
     words.t('consent.title', { application }),
     <>
+      {preview && <PreviewNotice frame={frame} />}
       <Problems words={words} problems={problem ? [{ field: null, text: words.t('consent.problem_changed') }] : []} />
       <article class="card stack consent">
         <Parties
           frame={frame}
           application={application}
           publisher={model.publisher}
-          change={{ action: '/dialog/switch', bound: { request } }}
+          change={preview ? null : { action: '/dialog/switch', bound: { request } }}
         />
         <Permissions frame={frame} model={model} />
         <section class="stack" aria-labelledby="decision">
@@ -50,15 +53,16 @@ export function dialogConsentPage(frame: Frame, model: DialogConsentModel): stri
           {/* Named, not linked: a link would lead out of the window before there is an answer. */}
           {offered && <p class="hint">{words.rich('consent.later', { a: strong })}</p>}
         </section>
-        <Form
+        <AnswerForm
           frame={frame}
           action="/dialog/decision"
           bound={{ request, shown: model.shown }}
           class="stack tight sticky"
+          preview={preview}
         >
           <p class="hint">{words.rich('dialog_consent.return_to', { host: model.returnTo, b: strong })}</p>
-          <Answers words={words} offered={offered} />
-        </Form>
+          <Answers words={words} offered={offered} preview={preview} />
+        </AnswerForm>
       </article>
     </>,
     { problem: problem !== null, single: true },

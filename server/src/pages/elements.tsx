@@ -29,11 +29,17 @@ export function Moment({ words, ms }: { readonly words: Words; readonly ms: numb
   return h('local-time', null, <time dateTime={new Date(ms).toISOString()}>{words.moment(ms)}</time>)
 }
 
+type CopyProps = { readonly words: Words } & (
+  | { readonly text: string }
+  /** The id of the element whose text it copies: what must not be on a page twice is not. */
+  | { readonly from: string }
+)
+
 /** Copies a text; not there without a script. */
-export function CopyButton({ words, text }: { readonly words: Words; readonly text: string }) {
+export function CopyButton({ words, ...what }: CopyProps) {
   return h(
     'copy-button',
-    { hidden: true, text, copied: words.t('elements.copied') } as object,
+    { hidden: true, ...what, copied: words.t('elements.copied') } as object,
     <button type="button" class="button quiet">
       {words.t('elements.copy')}
     </button>,

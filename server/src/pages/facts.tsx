@@ -7,7 +7,7 @@ export function Facts({ children }: { readonly children: ComponentChildren }) {
 
 /** Nothing to say, no line. */
 export function Fact({ name, children }: { readonly name: string; readonly children: ComponentChildren }) {
-  if (children === null || children === undefined || children === '') return null
+  if (children === null || children === undefined || children === false || children === '') return null
   return (
     <div>
       <dt>{name}</dt>

@@ -28,18 +28,31 @@ type FieldProps = {
 }
 
 export function Field(props: FieldProps) {
-  const { id, label, hint, after, problem = null } = props
-  const described = [
-    hint !== undefined && `${id}-hint`,
-    after !== undefined && `${id}-after`,
-    problem !== null && `${id}-problem`,
-  ]
-    .filter(Boolean)
-    .join(' ')
-  const labelled = <label for={id}>{label}</label>
+  const { id, after } = props
+  const described = describedBy(props)
   return (
     <div class="field">
-      {props.heading ? <h1>{labelled}</h1> : labelled}
+      <FieldHead {...props} />
+      {after === undefined ? (
+        <Input {...props} described={described} />
+      ) : (
+        <div class="joined" dir="ltr">
+          <Input {...props} described={described} />
+          <span id={`${id}-after`}>{after}</span>
+        </div>
+      )}
+    </div>
+  )
+}
+
+type FieldHeadProps = Pick<FieldProps, 'id' | 'label' | 'hint' | 'problem' | 'heading'>
+
+/** What stands above every kind of field. */
+export function FieldHead({ id, label, hint, problem = null, heading }: FieldHeadProps) {
+  const labelled = <label for={id}>{label}</label>
+  return (
+    <>
+      {heading ? <h1>{labelled}</h1> : labelled}
       {hint !== undefined && (
         <div class="hint" id={`${id}-hint`}>
           {hint}
@@ -50,16 +63,18 @@ export function Field(props: FieldProps) {
           {problem}
         </p>
       )}
-      {after === undefined ? (
-        <Input {...props} described={described || undefined} />
-      ) : (
-        <div class="joined" dir="ltr">
-          <Input {...props} described={described || undefined} />
-          <span id={`${id}-after`}>{after}</span>
-        </div>
-      )}
-    </div>
+    </>
   )
+}
+
+/** The ids of all that is said about a field beside its label. */
+export function describedBy({ id, hint, after, problem = null }: FieldHeadProps & Pick<FieldProps, 'after'>) {
+  const ids = [
+    hint !== undefined && `${id}-hint`,
+    after !== undefined && `${id}-after`,
+    problem !== null && `${id}-problem`,
+  ]
+  return ids.filter(Boolean).join(' ') || undefined
 }
 
 function Input(props: FieldProps & { readonly described: string | undefined }) {

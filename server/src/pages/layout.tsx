@@ -138,12 +138,13 @@ export const accountPlaces: readonly (Place & { readonly about: MessageKey })[] 
   { href: '/account/people', key: 'layout.people', about: 'home.people_text' },
   { href: '/account/roles', key: 'layout.roles', about: 'home.roles_text' },
   { href: '/account/looks', key: 'layout.looks', about: 'home.looks_text' },
+  { href: '/developer', key: 'layout.developer', about: 'home.developer_text' },
 ]
 
 function Navigation({ frame }: { readonly frame: Frame }) {
   const { words, user } = frame
   const path = frame.path.split('?')[0] ?? '/'
-  const within = path.startsWith('/account/')
+  const within = /^\/(account\/|developer(\/|$))/.test(path)
   return (
     <div class="navigation">
       <nav aria-label={words.t('layout.navigation')}>

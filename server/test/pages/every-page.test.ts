@@ -20,7 +20,9 @@ describe.each(pages)('%s', (_, html) => {
     expect(ids).toEqual([...new Set(ids)])
     const spoken = all(html, /\s(?:for|aria-labelledby|aria-describedby)="([^"]*)"/g).flatMap((list) => list.split(' '))
     expect(spoken.filter((id) => !ids.includes(id))).toEqual([])
-    const fields = all(html, /<input\b([^>]*)>/g).filter((tag) => !/type="hidden"|aria-hidden="true"/.test(tag))
+    const fields = all(html, /<(?:input|select|textarea)\b([^>]*)>/g).filter(
+      (tag) => !/type="hidden"|aria-hidden="true"/.test(tag),
+    )
     const unnamed = fields.filter((tag) => !html.includes(` for="${/\sid="([^"]*)"/.exec(tag)?.[1]}"`))
     expect(unnamed).toEqual([])
   })

@@ -29,6 +29,7 @@ import { secondStepPage } from '../../src/pages/second-step.tsx'
 import { securityPage } from '../../src/pages/security.tsx'
 import { signInPage } from '../../src/pages/sign-in.tsx'
 import { wordsFor } from '../../src/pages/words.ts'
+import { everyDeveloperPage } from './make-developer.ts'
 
 export function makeFrame(given: Partial<Frame> = {}): Frame {
   return {
@@ -260,5 +261,6 @@ export function everyPage(frame: Frame, application = 'Acme Signage'): Readonly<
     refusal: refusalPage(frame, { code: 'stale' }),
     noAccount: refusalPage({ ...frame, account: null, user: null }, { code: 'no_account' }),
     ...everyDialogPage(frame, application),
+    ...everyDeveloperPage(frame, application),
   }
 }

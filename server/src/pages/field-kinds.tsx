@@ -1,0 +1,88 @@
+/** Fields of other kinds than one line of text: several lines, one of a few, one of a list. */
+import type { ComponentChildren } from 'preact'
+import { describedBy, FieldHead } from './field.tsx'
+
+type CommonProps = {
+  readonly id: string
+  readonly name?: string
+  readonly label: ComponentChildren
+  readonly hint?: ComponentChildren
+  /** What is wrong with it, in place. Null or absent: nothing. */
+  readonly problem?: string | null
+}
+
+type TextAreaProps = CommonProps & { readonly value: string; readonly rows: number; readonly focus?: boolean }
+
+/** Several lines of something technical: from left to right, in every language. */
+export function TextArea(props: TextAreaProps) {
+  const { id, name = id, problem = null, value, rows } = props
+  const attributes = {
+    autocomplete: 'off',
+    autocapitalize: 'off',
+    spellcheck: 'false',
+    autofocus: props.focus,
+    'aria-describedby': describedBy(props),
+    'aria-invalid': problem === null ? undefined : 'true',
+  }
+  return (
+    <div class="field">
+      <FieldHead {...props} />
+      <textarea id={id} name={name} class="technical" dir="ltr" rows={rows} {...(attributes as object)}>
+        {value}
+      </textarea>
+    </div>
+  )
+}
+
+type SelectProps = CommonProps & {
+  readonly options: readonly { readonly value: string; readonly text: string }[]
+  readonly value: string
+  /** Shown, not asked for, and not sent. */
+  readonly disabled?: boolean
+}
+
+export function Select(props: SelectProps) {
+  const { id, name = id, problem = null, options, value, disabled = false } = props
+  return (
+    <div class="field">
+      <FieldHead {...props} />
+      <select
+        id={id}
+        name={name}
+        disabled={disabled}
+        aria-describedby={describedBy(props)}
+        aria-invalid={problem === null ? undefined : 'true'}
+      >
+        {options.map((option) => (
+          <option value={option.value} selected={option.value === value} key={option.value}>
+            {option.text}
+          </option>
+        ))}
+      </select>
+    </div>
+  )
+}
+
+type RadioProps = {
+  readonly name: string
+  readonly value: string
+  readonly label: ComponentChildren
+  readonly hint: ComponentChildren
+  readonly checked: boolean
+}
+
+/** One of several with the same name; `id` is `<name>-<value>`. */
+export function Radio({ name, value, label, hint, checked }: RadioProps) {
+  const id = `${name}-${value}`
+  return (
+    <div class="checkbox">
+      <input id={id} name={name} value={value} type="radio" checked={checked} aria-describedby={`${id}-hint`} />
+      <div>
+        <label for={id}>{label}</label>
+        <div class="hint" id={`${id}-hint`}>
+          {hint}
+        </div>
+      </div>
+    </div>
+  )
+}

@@ -1,0 +1,55 @@
+/** The addresses that a dialog may return to: the field for them, and what can be wrong with one, in words. */
+import { MOST_REDIRECTS } from '../core/redirect-uri.ts'
+import { TextArea } from './field-kinds.tsx'
+import type { RedirectTrouble } from './scope-choice.tsx'
+import type { Words } from './words.ts'
+
+type RedirectsFieldProps = {
+  readonly words: Words
+  readonly value: string
+  readonly problem: string | null
+  readonly focus?: boolean
+}
+
+export function RedirectsField({ words, value, problem, focus = false }: RedirectsFieldProps) {
+  return (
+    <TextArea
+      id="redirects"
+      label={words.t('redirects.label')}
+      hint={
+        <>
+          <p>{words.t('redirects.hint', { most: MOST_REDIRECTS })}</p>
+          <p>{words.rich('redirects.example', { address: 'https://app.example/callback', code: address })}</p>
+        </>
+      }
+      value={value}
+      rows={4}
+      problem={problem}
+      focus={focus}
+    />
+  )
+}
+
+const address = (chunks: unknown) => (
+  <code class="technical" dir="ltr">
+    {chunks as string}
+  </code>
+)
+
+/** Enough of an address to know which one is meant. */
+const LONGEST_SHOWN = 120
+
+export function redirectTroubleText(words: Words, { uri, why }: RedirectTrouble): string {
+  if (why === 'none') return words.t('redirects.problem_none')
+  if (why === 'too_many') return words.t('redirects.problem_too_many', { most: MOST_REDIRECTS })
+  const shown = shortened(uri)
+  if (why === 'not_canonical') {
+    const spelled = shortened(URL.parse(uri)?.href ?? uri)
+    return words.t('redirects.problem_not_canonical', { uri: shown, spelled })
+  }
+  return words.t(`redirects.problem_${why}`, { uri: shown })
+}
+
+function shortened(uri: string): string {
+  return uri.length > LONGEST_SHOWN ? `${uri.slice(0, LONGEST_SHOWN)}…` : uri
+}

@@ -1,0 +1,240 @@
+/** The developer console: the account's own applications, their secrets, previews and samples. */
+import { execFileSync } from 'node:child_process'
+import { describe, expect, test } from 'vitest'
+import { redirectProblem } from '../../src/core/redirect-uri.ts'
+import { applicationSettingsPage } from '../../src/pages/application-settings.tsx'
+import { developerListPage } from '../../src/pages/developer-list.tsx'
+import { ownApplicationPage } from '../../src/pages/own-application.tsx'
+import { samplesFor } from '../../src/pages/samples.tsx'
+import { secretShownPage } from '../../src/pages/secret-shown.tsx'
+import { makeFrame } from './make.ts'
+import {
+  everyDeveloperPage,
+  fieldsOf,
+  formsOf,
+  ID,
+  makeOwnApplication,
+  makeSecretShown,
+  makeSettings,
+  REDIRECT,
+  SECRET,
+} from './make-developer.ts'
+
+const frame = makeFrame()
+
+describe('the secret', () => {
+  test.each([true, false])('is on the page once, in no attribute and in no form (registered: %s)', (registered) => {
+    const html = secretShownPage(frame, makeSecretShown({ registered }))
+    expect(html.split(SECRET)).toHaveLength(2)
+    expect(html).toContain(`id="application-secret">${SECRET}</bdi>`)
+    expect(html.match(/<form\b.*?<\/form>/gs)?.join('')).not.toContain(SECRET)
+    expect(html).toMatch(/<copy-button(?=[^>]* hidden)[^>]* from="application-secret"/)
+  })
+
+  test('"I have stored it" leads to the application, and nothing else of the page is a way on', () => {
+    const html = secretShownPage(frame, makeSecretShown())
+    expect(html).toContain(`<a class="button" href="/developer/application?application=${ID}">I have stored it</a>`)
+  })
+
+  test('an application that could not keep one is told why it has none', () => {
+    const html = secretShownPage(frame, makeSecretShown({ secret: null }))
+    expect(html).toContain('It has no secret, and needs none')
+    expect(html).not.toMatch(/application-secret|I have stored it|\$SECRET is/)
+  })
+})
+
+describe('one application', () => {
+  const show = (given: Parameters<typeof makeOwnApplication>[0] = {}) =>
+    ownApplicationPage(frame, makeOwnApplication(given))
+  const REVOKE = '/developer/application/secret/revoke'
+  const ADD = '/developer/application/secret'
+
+  test('that it is suspended is said before anything else about it', () => {
+    const html = show({ suspended: true, notice: 'saved' })
+    const [main = ''] = /<main.*<\/main>/s.exec(html) ?? []
+    expect(main).toMatch(/^<main[^>]*><div class="notice warning"><p><strong>This application is suspended</)
+    expect(show()).not.toContain('suspended')
+  })
+
+  test('every secret has its name, since when there is one, and when it was last used', () => {
+    const [, first = '', second = ''] = show().split('<ul class="rows">')[1]?.split('<li>') ?? []
+    expect(first).toMatch(/Server in Hamburg.*15 November 2026.*Not used yet/)
+    expect(second).toMatch(/Without a name.*14 November 2026.*15 November 2026/)
+  })
+
+  test('ending a secret asks first, and is tied to the application and that secret', () => {
+    const html = show()
+    const asked = Array.from(html.matchAll(/<details class="are-you-sure">.*?<\/details>/gs), ([found]) => found)
+    expect(formsOf(asked.join(''), REVOKE)).toHaveLength(2)
+    expect(formsOf(html, REVOKE)).toHaveLength(2)
+    expect(html).toContain(
+      `value="signed ${REVOKE} {&quot;application&quot;:&quot;${ID}&quot;,&quot;secret&quot;:&quot;sec_old&quot;}"`,
+    )
+  })
+
+  test('the only secret cannot be ended, and why is said', () => {
+    const html = show({ secrets: makeOwnApplication().secrets.slice(0, 1) })
+    expect(formsOf(html, REVOKE)).toEqual([])
+    expect(html).toContain('This is the only one. Add another before you end it.')
+  })
+
+  test('one more can be added until there are the most; then the button says why it cannot be pressed', () => {
+    expect(fieldsOf(formsOf(show(), ADD).join(''))).toEqual(['application', 'token', 'label'])
+    const full = show({ mostSecrets: 2 })
+    expect(formsOf(full, ADD)).toEqual([])
+    expect(full).toContain('<button type="button" class="button quiet" disabled aria-describedby="add-reason">')
+    expect(full).toContain('<p id="add-reason">There are 2 secrets, and that is the most.')
+  })
+
+  test('a public application has no secrets to look after, and the page says why', () => {
+    const html = show({ public: true, secrets: [] })
+    expect([...formsOf(html, ADD), ...formsOf(html, REVOKE)]).toEqual([])
+    expect(html).toContain('It runs on other people’s machines, where anybody could read a secret.')
+  })
+
+  test.each([
+    [{ deviceFlow: true, redirects: [] }, ['code']],
+    [{ deviceFlow: false, redirects: [REDIRECT] }, ['dialog']],
+    [{ deviceFlow: true, redirects: [REDIRECT] }, ['code', 'dialog']],
+    [{ deviceFlow: false, redirects: [] }, []],
+  ])('there is a preview for every way in which it is connected: %j', (given, ways) => {
+    const html = show(given)
+    expect(Array.from(html.matchAll(/preview\?application=app_k3v9m2x7q4tz&amp;by=(\w+)/g), ([, by]) => by)).toEqual(
+      ways,
+    )
+    expect(html.includes('Returns to')).toBe(given.redirects.length > 0)
+  })
+
+  test.each([
+    ['saved', 'The settings are saved.'],
+    ['revoked', 'The secret is ended.'],
+  ] as const)('that it was %s is announced', (notice, text) => {
+    expect(show({ notice })).toContain(`<div class="notice success" role="status">${text}</div>`)
+  })
+
+  test('the settings are tied to the application, and what is not ticked is not sent', () => {
+    const html = applicationSettingsPage(frame, makeSettings({ deviceFlow: false }))
+    expect(html).toContain(`value="signed /developer/application/settings {&quot;application&quot;:&quot;${ID}&quot;}"`)
+    expect(html).toMatch(/<input(?![^>]*checked)[^>]*name="device_flow"/)
+    expect(applicationSettingsPage(frame, makeSettings())).toMatch(/<input(?=[^>]*checked)[^>]*name="device_flow"/)
+  })
+})
+
+describe('a preview', () => {
+  const { previewCode = '', previewDialog = '' } = everyDeveloperPage(frame)
+
+  test.each([
+    ['of a code', previewCode, 4],
+    ['of the dialog', previewDialog, 3],
+  ])('%s looks like the question, has no form, and no button that can be pressed', (_, html, buttons) => {
+    const [main = ''] = /<main.*<\/main>/s.exec(html) ?? []
+    expect(main).toContain('This is a preview')
+    expect(main).toMatch(/>Cancel<.*>Allow access</)
+    expect(main).not.toMatch(/<form|<input|name="decision"|type="submit"/)
+    expect(main.match(/<button type="button"[^>]* disabled/g)).toHaveLength(buttons)
+    expect(main.match(/<button/g)).toHaveLength(buttons)
+  })
+
+  test('leads back to its application and nowhere else', () => {
+    for (const html of [previewCode, previewDialog]) {
+      const [main = ''] = /<main.*<\/main>/s.exec(html) ?? []
+      expect(Array.from(main.matchAll(/href="([^"]*)"/g), ([, href]) => href)).toEqual([
+        `/developer/application?application=${ID}`,
+      ])
+    }
+  })
+})
+
+describe('the list', () => {
+  const listed = {
+    id: ID,
+    name: 'Acme',
+    createdOn: 0,
+    suspended: false,
+    testMode: false,
+    code: true,
+    dialog: false,
+    public: false,
+    grants: 0,
+  }
+  const show = (given: Partial<typeof listed>) => developerListPage(frame, { applications: [{ ...listed, ...given }] })
+
+  test('says how each application is connected, and only of one without a secret that it has none', () => {
+    expect(show({})).toMatch(/With a code that it shows(?!.*In a window)/)
+    expect(show({ code: false, dialog: true, public: true })).toMatch(/In a window that it opens.*None, because/)
+    expect(show({ code: false })).toContain('Not yet: it has neither codes nor an address to return to')
+    expect(show({})).not.toMatch(/>Secret<|Suspended/)
+    expect(show({ suspended: true })).toContain('Suspended')
+  })
+
+  test('is among the places of administrators, and marked wherever in the console one is', () => {
+    const nav = (path: string, administrator = true) =>
+      developerListPage(makeFrame({ path, user: { email: 'maria@northwind.example', administrator } }), {
+        applications: [],
+      })
+    expect(nav('/developer')).toContain('<a href="/developer" aria-current="page">')
+    expect(nav(`/developer/application?application=${ID}`)).toContain('<a href="/developer" aria-current="true">')
+    expect(nav('/developers')).not.toContain('<a href="/developer"')
+    expect(nav('/developer', false)).not.toContain('<a href="/developer"')
+  })
+})
+
+describe('samples', () => {
+  const URL_OF_SERVICE = 'https://service.example'
+  const titles = (ways: Parameters<typeof samplesFor>[2]) =>
+    samplesFor(URL_OF_SERVICE, ID, ways).map(({ title }) => title)
+
+  test('are those of the ways in which the application is connected', () => {
+    const code = ['code_oauth', 'code_key', 'poll', 'xml']
+    const dialog = ['dialog', 'exchange']
+    expect(titles({ code: true, redirect: null, public: false })).toEqual([...code, 'refresh'])
+    expect(titles({ code: false, redirect: REDIRECT, public: false })).toEqual([...dialog, 'refresh'])
+    expect(titles({ code: true, redirect: REDIRECT, public: false })).toEqual([...code, ...dialog, 'refresh'])
+    expect(titles({ code: false, redirect: null, public: false })).toEqual([])
+  })
+
+  test('of an application without a secret name none, and ask for codes in the standard dialect', () => {
+    const samples = samplesFor(URL_OF_SERVICE, ID, { code: true, redirect: REDIRECT, public: true })
+    expect(samples.map(({ title }) => title)).toEqual(['code_oauth', 'poll', 'dialog', 'exchange', 'refresh'])
+    expect(samples.map(({ text }) => text).join()).not.toContain('SECRET')
+    expect(samples[0]?.text).toContain(`${URL_OF_SERVICE}/oauth/device_authorization`)
+  })
+
+  test('are commands that a shell takes as they are meant, whatever is in the address', () => {
+    const redirect = "https://app.example/it's/$HOME/(back);x?a=1&b=!"
+    expect(redirectProblem(redirect)).toBeNull()
+    const samples = samplesFor(URL_OF_SERVICE, ID, { code: true, redirect, public: false })
+    const env = { SECRET: 's', CODE: 'c', CODE_VERIFIER: 'v', DEVICE_CODE: 'd', REFRESH_TOKEN: 'r', HOME: '/never' }
+    const run = (title: string) => {
+      const { text = '' } = samples.find((sample) => sample.title === title) ?? {}
+      return execFileSync('sh', ['-c', `curl() { printf '%s\\n' "$@"; }\n${text}`], { env })
+        .toString()
+        .split('\n')
+    }
+    expect(run('exchange')).toEqual([
+      `${URL_OF_SERVICE}/auth/oauth/token`,
+      ...['-d', `SVCappid=${ID}`, '-d', 'SVCsecret=s', '-d', 'code=c'],
+      ...['--data-urlencode', `redirect_uri=${redirect}`, '-d', 'code_verifier=v', ''],
+    ])
+    expect(run('poll')).toEqual([
+      `${URL_OF_SERVICE}/auth/oauth/device/polling`,
+      ...['-d', `SVCappid=${ID}`, '-d', 'SVCsecret=s', '-d', 'device_code=d', ''],
+    ])
+    expect(run('refresh')).toContain('refresh_token=r')
+    expect(run('xml')[0]).toBe(`${URL_OF_SERVICE}/auth/oauth/device/code.xml`)
+  })
+
+  test('the link of the window has everything in it but what is new each time', () => {
+    const [link] = samplesFor(URL_OF_SERVICE, ID, { code: false, redirect: REDIRECT, public: true })
+    const { pathname, searchParams } = new URL(link?.text ?? '')
+    expect(pathname).toBe('/1/auth/oauth/authorize')
+    expect(Object.fromEntries(searchParams)).toEqual({
+      client_id: ID,
+      response_type: 'code',
+      redirect_uri: REDIRECT,
+      state: '$STATE',
+      code_challenge: '$CODE_CHALLENGE',
+      code_challenge_method: 'S256',
+    })
+  })
+})

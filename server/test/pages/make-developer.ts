@@ -1,0 +1,133 @@
+/** Builders for the tests of the developer console's pages. */
+import { type ApplicationSettingsModel, applicationSettingsPage } from '../../src/pages/application-settings.tsx'
+import { consentPage } from '../../src/pages/consent.tsx'
+import { developerListPage } from '../../src/pages/developer-list.tsx'
+import { dialogConsentPage } from '../../src/pages/dialog-consent.tsx'
+import type { Frame } from '../../src/pages/layout.tsx'
+import { type OwnApplicationModel, ownApplicationPage } from '../../src/pages/own-application.tsx'
+import { type RegisterModel, registerApplicationPage } from '../../src/pages/register-application.tsx'
+import { samplesFor } from '../../src/pages/samples.tsx'
+import type { ScopeChoice } from '../../src/pages/scope-choice.tsx'
+import { type SecretShownModel, secretShownPage } from '../../src/pages/secret-shown.tsx'
+import { makeConsent, makeDialogConsent } from './make.ts'
+
+export const ID = 'app_k3v9m2x7q4tz'
+export const SECRET = 'lks_fJdhthPJewnGZTDPFPlaWiEaoEgB0xLTvZ45gaTkzd0'
+export const REDIRECT = 'https://app.acme.example/back?shop=7'
+const PUBLIC_URL = 'https://service.example'
+const AT = Date.UTC(2026, 10, 15, 14, 32)
+
+export const scopes: readonly ScopeChoice[] = [
+  { name: 'calendars:read', title: 'See your calendars', dangerous: false, byCode: true, use: 'required' },
+  { name: 'orders', title: 'Order screens', dangerous: true, byCode: false, use: 'default' },
+  { name: 'screens', title: 'Switch screens on and off', dangerous: false, byCode: true, use: 'no' },
+]
+
+const samples = samplesFor(PUBLIC_URL, ID, { code: true, redirect: REDIRECT, public: false })
+
+export function makeRegister(given: Partial<RegisterModel> = {}): RegisterModel {
+  return { step: 'kind', name: 'Acme Signage', kind: 'web', scopes, redirects: REDIRECT, problem: null, ...given }
+}
+
+export function makeSecretShown(given: Partial<SecretShownModel> = {}): SecretShownModel {
+  return { id: ID, name: 'Acme Signage', secret: SECRET, registered: true, samples, ...given }
+}
+
+export function makeSettings(given: Partial<ApplicationSettingsModel> = {}): ApplicationSettingsModel {
+  return {
+    id: ID,
+    name: 'Acme Signage',
+    deviceFlow: true,
+    testMode: false,
+    scopes,
+    redirects: REDIRECT,
+    problem: null,
+    ...given,
+  }
+}
+
+export function makeOwnApplication(given: Partial<OwnApplicationModel> = {}): OwnApplicationModel {
+  return {
+    id: ID,
+    name: 'Acme Signage',
+    createdOn: AT,
+    suspended: false,
+    public: false,
+    deviceFlow: true,
+    testMode: false,
+    redirects: [REDIRECT, 'http://localhost:3000/back'],
+    scopes: scopes.filter(({ use }) => use !== 'no'),
+    secrets: [
+      { id: 'sec_new', label: 'Server in Hamburg', createdOn: AT, lastUsedOn: null },
+      { id: 'sec_old', label: null, createdOn: AT - 86_400_000, lastUsedOn: AT },
+    ],
+    mostSecrets: 3,
+    samples,
+    notice: null,
+    problem: null,
+    ...given,
+  }
+}
+
+/** `application` is whatever somebody called an application, or one of its secrets. */
+export function everyDeveloperPage(frame: Frame, application = 'Acme Signage'): Readonly<Record<string, string>> {
+  const name = application
+  const hostile = { uri: application, why: 'not_an_address' } as const
+  const listed = {
+    id: ID,
+    name,
+    createdOn: AT,
+    suspended: true,
+    testMode: true,
+    code: true,
+    dialog: true,
+    public: false,
+    grants: 2,
+  }
+  const other = { ...listed, id: 'app_other', suspended: false, code: false, dialog: false, public: true, grants: 0 }
+  const preview = { ...frame, path: `/developer/application/preview?application=${ID}&by=code` }
+  const most = makeOwnApplication().secrets.map((secret) => ({ ...secret, label: application }))
+  return {
+    developerList: developerListPage(frame, { applications: [listed, other] }),
+    developerListEmpty: developerListPage(frame, { applications: [] }),
+    registerKind: registerApplicationPage(frame, makeRegister({ name, kind: null, problem: 'kind' })),
+    registerName: registerApplicationPage(frame, makeRegister({ name, redirects: application, problem: 'name' })),
+    registerScopes: registerApplicationPage(
+      frame,
+      makeRegister({ step: 'scopes', kind: 'device', name, problem: 'scopes' }),
+    ),
+    registerRedirects: registerApplicationPage(
+      frame,
+      makeRegister({ step: 'redirects', name, redirects: application, problem: hostile }),
+    ),
+    secretShown: secretShownPage(frame, makeSecretShown({ name })),
+    secretAdded: secretShownPage(frame, makeSecretShown({ name, registered: false })),
+    secretNone: secretShownPage(frame, makeSecretShown({ name, secret: null })),
+    ownApplication: ownApplicationPage(
+      frame,
+      makeOwnApplication({ name, suspended: true, secrets: most, problem: 'last', redirects: [application] }),
+    ),
+    ownApplicationFull: ownApplicationPage(
+      frame,
+      makeOwnApplication({ name, mostSecrets: 2, secrets: most, notice: 'revoked' }),
+    ),
+    ownApplicationPublic: ownApplicationPage(frame, makeOwnApplication({ name, public: true, secrets: [] })),
+    applicationSettings: applicationSettingsPage(
+      frame,
+      makeSettings({ name, redirects: application, problem: hostile }),
+    ),
+    applicationSettingsScopes: applicationSettingsPage(frame, makeSettings({ name, problem: 'scopes' })),
+    previewCode: consentPage(preview, makeConsent({ application, preview: true })),
+    previewDialog: dialogConsentPage({ ...preview, dialog: true }, makeDialogConsent({ application, preview: true })),
+  }
+}
+
+/** The forms that post to an address. */
+export const formsOf = (html: string, action: string) =>
+  Array.from(html.matchAll(/<form\b.*?<\/form>/gs), ([form]) => form).filter((form) =>
+    form.includes(`action="${action}"`),
+  )
+
+/** The names of what a form sends. */
+export const fieldsOf = (form: string) =>
+  Array.from(form.matchAll(/<(?:input|select|textarea)\b[^>]*\sname="([^"]*)"/g), ([, name]) => name)
