@@ -3,6 +3,7 @@ import type { Variant } from '../core/device-code.ts'
 import { Refusal } from '../core/refusal.ts'
 import { formatScope } from '../core/scope.ts'
 import type { Context } from '../flows/context.ts'
+import { decideTestCode } from '../flows/decide-test-code.ts'
 import { confirmDelivery, type DeliveryTicket, releaseDelivery } from '../flows/deliver.ts'
 import { type Issued, pollDeviceCode } from '../flows/poll-device-code.ts'
 import { type CodeRequestResult, requestDeviceCode } from '../flows/request-device-code.ts'
@@ -24,6 +25,7 @@ export function requestCode(variant: Variant): Handler {
       state: parameters.get('state') ?? '',
       requestedFrom: request.address(),
       requestedWith: printable(request.header('user-agent')),
+      lifetimeSeconds: wholeNumber(parameters.get('expires_in')),
     })
     switch (result.outcome) {
       case 'requested':
@@ -58,6 +60,29 @@ export function refusedCode(outcome: NoCode): Answer {
   return outcome === 'unavailable'
     ? { refusal: 'unavailable', retryAfterSeconds: RETRY_AFTER_SECONDS }
     : { refusal: outcome }
+}
+
+/** Anything else is ignored, as every parameter is that nobody asked for. */
+function wholeNumber(text: string | undefined): number | null {
+  return text !== undefined && /^\d{1,6}$/.test(text) ? Number(text) : null
+}
+
+/** In test mode, an application decides its own codes. */
+export const decideTest: Handler = async (context, request) => {
+  const parameters = await request.parameters()
+  const decision = required(parameters, 'decision')
+  if (decision !== 'grant' && decision !== 'reject') {
+    throw new Refusal('invalid_request', 'The decision must be grant or reject.')
+  }
+  const result = await decideTestCode(context, {
+    applicationId: required(parameters, 'SVCappid'),
+    secret: required(parameters, 'SVCsecret'),
+    userCode: required(parameters, 'user_code'),
+    decision,
+  })
+  if (result.outcome === 'granted') return { status: 200, fields: { decision, scope: formatScope(result.scopes) } }
+  if (result.outcome === 'rejected') return { status: 200, fields: { decision, scope: '' } }
+  return { refusal: result.outcome }
 }
 
 /** A header may hold any byte; somebody will read it. */

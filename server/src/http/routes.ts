@@ -2,7 +2,7 @@
 import type { Context } from '../flows/context.ts'
 import type { Answer } from './answer.ts'
 import { me, report, verify } from './credential-endpoints.ts'
-import { polling, requestCode } from './device-endpoints.ts'
+import { decideTest, polling, requestCode } from './device-endpoints.ts'
 import { live, ready } from './health-endpoints.ts'
 import { description } from './openapi/description.ts'
 import type { OperationId } from './openapi/operations.ts'
@@ -45,6 +45,7 @@ const houseDoors: readonly FacelessDoor[] = [
   { method: 'POST', path: '/auth/key/device/code', handler: requestCode('access_key'), operation: 'requestKeyCode' },
   { method: 'POST', path: '/auth/oauth/device/polling', handler: polling('token_set'), operation: 'pollForTokenSet' },
   { method: 'POST', path: '/auth/key/device/polling', handler: polling('access_key'), operation: 'pollForAccessKey' },
+  { method: 'POST', path: '/auth/test/decision', handler: decideTest, operation: 'decideTestCode' },
   { method: 'POST', path: '/auth/oauth/token', handler: exchange, operation: 'exchangeCode' },
   { method: 'POST', path: '/auth/oauth/refresh', handler: refresh, operation: 'refreshTokenSet' },
   { method: 'POST', path: '/auth/oauth/revoke', handler: revoke('token_set'), operation: 'revokeTokenSet' },

@@ -12,9 +12,10 @@ import { createAddressReader } from './client-address.ts'
 import { readForm } from './form.ts'
 import { singleHeader } from './header.ts'
 import { createHostReader } from './hosts.ts'
+import { noteRequest } from './note-request.ts'
 import { type Form, readParameters } from './parameters.ts'
 import { respond, write } from './respond.ts'
-import { doors, type Handler } from './routes.ts'
+import { type Door, doors } from './routes.ts'
 
 /**
  * Devices poll every few seconds over the same connection. Node's own five seconds would close it at about the moment of
@@ -69,7 +70,7 @@ export function createHttpServer(context: Context): HttpServer {
         return await serveBase(request, response, { path, query })
       }
       format = formatOf(path)
-      const handler = chooseHandler(paths, path, request.method)
+      const door = chooseDoor(paths, path, request.method)
       const form: Form | undefined = await readForm(request)
       const asked = {
         parameters: () => readParameters(query, form),
@@ -78,7 +79,9 @@ export function createHttpServer(context: Context): HttpServer {
         address: () => addressOf(request.socket.remoteAddress, singleHeader(request, 'x-forwarded-for')),
         draining,
       }
-      answer(response, format, await handler(context, asked))
+      const given = await door.handler(context, asked).catch((error: unknown) => answerToError(context, error))
+      answer(response, format, given)
+      noteRequest(context, door, asked, query.includes('secret'), given)
     } catch (error) {
       answer(response, format, answerToError(context, error))
     }
@@ -115,17 +118,18 @@ function formatOf(path: string): Format {
   return path.startsWith('/oauth/') || path.startsWith('/.well-known/') ? 'standard' : 'json'
 }
 
-type Paths = ReadonlyMap<string, Readonly<Record<string, Handler>>>
+type Paths = ReadonlyMap<string, Readonly<Record<string, Door>>>
 
 function openDoors(): Paths {
-  const paths = new Map<string, Record<string, Handler>>()
-  for (const { method, path, handler, face } of doors) {
+  const paths = new Map<string, Record<string, Door>>()
+  for (const door of doors) {
+    const { method, path, face } = door
     const bases = face === 'interface' ? [path, `/1${path}`, `${path}.xml`, `/1${path}.xml`] : [path]
     for (const base of bases) {
       const methods = paths.get(base) ?? {}
-      methods[method] = handler
+      methods[method] = door
       // Node sends no body in answer to HEAD.
-      if (method === 'GET') methods.HEAD = handler
+      if (method === 'GET') methods.HEAD = door
       paths.set(base, methods)
     }
   }
@@ -143,12 +147,12 @@ function takeQueryOff(request: IncomingMessage): { path: string; query: string }
 }
 
 /** Paths are compared as they came, without undoing escapes: `/code%2exml` is not `/code.xml`. */
-function chooseHandler(paths: Paths, path: string, method = ''): Handler {
+function chooseDoor(paths: Paths, path: string, method = ''): Door {
   const methods = paths.get(path)
   if (!methods) throw new Refusal(isPagePath(path) ? 'misdirected' : 'not_found')
-  const handler = Object.hasOwn(methods, method) ? methods[method] : undefined
-  if (!handler) throw new MethodNotAllowed(Object.keys(methods).join(', '))
-  return handler
+  const door = Object.hasOwn(methods, method) ? methods[method] : undefined
+  if (!door) throw new MethodNotAllowed(Object.keys(methods).join(', '))
+  return door
 }
 
 /** What does not even parse as HTTP never reaches a door; it is refused in the same words, and the connection ends. */

@@ -3,6 +3,18 @@ import type { PageHandler, PageRequest, UserRequest } from './answer.ts'
 import { remove, showAccountApplications, showApplications, showRemoval } from './application-handlers.ts'
 import { decide, enterTypedCode, showCodeEntry, showDecision, switchUser } from './code-handlers.ts'
 import { confirmByPasskey, confirmByPassword, showConfirm } from './confirm-handlers.ts'
+import { showActivity } from './developer-activity.ts'
+import {
+  addSecret,
+  register,
+  revokeSecret,
+  saveSettings,
+  showOwnApplication,
+  showOwnApplications,
+  showRegistration,
+  showSettings,
+} from './developer-handlers.ts'
+import { showPreview } from './developer-preview.ts'
 import { answerDialog, enterDialog, showDialogQuestion, switchInDialog } from './dialog-handlers.ts'
 import { chooseOwnLanguage, showHome, showLogo } from './home-handlers.ts'
 import { recover, removeByLink, showLink, showRecover, usePasswordLink } from './link-handlers.ts'
@@ -275,6 +287,54 @@ export const pageDoors: readonly PageDoor[] = [
     from: '/account/role?role={role}',
     fresh: true,
   },
+  { method: 'GET', path: '/developer', access: 'administrator', handler: showOwnApplications },
+  { method: 'GET', path: '/developer/new', access: 'administrator', handler: showRegistration, fresh: true },
+  {
+    method: 'POST',
+    path: '/developer/new',
+    access: 'administrator',
+    handler: register,
+    from: '/developer/new',
+    fresh: true,
+  },
+  { method: 'GET', path: '/developer/application', access: 'administrator', handler: showOwnApplication },
+  {
+    method: 'POST',
+    path: '/developer/application/secret',
+    access: 'administrator',
+    handler: addSecret,
+    bound: ['application'],
+    from: '/developer/application?application={application}',
+    fresh: true,
+  },
+  {
+    method: 'POST',
+    path: '/developer/application/secret/revoke',
+    access: 'administrator',
+    handler: revokeSecret,
+    bound: ['application', 'secret'],
+    from: '/developer/application?application={application}',
+    fresh: true,
+  },
+  {
+    method: 'GET',
+    path: '/developer/application/settings',
+    access: 'administrator',
+    handler: showSettings,
+    fresh: true,
+  },
+  {
+    method: 'POST',
+    path: '/developer/application/settings',
+    access: 'administrator',
+    handler: saveSettings,
+    bound: ['application'],
+    from: '/developer/application/settings?application={application}',
+    fresh: true,
+  },
+  { method: 'GET', path: '/developer/application/preview', access: 'administrator', handler: showPreview },
+  { method: 'GET', path: '/developer/application/activity', access: 'administrator', handler: showActivity },
+
   { method: 'GET', path: '/account/looks', access: 'administrator', handler: showLooks },
   {
     method: 'POST',

@@ -45,6 +45,14 @@ const house = {
     interval,
     state: echoedState,
   }),
+  TestDecision: answer('What was decided in test mode.', {
+    decision: Type.Enum(['grant', 'reject'], {
+      type: 'string',
+      description: 'As it was asked for.',
+      examples: ['grant'],
+    }),
+    scope: grantedScope,
+  }),
   TokenSet: answer('An access token, and what renews it.', {
     access_token: accessToken,
     refresh_token: refreshToken,

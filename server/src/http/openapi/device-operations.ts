@@ -70,6 +70,22 @@ export const deviceOperations = {
     description:
       'As for a token set, but the poll (at `/auth/key/device/polling`) ends with an access key, which does not expire. A code is bound to its variant: the other one’s path does not know it.',
   },
+  decideTestCode: {
+    tag: 'Device flow',
+    security: ['applicationInForm'],
+    summary: 'Decide a code in test mode',
+    description:
+      'For your own tests, without a browser: an application in test mode grants or rejects its own codes, as the user who switched test mode on. Nobody can enter the codes of such an application on a page. To see a code expire, send `expires_in` with the code request: in test mode it makes a code that runs out sooner.',
+    form: Type.Object({
+      SVCappid: applicationId,
+      SVCsecret: applicationSecret,
+      user_code: given('What the code request answered.'),
+      decision: Type.Enum(['grant', 'reject'], { type: 'string', description: 'What a user would have said.' }),
+    }),
+    answers: { 200: { description: 'Decided. The next poll says so.', schema: 'TestDecision' } },
+    refusals: ['invalid_request', 'invalid_application', 'test_mode_off', 'invalid'],
+    samples: [{ label: 'Grant a code', send: ['SVCappid', 'SVCsecret', 'user_code', 'decision'] }],
+  },
   pollForTokenSet: {
     ...polling,
     summary: 'Poll for a token set',

@@ -15,6 +15,7 @@ export const authorizeDevice: Handler = async (context, request) => {
     state: '',
     requestedFrom: request.address(),
     requestedWith: printable(request.header('user-agent')),
+    lifetimeSeconds: null,
   })
   if (result.outcome === 'invalid_application') return UNKNOWN_CLIENT
   if (result.outcome === 'invalid_scope') throw new Refusal('invalid_scope')

@@ -1,0 +1,52 @@
+/** What the console's forms say about an application. */
+import type { ApplicationSettings, SettingsProblem } from '../../core/application-settings.ts'
+import type { RedirectTrouble, ScopeChoice, ScopeUse } from '../../pages/scope-choice.tsx'
+import type { Scope } from '../../store/scopes.ts'
+import type { Parameters } from '../parameters.ts'
+
+const USES: readonly ScopeUse[] = ['no', 'may', 'default', 'required']
+
+/** For every scope of the catalogue, what the form says of it. */
+export function readScopeChoice(catalogue: readonly Scope[], fields: Parameters): readonly ScopeChoice[] {
+  return choiceOf(catalogue, (name) => USES.find((use) => use === fields.get(`use.${name}`)) ?? 'no')
+}
+
+/** The same, as an application has it. */
+export function scopeChoiceOf(
+  catalogue: readonly Scope[],
+  of: Pick<ApplicationSettings, 'allowedScopes' | 'defaultScopes' | 'requiredScopes'>,
+): readonly ScopeChoice[] {
+  return choiceOf(catalogue, (name) => {
+    if (of.requiredScopes.includes(name)) return 'required'
+    if (of.defaultScopes.includes(name)) return 'default'
+    return of.allowedScopes.includes(name) ? 'may' : 'no'
+  })
+}
+
+function choiceOf(catalogue: readonly Scope[], useOf: (name: string) => ScopeUse): readonly ScopeChoice[] {
+  return catalogue.map(({ name, title, dangerous, deviceFlow }) => {
+    return { name, title, dangerous, byCode: deviceFlow, use: useOf(name) }
+  })
+}
+
+/** What it cannot work without, it asks for by default as well. */
+export function scopeSettings(
+  choice: readonly ScopeChoice[],
+): Pick<ApplicationSettings, 'allowedScopes' | 'defaultScopes' | 'requiredScopes'> {
+  const named = (...uses: ScopeUse[]) => choice.filter(({ use }) => uses.includes(use)).map(({ name }) => name)
+  return {
+    allowedScopes: named('may', 'default', 'required'),
+    defaultScopes: named('default', 'required'),
+    requiredScopes: named('required'),
+  }
+}
+
+/** One address per line; empty lines and spaces around them mean nothing. */
+export function readRedirects(text: string): readonly string[] {
+  return [...new Set(text.split(/\s+/).filter((line) => line !== ''))]
+}
+
+/** Which part of the form it is about. */
+export function troubleOf(problem: SettingsProblem): 'name' | 'scopes' | RedirectTrouble {
+  return problem.field === 'redirects' ? { uri: problem.uri, why: problem.problem } : problem.field
+}

@@ -1,0 +1,52 @@
+/** The consent page of an account's own application, as its users will see it: with the default scopes, for whoever looks. */
+import { redirectHost } from '../../core/redirect-uri.ts'
+import { groupDigits } from '../../core/user-code.ts'
+import { previewConsent } from '../../flows/preview-consent.ts'
+import { consentPage } from '../../pages/consent.tsx'
+import { dialogConsentPage } from '../../pages/dialog-consent.tsx'
+import type { PageHandler, UserRequest } from './answer.ts'
+
+/** A code that cannot be one: nobody types it in by mistake and finds somebody's device. */
+const NO_CODE = '000000000'
+
+export const showPreview: PageHandler<UserRequest> = async (context, request) => {
+  const { account, visitor, fields, frame, browser } = request
+  const by = fields.get('by') === 'dialog' ? 'dialog' : 'code'
+  const previewed = await previewConsent(context, account.id, visitor.id, fields.get('application') ?? '', by)
+  if (!previewed) return { refusal: 'not_found' }
+  const { application, consent } = previewed
+  const shared = {
+    ...consent,
+    shown: '',
+    application: application.name,
+    publisher: application.publisher,
+    suspended: application.suspended,
+    unusedDays: Math.round(context.config.refreshTokenLifetimeMs / 86_400_000),
+    problem: null,
+    preview: true,
+  } as const
+  if (by === 'dialog') {
+    const returnTo = redirectHost(application.redirectUris[0] ?? context.config.publicUrl)
+    return { page: dialogConsentPage({ ...frame, dialog: true }, { ...shared, request: '', returnTo }) }
+  }
+  const place = context.places.find(browser.address)
+  return {
+    page: consentPage(frame, {
+      ...shared,
+      ref: '',
+      userCode: groupDigits(NO_CODE),
+      age: 0,
+      remaining: context.config.deviceCodeLifetimeMs,
+      variant: 'token_set',
+      request: {
+        address: browser.address,
+        place: place.place(frame.words.language),
+        network: place.network,
+        elsewhere: false,
+        says: null,
+      },
+      retype: false,
+      crowded: false,
+    }),
+  }
+}

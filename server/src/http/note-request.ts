@@ -1,0 +1,74 @@
+/** Tells the tally about a request, for the developer of the application that it names. Pending polls are counted elsewhere. */
+import type { Context } from '../flows/context.ts'
+import type { Answer } from './answer.ts'
+import type { Door, Request } from './routes.ts'
+import { readClient } from './standard/client.ts'
+
+/** They come every few seconds from every device, and say nothing new. */
+const PENDING: readonly unknown[] = ['auth_pending', 'slow_down']
+
+const LONGEST_MESSAGE = 300
+
+/** Once the answer is on its way: nobody waits for it. `maybeSecretInUrl`: it is worth looking. */
+export function noteRequest(
+  context: Context,
+  door: Door,
+  request: Request,
+  maybeSecretInUrl: boolean,
+  answer: Answer,
+): void {
+  const pending = 'refusal' in answer && PENDING.includes(answer.refusal)
+  if (door.method !== 'POST' || (pending && !maybeSecretInUrl)) return
+  // A credential is reported by whoever found it. An application that they name is not the one that asks.
+  if (door.operation === 'reportCredential') return
+  note(context, door, request, maybeSecretInUrl, answer).catch((error) => context.events.unexpected('tally', error))
+}
+
+async function note(
+  context: Context,
+  door: Door,
+  request: Request,
+  maybeSecretInUrl: boolean,
+  answer: Answer,
+): Promise<void> {
+  const applicationId = await nameOf(door, request)
+  if (!applicationId || !context.applications.find(applicationId)) return
+  if (maybeSecretInUrl && (await isSecretInUrl(context, request, applicationId))) {
+    context.tally.count(applicationId, 'secretsInUrl')
+  }
+  const refusal = 'refusal' in answer ? answer.refusal : null
+  if (PENDING.includes(refusal)) return
+  const message = ('message' in answer && answer.message?.slice(0, LONGEST_MESSAGE)) || null
+  context.tally.note({ applicationId, at: context.applications.now(), operation: door.operation, refusal, message })
+}
+
+/** Who says to ask. Also when what else they sent cannot be read: that is what they will wonder about. */
+async function nameOf(door: Door, request: Request): Promise<string | null> {
+  if (door.face === 'standard') {
+    const asked = await readable(() => readClient(request))
+    if (asked) return asked.client.applicationId
+  }
+  const parameters = (await readable(request.parameters)) ?? (await readable(request.form))
+  return parameters?.get(door.face === 'standard' ? 'client_id' : 'SVCappid') ?? null
+}
+
+/** A secret that is none harms nobody, and anybody can send one. */
+async function isSecretInUrl(context: Context, request: Request, applicationId: string): Promise<boolean> {
+  const all = await readable(request.parameters)
+  const form = await readable(request.form)
+  if (!all || !form) return false
+  return SECRETS.some((name) => {
+    const secret: string | undefined = form.has(name) ? undefined : all.get(name)
+    return secret !== undefined && context.applications.authenticate(applicationId, secret) !== null
+  })
+}
+
+const SECRETS: readonly string[] = ['SVCsecret', 'client_secret']
+
+async function readable<T>(read: () => T | Promise<T>): Promise<T | null> {
+  try {
+    return await read()
+  } catch {
+    return null
+  }
+}
