@@ -37,13 +37,21 @@ const ANSWERS = [
   'dialog-consent-not-possible',
   'dialog-answered',
   'authorize-elsewhere',
+  'developer-new-scopes',
+  'developer-new-redirects',
+  'developer-new-redirects-scheme',
+  'developer-new-registered',
+  'developer-new-registered-public',
+  'developer-secret-added',
+  'developer-secret-sure',
+  'developer-secret-too-many',
   'refusal-not-found',
 ]
 
 /** No page, the page of another door, and one that is longer than anybody looks at in a picture. */
 const NOT_TAKEN = ['logo', 'dialog-enter', 'reference']
 
-const ARABIC = ['home', 'consent', 'dialog-account', 'dialog-consent']
+const ARABIC = ['home', 'consent', 'dialog-account', 'dialog-consent', 'developer-application', 'developer-preview']
 
 const { databaseUrl, redisUrl } = await startEngines()
 process.env.DATABASE_URL ??= databaseUrl

@@ -118,7 +118,7 @@ async function formFor(path: string): Promise<string> {
 }
 
 async function fieldsFor(path: string): Promise<Record<string, string>> {
-  const { service, ann, ben, dana } = browsing.northwind
+  const { service, ann, ben, dana, own } = browsing.northwind
   const { database, config } = service
   const find = async (sql: string) => (await database.query<{ id: string }>(sql))[0]?.id ?? ''
   const queryOf = (name: string) => new URLSearchParams(doors.find((door) => door.name === name)?.path.split('?')[1])
@@ -145,6 +145,11 @@ async function fieldsFor(path: string): Promise<Record<string, string>> {
     name: 'Somebody else',
     colour: '#ff0000',
     device_flow: 'on',
+    application: own.shop.id,
+    secret: await find(`select id from application_secrets where application_id = '${own.shop.id}'`),
+    step: 'scopes',
+    kind: 'device',
+    'use.orders:read': 'default',
   }
   const bound = pageDoors.find((door) => door.method === 'POST' && door.path === path)?.bound ?? []
   const holder = { userId: ann.id, sessionCreatedAt: Math.floor(session?.at ?? 0) }

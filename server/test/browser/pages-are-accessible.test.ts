@@ -82,6 +82,11 @@ const KINDS = [
   'authenticator-wrong',
   'invite-no-role',
   'looks-no-picture',
+  'developer-new-no-kind',
+  'developer-new-redirects-scheme',
+  'developer-new-registered-web',
+  'developer-secret-sure',
+  'developer-settings-unnamed',
   'refusal-stale',
 ]
 

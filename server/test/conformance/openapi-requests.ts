@@ -47,6 +47,18 @@ export async function describedRequests(service: TestService): Promise<Readonly<
       device_flow_disabled: () => ({ form: house(without) }),
     },
   }
+  const tested = await makeApplication(context.db, config, account.slug, {})
+  await service.database.query('update applications set tested_as = $2, changed = nextval($3) where id = $1', [
+    tested.id,
+    service.user.id,
+    'application_changes',
+  ])
+  await context.applications.refresh()
+  const testDecision = async (decision: string) => {
+    const { user_code } = await service.device('oauth', tested).code()
+    return { form: { ...house(tested), user_code, decision } }
+  }
+
   const polls = (variant: 'oauth' | 'key'): Requests => {
     const device = service.device(variant)
     const poll = (device_code: string) => ({ form: { ...house(), device_code } })
@@ -102,6 +114,15 @@ export async function describedRequests(service: TestService): Promise<Readonly<
 
   return {
     requestTokenCode: codeRequest,
+    decideTestCode: {
+      succeed: { granted: () => testDecision('grant'), rejected: () => testDecision('reject') },
+      refused: {
+        invalid_request: () => testDecision('maybe'),
+        invalid_application: () => ({ form: { ...NOBODY, user_code: '000000000', decision: 'grant' } }),
+        test_mode_off: () => ({ form: { ...house(), user_code: '000000000', decision: 'grant' } }),
+        invalid: () => ({ form: { ...house(tested), user_code: '000000000', decision: 'grant' } }),
+      },
+    },
     requestKeyCode: codeRequest,
     pollForTokenSet: polls('oauth'),
     pollForAccessKey: polls('key'),

@@ -13,6 +13,18 @@ export function submit(page: Page, action: string): Promise<void> {
   return press(page, `form[action="${action}"] button[type=submit]`)
 }
 
+/** Goes to a page, fills in its form with this action, by the ids of the fields, and sends it. */
+export async function send(
+  page: Page,
+  path: string,
+  action: string,
+  values: Readonly<Record<string, string>>,
+): Promise<void> {
+  await page.goto(path)
+  for (const [id, value] of Object.entries(values)) await page.fill(`form[action="${action}"] #${id}`, value)
+  await submit(page, action)
+}
+
 export async function signIn(page: Page, user: MadeUser, password = PASSWORD): Promise<void> {
   await page.goto('/sign-in')
   await page.fill('#email', user.email)
@@ -33,4 +45,30 @@ export function decide(page: Page, decision: 'allow' | 'cancel' | 'not_me'): Pro
 
 export function chooseLanguage(page: Page, language: string): Promise<void> {
   return press(page, `button[name=language][value=${language}]`)
+}
+
+export type Registration = {
+  readonly name: string
+  readonly kind?: 'device' | 'web' | 'page'
+  /** By the scope's name. */
+  readonly uses?: Readonly<Record<string, 'no' | 'may' | 'default' | 'required'>>
+  /** One per line. */
+  readonly redirects?: string
+}
+
+/** The button that leads on, not the one that leads back. */
+const ONWARDS = 'form[action="/developer/new"] button.button'
+
+/** Step by step, up to the one that nothing is given for, or that is shown again because something is wrong. */
+export async function registerApplication(page: Page, { name, kind, uses, redirects }: Registration): Promise<void> {
+  await page.goto('/developer/new')
+  await page.fill('#name', name)
+  if (kind) await page.check(`#kind-${kind}`)
+  await press(page, ONWARDS)
+  if (!uses || (await page.locator('select').count()) === 0) return
+  for (const [scope, use] of Object.entries(uses)) await page.selectOption(`select[name="use.${scope}"]`, use)
+  await press(page, ONWARDS)
+  if (redirects === undefined || (await page.locator('#redirects').count()) === 0) return
+  await page.fill('#redirects', redirects)
+  await press(page, ONWARDS)
 }

@@ -3,7 +3,8 @@ import type { Page } from 'playwright-core'
 import { checkDigit } from '../../src/core/user-code.ts'
 import { savePolicy } from '../../src/flows/account-policy.ts'
 import type { MessageKey } from '../../src/pages/words.ts'
-import { decide, enterCode, submit } from './clicks.ts'
+import { decide, enterCode, send, submit } from './clicks.ts'
+import { developerAnswers } from './developer-answers.ts'
 import { dialogAnswers } from './dialog-answers.ts'
 import { linkPath, type Viewer } from './every-page.ts'
 import { HAMBURG, LISBON, type Northwind, PASSWORD } from './northwind.ts'
@@ -30,15 +31,9 @@ export function everyAnswer(northwind: Northwind): readonly AnswerPage[] {
     ...dialogAnswers(northwind),
     ...own(),
     ...administration(),
+    ...developerAnswers(northwind),
     ...refusals(northwind),
   ]
-}
-
-/** Fills in the form with this action and sends it. */
-async function send(page: Page, path: string, action: string, values: Readonly<Record<string, string>>): Promise<void> {
-  await page.goto(path)
-  for (const [id, value] of Object.entries(values)) await page.fill(`form[action="${action}"] #${id}`, value)
-  await submit(page, action)
 }
 
 function signingIn(northwind: Northwind): readonly AnswerPage[] {

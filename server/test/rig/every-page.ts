@@ -12,7 +12,7 @@ import { sealDecision } from '../../src/secrets/web-texts.ts'
 import type { LinkKind } from '../../src/store/links.ts'
 import { chooseLanguage, signIn } from './clicks.ts'
 import { makePkce } from './dialog.ts'
-import type { MadeUser } from './make.ts'
+import type { MadeApplication, MadeUser } from './make.ts'
 import { type ApplicationName, HAMBURG, LISBON, type Northwind, redirectOf } from './northwind.ts'
 
 /** Who looks at it. */
@@ -101,7 +101,30 @@ export async function everyDoorPage(northwind: Northwind): Promise<readonly Door
       'role-new': '/account/role',
       looks: '/account/looks',
     }),
+    ...developerPages(northwind),
     ...(await dialogPages(northwind)),
+  ]
+}
+
+/** The developer console: the account's own applications, each of another kind. */
+function developerPages({ own, applications }: Northwind): readonly DoorPage[] {
+  const { board, shop, counter, trial } = own
+  const at = (page: string, { id }: MadeApplication) => `/developer/application${page}?application=${id}`
+  return [
+    ...pages('ann', {
+      developer: '/developer',
+      'developer-new': '/developer/new',
+      'developer-application': at('', board),
+      'developer-application-full': at('', shop),
+      'developer-application-public': at('', counter),
+      'developer-application-test-mode': at('', trial),
+      'developer-settings': at('/settings', board),
+      'developer-settings-test-mode': at('/settings', trial),
+      'developer-preview': `${at('/preview', board)}&by=code`,
+      'developer-activity': at('/activity', board),
+      'developer-activity-none': at('/activity', applications.mobile),
+    }),
+    ...popups('ann', { 'developer-preview-dialog': `${at('/preview', shop)}&by=dialog` }),
   ]
 }
 

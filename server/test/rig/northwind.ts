@@ -15,6 +15,7 @@ import { type CodeRecord, post, type WireVariant } from './device.ts'
 import { drawLogo } from './logo.ts'
 import { type MadeApplication, type MadeUser, makeApplication } from './make.ts'
 import { writeMmdb } from './mmdb.ts'
+import { makeOwnApplications, type OwnApplications } from './own-applications.ts'
 import { startTestService, type TestService } from './service.ts'
 import { createSoftPasskey } from './soft-passkey.ts'
 import { codeOf } from './totp.ts'
@@ -75,6 +76,8 @@ export type Northwind = {
   /** Of Sales, and new here: she has connected nothing. */
   readonly ida: MadeUser
   readonly applications: Readonly<Record<ApplicationName, MadeApplication>>
+  /** Registered by Ann, on the pages for developers. */
+  readonly own: OwnApplications
   /** Asked for by an application before it was suspended. */
   readonly suspendedCode: string
   /** A code of an application, asked for from a place. */
@@ -108,6 +111,7 @@ export async function startNorthwind(
   const ida = await person('ida', 'Sales')
   await saveLooks(service.context, ann.id, { name: 'Northwind Traders', colour: '#0b7a5b', logo: await drawLogo() })
   const applications = await makeApplications(service, slug)
+  const own = await makeOwnApplications(service, { by: ann, user: gus })
   const suspendedCode = (await askFor(service, applications.scout)).user_code
   const northwind: Northwind = {
     service,
@@ -121,6 +125,7 @@ export async function startNorthwind(
     gus,
     ida,
     applications,
+    own,
     suspendedCode,
     ask: (application, ask) => askFor(service, application, ask),
     originOf: (other) => originOf(service, other),
@@ -175,8 +180,11 @@ function placesIn(folder: string): Record<string, string> {
   }
 }
 
-async function makeApplications(service: TestService, account: string): Promise<Northwind['applications']> {
+/** All but our own are registered by others. */
+async function makeApplications(service: TestService, ours: string): Promise<Northwind['applications']> {
   const { db } = service.context
+  const makers = 'makers'
+  done(await createAccount(db, { slug: makers, name: 'Makers of Applications' }))
   const make = async (
     name: string,
     scopes: readonly string[],
@@ -184,6 +192,7 @@ async function makeApplications(service: TestService, account: string): Promise<
     given: { requiredScopes?: string[]; redirectUris?: string[] } = {},
   ) => {
     const wanted = { name, allowedScopes: scopes, defaultScopes: scopes, ...given }
+    const account = publisher.standing === 'own' ? ours : makers
     const made = await makeApplication(db, service.config, account, wanted)
     done(await setApplicationPublisher(db, made.id, publisher))
     return made

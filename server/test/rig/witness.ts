@@ -82,15 +82,23 @@ export async function countRows({ database }: TestService, ...tables: string[]):
   return row as Record<string, number>
 }
 
+/** What a process counts and writes down a moment later, whatever was asked and answered. */
+const COUNTED = ['application_hours', 'application_requests']
+
+/** Likewise the day on which something was last used. */
+const NOTED = ['application_secrets', 'grants']
+
 /** Every table by its name, with a digest of all that is in it: equal before and after where nothing at all may have changed. */
 export async function everyRow({ database }: TestService): Promise<Record<string, string>> {
   const tables = await database.query<{ name: string }>(
     "select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition",
   )
-  const digests = tables.map(
-    ({ name }) =>
-      `select '${name}' as name, md5(string_agg(t::text, '' order by t::text)) as digest from public.${name} t`,
-  )
+  const digests = tables
+    .filter(({ name }) => !COUNTED.includes(name))
+    .map(({ name }) => {
+      const row = NOTED.includes(name) ? "(to_jsonb(t) - 'last_used_on')::text" : 't::text'
+      return `select '${name}' as name, md5(string_agg(${row}, '' order by ${row})) as digest from public.${name} t`
+    })
   const rows = await database.query<{ name: string; digest: string }>(digests.join(' union all '))
   return Object.fromEntries(rows.map(({ name, digest }) => [name, digest]))
 }

@@ -1,0 +1,370 @@
+/** AD-01, AD-04 to AD-06: the developer console. Names that are more than names, fields that nobody asked for, other people. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { isApplicationName } from '../../src/core/application.ts'
+import { registerApplication } from '../../src/flows/own-applications.ts'
+import { pageDoors } from '../../src/http/account/doors.ts'
+import { wordsFor } from '../../src/pages/words.ts'
+import { type MadeUser, makeAccount, makeApplication, makeScopes, makeUser } from '../rig/make.ts'
+import { startTestService, type TestService } from '../rig/service.ts'
+import { signedFor, visitAs } from '../rig/visitor.ts'
+import { textOf, unescapeHtml, type Web } from '../rig/web.ts'
+import { everyRow } from '../rig/witness.ts'
+import { markupCorpus } from './markup-corpus.ts'
+
+const MINUTE = 60_000
+const { t } = wordsFor('en')
+
+type Account = { readonly id: string; readonly slug: string }
+type Own = { readonly id: string; readonly secret: string; readonly secretId: string }
+
+let service: TestService
+let administrator: MadeUser
+let web: Web
+beforeAll(async () => {
+  service = await startTestService({}, { clock: true })
+  await makeScopes(service.context.db, ['orders:read', 'orders:write'])
+  administrator = await makeUser(service.context.db, service.account.slug)
+  web = await visitAs(service, administrator)
+})
+afterAll(() => service.stop())
+
+const SETTINGS = {
+  name: 'Order Board',
+  allowedScopes: ['orders:read'],
+  defaultScopes: ['orders:read'],
+  requiredScopes: [],
+  deviceFlow: true,
+  redirectUris: ['https://board.example/'],
+  public: false,
+} as const
+
+/** Registered by somebody of their account. */
+async function makeOwn(by: MadeUser, given: { name?: string } = {}): Promise<Own> {
+  const made = await registerApplication(service.context, by.id, { ...SETTINGS, ...given })
+  if (made.outcome !== 'registered') throw new Error(`it was not registered: ${made.outcome}`)
+  const [row] = await service.database.query<{ id: string }>(
+    'select id from application_secrets where application_id = $1',
+    [made.id],
+  )
+  return { id: made.id, secret: made.secret ?? '', secretId: row?.id ?? '' }
+}
+
+async function makeStranger(): Promise<{ account: Account; user: MadeUser; web: Web }> {
+  const account = await makeAccount(service.context.db)
+  const user = await makeUser(service.context.db, account.slug)
+  return { account, user, web: await visitAs(service, user, { account }) }
+}
+
+const doors = pageDoors.filter(({ path }) => path.startsWith('/developer'))
+const ofOne = doors.filter(({ path }) => path.startsWith('/developer/application'))
+const named = (some: typeof doors) => some.map((door) => [`${door.method} ${door.path}`, door] as const)
+
+/** A whole form for a door, as if this user's own page had had it. */
+async function fieldsFor(user: MadeUser, door: (typeof doors)[number], own: Own): Promise<Record<string, string>> {
+  const values: Record<string, string> = { application: own.id, secret: own.secretId }
+  const bound = Object.fromEntries((door.bound ?? []).map((name) => [name, values[name] ?? '']))
+  const free = { step: 'scopes', kind: 'device', name: 'Taken Over', label: 'Taken over', 'use.orders:read': 'default' }
+  return { ...free, device_flow: 'on', test_mode: 'on', ...(await signedFor(service, user, door.path, bound)) }
+}
+
+const addressOf = (door: (typeof doors)[number], { id }: Own) =>
+  door.method === 'GET' ? `${door.path}?application=${id}` : door.path
+
+it('there are doors to try', () => {
+  expect(doors.filter(({ access }) => access !== 'administrator')).toEqual([])
+  expect(ofOne.length).toBeGreaterThanOrEqual(7)
+})
+
+describe('texts that are more than texts', () => {
+  /** Every tag with the names of its attributes; `>` may stand in a value, which is always in double quotes. */
+  const markupOf = (html: string) =>
+    (html.match(/<[a-z!/?](?:"[^"]*"|[^>"])*>/gi) ?? []).join('').replace(/"[^"]*"/g, '""')
+  const texts = markupCorpus.filter((text) => /[<>"&']/.test(text))
+  const some = (all: readonly string[], count: number) =>
+    all.filter((_text, at) => at % Math.ceil(all.length / count) === 0)
+
+  function expectHarmless(text: string, shown: readonly string[], usual: readonly string[]): void {
+    expect([text, shown.map(markupOf)]).toEqual([text, usual])
+    if (/[<"&]/.test(text)) expect([text, shown.filter((html) => html.includes(text))]).toEqual([text, []])
+  }
+
+  it('AD-01: an application’s name and its secret’s label are never markup, on any page of the console', async () => {
+    // An account with nothing else in its list.
+    const { user, web: looking } = await makeStranger()
+    const own = await makeOwn(user)
+    const pages = async (name: string) => {
+      await service.database.query('update applications set name = $2 where id = $1', [own.id, name])
+      await service.database.query('update application_secrets set label = $2 where id = $1', [
+        own.secretId,
+        name.slice(0, 60),
+      ])
+      const shown: string[] = []
+      const looked = doors.filter(({ method, path }) => method === 'GET' && path !== '/developer/new')
+      for (const { path } of looked) {
+        for (const by of path.endsWith('/preview') ? ['code', 'dialog'] : ['']) {
+          const page = await looking.send('GET', `${path}?application=${own.id}&by=${by}`)
+          expect([path, page.status]).toEqual([path, 200])
+          expect(unescapeHtml(page.text), 'it is there at all').toContain(name)
+          shown.push(page.text)
+        }
+      }
+      return shown
+    }
+    const usual = (await pages('Harmless')).map(markupOf)
+    for (const name of some(texts.filter(isApplicationName), 40)) expectHarmless(name, await pages(name), usual)
+  })
+
+  it.each(['kind', 'scopes', 'redirects', 'of the settings'] as const)(
+    'AD-01: what a form brings back is never markup: step %s',
+    async (step) => {
+      const own = await makeOwn(administrator)
+      const settings = step === 'of the settings'
+      const action = settings ? '/developer/application/settings' : '/developer/new'
+      const form = await signedFor(service, administrator, action, settings ? { application: own.id } : {})
+      const page = async (text: string) => {
+        const typed = { name: text, kind: 'web', redirects: text, label: text, 'use.orders:read': 'may', [text]: text }
+        const wrong = step === 'kind' ? { kind: text } : { step: step === 'scopes' ? 'kind' : 'redirects' }
+        return [(await web.send('POST', action, { ...typed, ...wrong, ...form })).text]
+      }
+      // What cannot be a name is the problem then; where it can, the address is.
+      const usual = (await page('harmless')).map(markupOf)
+      const unnamed = (await page('harmless\u200b')).map(markupOf)
+      for (const text of some(texts, 60)) {
+        const asName = step === 'kind' || isApplicationName(text.trim())
+        expectHarmless(text, await page(text), asName ? usual : unnamed)
+      }
+    },
+  )
+
+  it('AD-01: nor is what stands in the address of a page', async () => {
+    const own = await makeOwn(administrator)
+    for (const path of ['/developer/new', '/developer/application']) {
+      const page = async (text: string) => {
+        const query = new URLSearchParams({
+          application: own.id,
+          name: text,
+          kind: text,
+          redirects: text,
+          notice: text,
+          by: text,
+        })
+        return [(await web.send('GET', `${path}?${query}`)).text]
+      }
+      const usual = (await page('harmless')).map(markupOf)
+      for (const text of some(texts, 30)) expectHarmless(text, await page(text), usual)
+    }
+  })
+})
+
+describe('fields that nobody asked for', () => {
+  const extra = {
+    id: 'app_mine',
+    account_id: 'acc_other',
+    accountId: 'acc_other',
+    account: 'other',
+    public: 'true',
+    pkceRequired: 'false',
+    pkce_required: 'false',
+    resourceServer: 'true',
+    resource_server: 'true',
+    publisher_standing: 'verified',
+    publisher: 'acme.example',
+    publisher_name: 'acme.example',
+    tested_as: 'usr_other',
+    testedAs: 'usr_other',
+    suspended: 'false',
+    suspended_at: '',
+    deleted_at: '',
+    secret: 'lks_chosen',
+    allowed_scopes: 'orders:write',
+    'use.payments:write': 'default',
+    'use.orders:write ': 'required',
+  }
+
+  async function rowOf(id: string): Promise<Record<string, unknown>> {
+    const [row] = await service.database.query(
+      `select account_id, public, pkce_required, resource_server, publisher_standing, publisher, tested_as,
+         suspended_at, deleted_at, allowed_scopes from applications where id = $1`,
+      [id],
+    )
+    return row as Record<string, unknown>
+  }
+
+  const plain = () => ({
+    account_id: service.account.id,
+    public: false,
+    pkce_required: true,
+    resource_server: false,
+    publisher_standing: 'unverified',
+    publisher: null,
+    tested_as: null,
+    suspended_at: null,
+    deleted_at: null,
+    allowed_scopes: ['orders:read'],
+  })
+
+  it('AD-04: registering takes a name, a kind, permissions and addresses, and nothing else', async () => {
+    const form = await signedFor(service, administrator, '/developer/new', {})
+    const asked = { step: 'scopes', kind: 'device', name: 'Plain Board', 'use.orders:read': 'default', test_mode: 'on' }
+    const page = await web.send('POST', '/developer/new', { ...extra, ...asked, ...form })
+    expect(page.status).toBe(200)
+    const id = /id="application-id">(app_[^<]+)</.exec(page.text)?.[1] ?? ''
+    expect(id).not.toBe('app_mine')
+    expect(page.text).not.toContain('lks_chosen')
+    expect(await rowOf(id)).toEqual(plain())
+  })
+
+  it('AD-04: settings change what the page asks for, and nothing else', async () => {
+    const own = await makeOwn(administrator)
+    await service.database.query('update applications set suspended_at = now() where id = $1', [own.id])
+    const before = await rowOf(own.id)
+    const form = await signedFor(service, administrator, '/developer/application/settings', { application: own.id })
+    const asked = { name: 'Changed Board', device_flow: 'on', 'use.orders:read': 'may' }
+    const page = await web.send('POST', '/developer/application/settings', { ...extra, ...asked, ...form })
+    expect([page.status, page.location]).toEqual([303, `/developer/application?application=${own.id}&notice=saved`])
+    expect(await rowOf(own.id)).toEqual(before)
+    expect(before.suspended_at).not.toBeNull()
+  })
+
+  it('AD-04: in test mode codes are decided as whoever switched it on, whatever the form says', async () => {
+    const own = await makeOwn(administrator)
+    const form = await signedFor(service, administrator, '/developer/application/settings', { application: own.id })
+    const asked = { ...extra, name: 'Tested', device_flow: 'on', test_mode: 'usr_other', 'use.orders:read': 'may' }
+    await web.send('POST', '/developer/application/settings', { ...asked, ...form })
+    expect(await rowOf(own.id)).toMatchObject({ tested_as: administrator.id })
+  })
+
+  it('AD-04: a new secret is made here, not given', async () => {
+    const own = await makeOwn(administrator)
+    const form = await signedFor(service, administrator, '/developer/application/secret', { application: own.id })
+    const page = await web.send('POST', '/developer/application/secret', { ...extra, label: 'x'.repeat(500), ...form })
+    expect(page.status).toBe(200)
+    expect(page.text).not.toContain('lks_chosen')
+    const labels = await service.database.query(
+      'select length(label) as length from application_secrets where application_id = $1 and label is not null',
+      [own.id],
+    )
+    expect(labels).toEqual([{ length: 60 }])
+  })
+})
+
+describe('other people', () => {
+  /** An application of one's own is pulled anew by every process whenever its form is sent, so its own row is another. */
+  const secretsAndEvents = async () => ({ ...(await everyRow(service)), applications: null })
+
+  it.each(named(doors))('AD-05: %s is closed to a clerk of the same account', async (_name, door) => {
+    const clerk = await makeUser(service.context.db, service.account.slug, { holds: ['orders:read'] })
+    const visit = await visitAs(service, clerk)
+    const own = await makeOwn(administrator)
+    const form = door.method === 'POST' ? await fieldsFor(clerk, door, own) : undefined
+    const before = await everyRow(service)
+    const page = await visit.send(door.method, addressOf(door, own), form)
+    expect([page.status, textOf(page.text)]).toEqual([403, expect.stringContaining(t('refusal.forbidden'))])
+    expect(await everyRow(service)).toEqual(before)
+  })
+
+  it.each(named(ofOne))(
+    'AD-05: %s knows no application of another account, even with a form that is signed',
+    async (_name, door) => {
+      const stranger = await makeStranger()
+      const own = await makeOwn(administrator, { name: 'Ours Alone' })
+      const form = door.method === 'POST' ? await fieldsFor(stranger.user, door, own) : undefined
+      const before = await everyRow(service)
+      const page = await stranger.web.send(door.method, addressOf(door, own), form)
+      expect([page.status, textOf(page.text)]).toEqual([404, expect.stringContaining(t('refusal.not_found'))])
+      expect(page.text).not.toContain('Ours Alone')
+      expect(await everyRow(service)).toEqual(before)
+    },
+  )
+
+  it('AD-05: their list has none of ours, and what they register is theirs', async () => {
+    const stranger = await makeStranger()
+    const own = await makeOwn(administrator, { name: 'Ours Alone' })
+    const list = await stranger.web.get('/developer')
+    expect(list.status).toBe(200)
+    expect(textOf(list.text)).toContain(t('developer.none'))
+    expect(list.text).not.toContain(own.id)
+  })
+
+  it('AD-05: a secret of another application cannot be ended, within the account or from outside', async () => {
+    const first = await makeOwn(administrator)
+    const second = await makeOwn(administrator)
+    const stranger = await makeStranger()
+    const theirs = await makeOwn(stranger.user)
+    const door = '/developer/application/secret/revoke'
+    const before = await secretsAndEvents()
+    const tries = [
+      { user: administrator, by: web, application: first.id, secret: second.secretId },
+      { user: administrator, by: web, application: first.id, secret: theirs.secretId },
+      { user: stranger.user, by: stranger.web, application: theirs.id, secret: first.secretId },
+    ]
+    for (const { user, by, application, secret } of tries) {
+      const page = await by.send('POST', door, await signedFor(service, user, door, { application, secret }))
+      expect(page.status).toBe(404)
+    }
+    expect(await secretsAndEvents()).toEqual(before)
+  })
+
+  it('AD-05: an application that the command line registered for another account is no exception', async () => {
+    const { slug } = await makeAccount(service.context.db)
+    const { id } = await makeApplication(service.context.db, service.config, slug)
+    for (const door of ofOne.filter(({ method }) => method === 'GET')) {
+      expect((await web.send('GET', `${door.path}?application=${id}`)).status).toBe(404)
+    }
+  })
+})
+
+describe('forms from elsewhere', () => {
+  it.each(named(doors.filter(({ method }) => method === 'POST')))(
+    'AD-05: %s takes no form without our token, with another form’s, or for other values than were shown',
+    async (_name, door) => {
+      const own = await makeOwn(administrator)
+      const other = await makeOwn(administrator)
+      const { token, ...unsigned } = await fieldsFor(administrator, door, own)
+      const signedElse = await signedFor(service, administrator, '/account/policy', {})
+      const before = await everyRow(service)
+      const forms = {
+        unsigned,
+        'of another form': { ...unsigned, token: signedElse.token ?? '' },
+        ...(door.bound
+          ? { 'for another application': { ...unsigned, token: token ?? '', application: other.id } }
+          : {}),
+      }
+      for (const [what, form] of Object.entries(forms)) {
+        const page = await web.send('POST', door.path, form)
+        expect([what, page.status]).toEqual([what, 403])
+      }
+      const foreign = await web.send(
+        'POST',
+        door.path,
+        { ...unsigned, token: token ?? '' },
+        { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' },
+      )
+      expect(foreign.status).toBe(403)
+      expect(await everyRow(service)).toEqual(before)
+    },
+  )
+})
+
+describe('a sign-in that is a while ago', () => {
+  it('AD-06: every door that shows or changes settings or secrets asks for a fresh one', () => {
+    const delicate = doors.filter(({ method, path }) => method === 'POST' || /\/(new|settings)$/.test(path))
+    expect(delicate.filter(({ fresh }) => !fresh).map(({ method, path }) => `${method} ${path}`)).toEqual([])
+  })
+
+  it.each(named(doors.filter(({ fresh }) => fresh)))('AD-06: %s does nothing before that', async (_name, door) => {
+    const user = await makeUser(service.context.db, service.account.slug)
+    const own = await makeOwn(user)
+    const late = await visitAs(service, user)
+    const form = door.method === 'POST' ? await fieldsFor(user, door, own) : undefined
+    await service.database.advance(16 * MINUTE)
+    await service.context.applications.refresh()
+    const before = await everyRow(service)
+    const page = await late.send(door.method, addressOf(door, own), form)
+    const back = encodeURIComponent(door.path.startsWith('/developer/new') ? '/developer/new' : own.id)
+    expect([page.status, page.text]).toEqual([303, ''])
+    expect(page.location).toMatch(/^\/confirm\?next=%2Fdeveloper/)
+    expect(page.location).toContain(back)
+    expect(await everyRow(service)).toEqual(before)
+  })
+})

@@ -1,0 +1,109 @@
+/** Test mode: an application decides its own codes, so that its developer's tests need no browser. docs/interface.md, "Test mode". */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { changeSettings, readOwnApplication } from '../../src/flows/own-applications.ts'
+import { post, type WireAnswer, type WireVariant } from '../rig/device.ts'
+import { type MadeApplication, makeAccount, makeApplication, makeUser } from '../rig/make.ts'
+import { startTestService, type TestService } from '../rig/service.ts'
+import { makeVisitor } from '../rig/visitor.ts'
+import { everyRow, mailsOf } from '../rig/witness.ts'
+
+let service: TestService
+let tested: MadeApplication
+beforeAll(async () => {
+  service = await startTestService()
+  tested = await makeApplication(service.context.db, service.config, service.account.slug)
+  await switchTestMode(tested, true)
+})
+afterAll(() => service.stop())
+
+async function switchTestMode(application: MadeApplication, testMode: boolean): Promise<void> {
+  const known = await readOwnApplication(service.context, service.account.id, application.id)
+  if (!known) throw new Error('there is no such application')
+  await changeSettings(service.context, service.user.id, application.id, { ...known, testMode })
+  await service.context.applications.refresh()
+}
+
+const decide = (userCode: string, decision: string, by: MadeApplication = tested): Promise<WireAnswer> =>
+  post(service.address, '/1/auth/test/decision', {
+    form: { SVCappid: by.id, SVCsecret: by.secret, user_code: userCode, decision },
+  })
+
+describe.each<WireVariant>(['oauth', 'key'])('in the %s variant', (variant) => {
+  it('a code that was granted by request is collected by the next poll, and the credential works', async () => {
+    const device = service.device(variant, tested)
+    const code = await device.code()
+    expect((await decide(code.user_code, 'grant')).body).toEqual({ decision: 'grant', scope: 'orders:read' })
+    const { status, body } = await device.poll(code.device_code)
+    expect(status).toBe(200)
+    const credential = body.access_token ?? body.access_key ?? ''
+    const me = await post(service.address, '/1/me', {
+      method: 'GET',
+      headers: { authorization: `Bearer ${credential}` },
+    })
+    expect(me.body).toMatchObject({ user: service.user.id, application: tested.id })
+  })
+
+  it('a code that was rejected by request is rejected', async () => {
+    const device = service.device(variant, tested)
+    const code = await device.code()
+    expect((await decide(code.user_code, 'reject')).status).toBe(200)
+    expect((await device.poll(code.device_code)).body.error).toBe('auth_rejected')
+  })
+
+  it('a code may be asked for that expires at once', async () => {
+    const device = service.device(variant, tested)
+    const code = await device.code({ expires_in: '1' })
+    expect(code.expires_in).toBe(1)
+    await expect
+      .poll(async () => (await device.poll(code.device_code)).body.error, { timeout: 5_000, interval: 300 })
+      .toBe('auth_expired')
+  })
+})
+
+it('the developer gets no mail about their own tests', async () => {
+  const before = await mailsOf(service, service.user)
+  const { user_code } = await service.device('oauth', tested).code()
+  await decide(user_code, 'grant')
+  expect(await mailsOf(service, service.user)).toEqual(before)
+})
+
+describe('nobody else', () => {
+  it('can enter its codes on a page, whoever they are', async () => {
+    const { user_code } = await service.device('oauth', tested).code()
+    const { web } = await makeVisitor(service)
+    expect((await web.enterCode(user_code)).status).toBe(400)
+    expect((await decide(user_code, 'grant')).status, 'and it is still the application’s to decide').toBe(200)
+  })
+
+  it('decides by request: not an application out of test mode, not another one, not without the secret', async () => {
+    const { user_code } = await service.device('oauth', tested).code()
+    const other = await makeApplication(service.context.db, service.config, service.account.slug)
+    await switchTestMode(other, true)
+    const before = await everyRow(service)
+    expect((await decide(user_code, 'grant', service.application)).body.error).toBe('test_mode_off')
+    expect((await decide(user_code, 'grant', other)).body.error).toBe('invalid')
+    expect((await decide(user_code, 'grant', { ...tested, secret: 'lks_x' })).body.error).toBe('invalid_application')
+    expect((await decide('not a code', 'grant')).body.error).toBe('invalid')
+    expect((await decide(user_code, 'maybe')).body.error).toBe('invalid_request')
+    expect(await everyRow(service)).toEqual(before)
+  })
+
+  it('switches it on for an application of another account', async () => {
+    const { slug } = await makeAccount(service.context.db)
+    const stranger = await makeUser(service.context.db, slug)
+    const known = await readOwnApplication(service.context, service.account.id, service.application.id)
+    if (!known) throw new Error('there is no such application')
+    const result = await changeSettings(service.context, stranger.id, known.id, { ...known, testMode: true })
+    expect(result.outcome).toBe('not_found')
+  })
+})
+
+it('out of test mode, people decide again, and a wished lifetime is ignored', async () => {
+  const application = await makeApplication(service.context.db, service.config, service.account.slug)
+  await switchTestMode(application, true)
+  await switchTestMode(application, false)
+  const code = await service.device('oauth', application).code({ expires_in: '1' })
+  expect(code.expires_in).toBe(900)
+  expect((await decide(code.user_code, 'grant', application)).body.error).toBe('test_mode_off')
+  expect(await service.grant(code.user_code)).toBe('granted')
+})

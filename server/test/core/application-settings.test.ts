@@ -1,0 +1,49 @@
+/** What an application may be registered with. */
+import { describe, expect, test } from 'vitest'
+import { type ApplicationSettings, type SettingsProblem, settingsProblem } from '../../src/core/application-settings.ts'
+
+const good: ApplicationSettings = {
+  name: 'Till',
+  allowedScopes: ['orders:read', 'orders:write'],
+  defaultScopes: ['orders:read'],
+  requiredScopes: ['orders:read'],
+  deviceFlow: true,
+  redirectUris: ['https://app.example/callback'],
+}
+
+describe('settings', () => {
+  test('that are all right have no problem', () => {
+    expect(settingsProblem(good, [])).toBeNull()
+  })
+
+  test.each<[string, Partial<ApplicationSettings>, readonly string[], SettingsProblem]>([
+    ['a name that cannot be read', { name: 'Till\u202e' }, [], { field: 'name' }],
+    ['a scope that nobody knows', {}, ['x:y'], { field: 'scopes', problem: 'unknown', names: ['x:y'] }],
+    [
+      'a default scope that is not allowed',
+      { defaultScopes: ['stock:read'] },
+      [],
+      { field: 'scopes', problem: 'not_allowed', names: ['stock:read'] },
+    ],
+    [
+      'a required scope that is not allowed',
+      { requiredScopes: ['stock:read'] },
+      [],
+      { field: 'scopes', problem: 'not_allowed', names: ['stock:read'] },
+    ],
+    [
+      'an address that is none',
+      { redirectUris: ['https://app.example/callback', 'javascript:alert(1)'] },
+      [],
+      { field: 'redirects', problem: 'scheme', uri: 'javascript:alert(1)' },
+    ],
+    [
+      'too many addresses',
+      { redirectUris: Array.from({ length: 11 }, (_, at) => `https://app.example/${at}`) },
+      [],
+      { field: 'redirects', problem: 'too_many', uri: '' },
+    ],
+  ])('%s is the one thing that is wrong', (_what, given, unknown, problem) => {
+    expect(settingsProblem({ ...good, ...given }, unknown)).toEqual(problem)
+  })
+})

@@ -1,0 +1,141 @@
+/** What the forms of the developer console answer: a part of every-answer.ts. */
+import type { Page } from 'playwright-core'
+import { restoreApplication, suspendApplication } from '../../src/flows/manage-application.ts'
+import { press, type Registration, registerApplication, send, submit } from './clicks.ts'
+import type { AnswerPage } from './every-answer.ts'
+import type { MadeApplication } from './make.ts'
+import type { Northwind } from './northwind.ts'
+
+export function developerAnswers(northwind: Northwind): readonly AnswerPage[] {
+  return [...registering(northwind), ...secrets(northwind), ...settings(northwind)].map((each) => ({
+    as: 'ann',
+    ...each,
+  }))
+}
+
+type Answer = Omit<AnswerPage, 'as'>
+
+/** More than fits into a line of any telephone, and nowhere to break it. */
+const LONG = `http://shop.northwind.example/${'connected'.repeat(14)}`
+
+function registering({ service }: Northwind): readonly Answer[] {
+  const device = { name: 'Packing Table', kind: 'device', uses: { 'orders:read': 'default' } } as const
+  const web = { ...device, kind: 'web' } as const
+  const answer = (name: string, says: AnswerPage['says'], given: Registration): Answer => {
+    return { name: `developer-new-${name}`, says, open: (page) => registerApplication(page, given) }
+  }
+  const registered = (name: string, says: AnswerPage['says'], given: Registration): Answer => ({
+    ...answer(name, says, given),
+    after: () => service.database.query('update applications set deleted_at = now() where name = $1', [given.name]),
+  })
+  const many = Array.from({ length: 11 }, (_, index) => `https://shop.northwind.example/${index}`)
+  return [
+    answer('scopes', 'register.heading_scopes', { name: 'Packing Table', kind: 'device' }),
+    answer('redirects', 'register.heading_redirects', web),
+    answer('unnamed', 'register.problem_name', { ...device, name: ' ' }),
+    answer('no-kind', 'register.problem_kind', { name: 'Packing Table' }),
+    answer('no-scopes', 'register.problem_scopes', { ...device, uses: {} }),
+    answer('no-redirects', 'redirects.problem_none', { ...web, redirects: '' }),
+    answer('redirects-scheme', 'redirects.problem_scheme', { ...web, redirects: LONG }),
+    answer('redirects-spelled', 'redirects.problem_not_canonical', {
+      ...web,
+      redirects: 'https://Shop.northwind.example',
+    }),
+    answer('redirects-many', 'redirects.problem_too_many', { ...web, redirects: many.join('\n') }),
+    registered('registered', 'secret_shown.once_text', device),
+    registered('registered-web', 'secret_shown.once_text', { ...web, redirects: 'https://table.example/' }),
+    registered('registered-public', 'secret_shown.public_text', {
+      ...web,
+      kind: 'page',
+      redirects: 'https://table.example/',
+    }),
+  ]
+}
+
+function secrets({ service, own }: Northwind): readonly Answer[] {
+  const { board, shop, trial } = own
+  const look = (page: Page, { id }: MadeApplication) => page.goto(`/developer/application?application=${id}`)
+  /** All but this many of its secrets are ended, and come back afterwards: the newest first. */
+  const leave = ({ id }: MadeApplication, count: number) =>
+    service.database.query(
+      `update application_secrets s set revoked_at = case when r.place > $2 then now() end
+       from (select id, row_number() over (order by created_at desc, id) as place from application_secrets
+         where application_id = $1) r
+       where r.id = s.id`,
+      [id, count],
+    )
+  return [
+    {
+      name: 'developer-secret-added',
+      says: 'secret_shown.added_text',
+      open: async (page) => {
+        await look(page, board)
+        await page.fill('#label', 'Boards in Bremen')
+        await submit(page, '/developer/application/secret')
+      },
+      after: () =>
+        service.database.query("delete from application_secrets where application_id = $1 and label like '%Bremen'", [
+          board.id,
+        ]),
+    },
+    {
+      name: 'developer-secret-too-many',
+      says: 'own_application.problem_too_many',
+      // Somebody else was quicker, on a page that was open at the same time.
+      open: async (page) => {
+        await leave(shop, 2)
+        await look(page, shop)
+        await leave(shop, 3)
+        await submit(page, '/developer/application/secret')
+      },
+    },
+    {
+      name: 'developer-secret-last',
+      says: 'own_application.problem_last',
+      open: async (page) => {
+        await look(page, board)
+        await leave(board, 1)
+        await page.locator('summary').first().click()
+        await press(page, 'details[open] button[type=submit]')
+      },
+      after: () => leave(board, 3),
+    },
+    {
+      name: 'developer-secret-sure',
+      says: 'own_application.end_yes',
+      open: async (page) => {
+        await look(page, shop)
+        await page.locator('summary').first().click()
+      },
+    },
+    {
+      name: 'developer-secret-ended',
+      says: 'own_application.notice_revoked',
+      open: (page) => page.goto(`/developer/application?application=${board.id}&notice=revoked`),
+    },
+    {
+      name: 'developer-application-suspended',
+      says: 'own_application.suspended_text',
+      open: async (page) => {
+        await suspendApplication(service.context.db, trial.id, 'for a look')
+        await look(page, trial)
+      },
+      after: () => restoreApplication(service.context.db, trial.id, 'looked'),
+    },
+  ]
+}
+
+function settings({ own: { board } }: Northwind): readonly Answer[] {
+  const path = `/developer/application/settings?application=${board.id}`
+  const save = (values: Record<string, string>) => (page: Page) =>
+    send(page, path, '/developer/application/settings', values)
+  return [
+    { name: 'developer-settings-unnamed', says: 'application_settings.problem_name', open: save({ name: ' ' }) },
+    { name: 'developer-settings-redirects', says: 'redirects.problem_scheme', open: save({ redirects: LONG }) },
+    {
+      name: 'developer-settings-saved',
+      says: 'own_application.notice_saved',
+      open: (page) => page.goto(`/developer/application?application=${board.id}&notice=saved`),
+    },
+  ]
+}
