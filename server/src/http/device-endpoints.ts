@@ -5,7 +5,7 @@ import { formatScope } from '../core/scope.ts'
 import type { Context } from '../flows/context.ts'
 import { decideTestCode } from '../flows/decide-test-code.ts'
 import { confirmDelivery, type DeliveryTicket, releaseDelivery } from '../flows/deliver.ts'
-import { type Issued, pollDeviceCode } from '../flows/poll-device-code.ts'
+import { type Issued, type PollResult, pollDeviceCode } from '../flows/poll-device-code.ts'
 import { type CodeRequestResult, requestDeviceCode } from '../flows/request-device-code.ts'
 import type { Answer, Fields } from './answer.ts'
 import { type Parameters, required } from './parameters.ts'
@@ -106,18 +106,23 @@ export function polling(variant: Variant): Handler {
       variant,
       idempotencyKey: request.header('idempotency-key'),
     })
-    switch (result.outcome) {
-      case 'invalid':
-        return { refusal: 'invalid' }
-      case 'auth_pending':
-      case 'slow_down':
-        return { refusal: result.outcome, retryAfterSeconds: result.intervalSeconds }
-      case 'auth_rejected':
-      case 'auth_expired':
-        return { refusal: result.outcome, ...delivering(context, result.ticket) }
-      case 'accepted':
-        return { status: 200, fields: issuedFields(result.issued), ...delivering(context, result.ticket) }
-    }
+    return answerToPoll(context, result, issuedFields)
+  }
+}
+
+/** The six outcomes on the wire. `fieldsOf`: what an accepted one looks like in this dialect. */
+export function answerToPoll(context: Context, result: PollResult, fieldsOf: (issued: Issued) => Fields): Answer {
+  switch (result.outcome) {
+    case 'invalid':
+      return { refusal: 'invalid' }
+    case 'auth_pending':
+    case 'slow_down':
+      return { refusal: result.outcome, retryAfterSeconds: result.intervalSeconds }
+    case 'auth_rejected':
+    case 'auth_expired':
+      return { refusal: result.outcome, ...delivering(context, result.ticket) }
+    case 'accepted':
+      return { status: 200, fields: fieldsOf(result.issued), ...delivering(context, result.ticket) }
   }
 }
 
@@ -135,7 +140,7 @@ function unreadable(error: unknown): null {
   throw error
 }
 
-export function delivering(context: Context, ticket: DeliveryTicket | null): Pick<Answer, 'whenSent'> {
+function delivering(context: Context, ticket: DeliveryTicket | null): Pick<Answer, 'whenSent'> {
   if (!ticket) return {}
   return { whenSent: (sent) => (sent ? confirmDelivery(context, ticket) : releaseDelivery(context, ticket)) }
 }

@@ -6,7 +6,7 @@ import type { IssuedTokenSet } from '../../flows/issue.ts'
 import { pollDeviceCode } from '../../flows/poll-device-code.ts'
 import { refreshTokenSet } from '../../flows/refresh-token-set.ts'
 import type { Answer, Fields } from '../answer.ts'
-import { delivering } from '../device-endpoints.ts'
+import { answerToPoll } from '../device-endpoints.ts'
 import { readableByOwnPages } from '../own-pages.ts'
 import { required } from '../parameters.ts'
 import type { Handler, Request } from '../routes.ts'
@@ -64,21 +64,10 @@ async function byDeviceCode(
     variant: 'token_set',
     idempotencyKey: request.header('idempotency-key'),
   })
-  switch (result.outcome) {
-    case 'invalid':
-      return { refusal: 'invalid' }
-    case 'auth_pending':
-    case 'slow_down':
-      return { refusal: result.outcome, retryAfterSeconds: result.intervalSeconds }
-    case 'auth_rejected':
-    case 'auth_expired':
-      return { refusal: result.outcome, ...delivering(context, result.ticket) }
-    case 'accepted': {
-      // The variant was asked for above, so it is a token set.
-      if (!('accessToken' in result.issued)) return { refusal: 'invalid' }
-      return { status: 200, fields: tokenFields(result.issued), ...delivering(context, result.ticket) }
-    }
-  }
+  return answerToPoll(context, result, (issued) => {
+    if (!('accessToken' in issued)) throw new Error('a code for a token set led to something else')
+    return tokenFields(issued)
+  })
 }
 
 function tokenFields(issued: IssuedTokenSet): Fields {
