@@ -66,24 +66,27 @@ it('DC-08: a million made-up codes are refused without a question to either engi
 
   // Idle connections report what they did before, here the set-up, only when they close after ten seconds.
   await sleep(12_000)
-  const before = await questions()
   const bytes = Buffer.from(text.slice(4), 'base64url')
   const noise = randomBytes(1 << 20)
   let refused = 0
+  const asked: { postgresql: number; redis: number }[] = []
+  let after = await questions()
   for (let attempt = 0; attempt < 1_000_000; attempt += 1) {
     // Key, cell, variant and interval are right: the id, the end of the expiry and the MAC are guessed.
     noise.copy(bytes, 2, (attempt * 37) % 1_000_000, ((attempt * 37) % 1_000_000) + 16)
     bytes.writeUInt32BE(attempt, 24)
     noise.copy(bytes, 28, (attempt * 101) % 1_000_000, ((attempt * 101) % 1_000_000) + 14)
     if ((await poll(`lkd_${bytes.toString('base64url')}`)).outcome === 'invalid') refused += 1
+    if (attempt % 250_000 !== 249_999) continue
+    const before = after
+    after = await questions()
+    asked.push({ postgresql: after.postgresql - before.postgresql, redis: after.redis - before.redis })
   }
   expect(refused).toBe(1_000_000)
-  const after = await questions()
-  // The one command is the counting itself.
-  expect({ postgresql: after.postgresql - before.postgresql, redis: after.redis - before.redis }).toEqual({
-    postgresql: 0,
-    redis: 1,
-  })
+  // The one command is the counting itself. PostgreSQL's own housekeeping may fall into one quarter or two, not into all.
+  expect(asked.map(({ redis: commands }) => commands)).toEqual([1, 1, 1, 1])
+  expect(asked).toContainEqual({ postgresql: 0, redis: 1 })
+  for (const { postgresql } of asked) expect(postgresql).toBeLessThan(10)
 
   // And the counters can count: the genuine one is asked about, in both.
   await poll(text)

@@ -56,8 +56,10 @@ it('of passwords changed in several browsers, each comes in its turn, unless it 
         return changePassword(service.context, account, visitor, given, BROWSER)
       }),
     )
-    const outcomes = results.map(({ outcome }) => outcome).sort()
-    expect(outcomes).toEqual(['changed', 'expired', 'expired', 'expired'])
+    const others = results.map(({ outcome }) => outcome).filter((outcome) => outcome !== 'changed')
+    expect(others).toHaveLength(3)
+    // Whoever looks a moment later finds that there is a password already, and did not give it.
+    for (const outcome of others) expect(['expired', 'wrong']).toContain(outcome)
   }
 })
 

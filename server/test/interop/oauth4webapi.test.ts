@@ -2,6 +2,7 @@
 import * as oauth from 'oauth4webapi'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { askMe } from '../rig/connect.ts'
+import { allSettled } from '../rig/dialog.ts'
 import { CALLBACK, type MadeApplication } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 import { METHODS, type Method, makeClient, makeResourceServer } from './clients.ts'
@@ -112,6 +113,7 @@ describe.each(METHODS)('with %s', (method) => {
     const begun = await begin(client)
     const returned = await decideDialog(service, dialogAddress(begun.parameters))
     const tokens = await exchange(returned, begun)
+    await allSettled(service)
     await expect(exchange(returned, begun)).rejects.toMatchObject({ status: 400, error: 'invalid_grant' })
     await service.context.standings.pull()
     expect((await askMe(service, tokens.access_token)).status).toBe(401)
