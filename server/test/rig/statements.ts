@@ -9,15 +9,37 @@ export async function statementsOf<T>(work: () => Promise<T>): Promise<{ result:
   const spy = vi.spyOn(pg.Client.prototype, 'query')
   try {
     const result = await work()
-    const texts = spy.mock.calls.map(([first]) => textOf(first as unknown as Statement))
-    return { result, statements: texts.filter((text) => !BESIDE.test(text)) }
+    const sent = spy.mock.calls.map(([first], at) => {
+      return { text: textOf(first as unknown as Statement), on: spy.mock.contexts[at] }
+    })
+    return { result, statements: withoutBeside(sent).map(({ text }) => text) }
   } finally {
     spy.mockRestore()
   }
 }
 
-/** Pulling applications, sending mails. */
-const BESIDE = /clock left join applications|update mails set/
+/** Pulling applications and revocations, noting what was used and counted, sending mails. */
+const BESIDE =
+  /clock left join applications|left join standing_changes|update application_secrets set|application_(hours|requests)|update mails set/
+
+type Sent = { readonly text: string; readonly on: unknown }
+
+/** A transaction is beside the work with everything in it, from its `begin` to its end on the same connection. */
+function withoutBeside(sent: readonly Sent[]): readonly Sent[] {
+  const open = new Map<unknown, Sent[]>()
+  const beside = new Set<Sent>()
+  for (const each of sent) {
+    if (each.text === 'begin') open.set(each.on, [])
+    const transaction = open.get(each.on) ?? []
+    transaction.push(each)
+    const over = each.text === 'commit' || each.text === 'rollback'
+    if (!open.has(each.on) || over) {
+      if (transaction.some(({ text }) => BESIDE.test(text))) for (const part of transaction) beside.add(part)
+      open.delete(each.on)
+    }
+  }
+  return sent.filter((each) => !beside.has(each))
+}
 
 function textOf(statement: Statement): string {
   return (typeof statement === 'string' ? statement : (statement.text ?? '')).replace(/\s+/g, ' ').trim()
