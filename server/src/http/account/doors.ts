@@ -1,23 +1,12 @@
 /** Every door of an account's web interface. What is not here is not found; what changes something is a POST. */
-import type { PageHandler, PageRequest, UserRequest } from './answer.ts'
 import { remove, showAccountApplications, showApplications, showRemoval } from './application-handlers.ts'
 import { decide, enterTypedCode, showCodeEntry, showDecision, switchUser } from './code-handlers.ts'
 import { confirmByPasskey, confirmByPassword, showConfirm } from './confirm-handlers.ts'
-import { showActivity } from './developer-activity.ts'
-import {
-  addSecret,
-  register,
-  revokeSecret,
-  saveSettings,
-  showOwnApplication,
-  showOwnApplications,
-  showRegistration,
-  showSettings,
-} from './developer-handlers.ts'
-import { showPreview } from './developer-preview.ts'
+import { developerDoors } from './developer-doors.ts'
 import { answerDialog, enterDialog, showDialogQuestion, switchInDialog } from './dialog-handlers.ts'
 import { chooseOwnLanguage, showHome, showLogo } from './home-handlers.ts'
 import { recover, removeByLink, showLink, showRecover, usePasswordLink } from './link-handlers.ts'
+import type { PageDoor } from './page-door.ts'
 import {
   changeRoles,
   disable,
@@ -48,29 +37,6 @@ import {
   signInByPasskey,
   signInByPassword,
 } from './sign-in-handlers.ts'
-
-type Door = {
-  readonly method: 'GET' | 'POST'
-  readonly path: string
-  /** Values of the form that must come back as they were shown. */
-  readonly bound?: readonly string[]
-  /**
-   * The page on which the form is found, with `{field}` for what it needs of the form: for those who have to sign in or prove
-   * themselves first, and for whoever changes the language when the form came back with a problem.
-   */
-  readonly from?: string
-  /** Asks once more who it is when the sign-in is a while ago. */
-  readonly fresh?: true
-  /** The field that may hold a file. */
-  readonly file?: string
-}
-
-/** For anyone: no session needed, and forms are not signed. Otherwise a user's session, and every POST signed for it. */
-export type PageDoor = Door &
-  (
-    | { readonly access: 'anyone'; readonly handler: PageHandler<PageRequest> }
-    | { readonly access: 'user' | 'administrator'; readonly handler: PageHandler<UserRequest> }
-  )
 
 export const pageDoors: readonly PageDoor[] = [
   { method: 'GET', path: '/logo', access: 'anyone', handler: showLogo },
@@ -287,54 +253,6 @@ export const pageDoors: readonly PageDoor[] = [
     from: '/account/role?role={role}',
     fresh: true,
   },
-  { method: 'GET', path: '/developer', access: 'administrator', handler: showOwnApplications },
-  { method: 'GET', path: '/developer/new', access: 'administrator', handler: showRegistration, fresh: true },
-  {
-    method: 'POST',
-    path: '/developer/new',
-    access: 'administrator',
-    handler: register,
-    from: '/developer/new',
-    fresh: true,
-  },
-  { method: 'GET', path: '/developer/application', access: 'administrator', handler: showOwnApplication },
-  {
-    method: 'POST',
-    path: '/developer/application/secret',
-    access: 'administrator',
-    handler: addSecret,
-    bound: ['application'],
-    from: '/developer/application?application={application}',
-    fresh: true,
-  },
-  {
-    method: 'POST',
-    path: '/developer/application/secret/revoke',
-    access: 'administrator',
-    handler: revokeSecret,
-    bound: ['application', 'secret'],
-    from: '/developer/application?application={application}',
-    fresh: true,
-  },
-  {
-    method: 'GET',
-    path: '/developer/application/settings',
-    access: 'administrator',
-    handler: showSettings,
-    fresh: true,
-  },
-  {
-    method: 'POST',
-    path: '/developer/application/settings',
-    access: 'administrator',
-    handler: saveSettings,
-    bound: ['application'],
-    from: '/developer/application/settings?application={application}',
-    fresh: true,
-  },
-  { method: 'GET', path: '/developer/application/preview', access: 'administrator', handler: showPreview },
-  { method: 'GET', path: '/developer/application/activity', access: 'administrator', handler: showActivity },
-
   { method: 'GET', path: '/account/looks', access: 'administrator', handler: showLooks },
   {
     method: 'POST',
@@ -344,4 +262,6 @@ export const pageDoors: readonly PageDoor[] = [
     from: '/account/looks',
     file: 'logo',
   },
+
+  ...developerDoors,
 ]
