@@ -177,6 +177,25 @@ export const options = {
     example: '10.0.0.0/8,fd00::/8',
     parse: networks,
   }),
+  operatorAccount: option<string | null>({
+    env: 'OPERATOR_ACCOUNT',
+    fallback: '',
+    about:
+      'The account whose administrators run this service: at its address, and nowhere else, is the operators’ console (`/operator`). Absent: there is none.',
+    example: 'operators',
+    parse: (text) => {
+      if (!/^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)?$/.test(text)) throw new Error('is not the name of an account')
+      return text || null
+    },
+  }),
+  operatorNetworks: option<readonly string[]>({
+    env: 'OPERATOR_NETWORKS',
+    fallback: '',
+    about:
+      'Networks from which the operators’ console can be opened, separated by commas. Behind a proxy, `TRUST_PROXY` says whose word counts. Absent: from anywhere.',
+    example: '192.0.2.0/24,2001:db8::/32',
+    parse: networks,
+  }),
   placesFile: option<string | null>({
     env: 'PLACES_FILE',
     fallback: '',
