@@ -9,6 +9,7 @@ import { createLiveCodes } from './flows/live-codes.ts'
 import { createStandings } from './flows/standings.ts'
 import { makePartitionsAhead } from './flows/sweep.ts'
 import { createTally } from './flows/tally.ts'
+import { createTasks } from './flows/tasks.ts'
 import { createLocalGate } from './gate/local-gate.ts'
 import { createRedisGate } from './gate/redis-gate.ts'
 import { createHttpServer, type HttpServer } from './http/server.ts'
@@ -41,6 +42,7 @@ export async function createContext(config: Config): Promise<Context> {
     openCredential: createCredentialOpener(config.keys),
     standings: createStandings(db),
     tally: createTally(db),
+    tasks: createTasks(),
     passwords: createPasswords(),
     places,
     mailer: createMailer(config.smtpUrl, config.mailFrom),

@@ -18,6 +18,7 @@ import type { ApplicationCopy } from './application-copy.ts'
 import type { LiveCodes } from './live-codes.ts'
 import type { Standings } from './standings.ts'
 import type { Tally } from './tally.ts'
+import type { Tasks } from './tasks.ts'
 
 export type Context = {
   readonly config: Config
@@ -30,6 +31,7 @@ export type Context = {
   readonly openCredential: CredentialOpener
   readonly standings: Standings
   readonly tally: Tally
+  readonly tasks: Tasks
   readonly passwords: Passwords
   readonly places: Places
   /** Null: there is no mail server, and mails wait. */

@@ -33,10 +33,12 @@ export function startBackground(context: Context): Background {
       await context.applications.refresh()
       if (!postgresAnswers) context.events.engine('postgresql', true)
       postgresAnswers = true
+      return null
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error
       if (postgresAnswers) context.events.engine('postgresql', false, error.message)
       postgresAnswers = false
+      return AWAY
     }
   }
   const tasks = [
@@ -64,9 +66,12 @@ async function saveUses({ standings, applications }: Context): Promise<void> {
   await applications.saveUses()
 }
 
-/** That PostgreSQL is away is said once, by the task that pulls applications. */
-function expected(error: unknown): void {
+const AWAY = 'PostgreSQL does not answer'
+
+/** That PostgreSQL is away is said once, by the task that pulls applications. The operators' console knows of each. */
+function expected(error: unknown): typeof AWAY {
   if (!(error instanceof Unavailable)) throw error
+  return AWAY
 }
 
 /** One turn after the other, never two at once. Returns the way to stop, which waits for the turn that runs. */
@@ -74,11 +79,15 @@ function repeat(context: Context, name: string, everyMs: number, task: () => Pro
   let running: Promise<void> = Promise.resolve()
   let timer: NodeJS.Timeout
   let stopped = false
+  context.tasks.started(name, everyMs)
   const plan = () => {
     timer = setTimeout(() => {
       running = task()
-        .then(() => {})
-        .catch((error) => context.events.taskFailed(name, error))
+        .then((result) => (result === AWAY ? context.tasks.failed(name, AWAY) : context.tasks.succeeded(name)))
+        .catch((error) => {
+          context.tasks.failed(name, error)
+          context.events.taskFailed(name, error)
+        })
         .finally(() => {
           if (!stopped) plan()
         })

@@ -1,0 +1,57 @@
+/** What this process knows of its own background tasks: when each last did what it is there for, and when it last could not. */
+
+export type TaskLine = {
+  /** As the log names it. */
+  readonly name: string
+  readonly everyMs: number
+  /** How long ago, by this process's own monotonic clock. Null: not since it started. */
+  readonly succeededAgoMs: number | null
+  readonly failedAgoMs: number | null
+  readonly failure: string | null
+  /** It should have succeeded by now. */
+  readonly overdue: boolean
+}
+
+export type Tasks = {
+  started(name: string, everyMs: number): void
+  succeeded(name: string): void
+  failed(name: string, error: unknown): void
+  list(): readonly TaskLine[]
+}
+
+/** A turn may be missed, and a turn takes its time. */
+const TURNS = 3
+const SLACK_MS = 30_000
+
+type Known = { everyMs: number; startedAt: number; succeededAt: number | null; failedAt: number | null; why: string }
+
+export function createTasks(clock: () => number = () => performance.now()): Tasks {
+  const tasks = new Map<string, Known>()
+  return {
+    started: (name, everyMs) => {
+      tasks.set(name, { everyMs, startedAt: clock(), succeededAt: null, failedAt: null, why: '' })
+    },
+    succeeded: (name) => {
+      const task = tasks.get(name)
+      if (task) task.succeededAt = clock()
+    },
+    failed: (name, error) => {
+      const task = tasks.get(name)
+      if (!task) return
+      task.failedAt = clock()
+      task.why = (error instanceof Error ? error.message : String(error)).slice(0, 200)
+    },
+    list: () => {
+      const now = clock()
+      const ago = (at: number | null) => (at === null ? null : now - at)
+      return Array.from(tasks, ([name, { everyMs, startedAt, succeededAt, failedAt, why }]) => ({
+        name,
+        everyMs,
+        succeededAgoMs: ago(succeededAt),
+        failedAgoMs: ago(failedAt),
+        failure: failedAt === null ? null : why,
+        overdue: now - (succeededAt ?? startedAt) > TURNS * everyMs + SLACK_MS,
+      }))
+    },
+  }
+}
