@@ -17,6 +17,7 @@ export type AuditEvent = {
     | 'user.reset'
     | 'user.link_created'
     | 'scope.created'
+    | 'scope.changed'
     | 'application.created'
     | 'application.publisher_set'
     | 'application.reported'

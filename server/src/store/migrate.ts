@@ -1,7 +1,7 @@
 /** Brings the schema to this version: numbered files, forward only, each in its own transaction, under one advisory lock. */
 import { readdir, readFile } from 'node:fs/promises'
 import pg from 'pg'
-import { tellAwayFromWrong } from './postgres.ts'
+import { type Queryable, tellAwayFromWrong } from './postgres.ts'
 
 const FOLDER = new URL('../../migrations/', import.meta.url)
 
@@ -43,8 +43,31 @@ async function apply(client: pg.Client, name: string): Promise<void> {
 async function missingMigrations(client: { query: pg.Client['query'] }): Promise<readonly string[]> {
   const { rows } = await client.query<{ name: string }>('select name from migrations')
   const applied = new Set(rows.map((row) => row.name))
-  const files = (await readdir(FOLDER)).filter((name) => name.endsWith('.sql')).sort()
-  return files.filter((name) => !applied.has(name))
+  return (await knownMigrations()).filter((name) => !applied.has(name))
+}
+
+async function knownMigrations(): Promise<readonly string[]> {
+  return (await readdir(FOLDER)).filter((name) => name.endsWith('.sql')).sort()
+}
+
+export type SchemaState = {
+  /** The last that was applied. */
+  readonly newest: string | null
+  readonly missing: readonly string[]
+  /** Applied by a newer program than this one. */
+  readonly unknown: readonly string[]
+}
+
+/** For a process that runs already: whether what it started with still holds. */
+export async function readSchemaState(db: Queryable): Promise<SchemaState> {
+  const { rows } = await db.query<{ name: string }>('select name from migrations order by name')
+  const applied = rows.map((row) => row.name)
+  const known = await knownMigrations()
+  return {
+    newest: applied.at(-1) ?? null,
+    missing: known.filter((name) => !applied.includes(name)),
+    unknown: applied.filter((name) => !known.includes(name)),
+  }
 }
 
 /** What `migrate` would apply. A database that was never migrated lacks everything. */

@@ -1,4 +1,7 @@
-/** The table scopes: the catalogue of what can be granted at all. A scope stays what it was made: nothing here changes one. */
+/**
+ * The table scopes: the catalogue of what can be granted at all. A scope stays what it was made: nothing here changes what it
+ * allows, only the words for it.
+ */
 import type { Queryable, Transaction } from './postgres.ts'
 
 export type Scope = {
@@ -43,4 +46,25 @@ export async function readScopes(db: Queryable, names: readonly string[]): Promi
 export async function readCatalogue(db: Queryable): Promise<readonly Scope[]> {
   const { rows } = await db.query<Scope>(`${SCOPE} order by s.name`)
   return rows
+}
+
+export type CatalogueLine = Scope & {
+  /** How many applications may ask for it. */
+  readonly applications: number
+}
+
+export async function listCatalogue(db: Queryable): Promise<readonly CatalogueLine[]> {
+  const { rows } = await db.query<CatalogueLine>(
+    `select s.name, s.title, s.dangerous, s.device_flow as "deviceFlow", coalesce(used.applications, 0) as applications
+     from scopes s left join (
+       select allowed.name, count(*) as applications from applications a, unnest(a.allowed_scopes) as allowed(name)
+       where a.deleted_at is null group by allowed.name) used on used.name = s.name
+     order by s.name`,
+  )
+  return rows
+}
+
+export async function saveTitle(tx: Transaction, name: string, title: string): Promise<boolean> {
+  const { rowCount } = await tx.query('update scopes set title = $2 where name = $1', [name, title])
+  return rowCount === 1
 }

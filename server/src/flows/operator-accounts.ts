@@ -1,0 +1,31 @@
+/** Accounts and applications, whoever's they are, as operators look for them. Whose page this is was checked at its door. */
+import {
+  type AccountLine,
+  type AccountView,
+  type ApplicationLine,
+  findApplications,
+  type Listed,
+  listAccounts,
+  viewAccount,
+} from '../store/every-account.ts'
+import { listOwnApplications, type OwnApplicationLine } from '../store/own-applications.ts'
+import type { Context } from './context.ts'
+
+export function listEveryAccount(context: Context, search: string, after: string | null): Promise<Listed<AccountLine>> {
+  return listAccounts(context.db, search, after)
+}
+
+export type SeenAccount = AccountView & { readonly ownApplications: readonly OwnApplicationLine[] }
+
+export async function readEveryAccount(context: Context, slug: string): Promise<SeenAccount | null> {
+  const account = await viewAccount(context.db, slug)
+  return account && { ...account, ownApplications: await listOwnApplications(context.db, account.id) }
+}
+
+export function findEveryApplication(
+  context: Context,
+  search: string,
+  after: string | null,
+): Promise<Listed<ApplicationLine>> {
+  return findApplications(context.db, search, after)
+}

@@ -1,0 +1,65 @@
+/** Whether the service is well, on one page: its engines, this process's tasks, and what goes on at this moment. */
+import { readSchemaState, type SchemaState } from '../store/migrate.ts'
+import { Unavailable } from '../store/postgres.ts'
+import {
+  type CodeOutcomes,
+  type MailFigures,
+  readMailFigures,
+  readOutcomes,
+  readPollRate,
+  readServer,
+} from '../store/service-figures.ts'
+import type { Context } from './context.ts'
+import { listReviews, type ReviewLine } from './reviews.ts'
+import type { TaskLine } from './tasks.ts'
+
+export type Overview = {
+  readonly postgres: {
+    readonly version: string
+    /** How long it took to ask and to be answered. */
+    readonly roundTripMs: number
+    /** How far this machine's clock is ahead of PostgreSQL's. Only PostgreSQL's counts; people who read logs want to know. */
+    readonly clockAheadMs: number
+    readonly schema: SchemaState
+  }
+  readonly gate: { readonly shared: boolean; readonly answers: boolean }
+  readonly mail: MailFigures & { readonly server: boolean }
+  readonly tasks: readonly TaskLine[]
+  readonly live: {
+    readonly waitingDevices: number
+    readonly pollsPerSecond: number
+    /** Of the last hour; null: there were too many to count while somebody waits. */
+    readonly outcomes: CodeOutcomes | null
+  }
+  /** Open ones, the worst first. */
+  readonly reviews: readonly ReviewLine[]
+}
+
+export async function readOverview(context: Context): Promise<Overview> {
+  const { db, gate, config, mailer, tasks, liveCodes } = context
+  const asked = Date.now()
+  const { version, now } = await readServer(db)
+  const answered = Date.now()
+  return {
+    postgres: {
+      version,
+      roundTripMs: answered - asked,
+      clockAheadMs: (asked + answered) / 2 - now,
+      schema: await readSchemaState(db),
+    },
+    gate: { shared: config.redisUrl !== null, answers: gate.answers },
+    mail: { ...(await readMailFigures(db)), server: mailer !== null },
+    tasks: tasks.list(),
+    live: {
+      waitingDevices: liveCodes.count(),
+      pollsPerSecond: await readPollRate(db),
+      outcomes: await readOutcomes(db).catch(tooMany),
+    },
+    reviews: await listReviews(context, 'open'),
+  }
+}
+
+function tooMany(error: unknown): null {
+  if (error instanceof Unavailable) return null
+  throw error
+}
