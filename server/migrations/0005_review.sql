@@ -75,7 +75,8 @@ create table reviews (
   closed_at          timestamptz,
   -- Rises with everything that somebody who decides should have seen.
   version            integer not null default 1,
-  check ((appealed_at is null) = (appeal is null) and (appealed_at is null) = (appealed_by is null))
+  check ((appealed_at is null) = (appeal is null) and (appealed_at is null) = (appealed_by is null)),
+  check (suspension_ends_at is null or (suspended_at is not null and closed_at is null))
 );
 
 create unique index on reviews (application_id) where closed_at is null;
@@ -99,13 +100,18 @@ create table review_decisions (
   undone_by        text references users,
   undone_at        timestamptz,
   revoked          integer not null default 0,
-  -- How the application stood before; null until the decision takes effect.
+  -- Null while it waits for a second operator. Then also: how the application stood before.
+  took_effect_at   timestamptz,
   before           jsonb,
+  -- What it was decided on (flows/decide-review.ts), to tell a second operator whether that still holds.
+  seen             text not null,
   check ((decision = 'reinstate_slower') = (interval_seconds is not null)),
   check ((confirmed_at is null) = (confirmed_by is null) and (undone_at is null) = (undone_by is null)),
-  check (needs_second or confirmed_by is null)
+  check (needs_second or confirmed_by is null),
+  check ((took_effect_at is null) = (before is null)),
+  check (took_effect_at is null or not needs_second or confirmed_at is not null)
 );
 
 create index on review_decisions (review_id, at);
 -- A review waits for one second operator at a time.
-create unique index on review_decisions (review_id) where needs_second and confirmed_at is null and undone_at is null;
+create unique index on review_decisions (review_id) where took_effect_at is null and undone_at is null;

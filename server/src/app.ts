@@ -5,6 +5,7 @@ import { type Config, everyOption, readConfig } from './config.ts'
 import { createEvents } from './events.ts'
 import { createApplicationCopy } from './flows/application-copy.ts'
 import type { Context } from './flows/context.ts'
+import { createEarlyPolls } from './flows/early-polls.ts'
 import { createLiveCodes } from './flows/live-codes.ts'
 import { createStandings } from './flows/standings.ts'
 import { makePartitionsAhead } from './flows/sweep.ts'
@@ -42,6 +43,7 @@ export async function createContext(config: Config): Promise<Context> {
     openCredential: createCredentialOpener(config.keys),
     standings: createStandings(db),
     tally: createTally(db),
+    earlyPolls: createEarlyPolls(db, () => false),
     tasks: createTasks(),
     passwords: createPasswords(),
     places,

@@ -28,6 +28,8 @@ export type Application = ScopePolicy & {
   readonly resourceServer: boolean
   /** In test mode: the user as whom it decides its own codes. */
   readonly testedAs: string | null
+  /** A review asked for more patience than the configuration does. Null: as configured. */
+  readonly pollIntervalSeconds: number | null
   readonly suspended: boolean
   readonly deleted: boolean
   /** Live secrets only. */
@@ -36,6 +38,14 @@ export type Application = ScopePolicy & {
 
 /** So that a fleet can move from one secret to the next without a gap, and no further. */
 export const MOST_LIVE_SECRETS = 3
+
+/** What its new codes are told. A review can ask for more patience, never for less. */
+export function pollIntervalOf(
+  { pollIntervalSeconds }: Pick<Application, 'pollIntervalSeconds'>,
+  configured: number,
+): number {
+  return Math.max(configured, pollIntervalSeconds ?? 0)
+}
 
 /** What holds for a typed code: the application's own rules, without the scopes that are never granted that way. */
 export function deviceFlowPolicy(application: ScopePolicy & Pick<Application, 'deviceScopes'>): ScopePolicy {

@@ -1,4 +1,7 @@
 /** What people are told by mail: every kind, and the facts each needs. No address, no secret: those are computed when it is sent. */
+import type { Reason } from './review.ts'
+import type { Figures } from './suspension.ts'
+
 export type MailMatter =
   | { readonly kind: 'invitation'; readonly detail: { readonly by: string } }
   | { readonly kind: 'recovery'; readonly detail: Readonly<Record<string, never>> }
@@ -25,6 +28,25 @@ export type MailMatter =
       readonly kind: 'many_codes'
       readonly detail: { readonly application: string; readonly people: number; readonly requestedFrom: string | null }
     }
+
+  /** To administrators of the account that registered an application: it polls too fast, or somebody decided about it. */
+  | { readonly kind: 'application_review'; readonly detail: ReviewNews }
+
+export type ReviewNews = {
+  readonly what: 'warned' | 'suspended' | 'expired' | 'reinstated' | 'slowed' | 'kept' | 'revoked' | 'undone'
+  readonly applicationId: string
+  readonly application: string
+  /** After what it tells. */
+  readonly suspended: boolean
+  /** Null: no person decided it, but the rule. */
+  readonly reason: Reason | null
+  /** The operator's own. */
+  readonly words: string | null
+  readonly figures: Figures | null
+  /** When it may be suspended after a warning, or when a suspension ends by itself. */
+  readonly until: number | null
+  readonly intervalSeconds: number | null
+}
 
 /** What made us end an access: a copy of something that works once was used, or somebody found a credential in public. */
 export type GrantEndedWhy = 'refresh_token_reused' | 'authorization_code_reused' | 'credential_reported'

@@ -15,3 +15,44 @@ export const reasons = [
 ] as const
 
 export type Reason = (typeof reasons)[number]
+
+/** What an operator writes to the owner, and the owner to the operators. */
+export const LONGEST_WORDS = 2000
+
+/** The longest time between two polls that a review may ask for. */
+export const LONGEST_INTERVAL_SECONDS = 300
+
+export function areFitWords(words: string): boolean {
+  return words !== '' && words.length <= LONGEST_WORDS && !/\0/.test(words)
+}
+
+/** Longer than the one that is told now, or nothing would change. */
+export function isFitInterval(seconds: number | null, told: number): boolean {
+  return seconds !== null && Number.isInteger(seconds) && seconds > told && seconds <= LONGEST_INTERVAL_SECONDS
+}
+
+/** A decision can be undone for so long. After that, whoever lost access has moved on. */
+export const UNDOABLE_MS = 72 * 60 * 60 * 1000
+
+export type DecisionFacts = {
+  readonly decision: Decision
+  /** Of the application, before the decision. */
+  readonly suspended: boolean
+  /** People complained about it: somebody may gain by its coming back. */
+  readonly reported: boolean
+  /** By more people than one operator may cut off. */
+  readonly widelyUsed: boolean
+}
+
+/** Two operators are needed to bring back what people complained about, and to end the access of very many people. */
+export function needsSecondOperator({ decision, suspended, reported, widelyUsed }: DecisionFacts): boolean {
+  switch (decision) {
+    case 'reinstate':
+    case 'reinstate_slower':
+      return suspended && reported
+    case 'keep':
+      return false
+    case 'keep_and_revoke':
+      return widelyUsed
+  }
+}

@@ -15,6 +15,7 @@ import type { Passwords } from '../secrets/password.ts'
 import type { GatheredReads } from '../store/gathered-reads.ts'
 import type { Postgres } from '../store/postgres.ts'
 import type { ApplicationCopy } from './application-copy.ts'
+import type { EarlyPolls } from './early-polls.ts'
 import type { LiveCodes } from './live-codes.ts'
 import type { Standings } from './standings.ts'
 import type { Tally } from './tally.ts'
@@ -31,6 +32,7 @@ export type Context = {
   readonly openCredential: CredentialOpener
   readonly standings: Standings
   readonly tally: Tally
+  readonly earlyPolls: EarlyPolls
   readonly tasks: Tasks
   readonly passwords: Passwords
   readonly places: Places

@@ -131,7 +131,7 @@ export function suspendApplication(
   revoking = false,
 ): Promise<Registered<Suspended>> {
   return db.transaction(async (tx) => {
-    const suspended = await setSuspension(tx, id, true, reason)
+    const suspended = await setSuspension(tx, id, true, { reason })
     if (suspended.outcome === 'refused') return suspended
     return done({ id, revoked: revoking ? await revokeGrants(tx, { applicationId: id }, 'application_suspended') : 0 })
   })
@@ -140,14 +140,15 @@ export function suspendApplication(
 export type Suspended = { readonly id: string; readonly revoked: number }
 
 export function restoreApplication(db: Postgres, id: string, reason: string): Promise<Registered<{ id: string }>> {
-  return db.transaction((tx) => setSuspension(tx, id, false, reason))
+  return db.transaction((tx) => setSuspension(tx, id, false, { reason }))
 }
 
-async function setSuspension(
+/** The change itself, for whoever decided it; `detail` is for the audit trail, and for whoever the application tells. */
+export async function setSuspension(
   tx: Transaction,
   id: string,
   suspended: boolean,
-  reason: string,
+  detail: Readonly<Record<string, unknown>>,
 ): Promise<Registered<{ id: string }>> {
   if (!(await markApplicationChanged(tx, id))) return refused(`There is no application "${id}".`)
   if (!(await setSuspended(tx, id, suspended))) {
@@ -158,7 +159,7 @@ async function setSuspension(
     kind: suspended ? 'application.suspended' : 'application.restored',
     ...(application ? { accountId: application.accountId } : {}),
     applicationId: id,
-    detail: { reason },
+    detail,
   })
   return done({ id })
 }

@@ -48,7 +48,19 @@ export async function pollDeviceCode(context: Context, request: PollRequest): Pr
   const { early, pending } = await gate.poll(code.id, paceFor(code.intervalSeconds))
   context.tally.count(request.applicationId, 'polls')
   if (early) context.tally.count(request.applicationId, 'earlyPolls')
-  if (pending && !isExpired(code, applications.now())) return notYet(code, early)
+  const known = pending && !isExpired(code, applications.now())
+  const result = known ? notYet(code, early) : await lookOrWait(context, request, code, early)
+  // Only what was told so can have ignored it: an early poll that gets an outcome is nothing to complain of.
+  if (result.outcome === 'slow_down') context.earlyPolls.count(code.id, request.applicationId)
+  return result
+}
+
+async function lookOrWait(
+  context: Context,
+  request: PollRequest,
+  code: DeviceCodeText,
+  early: boolean,
+): Promise<PollResult> {
   try {
     return await look(context, request, code, early)
   } catch (error) {

@@ -1,5 +1,5 @@
 /** An application asks for a code. docs/interface.md, "Request a device code". */
-import { type Application, deviceFlowPolicy } from '../core/application.ts'
+import { type Application, deviceFlowPolicy, pollIntervalOf } from '../core/application.ts'
 import type { Variant } from '../core/device-code.ts'
 import { resolveRequested } from '../core/scope.ts'
 import { isEchoable } from '../core/state-text.ts'
@@ -66,7 +66,7 @@ export async function requestDeviceCode(context: Context, request: CodeRequest):
 
   context.tally.count(application.id, 'requested')
   const { userCode, expiresAt } = placed
-  const intervalSeconds = config.pollIntervalSeconds
+  const intervalSeconds = pollIntervalOf(application, config.pollIntervalSeconds)
   return {
     outcome: 'requested',
     deviceCode: sealDeviceCode(config.keys, { ...code, expiresAt, cell: config.cell, intervalSeconds }),

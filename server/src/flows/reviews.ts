@@ -1,9 +1,37 @@
-/** Reviews of applications: what operators see and decide, and the owner's appeal. docs/operations.md, "When an application polls too fast". */
-import type { Publisher } from '../core/application.ts'
+/**
+ * Reviews of applications, as operators read them. What they decide is in decide-review.ts and undo-decision.ts, what owners say in
+ * appeal.ts. docs/operations.md, "When an application polls too fast".
+ */
+import { type Publisher, pollIntervalOf } from '../core/application.ts'
 import type { Decision, Reason } from '../core/review.ts'
-import type { Evidence, Thresholds, Verdict } from '../core/suspension.ts'
-import type { Forbidden } from './administrator.ts'
+import { type Evidence, peopleTouched, type Verdict } from '../core/suspension.ts'
+import { readDayAddresses, readDays, readMinutes } from '../store/application-series.ts'
+import { readClock } from '../store/device-code-partitions.ts'
+import { readReports } from '../store/evidence.ts'
+import { bePatient, type Queryable } from '../store/postgres.ts'
+import { findStandingDecision, type ListedDecision, listDecisions } from '../store/review-decisions.ts'
+import { findReviewedApplication, readTimeline } from '../store/reviewed-applications.ts'
+import {
+  findListedReview,
+  findNewestReview,
+  type ListedReview,
+  listReviews as listStored,
+  readSeen,
+} from '../store/reviews.ts'
 import type { Context } from './context.ts'
+import { isUndoable } from './undo-decision.ts'
+
+export { type Decision, decisions, type Reason, reasons } from '../core/review.ts'
+export { type AppealResult, appeal } from './appeal.ts'
+export {
+  type ConfirmationResult,
+  confirmDecision,
+  type DecisionResult,
+  type DecisionWish,
+  decideReview,
+} from './decide-review.ts'
+export { changeRule, type Rule, type RuleResult, readRule } from './suspension-rule.ts'
+export { type UndoResult, undoDecision } from './undo-decision.ts'
 
 export type ReviewLine = {
   readonly id: string
@@ -27,8 +55,19 @@ export type ReviewLine = {
 }
 
 /** Open ones by harm, then age; closed ones newest first. */
-export function listReviews(_context: Context, _filter: 'open' | 'closed'): Promise<readonly ReviewLine[]> {
-  throw new Error('not yet')
+export async function listReviews(context: Context, filter: 'open' | 'closed'): Promise<readonly ReviewLine[]> {
+  return (await listStored(context.db, filter)).map(lineOf)
+}
+
+function lineOf(review: ListedReview): ReviewLine {
+  const { id, applicationId, application, account, why, verdict, harm, openedAt, closedAt } = review
+  const { suspended, suspensionEndsAt, appealedAt, waitsForSecond, evidence } = review
+  return {
+    ...{ id, applicationId, application, account, why, verdict, harm, openedAt, closedAt },
+    ...{ suspended, suspensionEndsAt, appealedAt, waitsForSecond },
+    people: peopleTouched(evidence),
+    factor: evidence.factor,
+  }
 }
 
 export type Timeline = {
@@ -93,16 +132,6 @@ export type ReviewedApplication = {
   readonly seen: string
 }
 
-/** Null: there is no such application. */
-export function readReviewedApplication(
-  _context: Context,
-  _applicationId: string,
-): Promise<ReviewedApplication | null> {
-  throw new Error('not yet')
-}
-
-export { type Decision, decisions, type Reason, reasons } from '../core/review.ts'
-
 export type DecisionLine = {
   readonly id: string
   readonly at: number
@@ -122,69 +151,75 @@ export type DecisionLine = {
   readonly undoable: boolean
 }
 
-export type DecisionWish = {
-  readonly applicationId: string
-  /** Null: there was no open review. */
-  readonly reviewId: string | null
-  /** `ReviewedApplication.seen`, as it was when the operator looked. */
-  readonly seen: string
-  readonly decision: Decision
-  readonly reason: Reason
-  readonly words: string
-  readonly intervalSeconds: number | null
+/** Null: there is no such application. */
+export function readReviewedApplication(context: Context, applicationId: string): Promise<ReviewedApplication | null> {
+  return context.db.transaction(async (tx) => {
+    // The applications that are looked at most have the most to show.
+    await bePatient(tx)
+    return readInPatience(context, tx, applicationId)
+  })
 }
 
-export function decideReview(
-  _context: Context,
-  _by: string,
-  _wish: DecisionWish,
-): Promise<{ outcome: 'decided' | 'waits_for_second' | 'stale' | 'not_found' | 'unfit' } | Forbidden> {
-  throw new Error('not yet')
+async function readInPatience(
+  context: Context,
+  db: Queryable,
+  applicationId: string,
+): Promise<ReviewedApplication | null> {
+  const { config } = context
+  const application = await findReviewedApplication(db, applicationId)
+  // Before everything that it stands for: what changes while it is read is not seen, and then the decision is told so.
+  const seen = await readSeen(db, applicationId)
+  if (!application || seen === null) return null
+  const newest = await findNewestReview(db, applicationId)
+  const review = newest && (await findListedReview(db, newest.id))
+  const standing = await findStandingDecision(db, applicationId)
+  const now = await readClock(db)
+  return {
+    ...application,
+    pollIntervalSeconds: pollIntervalOf(application, config.pollIntervalSeconds),
+    review: review && {
+      ...lineOf(review),
+      evidence: review.evidence,
+      ruleVersion: review.ruleVersion,
+      dryRun: review.dryRun,
+      warnedAt: review.warnedAt,
+      appeal: review.appeal,
+    },
+    decisions: (await listDecisions(db, applicationId)).map((each) => decisionLineOf(each, standing?.id, now)),
+    timeline: await readTimeline(db, applicationId),
+    series: await readSeries(context, db, applicationId),
+    reportsByAccounts: (await readReports(db, [applicationId])).get(applicationId) ?? 0,
+    seen,
+  }
 }
 
-export function confirmDecision(
-  _context: Context,
-  _by: string,
-  _decisionId: string,
-): Promise<{ outcome: 'decided' | 'same_operator' | 'not_found' | 'stale' } | Forbidden> {
-  throw new Error('not yet')
+function decisionLineOf(decision: ListedDecision, standingId: string | undefined, now: number): DecisionLine {
+  const { id, at, decision: decided, reason, words, intervalSeconds, needsSecond } = decision
+  const { confirmedAt, undoneAt, revoked, tookEffectAt } = decision
+  return {
+    ...{ id, at, decision: decided, reason, words, intervalSeconds, needsSecond, confirmedAt, undoneAt, revoked },
+    by: decision.byEmail,
+    confirmedBy: decision.confirmedByEmail,
+    undoneBy: decision.undoneByEmail,
+    undoable: isUndoable(decision, now) && (tookEffectAt === null || id === standingId),
+  }
 }
 
-/** Also withdraws one that waits for a second operator. */
-export function undoDecision(
-  _context: Context,
-  _by: string,
-  _decisionId: string,
-): Promise<{ outcome: 'undone' | 'not_found' | 'too_late' } | Forbidden> {
-  throw new Error('not yet')
-}
+const HOURS = 3
+const DAYS = 30
 
-export function appeal(
-  _context: Context,
-  _by: string,
-  _applicationId: string,
-  _words: string,
-): Promise<{ outcome: 'appealed' | 'not_found' | 'not_suspended' | 'unfit' } | Forbidden> {
-  throw new Error('not yet')
-}
-
-export type Rule = {
-  readonly version: number
-  readonly thresholds: Thresholds
-  readonly dryRun: boolean
-  readonly createdAt: number | null
-  readonly by: string | null
-}
-
-export function readRule(_context: Context): Promise<Rule> {
-  throw new Error('not yet')
-}
-
-export function changeRule(
-  _context: Context,
-  _by: string,
-  _thresholds: Thresholds,
-  _dryRun: boolean,
-): Promise<{ outcome: 'changed' } | { outcome: 'unfit'; field: string } | Forbidden> {
-  throw new Error('not yet')
+async function readSeries({ places }: Context, db: Queryable, applicationId: string): Promise<Series> {
+  const minutes = await readMinutes(db, applicationId, HOURS)
+  const days = await readDays(db, applicationId, DAYS)
+  const countries = new Map<number, Set<string>>()
+  for (const { day, address } of await readDayAddresses(db, applicationId, DAYS)) {
+    const { country } = places.find(address)
+    const known = countries.get(day) ?? new Set()
+    if (country !== null) countries.set(day, known.add(country))
+  }
+  return {
+    // A poll that was too early did not move the clock, so those that were not are as many as were allowed.
+    minutes: minutes.map((point) => ({ ...point, allowed: Math.max(0, point.polls - point.early) })),
+    days: days.map((point) => ({ ...point, countries: countries.get(point.day)?.size ?? 0 })),
+  }
 }

@@ -44,11 +44,13 @@ export async function reportCredential(context: Context, credential: string): Pr
     const standing = await lockGrantStanding(tx, opened.grantId)
     if (!standing) return false
     const { grant, holder, now } = standing
-    const living =
+    // One that a review ended is reported as if it lived: should the review be undone, it does not come back.
+    const before = { ...grant, revokedAt: null }
+    const genuine =
       opened.is === 'refresh_token'
-        ? isCollectable(grant, holder)
-        : isValid(grant, holder, opened, now, context.config.accessKeyOverlapMs)
-    if (!living || !(await endGrantWithMail(tx, grant, 'credential_reported'))) return false
+        ? isCollectable(before, holder)
+        : isValid(before, holder, opened, now, context.config.accessKeyOverlapMs)
+    if (!genuine || !(await endGrantWithMail(tx, grant, 'credential_reported'))) return false
     await recordEvent(tx, { kind: 'credential.reported', ...aboutGrant(grant), detail: { is: opened.is } })
     return true
   })

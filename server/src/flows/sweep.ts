@@ -5,6 +5,7 @@ import { forgetCounts } from '../store/application-activity.ts'
 import { forgetAttempts } from '../store/attempts.ts'
 import { type Dropped, dropPartitions, ensurePartitions, readClock } from '../store/device-code-partitions.ts'
 import { forgetDialogs, voidUnexchanged } from '../store/dialogs.ts'
+import { forgetEarlyPolls } from '../store/early-polls.ts'
 import { forgetLinks } from '../store/links.ts'
 import { forgetMails } from '../store/mails.ts'
 import type { Postgres } from '../store/postgres.ts'
@@ -25,6 +26,7 @@ const FORGET = [
   forgetDialogs,
   forgetStandingChanges,
   forgetCounts,
+  forgetEarlyPolls,
 ]
 
 /** Partitions first: codes come and go, whatever else cannot be deleted. */

@@ -4,7 +4,10 @@
  */
 import { type Gate, LONGEST_HINT_MS } from './gate.ts'
 
-/** Longer than any pace or hint, so an entry that still matters is in one of the two generations. */
+/**
+ * Longer than any hint, and than any pace that the configuration allows, so an entry that still matters is in one of the two
+ * generations. A review may ask for a longer pace: who polls again within a minute keeps it alive, and who does not harms nobody.
+ */
 const GENERATION_MS = 61_000
 
 type Entry = { paceUntil: number; hintUntil: number; decidedUntil: number }

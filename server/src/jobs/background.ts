@@ -4,6 +4,7 @@
  * `jobs/` only says when; what is done is a flow. A task that fails is tried again at its next turn.
  */
 import type { Context } from '../flows/context.ts'
+import { judgeApplications } from '../flows/judge-applications.ts'
 import { sendDueMails } from '../flows/send-mails.ts'
 import { sweep } from '../flows/sweep.ts'
 import { Unavailable } from '../store/postgres.ts'
@@ -21,6 +22,11 @@ const MAIL_MS = 1_000
 
 /** A developer who looks waits no longer than this for what they just did. */
 const TALLY_MS = 2_000
+
+/** Judged each minute, so nobody waits for it. */
+const EARLY_POLLS_MS = 10_000
+
+const JUDGE_MS = 60_000
 
 const RECOUNT_MS = 30 * 1000
 
@@ -46,6 +52,8 @@ export function startBackground(context: Context): Background {
     repeat(context, 'pulling revocations', REFRESH_MS, () => context.standings.pull().catch(expected)),
     repeat(context, 'noting use', USES_MS, () => saveUses(context).catch(expected)),
     repeat(context, 'saving the tally', TALLY_MS, () => context.tally.save().catch(expected)),
+    repeat(context, 'saving early polls', EARLY_POLLS_MS, () => context.earlyPolls.save().catch(expected)),
+    repeat(context, 'judging applications', JUDGE_MS, () => judgeApplications(context).catch(expected)),
     repeat(context, 'counting live codes', RECOUNT_MS, () => context.liveCodes.recount()),
     repeat(context, 'sweeping', SWEEP_MS, async () => {
       await sweep(context.db, context.config)
@@ -56,6 +64,7 @@ export function startBackground(context: Context): Background {
     stop: async () => {
       await Promise.all(tasks.map((stop) => stop()))
       await context.tally.save().catch(expected)
+      await context.earlyPolls.save().catch(expected)
       await saveUses(context).catch(expected)
     },
   }

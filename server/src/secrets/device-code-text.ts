@@ -17,7 +17,7 @@ export type DeviceCodeText = {
   readonly intervalSeconds: number
 }
 
-/** cell 1 | id 16 | variant 1 | interval 1 | expiry 6 */
+/** cell 1 | id 16 | variant and interval 2 | expiry 6. Of the two, the eighth bit is the variant and the other fifteen the interval. */
 const kind: Seal = { prefix: 'lkd_', purpose: 'device-code', bodyBytes: 25 }
 
 const variants: readonly Variant[] = ['token_set', 'access_key']
@@ -26,8 +26,8 @@ export function sealDeviceCode(keys: Keyset, code: DeviceCodeText): string {
   const body = Buffer.alloc(kind.bodyBytes)
   body.writeUInt8(code.cell, 0)
   body.set(uuidBytes(code.id), 1)
-  body.writeUInt8(variants.indexOf(code.variant), 17)
-  body.writeUInt8(code.intervalSeconds, 18)
+  body.writeUInt8(variants.indexOf(code.variant) | ((code.intervalSeconds >> 8) << 1), 17)
+  body.writeUInt8(code.intervalSeconds & 255, 18)
   body.writeUIntBE(code.expiresAt, 19, 6)
   return seal(kind, keys.signing, body, code.applicationId)
 }
@@ -38,9 +38,9 @@ export function openDeviceCode(keys: Keyset, text: string, applicationId: string
   return {
     id: uuidFrom(body.subarray(1, 17)),
     applicationId,
-    variant: variants[body.readUInt8(17)] ?? 'token_set',
+    variant: variants[body.readUInt8(17) & 1] ?? 'token_set',
     cell: body.readUInt8(0),
-    intervalSeconds: body.readUInt8(18),
+    intervalSeconds: ((body.readUInt8(17) >> 1) << 8) | body.readUInt8(18),
     expiresAt: body.readUIntBE(19, 6),
   }
 }

@@ -1,4 +1,4 @@
-/** The tables application_hours and application_requests: how an application asks and polls, as its developer sees it. */
+/** The tables application_hours, application_minutes and application_requests: how an application asks and polls. */
 import { forget } from './forget.ts'
 import type { Queryable } from './postgres.ts'
 
@@ -11,7 +11,10 @@ export type Counts = {
 
 export type CountedApplication = Counts & { readonly applicationId: string }
 
-/** Adds to the hour that it is now. Several processes do so at once; each adds its own. */
+/** Five minutes: fine enough to see when something began, coarse enough to keep for two days. */
+const STEP = "interval '5 minutes'"
+
+/** Adds to the hour, and to the five minutes, that it is now. Several processes do so at once; each adds its own. */
 export async function addCounts(db: Queryable, counted: readonly CountedApplication[]): Promise<void> {
   const column = <Name extends keyof CountedApplication>(name: Name) => counted.map((each) => each[name])
   await db.query(
@@ -26,6 +29,17 @@ export async function addCounts(db: Queryable, counted: readonly CountedApplicat
        early_polls = application_hours.early_polls + excluded.early_polls,
        secrets_in_url = application_hours.secrets_in_url + excluded.secrets_in_url`,
     [column('applicationId'), column('requested'), column('polls'), column('earlyPolls'), column('secretsInUrl')],
+  )
+  await db.query(
+    `insert into application_minutes (application_id, at, polls, early_polls)
+     select id, date_bin(${STEP}, now(), 'epoch'), polls, early
+     from unnest($1::text[], $2::bigint[], $3::bigint[]) as counted(id, polls, early)
+     where polls > 0
+     order by id
+     on conflict (application_id, at) do update set
+       polls = application_minutes.polls + excluded.polls,
+       early_polls = application_minutes.early_polls + excluded.early_polls`,
+    [column('applicationId'), column('polls'), column('earlyPolls')],
   )
 }
 
@@ -112,6 +126,7 @@ export async function listRequests(db: Queryable, applicationId: string): Promis
   return rows
 }
 
-export function forgetCounts(db: Queryable): Promise<void> {
-  return forget(db, 'application_hours', "hour < now() - interval '90 days'")
+export async function forgetCounts(db: Queryable): Promise<void> {
+  await forget(db, 'application_hours', "hour < now() - interval '90 days'")
+  await forget(db, 'application_minutes', "at < now() - interval '2 days'")
 }

@@ -18,6 +18,7 @@ type Row = {
   pkce_required: boolean
   resource_server: boolean
   tested_as: string | null
+  poll_interval_seconds: number | null
   suspended_at: number | null
   deleted_at: number | null
   secrets: { id: string; keyId: number; digest: string }[]
@@ -46,8 +47,8 @@ export async function readApplicationChanges(db: Queryable, after: number): Prom
   const { rows } = await db.query<Row & { id: string | null }>({
     name: 'read-application-changes',
     text: `select a.id, a.account_id, a.name, a.publisher, a.publisher_standing, a.allowed_scopes, a.default_scopes,
-        a.required_scopes, a.device_flow, a.redirect_uris, a.public, a.pkce_required, a.resource_server, a.tested_as, a.suspended_at,
-        a.deleted_at, a.changed, clock.now,
+        a.required_scopes, a.device_flow, a.redirect_uris, a.public, a.pkce_required, a.resource_server, a.tested_as, a.poll_interval_seconds,
+        a.suspended_at, a.deleted_at, a.changed, clock.now,
         ${DEVICE_SCOPES}, ${LIVE_SECRETS}
       from (select now() as now) clock left join applications a on a.changed > $1 order by a.changed`,
     values: [after],
@@ -101,7 +102,7 @@ function listedFrom(row: ListedRow): ListedApplication {
 
 export type NewApplication = Omit<
   Application,
-  'publisher' | 'deviceScopes' | 'secrets' | 'testedAs' | 'suspended' | 'deleted'
+  'publisher' | 'deviceScopes' | 'secrets' | 'testedAs' | 'pollIntervalSeconds' | 'suspended' | 'deleted'
 >
 
 export async function insertApplication(tx: Transaction, application: NewApplication): Promise<void> {
@@ -145,6 +146,11 @@ export async function setSuspended(tx: Transaction, id: string, suspended: boole
     [id, suspended],
   )
   return rowCount === 1
+}
+
+/** Null: as configured. */
+export async function setPollInterval(tx: Transaction, id: string, seconds: number | null): Promise<void> {
+  await tx.query('update applications set poll_interval_seconds = $2 where id = $1', [id, seconds])
 }
 
 export async function setPublisher(tx: Transaction, id: string, publisher: Publisher): Promise<void> {
@@ -219,6 +225,7 @@ function fromRow(row: Row): Application {
     pkceRequired: row.pkce_required,
     resourceServer: row.resource_server,
     testedAs: row.tested_as,
+    pollIntervalSeconds: row.poll_interval_seconds,
     suspended: row.suspended_at !== null,
     deleted: row.deleted_at !== null,
     secrets: row.secrets.map((secret) => ({ ...secret, digest: Buffer.from(secret.digest, 'hex') })),

@@ -21,8 +21,11 @@ export type AuditEvent = {
     | 'application.created'
     | 'application.publisher_set'
     | 'application.reported'
+    | 'application.judged'
+    | 'application.warned'
     | 'application.suspended'
     | 'application.restored'
+    | 'application.appealed'
     | 'application.secret_rotated'
     | 'application.redirects_set'
     | 'application.changed'
@@ -47,7 +50,12 @@ export type AuditEvent = {
     | 'grant.issued'
     | 'grant.key_rotated'
     | 'grant.revoked'
+    | 'grant.restored'
     | 'credential.reported'
+    | 'review.proposed'
+    | 'review.decided'
+    | 'review.undone'
+    | 'rule.changed'
   readonly accountId?: string
   readonly userId?: string
   readonly applicationId?: string
@@ -71,6 +79,19 @@ export async function recordEvent(tx: Transaction, event: AuditEvent): Promise<v
       JSON.stringify(event.detail ?? {}),
     ],
   })
+}
+
+/** Did this happen to the application within the last day? */
+export async function hasEventOfToday(
+  db: Queryable,
+  event: Required<Pick<AuditEvent, 'kind' | 'applicationId'>>,
+): Promise<boolean> {
+  const { rows } = await db.query<{ recent: boolean }>(
+    `select exists (select from audit_events
+       where application_id = $1 and kind = $2 and at > now() - interval '1 day') as recent`,
+    [event.applicationId, event.kind],
+  )
+  return rows[0]?.recent ?? false
 }
 
 /** Did this happen to the account and the application within the last hour? */

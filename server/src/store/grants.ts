@@ -159,7 +159,52 @@ export async function revokeGrant(tx: Transaction, id: string, why: string): Pro
     [id, why],
   )
   if (rowCount === 1) await announce(tx, { grantId: id })
+  else await keepEnded(tx, ['id = $1', id], why)
   return rowCount === 1
+}
+
+/**
+ * Grants that a review ended may live again, if the review is undone. Whoever ends one of them meanwhile, for a reason of their
+ * own, has ended it for good.
+ */
+async function keepEnded(tx: Transaction, [condition, of]: readonly [string, string], why: string): Promise<void> {
+  await tx.query(`update grants set revoked_why = $2 where ${condition} and revoked_why like 'review:%'`, [of, why])
+}
+
+/** Counts no further than it has to. */
+export async function hasLiveGrants(db: Queryable, applicationId: string, atLeast: number): Promise<boolean> {
+  const { rows } = await db.query<{ grants: number }>(
+    `select count(*) as grants from (
+       select from grants where application_id = $1 and revoked_at is null limit $2) some`,
+    [applicationId, atLeast],
+  )
+  return (rows[0]?.grants ?? 0) >= atLeast
+}
+
+/** Why a decision of a review ended grants. */
+function endedBy(decisionId: string): string {
+  return `review:${decisionId}`
+}
+
+/** Ends every live grant of an application, until this decision is undone. Returns how many. */
+export function revokeByReview(tx: Transaction, applicationId: string, decisionId: string): Promise<number> {
+  return revokeGrants(tx, { applicationId }, endedBy(decisionId))
+}
+
+/** Those that this decision ended live again, and their credentials with them. Returns how many. */
+export async function reviveGrants(tx: Transaction, applicationId: string, decisionId: string): Promise<number> {
+  await tx.query("set local statement_timeout = '60s'")
+  const { rowCount } = await tx.query({
+    query_timeout: 61_000,
+    text: `with revived as (
+       update grants set revoked_at = null, revoked_why = null where application_id = $1 and revoked_why = $2
+       returning id, account_id, user_id, application_id)
+     insert into audit_events (at, kind, account_id, user_id, application_id, grant_id, detail)
+     select now(), 'grant.restored', account_id, user_id, application_id, id, jsonb_build_object('why', $2::text) from revived`,
+    values: [applicationId, endedBy(decisionId)],
+  })
+  if (rowCount) await announce(tx, { applicationId })
+  return rowCount ?? 0
 }
 
 /** Whose grants end together, and of which variant. */
@@ -172,8 +217,8 @@ export type Ending =
 export async function revokeGrants(tx: Transaction, ending: Ending, why: string): Promise<number> {
   const [condition, of] =
     'applicationId' in ending
-      ? ['application_id = $1', ending.applicationId]
-      : ["user_id = $1 and variant = 'token_set'", ending.tokenSetsOf]
+      ? (['application_id = $1', ending.applicationId] as const)
+      : (["user_id = $1 and variant = 'token_set'", ending.tokenSetsOf] as const)
   // An application may have as many as there are people.
   await tx.query("set local statement_timeout = '60s'")
   const { rowCount } = await tx.query({
@@ -185,6 +230,7 @@ export async function revokeGrants(tx: Transaction, ending: Ending, why: string)
      select now(), 'grant.revoked', account_id, user_id, application_id, id, jsonb_build_object('why', $2::text) from ended`,
     values: [of, why],
   })
+  if ('tokenSetsOf' in ending) await keepEnded(tx, [condition, of], why)
   const about = 'applicationId' in ending ? { applicationId: ending.applicationId } : { userId: ending.tokenSetsOf }
   if (rowCount) await announce(tx, about)
   return rowCount ?? 0

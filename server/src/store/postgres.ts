@@ -16,6 +16,13 @@ export type Queryable = {
   query<Row extends pg.QueryResultRow>(statement: Statement, values?: unknown[]): Promise<pg.QueryResult<Row>>
 }
 
+/** For statements that may read millions of rows: PostgreSQL waits for them, and the client a little longer. */
+export const PATIENT = { query_timeout: 16_000 }
+
+export async function bePatient(tx: Transaction): Promise<void> {
+  await tx.query("set local statement_timeout = '15s'")
+}
+
 /** A transaction in progress. Functions that lock take this, so that a lock without a transaction does not compile. */
 export type Transaction = Queryable & { readonly inTransaction: true }
 

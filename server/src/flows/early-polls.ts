@@ -1,0 +1,50 @@
+/**
+ * Codes that were told slow_down, counted in process and written down every few seconds, in one statement. A poll in time costs
+ * nothing here. Alone these counts speak against nobody: flows/judge-applications.ts asks who granted the codes.
+ */
+import { addEarlyPolls } from '../store/early-polls.ts'
+import { type Postgres, Unavailable } from '../store/postgres.ts'
+
+export type EarlyPolls = {
+  count(deviceCodeId: string, applicationId: string): void
+  /** Throws when PostgreSQL is away; what was to be saved then waits for the next time. */
+  save(): Promise<void>
+}
+
+/** Between two saves. What is beyond it is not counted, which can only help an application. */
+const MOST_CODES = 20_000
+
+type Counted = { readonly applicationId: string; polls: number }
+
+/** `isOverloaded`: while this service has too much to do, nobody is blamed for what arrives too early. */
+export function createEarlyPolls(db: Postgres, isOverloaded: () => boolean): EarlyPolls {
+  let codes = new Map<string, Counted>()
+
+  const add = (deviceCodeId: string, applicationId: string, polls: number) => {
+    const known = codes.get(deviceCodeId)
+    if (known) known.polls += polls
+    else if (codes.size < MOST_CODES) codes.set(deviceCodeId, { applicationId, polls })
+  }
+
+  return {
+    count: (deviceCodeId, applicationId) => {
+      if (!isOverloaded()) add(deviceCodeId, applicationId, 1)
+    },
+    save: async () => {
+      const saving = codes
+      if (saving.size === 0) return
+      codes = new Map()
+      try {
+        await addEarlyPolls(
+          db,
+          Array.from(saving, ([deviceCodeId, counted]) => ({ deviceCodeId, ...counted })),
+        )
+      } catch (error) {
+        // Where nobody knows whether it was committed it is dropped: to count twice would be held against somebody.
+        const unsaved = error instanceof Unavailable && !error.silent
+        if (unsaved) for (const [id, { applicationId, polls }] of saving) add(id, applicationId, polls)
+        throw error
+      }
+    },
+  }
+}

@@ -1,0 +1,173 @@
+/**
+ * The rule at work, each minute: what speaks against applications is read, judged, and written into reviews. Owners are warned
+ * first; only then, a day later, is anything suspended, and never for longer than a day without a person's decision.
+ * docs/operations.md, "When an application polls too fast".
+ */
+import type { Application } from '../core/application.ts'
+import { spanOf } from '../core/evidence.ts'
+import {
+  type Evidence,
+  figuresOf,
+  harm,
+  type Judgement,
+  judge,
+  type Verdict,
+  warningStanding,
+} from '../core/suspension.ts'
+import { findApplication } from '../store/applications.ts'
+import { hasEventOfToday, recordEvent } from '../store/audit-events.ts'
+import { readClock } from '../store/device-code-partitions.ts'
+import { listSuspects } from '../store/evidence.ts'
+import { bePatient, type Transaction } from '../store/postgres.ts'
+import { findWaitingDecision } from '../store/review-decisions.ts'
+import {
+  findNewestReview,
+  insertReview,
+  lockReviews,
+  type Review,
+  saveReview,
+  tryLockJudging,
+} from '../store/reviews.ts'
+import { readNewestRule, type SuspensionRule } from '../store/suspension-rules.ts'
+import type { Context } from './context.ts'
+import { setSuspension } from './manage-application.ts'
+import { openedReview } from './open-review.ts'
+import { type Case, completeCase, readCases } from './read-evidence.ts'
+import { tellOwners } from './review-news.ts'
+
+const HOUR_MS = 3_600_000
+
+/** A review of the rule's own, in which nothing happened for so long, is closed by itself. */
+const CALM_MS = 7 * 24 * HOUR_MS
+
+/**
+ * Reading is done by one process at a time, judging by one for each application. Where a second process comes after the first, it
+ * judges the same once more, and nothing comes of it.
+ */
+export async function judgeApplications(context: Context): Promise<void> {
+  const found = await context.db.transaction(async (tx) => {
+    if (!(await tryLockJudging(tx))) return null
+    await bePatient(tx)
+    const rule = await readNewestRule(tx)
+    const now = await readClock(tx)
+    const suspects = await listSuspects(tx, spanOf(now, rule.thresholds), rule.thresholds)
+    if (suspects.length === 0) return null
+    return { rule, cases: await readCases(context, tx, suspects, { thresholds: rule.thresholds, now }) }
+  })
+  for (const each of found?.cases ?? []) {
+    const { rule } = found as { rule: SuspensionRule }
+    // One application that cannot be judged must not keep the others from it.
+    await context.db
+      .transaction((tx) => judgeOne(tx, each, rule))
+      .catch((error) => context.events.taskFailed('judging applications', error))
+  }
+}
+
+const RANKS: readonly Verdict[] = ['fine', 'observe', 'review', 'warn', 'suspend']
+
+const isCalm = (verdict: Verdict) => RANKS.indexOf(verdict) <= RANKS.indexOf('observe')
+
+type Turn = {
+  readonly tx: Transaction
+  readonly application: Application
+  readonly rule: SuspensionRule
+  readonly evidence: Evidence
+  readonly judgement: Judgement
+}
+
+async function judgeOne(tx: Transaction, known: Case, rule: SuspensionRule): Promise<void> {
+  await lockReviews(tx, known.applicationId)
+  const newest = await findNewestReview(tx, known.applicationId)
+  // Somebody decided about this very evidence in the meantime.
+  if (newest && newest.closedAt !== null && newest.closedAt >= known.now) return
+  const open = newest?.closedAt === null ? newest : null
+  const application = await findApplication(tx, known.applicationId)
+  if (!application || application.deleted) {
+    if (open) await saveReview(tx, { ...open, suspensionEndsAt: null, closedAt: known.now })
+    return
+  }
+  // What was only tried out has warned nobody.
+  const warnedAt = open?.dryRun === rule.dryRun ? open.warnedAt : null
+  const judgement = judge({ ...known, warnedAt }, rule.thresholds)
+  if (!open && isCalm(judgement.verdict)) return
+
+  const turn = { tx, application, rule, judgement, evidence: await completeCase(tx, known, warnedAt) }
+  const judged = await writeDown(turn, open)
+  const expired = await endInTime(turn, await suspend(turn, await warn(turn, judged)))
+  const next = isOverForGood(turn, expired) ? { ...expired, closedAt: known.now } : expired
+  await (open ? saveReview(tx, next) : insertReview(tx, next))
+}
+
+/** While it is calm, the evidence of the last time that it was not stays: it is what somebody will want to see. */
+async function writeDown({ tx, application, rule, evidence, judgement }: Turn, open: Review | null): Promise<Review> {
+  const { verdict, because } = judgement
+  const { version: ruleVersion, dryRun } = rule
+  const { now, warnedAt } = evidence
+  if (open && isCalm(verdict)) {
+    return { ...open, verdict: application.suspended ? open.verdict : verdict, judgedAt: now, dryRun, warnedAt }
+  }
+  const why = because.includes('reports') ? 'reports' : 'polling'
+  const review = open ?? openedReview(application.id, why, now)
+  const worse = !open || RANKS.indexOf(verdict) > RANKS.indexOf(open.verdict)
+  if (worse) {
+    const detail = { review: review.id, verdict, because, ruleVersion, dryRun }
+    await recordEvent(tx, { kind: 'application.judged', applicationId: application.id, detail })
+  }
+  return {
+    ...review,
+    why: why === 'reports' ? why : review.why,
+    ...{ verdict, evidence, ruleVersion, dryRun, warnedAt },
+    harm: harm(evidence),
+    judgedAt: now,
+    stirredAt: now,
+    version: review.version + (open && worse ? 1 : 0),
+  }
+}
+
+/** Once for each time that something is wrong, and not more often than once a day. */
+async function warn({ tx, application, rule, evidence, judgement }: Turn, review: Review): Promise<Review> {
+  if (judgement.verdict !== 'warn' || warningStanding(evidence, rule.thresholds) !== 'over') return review
+  const warned = { ...review, warnedAt: evidence.now, version: review.version + 1 }
+  if (rule.dryRun) return warned
+  const about = { kind: 'application.warned', applicationId: application.id } as const
+  if (await hasEventOfToday(tx, about)) return review
+  const { version: ruleVersion, thresholds } = rule
+  const figures = figuresOf(evidence, thresholds)
+  const until = evidence.now + thresholds.warningHours * HOUR_MS
+  await recordEvent(tx, {
+    ...about,
+    accountId: application.accountId,
+    detail: { review: review.id, ruleVersion, figures },
+  })
+  await tellOwners(tx, application, { what: 'warned', suspended: application.suspended, figures, until })
+  return warned
+}
+
+async function suspend({ tx, application, rule, evidence, judgement }: Turn, review: Review): Promise<Review> {
+  if (judgement.verdict !== 'suspend' || rule.dryRun || application.suspended) return review
+  const { version: ruleVersion, thresholds } = rule
+  const figures = figuresOf(evidence, thresholds)
+  const until = evidence.now + thresholds.suspensionHours * HOUR_MS
+  const detail = { reason: 'polls_too_fast', review: review.id, ruleVersion, figures }
+  await setSuspension(tx, application.id, true, detail)
+  await tellOwners(tx, application, { what: 'suspended', suspended: true, figures, until })
+  return { ...review, suspendedAt: evidence.now, suspensionEndsAt: until, version: review.version + 1 }
+}
+
+/** What the rule suspended comes back by itself, unless a person is deciding to end even more. Another warning goes before another time. */
+async function endInTime({ tx, application, evidence }: Turn, review: Review): Promise<Review> {
+  const { suspensionEndsAt } = review
+  if (suspensionEndsAt === null || evidence.now < suspensionEndsAt) return review
+  if ((await findWaitingDecision(tx, review.id))?.decision === 'keep_and_revoke') return review
+  if (application.suspended) {
+    await setSuspension(tx, application.id, false, { reason: 'not_decided_in_time', review: review.id })
+    await tellOwners(tx, application, { what: 'expired', suspended: false })
+  }
+  return { ...review, suspensionEndsAt: null, warnedAt: null, version: review.version + 1 }
+}
+
+/** Nobody has to look at it: nobody complained, nobody was suspended, and it has been calm for long. */
+function isOverForGood({ application, evidence }: Turn, review: Review): boolean {
+  const settled = review.why === 'polling' && review.suspendedAt === null && review.appealedAt === null
+  return settled && !application.suspended && evidence.now - review.stirredAt >= CALM_MS
+}
