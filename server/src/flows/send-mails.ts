@@ -76,5 +76,10 @@ function contentOf(context: Context, mail: DueMail): MailContent {
       const { application, people, requestedFrom } = mail.detail
       return { ...about, kind: mail.kind, application, people, place: placeOf(requestedFrom) }
     }
+    case 'application_review': {
+      const query = new URLSearchParams({ application: mail.detail.applicationId })
+      const figures = `${accountOrigin(context, slug)}/developer/application/activity?${query}`
+      return { ...about, kind: mail.kind, ...mail.detail, link: figures }
+    }
   }
 }

@@ -3,7 +3,8 @@
  * anything, counts anything or asks for anything but a click.
  */
 import { renderToString } from 'preact-render-to-string'
-import type { GrantEndedWhy } from '../core/mail.ts'
+import type { GrantEndedWhy, ReviewNews } from '../core/mail.ts'
+import { composeReview } from './review-mail.ts'
 import type { Words } from './words.ts'
 
 type About = {
@@ -44,11 +45,13 @@ export type MailContent = About &
         readonly people: number
         readonly place: string | null
       }
+    /** To administrators: an application of theirs polls too fast, or somebody decided about it. The link leads to its figures. */
+    | (ReviewNews & { readonly kind: 'application_review'; readonly link: string })
   )
 
 export type Mail = { readonly subject: string; readonly text: string; readonly html: string }
 
-type Block =
+export type Block =
   | { readonly says: string }
   | { readonly link: string; readonly label: string }
   | { readonly facts: readonly (readonly [string, string | null])[] }
@@ -137,6 +140,8 @@ function compose(words: Words, mail: MailContent): readonly [string, ...Block[]]
         { facts: [[words.t('mail.place'), mail.place]] },
         { says: words.t('mail.many_codes_what', { name }) },
       ]
+    case 'application_review':
+      return composeReview(words, mail, name, mail.link)
   }
 }
 
