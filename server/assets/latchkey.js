@@ -1,6 +1,6 @@
 // @ts-check
 /**
- * Five elements that improve the pages, sent to browsers as they are. Every page works without them; nothing here decides
+ * A few elements that improve the pages, sent to browsers as they are. Every page works without them; nothing here decides
  * anything. What they say comes from their attributes, in the reader's language.
  */
 
@@ -189,6 +189,19 @@ class SteadyAnswers extends HTMLElement {
   }
 }
 
+/** Around a list: from one of its links, j goes on to the next and k back. Only there, so that no key does anything elsewhere. */
+class KeyList extends HTMLElement {
+  connectedCallback() {
+    this.addEventListener('keydown', ({ key, ctrlKey, metaKey, altKey }) => {
+      const step = ctrlKey || metaKey || altKey ? 0 : key === 'j' ? 1 : key === 'k' ? -1 : 0
+      const links = Array.from(this.querySelectorAll('a'))
+      const here = links.indexOf(/** @type {HTMLAnchorElement} */ (document.activeElement))
+      if (step !== 0 && here !== -1) links[here + step]?.focus()
+    })
+  }
+}
+
+customElements.define('key-list', KeyList)
 customElements.define('steady-answers', SteadyAnswers)
 customElements.define('code-field', CodeField)
 customElements.define('expiry-notice', ExpiryNotice)

@@ -36,6 +36,16 @@ export type Words = {
   rich(key: MessageKey, values: Readonly<Record<string, string | number | Mark>>): ComponentChildren
   /** "15 November 2026": a day, as it is in UTC. */
   date(ms: number): string
+  /** "15 Nov" and "14:32", both in UTC: for the axis of a chart. */
+  shortDate(ms: number): string
+  time(ms: number): string
+  /** "1,234", and "12K" where there is little room. */
+  number(value: number): string
+  compact(value: number): string
+  /** "12%" */
+  percent(share: number): string
+  /** "3 minutes ago"; a time that is over. */
+  ago(ms: number): string
   /** "15 November 2026 at 14:32 UTC": the element `local-time` rewrites it for where the browser is. */
   moment(ms: number): string
   /** "A, B and C" */
@@ -75,6 +85,17 @@ function makeWords(language: Language): Words {
     timeZone: 'UTC',
     timeZoneName: 'short',
   })
+  const shortDay = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', timeZone: 'UTC' })
+  const clock = new Intl.DateTimeFormat(locale, {
+    hour: '2-digit',
+    minute: '2-digit',
+    hourCycle: 'h23',
+    timeZone: 'UTC',
+  })
+  const number = new Intl.NumberFormat(locale, { maximumFractionDigits: 1 })
+  const compact = new Intl.NumberFormat(locale, { notation: 'compact' })
+  const percent = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 0 })
+  const past = new Intl.RelativeTimeFormat(locale, { numeric: 'always' })
   const all = new Intl.ListFormat(locale, { type: 'conjunction' })
   const any = new Intl.ListFormat(locale, { type: 'disjunction' })
   return {
@@ -84,9 +105,32 @@ function makeWords(language: Language): Words {
     rich: (key, values) => message(key).format<ComponentChildren>(isolated(direction, values)),
     date: (ms) => day.format(ms),
     moment: (ms) => minute.format(ms),
+    shortDate: (ms) => shortDay.format(ms),
+    time: (ms) => clock.format(ms),
+    number: (value) => number.format(value),
+    compact: (value) => (value < 10_000 ? number : compact).format(value),
+    percent: (share) => percent.format(share),
+    ago: (ms) => {
+      const { count, unit } = largestUnit(ms)
+      return past.format(-count, unit)
+    },
     list: (items) => all.format(items),
     either: (items) => any.format(items),
   }
+}
+
+const UNITS = [
+  { unit: 'day', ms: 86_400_000 },
+  { unit: 'hour', ms: 3_600_000 },
+  { unit: 'minute', ms: 60_000 },
+] as const
+
+/** As people count a time that is over: in the largest unit of which there are two, or in seconds. */
+function largestUnit(ms: number): { count: number; unit: 'day' | 'hour' | 'minute' | 'second' } {
+  const fits = UNITS.find((each) => ms >= 2 * each.ms)
+  return fits
+    ? { count: Math.floor(ms / fits.ms), unit: fits.unit }
+    : { count: Math.floor(Math.max(0, ms) / 1000), unit: 'second' }
 }
 
 const RIGHT_TO_LEFT_OR_CONTROL = /[\u0590-\u08ff\u200e\u200f\u202a-\u202e\u2066-\u2069\ufb1d-\ufdff\ufe70-\ufefc]/
