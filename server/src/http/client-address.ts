@@ -9,9 +9,7 @@ export type AddressReader = (remote: string | undefined, forwardedFor: string | 
  * stands to the left of the first stranger is that stranger's own claim and is not believed.
  */
 export function createAddressReader(trusted: readonly string[]): AddressReader {
-  const proxies = new BlockList()
-  for (const network of trusted) addNetwork(proxies, network)
-  const isProxy = (address: string) => proxies.check(address, familyOf(address))
+  const isProxy = createNetworkCheck(trusted)
 
   return (remote, forwardedFor) => {
     let nearest = remote === undefined ? null : readAddress(remote)
@@ -23,6 +21,13 @@ export function createAddressReader(trusted: readonly string[]): AddressReader {
     }
     return nearest
   }
+}
+
+/** Whether an address, as `readAddress` spells it, is in one of the networks. */
+export function createNetworkCheck(networks: readonly string[]): (address: string) => boolean {
+  const list = new BlockList()
+  for (const network of networks) addNetwork(list, network)
+  return (address) => list.check(address, familyOf(address))
 }
 
 /** A network, or one address alone. */

@@ -8,13 +8,15 @@ type AreYouSureProps = {
   /** What the closed button says. */
   readonly label: ComponentChildren
   readonly question: ComponentChildren
+  /** Asked already: what was sent came back with a problem. */
+  readonly open?: boolean
   /** The form that does it. */
   readonly children: ComponentChildren
 }
 
-export function AreYouSure({ label, question, children }: AreYouSureProps) {
+export function AreYouSure({ label, question, open = false, children }: AreYouSureProps) {
   return (
-    <details class="are-you-sure">
+    <details class="are-you-sure" open={open}>
       <summary class="button quiet">{label}</summary>
       <div class="notice danger">
         <p>{question}</p>

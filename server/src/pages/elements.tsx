@@ -19,6 +19,11 @@ export function SteadyAnswers({ children }: { readonly children: ComponentChildr
   return h('steady-answers', { class: 'choice' }, children)
 }
 
+/** Around a list of links: with one of them in focus, j and k go on to the next and back. */
+export function KeyList({ children }: Children) {
+  return h('key-list', null, children)
+}
+
 /** A day. Not rewritten for where the browser is: a day that we keep as a day has no other. */
 export function Day({ words, ms }: { readonly words: Words; readonly ms: number }) {
   return <time dateTime={new Date(ms).toISOString().slice(0, 10)}>{words.date(ms)}</time>

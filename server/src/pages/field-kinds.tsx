@@ -34,6 +34,29 @@ export function TextArea(props: TextAreaProps) {
   )
 }
 
+type OwnWordsProps = CommonProps & { readonly value: string; readonly rows: number }
+
+/** Several lines that somebody writes to somebody: in the direction of whatever they write. */
+export function OwnWords(props: OwnWordsProps) {
+  const { id, name = id, problem = null, value, rows } = props
+  return (
+    <div class="field">
+      <FieldHead {...props} />
+      <textarea
+        id={id}
+        name={name}
+        class="prose"
+        dir="auto"
+        rows={rows}
+        aria-describedby={describedBy(props)}
+        aria-invalid={problem === null ? undefined : 'true'}
+      >
+        {value}
+      </textarea>
+    </div>
+  )
+}
+
 type SelectProps = CommonProps & {
   readonly options: readonly { readonly value: string; readonly text: string }[]
   readonly value: string

@@ -1,6 +1,6 @@
 /** The first page after signing in: the one big button, and where everything else is. */
 import type { ComponentChildren } from 'preact'
-import { accountPlaces, type Frame, page } from './layout.tsx'
+import { accountPlaces, type Frame, operatorPlaces, page } from './layout.tsx'
 import { Notice } from './notice.tsx'
 
 export type HomeModel = {
@@ -35,6 +35,18 @@ export function homePage(frame: Frame, { connected, notice }: HomeModel): string
           </Door>
         </ul>
       </section>
+      {frame.user?.operator && (
+        <section class="stack tight" aria-labelledby="operator">
+          <h2 id="operator">{words.t('operator.nav')}</h2>
+          <ul class="doors">
+            {operatorPlaces.map(({ href, key, about }) => (
+              <Door href={href} title={words.t(key)} key={href}>
+                {words.t(about)}
+              </Door>
+            ))}
+          </ul>
+        </section>
+      )}
       {frame.user?.administrator && (
         <section class="stack tight" aria-labelledby="account">
           <h2 id="account">{words.t('home.account', { name })}</h2>

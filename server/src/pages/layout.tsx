@@ -23,7 +23,12 @@ export type Frame = {
     readonly logo: string | null
   } | null
   /** Null: nobody is signed in. */
-  readonly user: { readonly email: string; readonly administrator: boolean } | null
+  readonly user: {
+    readonly email: string
+    readonly administrator: boolean
+    /** One of those who run the service, at the one address where they do. */
+    readonly operator?: boolean
+  } | null
   /** With the query: what the navigation marks as current, and where one comes back to after changing the language. */
   readonly path: string
   readonly nonce: string
@@ -141,10 +146,21 @@ export const accountPlaces: readonly (Place & { readonly about: MessageKey })[] 
   { href: '/developer', key: 'layout.developer', about: 'home.developer_text' },
 ]
 
+/** Those of the people who run the service, and what each is for. */
+export const operatorPlaces: readonly (Place & { readonly about: MessageKey })[] = [
+  { href: '/operator', key: 'operator.nav_overview', about: 'operator.about_overview' },
+  { href: '/operator/reviews', key: 'operator.nav_reviews', about: 'operator.about_reviews' },
+  { href: '/operator/applications', key: 'operator.nav_applications', about: 'operator.about_applications' },
+  { href: '/operator/accounts', key: 'operator.nav_accounts', about: 'operator.about_accounts' },
+  { href: '/operator/rule', key: 'operator.nav_rule', about: 'operator.about_rule' },
+  { href: '/operator/scopes', key: 'operator.nav_scopes', about: 'operator.about_scopes' },
+]
+
 function Navigation({ frame }: { readonly frame: Frame }) {
   const { words, user } = frame
   const path = frame.path.split('?')[0] ?? '/'
   const within = /^\/(account\/|developer(\/|$))/.test(path)
+  const operating = /^\/operator(\/|$)/.test(path)
   return (
     <div class="navigation">
       <nav aria-label={words.t('layout.navigation')}>
@@ -159,8 +175,24 @@ function Navigation({ frame }: { readonly frame: Frame }) {
               </a>
             </li>
           )}
+          {user?.operator && (
+            <li>
+              <a href="/operator" aria-current={operating ? 'true' : undefined}>
+                {words.t('operator.nav')}
+              </a>
+            </li>
+          )}
         </ul>
       </nav>
+      {user?.operator && operating && (
+        <nav aria-label={words.t('operator.nav')}>
+          <ul>
+            {operatorPlaces.map((place) => (
+              <PlaceLink words={words} place={place} path={path} />
+            ))}
+          </ul>
+        </nav>
+      )}
       {user?.administrator && within && (
         <nav aria-label={words.t('layout.account_navigation')}>
           <ul>
@@ -174,15 +206,18 @@ function Navigation({ frame }: { readonly frame: Frame }) {
   )
 }
 
-/** `/account/person` belongs to `/account/people`, `/account/role` to `/account/roles`. */
+/** `/account/person` belongs to `/account/people`, `/account/role` to `/account/roles`; for operators likewise. */
 const WITHIN: Readonly<Record<string, string>> = {
   '/account/person': '/account/people',
   '/account/role': '/account/roles',
+  '/operator/application': '/operator/reviews',
+  '/operator/account': '/operator/accounts',
 }
 
 function PlaceLink({ words, place, path }: { readonly words: Words; readonly place: Place; readonly path: string }) {
   const isHere = path === place.href
-  const isWithin = WITHIN[path] === place.href || (place.href !== '/' && path.startsWith(`${place.href}/`))
+  const isWithin =
+    WITHIN[path] === place.href || (!['/', '/operator'].includes(place.href) && path.startsWith(`${place.href}/`))
   return (
     <li>
       <a href={place.href} aria-current={isHere ? 'page' : isWithin ? 'true' : undefined}>

@@ -6,6 +6,7 @@ export type RefusalModel = {
     | 'not_found'
     | 'no_account'
     | 'forbidden'
+    | 'elsewhere'
     | 'stale'
     | 'unavailable'
     | 'server_error'

@@ -30,6 +30,7 @@ import { securityPage } from '../../src/pages/security.tsx'
 import { signInPage } from '../../src/pages/sign-in.tsx'
 import { wordsFor } from '../../src/pages/words.ts'
 import { everyDeveloperPage } from './make-developer.ts'
+import { everyOperatorPage } from './make-operator.ts'
 
 export function makeFrame(given: Partial<Frame> = {}): Frame {
   return {
@@ -262,5 +263,6 @@ export function everyPage(frame: Frame, application = 'Acme Signage'): Readonly<
     noAccount: refusalPage({ ...frame, account: null, user: null }, { code: 'no_account' }),
     ...everyDialogPage(frame, application),
     ...everyDeveloperPage(frame, application),
+    ...everyOperatorPage(frame, application),
   }
 }

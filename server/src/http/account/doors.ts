@@ -6,6 +6,7 @@ import { developerDoors } from './developer-doors.ts'
 import { answerDialog, enterDialog, showDialogQuestion, switchInDialog } from './dialog-handlers.ts'
 import { chooseOwnLanguage, showHome, showLogo } from './home-handlers.ts'
 import { recover, removeByLink, showLink, showRecover, usePasswordLink } from './link-handlers.ts'
+import { operatorDoors } from './operator-doors.ts'
 import type { PageDoor } from './page-door.ts'
 import {
   changeRoles,
@@ -264,4 +265,5 @@ export const pageDoors: readonly PageDoor[] = [
   },
 
   ...developerDoors,
+  ...operatorDoors,
 ]

@@ -35,7 +35,11 @@ export function frameFor(
       colour: account.colour,
       logo: account.logoVersion && `/logo?version=${account.logoVersion}`,
     },
-    user: visitor && { email: visitor.email, administrator: visitor.administrator },
+    user: visitor && {
+      email: visitor.email,
+      administrator: visitor.administrator,
+      operator: visitor.administrator && slug === context.config.operatorAccount,
+    },
     path: here,
     nonce,
     dialog,

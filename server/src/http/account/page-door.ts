@@ -17,9 +17,12 @@ type Door = {
   readonly file?: string
 }
 
-/** For anyone: no session needed, and forms are not signed. Otherwise a user's session, and every POST signed for it. */
+/**
+ * For anyone: no session needed, and forms are not signed. Otherwise a user's session, and every POST signed for it. Doors for
+ * operators are there at one account's address only, for its administrators, from the networks that the configuration names.
+ */
 export type PageDoor = Door &
   (
     | { readonly access: 'anyone'; readonly handler: PageHandler<PageRequest> }
-    | { readonly access: 'user' | 'administrator'; readonly handler: PageHandler<UserRequest> }
+    | { readonly access: 'user' | 'administrator' | 'operator'; readonly handler: PageHandler<UserRequest> }
   )

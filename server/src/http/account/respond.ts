@@ -7,6 +7,7 @@ import type { PageAnswer } from './answer.ts'
 const STATUS: Readonly<Record<RefusalModel['code'], number>> = {
   invalid_request: 400,
   forbidden: 403,
+  elsewhere: 403,
   stale: 403,
   not_found: 404,
   no_account: 404,

@@ -19,7 +19,7 @@ import { isBrowserMark } from '../../secrets/dialog-texts.ts'
 import { isSignedForm } from '../../secrets/web-texts.ts'
 import { Unavailable } from '../../store/postgres.ts'
 import type { Visit, Visitor } from '../../store/sessions.ts'
-import type { AddressReader } from '../client-address.ts'
+import { type AddressReader, createNetworkCheck } from '../client-address.ts'
 import { singleHeader } from '../header.ts'
 import { type Parameters, readParameters } from '../parameters.ts'
 import type { PageAnswer, PageRequest, UserRequest } from './answer.ts'
@@ -54,6 +54,7 @@ export function isPagePath(path: string): boolean {
 /** `track` is given what goes on after an answer, so that the process does not end before it is done. */
 export function createAccountServer(context: Context, addressOf: AddressReader, track: (work: Promise<void>) => void) {
   const secure = context.config.publicUrl.startsWith('https:')
+  const isElsewhere = createElsewhere(context.config.operatorNetworks)
   return async (request: IncomingMessage, response: ServerResponse, asked: Asked): Promise<void> => {
     const asset = findAsset(asked.path)
     if (asset) return respondAsset(request, response, asset, secure)
@@ -68,12 +69,15 @@ export function createAccountServer(context: Context, addressOf: AddressReader, 
       refuse: (code) => refusalPage(frame, { code }),
     }
     try {
-      const arrived = await receive(context, request, asked)
+      const browser = browserOf(request)
+      const received = await receive(context, request, asked)
+      const barred = 'door' in received && isElsewhere(received.door, browser.address)
+      const arrived: Arrived | PageAnswer = barred ? { refusal: 'elsewhere' } : received
       const visited = await visit(context, asked.slug, readCookie(request.headers.cookie, SESSION))
       if (!visited) return respondPage(response, around, { refusal: 'no_account' })
       if ('door' in arrived) dialog ||= isInDialog(asked.path, arrived.fields.get('next') ?? null)
       frame = frameFor(context, { ...origin, here: 'door' in arrived ? arrived.here : asked.path, dialog }, visited)
-      const given = 'door' in arrived ? await answer(context, arrived, visited, frame, browserOf(request)) : arrived
+      const given = 'door' in arrived ? await answer(context, arrived, visited, frame, browser) : arrived
       respondPage(response, around, given)
       if (given.afterwards) {
         const work = sleep(A_BEAT_MS).then(given.afterwards)
@@ -97,6 +101,13 @@ export function createAccountServer(context: Context, addressOf: AddressReader, 
   }
 }
 
+/** Whether a door for operators is knocked at from outside their networks. Without any, there is no outside. */
+function createElsewhere(networks: readonly string[]): (door: PageDoor, address: string | null) => boolean {
+  const isWithin = createNetworkCheck(networks)
+  return ({ access }, address) =>
+    access === 'operator' && networks.length > 0 && (address === null || !isWithin(address))
+}
+
 /** A request that is all there: only now is it looked at who sent it, so that nobody's rights grow old while a form trickles in. */
 type Arrived = {
   readonly door: PageDoor
@@ -109,7 +120,7 @@ type Arrived = {
 async function receive(context: Context, request: IncomingMessage, asked: Asked): Promise<Arrived | PageAnswer> {
   const { slug, path, query } = asked
   const methods = doors.get(path)
-  if (!methods) return { refusal: 'not_found' }
+  if (!methods || !isThere(context, slug, methods)) return { refusal: 'not_found' }
   const door = methods[request.method === 'HEAD' ? 'GET' : (request.method as 'GET' | 'POST')]
   if (!door) return { refusal: 'method_not_allowed', allow: Object.keys(methods).join(', ') }
   if (door.method === 'GET') {
@@ -119,6 +130,12 @@ async function receive(context: Context, request: IncomingMessage, asked: Asked)
   if (!isSameOrigin(request.headers, accountOrigin(context, slug))) return { refusal: 'stale' }
   const { fields, file } = await readUpload(request, door.file ?? null)
   return checked({ door, fields, file, here: fillIn(door.from ?? '/', fields) })
+}
+
+/** At every other account's address a door for operators is a page that does not exist, whoever knocks and however. */
+function isThere(context: Context, slug: string, methods: Readonly<Partial<Record<string, PageDoor>>>): boolean {
+  const forOperators = Object.values(methods).some((door) => door?.access === 'operator')
+  return !forOperators || slug === context.config.operatorAccount
 }
 
 /** PostgreSQL cannot keep a NUL, and nobody types one. */
@@ -140,7 +157,7 @@ async function answer(
   const given: PageRequest = { account, visitor, now, fields, file, frame, browser }
   if (door.access === 'anyone') return door.handler(context, given)
   if (!visitor) return { seeOther: `/sign-in?next=${encodeURIComponent(here)}` }
-  if (door.access === 'administrator' && !visitor.administrator) return { refusal: 'forbidden' }
+  if (door.access !== 'user' && !visitor.administrator) return { refusal: 'forbidden' }
   if (door.method === 'POST' && !isSigned(context, visitor, door, fields)) return { refusal: 'stale' }
   if (door.fresh && !isFresh(context, visitor, now)) return { seeOther: `/confirm?next=${encodeURIComponent(here)}` }
   return door.handler(context, { ...given, visitor } satisfies UserRequest)

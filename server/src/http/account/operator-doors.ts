@@ -1,0 +1,72 @@
+/**
+ * The doors of the operators' console, at the operators' own address. What changes something, and what shows who somebody is,
+ * asks for a fresh sign-in; looking at the queue does not.
+ */
+import { showAccount, showAccounts, showEveryApplication, showOverview } from './operator-handlers.ts'
+import { confirm, decide, showReviewedApplication, showReviews, undo } from './operator-reviews.ts'
+import { saveRule, showRule } from './operator-rule.ts'
+import { addNewScope, retitleScope, showScopes } from './operator-scopes.ts'
+import type { PageDoor } from './page-door.ts'
+
+export const operatorDoors: readonly PageDoor[] = [
+  { method: 'GET', path: '/operator', access: 'operator', handler: showOverview },
+  { method: 'GET', path: '/operator/reviews', access: 'operator', handler: showReviews },
+  { method: 'GET', path: '/operator/application', access: 'operator', handler: showReviewedApplication },
+  {
+    method: 'POST',
+    path: '/operator/application/decide',
+    access: 'operator',
+    handler: decide,
+    bound: ['application', 'review', 'seen'],
+    from: '/operator/application?application={application}',
+    fresh: true,
+  },
+  {
+    method: 'POST',
+    path: '/operator/application/confirm',
+    access: 'operator',
+    handler: confirm,
+    bound: ['application', 'decision'],
+    from: '/operator/application?application={application}',
+    fresh: true,
+  },
+  {
+    method: 'POST',
+    path: '/operator/application/undo',
+    access: 'operator',
+    handler: undo,
+    bound: ['application', 'decision'],
+    from: '/operator/application?application={application}',
+    fresh: true,
+  },
+  { method: 'GET', path: '/operator/applications', access: 'operator', handler: showEveryApplication },
+  { method: 'GET', path: '/operator/accounts', access: 'operator', handler: showAccounts },
+  { method: 'GET', path: '/operator/account', access: 'operator', handler: showAccount, fresh: true },
+  { method: 'GET', path: '/operator/rule', access: 'operator', handler: showRule, fresh: true },
+  {
+    method: 'POST',
+    path: '/operator/rule',
+    access: 'operator',
+    handler: saveRule,
+    from: '/operator/rule',
+    fresh: true,
+  },
+  { method: 'GET', path: '/operator/scopes', access: 'operator', handler: showScopes, fresh: true },
+  {
+    method: 'POST',
+    path: '/operator/scopes',
+    access: 'operator',
+    handler: addNewScope,
+    from: '/operator/scopes',
+    fresh: true,
+  },
+  {
+    method: 'POST',
+    path: '/operator/scopes/title',
+    access: 'operator',
+    handler: retitleScope,
+    bound: ['scope'],
+    from: '/operator/scopes',
+    fresh: true,
+  },
+]

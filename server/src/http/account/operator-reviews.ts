@@ -1,0 +1,125 @@
+/** The operators' console: the queue of reviews, one application with all that is known, and what operators decide. */
+import type { Context } from '../../flows/context.ts'
+import {
+  confirmDecision,
+  type Decision,
+  decideReview,
+  decisions,
+  listReviews,
+  type Reason,
+  readReviewedApplication,
+  readRule,
+  reasons,
+  undoDecision,
+} from '../../flows/reviews.ts'
+import { isFresh } from '../../flows/visit.ts'
+import { type OperatorApplicationModel, operatorApplicationPage } from '../../pages/operator-application.tsx'
+import type { DecisionForm } from '../../pages/operator-decide.tsx'
+import { operatorReviewsPage } from '../../pages/operator-reviews.tsx'
+import type { PageAnswer, PageHandler, UserRequest } from './answer.ts'
+
+export const showReviews: PageHandler<UserRequest> = async (context, { fields, now, frame }) => {
+  const filter = fields.get('filter') === 'closed' ? 'closed' : 'open'
+  return { page: operatorReviewsPage(frame, { filter, reviews: await listReviews(context, filter), now }) }
+}
+
+const NOTICES: readonly OperatorApplicationModel['notice'][] = ['decided', 'waits_for_second', 'confirmed', 'undone']
+
+export const showReviewedApplication: PageHandler<UserRequest> = (context, request) =>
+  reviewedPage(context, request, null, null)
+
+type Given = Pick<DecisionForm, 'decision' | 'reason' | 'words' | 'intervalSeconds' | 'problem'>
+
+const NOTHING: Given = { decision: null, reason: null, words: '', intervalSeconds: '', problem: null }
+
+/** As long as the table takes. */
+const MOST_WORDS = 2_000
+const LONGEST_INTERVAL = 300
+
+export const decide: PageHandler<UserRequest> = async (context, request) => {
+  const { fields, visitor } = request
+  const applicationId = fields.get('application') ?? ''
+  const given = readDecision(request)
+  const { decision, reason, words } = given
+  if (given.problem !== null || decision === null || reason === null) {
+    return reviewedPage(context, request, given, null)
+  }
+  const result = await decideReview(context, visitor.id, {
+    applicationId,
+    reviewId: fields.get('review') || null,
+    seen: fields.get('seen') ?? '',
+    decision,
+    reason,
+    words,
+    intervalSeconds: decision === 'reinstate_slower' ? Number(given.intervalSeconds) : null,
+  })
+  if (result.outcome === 'decided' || result.outcome === 'waits_for_second')
+    return toPage(applicationId, result.outcome)
+  if (result.outcome === 'stale') return reviewedPage(context, request, given, 'stale')
+  if (result.outcome !== 'unfit') return { refusal: result.outcome }
+  const field = decision === 'reinstate_slower' ? 'interval' : 'decision'
+  return reviewedPage(context, request, { ...given, problem: field }, null)
+}
+
+function readDecision({ fields }: UserRequest): Given {
+  const decision: Decision | null = decisions.find((each) => each === fields.get('decision')) ?? null
+  const reason: Reason | null = reasons.find((each) => each === fields.get('reason')) ?? null
+  const words = (fields.get('words') ?? '').replaceAll('\r\n', '\n').trim()
+  const intervalSeconds = (fields.get('interval') ?? '').trim()
+  return { decision, reason, words, intervalSeconds, problem: problemOf({ decision, reason, words, intervalSeconds }) }
+}
+
+function problemOf({ decision, reason, words, intervalSeconds }: Omit<Given, 'problem'>): Given['problem'] {
+  if (decision === null) return 'decision'
+  if (decision === 'reinstate_slower' && !isInterval(intervalSeconds)) return 'interval'
+  if (reason === null) return 'reason'
+  return words === '' || words.length > MOST_WORDS ? 'words' : null
+}
+
+function isInterval(text: string): boolean {
+  return /^[1-9]\d{0,2}$/.test(text) && Number(text) <= LONGEST_INTERVAL
+}
+
+export const confirm: PageHandler<UserRequest> = async (context, request) => {
+  const { fields, visitor } = request
+  const { outcome } = await confirmDecision(context, visitor.id, fields.get('decision') ?? '')
+  if (outcome === 'decided') return toPage(fields.get('application') ?? '', 'confirmed')
+  if (outcome === 'stale' || outcome === 'same_operator') return reviewedPage(context, request, null, outcome)
+  return { refusal: outcome }
+}
+
+export const undo: PageHandler<UserRequest> = async (context, request) => {
+  const { fields, visitor } = request
+  const { outcome } = await undoDecision(context, visitor.id, fields.get('decision') ?? '')
+  if (outcome === 'undone') return toPage(fields.get('application') ?? '', 'undone')
+  if (outcome === 'too_late') return reviewedPage(context, request, null, outcome)
+  return { refusal: outcome }
+}
+
+function toPage(applicationId: string, notice: NonNullable<OperatorApplicationModel['notice']>): PageAnswer {
+  return { seeOther: `/operator/application?application=${encodeURIComponent(applicationId)}&notice=${notice}` }
+}
+
+async function reviewedPage(
+  context: Context,
+  request: UserRequest,
+  given: Given | null,
+  problem: OperatorApplicationModel['problem'],
+): Promise<PageAnswer> {
+  const { fields, frame, visitor, now } = request
+  const application = await readReviewedApplication(context, fields.get('application') ?? '')
+  if (!application) return { refusal: 'not_found' }
+  const { seen, review } = application
+  const reviewId = review !== null && review.closedAt === null ? review.id : ''
+  const form = isFresh(context, visitor, now) ? { ...(given ?? NOTHING), reviewId, seen } : null
+  const model: OperatorApplicationModel = {
+    ...application,
+    rule: await readRule(context),
+    form,
+    operator: visitor.email,
+    notice: NOTICES.find((each) => each === fields.get('notice')) ?? null,
+    problem,
+  }
+  const wrong = problem !== null || (given !== null && given.problem !== null)
+  return { page: operatorApplicationPage(frame, model), status: wrong ? 400 : 200 }
+}

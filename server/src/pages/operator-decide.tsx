@@ -1,0 +1,172 @@
+/** What an operator can decide about an application: each with a reason and words that its developer is sent. */
+import { type Decision, type Reason, reasons } from '../core/review.ts'
+import { AreYouSure } from './are-you-sure.tsx'
+import { Field } from './field.tsx'
+import { OwnWords, Radio, Select } from './field-kinds.tsx'
+import { Form } from './form.tsx'
+import type { Frame } from './layout.tsx'
+import type { OperatorApplicationModel } from './operator-application.tsx'
+import { operatorHref } from './operator-review-line.tsx'
+import type { Words } from './words.ts'
+
+export type DecisionForm = {
+  /** Of the open review; empty: there is none. */
+  readonly reviewId: string
+  /** What a decision depends on, as it was when this page was made. */
+  readonly seen: string
+  readonly decision: Decision | null
+  readonly reason: Reason | null
+  readonly words: string
+  readonly intervalSeconds: string
+  readonly problem: null | 'decision' | 'reason' | 'words' | 'interval'
+}
+
+type CardProps = { readonly frame: Frame; readonly model: OperatorApplicationModel }
+
+/** Those that make sense for how it stands; ending all grants is asked for twice, in a form of its own. */
+function decisionsFor({ suspended, review }: Pick<OperatorApplicationModel, 'suspended' | 'review'>) {
+  const reviewed = review !== null && review.closedAt === null
+  return suspended || reviewed ? (['reinstate', 'reinstate_slower', 'keep'] as const) : (['keep'] as const)
+}
+
+/** The field that the form's problem is about. */
+export function fieldOf({ decision, problem }: DecisionForm, model: OperatorApplicationModel): string {
+  if (problem === 'decision') return `decision-${decisionsFor(model)[0]}`
+  return decision === 'keep_and_revoke' ? `all-${problem}` : (problem ?? '')
+}
+
+export function DecisionCard({ frame, model }: CardProps) {
+  const { words } = frame
+  const { id, form } = model
+  const next = encodeURIComponent(operatorHref(id))
+  return (
+    <section class="card stack" aria-labelledby="decide">
+      <h2 id="decide">{words.t('operator.decide')}</h2>
+      <p>{words.t('operator.decide_text')}</p>
+      {form === null ? (
+        <p>
+          <a class="button" href={`/confirm?next=${next}`}>
+            {words.t('operator.prove')}
+          </a>
+        </p>
+      ) : (
+        <>
+          <Decide frame={frame} model={model} form={form} />
+          <EndAll frame={frame} model={model} form={form} />
+        </>
+      )}
+    </section>
+  )
+}
+
+type FormProps = CardProps & { readonly form: DecisionForm }
+
+const ACTION = '/operator/application/decide'
+
+const boundOf = (id: string, { reviewId, seen }: DecisionForm) => ({ application: id, review: reviewId, seen })
+
+function Decide({ frame, model, form }: FormProps) {
+  const { words } = frame
+  const { suspended } = model
+  const wrong = form.decision === 'keep_and_revoke' ? null : form.problem
+  const how = suspended ? 'suspended' : 'running'
+  const offered = decisionsFor(model)
+  return (
+    <Form frame={frame} action={ACTION} bound={boundOf(model.id, form)} class="stack">
+      <fieldset class="listed">
+        <legend>{words.t('operator.decision')}</legend>
+        {wrong === 'decision' && <p class="wrong">{words.t('operator.problem_decision')}</p>}
+        {offered.map((decision) => (
+          <Radio
+            name="decision"
+            value={decision}
+            label={words.t(`operator.${how}_${decision}`)}
+            hint={words.t(`operator.${how}_${decision}_hint`)}
+            checked={form.decision === decision}
+            key={decision}
+          />
+        ))}
+      </fieldset>
+      {offered.length > 1 && (
+        <Field
+          id="interval"
+          label={words.t('operator.interval_new')}
+          hint={words.t('operator.interval_hint', { seconds: model.pollIntervalSeconds })}
+          value={form.intervalSeconds}
+          inputmode="numeric"
+          autocomplete="off"
+          size={6}
+          problem={wrong === 'interval' ? words.t('operator.problem_interval') : null}
+        />
+      )}
+      <Why words={words} id="" form={form} wrong={wrong} />
+      <p>
+        <button type="submit" class="button">
+          {words.t('operator.decide_send')}
+        </button>
+      </p>
+    </Form>
+  )
+}
+
+type WhyProps = {
+  readonly words: Words
+  /** In front of the ids of its fields: there are two of it. */
+  readonly id: string
+  readonly form: DecisionForm
+  readonly wrong: DecisionForm['problem']
+}
+
+function Why({ words, id, form, wrong }: WhyProps) {
+  const options = reasons.map((reason) => ({ value: reason, text: words.t(`operator.reason_${reason}`) }))
+  return (
+    <>
+      <Select
+        id={`${id}reason`}
+        name="reason"
+        label={words.t('operator.reason')}
+        options={[{ value: '', text: words.t('operator.reason_choose') }, ...options]}
+        value={form.reason ?? ''}
+        problem={wrong === 'reason' ? words.t('operator.problem_reason') : null}
+      />
+      <OwnWords
+        id={`${id}words`}
+        name="words"
+        label={words.t('operator.words')}
+        hint={words.t('operator.words_hint')}
+        value={form.words}
+        rows={4}
+        problem={wrong === 'words' ? words.t('operator.problem_words') : null}
+      />
+    </>
+  )
+}
+
+/** It cannot be given back to people what this takes from them. */
+function EndAll({ frame, model, form }: FormProps) {
+  const { words } = frame
+  const mine = form.decision === 'keep_and_revoke'
+  const blank = { ...form, reason: null, words: '' }
+  return (
+    <AreYouSure
+      label={words.t('operator.end_all')}
+      question={words.t('operator.end_all_question', { grants: model.grants })}
+      open={mine && form.problem !== null}
+    >
+      <Form
+        frame={frame}
+        action={ACTION}
+        bound={boundOf(model.id, form)}
+        hidden={{ decision: 'keep_and_revoke' }}
+        class="stack"
+      >
+        <Why words={words} id="all-" form={mine ? form : blank} wrong={mine ? form.problem : null} />
+        <p>
+          <button type="submit" class="button danger">
+            {words.t('operator.end_all_yes')}
+          </button>
+        </p>
+      </Form>
+    </AreYouSure>
+  )
+}

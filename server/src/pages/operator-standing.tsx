@@ -1,0 +1,67 @@
+/** The answer to "what is wrong, and what happens if I do nothing", at the top of an application's page for operators. */
+import { Moment } from './elements.tsx'
+import type { Frame } from './layout.tsx'
+import type { OperatorApplicationModel, SeenReview } from './operator-application.tsx'
+import { reviewReason } from './operator-review-line.tsx'
+import type { Words } from './words.ts'
+
+type StandingProps = { readonly frame: Frame; readonly model: OperatorApplicationModel }
+
+export function Standing({ frame: { words }, model }: StandingProps) {
+  const { review, suspended } = model
+  const open = review !== null && review.closedAt === null
+  return (
+    <section class={`notice standing ${suspended ? 'danger' : open ? 'warning' : 'info'}`} aria-labelledby="standing">
+      <h2 id="standing">{open ? reasonInFull(words, review) : words.t('operator.no_review')}</h2>
+      <p>{words.t(suspended ? 'operator.state_suspended' : 'operator.state_running')}</p>
+      <Next words={words} model={model} />
+      <p>
+        <a class="button" href="#decide">
+          {words.t('operator.to_decision')}
+        </a>
+      </p>
+    </section>
+  )
+}
+
+/** The sentence of the queue, and where the polls come from. */
+function reasonInFull(words: Words, review: SeenReview): string {
+  const networks = Math.max(0, ...review.evidence.windows.map(({ anyStanding }) => anyStanding.ignoringNetworks))
+  if (review.why === 'reports') return words.t('operator.why_reports', { people: review.evidence.reports })
+  const reason = reviewReason(words, review)
+  return review.why === 'polling' && networks > 0
+    ? `${reason} ${words.t('operator.why_networks', { networks })}`
+    : reason
+}
+
+/** What comes by itself, and when. */
+function Next({
+  words,
+  model: { review, suspended, decisions, rule },
+}: {
+  words: Words
+  model: OperatorApplicationModel
+}) {
+  const waiting = decisions.find(({ needsSecond, confirmedAt, undoneAt }) => needsSecond && !confirmedAt && !undoneAt)
+  if (waiting) return <p>{words.t('operator.next_second', { who: waiting.by })}</p>
+  if (!review || review.closedAt !== null) return suspended ? <p>{words.t('operator.next_stays')}</p> : null
+  if (review.dryRun) return <p>{words.t('operator.next_dry_run')}</p>
+  if (suspended) {
+    return review.suspensionEndsAt === null ? (
+      <p>{words.t('operator.next_stays')}</p>
+    ) : (
+      <p>
+        {words.t('operator.next_ends')} <Moment words={words} ms={review.suspensionEndsAt} />
+      </p>
+    )
+  }
+  if (review.warnedAt !== null && review.verdict !== 'fine') {
+    return (
+      <p>
+        {words.t('operator.next_warned', { hours: rule.thresholds.warningHours })}{' '}
+        <Moment words={words} ms={review.warnedAt} />
+      </p>
+    )
+  }
+  return <p>{words.t('operator.next_nothing')}</p>
+}

@@ -1,0 +1,72 @@
+/** What happened to an application, the newest first: what, when, and who did it. */
+import { Moment } from './elements.tsx'
+import type { MessageKey, Words } from './words.ts'
+
+export type ListedFact = {
+  readonly at: number
+  readonly kind: string
+  /** Null: nobody; it was the rule. */
+  readonly by: string | null
+  readonly detail: Readonly<Record<string, unknown>>
+}
+
+/** Kinds that have words of their own; any other is shown as it was written down. */
+const KNOWN: Readonly<Record<string, MessageKey>> = {
+  'application.created': 'operator.fact_created',
+  'application.changed': 'operator.fact_changed',
+  'application.publisher_set': 'operator.fact_publisher_set',
+  'application.redirects_set': 'operator.fact_redirects_set',
+  'application.secret_rotated': 'operator.fact_secret_rotated',
+  'application.secret_revoked': 'operator.fact_secret_revoked',
+  'application.reported': 'operator.fact_reported',
+  'application.warned': 'operator.fact_warned',
+  'application.suspended': 'operator.fact_suspended',
+  'application.restored': 'operator.fact_restored',
+  'application.appealed': 'operator.fact_appealed',
+  'credential.reported': 'operator.fact_credential_reported',
+  'code.reported': 'operator.fact_code_reported',
+  'code.crowd': 'operator.fact_code_crowd',
+  'review.opened': 'operator.fact_review_opened',
+  'review.closed': 'operator.fact_review_closed',
+  'review.decided': 'operator.fact_review_decided',
+  'review.confirmed': 'operator.fact_review_confirmed',
+  'review.undone': 'operator.fact_review_undone',
+}
+
+export function TimelineCard({ words, timeline }: { readonly words: Words; readonly timeline: readonly ListedFact[] }) {
+  return (
+    <section class="card stack" aria-labelledby="timeline">
+      <h2 id="timeline">{words.t('operator.timeline')}</h2>
+      {timeline.length === 0 ? (
+        <p>{words.t('operator.timeline_none')}</p>
+      ) : (
+        <ol class="rows timeline">
+          {timeline.map((fact, index) => (
+            <Line words={words} fact={fact} key={index} />
+          ))}
+        </ol>
+      )}
+    </section>
+  )
+}
+
+function Line({ words, fact: { at, kind, by, detail } }: { readonly words: Words; readonly fact: ListedFact }) {
+  const known = KNOWN[kind]
+  const said = Object.entries(detail).filter(([, value]) => ['string', 'number', 'boolean'].includes(typeof value))
+  return (
+    <li>
+      <div>
+        <p>{known ? words.t(known) : <bdi class="technical">{kind}</bdi>}</p>
+        <p class="hint">
+          <Moment words={words} ms={at} /> ·{' '}
+          {by === null ? words.t('operator.by_rule') : words.t('operator.by', { who: by })}
+        </p>
+        {said.length > 0 && (
+          <p class="hint technical" dir="ltr">
+            {said.map(([name, value]) => `${name}: ${value}`).join(', ')}
+          </p>
+        )}
+      </div>
+    </li>
+  )
+}

@@ -1,0 +1,295 @@
+/** Builders for the tests of the operators' pages. */
+import { defaultThresholds, type Window } from '../../src/core/suspension.ts'
+import type { Frame } from '../../src/pages/layout.tsx'
+import { operatorAccountPage } from '../../src/pages/operator-account.tsx'
+import { operatorAccountsPage } from '../../src/pages/operator-accounts.tsx'
+import {
+  type OperatorApplicationModel,
+  operatorApplicationPage,
+  type SeenReview,
+} from '../../src/pages/operator-application.tsx'
+import { operatorApplicationsPage } from '../../src/pages/operator-applications.tsx'
+import type { Series } from '../../src/pages/operator-charts.tsx'
+import type { DecisionForm } from '../../src/pages/operator-decide.tsx'
+import type { ListedDecision } from '../../src/pages/operator-decisions.tsx'
+import { type OperatorOverviewModel, operatorOverviewPage } from '../../src/pages/operator-overview.tsx'
+import type { ListedReview } from '../../src/pages/operator-review-line.tsx'
+import { operatorReviewsPage } from '../../src/pages/operator-reviews.tsx'
+import { type OperatorRuleModel, operatorRulePage, thresholdNames } from '../../src/pages/operator-rule.tsx'
+import { type OperatorScopesModel, operatorScopesPage } from '../../src/pages/operator-scopes.tsx'
+
+const ID = 'app_k3v9m2x7q4tz'
+const MINUTE = 60_000
+const DAY = 24 * 60 * MINUTE
+export const NOW = Date.UTC(2026, 10, 15, 14, 30)
+
+export function makeListedReview(given: Partial<ListedReview> = {}): ListedReview {
+  return {
+    applicationId: ID,
+    application: 'Acme Signage',
+    account: 'acme',
+    why: 'polling',
+    verdict: 'suspend',
+    openedAt: NOW - 3 * 60 * MINUTE,
+    closedAt: null,
+    suspended: true,
+    suspensionEndsAt: NOW + 21 * 60 * MINUTE,
+    appealedAt: NOW - 20 * MINUTE,
+    waitsForSecond: false,
+    people: 31,
+    factor: 6.2,
+    ...given,
+  }
+}
+
+function makeWindow(place: number): Window {
+  const counts = { grantedAccounts: 240, ignoringAccounts: 28 + place, ignoringNetworks: 12 + place }
+  return {
+    ...counts,
+    startsAt: NOW - (3 - place) * 10 * MINUTE,
+    overloaded: false,
+    anyStanding: { ...counts, ignoringAccounts: counts.ignoringAccounts + 4 },
+  }
+}
+
+export function makeSeenReview(given: Partial<SeenReview> = {}): SeenReview {
+  return {
+    ...makeListedReview(),
+    id: 'rev_k3v9m2x7q4tz',
+    ruleVersion: 0,
+    dryRun: false,
+    warnedAt: NOW - 2 * DAY,
+    appeal: 'We have shipped version 4.3, which waits.\nPlease look again.',
+    evidence: {
+      windows: [0, 1, 2].map(makeWindow),
+      touched: 31,
+      factor: 6.2,
+      reports: 1,
+      funnel: { requested: 1_200, entered: 640, granted: 610 },
+      warnedAt: NOW - 2 * DAY,
+      now: NOW,
+    },
+    ...given,
+  }
+}
+
+export function makeSeries(given: Partial<Series> = {}): Series {
+  return {
+    minutes: Array.from({ length: 36 }, (_, place) => {
+      const polls = 400 + 40 * place
+      return { at: NOW - (36 - place) * 5 * MINUTE, polls, early: polls - 300, allowed: 320 }
+    }),
+    days: Array.from({ length: 30 }, (_, place) => ({
+      day: Date.UTC(2026, 9, 17) + place * DAY,
+      requested: 40 + place,
+      entered: 22,
+      granted: 20,
+      rejected: 1,
+      polls: 900,
+      early: 12 * place,
+      newUsers: place % 7,
+      networks: 5 + (place % 9),
+      countries: 1 + (place % 3),
+    })),
+    ...given,
+  }
+}
+
+export function makeDecision(given: Partial<ListedDecision> = {}): ListedDecision {
+  return {
+    id: 'dec_k3v9m2x7q4tz',
+    at: NOW - 30 * MINUTE,
+    by: 'olga@operators.example',
+    decision: 'reinstate_slower',
+    reason: 'broken_firmware',
+    words: 'Please wait ten seconds between polls.',
+    intervalSeconds: 10,
+    needsSecond: false,
+    confirmedBy: null,
+    confirmedAt: null,
+    undoneBy: null,
+    undoneAt: null,
+    revoked: 0,
+    undoable: true,
+    ...given,
+  }
+}
+
+export function makeForm(given: Partial<DecisionForm> = {}): DecisionForm {
+  return {
+    reviewId: 'rev_k3v9m2x7q4tz',
+    seen: '7',
+    decision: null,
+    reason: null,
+    words: '',
+    intervalSeconds: '',
+    problem: null,
+    ...given,
+  }
+}
+
+export function makeOperatorApplication(given: Partial<OperatorApplicationModel> = {}): OperatorApplicationModel {
+  return {
+    id: ID,
+    name: 'Acme Signage',
+    account: { slug: 'acme', name: 'Acme' },
+    createdAt: NOW - 200 * DAY,
+    publisher: { standing: 'verified', name: 'acme.example' },
+    suspended: true,
+    deviceFlow: true,
+    public: false,
+    pollIntervalSeconds: 5,
+    grants: 1_234,
+    review: makeSeenReview(),
+    decisions: [],
+    timeline: [{ at: NOW, kind: 'application.suspended', by: null, detail: { rule: 0 } }],
+    series: makeSeries(),
+    reportsByAccounts: 2,
+    rule: { version: 0, thresholds: defaultThresholds },
+    form: makeForm(),
+    operator: 'olga@operators.example',
+    notice: null,
+    problem: null,
+    ...given,
+  }
+}
+
+export function makeOverview(given: Partial<OperatorOverviewModel> = {}): OperatorOverviewModel {
+  const task = { everyMs: 1_000, succeededAgoMs: 400, failedAgoMs: null, failure: null, overdue: false }
+  return {
+    now: NOW,
+    postgres: {
+      version: '16.3',
+      roundTripMs: 1,
+      clockAheadMs: 12,
+      schema: { newest: '0005_review.sql', missing: [], unknown: [] },
+    },
+    gate: { shared: true, answers: true },
+    mail: { server: true, waiting: 0, oldest: null, givenUp: 0 },
+    tasks: [{ ...task, name: 'pulling applications' }],
+    live: { waitingDevices: 1_204, pollsPerSecond: 241.3, outcomes: { granted: 310, rejected: 12, expired: 80 } },
+    reviews: [makeListedReview()],
+    openReviews: 1,
+    ...given,
+  }
+}
+
+export function makeScopes(given: Partial<OperatorScopesModel> = {}): OperatorScopesModel {
+  return {
+    scopes: [
+      { name: 'orders:read', title: 'See orders', dangerous: false, deviceFlow: true, applications: 7 },
+      { name: 'payments:write', title: 'Pay invoices', dangerous: true, deviceFlow: false, applications: 0 },
+    ],
+    typed: { name: '', title: '', dangerous: false, code: true },
+    notice: null,
+    problem: null,
+    ...given,
+  }
+}
+
+export function makeRule(given: Partial<OperatorRuleModel> = {}): OperatorRuleModel {
+  const values = Object.fromEntries(thresholdNames.map((name) => [name, '7'])) as OperatorRuleModel['values']
+  return {
+    version: 3,
+    createdAt: NOW,
+    by: 'olga@operators.example',
+    values,
+    dryRun: true,
+    saved: false,
+    problem: null,
+    ...given,
+  }
+}
+
+/** `text` is whatever somebody called an application or an account, or wrote into a field. */
+export function everyOperatorPage(given: Frame, text = 'Acme Signage'): Readonly<Record<string, string>> {
+  const frame = given.user ? { ...given, user: { ...given.user, operator: true } } : given
+  const at = (path: string) => ({ ...frame, path })
+  const review = makeSeenReview({ application: text, account: text, appeal: text })
+  const decision = makeDecision({ words: text, by: text })
+  const waiting = { ...decision, id: 'dec_2', needsSecond: true, undoneBy: null }
+  const undone = {
+    ...decision,
+    id: 'dec_3',
+    undoneBy: text,
+    undoneAt: NOW,
+    confirmedBy: text,
+    confirmedAt: NOW,
+    revoked: 4,
+  }
+  const timeline = [
+    { at: NOW, kind: 'application.suspended', by: null, detail: { reason: text } },
+    { at: NOW, kind: text, by: text, detail: { [text]: text, deep: { not: text } } },
+  ]
+  const application = makeOperatorApplication({
+    name: text,
+    account: { slug: 'acme', name: text },
+    publisher: { standing: 'unverified', name: text },
+    review,
+    decisions: [decision, waiting, undone],
+    timeline,
+  })
+  const wrong = (form: Partial<DecisionForm>) =>
+    operatorApplicationPage(at('/operator/application'), { ...application, form: makeForm({ words: text, ...form }) })
+  const task = { name: text, everyMs: 1_000, succeededAgoMs: null, failedAgoMs: 90_000, failure: text, overdue: true }
+  const account = { slug: 'acme', name: text, createdAt: NOW, people: 3, applications: 1, grants: 2 }
+  const listed = { id: ID, name: text, account: 'acme', createdAt: NOW, suspended: true, grants: 2 }
+  return {
+    operator: operatorOverviewPage(at('/operator'), makeOverview({ tasks: [task], reviews: [review] })),
+    operatorWell: operatorOverviewPage(at('/operator'), makeOverview({ reviews: [], openReviews: 0 })),
+    operatorReviews: operatorReviewsPage(at('/operator/reviews'), { filter: 'open', reviews: [review], now: NOW }),
+    operatorReviewsNone: operatorReviewsPage(at('/operator/reviews'), { filter: 'closed', reviews: [], now: NOW }),
+    operatorApplication: operatorApplicationPage(at('/operator/application'), application),
+    operatorApplicationQuiet: operatorApplicationPage(
+      at('/operator/application'),
+      makeOperatorApplication({
+        name: text,
+        suspended: false,
+        review: null,
+        form: null,
+        series: { minutes: [], days: [] },
+      }),
+    ),
+    operatorApplicationStale: operatorApplicationPage(at('/operator/application'), {
+      ...application,
+      problem: 'stale',
+    }),
+    operatorApplicationDecision: wrong({ problem: 'decision' }),
+    operatorApplicationInterval: wrong({ decision: 'reinstate_slower', intervalSeconds: text, problem: 'interval' }),
+    operatorApplicationReason: wrong({ decision: 'keep', problem: 'reason' }),
+    operatorApplicationEndAll: wrong({ decision: 'keep_and_revoke', problem: 'words' }),
+    operatorRule: operatorRulePage(at('/operator/rule'), makeRule({ by: text })),
+    operatorRuleWrong: operatorRulePage(
+      at('/operator/rule'),
+      makeRule({ values: { ...makeRule().values, share: text }, problem: 'share' }),
+    ),
+    operatorAccounts: operatorAccountsPage(at('/operator/accounts'), {
+      search: text,
+      accounts: [account],
+      after: 'acme',
+    }),
+    operatorAccountsNone: operatorAccountsPage(at('/operator/accounts'), { search: '', accounts: [], after: null }),
+    operatorAccount: operatorAccountPage(at('/operator/account'), {
+      ...account,
+      host: 'acme.service.example',
+      administrators: [{ email: text, disabled: true }],
+      applications: [{ ...listed, account: null }],
+    }),
+    operatorApplications: operatorApplicationsPage(at('/operator/applications'), {
+      search: text,
+      applications: [listed],
+      after: ID,
+    }),
+    operatorScopes: operatorScopesPage(
+      at('/operator/scopes'),
+      makeScopes({
+        scopes: makeScopes().scopes.map((scope) => ({ ...scope, title: text })),
+        problem: { titled: 'orders:read', title: text },
+      }),
+    ),
+    operatorScopesExists: operatorScopesPage(
+      at('/operator/scopes'),
+      makeScopes({ typed: { name: text, title: text, dangerous: true, code: false }, problem: 'exists' }),
+    ),
+  }
+}
