@@ -166,6 +166,12 @@ export function judge(
   return { verdict: some || evidence.reports > 0 ? 'observe' : 'fine', because }
 }
 
+/** How many of the last windows, up to the newest, are beyond every threshold. */
+export function windowsInARow({ windows }: Pick<Evidence, 'windows'>, thresholds: Thresholds): number {
+  const short = windows.toReversed().findIndex((window) => window.overloaded || !isBeyond(window, thresholds))
+  return short === -1 ? windows.length : short
+}
+
 /** Whatever the thresholds say, nobody is nothing: without an account that granted, no window is beyond them. */
 function isBeyond(counts: WindowCounts, { accounts, share, networks }: Thresholds): boolean {
   const { grantedAccounts, ignoringAccounts, ignoringNetworks } = counts

@@ -1,7 +1,13 @@
 /** How an account's own application does: what its developer would otherwise have to ask the operator for. Reads only. */
+import type { Application } from '../core/application.ts'
+import { type Figures, figuresOf, windowsInARow } from '../core/suspension.ts'
 import { listRequests, type RequestLine, readCounts, readDecisions } from '../store/application-activity.ts'
+import { readClock } from '../store/device-code-partitions.ts'
 import { findOwnApplication } from '../store/own-applications.ts'
+import { findOpenReview } from '../store/reviews.ts'
+import { readNewestRule } from '../store/suspension-rules.ts'
 import type { Context } from './context.ts'
+import { readEvidence } from './read-evidence.ts'
 
 export type Activity = {
   readonly id: string
@@ -21,6 +27,24 @@ export type Activity = {
     readonly factor: number | null
   }
   readonly secretsInUrl: number
+  readonly standing: Standing
+}
+
+/** How near the application is to being suspended, and what has happened so far. */
+export type Standing = {
+  readonly figures: Figures
+  /** Windows, up to the last one, in which all thresholds were reached. */
+  readonly inARow: number
+  /** Some windows do not count, because this service had too much to do. */
+  readonly overloaded: boolean
+  readonly dryRun: boolean
+  /** Null: its owner was not warned. */
+  readonly warned: { readonly at: number; readonly until: number } | null
+  readonly suspended: boolean
+  readonly suspensionEndsAt: number | null
+  readonly appealedAt: number | null
+  /** What a review asked for. Null: as configured. */
+  readonly pollIntervalSeconds: number | null
 }
 
 /** This one and the 23 before it. */
@@ -41,5 +65,29 @@ export async function readActivity(context: Context, accountId: string, id: stri
     funnel: { requested, ...decisions },
     polling: { polls, early, factor: polls === 0 ? null : polls / Math.max(1, polls - early) },
     secretsInUrl,
+    standing: await readStanding(context, application),
+  }
+}
+
+const HOUR_MS = 3_600_000
+
+async function readStanding(
+  context: Context,
+  { id, suspended, pollIntervalSeconds }: Pick<Application, 'id' | 'suspended' | 'pollIntervalSeconds'>,
+): Promise<Standing> {
+  const { db } = context
+  const { thresholds, dryRun } = await readNewestRule(db)
+  const review = await findOpenReview(db, id)
+  const now = await readClock(db)
+  const warnedAt = review && !review.dryRun ? review.warnedAt : null
+  const evidence = await readEvidence(context, db, id, { thresholds, now, warnedAt })
+  return {
+    ...{ dryRun, suspended, pollIntervalSeconds },
+    figures: figuresOf(evidence, thresholds),
+    inARow: windowsInARow(evidence, thresholds),
+    overloaded: evidence.windows.some(({ overloaded }) => overloaded),
+    warned: warnedAt === null ? null : { at: warnedAt, until: warnedAt + thresholds.warningHours * HOUR_MS },
+    suspensionEndsAt: review?.suspensionEndsAt ?? null,
+    appealedAt: review?.appealedAt ?? null,
   }
 }

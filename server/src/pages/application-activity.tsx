@@ -1,9 +1,10 @@
 /** How an application does: whether it polls as it may, what becomes of its codes, and what its last requests were answered. */
 import type { ComponentChildren } from 'preact'
+import { ApplicationStanding, StandingMeasures, type StandingModel } from './application-standing.tsx'
 import { applicationHref } from './application-ways.tsx'
 import { Moment } from './elements.tsx'
 import { type Frame, page } from './layout.tsx'
-import { Notice } from './notice.tsx'
+import { Notice, Problems } from './notice.tsx'
 import { Inline } from './prose.tsx'
 import type { Words } from './words.ts'
 
@@ -26,6 +27,7 @@ export type ApplicationActivityModel = {
     readonly factor: number | null
   }
   readonly secretsInUrl: number
+  readonly standing: StandingModel
 }
 
 export type ActivityLine = {
@@ -41,19 +43,26 @@ export type ActivityLine = {
 
 export function applicationActivityPage(frame: Frame, model: ApplicationActivityModel): string {
   const { words } = frame
-  const { id, name, secretsInUrl } = model
+  const { id, name, secretsInUrl, standing } = model
   const title = words.t('activity.title', { name })
+  const wrong = standing.problem && words.t(`standing.problem_${standing.problem}`, { most: standing.mostWords })
   return page(
     frame,
     title,
     <>
+      <Problems
+        words={words}
+        problems={wrong ? [{ field: standing.problem === 'words' ? 'words' : null, text: wrong }] : []}
+      />
       <header class="stack tight">
         <h1>{title}</h1>
         <p>
           <a href={applicationHref(id)}>{words.t('activity.back')}</a>
         </p>
       </header>
+      <ApplicationStanding frame={frame} id={id} model={standing} />
       <Polling words={words} polling={model.polling} />
+      <StandingMeasures words={words} model={standing} />
       {secretsInUrl > 0 && (
         <Notice kind="warning" title={words.t('activity.secrets_title')}>
           <p>{words.t('activity.secrets', { times: secretsInUrl })}</p>
@@ -62,7 +71,7 @@ export function applicationActivityPage(frame: Frame, model: ApplicationActivity
       <Funnel words={words} funnel={model.funnel} />
       <Requests words={words} requests={model.requests} />
     </>,
-    { wide: true },
+    { problem: standing.problem !== null, wide: true },
   )
 }
 

@@ -45,6 +45,9 @@ export function ownApplicationPage(frame: Frame, model: OwnApplicationModel): st
       {suspended && (
         <Notice kind="warning" title={words.t('own_application.suspended')}>
           <p>{words.t('own_application.suspended_text')}</p>
+          <p>
+            <a href={applicationHref(model.id, '/activity')}>{words.t('own_application.suspended_link')}</a>
+          </p>
         </Notice>
       )}
       {model.testMode && <Notice kind="warning">{words.t('own_application.test_mode')}</Notice>}

@@ -1,7 +1,10 @@
 /** What a developer reads about their application: first how it polls, in one sentence. */
 import { describe, expect, it } from 'vitest'
+import { defaultThresholds, figuresOf } from '../../src/core/suspension.ts'
 import { type ApplicationActivityModel, applicationActivityPage } from '../../src/pages/application-activity.tsx'
+import type { StandingModel } from '../../src/pages/application-standing.tsx'
 import { wordsFor } from '../../src/pages/words.ts'
+import { MANY, makeEvidence, makeWindow } from '../rig/evidence.ts'
 import { textOf } from '../rig/web.ts'
 import { makeFrame } from './make.ts'
 
@@ -13,6 +16,25 @@ function makeActivity(given: Partial<ApplicationActivityModel> = {}): Applicatio
     funnel: { requested: 0, entered: 0, granted: 0, rejected: 0 },
     polling: { polls: 0, early: 0, factor: null },
     secretsInUrl: 0,
+    standing: makeStanding(),
+    ...given,
+  }
+}
+
+function makeStanding(given: Partial<StandingModel> = {}): StandingModel {
+  return {
+    figures: figuresOf(makeEvidence(), defaultThresholds),
+    inARow: 0,
+    overloaded: false,
+    dryRun: false,
+    warned: null,
+    suspended: false,
+    suspensionEndsAt: null,
+    appealedAt: null,
+    pollIntervalSeconds: null,
+    problem: null,
+    words: '',
+    mostWords: 2_000,
     ...given,
   }
 }
@@ -56,7 +78,7 @@ describe('the funnel', () => {
   })
 
   it('is a sentence when there is nothing to show', () => {
-    expect(htmlOf({})).not.toContain('<table')
+    expect(htmlOf({})).not.toContain('<table aria-labelledby="codes"')
     expect(read({})).toContain('No codes were asked for in the last day.')
   })
 })
@@ -92,5 +114,58 @@ describe('a request', () => {
     const mark = '<img src=x>'
     const html = htmlOf({ name: mark, requests: [{ ...refused, operation: mark, message: mark, mend: mark }] })
     expect(html).not.toContain(mark)
+  })
+})
+
+describe('suspension', () => {
+  const when = Date.UTC(2026, 2, 1, 12, 0)
+  const readStanding = (given: Partial<StandingModel>) => read({ standing: makeStanding(given) })
+
+  it('is told in the figures of the rule, beside where it is considered', () => {
+    const evidence = makeEvidence({ windows: [makeWindow(), makeWindow(), makeWindow(MANY)] })
+    const text = readStanding({ figures: figuresOf(evidence, defaultThresholds), inARow: 1 })
+    expect(text).toContain('after it had been told slow_down 20 times or more, in periods of 10 minutes')
+    expect(text).toContain('ignore slow_down 30 25')
+    expect(text).toContain('Their share of all that connected 30% 5%')
+    expect(text).toContain('Networks that they are in 30 10')
+    expect(text).toContain('Periods in a row with all three 1 3')
+    expect(text).not.toContain('You were warned')
+  })
+
+  it('is said to be only tried out, or not counted, where that is so', () => {
+    const text = readStanding({ dryRun: true, overloaded: true })
+    expect(text).toContain('only being tried out')
+    expect(text).toContain('had too much to do lately')
+    expect(readStanding({})).not.toMatch(/tried out|too much to do/)
+  })
+
+  it('is announced by a warning, with the time that is left', () => {
+    const text = readStanding({ warned: { at: when, until: when + 86_400_000 } })
+    expect(text).toContain('we wrote to you on 1 March 2026 at 12:00 UTC')
+    expect(text).toContain('may be suspended from 2 March 2026 at 12:00 UTC on')
+  })
+
+  it('can be appealed against, once', () => {
+    const suspended = { suspended: true, suspensionEndsAt: when }
+    const form = htmlOf({ standing: makeStanding(suspended) })
+    expect(textOf(form)).toContain('If nobody decides earlier, it ends by itself on 1 March 2026 at 12:00 UTC.')
+    expect(form).toContain('action="/developer/application/appeal"')
+    const appealed = htmlOf({ standing: makeStanding({ ...suspended, appealedAt: when }) })
+    expect(appealed).not.toContain('<textarea')
+    expect(textOf(appealed)).toContain('You appealed on 1 March 2026 at 12:00 UTC.')
+    expect(htmlOf({})).not.toContain('<textarea')
+  })
+
+  it('keeps what was written in an appeal that came back, as text', () => {
+    const problem = { suspended: true, problem: 'words', words: '<b>sorry</b>' } as const
+    const html = htmlOf({ standing: makeStanding(problem) })
+    expect(html).toContain('&lt;b>sorry')
+    expect(textOf(html)).toContain('Say in 1 to 2,000 characters why it should come back.')
+    expect(html).toContain('href="#words"')
+  })
+
+  it('has left a longer interval', () => {
+    expect(readStanding({ pollIntervalSeconds: 30 })).toContain('its new codes ask for 30 seconds between two polls')
+    expect(readStanding({})).not.toContain('By decision of a review')
   })
 })

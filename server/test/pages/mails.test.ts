@@ -1,7 +1,11 @@
 /** What people are told by mail. */
 import { expect, test } from 'vitest'
+import type { ReviewNews } from '../../src/core/mail.ts'
+import { reasons } from '../../src/core/review.ts'
+import { defaultThresholds, figuresOf } from '../../src/core/suspension.ts'
 import { type MailContent, renderMail } from '../../src/pages/mails.tsx'
 import { languages, wordsFor } from '../../src/pages/words.ts'
+import { MANY, makeEvidence, makeWindow } from '../rig/evidence.ts'
 
 const LINK = 'https://northwind.service.example/link?token=abc-DEF_1'
 const AT = Date.UTC(2026, 10, 15, 14, 32)
@@ -22,7 +26,26 @@ function makeMails(name: string): readonly MailContent[] {
     { ...about, kind: 'grant_ended', application: name, why: 'authorization_code_reused', at: AT },
     { ...about, kind: 'grant_ended', application: name, why: 'credential_reported', at: AT },
     { ...about, kind: 'many_codes', application: name, people: 12, place: 'Hamburg' },
+    ...NEWS.map((what) => ({ ...about, ...makeNews(what, { application: name, words: name }) })),
   ]
+}
+
+const NEWS = ['warned', 'suspended', 'expired', 'reinstated', 'slowed', 'kept', 'revoked', 'undone'] as const
+
+function makeNews(what: ReviewNews['what'], given: Partial<ReviewNews> = {}) {
+  const evidence = makeEvidence({ windows: [makeWindow(MANY)], factor: 1.8, reports: 4 })
+  return {
+    ...{ kind: 'application_review' as const, link: LINK, what },
+    applicationId: 'app_k3v9m2x7q4tz',
+    application: 'Acme Signage',
+    suspended: what === 'suspended' || what === 'kept' || what === 'revoked',
+    reason: 'broken_firmware' as const,
+    words: null,
+    figures: figuresOf(evidence, defaultThresholds),
+    until: AT,
+    intervalSeconds: 30,
+    ...given,
+  }
 }
 
 test.each(languages)(
@@ -118,4 +141,44 @@ test.each(languages)('in $name, each reason to end an access has its own words a
   expect(new Set(texts).size).toBe(3)
   const dated = texts.filter((text) => text.includes(words.moment(AT)))
   expect(dated).toHaveLength(3)
+})
+
+test.each(languages)('in $name, everything that can come of a review is told in its own words', ({ code }) => {
+  const told = makeMails('Northwind')
+    .filter(({ kind }) => kind === 'application_review')
+    .map((mail) => renderMail(wordsFor(code), mail))
+  expect(new Set(told.map(({ subject }) => subject)).size).toBe(NEWS.length)
+  expect(new Set(told.map(({ text }) => text)).size).toBe(NEWS.length)
+  const about = { accountName: 'Northwind', accountHost: 'northwind.service.example', email: 'maria@northwind.example' }
+  const why = reasons.map((reason) => renderMail(wordsFor(code), { ...about, ...makeNews('kept', { reason }) }).text)
+  expect(new Set(why).size).toBe(reasons.length)
+})
+
+test('an owner reads the figures that were decided on, beside where suspension is considered', () => {
+  const about = { accountName: 'Northwind', accountHost: 'northwind.service.example', email: 'maria@northwind.example' }
+  const of = (what: ReviewNews['what'], given: Partial<ReviewNews> = {}) =>
+    renderMail(wordsFor('en'), { ...about, ...makeNews(what, given) })
+  const warned = of('warned', { reason: null })
+  expect(warned.subject).toBe('Acme Signage polls too fast')
+  expect(warned.text).toContain('may be suspended from 15 November 2026 at 14:32 UTC on')
+  expect(warned.text).toContain(
+    'Ignored “slow_down”: devices of 30 out of 100 accounts within 10 minutes, from 30 networks\n' +
+      'Suspension is considered from: 25 accounts, 5% of all and 10 networks on, 3 times in a row\n' +
+      'Polls: 1.8 times as many as allowed\n' +
+      'Reported in the last day: by people of 4 accounts',
+  )
+  expect(warned.text).not.toContain('Reason')
+  const kept = of('kept', { words: 'Firmware 2 polls each second.', figures: null }).text
+  expect(kept).toContain('Reason: Faulty software on the devices\n\nThey write: Firmware 2 polls each second.')
+  expect(kept).toContain('Then appeal.')
+  expect(of('slowed').text).toContain('Its new codes ask for 30 seconds between two polls')
+  expect(of('undone', { suspended: true }).text).toContain('It is suspended, as it was before.')
+  expect(of('undone').text).toContain('It is not suspended, as it was before.')
+})
+
+test('figures that there are none of are not told', () => {
+  const about = { accountName: 'Northwind', accountHost: 'northwind.service.example', email: 'maria@northwind.example' }
+  const figures = figuresOf(makeEvidence(), defaultThresholds)
+  const { text } = renderMail(wordsFor('en'), { ...about, ...makeNews('kept', { figures, reason: null }) })
+  expect(text).not.toMatch(/slow_down|considered|Polls|Reported|Reason/)
 })

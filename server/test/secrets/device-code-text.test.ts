@@ -35,7 +35,7 @@ describe('a device code', () => {
           variant: fc.constantFrom('token_set', 'access_key'),
           cell: fc.nat(255),
           expiresAt: fc.nat(2 ** 48 - 1),
-          intervalSeconds: fc.integer({ min: 1, max: 60 }),
+          intervalSeconds: fc.integer({ min: 1, max: 300 }),
         }),
         (each) => {
           expect(openDeviceCode(keys, sealDeviceCode(keys, each), each.applicationId)).toEqual(each)

@@ -1,14 +1,43 @@
-/** The developer console: how an application does. For administrators of the account that registered it. */
+/** The developer console: how an application does, and an appeal when it is suspended. For administrators of its account. */
 import { type RefusalCode, refusals } from '../../core/refusal.ts'
+import { LONGEST_WORDS } from '../../core/review.ts'
+import { appeal } from '../../flows/appeal.ts'
 import { type Activity, readActivity } from '../../flows/application-activity.ts'
+import type { Context } from '../../flows/context.ts'
 import { type ActivityLine, applicationActivityPage } from '../../pages/application-activity.tsx'
+import type { StandingModel } from '../../pages/application-standing.tsx'
 import { doors } from '../routes.ts'
-import type { PageHandler, UserRequest } from './answer.ts'
+import type { PageAnswer, PageHandler, UserRequest } from './answer.ts'
 
-export const showActivity: PageHandler<UserRequest> = async (context, { account, fields, frame }) => {
+export const showActivity: PageHandler<UserRequest> = (context, request) => activityPage(context, request, null)
+
+export const sendAppeal: PageHandler<UserRequest> = async (context, request) => {
+  const { visitor, fields } = request
+  const id = fields.get('application') ?? ''
+  const { outcome } = await appeal(context, visitor.id, id, wordsOf(request))
+  if (outcome === 'unfit') return activityPage(context, request, 'words')
+  if (outcome === 'not_suspended') return activityPage(context, request, 'not_suspended')
+  if (outcome !== 'appealed') return { refusal: outcome }
+  return { seeOther: `/developer/application/activity?application=${id}` }
+}
+
+/** What browsers send as a new line counts as one character, as it did while it was typed. */
+function wordsOf({ fields }: UserRequest): string {
+  return (fields.get('words') ?? '').replace(/\r\n?/g, '\n')
+}
+
+async function activityPage(
+  context: Context,
+  request: UserRequest,
+  problem: StandingModel['problem'],
+): Promise<PageAnswer> {
+  const { account, fields, frame } = request
   const activity = await readActivity(context, account.id, fields.get('application') ?? '')
   if (!activity) return { refusal: 'not_found' }
-  return { page: applicationActivityPage(frame, { ...activity, requests: activity.requests.map(lineOf) }) }
+  const words = problem === null ? '' : wordsOf(request)
+  const standing = { ...activity.standing, problem, words, mostWords: LONGEST_WORDS }
+  const model = { ...activity, requests: activity.requests.map(lineOf), standing }
+  return { page: applicationActivityPage(frame, model), status: problem === null ? 200 : 400 }
 }
 
 /** As it was on the wire: the path that was called, and the refusal in the words of its dialect. */

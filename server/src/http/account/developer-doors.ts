@@ -1,5 +1,5 @@
 /** The doors of the developer console: an account looks after its own applications. */
-import { showActivity } from './developer-activity.ts'
+import { sendAppeal, showActivity } from './developer-activity.ts'
 import {
   addSecret,
   register,
@@ -61,4 +61,12 @@ export const developerDoors: readonly PageDoor[] = [
   },
   { method: 'GET', path: '/developer/application/preview', access: 'administrator', handler: showPreview },
   { method: 'GET', path: '/developer/application/activity', access: 'administrator', handler: showActivity },
+  {
+    method: 'POST',
+    path: '/developer/application/appeal',
+    access: 'administrator',
+    handler: sendAppeal,
+    bound: ['application'],
+    from: '/developer/application/activity?application={application}',
+  },
 ]
