@@ -50,7 +50,9 @@ export async function judgeApplications(context: Context): Promise<void> {
     await bePatient(tx)
     const rule = await readNewestRule(tx)
     const now = await readClock(tx)
-    const suspects = await listSuspects(tx, spanOf(now, rule.thresholds), rule.thresholds)
+    // A code may be granted a while after it was last polled too early.
+    const since = spanOf(now, rule.thresholds).from - context.config.deviceCodeLifetimeMs
+    const suspects = await listSuspects(tx, since, rule.thresholds)
     if (suspects.length === 0) return null
     return { rule, cases: await readCases(context, tx, suspects, { thresholds: rule.thresholds, now }) }
   })

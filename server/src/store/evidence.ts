@@ -9,10 +9,10 @@ import { PATIENT, type Queryable } from './postgres.ts'
 /** The events in which people, or a crowd of them, spoke against an application: as the partial index has them. */
 export const REPORTS = `kind in ('code.reported', 'application.reported', 'credential.reported', 'code.crowd')`
 
-/** Those with codes that ignored slow_down lately, with reports of the last day, or with an open review. */
+/** Those with codes that ignored slow_down since then, with reports of the last day, or with an open review. */
 export async function listSuspects(
   db: Queryable,
-  { from }: Span,
+  from: number,
   { earlyPolls }: Thresholds,
 ): Promise<readonly string[]> {
   const { rows } = await db.query<{ id: string }>(

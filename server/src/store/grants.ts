@@ -175,7 +175,7 @@ async function keepEnded(tx: Transaction, [condition, of]: readonly [string, str
 export async function hasLiveGrants(db: Queryable, applicationId: string, atLeast: number): Promise<boolean> {
   const { rows } = await db.query<{ grants: number }>(
     `select count(*) as grants from (
-       select from grants where application_id = $1 and revoked_at is null limit $2) some`,
+       select from grants where application_id = $1 and revoked_at is null limit $2) counted`,
     [applicationId, atLeast],
   )
   return (rows[0]?.grants ?? 0) >= atLeast
