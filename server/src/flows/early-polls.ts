@@ -14,6 +14,9 @@ export type EarlyPolls = {
 /** Between two saves. What is beyond it is not counted, which can only help an application. */
 const MOST_CODES = 20_000
 
+/** So that no statement takes longer than a request's would. Usually all there is. */
+const PER_STATEMENT = 5_000
+
 type Counted = { readonly applicationId: string; polls: number }
 
 /** `isOverloaded`: while this service has too much to do, nobody is blamed for what arrives too early. */
@@ -31,19 +34,18 @@ export function createEarlyPolls(db: Postgres, isOverloaded: () => boolean): Ear
       if (!isOverloaded()) add(deviceCodeId, applicationId, 1)
     },
     save: async () => {
-      const saving = codes
-      if (saving.size === 0) return
+      const unsaved = Array.from(codes, ([deviceCodeId, counted]) => ({ deviceCodeId, ...counted }))
       codes = new Map()
-      try {
-        await addEarlyPolls(
-          db,
-          Array.from(saving, ([deviceCodeId, counted]) => ({ deviceCodeId, ...counted })),
-        )
-      } catch (error) {
-        // Where nobody knows whether it was committed it is dropped: to count twice would be held against somebody.
-        const unsaved = error instanceof Unavailable && !error.silent
-        if (unsaved) for (const [id, { applicationId, polls }] of saving) add(id, applicationId, polls)
-        throw error
+      while (unsaved.length > 0) {
+        const saving = unsaved.splice(0, PER_STATEMENT)
+        try {
+          await addEarlyPolls(db, saving)
+        } catch (error) {
+          // Where nobody knows whether it was committed it is dropped: to count twice would be held against somebody.
+          const kept = error instanceof Unavailable && !error.silent ? [...saving, ...unsaved] : unsaved
+          for (const { deviceCodeId, applicationId, polls } of kept) add(deviceCodeId, applicationId, polls)
+          throw error
+        }
       }
     },
   }
