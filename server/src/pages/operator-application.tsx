@@ -46,7 +46,7 @@ export type OperatorApplicationModel = {
   /** Who looks. */
   readonly operator: string
   readonly notice: null | 'decided' | 'waits_for_second' | 'confirmed' | 'undone'
-  readonly problem: null | 'stale' | 'same_operator' | 'too_late'
+  readonly problem: null | 'stale' | 'same_operator' | 'too_late' | 'not_yours'
 }
 
 export function operatorApplicationPage(frame: Frame, model: OperatorApplicationModel): string {

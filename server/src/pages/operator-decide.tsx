@@ -26,7 +26,9 @@ type CardProps = { readonly frame: Frame; readonly model: OperatorApplicationMod
 /** Those that make sense for how it stands; ending all grants is asked for twice, in a form of its own. */
 function decisionsFor({ suspended, review }: Pick<OperatorApplicationModel, 'suspended' | 'review'>) {
   const reviewed = review !== null && review.closedAt === null
-  return suspended || reviewed ? (['reinstate', 'reinstate_slower', 'keep'] as const) : (['keep'] as const)
+  return suspended || reviewed
+    ? (['reinstate', 'reinstate_slower', 'keep'] as const)
+    : (['keep', 'reinstate_slower'] as const)
 }
 
 /** The field that the form's problem is about. */
@@ -87,18 +89,16 @@ function Decide({ frame, model, form }: FormProps) {
           />
         ))}
       </fieldset>
-      {offered.length > 1 && (
-        <Field
-          id="interval"
-          label={words.t('operator.interval_new')}
-          hint={words.t('operator.interval_hint', { seconds: model.pollIntervalSeconds })}
-          value={form.intervalSeconds}
-          inputmode="numeric"
-          autocomplete="off"
-          size={6}
-          problem={wrong === 'interval' ? words.t('operator.problem_interval') : null}
-        />
-      )}
+      <Field
+        id="interval"
+        label={words.t('operator.interval_new')}
+        hint={words.t('operator.interval_hint', { seconds: model.pollIntervalSeconds })}
+        value={form.intervalSeconds}
+        inputmode="numeric"
+        autocomplete="off"
+        size={6}
+        problem={wrong === 'interval' ? words.t('operator.problem_interval') : null}
+      />
       <Why words={words} id="" form={form} wrong={wrong} />
       <p>
         <button type="submit" class="button">
@@ -142,7 +142,7 @@ function Why({ words, id, form, wrong }: WhyProps) {
   )
 }
 
-/** It cannot be given back to people what this takes from them. */
+/** Everything that people do with it stops, so it is asked for twice. */
 function EndAll({ frame, model, form }: FormProps) {
   const { words } = frame
   const mine = form.decision === 'keep_and_revoke'

@@ -1,5 +1,5 @@
 /** The rule that warns and suspends: its thresholds are data, every version is kept, and it can be on trial. */
-import type { Thresholds } from '../core/suspension.ts'
+import { type Thresholds, thresholdLimits } from '../core/suspension.ts'
 import { Moment } from './elements.tsx'
 import { Checkbox, Field } from './field.tsx'
 import { Form } from './form.tsx'
@@ -38,7 +38,9 @@ export const thresholdNames: readonly ThresholdName[] = [
 export function operatorRulePage(frame: Frame, model: OperatorRuleModel): string {
   const { words } = frame
   const { version, by, createdAt, problem } = model
-  const wrong = problem && words.t('operator.rule_problem', { name: words.t(`operator.threshold_${problem}`) })
+  const wrong =
+    problem &&
+    words.t('operator.rule_problem', { name: words.t(`operator.threshold_${problem}`), ...limitsOf(problem) })
   return page(
     frame,
     words.t('operator.nav_rule'),
@@ -63,7 +65,7 @@ export function operatorRulePage(frame: Frame, model: OperatorRuleModel): string
             <Field
               id={name}
               label={words.t(`operator.threshold_${name}`)}
-              hint={words.t(`operator.threshold_${name}_hint`)}
+              hint={`${words.t(`operator.threshold_${name}_hint`)} ${words.t('operator.rule_limits', limitsOf(name))}`}
               value={model.values[name]}
               inputmode="numeric"
               autocomplete="off"
@@ -88,4 +90,10 @@ export function operatorRulePage(frame: Frame, model: OperatorRuleModel): string
     </>,
     { problem: problem !== null },
   )
+}
+
+/** As they are typed. */
+function limitsOf(name: ThresholdName): { least: number; most: number } {
+  const [least, most] = thresholdLimits[name]
+  return name === 'share' ? { least: least * 100, most: most * 100 } : { least, most }
 }

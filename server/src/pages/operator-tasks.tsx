@@ -15,7 +15,7 @@ export type ListedTask = {
 
 export function TaskTable({ words, tasks }: { readonly words: Words; readonly tasks: readonly ListedTask[] }) {
   return (
-    <Scrolled label={words.t('operator.tasks')}>
+    <Scrolled label={words.t('operator.task')}>
       <table class="listing">
         <thead>
           <tr>

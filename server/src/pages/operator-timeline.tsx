@@ -26,12 +26,14 @@ const KNOWN: Readonly<Record<string, MessageKey>> = {
   'credential.reported': 'operator.fact_credential_reported',
   'code.reported': 'operator.fact_code_reported',
   'code.crowd': 'operator.fact_code_crowd',
-  'review.opened': 'operator.fact_review_opened',
-  'review.closed': 'operator.fact_review_closed',
+  'application.judged': 'operator.fact_judged',
+  'review.proposed': 'operator.fact_review_proposed',
   'review.decided': 'operator.fact_review_decided',
-  'review.confirmed': 'operator.fact_review_confirmed',
   'review.undone': 'operator.fact_review_undone',
 }
+
+/** Somebody did it, and nobody is told who. */
+const UNNAMED = ['application.reported', 'credential.reported', 'code.reported', 'code.crowd']
 
 export function TimelineCard({ words, timeline }: { readonly words: Words; readonly timeline: readonly ListedFact[] }) {
   return (
@@ -58,8 +60,9 @@ function Line({ words, fact: { at, kind, by, detail } }: { readonly words: Words
       <div>
         <p>{known ? words.t(known) : <bdi class="technical">{kind}</bdi>}</p>
         <p class="hint">
-          <Moment words={words} ms={at} /> ·{' '}
-          {by === null ? words.t('operator.by_rule') : words.t('operator.by', { who: by })}
+          <Moment words={words} ms={at} />
+          {!UNNAMED.includes(kind) &&
+            ` · ${by === null ? words.t('operator.by_rule') : words.t('operator.by', { who: by })}`}
         </p>
         {said.length > 0 && (
           <p class="hint technical" dir="ltr">

@@ -1,4 +1,5 @@
 /** The operators' console: the queue of reviews, one application with all that is known, and what operators decide. */
+import { areFitWords, isFitInterval } from '../../core/review.ts'
 import type { Context } from '../../flows/context.ts'
 import {
   confirmDecision,
@@ -32,10 +33,6 @@ type Given = Pick<DecisionForm, 'decision' | 'reason' | 'words' | 'intervalSecon
 
 const NOTHING: Given = { decision: null, reason: null, words: '', intervalSeconds: '', problem: null }
 
-/** As long as the table takes. */
-const MOST_WORDS = 2_000
-const LONGEST_INTERVAL = 300
-
 export const decide: PageHandler<UserRequest> = async (context, request) => {
   const { fields, visitor } = request
   const applicationId = fields.get('application') ?? ''
@@ -51,7 +48,7 @@ export const decide: PageHandler<UserRequest> = async (context, request) => {
     decision,
     reason,
     words,
-    intervalSeconds: decision === 'reinstate_slower' ? Number(given.intervalSeconds) : null,
+    intervalSeconds: decision === 'reinstate_slower' ? secondsFrom(given.intervalSeconds) : null,
   })
   if (result.outcome === 'decided' || result.outcome === 'waits_for_second')
     return toPage(applicationId, result.outcome)
@@ -71,13 +68,13 @@ function readDecision({ fields }: UserRequest): Given {
 
 function problemOf({ decision, reason, words, intervalSeconds }: Omit<Given, 'problem'>): Given['problem'] {
   if (decision === null) return 'decision'
-  if (decision === 'reinstate_slower' && !isInterval(intervalSeconds)) return 'interval'
+  if (decision === 'reinstate_slower' && !isFitInterval(secondsFrom(intervalSeconds), 0)) return 'interval'
   if (reason === null) return 'reason'
-  return words === '' || words.length > MOST_WORDS ? 'words' : null
+  return areFitWords(words) ? null : 'words'
 }
 
-function isInterval(text: string): boolean {
-  return /^[1-9]\d{0,2}$/.test(text) && Number(text) <= LONGEST_INTERVAL
+function secondsFrom(text: string): number | null {
+  return /^\d{1,9}$/.test(text) ? Number(text) : null
 }
 
 export const confirm: PageHandler<UserRequest> = async (context, request) => {
@@ -93,7 +90,7 @@ export const undo: PageHandler<UserRequest> = async (context, request) => {
   const { outcome } = await undoDecision(context, visitor.id, fields.get('decision') ?? '')
   if (outcome === 'undone') return toPage(fields.get('application') ?? '', 'undone')
   if (outcome === 'too_late') return reviewedPage(context, request, null, outcome)
-  return { refusal: outcome }
+  return outcome === 'forbidden' ? reviewedPage(context, request, null, 'not_yours') : { refusal: outcome }
 }
 
 function toPage(applicationId: string, notice: NonNullable<OperatorApplicationModel['notice']>): PageAnswer {

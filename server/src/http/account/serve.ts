@@ -47,8 +47,9 @@ function openPageDoors(): Doors {
 /** Until then the answer has arrived: what is done afterwards cannot be heard in it. */
 const A_BEAT_MS = 200
 
+/** Whether there is such a page at every account's address: where the operators' pages are is nobody else's business. */
 export function isPagePath(path: string): boolean {
-  return doors.has(path)
+  return Object.values(doors.get(path) ?? {}).some(({ access }) => access !== 'operator')
 }
 
 /** `track` is given what goes on after an answer, so that the process does not end before it is done. */
