@@ -45,13 +45,24 @@ const ANSWERS = [
   'developer-secret-added',
   'developer-secret-sure',
   'developer-secret-too-many',
+  'operator-decide-nothing',
+  'operator-decide-all',
+  'operator-decided',
   'refusal-not-found',
 ]
 
 /** No page, the page of another door, and one that is longer than anybody looks at in a picture. */
 const NOT_TAKEN = ['logo', 'dialog-enter', 'reference']
 
-const ARABIC = ['home', 'consent', 'dialog-account', 'dialog-consent', 'developer-application', 'developer-preview']
+const ARABIC = [
+  'home',
+  'consent',
+  'dialog-account',
+  'dialog-consent',
+  'developer-application',
+  'developer-preview',
+  'operator-application',
+]
 
 const { databaseUrl, redisUrl } = await startEngines()
 process.env.DATABASE_URL ??= databaseUrl

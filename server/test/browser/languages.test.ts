@@ -101,7 +101,7 @@ test.each(languages)(
 )
 
 test('so is every answer of a form, in the language with the longest words, and says what it is about', {
-  timeout: 90_000,
+  timeout: 180_000,
 }, async () => {
   const viewers = await viewersIn('de')
   const english = englishOnly('de')

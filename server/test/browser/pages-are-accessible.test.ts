@@ -47,7 +47,9 @@ async function problemsOf(pages: readonly Opened[], windows: Viewers, look: Look
 test('the list of pages has every GET door', async () => {
   const { service } = browsing.northwind
   const listed = new Set((await everyDoorPage(browsing.northwind)).map(({ path }) => path.split('?')[0]))
-  const account = pageDoors.filter(({ method }) => method === 'GET').map(({ path }) => path)
+  const account = pageDoors
+    .filter(({ method }) => method === 'GET')
+    .map(({ access, path }) => (access === 'operator' ? browsing.northwind.operators : '') + path)
   // Three addresses lead to the same beginning; one of them is looked at.
   const same = ['/auth/oauth/authorize', '/oauth/authorize']
   const base = baseDoors.filter(({ method, path }) => method === 'GET' && !same.includes(path))
@@ -87,6 +89,10 @@ const KINDS = [
   'developer-new-registered-web',
   'developer-secret-sure',
   'developer-settings-unnamed',
+  'operator-tables',
+  'operator-decide-nothing',
+  'operator-decide-all-nothing',
+  'operator-scopes-title',
   'refusal-stale',
 ]
 

@@ -25,8 +25,9 @@ export async function send(
   await submit(page, action)
 }
 
-export async function signIn(page: Page, user: MadeUser, password = PASSWORD): Promise<void> {
-  await page.goto('/sign-in')
+/** At the window's own address, unless another account's is given. */
+export async function signIn(page: Page, user: MadeUser, password = PASSWORD, at = ''): Promise<void> {
+  await page.goto(`${at}/sign-in`)
   await page.fill('#email', user.email)
   await page.fill('#password', password)
   await submit(page, '/sign-in')

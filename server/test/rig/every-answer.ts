@@ -8,6 +8,7 @@ import { developerAnswers } from './developer-answers.ts'
 import { dialogAnswers } from './dialog-answers.ts'
 import { linkPath, type Viewer } from './every-page.ts'
 import { HAMBURG, LISBON, type Northwind, PASSWORD } from './northwind.ts'
+import { operatorAnswers } from './operator-answers.ts'
 
 export type AnswerPage = {
   /** As the name of a file. */
@@ -32,6 +33,7 @@ export function everyAnswer(northwind: Northwind): readonly AnswerPage[] {
     ...own(),
     ...administration(),
     ...developerAnswers(northwind),
+    ...operatorAnswers(northwind),
     ...refusals(northwind),
   ]
 }

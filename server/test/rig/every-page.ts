@@ -13,10 +13,11 @@ import type { LinkKind } from '../../src/store/links.ts'
 import { chooseLanguage, signIn } from './clicks.ts'
 import { makePkce } from './dialog.ts'
 import type { MadeApplication, MadeUser } from './make.ts'
-import { type ApplicationName, HAMBURG, LISBON, type Northwind, redirectOf } from './northwind.ts'
+import { type ApplicationName, HAMBURG, LISBON, type Northwind, PASSWORD, redirectOf } from './northwind.ts'
+import { reviewed } from './reviewed.ts'
 
 /** Who looks at it. */
-export type Viewer = 'nobody' | 'ann' | 'ben' | 'ida'
+export type Viewer = 'nobody' | 'ann' | 'ben' | 'ida' | 'olga'
 
 export type DoorPage = {
   /** As the name of a file. */
@@ -32,12 +33,19 @@ export type Viewers = Readonly<Record<Viewer, Page>>
 
 /** A window for each, in one language, chosen as people choose it; those who have a name are signed in. */
 export async function openViewers(northwind: Northwind, open: () => Promise<Page>, language = 'en'): Promise<Viewers> {
-  const { ann, ben, ida } = northwind
-  const viewers = { nobody: await open(), ann: await open(), ben: await open(), ida: await open() }
+  const { ann, ben, ida, olga } = northwind
+  const viewers = {
+    nobody: await open(),
+    ann: await open(),
+    ben: await open(),
+    ida: await open(),
+    olga: await open(),
+  }
   await viewers.nobody.goto('/sign-in')
   await signIn(viewers.ann, ann)
   await signIn(viewers.ben, ben)
   await signIn(viewers.ida, ida)
+  await signIn(viewers.olga, olga, PASSWORD, northwind.operators)
   for (const page of Object.values(viewers)) await chooseLanguage(page, language)
   for (const [viewer, page] of Object.entries(viewers)) {
     const used = viewer === 'nobody' ? {} : { '__Host-accounts': northwind.slug }
@@ -102,6 +110,7 @@ export async function everyDoorPage(northwind: Northwind): Promise<readonly Door
       looks: '/account/looks',
     }),
     ...developerPages(northwind),
+    ...(await operatorPages(northwind)),
     ...(await dialogPages(northwind)),
   ]
 }
@@ -126,6 +135,31 @@ function developerPages({ own, applications }: Northwind): readonly DoorPage[] {
     }),
     ...popups('ann', { 'developer-preview-dialog': `${at('/preview', shop)}&by=dialog` }),
   ]
+}
+
+/** The operators' console: at their own address. */
+async function operatorPages(northwind: Northwind): Promise<readonly DoorPage[]> {
+  const { applications, operators } = northwind
+  const { fast, reported, settled } = await reviewed(northwind)
+  const of = ({ id }: MadeApplication) => `/operator/application?application=${id}`
+  const paths = {
+    operator: '/operator',
+    'operator-reviews': '/operator/reviews',
+    'operator-reviews-closed': '/operator/reviews?filter=closed',
+    'operator-application': of(fast),
+    'operator-application-reported': of(reported),
+    'operator-application-settled': of(settled),
+    'operator-application-quiet': of(applications.mobile),
+    'operator-applications': '/operator/applications',
+    'operator-applications-none': '/operator/applications?q=nothing+of+that+name',
+    'operator-accounts': '/operator/accounts',
+    'operator-account': '/operator/account?account=makers',
+    'operator-account-own': '/operator/account?account=northwind',
+    'operator-rule': '/operator/rule',
+    'operator-scopes': '/operator/scopes',
+  }
+  const home = { name: 'home-operator', path: `${operators}/`, as: 'olga' } as const
+  return [home, ...pages('olga', paths).map((each) => ({ ...each, path: `${operators}${each.path}` }))]
 }
 
 /** The dialog, from its beginning on the base host; and what else is there. */

@@ -76,6 +76,10 @@ export type Northwind = {
   /** Of Sales, and new here: she has connected nothing. */
   readonly ida: MadeUser
   readonly applications: Readonly<Record<ApplicationName, MadeApplication>>
+  /** Two of the people who run the service, and where they do. */
+  readonly olga: MadeUser
+  readonly omar: MadeUser
+  readonly operators: string
   /** Registered by Ann, on the pages for developers. */
   readonly own: OwnApplications
   /** Asked for by an application before it was suspended. */
@@ -91,7 +95,8 @@ export async function startNorthwind(
   options: { clock?: boolean } = {},
 ): Promise<Northwind> {
   const folder = mkdtempSync(join(tmpdir(), 'latchkey-places-'))
-  const service = await startTestService({ ...placesIn(folder), TRUST_PROXY: '127.0.0.1', ...environment }, options)
+  const settings = { ...placesIn(folder), TRUST_PROXY: '127.0.0.1', OPERATOR_ACCOUNT: 'operators' }
+  const service = await startTestService({ ...settings, ...environment }, options)
   const { db } = service.context
   const slug = 'northwind'
   done(await createAccount(db, { slug, name: 'Northwind Traders' }))
@@ -109,6 +114,7 @@ export async function startNorthwind(
   const fay = await person('fay', 'Sales')
   const gus = await person('gus', 'Sales')
   const ida = await person('ida', 'Sales')
+  const [olga, omar] = await makeOperators(service)
   await saveLooks(service.context, ann.id, { name: 'Northwind Traders', colour: '#0b7a5b', logo: await drawLogo() })
   const applications = await makeApplications(service, slug)
   const own = await makeOwnApplications(service, { by: ann, user: gus })
@@ -124,6 +130,9 @@ export async function startNorthwind(
     fay,
     gus,
     ida,
+    olga,
+    omar,
+    operators: originOf(service, 'operators'),
     applications,
     own,
     suspendedCode,
@@ -138,6 +147,17 @@ export async function startNorthwind(
   await addPasskey(northwind)
   await addAuthenticator(northwind)
   return northwind
+}
+
+async function makeOperators({ context: { db } }: TestService): Promise<readonly [MadeUser, MadeUser]> {
+  const account = 'operators'
+  done(await createAccount(db, { slug: account, name: 'Service Operators' }))
+  const make = async (name: string): Promise<MadeUser> => {
+    const email = `${name}@operators.example`
+    const wanted = { account, email, roles: ['administrator'], password: PASSWORD }
+    return { ...done(await createUser(db, wanted)), email }
+  }
+  return [await make('olga'), await make('omar')]
 }
 
 /** What most tests start from would show up here: every account may be asked by every application, for every scope. */

@@ -1,0 +1,375 @@
+/** AD-01, AD-06: the operators' console. Texts that are more than texts, other people, other addresses, other networks, old sign-ins. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { isName } from '../../src/core/name.ts'
+import { defaultThresholds } from '../../src/core/suspension.ts'
+import {
+  changeRule,
+  confirmDecision,
+  decideReview,
+  readReviewedApplication,
+  undoDecision,
+} from '../../src/flows/reviews.ts'
+import { addScope, changeScopeTitle } from '../../src/flows/scope-catalogue.ts'
+import { pageDoors } from '../../src/http/account/doors.ts'
+import { wordsFor } from '../../src/pages/words.ts'
+import { post } from '../rig/device.ts'
+import { type MadeApplication, type MadeUser, makeAccount, makeApplication, makeUser } from '../rig/make.ts'
+import { startTestService, type TestService } from '../rig/service.ts'
+import { signedFor, visitAs } from '../rig/visitor.ts'
+import { textOf, unescapeHtml, type Web } from '../rig/web.ts'
+import { everyRow } from '../rig/witness.ts'
+import { markupCorpus } from './markup-corpus.ts'
+
+const MINUTE = 60_000
+const { t } = wordsFor('en')
+
+type Account = { readonly id: string; readonly slug: string }
+
+/** In one of the networks that the configuration names, and in none. */
+const INSIDE = { 'x-forwarded-for': '192.0.2.17' }
+const OUTSIDE = { 'x-forwarded-for': '203.0.113.9' }
+
+let service: TestService
+let operators: Account
+let operator: MadeUser
+let web: Web
+let application: MadeApplication
+let decisionId: string
+beforeAll(async () => {
+  service = await startTestService(
+    { OPERATOR_ACCOUNT: 'operators', OPERATOR_NETWORKS: '192.0.2.0/24,2001:db8:1::/48', TRUST_PROXY: '127.0.0.1' },
+    { clock: true },
+  )
+  const { db } = service.context
+  operators = await makeAccount(db, { slug: 'operators' })
+  operator = await makeUser(db, 'operators')
+  web = await visitAs(service, operator, { account: operators, headers: INSIDE })
+  application = await makeApplication(db, service.config, service.account.slug)
+  decisionId = await suspendAs(operator)
+})
+afterAll(() => service.stop())
+
+/** Something to undo, and to confirm. */
+async function suspendAs(by: MadeUser): Promise<string> {
+  const { context } = service
+  const looked = await readReviewedApplication(context, application.id)
+  const wish = { applicationId: application.id, reviewId: null, seen: looked?.seen ?? '', intervalSeconds: null }
+  await decideReview(context, by.id, { ...wish, decision: 'keep', reason: 'phishing', words: 'It deceives.' })
+  return (await readReviewedApplication(context, application.id))?.decisions[0]?.id ?? ''
+}
+
+const doors = pageDoors.filter(({ path }) => /^\/operator(\/|$)/.test(path))
+const named = (some: typeof doors) => some.map((door) => [`${door.method} ${door.path}`, door] as const)
+type Door = (typeof doors)[number]
+
+const addressOf = (door: Door) =>
+  door.method === 'GET' ? `${door.path}?application=${application.id}&account=${service.account.slug}` : door.path
+
+type Form = Record<string, string>
+
+/** A whole form, signed for this user's session, as if they had been shown it. */
+async function formFor(user: MadeUser, door: Door, decision = decisionId): Promise<Form | undefined> {
+  if (door.method === 'GET') return undefined
+  const { seen = '' } = (await readReviewedApplication(service.context, application.id)) ?? {}
+  const values: Record<string, string> = { application: application.id, review: '', seen, decision }
+  const bound = Object.fromEntries(
+    (door.bound ?? []).map((name) => [name, name === 'scope' ? 'orders:read' : (values[name] ?? '')]),
+  )
+  const thresholds = Object.fromEntries(Object.entries(defaultThresholds).map(([name, value]) => [name, String(value)]))
+  const free = {
+    ...{ reason: 'other', words: 'Taken over.', interval: '30', name: 'taken:over', title: 'Taken over' },
+    ...(door.path.endsWith('/decide') ? { decision: 'keep_and_revoke' } : {}),
+    ...thresholds,
+    share: '7',
+  }
+  return { ...free, ...(await signedFor(service, user, door.path, bound)) }
+}
+
+async function makeStranger(holds?: readonly string[]) {
+  const account = await makeAccount(service.context.db)
+  const user = await makeUser(service.context.db, account.slug, holds ? { holds } : {})
+  return { user, web: await visitAs(service, user, { account, headers: INSIDE }) }
+}
+
+it('there are doors to try, and all of them are for operators', () => {
+  expect(doors.length).toBeGreaterThanOrEqual(14)
+  expect(pageDoors.filter(({ access }) => access === 'operator')).toEqual(doors)
+})
+
+it('AD-06: an operator can open every one of them', async () => {
+  for (const door of doors.filter(({ method }) => method === 'GET')) {
+    expect([door.path, (await web.send('GET', addressOf(door))).status]).toEqual([door.path, 200])
+  }
+})
+
+describe('other addresses', () => {
+  const pageFrom = async (stranger: Web, door: Door, form?: Form) => {
+    const unknown = await stranger.send(door.method, '/nothing/of/that/name', form)
+    const page = await stranger.send(door.method, addressOf(door), form)
+    return { page, unknown }
+  }
+
+  it.each(named(doors))(
+    'AD-06: %s is no page at another account’s address, for its administrator',
+    async (_name, door) => {
+      const { user, web: stranger } = await makeStranger()
+      const form = await formFor(user, door)
+      const before = await everyRow(service)
+      const { page, unknown } = await pageFrom(stranger, door, form)
+      expect([page.status, textOf(page.text)]).toEqual([404, textOf(unknown.text)])
+      expect(page.headers.allow).toBeUndefined()
+      expect(await everyRow(service)).toEqual(before)
+    },
+  )
+
+  it.each(named(doors))('AD-06: %s is none there for an operator either', async (_name, door) => {
+    const there = service.web({ ...INSIDE })
+    for (const [name, value] of web.cookies) there.cookies.set(name, value)
+    const form = await formFor(operator, door)
+    const before = await everyRow(service)
+    const { page, unknown } = await pageFrom(there, door, form)
+    expect([page.status, textOf(page.text)]).toEqual([404, textOf(unknown.text)])
+    expect(await everyRow(service)).toEqual(before)
+  })
+
+  it('AD-06: nor with another method, nor on the base host, nor at an address that nobody has', async () => {
+    for (const door of doors) {
+      const other = door.method === 'GET' ? 'POST' : 'GET'
+      const { web: stranger } = await makeStranger()
+      expect([door.path, (await stranger.send(other, door.path)).status]).toEqual([door.path, 404])
+      const sent = { headers: { host: new URL(service.config.publicUrl).host }, method: door.method }
+      const base = await post(service.address, door.path, sent)
+      const unknown = await post(service.address, '/nothing/of/that/name', sent)
+      expect([door.path, base.status, base.body]).toEqual([door.path, 404, unknown.body])
+      const nobody = await service.web({ ...INSIDE }, 'nobody').send(door.method, door.path)
+      expect([door.path, nobody.status]).toEqual([door.path, 404])
+    }
+  })
+
+  it('AD-06: without an account for operators there is no such page anywhere', async () => {
+    const plain = await startTestService()
+    const user = await makeUser(plain.context.db, plain.account.slug)
+    const visitor = await visitAs(plain, user)
+    for (const door of doors) {
+      expect([door.path, (await visitor.send(door.method, door.path)).status]).toEqual([door.path, 404])
+    }
+    await plain.stop()
+  })
+})
+
+describe('other people', () => {
+  it.each(named(doors))(
+    'AD-06: %s is closed to whoever is no administrator of the operators’ account',
+    async (_name, door) => {
+      const clerk = await makeUser(service.context.db, 'operators', { holds: ['orders:read'] })
+      const visit = await visitAs(service, clerk, { account: operators, headers: INSIDE })
+      const form = await formFor(clerk, door)
+      const before = await everyRow(service)
+      const page = await visit.send(door.method, addressOf(door), form)
+      expect([page.status, textOf(page.text)]).toEqual([403, expect.stringContaining(t('refusal.forbidden'))])
+      expect(await everyRow(service)).toEqual(before)
+    },
+  )
+
+  it.each(named(doors))('AD-06: %s leads whoever is not signed in to the sign-in', async (_name, door) => {
+    const before = await everyRow(service)
+    const page = await service.web({ ...INSIDE }, 'operators').send(door.method, addressOf(door), {})
+    expect([page.status, page.text]).toEqual([303, ''])
+    expect(page.location).toMatch(/^\/sign-in\?next=%2Foperator/)
+    expect(await everyRow(service)).toEqual(before)
+  })
+
+  it('AD-06: what changes something asks once more who it is: an administrator elsewhere, a clerk, or a disabled operator', async () => {
+    const { context } = service
+    const stranger = await makeStranger()
+    const clerk = await makeUser(context.db, 'operators', { holds: ['orders:read'] })
+    const gone = await makeUser(context.db, 'operators')
+    await service.database.query('update users set disabled_at = now() where id = $1', [gone.id])
+    const { seen = '' } = (await readReviewedApplication(context, application.id)) ?? {}
+    const wish = { applicationId: application.id, reviewId: null, seen, intervalSeconds: null } as const
+    const before = await everyRow(service)
+    for (const { id } of [stranger.user, clerk, gone, { id: 'usr_nobodyatall0' }]) {
+      const outcomes = [
+        await decideReview(context, id, { ...wish, decision: 'reinstate', reason: 'other', words: 'Mine.' }),
+        await confirmDecision(context, id, decisionId),
+        await undoDecision(context, id, decisionId),
+        await changeRule(context, id, defaultThresholds, true),
+        await addScope(context, id, { name: 'taken:over', title: 'Taken', dangerous: false, deviceFlow: true }),
+        await changeScopeTitle(context, id, 'orders:read', 'Taken'),
+      ]
+      expect(outcomes).toEqual(outcomes.map(() => ({ outcome: 'forbidden' })))
+    }
+    expect(await everyRow(service)).toEqual(before)
+  })
+})
+
+describe('other networks', () => {
+  it.each(named(doors))('AD-06: %s does not open from outside the operators’ networks', async (_name, door) => {
+    const form = await formFor(operator, door)
+    const before = await everyRow(service)
+    const elsewhere = {
+      'from outside': OUTSIDE,
+      'from outside, with an address of ours in front': { 'x-forwarded-for': '192.0.2.17, 203.0.113.9' },
+      'from another network of IPv6': { 'x-forwarded-for': '2001:db8:2::1' },
+      'from the proxy itself': { 'x-forwarded-for': '' },
+      'with another header': { ...OUTSIDE, 'x-real-ip': '192.0.2.17', forwarded: 'for=192.0.2.17' },
+    }
+    for (const [what, headers] of Object.entries(elsewhere)) {
+      const page = await web.send(door.method, addressOf(door), form, headers)
+      expect([what, page.status]).toEqual([what, 403])
+      expect(textOf(page.text)).toContain(t('refusal.elsewhere'))
+    }
+    expect(await everyRow(service)).toEqual(before)
+  })
+
+  it('opens from every network that is named, and its other pages open from anywhere', async () => {
+    for (const address of ['192.0.2.200', '2001:db8:1:7::9', '::ffff:192.0.2.3']) {
+      const page = await web.send('GET', '/operator/reviews', undefined, { 'x-forwarded-for': address })
+      expect([address, page.status]).toEqual([address, 200])
+    }
+    expect((await web.send('GET', '/', undefined, OUTSIDE)).status).toBe(200)
+  })
+})
+
+describe('a sign-in that is a while ago', () => {
+  it('AD-06: everything that changes something, and everything that names people, asks for a fresh one', () => {
+    const delicate = doors.filter(({ method, path }) => method === 'POST' || path === '/operator/account')
+    expect(delicate.filter(({ fresh }) => !fresh).map(({ method, path }) => `${method} ${path}`)).toEqual([])
+  })
+
+  it.each(named(doors.filter(({ fresh }) => fresh)))('AD-06: %s does nothing before that', async (_name, door) => {
+    const user = await makeUser(service.context.db, 'operators')
+    const late = await visitAs(service, user, { account: operators, headers: INSIDE })
+    const form = await formFor(user, door)
+    await service.database.advance(16 * MINUTE)
+    await service.context.applications.refresh()
+    const before = await everyRow(service)
+    const page = await late.send(door.method, addressOf(door), form)
+    expect([page.status, page.text]).toEqual([303, ''])
+    expect(page.location).toMatch(/^\/confirm\?next=%2Foperator/)
+    expect(await everyRow(service)).toEqual(before)
+  })
+
+  it('AD-06: the queue and an application can be looked at, but there is no form to decide with', async () => {
+    const user = await makeUser(service.context.db, 'operators')
+    const late = await visitAs(service, user, { account: operators, headers: INSIDE })
+    await service.database.advance(16 * MINUTE)
+    expect((await late.send('GET', '/operator/reviews')).status).toBe(200)
+    const page = await late.send('GET', `/operator/application?application=${application.id}`)
+    expect(page.status).toBe(200)
+    expect(page.text).not.toContain('action="/operator/application/decide"')
+    expect(page.text).toContain('/confirm?next=%2Foperator%2Fapplication')
+  })
+})
+
+describe('forms from elsewhere', () => {
+  it.each(named(doors.filter(({ method }) => method === 'POST')))(
+    'AD-06: %s takes no form without our token, with another form’s, or for other values than were shown',
+    async (_name, door) => {
+      const fresh = await visitAs(service, operator, { account: operators, headers: INSIDE })
+      const { token = '', ...unsigned } = (await formFor(operator, door)) ?? {}
+      const { token: other = '' } = await signedFor(service, operator, '/account/policy', {})
+      const before = await everyRow(service)
+      const changed = Object.fromEntries((door.bound ?? []).map((name) => [name, `${unsigned[name]}x`]))
+      const forms = {
+        unsigned,
+        'of another form': { ...unsigned, token: other },
+        ...(door.bound ? { 'for other values': { ...unsigned, token, ...changed } } : {}),
+      }
+      for (const [what, form] of Object.entries(forms)) {
+        expect([what, (await fresh.send('POST', door.path, form)).status]).toEqual([what, 403])
+      }
+      const foreign = { origin: service.web().origin, 'sec-fetch-site': 'same-site' }
+      expect((await fresh.send('POST', door.path, { ...unsigned, token }, foreign)).status).toBe(403)
+      expect(await everyRow(service)).toEqual(before)
+    },
+  )
+})
+
+describe('texts that are more than texts', () => {
+  /** Every tag with the names of its attributes; `>` may stand in a value, which is always in double quotes. */
+  const markupOf = (html: string) =>
+    (html.match(/<[a-z!/?](?:"[^"]*"|[^>"])*>/gi) ?? []).join('').replace(/"[^"]*"/g, '""')
+  /** Where the markup of pages is another than usual: from there on. */
+  const differing = (shown: readonly string[], usual: readonly string[]) =>
+    shown.map(markupOf).flatMap((markup, place) => {
+      const [one, other] = [markup, usual[place] ?? '']
+      const at = Array.from(one).findIndex((character, index) => character !== other[index])
+      return one === other ? [] : [`${place}: ${one.slice(at - 60, at + 80)} ... ${other.slice(at - 60, at + 80)}`]
+    })
+  const texts = markupCorpus.filter((text) => /[<>"&']/.test(text) && text.length <= 100)
+  const some = (count: number) => texts.filter((_text, at) => at % Math.ceil(texts.length / count) === 0)
+  /** Whatever is in the rows: that no flow would have written it there is another wall. */
+  async function writeEverywhere(text: string): Promise<void> {
+    const { database } = service
+    const { id } = application
+    // All of them, because they are listed by their names.
+    await database.query('update applications set name = $1, publisher = $1', [text])
+    await database.query('update accounts set name = $2 where id = $1', [service.account.id, text])
+    await database.query("update scopes set title = $1 where name = 'orders:read'", [text])
+    await database.query('update review_decisions set words = $1', [text])
+    await database.query(
+      'update reviews set appeal = $1, appealed_at = now(), appealed_by = $2, closed_at = null where application_id = $3',
+      [text, service.user.id, id],
+    )
+    await database.query('update audit_events set detail = $2 where application_id = $1', [
+      id,
+      JSON.stringify({ reason: text, [text]: text }),
+    ])
+  }
+
+  it('AD-01: an application’s name, its appeal, what operators wrote, and whatever else is in a row, are text on every page', async () => {
+    const looking = await visitAs(service, operator, { account: operators, headers: INSIDE })
+    const looked = doors.filter(({ method, path }) => method === 'GET' && path !== '/operator/rule')
+    const pages = async (text: string) => {
+      await writeEverywhere(text)
+      const shown: string[] = []
+      for (const door of looked) {
+        const page = await looking.send('GET', addressOf(door))
+        expect([door.path, page.status]).toEqual([door.path, 200])
+        expect(unescapeHtml(page.text), `it is on ${door.path}`).toContain(text)
+        // How long ago something was changes from page to page, and with it nothing but words.
+        shown.push(page.text)
+      }
+      return shown
+    }
+    const usual = (await pages('Harmless')).map(markupOf)
+    for (const text of some(40)) {
+      const shown = await pages(text)
+      expect([text, ...differing(shown, usual)]).toEqual([text])
+      if (/[<"&]/.test(text)) expect([text, shown.filter((html) => html.includes(text))]).toEqual([text, []])
+    }
+  })
+
+  it('AD-01: nor is what a form brings back, or what stands in an address, ever markup', async () => {
+    const looking = await visitAs(service, operator, { account: operators, headers: INSIDE })
+    await writeEverywhere('Harmless')
+    const answers = async (text: string) => {
+      const shown: string[] = []
+      for (const door of doors.filter(({ method }) => method === 'POST')) {
+        // Nothing is confirmed or undone, so that there is the same to see each time.
+        const form = (await formFor(operator, door, 'dec_000000000000')) ?? {}
+        const { token = '' } = form
+        const bound = Object.fromEntries((door.bound ?? []).map((name) => [name, form[name] ?? '']))
+        const free = Object.fromEntries(Object.keys(form).map((name) => [name, text]))
+        const page = await looking.send('POST', door.path, { ...free, [text]: text, ...bound, token })
+        shown.push(`${page.status} ${page.text}`)
+      }
+      for (const path of ['/operator/accounts', '/operator/applications', '/operator/reviews', '/operator/rule']) {
+        const query = new URLSearchParams({ q: text, after: text, filter: text, notice: text })
+        shown.push((await looking.send('GET', `${path}?${query}`)).text)
+      }
+      return shown
+    }
+    const titled = async (text: string) =>
+      service.database.query("update scopes set title = 'Harmless' where title = $1", [text])
+    const usual = (await answers('No harm')).map(markupOf)
+    await titled('No harm')
+    for (const text of some(20).filter(isName)) {
+      const shown = await answers(text)
+      await titled(text)
+      await writeEverywhere('Harmless')
+      expect([text, ...differing(shown, usual)]).toEqual([text])
+    }
+  })
+})
