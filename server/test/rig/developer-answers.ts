@@ -1,13 +1,16 @@
 /** What the forms of the developer console answer: a part of every-answer.ts. */
 import type { Page } from 'playwright-core'
 import { restoreApplication, suspendApplication } from '../../src/flows/manage-application.ts'
+import { openedReview } from '../../src/flows/open-review.ts'
+import { insertReview } from '../../src/store/reviews.ts'
 import { press, type Registration, registerApplication, send, submit } from './clicks.ts'
 import type { AnswerPage } from './every-answer.ts'
 import type { MadeApplication } from './make.ts'
 import type { Northwind } from './northwind.ts'
 
 export function developerAnswers(northwind: Northwind): readonly AnswerPage[] {
-  return [...registering(northwind), ...secrets(northwind), ...settings(northwind)].map((each) => ({
+  const answers = [registering, secrets, settings, appeals].flatMap((part) => part(northwind))
+  return answers.map((each) => ({
     as: 'ann',
     ...each,
   }))
@@ -121,6 +124,54 @@ function secrets({ service, own }: Northwind): readonly Answer[] {
         await look(page, trial)
       },
       after: () => restoreApplication(service.context.db, trial.id, 'looked'),
+    },
+  ]
+}
+
+/** A suspended application, and what its owner says to it. */
+function appeals({ service, own: { trial } }: Northwind): readonly Answer[] {
+  const path = `/developer/application/activity?application=${trial.id}`
+  const { db } = service.context
+  const suspend = () => suspendApplication(db, trial.id, 'for a look')
+  const restore = async () => {
+    await restoreApplication(db, trial.id, 'looked')
+    await service.database.query('delete from reviews where application_id = $1', [trial.id])
+  }
+  const appeal = (words: string) => async (page: Page) => {
+    await suspend()
+    await send(page, path, '/developer/application/appeal', { words })
+  }
+  return [
+    {
+      name: 'developer-activity-suspended',
+      says: 'standing.suspended_title',
+      open: async (page) => {
+        await suspend()
+        await page.goto(path)
+      },
+      after: restore,
+    },
+    { name: 'developer-appeal-empty', says: 'standing.problem_words', open: appeal(' '), after: restore },
+    { name: 'developer-appeal-sent', says: 'standing.appealed', open: appeal('Firmware 3 is out.'), after: restore },
+    {
+      name: 'developer-appeal-late',
+      says: 'standing.problem_not_suspended',
+      open: async (page) => {
+        await suspend()
+        await page.goto(path)
+        await restoreApplication(db, trial.id, 'looked')
+        await submit(page, '/developer/application/appeal')
+      },
+    },
+    {
+      name: 'developer-activity-warned',
+      says: 'standing.warned_title',
+      open: async (page) => {
+        const review = { ...openedReview(trial.id, 'polling', Date.now()), warnedAt: Date.now() }
+        await db.transaction((tx) => insertReview(tx, review))
+        await page.goto(path)
+      },
+      after: () => service.database.query('delete from reviews where application_id = $1', [trial.id]),
     },
   ]
 }
