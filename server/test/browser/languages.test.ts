@@ -154,7 +154,7 @@ test('a language that nobody chose is only the browser’s: elsewhere it is that
   expect(await other.locator('html').getAttribute('lang')).toBe('ar')
 })
 
-test('whoever changes the language on any page stays on it', { timeout: 60_000 }, async () => {
+test('whoever changes the language on any page stays on it', { timeout: 120_000 }, async () => {
   const viewers = await viewersIn('en')
   const pages = (await everyDoorPage(browsing.northwind)).filter(({ name }) => name !== 'logo')
   const lost: string[] = []

@@ -9,10 +9,8 @@ import { type Reviewed, reviewed } from './reviewed.ts'
 type Answer = Omit<AnswerPage, 'as'>
 
 export function operatorAnswers(northwind: Northwind): readonly AnswerPage[] {
-  return [...deciding(northwind), ...rules(northwind), ...scopes(northwind), ...elsewhere(northwind)].map((each) => ({
-    as: 'olga',
-    ...each,
-  }))
+  const own = [...deciding(northwind), ...rules(northwind), ...scopes(northwind)]
+  return [...own.map((each) => ({ as: 'olga', ...each }) as const), ELSEWHERE]
 }
 
 const DECIDE = 'form[action="/operator/application/decide"]'
@@ -165,6 +163,9 @@ function scopes({ operators }: Northwind): readonly Answer[] {
 }
 
 /** At another account's address it is a page that does not exist. */
-function elsewhere({ origin }: Northwind): readonly Answer[] {
-  return [{ name: 'operator-elsewhere', says: 'refusal.not_found', open: (page) => page.goto(`${origin}/operator`) }]
+const ELSEWHERE: AnswerPage = {
+  name: 'operator-elsewhere',
+  as: 'ann',
+  says: 'refusal.not_found',
+  open: (page) => page.goto('/operator'),
 }
