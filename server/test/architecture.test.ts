@@ -83,6 +83,10 @@ test('only config.ts reads the environment', () => {
   expect(files.filter((file) => /\bprocess\s*(\.\s*env\b|\[)/.test(codeOf(file)))).toEqual(['config.ts'])
 })
 
+test('events are recorded in one place, which also queues what webhooks tell of them', () => {
+  expect(files.filter((file) => /insert into audit_events/.test(codeOf(file)))).toEqual(['store/audit-events.ts'])
+})
+
 test('every file has a name of its own, in kebab-case', () => {
   const vague = /(^|\/)(utils?|helpers?|common|shared|lib|misc|types|interfaces|managers?|services?|index)(\/|\.tsx?$)/
   expect(files.filter((file) => vague.test(file) || !/^[a-z0-9/.-]+$/.test(file))).toEqual([])
