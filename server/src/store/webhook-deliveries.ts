@@ -57,7 +57,7 @@ export async function findDueEndpoints(db: Queryable, most: number): Promise<rea
     text: `select w.id, a.account_id as "accountId", w.slow, due.waiting
       from webhook_endpoints w join applications a on a.id = w.application_id
         cross join lateral (select count(*) as waiting from (
-          select from webhook_deliveries d where d.endpoint_id = w.id and ${OPEN} and d.due_at <= now() limit $1) some) due
+          select from webhook_deliveries d where d.endpoint_id = w.id and ${OPEN} and d.due_at <= now() limit $1) few) due
       where w.disabled_at is null and a.deleted_at is null and due.waiting > 0
       order by random()`,
     values: [most],

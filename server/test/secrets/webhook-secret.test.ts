@@ -47,10 +47,10 @@ describe('the signature', () => {
   })
 
   test.each([
-    ['the body', { body: '{"type":"grant.revoked"}' }, {}],
-    ['the id', {}, { 'webhook-id': 'evt_2f81eb5251984599803e771906343485' }],
-    ['the time', {}, { 'webhook-timestamp': String(Math.floor(message.at / 1000) - 1) }],
-  ])('is not accepted when %s is another', (_, { body = message.body }, other) => {
+    ['the body', '{"type":"grant.revoked"}', {}],
+    ['the id', message.body, { 'webhook-id': 'evt_2f81eb5251984599803e771906343485' }],
+    ['the time', message.body, { 'webhook-timestamp': String(Math.floor(message.at / 1000) - 1) }],
+  ])('is not accepted when %s is another', (_, body, other) => {
     const headers = { ...webhookHeaders([secret], message), ...other }
     expect(() => new Webhook(secret).verify(body, headers)).toThrow('No matching signature')
   })
