@@ -1,6 +1,5 @@
 /** Webhooks of a test's application: an endpoint, what is queued for it, and what a receiver makes of what it got. */
 import { Webhook } from 'standardwebhooks'
-import { vi } from 'vitest'
 import type { Context } from '../../src/flows/context.ts'
 import { createWebhookSender } from '../../src/flows/send-webhooks.ts'
 import { addEndpoint, readWebhookSecret } from '../../src/flows/webhooks.ts'
@@ -25,6 +24,22 @@ export async function makeEndpoint(
     applicationId: application.id,
     secret: async () => (await readWebhookSecret(service.context, accountId, application.id, id))?.secret ?? '',
   }
+}
+
+/** An endpoint and something that was delivered there, so that nothing changes by itself while a test compares. */
+export async function makeDelivered(
+  service: TestService,
+  applicationId: string,
+  by: MadeUser,
+): Promise<{ endpointId: string; deliveryId: string }> {
+  const url = `https://hooks.receiver.example/${applicationId}`
+  const { id: endpointId } = await makeEndpoint(service, url, { application: { id: applicationId, secret: '' }, by })
+  const [row] = await service.database.query<{ id: string }>(
+    `insert into webhook_deliveries (endpoint_id, event_id, kind, data, created_at, due_at, delivered_at)
+     values ($1, gen_random_uuid(), 'grant.created', '{}', now(), now(), now()) returning id`,
+    [endpointId],
+  )
+  return { endpointId, deliveryId: String(row?.id) }
 }
 
 export type QueuedDelivery = {
@@ -69,10 +84,11 @@ export function verified(
   secret: string,
   { headers, body }: Received,
 ): { type: string; timestamp: string; data: unknown } {
-  vi.useFakeTimers({ toFake: ['Date'], now: Number(headers['webhook-timestamp']) * 1000 })
+  const { now } = Date
+  Date.now = () => Number(headers['webhook-timestamp']) * 1000
   try {
     return new Webhook(secret).verify(body, { ...headers }) as ReturnType<typeof verified>
   } finally {
-    vi.useRealTimers()
+    Date.now = now
   }
 }
