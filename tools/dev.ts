@@ -41,6 +41,7 @@ writeFileSync(
     'HOST=localhost',
     `PORT=${port}`,
     'DRAIN_SECONDS=0',
+    'OUTBOUND_PRIVATE=true',
     '',
   ].join('\n'),
   { mode: 0o600 },

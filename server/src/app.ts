@@ -16,6 +16,7 @@ import { createRedisGate } from './gate/redis-gate.ts'
 import { createHttpServer, type HttpServer } from './http/server.ts'
 import { startBackground } from './jobs/background.ts'
 import { createMailer } from './mail.ts'
+import { createOutbound } from './outbound.ts'
 import { openPlaces } from './places.ts'
 import { createCredentialOpener } from './secrets/credentials.ts'
 import { createDeviceCodeOpener } from './secrets/device-code-text.ts'
@@ -48,6 +49,7 @@ export async function createContext(config: Config): Promise<Context> {
     passwords: createPasswords(),
     places,
     mailer: createMailer(config.smtpUrl, config.mailFrom),
+    outbound: createOutbound({ privateToo: config.outboundPrivate, dnsServers: config.dnsServers }),
     events,
   }
 }

@@ -2,6 +2,7 @@
  * The environment, read once: the only file that does. Every setting, lifetime and limit that an operator may choose is in
  * this table, with its unit and its reason; docs/configuration.md is generated from it.
  */
+import { Resolver } from 'node:dns'
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { type Keyset, parseKeyset } from './secrets/keyset.ts'
@@ -211,6 +212,21 @@ export const options = {
     example: '/var/lib/latchkey/GeoLite2-ASN.mmdb',
     parse: (text) => text || null,
   }),
+  outboundPrivate: option({
+    env: 'OUTBOUND_PRIVATE',
+    fallback: 'false',
+    about:
+      'Whether webhooks may go to private and loopback addresses, to loopback also over http: `true` or `false`. For development and tests; anywhere else it lets developers reach into your network.',
+    example: 'false',
+    parse: (text) => oneOf('true', 'false')(text) === 'true',
+  }),
+  dnsServers: option<readonly string[]>({
+    env: 'DNS_SERVERS',
+    fallback: '',
+    about: 'Name servers to ask, separated by commas. Absent: the machine’s own.',
+    example: '10.0.0.53,[fd00::53]:5353',
+    parse: nameServers,
+  }),
   databaseConnections: option({
     env: 'DATABASE_CONNECTIONS',
     fallback: '10',
@@ -318,6 +334,16 @@ function networks(text: string): readonly string[] {
     )
   })
   if (wrong !== undefined) throw new Error(`has "${wrong}", which is not a network`)
+  return given
+}
+
+function nameServers(text: string): readonly string[] {
+  const given = text.split(/[\s,]+/).filter((part) => part !== '')
+  try {
+    new Resolver().setServers(given)
+  } catch {
+    throw new Error('is not a list of addresses, each with or without a port')
+  }
   return given
 }
 

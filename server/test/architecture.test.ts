@@ -9,7 +9,7 @@ const SRC = join(ROOT, 'server', 'src')
 /** From the ground up. A room is a folder of server/src, or a file that stands there alone. */
 const FLOORS = [
   ['core', 'secrets', 'events.ts'],
-  ['store', 'gate', 'pages', 'mail.ts', 'places.ts', 'config.ts'],
+  ['store', 'gate', 'pages', 'mail.ts', 'outbound.ts', 'places.ts', 'config.ts'],
   ['flows'],
   ['http', 'cli', 'jobs'],
   ['app.ts'],
@@ -81,6 +81,10 @@ test('core/ has no await, clock, randomness or I/O', () => {
 
 test('only config.ts reads the environment', () => {
   expect(files.filter((file) => /\bprocess\s*(\.\s*env\b|\[)/.test(codeOf(file)))).toEqual(['config.ts'])
+})
+
+test('events are recorded in one place, which also queues what webhooks tell of them', () => {
+  expect(files.filter((file) => /insert into audit_events/.test(codeOf(file)))).toEqual(['store/audit-events.ts'])
 })
 
 test('every file has a name of its own, in kebab-case', () => {

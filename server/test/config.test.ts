@@ -90,6 +90,8 @@ describe('problems', () => {
     ['MAIL_FROM', 'Latchkey', 'is not an e-mail address'],
     ['MAIL_FROM', 'a@b.example\r\nBcc: c@d.example', 'is not an e-mail address'],
     ['TRUST_PROXY', '10.0.0.0/33', 'has "10.0.0.0/33", which is not a network'],
+    ['OUTBOUND_PRIVATE', 'yes', 'is not one of true, false'],
+    ['DNS_SERVERS', 'dns.example', 'is not a list of addresses, each with or without a port'],
     ['TRUST_PROXY', 'proxy.example', 'has "proxy.example", which is not a network'],
   ])('%s=%s: %s', (name, value, reason) => {
     const [problem, ...others] = problemsOf({ ...GIVEN, [name]: value })

@@ -8,6 +8,7 @@ import type { Config } from '../config.ts'
 import type { Events } from '../events.ts'
 import type { Gate } from '../gate/gate.ts'
 import type { Mailer } from '../mail.ts'
+import type { Outbound } from '../outbound.ts'
 import type { Places } from '../places.ts'
 import type { CredentialOpener } from '../secrets/credentials.ts'
 import type { DeviceCodeOpener } from '../secrets/device-code-text.ts'
@@ -38,5 +39,7 @@ export type Context = {
   readonly places: Places
   /** Null: there is no mail server, and mails wait. */
   readonly mailer: Mailer | null
+  /** To addresses that developers chose. */
+  readonly outbound: Outbound
   readonly events: Events
 }

@@ -12,11 +12,13 @@ import type { Postgres } from '../store/postgres.ts'
 import { forgetSessions } from '../store/sessions.ts'
 import { forgetChallenges } from '../store/sign-in-methods.ts'
 import { forgetStandingChanges } from '../store/standing-changes.ts'
+import { forgetDeliveries } from '../store/webhook-deliveries.ts'
+import { forgetEndpoints } from '../store/webhook-endpoints.ts'
 
 /** Sweeps may fail for this long before a code request has to make its own partition. */
 const AHEAD_MS = 2 * 60 * 60 * 1000
 
-/** Mails before the links that they refer to. */
+/** Mails before the links that they refer to, deliveries before their endpoints. */
 const FORGET = [
   forgetAttempts,
   forgetChallenges,
@@ -27,6 +29,8 @@ const FORGET = [
   forgetStandingChanges,
   forgetCounts,
   forgetEarlyPolls,
+  forgetDeliveries,
+  forgetEndpoints,
 ]
 
 /** Partitions first: codes come and go, whatever else cannot be deleted. */

@@ -1,11 +1,13 @@
 /**
- * What runs beside the requests: pulling what changed, noting what was used, sending mails, counting live codes, sweeping.
+ * What runs beside the requests: pulling what changed, noting what was used, sending mails and webhooks, counting live codes,
+ * sweeping.
  *
  * `jobs/` only says when; what is done is a flow. A task that fails is tried again at its next turn.
  */
 import type { Context } from '../flows/context.ts'
 import { judgeApplications } from '../flows/judge-applications.ts'
 import { sendDueMails } from '../flows/send-mails.ts'
+import { createWebhookSender } from '../flows/send-webhooks.ts'
 import { sweep } from '../flows/sweep.ts'
 import { Unavailable } from '../store/postgres.ts'
 
@@ -19,6 +21,9 @@ const SWEEP_MS = 5 * 60 * 1000
 
 /** Whoever asked for a link is looking at their mailbox. */
 const MAIL_MS = 1_000
+
+/** How old an event can get before anybody looks at it. */
+const WEBHOOKS_MS = 1_000
 
 /** A developer who looks waits no longer than this for what they just did. */
 const TALLY_MS = 2_000
@@ -47,6 +52,7 @@ export function startBackground(context: Context): Background {
       return AWAY
     }
   }
+  const webhooks = createWebhookSender(context)
   const tasks = [
     repeat(context, 'pulling applications', REFRESH_MS, refresh),
     repeat(context, 'pulling revocations', REFRESH_MS, () => context.standings.pull().catch(expected)),
@@ -54,6 +60,7 @@ export function startBackground(context: Context): Background {
     repeat(context, 'saving the tally', TALLY_MS, () => context.tally.save().catch(expected)),
     repeat(context, 'saving early polls', EARLY_POLLS_MS, () => context.earlyPolls.save().catch(expected)),
     repeat(context, 'judging applications', JUDGE_MS, () => judgeApplications(context).catch(expected)),
+    repeat(context, 'sending webhooks', WEBHOOKS_MS, () => webhooks.turn().catch(expected)),
     repeat(context, 'counting live codes', RECOUNT_MS, () => context.liveCodes.recount()),
     repeat(context, 'sweeping', SWEEP_MS, async () => {
       await sweep(context.db, context.config)
@@ -63,6 +70,7 @@ export function startBackground(context: Context): Background {
   return {
     stop: async () => {
       await Promise.all(tasks.map((stop) => stop()))
+      await webhooks.stop()
       await context.tally.save().catch(expected)
       await context.earlyPolls.save().catch(expected)
       await saveUses(context).catch(expected)

@@ -23,6 +23,8 @@ type FieldProps = {
   readonly readOnly?: boolean
   /** Large tracked figures, for codes. */
   readonly code?: boolean
+  /** From left to right in every language: addresses of the web. */
+  readonly ltr?: boolean
   /** The page's heading is the label of its only field. */
   readonly heading?: boolean
 }
@@ -95,6 +97,7 @@ function Input(props: FieldProps & { readonly described: string | undefined }) {
     'aria-invalid': props.problem == null ? undefined : 'true',
     autofocus: props.focus,
     ...(type === 'text' || type === 'email' ? { autocapitalize: 'off', spellcheck: 'false' } : {}),
+    ...(props.ltr ? { dir: 'ltr' } : {}),
     ...(props.code ? { dir: 'ltr', enterkeyhint: 'go' } : {}),
   }
   // An object, because which attributes go with which type is typed per literal type.

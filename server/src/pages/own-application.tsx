@@ -115,6 +115,9 @@ function Overview({ frame, model }: PartProps) {
         <a class="button quiet" href={applicationHref(id, '/activity')}>
           {words.t('own_application.activity')}
         </a>
+        <a class="button quiet" href={applicationHref(id, '/webhooks')}>
+          {words.t('own_application.webhooks')}
+        </a>
         {deviceFlow && (
           <a class="button quiet" href={`${applicationHref(id, '/preview')}&by=code`}>
             {words.t('own_application.preview_code')}

@@ -26,6 +26,7 @@ const purposes = [
   'authenticator-setup',
   'decision',
   'address',
+  'webhook',
 ] as const
 
 export type Purpose = (typeof purposes)[number]

@@ -6,7 +6,7 @@ import { uuidFrom } from './device-code-text.ts'
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'
 
 /** `app_k3v9m2x7q4tz`: the prefix makes a log line legible and a mix-up visible. 60 random bits. */
-export function createId(prefix: 'acc' | 'usr' | 'rol' | 'app' | 'sec' | 'rev' | 'dec'): string {
+export function createId(prefix: 'acc' | 'usr' | 'rol' | 'app' | 'sec' | 'rev' | 'dec' | 'whk'): string {
   return `${prefix}_${Array.from(randomBytes(12), (byte) => ALPHABET[byte & 31]).join('')}`
 }
 

@@ -1,5 +1,6 @@
 /** The table audit_events: what happened, written in the same transaction that made it happen. Ids only, never a secret. */
 import type { Queryable, Transaction } from './postgres.ts'
+import { QUEUE_RECORDED } from './webhook-deliveries.ts'
 
 export type AuditEvent = {
   readonly kind:
@@ -56,6 +57,12 @@ export type AuditEvent = {
     | 'review.decided'
     | 'review.undone'
     | 'rule.changed'
+    | 'webhook.added'
+    | 'webhook.removed'
+    | 'webhook.secret_rotated'
+    | 'webhook.tested'
+    | 'webhook.resent'
+    | 'webhook.gone'
   readonly accountId?: string
   readonly userId?: string
   readonly applicationId?: string
@@ -67,8 +74,7 @@ export type AuditEvent = {
 export async function recordEvent(tx: Transaction, event: AuditEvent): Promise<void> {
   await tx.query({
     name: 'record-event',
-    text: `insert into audit_events (at, kind, account_id, user_id, application_id, grant_id, device_code_id, detail)
-      values (now(), $1, $2, $3, $4, $5, $6, $7)`,
+    text: `with ${recordAll('select now(), $1::text, $2::text, $3::text, $4::text, $5::uuid, $6::uuid, $7::jsonb')} select`,
     values: [
       event.kind,
       event.accountId ?? null,
@@ -92,6 +98,19 @@ export async function hasEventOfToday(
     [event.applicationId, event.kind],
   )
   return rows[0]?.recent ?? false
+}
+
+/**
+ * For statements that record many: a part of their `with`, after which `recorded` holds the events. `select` gives when, kind,
+ * account, user, application, grant, device code and detail. The one way into the table: whoever comes through it has told the
+ * application's webhooks as well, in the same statement.
+ */
+export function recordAll(select: string): string {
+  return `recorded as (
+      insert into audit_events (at, kind, account_id, user_id, application_id, grant_id, device_code_id, detail)
+      ${select}
+      returning *),
+    ${QUEUE_RECORDED}`
 }
 
 /** Did this happen to the account and the application within the last hour? */

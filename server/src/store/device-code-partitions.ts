@@ -2,6 +2,7 @@
  * The hourly partitions of device_codes, by expiry. They are made ahead of time and dropped when nothing in them is
  * remembered any more: cleaning up costs the same for ten codes and for ten million.
  */
+import { recordAll } from './audit-events.ts'
 import type { Postgres, Queryable } from './postgres.ts'
 import { announceGrants } from './standing-changes.ts'
 
@@ -77,10 +78,10 @@ function voidUncollected(db: Postgres, partition: string): Promise<number> {
           update grants set revoked_at = now(), revoked_why = 'never_collected'
           where revoked_at is null
             and id in (select grant_id from ${partition} where status = 'accepted' and lease_id is null)
-          returning id, account_id, user_id, application_id)
-        insert into audit_events (at, kind, account_id, user_id, application_id, grant_id, detail)
-        select now(), 'grant.revoked', account_id, user_id, application_id, id, '{"why":"never_collected"}' from voided
-        returning grant_id`,
+          returning id, account_id, user_id, application_id),
+        ${recordAll(`select now(), 'grant.revoked', account_id, user_id, application_id, id, null::uuid,
+          '{"why":"never_collected"}'::jsonb from voided`)}
+        select grant_id from recorded`,
       query_timeout: 61_000,
     })
     await announceGrants(

@@ -1,5 +1,6 @@
 /** The table dialogs: one row per authorization request in a browser, kept for a day after its time. */
 import { DIALOG_KEPT_MS, type Dialog } from '../core/dialog.ts'
+import { recordAll } from './audit-events.ts'
 import { forget } from './forget.ts'
 import type { Queryable, Transaction } from './postgres.ts'
 import { announceGrants } from './standing-changes.ts'
@@ -90,10 +91,10 @@ export async function voidUnexchanged(tx: Transaction, codeLifetimeMs: number): 
      voided as (
        update grants g set revoked_at = now(), revoked_why = 'never_collected' from late
        where late.grant_id = g.id and g.revoked_at is null
-       returning g.id, g.account_id, g.user_id, g.application_id)
-     insert into audit_events (at, kind, account_id, user_id, application_id, grant_id, detail)
-     select now(), 'grant.revoked', account_id, user_id, application_id, id, '{"why":"never_collected"}' from voided
-     returning grant_id`,
+       returning g.id, g.account_id, g.user_id, g.application_id),
+     ${recordAll(`select now(), 'grant.revoked', account_id, user_id, application_id, id, null::uuid,
+       '{"why":"never_collected"}'::jsonb from voided`)}
+     select grant_id from recorded`,
     [codeLifetimeMs],
   )
   await announceGrants(

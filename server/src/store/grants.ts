@@ -1,5 +1,6 @@
 /** The table grants: one row per grant, from which every credential is computed. Lists of them are in listed-grants.ts. */
 import type { Grant, Holder } from '../core/grant.ts'
+import { recordAll } from './audit-events.ts'
 import type { Queryable, Transaction } from './postgres.ts'
 import { announce } from './standing-changes.ts'
 import { HELD_SCOPES } from './users.ts'
@@ -40,8 +41,9 @@ export type NewGrant = Pick<Grant, 'id' | 'accountId' | 'userId' | 'applicationI
 export async function insertGrant(tx: Transaction, grant: NewGrant): Promise<void> {
   await tx.query(
     `insert into grants (id, account_id, user_id, application_id, variant, scopes, key_id, device_code_id,
-       dialog_id, requested_from, created_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, now())`,
+       dialog_id, requested_from, created_at, test)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, now(),
+       exists (select from applications where id = $4 and tested_as = $3))`,
     [
       grant.id,
       grant.accountId,
@@ -194,17 +196,19 @@ export function revokeByReview(tx: Transaction, applicationId: string, decisionI
 /** Those that this decision ended live again, and their credentials with them. Returns how many. */
 export async function reviveGrants(tx: Transaction, applicationId: string, decisionId: string): Promise<number> {
   await tx.query("set local statement_timeout = '60s'")
-  const { rowCount } = await tx.query({
+  const { rows } = await tx.query<{ revived: number }>({
     query_timeout: 61_000,
     text: `with revived as (
        update grants set revoked_at = null, revoked_why = null where application_id = $1 and revoked_why = $2
-       returning id, account_id, user_id, application_id)
-     insert into audit_events (at, kind, account_id, user_id, application_id, grant_id, detail)
-     select now(), 'grant.restored', account_id, user_id, application_id, id, jsonb_build_object('why', $2::text) from revived`,
+       returning id, account_id, user_id, application_id),
+     ${recordAll(`select now(), 'grant.restored', account_id, user_id, application_id, id, null::uuid,
+       jsonb_build_object('why', $2::text) from revived`)}
+     select count(*) as revived from recorded`,
     values: [applicationId, endedBy(decisionId)],
   })
-  if (rowCount) await announce(tx, { applicationId })
-  return rowCount ?? 0
+  const revived = rows[0]?.revived ?? 0
+  if (revived > 0) await announce(tx, { applicationId })
+  return revived
 }
 
 /** Whose grants end together, and of which variant. */
@@ -221,19 +225,21 @@ export async function revokeGrants(tx: Transaction, ending: Ending, why: string)
       : (["user_id = $1 and variant = 'token_set'", ending.tokenSetsOf] as const)
   // An application may have as many as there are people.
   await tx.query("set local statement_timeout = '60s'")
-  const { rowCount } = await tx.query({
+  const { rows } = await tx.query<{ ended: number }>({
     query_timeout: 61_000,
     text: `with ended as (
        update grants set revoked_at = now(), revoked_why = $2 where revoked_at is null and ${condition}
-       returning id, account_id, user_id, application_id)
-     insert into audit_events (at, kind, account_id, user_id, application_id, grant_id, detail)
-     select now(), 'grant.revoked', account_id, user_id, application_id, id, jsonb_build_object('why', $2::text) from ended`,
+       returning id, account_id, user_id, application_id),
+     ${recordAll(`select now(), 'grant.revoked', account_id, user_id, application_id, id, null::uuid,
+       jsonb_build_object('why', $2::text) from ended`)}
+     select count(*) as ended from recorded`,
     values: [of, why],
   })
+  const ended = rows[0]?.ended ?? 0
   if ('tokenSetsOf' in ending) await keepEnded(tx, [condition, of], why)
   const about = 'applicationId' in ending ? { applicationId: ending.applicationId } : { userId: ending.tokenSetsOf }
-  if (rowCount) await announce(tx, about)
-  return rowCount ?? 0
+  if (ended > 0) await announce(tx, about)
+  return ended
 }
 
 export function grantFrom(row: GrantRow): Grant {

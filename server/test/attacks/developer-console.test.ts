@@ -8,6 +8,7 @@ import { type MadeUser, makeAccount, makeApplication, makeScopes, makeUser } fro
 import { startTestService, type TestService } from '../rig/service.ts'
 import { signedFor, visitAs } from '../rig/visitor.ts'
 import { textOf, unescapeHtml, type Web } from '../rig/web.ts'
+import { makeDelivered } from '../rig/webhooks.ts'
 import { everyRow } from '../rig/witness.ts'
 import { markupCorpus } from './markup-corpus.ts'
 
@@ -15,7 +16,13 @@ const MINUTE = 60_000
 const { t } = wordsFor('en')
 
 type Account = { readonly id: string; readonly slug: string }
-type Own = { readonly id: string; readonly secret: string; readonly secretId: string }
+type Own = {
+  readonly id: string
+  readonly secret: string
+  readonly secretId: string
+  readonly endpointId: string
+  readonly deliveryId: string
+}
 
 let service: TestService
 let administrator: MadeUser
@@ -46,7 +53,8 @@ async function makeOwn(by: MadeUser, given: { name?: string } = {}): Promise<Own
     'select id from application_secrets where application_id = $1',
     [made.id],
   )
-  return { id: made.id, secret: made.secret ?? '', secretId: row?.id ?? '' }
+  const hooked = await makeDelivered(service, made.id, by)
+  return { id: made.id, secret: made.secret ?? '', secretId: row?.id ?? '', ...hooked }
 }
 
 async function makeStranger(): Promise<{ account: Account; user: MadeUser; web: Web }> {
@@ -61,18 +69,20 @@ const named = (some: typeof doors) => some.map((door) => [`${door.method} ${door
 
 /** A whole form for a door, as if this user's own page had had it. */
 async function fieldsFor(user: MadeUser, door: (typeof doors)[number], own: Own): Promise<Record<string, string>> {
-  const values: Record<string, string> = { application: own.id, secret: own.secretId }
+  const { id: application, secretId: secret, endpointId: endpoint, deliveryId: delivery } = own
+  const values: Record<string, string> = { application, secret, endpoint, delivery }
   const bound = Object.fromEntries((door.bound ?? []).map((name) => [name, values[name] ?? '']))
   const free = { step: 'scopes', kind: 'device', name: 'Taken Over', label: 'Taken over', 'use.orders:read': 'default' }
-  return { ...free, device_flow: 'on', test_mode: 'on', ...(await signedFor(service, user, door.path, bound)) }
+  const url = 'https://evil.example/hooks'
+  return { ...free, device_flow: 'on', test_mode: 'on', url, ...(await signedFor(service, user, door.path, bound)) }
 }
 
-const addressOf = (door: (typeof doors)[number], { id }: Own) =>
-  door.method === 'GET' ? `${door.path}?application=${id}` : door.path
+const addressOf = (door: (typeof doors)[number], { id, endpointId }: Own) =>
+  door.method === 'GET' ? `${door.path}?application=${id}&endpoint=${endpointId}` : door.path
 
 it('there are doors to try', () => {
   expect(doors.filter(({ access }) => access !== 'administrator')).toEqual([])
-  expect(ofOne.length).toBeGreaterThanOrEqual(7)
+  expect(ofOne.length).toBeGreaterThanOrEqual(14)
 })
 
 describe('texts that are more than texts', () => {
@@ -102,7 +112,7 @@ describe('texts that are more than texts', () => {
       const looked = doors.filter(({ method, path }) => method === 'GET' && path !== '/developer/new')
       for (const { path } of looked) {
         for (const by of path.endsWith('/preview') ? ['code', 'dialog'] : ['']) {
-          const page = await looking.send('GET', `${path}?application=${own.id}&by=${by}`)
+          const page = await looking.send('GET', `${path}?application=${own.id}&endpoint=${own.endpointId}&by=${by}`)
           expect([path, page.status]).toEqual([path, 200])
           expect(unescapeHtml(page.text), 'it is there at all').toContain(name)
           shown.push(page.text)
@@ -347,8 +357,10 @@ describe('forms from elsewhere', () => {
 })
 
 describe('a sign-in that is a while ago', () => {
-  it('AD-06: every door that shows or changes settings or secrets asks for a fresh one', () => {
-    const delicate = doors.filter(({ method, path }) => method === 'POST' || /\/(new|settings)$/.test(path))
+  it('AD-06: every door that shows or changes settings, secrets or endpoints asks for a fresh one', () => {
+    const delicate = doors.filter(
+      ({ method, path }) => method === 'POST' || /\/(new|settings|webhooks|webhooks\/secret)$/.test(path),
+    )
     expect(delicate.filter(({ fresh }) => !fresh).map(({ method, path }) => `${method} ${path}`)).toEqual([])
   })
 

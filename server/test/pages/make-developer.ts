@@ -9,11 +9,16 @@ import { type RegisterModel, registerApplicationPage } from '../../src/pages/reg
 import { samplesFor } from '../../src/pages/samples.tsx'
 import type { ScopeChoice } from '../../src/pages/scope-choice.tsx'
 import { type SecretShownModel, secretShownPage } from '../../src/pages/secret-shown.tsx'
+import type { DeliveryRow } from '../../src/pages/webhook-log.tsx'
+import { webhookSecretPage } from '../../src/pages/webhook-secret.tsx'
+import { type WebhooksModel, webhooksPage } from '../../src/pages/webhooks.tsx'
 import { makeConsent, makeDialogConsent } from './make.ts'
 
 export const ID = 'app_k3v9m2x7q4tz'
 export const SECRET = 'lks_fJdhthPJewnGZTDPFPlaWiEaoEgB0xLTvZ45gaTkzd0'
 export const REDIRECT = 'https://app.acme.example/back?shop=7'
+export const HOOK = 'https://hooks.acme.example/latchkey'
+export const WEBHOOK_SECRET = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD0BuKZq3nQYE='
 const PUBLIC_URL = 'https://service.example'
 const AT = Date.UTC(2026, 10, 15, 14, 32)
 
@@ -69,6 +74,54 @@ export function makeOwnApplication(given: Partial<OwnApplicationModel> = {}): Ow
   }
 }
 
+export function makeDelivery(given: Partial<DeliveryRow> = {}): DeliveryRow {
+  return {
+    id: '7',
+    eventId: 'evt_1f81eb5251984599803e771906343485',
+    kind: 'grant.created',
+    url: HOOK,
+    happenedAt: AT,
+    attempts: 3,
+    status: 'waiting',
+    last: { tookMs: 9_480, answer: 503 },
+    nextAt: AT + 600_000,
+    ...given,
+  }
+}
+
+export function makeWebhooks(given: Partial<WebhooksModel> = {}): WebhooksModel {
+  const endpoint = { id: 'whk_live', url: HOOK, createdOn: AT, bothUntil: AT + 86_400_000, gone: false }
+  return {
+    id: ID,
+    name: 'Acme Signage',
+    endpoints: [endpoint, { ...endpoint, id: 'whk_gone', url: `${HOOK}/old`, bothUntil: null, gone: true }],
+    mostEndpoints: 5,
+    deliveries: [
+      makeDelivery(),
+      makeDelivery({
+        id: '6',
+        status: 'delivered',
+        attempts: 1,
+        last: { tookMs: 38, answer: 204 },
+        nextAt: null,
+      }),
+      makeDelivery({
+        id: '5',
+        status: 'given_up',
+        attempts: 8,
+        last: { tookMs: 10_000, answer: 'timeout' },
+        nextAt: null,
+      }),
+      makeDelivery({ id: '4', status: 'off', attempts: 0, last: null, nextAt: null }),
+    ],
+    mostDeliveries: 50,
+    url: '',
+    notice: null,
+    problem: null,
+    ...given,
+  }
+}
+
 /** `application` is whatever somebody called an application, or one of its secrets. */
 export function everyDeveloperPage(frame: Frame, application = 'Acme Signage'): Readonly<Record<string, string>> {
   const name = application
@@ -117,6 +170,12 @@ export function everyDeveloperPage(frame: Frame, application = 'Acme Signage'): 
       makeSettings({ name, redirects: application, problem: hostile }),
     ),
     applicationSettingsScopes: applicationSettingsPage(frame, makeSettings({ name, problem: 'scopes' })),
+    webhooks: webhooksPage(frame, makeWebhooks({ name, notice: 'resent' })),
+    webhooksWrong: webhooksPage(frame, makeWebhooks({ name, url: application, problem: 'private' })),
+    webhooksFull: webhooksPage(frame, makeWebhooks({ name, mostEndpoints: 1, problem: 'too_many' })),
+    webhooksNone: webhooksPage(frame, makeWebhooks({ name, endpoints: [], deliveries: [] })),
+    webhookSecret: webhookSecretPage(frame, { id: ID, name, url: HOOK, secret: WEBHOOK_SECRET, notice: 'added' }),
+    webhookSecretRetired: webhookSecretPage(frame, { id: ID, name, url: application, secret: null, notice: null }),
     previewCode: consentPage(preview, makeConsent({ application, preview: true })),
     previewDialog: dialogConsentPage({ ...preview, dialog: true }, makeDialogConsent({ application, preview: true })),
   }

@@ -9,7 +9,7 @@ import type { MadeApplication } from './make.ts'
 import type { Northwind } from './northwind.ts'
 
 export function developerAnswers(northwind: Northwind): readonly AnswerPage[] {
-  const answers = [registering, secrets, settings, appeals].flatMap((part) => part(northwind))
+  const answers = [registering, secrets, settings, appeals, webhooks].flatMap((part) => part(northwind))
   return answers.map((each) => ({
     as: 'ann',
     ...each,
@@ -187,6 +187,73 @@ function settings({ own: { board } }: Northwind): readonly Answer[] {
       name: 'developer-settings-saved',
       says: 'own_application.notice_saved',
       open: (page) => page.goto(`/developer/application?application=${board.id}&notice=saved`),
+    },
+  ]
+}
+
+function webhooks({ service, own: { shop, counter } }: Northwind): readonly Answer[] {
+  const path = `/developer/application/webhooks?application=${shop.id}`
+  const add = (url: string) => (page: Page) => send(page, path, '/developer/application/webhooks', { url })
+  const addFive = () =>
+    service.database.query(
+      `insert into webhook_endpoints (id, application_id, url, key_id, created_at)
+       select 'whk_many' || n, $1, 'https://counter.northwind.example/' || n, 1, now() from generate_series(1, 5) n`,
+      [counter.id],
+    )
+  const full = `/developer/application/webhooks?application=${counter.id}`
+  const sure = (what: string) => async (page: Page) => {
+    await page.goto(path)
+    await page.locator(`details:has(form[action$="/${what}"]) summary`).first().click()
+  }
+  return [
+    { name: 'developer-webhooks-private', says: 'webhooks.problem_private', open: add('https://192.168.178.1/hooks') },
+    { name: 'developer-webhooks-scheme', says: 'webhooks.problem_scheme', open: add(LONG) },
+    { name: 'developer-webhooks-rotate-sure', says: 'webhooks.rotate_yes', open: sure('rotate') },
+    { name: 'developer-webhooks-remove-sure', says: 'webhooks.remove_yes', open: sure('remove') },
+    {
+      name: 'developer-webhooks-resent',
+      says: 'webhooks.notice_resent',
+      open: (page) => page.goto(`${path}&notice=resent`),
+    },
+    {
+      name: 'developer-webhooks-full',
+      says: 'webhooks.full',
+      open: async (page) => {
+        await addFive()
+        await page.goto(full)
+      },
+      after: () => service.database.query('delete from webhook_endpoints where application_id = $1', [counter.id]),
+    },
+    {
+      name: 'developer-webhooks-too-many',
+      says: 'webhooks.problem_too_many',
+      // Somebody else was quicker, on a page that was open at the same time.
+      open: async (page) => {
+        await page.goto(full)
+        await addFive()
+        await page.fill('#url', 'https://counter.northwind.example/')
+        await submit(page, '/developer/application/webhooks')
+      },
+      after: () => service.database.query('delete from webhook_endpoints where application_id = $1', [counter.id]),
+    },
+    {
+      name: 'developer-webhook-added',
+      says: 'webhook_secret.notice_added',
+      open: async (page) => {
+        await send(page, full, '/developer/application/webhooks', { url: 'https://counter.northwind.example/hooks' })
+      },
+      after: () => service.database.query('delete from webhook_endpoints where application_id = $1', [counter.id]),
+    },
+    {
+      name: 'developer-webhook-retired',
+      says: 'webhook_secret.retired_text',
+      open: async (page) => {
+        await service.database.query('update webhook_endpoints set key_id = 200 where application_id = $1', [shop.id])
+        await page.goto(path)
+        await page.locator('a[href*="/webhooks/secret"]').first().click()
+      },
+      after: () =>
+        service.database.query('update webhook_endpoints set key_id = 1 where application_id = $1', [shop.id]),
     },
   ]
 }

@@ -109,16 +109,20 @@ export async function everyDoorPage(northwind: Northwind): Promise<readonly Door
       'role-new': '/account/role',
       looks: '/account/looks',
     }),
-    ...developerPages(northwind),
+    ...(await developerPages(northwind)),
     ...(await operatorPages(northwind)),
     ...(await dialogPages(northwind)),
   ]
 }
 
 /** The developer console: the account's own applications, each of another kind. */
-function developerPages({ own, applications }: Northwind): readonly DoorPage[] {
+async function developerPages({ service, own, applications }: Northwind): Promise<readonly DoorPage[]> {
   const { board, shop, counter, trial } = own
   const at = (page: string, { id }: MadeApplication) => `/developer/application${page}?application=${id}`
+  const [endpoint] = await service.database.query<{ id: string }>(
+    'select id from webhook_endpoints where application_id = $1 and disabled_at is null',
+    [shop.id],
+  )
   return [
     ...pages('ann', {
       developer: '/developer',
@@ -132,6 +136,9 @@ function developerPages({ own, applications }: Northwind): readonly DoorPage[] {
       'developer-preview': `${at('/preview', board)}&by=code`,
       'developer-activity': at('/activity', board),
       'developer-activity-none': at('/activity', applications.mobile),
+      'developer-webhooks': at('/webhooks', shop),
+      'developer-webhooks-none': at('/webhooks', board),
+      'developer-webhook-secret': `${at('/webhooks/secret', shop)}&endpoint=${endpoint?.id}`,
     }),
     ...popups('ann', { 'developer-preview-dialog': `${at('/preview', shop)}&by=dialog` }),
   ]

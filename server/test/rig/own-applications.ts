@@ -1,9 +1,11 @@
 /** What Northwind itself has registered in the developer console: a part of northwind.ts. */
 import { addOwnSecret, changeSettings, registerApplication } from '../../src/flows/own-applications.ts'
+import { rotateEndpointSecret } from '../../src/flows/webhooks.ts'
 import { grant } from './connect.ts'
 import { post } from './device.ts'
 import type { MadeApplication, MadeUser } from './make.ts'
 import type { TestService } from './service.ts'
+import { makeEndpoint } from './webhooks.ts'
 
 /** One that shows codes and is in use, one with a server that opens the dialog, a public one, and one in test mode. */
 export type OwnApplications = Readonly<Record<'board' | 'shop' | 'counter' | 'trial', MadeApplication>>
@@ -47,9 +49,37 @@ export async function makeOwnApplications(service: TestService, { by, user }: Pe
   const tried = { ...SETTINGS, name: 'Order Board, next version', deviceFlow: true, redirectUris: [], testMode: true }
   await changeSettings(context, by.id, trial.id, tried)
   await context.applications.refresh()
+  await hookShop(service, shop, by)
   await useBoard(service, board, user)
   await database.query("update applications set created_at = created_at - interval '50 days' where id = $1", [board.id])
   return { board, shop, counter, trial }
+}
+
+/** Two endpoints, and a log with something of everything: none of it is due while anybody looks. */
+async function hookShop(service: TestService, shop: MadeApplication, by: MadeUser): Promise<void> {
+  const { context, database } = service
+  const [account] = await database.query<{ account_id: string }>('select account_id from users where id = $1', [by.id])
+  const owned = { application: shop, by, accountId: account?.account_id ?? '' }
+  const live = await makeEndpoint(service, 'https://shop.northwind.example/hooks/latchkey?tenant=hamburg', owned)
+  const gone = await makeEndpoint(service, 'https://old.northwind.example/hooks', owned)
+  await rotateEndpointSecret(context, by.id, shop.id, live.id)
+  await database.query(
+    `insert into webhook_deliveries (endpoint_id, event_id, kind, data, created_at, due_at, attempts, tried_at,
+       delivered_at, given_up_at, last_status, last_error, last_took_ms)
+     select case when kind = 'application.restored' then $2 else $1 end, md5('event ' || n)::uuid, kind, '{}',
+       now() - (8 - n) * interval '7 hours', now() + interval '1 day', attempts,
+       case when attempts > 0 then now() - (8 - n) * interval '6 hours' end,
+       case when status between 200 and 299 then now() end, case when attempts = 8 then now() end, status, error, took
+     from (values
+       (1, 'application.restored', 0, null, null, null), (2, 'grant.created', 1, 204, null, 38),
+       (3, 'grant.revoked', 8, null, 'unreachable', 12), (4, 'credential.reported', 6, 503, null, 9480),
+       (5, 'application.suspended', 3, null, 'timeout', 10000), (6, 'grant.created', 2, 200, null, 112),
+       (7, 'webhook.test', 0, null, null, null)) as log(n, kind, attempts, status, error, took)`,
+    [live.id, gone.id],
+  )
+  await database.query("update webhook_endpoints set disabled_at = now(), disabled_why = 'gone' where id = $1", [
+    gone.id,
+  ])
 }
 
 /** Something of everything that an application's activity tells: also what its developer did wrong. */

@@ -11,6 +11,15 @@ import {
   showSettings,
 } from './developer-handlers.ts'
 import { showPreview } from './developer-preview.ts'
+import {
+  addWebhook,
+  removeWebhook,
+  resendWebhook,
+  rotateWebhook,
+  showWebhookSecret,
+  showWebhooks,
+  testWebhook,
+} from './developer-webhooks.ts'
 import type { PageDoor } from './page-door.ts'
 
 export const developerDoors: readonly PageDoor[] = [
@@ -68,5 +77,64 @@ export const developerDoors: readonly PageDoor[] = [
     handler: sendAppeal,
     bound: ['application'],
     from: '/developer/application/activity?application={application}',
+  },
+  {
+    method: 'GET',
+    path: '/developer/application/webhooks',
+    access: 'administrator',
+    handler: showWebhooks,
+    fresh: true,
+  },
+  {
+    method: 'POST',
+    path: '/developer/application/webhooks',
+    access: 'administrator',
+    handler: addWebhook,
+    bound: ['application'],
+    from: '/developer/application/webhooks?application={application}',
+    fresh: true,
+  },
+  {
+    method: 'GET',
+    path: '/developer/application/webhooks/secret',
+    access: 'administrator',
+    handler: showWebhookSecret,
+    fresh: true,
+  },
+  {
+    method: 'POST',
+    path: '/developer/application/webhooks/test',
+    access: 'administrator',
+    handler: testWebhook,
+    bound: ['application', 'endpoint'],
+    from: '/developer/application/webhooks?application={application}',
+    fresh: true,
+  },
+  {
+    method: 'POST',
+    path: '/developer/application/webhooks/rotate',
+    access: 'administrator',
+    handler: rotateWebhook,
+    bound: ['application', 'endpoint'],
+    from: '/developer/application/webhooks?application={application}',
+    fresh: true,
+  },
+  {
+    method: 'POST',
+    path: '/developer/application/webhooks/remove',
+    access: 'administrator',
+    handler: removeWebhook,
+    bound: ['application', 'endpoint'],
+    from: '/developer/application/webhooks?application={application}',
+    fresh: true,
+  },
+  {
+    method: 'POST',
+    path: '/developer/application/webhooks/resend',
+    access: 'administrator',
+    handler: resendWebhook,
+    bound: ['application', 'delivery'],
+    from: '/developer/application/webhooks?application={application}',
+    fresh: true,
   },
 ]

@@ -1,0 +1,37 @@
+/**
+ * The secret that an endpoint's webhooks are signed with (Standard Webhooks, symmetric). It is not stored: it is computed from
+ * the endpoint's id and a generation under a server key (docs/decisions/0013-nothing-that-opens-a-door-is-stored.md).
+ */
+import { Webhook } from 'standardwebhooks'
+import type { Keyset } from './keyset.ts'
+import { mac } from './mac.ts'
+
+export type WebhookSecretReference = {
+  readonly endpointId: string
+  readonly keyId: number
+  readonly generation: number
+}
+
+/** `whsec_…`. Null when its key was taken out of LATCHKEY_KEYS: like everything that key made, it works no more. */
+export function webhookSecret(keys: Keyset, reference: WebhookSecretReference): string | null {
+  const key = keys.byId.get(reference.keyId)
+  if (!key) return null
+  const content = Buffer.from(`${reference.endpointId}.${reference.generation}`)
+  return `whsec_${mac(key.for.webhook, content).toString('base64')}`
+}
+
+export type SignedMessage = {
+  readonly id: string
+  /** The attempt, not the event. Epoch milliseconds. */
+  readonly at: number
+  readonly body: string
+}
+
+/** The three headers, with one signature for each secret: a receiver needs any one of them. */
+export function webhookHeaders(secrets: readonly string[], { id, at, body }: SignedMessage): Record<string, string> {
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': String(Math.floor(at / 1000)),
+    'webhook-signature': secrets.map((secret) => new Webhook(secret).sign(id, new Date(at), body)).join(' '),
+  }
+}

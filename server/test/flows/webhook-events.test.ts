@@ -1,0 +1,218 @@
+/** What applications hear of: each event that is committed, and none that is not. docs/interface.md, "Webhooks". */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { removeGrant } from '../../src/flows/connected-applications.ts'
+import { restoreApplication, suspendApplication } from '../../src/flows/manage-application.ts'
+import { changeSettings } from '../../src/flows/own-applications.ts'
+import { sendPersonLink } from '../../src/flows/people.ts'
+import { reportCredential, revokeCredential } from '../../src/flows/revoke-credential.ts'
+import { sweep } from '../../src/flows/sweep.ts'
+import { removeEndpoint } from '../../src/flows/webhooks.ts'
+import { recordEvent } from '../../src/store/audit-events.ts'
+import { connect, grant } from '../rig/connect.ts'
+import { post } from '../rig/device.ts'
+import { type MadeUser, makeApplication, makeUser } from '../rig/make.ts'
+import { startTestService, type TestService } from '../rig/service.ts'
+import { deliveriesOf, type MadeEndpoint, makeEndpoint } from '../rig/webhooks.ts'
+
+const DAY = 24 * 3_600_000
+
+let service: TestService
+let user: MadeUser
+let endpoint: MadeEndpoint
+beforeAll(async () => {
+  // Nobody answers there, so what is queued stays as it is until it was tried.
+  service = await startTestService({ OUTBOUND_PRIVATE: 'true' }, { clock: true })
+})
+afterAll(() => service.stop())
+beforeEach(async () => {
+  await service.database.query("update webhook_endpoints set disabled_at = now(), disabled_why = 'removed'")
+  user = await makeUser(service.context.db, service.account.slug, { holds: ['orders:read', 'orders:write'] })
+  endpoint = await makeEndpoint(service, 'http://127.0.0.1:9/hooks')
+})
+
+const heard = async () => (await deliveriesOf(service, endpoint.id)).map(({ kind, data }) => ({ kind, data }))
+const about = (grantId: string, given: object = {}) => ({
+  application: service.application.id,
+  account: service.account.slug,
+  user: user.id,
+  grant: grantId,
+  scope: 'orders:read,orders:write',
+  variant: 'token_set',
+  test: false,
+  ...given,
+})
+const created = (grantId: string, given: object = {}) => ({ kind: 'grant.created', data: about(grantId, given) })
+const revoked = (grantId: string, reason: string, given: object = {}) => ({
+  kind: 'grant.revoked',
+  data: about(grantId, { reason, ...given }),
+})
+
+describe('a grant', () => {
+  it.each([
+    ['oauth', 'token_set'],
+    ['key', 'access_key'],
+  ] as const)('that is made is told of, with what was granted: %s', async (variant, named) => {
+    const { grantId } = await connect(service, { user, variant })
+    expect(await heard()).toEqual([created(grantId, { variant: named })])
+  })
+
+  it('that is made in test mode is told of as a test, also when it ends after test mode', async () => {
+    const settings = {
+      name: 'Tested',
+      allowedScopes: ['orders:read', 'orders:write'],
+      defaultScopes: [],
+      requiredScopes: [],
+      deviceFlow: true,
+      redirectUris: [],
+    }
+    const testMode = async (on: boolean) => {
+      await changeSettings(service.context, service.user.id, service.application.id, { ...settings, testMode: on })
+      await service.context.applications.refresh()
+    }
+    await testMode(true)
+    const device = service.device()
+    const code = await device.code({ scope: 'orders:read' })
+    const decided = { ...device.credentials, user_code: code.user_code, decision: 'grant' }
+    expect((await post(service.address, '/auth/test/decision', { form: decided })).status).toBe(200)
+    const [row] = await service.database.query<{ id: string }>('select id from grants where test')
+    await testMode(false)
+    const by = { by: service.user.id, grantId: row?.id ?? '', asAdministrator: false, reported: false }
+    expect((await removeGrant(service.context, by)).outcome).toBe('removed')
+    const told = { user: service.user.id, scope: 'orders:read', test: true }
+    expect(await heard()).toEqual([created(row?.id ?? '', told), revoked(row?.id ?? '', 'removed_by_user', told)])
+  })
+
+  it.each([
+    ['removed_by_user', false],
+    ['removed_by_administrator', true],
+  ])('that people remove is told of: %s', async (reason, asAdministrator) => {
+    const { grantId } = await connect(service, { user })
+    const by = asAdministrator ? service.user.id : user.id
+    await removeGrant(service.context, { by, grantId, asAdministrator, reported: false })
+    expect(await heard()).toEqual([created(grantId), revoked(grantId, reason)])
+  })
+
+  it('that its application gives up is told of', async () => {
+    const { grantId, credential } = await connect(service, { user })
+    const { id: applicationId, secret } = service.application
+    await revokeCredential(service.context, { applicationId, secret, credential, variant: null })
+    expect(await heard()).toEqual([created(grantId), revoked(grantId, 'revoked_by_application')])
+  })
+
+  it('whose credential is reported is told of twice: that it ended, and what was found', async () => {
+    const { grantId, refreshToken } = await connect(service, { user })
+    expect(await reportCredential(service.context, refreshToken)).toBe(true)
+    expect(await heard()).toEqual([
+      created(grantId),
+      revoked(grantId, 'credential_reported'),
+      { kind: 'credential.reported', data: about(grantId, { credential: 'refresh_token' }) },
+    ])
+  })
+
+  it('that ends with many others at once is told of like any other', async () => {
+    const grants = [await connect(service, { user }), await connect(service, { user })]
+    const key = await connect(service, { user, variant: 'key' })
+    await sendPersonLink(service.context, service.user.id, user.id, 'en')
+    const told = await heard()
+    expect(told.slice(3)).toEqual(expect.arrayContaining(grants.map(({ grantId }) => revoked(grantId, 'user_reset'))))
+    expect(told).toHaveLength(5)
+    expect(told.filter(({ data }) => data.grant === key.grantId)).toHaveLength(1)
+  })
+
+  it('that nobody came for is told of when it is swept', async () => {
+    const { grantId } = await grant(service, { user })
+    await service.database.advance(3 * DAY)
+    await sweep(service.context.db, service.config)
+    expect(await heard()).toEqual([created(grantId), revoked(grantId, 'never_collected')])
+  })
+})
+
+describe('an application', () => {
+  it('that is suspended, with all it has, and restored hears so, and why', async () => {
+    const application = await makeApplication(service.context.db, service.config, service.account.slug)
+    await service.context.applications.refresh()
+    endpoint = await makeEndpoint(service, 'http://127.0.0.1:9/suspended', { application })
+    const { grantId } = await connect(service, { user, application })
+    await suspendApplication(service.context.db, application.id, 'ignores slow_down', true)
+    await restoreApplication(service.context.db, application.id, 'firmware mended')
+    const data = { application: application.id }
+    expect(await heard()).toEqual([
+      created(grantId, data),
+      { kind: 'application.suspended', data: { ...data, reason: 'ignores slow_down' } },
+      revoked(grantId, 'application_suspended', data),
+      { kind: 'application.restored', data: { ...data, reason: 'firmware mended' } },
+    ])
+  })
+
+  it('that is warned hears so, and not who warned it', async () => {
+    const { context, application, account } = service
+    const detail = { reason: 'polls too fast', by: service.user.id }
+    const event = { kind: 'application.warned', accountId: account.id, userId: service.user.id, detail } as const
+    await context.db.transaction((tx) => recordEvent(tx, { ...event, applicationId: application.id }))
+    expect(await heard()).toEqual([
+      { kind: 'application.warned', data: { application: application.id, reason: 'polls too fast' } },
+    ])
+  })
+
+  it('hears nothing of other applications, of other kinds, or once its endpoint was removed', async () => {
+    const other = await makeApplication(service.context.db, service.config, service.account.slug)
+    await service.context.applications.refresh()
+    await connect(service, { user, application: other })
+    await service.reject((await service.device().code()).user_code, user)
+    await removeEndpoint(service.context, service.user.id, service.application.id, endpoint.id)
+    await connect(service, { user })
+    expect(await heard()).toEqual([])
+  })
+})
+
+describe('an event', () => {
+  it('has one id, whichever endpoint hears of it', async () => {
+    const second = await makeEndpoint(service, 'http://127.0.0.1:9/second')
+    await connect(service, { user })
+    await connect(service, { user })
+    const [here, there] = [await deliveriesOf(service, endpoint.id), await deliveriesOf(service, second.id)]
+    const ids = here.map(({ event_id }) => event_id)
+    expect(there.map(({ event_id }) => event_id)).toEqual(ids)
+    expect(new Set(ids).size).toBe(2)
+  })
+
+  it('that was not committed is not told of', async () => {
+    const { context, application } = service
+    const failing = context.db.transaction(async (tx) => {
+      await recordEvent(tx, { kind: 'application.warned', applicationId: application.id })
+      throw new Error('after all, no')
+    })
+    await expect(failing).rejects.toThrow('after all, no')
+    expect(await heard()).toEqual([])
+  })
+
+  it('says ids and facts: no secret, no credential, no code, no name, no e-mail address', async () => {
+    const connected = await connect(service, { user })
+    await reportCredential(service.context, connected.credential)
+    const told = JSON.stringify(await heard())
+    const { credential, refreshToken, deviceCode, userCode } = connected
+    for (const hidden of [credential, refreshToken, deviceCode, userCode, service.application.secret, user.email]) {
+      expect(told).not.toContain(hidden)
+    }
+    expect(told).not.toMatch(/@|lk[a-z]_|whsec_/)
+  })
+})
+
+it('ten thousand grants that end at once are ten thousand deliveries, each with an id of its own', async () => {
+  const application = await makeApplication(service.context.db, service.config, service.account.slug)
+  endpoint = await makeEndpoint(service, 'http://127.0.0.1:9/many', { application })
+  await service.database.query(
+    `insert into grants (id, account_id, user_id, application_id, variant, scopes, key_id, device_code_id, created_at)
+     select md5('g' || n)::uuid, $1, $2, $3, 'token_set', '{orders:read}', 1, md5('c' || n)::uuid, now()
+     from generate_series(1, 10000) n`,
+    [service.account.id, user.id, application.id],
+  )
+  const suspended = await suspendApplication(service.context.db, application.id, 'for a look', true)
+  expect(suspended).toMatchObject({ value: { revoked: 10_000 } })
+  const [counted] = await service.database.query<{ told: number; ids: number }>(
+    `select count(*)::int as told, count(distinct event_id)::int as ids from webhook_deliveries
+     where endpoint_id = $1 and kind = 'grant.revoked'`,
+    [endpoint.id],
+  )
+  expect(counted).toEqual({ told: 10_000, ids: 10_000 })
+}, 60_000)

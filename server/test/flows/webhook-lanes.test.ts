@@ -1,0 +1,188 @@
+/** Receivers that hang: they keep nobody waiting, neither other receivers nor people nor PostgreSQL. Real times, real sockets. */
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { createWebhookSender, type WebhookSender } from '../../src/flows/send-webhooks.ts'
+import { recordEvent } from '../../src/store/audit-events.ts'
+import { type MadeApplication, type MadeUser, makeAccount, makeApplication, makeUser } from '../rig/make.ts'
+import { type Receiver, startReceiver } from '../rig/receiver.ts'
+import { startTestService, type TestService } from '../rig/service.ts'
+import { deliveriesOf, makeEndpoint } from '../rig/webhooks.ts'
+
+let service: TestService
+beforeAll(async () => {
+  // One connection for all that decides: whoever held it while waiting for a receiver would be noticed.
+  const environment = { OUTBOUND_PRIVATE: 'true', DATABASE_CONNECTIONS: '1' }
+  service = await startTestService(environment, { clock: true, listen: false })
+})
+afterAll(() => service.stop())
+
+const receivers: Receiver[] = []
+const senders: WebhookSender[] = []
+afterEach(async () => {
+  for (const sender of senders.splice(0)) await sender.stop()
+  for (const receiver of receivers.splice(0)) await receiver.stop()
+  await service.database.query(
+    "update webhook_endpoints set disabled_at = now(), disabled_why = 'removed' where disabled_at is null",
+  )
+})
+
+async function receive(): Promise<Receiver> {
+  const receiver = await startReceiver()
+  receivers.push(receiver)
+  return receiver
+}
+
+/** As the job does, each second. */
+function sending(): { turn(): Promise<void> } {
+  const sender = createWebhookSender(service.context)
+  senders.push(sender)
+  return sender
+}
+
+type Owner = { readonly accountId: string; readonly slug: string; readonly by: MadeUser }
+
+async function makeOwner(): Promise<Owner> {
+  const account = await makeAccount(service.context.db)
+  return { accountId: account.id, slug: account.slug, by: await makeUser(service.context.db, account.slug) }
+}
+
+/** An application with so many endpoints at a receiver. `proven`: they answered quickly the last time. */
+async function makeHooked(
+  receiver: Receiver,
+  owner: Owner,
+  endpoints: number,
+  proven: boolean,
+): Promise<MadeApplication> {
+  const application = await makeApplication(service.context.db, service.config, owner.slug)
+  for (let each = 1; each <= endpoints; each += 1) {
+    const { id } = await makeEndpoint(service, `${receiver.url}/${application.id}/${each}`, { application, ...owner })
+    await service.database.query('update webhook_endpoints set slow = $2 where id = $1', [id, !proven])
+  }
+  return application
+}
+
+async function happen({ id: applicationId }: MadeApplication, events: number): Promise<void> {
+  await service.context.db.transaction(async (tx) => {
+    for (let event = 0; event < events; event += 1)
+      await recordEvent(tx, { kind: 'application.restored', applicationId })
+  })
+}
+
+describe('beside a receiver that hangs', () => {
+  it('another one of the same application gets everything at once', async () => {
+    const [hanging, good] = [await receive(), await receive()]
+    hanging.answer('hang')
+    const owner = await makeOwner()
+    const application = await makeHooked(hanging, owner, 1, true)
+    await makeEndpoint(service, good.url, { application, ...owner })
+    await happen(application, 50)
+    await sending().turn()
+    await good.waitFor(50, 3_000)
+    expect(hanging.connections.opened).toBe(2)
+  })
+
+  it('sixty of fifteen accounts, never seen to answer, take ten lanes; one that answers is served as if they were not', async () => {
+    const [hanging, good] = [await receive(), await receive()]
+    hanging.answer('hang')
+    for (let account = 0; account < 15; account += 1) {
+      await happen(await makeHooked(hanging, await makeOwner(), 4, false), 5)
+    }
+    const sender = sending()
+    await sender.turn()
+    await hanging.waitFor(10)
+    const mine = await makeHooked(good, await makeOwner(), 1, true)
+    await happen(mine, 20)
+    const began = performance.now()
+    await sender.turn()
+    await good.waitFor(20, 2_000)
+    expect(performance.now() - began).toBeLessThan(2_000)
+    expect(hanging.connections.opened).toBe(10)
+  })
+
+  it('people decide and applications are changed as quickly as ever', async () => {
+    const hanging = await receive()
+    hanging.answer('hang')
+    const application = await makeHooked(hanging, await makeOwner(), 5, true)
+    await happen(application, 20)
+    await sending().turn()
+    await hanging.waitFor(10)
+    const began = performance.now()
+    for (let time = 0; time < 20; time += 1) await happen(application, 1)
+    expect(performance.now() - began).toBeLessThan(2_000)
+    expect(hanging.connections.open).toBe(10)
+  })
+})
+
+it('one account has ten lanes at most, however many applications and endpoints it has', async () => {
+  const [hanging, good] = [await receive(), await receive()]
+  hanging.answer('hang')
+  const owner = await makeOwner()
+  for (let application = 0; application < 4; application += 1)
+    await happen(await makeHooked(hanging, owner, 5, true), 3)
+  const sender = sending()
+  for (const _ of [1, 2, 3]) await sender.turn()
+  await hanging.waitFor(10)
+  const other = await makeHooked(good, await makeOwner(), 1, true)
+  await happen(other, 1)
+  await sender.turn()
+  await good.waitFor(1, 1_000)
+  expect(hanging.connections.opened).toBe(10)
+})
+
+describe('an endpoint', () => {
+  const slowOf = async (application: MadeApplication) =>
+    (await service.database.query('select slow from webhook_endpoints where application_id = $1', [application.id]))[0]
+
+  it('is taken for slow until it has answered within a second, and again when it takes longer', async () => {
+    const receiver = await receive()
+    const application = await makeHooked(receiver, await makeOwner(), 1, false)
+    const sender = createWebhookSender(service.context)
+    const send = async () => {
+      await happen(application, 1)
+      await sender.turn()
+      await sender.settled()
+    }
+    expect(await slowOf(application)).toEqual({ slow: true })
+    await send()
+    expect(await slowOf(application)).toEqual({ slow: false })
+    // Quick failures are no burden to others.
+    receiver.answer(500)
+    await send()
+    expect(await slowOf(application)).toEqual({ slow: false })
+    receiver.answer('hang')
+    await send()
+    expect(await slowOf(application)).toEqual({ slow: true })
+  }, 20_000)
+})
+
+describe('a process that stops', () => {
+  it('lets what is quick come to its end, and leaves what hangs to whoever comes after', async () => {
+    const [hanging, good] = [await receive(), await receive()]
+    hanging.answer('hang')
+    const owner = await makeOwner()
+    const [stuck, quick] = [await makeHooked(hanging, owner, 1, true), await makeHooked(good, owner, 1, true)]
+    await happen(stuck, 1)
+    await happen(quick, 1)
+    const sender = createWebhookSender(service.context)
+    await sender.turn()
+    await hanging.waitFor(1)
+    const began = performance.now()
+    await sender.stop()
+    expect(performance.now() - began).toBeLessThan(2_000)
+    expect(good.received).toHaveLength(1)
+    const [{ id = '' } = {}] = await service.database.query<{ id: string }>(
+      'select id from webhook_endpoints where application_id = $1',
+      [stuck.id],
+    )
+    expect(await deliveriesOf(service, id)).toMatchObject([{ attempts: 0, delivered_at: null, given_up_at: null }])
+    await happen(quick, 1)
+    await sender.turn()
+    expect(good.received).toHaveLength(1)
+
+    hanging.answer(204)
+    await service.database.advance(31_000)
+    await sending().turn()
+    await hanging.waitFor(2)
+    const ids = hanging.received.map(({ headers }) => headers['webhook-id'])
+    expect(new Set(ids).size).toBe(1)
+  })
+})
