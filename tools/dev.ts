@@ -41,6 +41,10 @@ writeFileSync(
     'HOST=localhost',
     `PORT=${port}`,
     'DRAIN_SECONDS=0',
+    // Whoever tries things out is one network.
+    'CODE_REQUESTS_PER_NETWORK=0',
+    'CODE_REQUESTS_PER_APPLICATION=0',
+    'DIALOGS_PER_NETWORK=0',
     '',
   ].join('\n'),
   { mode: 0o600 },

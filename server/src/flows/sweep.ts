@@ -7,6 +7,7 @@ import { type Dropped, dropPartitions, ensurePartitions, readClock } from '../st
 import { forgetDialogs, voidUnexchanged } from '../store/dialogs.ts'
 import { forgetLinks } from '../store/links.ts'
 import { forgetMails } from '../store/mails.ts'
+import { forgetOverloads } from '../store/overloads.ts'
 import type { Postgres } from '../store/postgres.ts'
 import { forgetSessions } from '../store/sessions.ts'
 import { forgetChallenges } from '../store/sign-in-methods.ts'
@@ -25,6 +26,7 @@ const FORGET = [
   forgetDialogs,
   forgetStandingChanges,
   forgetCounts,
+  forgetOverloads,
 ]
 
 /** Partitions first: codes come and go, whatever else cannot be deleted. */

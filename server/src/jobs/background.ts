@@ -22,6 +22,9 @@ const MAIL_MS = 1_000
 /** A developer who looks waits no longer than this for what they just did. */
 const TALLY_MS = 2_000
 
+/** So late does a process learn what the others gave an application. */
+const EXCHANGE_MS = 1_000
+
 const RECOUNT_MS = 30 * 1000
 
 export type Background = { stop(): Promise<void> }
@@ -44,6 +47,8 @@ export function startBackground(context: Context): Background {
     repeat(context, 'pulling revocations', REFRESH_MS, () => context.standings.pull().catch(expected)),
     repeat(context, 'noting use', USES_MS, () => saveUses(context).catch(expected)),
     repeat(context, 'saving the tally', TALLY_MS, () => context.tally.save().catch(expected)),
+    repeat(context, 'exchanging counts', EXCHANGE_MS, () => context.limiter.codes.exchange()),
+    repeat(context, 'saving what was shed', TALLY_MS, () => context.load.save().catch(expected)),
     repeat(context, 'counting live codes', RECOUNT_MS, () => context.liveCodes.recount()),
     repeat(context, 'sweeping', SWEEP_MS, async () => {
       await sweep(context.db, context.config)
@@ -54,6 +59,7 @@ export function startBackground(context: Context): Background {
     stop: async () => {
       await Promise.all(tasks.map((stop) => stop()))
       await context.tally.save().catch(expected)
+      await context.load.save().catch(expected)
       await saveUses(context).catch(expected)
     },
   }
