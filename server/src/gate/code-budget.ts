@@ -71,9 +71,8 @@ export function createCodeBudget(
     take: ({ applicationId, network }) => {
       if (limit === 0) return PASSED
       const window = windowOf(applicationId)
-      const own = window.networks.get(network) ?? 0
-      const networks = window.networks.size + (own === 0 ? 1 : 0)
-      const asked = { limit, total: window.here + window.elsewhere, here: window.here, networks, own }
+      const { here, elsewhere, networks } = window
+      const asked = { limit, total: here + elsewhere, here, own: networks.get(network) ?? 0 }
       if (!mayHaveCode(asked)) return { passed: false, waitMs: window.endsAt - monotonicMs() }
       add(window, network, 1)
       return PASSED
