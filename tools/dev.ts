@@ -42,6 +42,10 @@ writeFileSync(
     `PORT=${port}`,
     'DRAIN_SECONDS=0',
     'OUTBOUND_PRIVATE=true',
+    // Whoever tries things out is one network.
+    'CODE_REQUESTS_PER_NETWORK=0',
+    'CODE_REQUESTS_PER_APPLICATION=0',
+    'DIALOGS_PER_NETWORK=0',
     '',
   ].join('\n'),
   { mode: 0o600 },

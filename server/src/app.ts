@@ -7,12 +7,15 @@ import { createApplicationCopy } from './flows/application-copy.ts'
 import type { Context } from './flows/context.ts'
 import { createEarlyPolls } from './flows/early-polls.ts'
 import { createLiveCodes } from './flows/live-codes.ts'
+import { createLoad } from './flows/load.ts'
 import { createStandings } from './flows/standings.ts'
 import { makePartitionsAhead } from './flows/sweep.ts'
 import { createTally } from './flows/tally.ts'
 import { createTasks } from './flows/tasks.ts'
+import { createLimiter } from './gate/limiter.ts'
 import { createLocalGate } from './gate/local-gate.ts'
 import { createRedisGate } from './gate/redis-gate.ts'
+import { openRedis } from './gate/redis-link.ts'
 import { createHttpServer, type HttpServer } from './http/server.ts'
 import { startBackground } from './jobs/background.ts'
 import { createMailer } from './mail.ts'
@@ -29,22 +32,23 @@ export async function createContext(config: Config): Promise<Context> {
   const events = createEvents(config.logLevel)
   const places = await openPlaces(config.placesFile, config.networksFile)
   const db = openPostgres(config.databaseUrl, config.databaseConnections)
-  const gate =
-    config.redisUrl === null
-      ? createLocalGate()
-      : createRedisGate(config.redisUrl, (answers, why) => events.engine('redis', answers, why))
+  const load = createLoad({ config, db, events })
+  const link =
+    config.redisUrl === null ? null : openRedis(config.redisUrl, (answers, why) => events.engine('redis', answers, why))
   return {
     config,
     db,
     reads: gatherReads(db.reads),
-    gate,
+    gate: link ? createRedisGate(link) : createLocalGate(),
+    limiter: createLimiter(config, link),
+    load,
     applications: createApplicationCopy(db, config.keys),
     liveCodes: createLiveCodes(db),
     openDeviceCode: createDeviceCodeOpener(config.keys),
     openCredential: createCredentialOpener(config.keys),
     standings: createStandings(db),
     tally: createTally(db),
-    earlyPolls: createEarlyPolls(db, () => false),
+    earlyPolls: createEarlyPolls(db, load.overloaded),
     tasks: createTasks(),
     passwords: createPasswords(),
     places,

@@ -234,6 +234,38 @@ export const options = {
     example: '10',
     parse: whole(1, 200),
   }),
+  codeRequestsPerNetwork: option({
+    env: 'CODE_REQUESTS_PER_NETWORK',
+    fallback: '300',
+    about:
+      'Code requests per minute from one network (a /24 of IPv4, a /48 of IPv6), right or wrong. Enough for an office or a shop full of devices that start together; raise it where an application asks from its own servers. 0: no limit.',
+    example: '300',
+    parse: whole(0, 1_000_000),
+  }),
+  codeRequestsPerApplication: option({
+    env: 'CODE_REQUESTS_PER_APPLICATION',
+    fallback: '12000',
+    about:
+      'Codes per minute for one application. Beyond it, networks that had less than their part of it still get one, up to twice as many in all: whoever stole a secret cannot use up what honest devices need. 0: no limit.',
+    example: '12000',
+    parse: whole(0, 1_000_000),
+  }),
+  dialogsPerNetwork: option({
+    env: 'DIALOGS_PER_NETWORK',
+    fallback: '600',
+    about:
+      'Dialogs per minute from one network, opened or pushed. Each is a row that is written before anybody signed in. Raise it for applications that push requests for all their users from their own servers. 0: no limit.',
+    example: '600',
+    parse: whole(0, 1_000_000),
+  }),
+  overloadDelayMs: option({
+    env: 'OVERLOAD_DELAY',
+    fallback: '50',
+    about:
+      'Milliseconds that a request waits, on average, until the process even looks at it. Beyond them the process turns away new code requests, at three times as much new dialogs, at ten times the developer console, and never anything else. 0: nothing is turned away for it.',
+    example: '50',
+    parse: whole(0, 60_000),
+  }),
   drainMs: option({
     env: 'DRAIN_SECONDS',
     fallback: '5',

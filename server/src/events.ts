@@ -17,6 +17,8 @@ export type Events = {
   grantEnded(grantId: string, why: string): void
   /** `givenUp`: it will not be tried again. */
   mailFailed(mailId: number, attempts: number, givenUp: boolean, error: unknown): void
+  /** Requests are turned away because there are too many at once; 0: not any more. Said once per change. */
+  shedding(requests: number): void
   /** Nobody told us where to send mails. Said once, at the start. */
   mailOff(): void
   /** A background task failed; it will be tried again. */
@@ -46,6 +48,10 @@ export function createEvents(level: string): Events {
         { event: 'mail_failed', mailId, attempts, givenUp, ...described(error) },
         givenUp ? 'a mail could not be sent and was given up' : 'a mail could not be sent; it stays due',
       ),
+    shedding: (requests) =>
+      requests > 0
+        ? log.warn({ event: 'shedding', requests }, 'too busy: new code requests are turned away')
+        : log.info({ event: 'shedding_over' }, 'nobody is turned away any more'),
     mailOff: () => log.warn({ event: 'mail_off' }, 'SMTP_URL is not set: mails wait in the outbox'),
     taskFailed: (task, error) => log.warn({ event: 'task_failed', task, ...described(error) }, `${task} failed`),
     unexpected: (where, error) => log.error({ event: 'unexpected', where, ...described(error) }, `bug in ${where}`),

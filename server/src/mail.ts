@@ -74,6 +74,7 @@ export function createMailer(
 
 /** `Acme, Inc. <no-reply@acme.example>`: a name may have commas and colons, which the library would take for a list. */
 function readSender(from: string): { name: string; address: string } {
-  const [, name = '', address = from] = /^(.*?)\s*<([^<>]+)>$/.exec(from) ?? []
-  return { name: name.replace(/^"(.*)"$/, '$1'), address }
+  const [name = '', address] = from.split('<', 2)
+  if (address === undefined) return { name: '', address: from }
+  return { name: name.trimEnd().replace(/^"(.*)"$/, '$1'), address: address.replace('>', '') }
 }

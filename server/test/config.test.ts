@@ -111,6 +111,10 @@ describe('AP-24 numbers', () => {
     'SESSION_LIFETIME',
     'SESSION_FRESH',
     'DATABASE_CONNECTIONS',
+    'CODE_REQUESTS_PER_NETWORK',
+    'CODE_REQUESTS_PER_APPLICATION',
+    'DIALOGS_PER_NETWORK',
+    'OVERLOAD_DELAY',
     'DRAIN_SECONDS',
   ]
   const senseless = [
@@ -145,6 +149,10 @@ describe('AP-24 numbers', () => {
     ['SESSION_LIFETIME', 300, 31_536_000, 'sessionLifetimeMs', 1_000],
     ['SESSION_FRESH', 60, 86_400, 'freshMs', 1_000],
     ['DATABASE_CONNECTIONS', 1, 200, 'databaseConnections', 1],
+    ['CODE_REQUESTS_PER_NETWORK', 0, 1_000_000, 'codeRequestsPerNetwork', 1],
+    ['CODE_REQUESTS_PER_APPLICATION', 0, 1_000_000, 'codeRequestsPerApplication', 1],
+    ['DIALOGS_PER_NETWORK', 0, 1_000_000, 'dialogsPerNetwork', 1],
+    ['OVERLOAD_DELAY', 0, 60_000, 'overloadDelayMs', 1],
     ['DRAIN_SECONDS', 0, 300, 'drainMs', 1_000],
   ] as const)('%s goes from %d to %d and no further', (env, least, most, name, unit) => {
     for (const edge of [least, most]) {

@@ -16,6 +16,15 @@ export type MailMatter =
         readonly requestedFrom: string | null
       }
     }
+  /** Instead of many such mails within an hour: what they would have told, together and a little later. */
+  | {
+      readonly kind: 'grants_created'
+      readonly detail: {
+        readonly count: number
+        /** By name, the latest last; not all of them where there are very many. */
+        readonly applications: readonly string[]
+      }
+    }
   | { readonly kind: 'password_changed'; readonly detail: Readonly<Record<string, never>> }
   | {
       readonly kind: 'sign_in_method_added' | 'sign_in_method_removed'

@@ -7,13 +7,18 @@ const IPV4 = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/
  * machine it was seen on; and IPv4 as itself where it arrives dressed as IPv6 (RFC 4291, section 2.5.5.2).
  */
 export function readAddress(text: string): string | null {
-  const bare = text.replace(/(?<=:.*)%[\w.:-]+$/, '')
+  const bare = withoutZone(text)
   if (IPV4.test(bare)) return bare
   // The rules for IPv6 in URLs are the strict ones, and shorten it on the way.
   const address = /^[0-9a-f:.]+$/i.test(bare) ? URL.parse(`http://[${bare}]`)?.hostname.slice(1, -1) : undefined
   if (!address) return null
   const mapped = /^::ffff:([0-9a-f]+):([0-9a-f]+)$/.exec(address)
   return mapped ? [mapped[1], mapped[2]].flatMap(twoBytes).join('.') : address
+}
+
+function withoutZone(text: string): string {
+  const [address = '', zone = '', ...rest] = text.split('%', 3)
+  return address.includes(':') && /^[\w.:-]+$/.test(zone) && rest.length === 0 ? address : text
 }
 
 function twoBytes(hex = ''): [number, number] {

@@ -129,6 +129,13 @@ export const refusals = {
     message: 'This page lives at the address of an account, in front of this host.',
     mend: 'Put the account in front: the page of `acme` is at `acme.` and this host, spelled as in PUBLIC_URL, port included.',
   },
+  too_many_requests: {
+    status: 429,
+    // No RFC has a word for it. RFC 9126, section 2.3, has the status; this is the nearest of RFC 6749's words (section 4.1.2.1).
+    standard: 'temporarily_unavailable',
+    message: 'Too many requests from this network or for this application. Try again later.',
+    mend: 'Wait for `Retry-After` seconds and repeat the request. Ask for a code when somebody wants one, not again and again. Where many devices share one address, or your own server asks for all of them, tell the operator of the service. Polls are never answered like this.',
+  },
   headers_too_large: {
     status: 431,
     standard: 'invalid_request',

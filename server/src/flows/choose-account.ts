@@ -13,11 +13,11 @@ export async function chooseAccount(context: Context, typed: string): Promise<Ch
 }
 
 function slugIn(typed: string, host: string): string | null {
-  const plain = typed
+  const address = typed
     .trim()
     .toLowerCase()
     .replace(/^https?:\/\//, '')
-    .replace(/\/.*$/, '')
+  const [plain = ''] = address.split('/', 1)
   const slug = plain.endsWith(`.${host}`) ? plain.slice(0, -host.length - 1) : plain
   return /^[a-z0-9-]{1,63}$/.test(slug) ? slug : null
 }

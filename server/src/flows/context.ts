@@ -7,6 +7,7 @@
 import type { Config } from '../config.ts'
 import type { Events } from '../events.ts'
 import type { Gate } from '../gate/gate.ts'
+import type { Limiter } from '../gate/limiter.ts'
 import type { Mailer } from '../mail.ts'
 import type { Outbound } from '../outbound.ts'
 import type { Places } from '../places.ts'
@@ -18,6 +19,7 @@ import type { Postgres } from '../store/postgres.ts'
 import type { ApplicationCopy } from './application-copy.ts'
 import type { EarlyPolls } from './early-polls.ts'
 import type { LiveCodes } from './live-codes.ts'
+import type { Load } from './load.ts'
 import type { Standings } from './standings.ts'
 import type { Tally } from './tally.ts'
 import type { Tasks } from './tasks.ts'
@@ -27,6 +29,8 @@ export type Context = {
   readonly db: Postgres
   readonly reads: GatheredReads
   readonly gate: Gate
+  readonly limiter: Limiter
+  readonly load: Load
   readonly applications: ApplicationCopy
   readonly liveCodes: LiveCodes
   readonly openDeviceCode: DeviceCodeOpener

@@ -1,8 +1,8 @@
-/** The user's yes, from a typed code or from the dialog: one row, one event, one mail, in the transaction that decides. */
+/** The user's yes, from a typed code or from the dialog: one row, one event, a mail, in the transaction that decides. */
 import type { Application } from '../core/application.ts'
 import { recordEvent } from '../store/audit-events.ts'
 import { insertGrant, type NewGrant } from '../store/grants.ts'
-import { insertMail } from '../store/mails.ts'
+import { addToWaitingMail, insertMail, lockRecentMails } from '../store/mails.ts'
 import type { Transaction } from '../store/postgres.ts'
 import { readScopes } from '../store/scopes.ts'
 import type { User } from '../store/users.ts'
@@ -21,12 +21,31 @@ export async function createGrant(
   await recordEvent(tx, { kind: 'grant.created', ...about, ...deviceCode, grantId: given.id, detail })
   // Their own tests are no news to a developer.
   if (application.testedAs === user.id) return
+  await tell(tx, user, application, given)
+}
+
+/** More mails of a kind than this within an hour are read by nobody, and may hide the one that matters. */
+const SINGLE_MAILS = 10
+
+/** Until then the others are gathered: every yes is told of this soon at the latest. */
+const GATHER_MS = 10 * 60 * 1000
+
+async function tell(
+  tx: Transaction,
+  user: User,
+  application: Pick<Application, 'name'>,
+  given: Pick<NewGrant, 'id' | 'scopes' | 'requestedFrom'>,
+): Promise<void> {
+  const about = { accountId: user.accountId, userId: user.id, language: user.language ?? 'en' }
+  if ((await lockRecentMails(tx, user.id, ['grant_created'])) >= SINGLE_MAILS) {
+    if (await addToWaitingMail(tx, user.id, application.name)) return
+    const detail = { count: 1, applications: [application.name] }
+    return insertMail(tx, { kind: 'grants_created', ...about, linkId: null, detail, afterMs: GATHER_MS })
+  }
   await insertMail(tx, {
     kind: 'grant_created',
-    accountId: user.accountId,
-    userId: user.id,
+    ...about,
     linkId: await createLink(tx, 'remove_grant', user, given.id),
-    language: user.language ?? 'en',
     detail: {
       application: application.name,
       permissions: (await readScopes(tx, given.scopes)).map(({ title }) => title),

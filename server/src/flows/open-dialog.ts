@@ -7,8 +7,10 @@
 import { randomUUID } from 'node:crypto'
 import type { Application } from '../core/application.ts'
 import { DIALOG_LIFETIME_MS } from '../core/dialog.ts'
+import { networkOf } from '../core/network.ts'
 import { isScopeName, resolveRequested } from '../core/scope.ts'
 import { isEchoable } from '../core/state-text.ts'
+import { NOWHERE } from '../gate/limiter.ts'
 import { openPushedRequest, sealPushedRequest } from '../secrets/dialog-texts.ts'
 import { isCodeChallenge } from '../secrets/pkce.ts'
 import { insertDialog, readDialog } from '../store/dialogs.ts'
@@ -23,6 +25,7 @@ export type DialogRequest = {
   readonly state: string | null
   readonly codeChallenge: string | null
   readonly codeChallengeMethod: string | null
+  readonly requestedFrom: string | null
 }
 
 export type Opened = { readonly outcome: 'opened'; readonly dialogId: string }
@@ -41,12 +44,21 @@ export type OpenDialogResult =
   | Opened
   | DialogRefusal
   | { readonly outcome: 'unknown_application' }
+  /** Too many from this network. */
+  | { readonly outcome: 'too_many_requests'; readonly waitMs: number }
+  /** We are too busy for anything new. */
+  | { readonly outcome: 'shed' }
   | {
       readonly outcome: 'not_set_up' | 'redirect_not_registered' | 'suspended' | 'state_not_echoable'
       readonly application: Application
     }
 
 export async function openDialog(context: Context, request: DialogRequest): Promise<OpenDialogResult> {
+  const { limiter, load } = context
+  if (load.sheds('dialog')) return { outcome: 'shed' }
+  const network = networkOf(request.requestedFrom)
+  const passage = await limiter.dialog(network)
+  if (!passage.passed) return { outcome: 'too_many_requests', waitMs: passage.waitMs }
   const application = context.applications.find(request.applicationId)
   if (!application || application.deleted) return { outcome: 'unknown_application' }
   if (application.redirectUris.length === 0) return { outcome: 'not_set_up', application }
@@ -69,16 +81,19 @@ export async function openDialog(context: Context, request: DialogRequest): Prom
   }
 
   const dialogId = randomUUID()
-  await insertDialog(context.db, {
-    id: dialogId,
-    applicationId: application.id,
-    redirectUri,
-    scopes: requested.scopes,
-    state,
-    codeChallenge,
-    lifetimeMs: DIALOG_LIFETIME_MS,
-  })
-  return { outcome: 'opened', dialogId }
+  const place = { applicationId: application.id, network: network ?? NOWHERE }
+  const opened = await load.inTurn(place, () =>
+    insertDialog(context.db, {
+      id: dialogId,
+      applicationId: application.id,
+      redirectUri,
+      scopes: requested.scopes,
+      state,
+      codeChallenge,
+      lifetimeMs: DIALOG_LIFETIME_MS,
+    }),
+  )
+  return opened === 'shed' ? { outcome: 'shed' } : { outcome: 'opened', dialogId }
 }
 
 /** What cannot be a scope is not repeated: an answer holds plain characters only (RFC 6749, section 4.1.2.1). */

@@ -1,9 +1,11 @@
 /** An application asks for a code. docs/interface.md, "Request a device code". */
 import { type Application, deviceFlowPolicy, pollIntervalOf } from '../core/application.ts'
 import type { Variant } from '../core/device-code.ts'
+import { networkOf } from '../core/network.ts'
 import { resolveRequested } from '../core/scope.ts'
 import { isEchoable } from '../core/state-text.ts'
 import { randomDigitsFor } from '../core/user-code.ts'
+import { NOWHERE } from '../gate/limiter.ts'
 import { sealDeviceCode } from '../secrets/device-code-text.ts'
 import { createDeviceCodeId, createUserCode } from '../secrets/random.ts'
 import { insertDeviceCode, type NewDeviceCode } from '../store/device-codes.ts'
@@ -34,15 +36,22 @@ export type CodeRequestResult =
       readonly intervalSeconds: number
       readonly state: string
     }
-  | {
-      readonly outcome: 'invalid_application' | 'application_suspended' | 'device_flow_disabled' | 'state_not_echoable'
-    }
+  | { readonly outcome: 'invalid_application' | 'application_suspended' | 'device_flow_disabled' }
+  | { readonly outcome: 'state_not_echoable' }
   | { readonly outcome: 'invalid_scope'; readonly names: readonly string[] }
+  /** Too many from this network, or for this application. */
+  | { readonly outcome: 'too_many_requests'; readonly waitMs: number }
   /** No free user code was found, or PostgreSQL is away. */
   | { readonly outcome: 'unavailable' }
+  /** We are too busy for anything new. */
+  | { readonly outcome: 'shed' }
 
 export async function requestDeviceCode(context: Context, request: CodeRequest): Promise<CodeRequestResult> {
-  const { applications, config } = context
+  const { applications, config, limiter, load } = context
+  if (load.sheds('code')) return { outcome: 'shed' }
+  const network = networkOf(request.requestedFrom)
+  const passage = await limiter.codeRequest(network)
+  if (!passage.passed) return { outcome: 'too_many_requests', waitMs: passage.waitMs }
   const application = applications.authenticate(request.applicationId, request.secret)
   if (!application) return { outcome: 'invalid_application' }
   if (application.suspended) return { outcome: 'application_suspended' }
@@ -61,8 +70,14 @@ export async function requestDeviceCode(context: Context, request: CodeRequest):
     requestedWith: request.requestedWith,
     lifetimeMs: lifetimeOf(config.deviceCodeLifetimeMs, application, request),
   }
-  const placed = await placeUnderFreeUserCode(context, code)
-  if (placed === null) return { outcome: 'unavailable' }
+  const place = { applicationId: application.id, network: network ?? NOWHERE }
+  const taken = limiter.codes.take(place)
+  if (!taken.passed) return { outcome: 'too_many_requests', waitMs: taken.waitMs }
+  const placed = await load.inTurn(place, () => placeUnderFreeUserCode(context, code))
+  if (placed === null || placed === 'shed') {
+    limiter.codes.giveBack(place)
+    return { outcome: placed ?? 'unavailable' }
+  }
 
   context.tally.count(application.id, 'requested')
   const { userCode, expiresAt } = placed

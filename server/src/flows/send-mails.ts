@@ -65,6 +65,8 @@ function contentOf(context: Context, mail: DueMail): MailContent {
       const { application, permissions, requestedFrom } = mail.detail
       return { ...about, kind: mail.kind, link, application, permissions, at, place: placeOf(requestedFrom) }
     }
+    case 'grants_created':
+      return { ...about, kind: mail.kind, ...mail.detail }
     case 'password_changed':
       return { ...about, kind: mail.kind, at }
     case 'sign_in_method_added':

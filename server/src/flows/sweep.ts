@@ -8,6 +8,7 @@ import { forgetDialogs, voidUnexchanged } from '../store/dialogs.ts'
 import { forgetEarlyPolls } from '../store/early-polls.ts'
 import { forgetLinks } from '../store/links.ts'
 import { forgetMails } from '../store/mails.ts'
+import { forgetOverloads } from '../store/overloads.ts'
 import type { Postgres } from '../store/postgres.ts'
 import { forgetSessions } from '../store/sessions.ts'
 import { forgetChallenges } from '../store/sign-in-methods.ts'
@@ -31,6 +32,7 @@ const FORGET = [
   forgetEarlyPolls,
   forgetDeliveries,
   forgetEndpoints,
+  forgetOverloads,
 ]
 
 /** Partitions first: codes come and go, whatever else cannot be deleted. */

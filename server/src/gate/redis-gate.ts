@@ -5,9 +5,10 @@
  *
  * While Redis does not answer, this process paces on its own: a poll is never refused or delayed for the gate's sake.
  */
-import { Cluster, Redis } from 'ioredis'
+import { Cluster } from 'ioredis'
 import { type Gate, type Knock, LONGEST_HINT_MS } from './gate.ts'
 import { createLocalGate } from './local-gate.ts'
+import type { RedisClient, RedisLink } from './redis-link.ts'
 
 /**
  * For each code: take the pace if it is free, look for the hint. KEYS: pace, hint, pace, hint, …; ARGV: the pace in ms.
@@ -23,40 +24,21 @@ for i = 1, #KEYS, 2 do
 end
 return out`
 
-type KnockingRedis = (Redis | Cluster) & { knock(keyCount: number, ...keysAndPace: string[]): Promise<number[]> }
+type KnockingRedis = RedisClient & { knock(keyCount: number, ...keysAndPace: string[]): Promise<number[]> }
 
 /** A cluster runs a script only on keys of one slot. So many slots spread evenly and still make batches worth sending. */
 const BUCKETS = 64
 
-/** Polls wait this long for Redis, then the process goes on alone. */
-const PATIENCE_MS = 250
-
-/** After a failure, how long this process does not even ask. */
-const PAUSE_MS = 500
-
 type Waiting = { readonly id: string; readonly paceMs: number; readonly resolve: (knock: Knock) => void }
 
-export function createRedisGate(url: string, onChange: (answers: boolean, why?: string) => void): Gate {
-  const redis = connect(url)
+export function createRedisGate(link: RedisLink): Gate {
+  const { reachable, failed, succeeded } = link
+  link.redis.defineCommand('knock', { lua: KNOCK })
+  const redis = link.redis as KnockingRedis
   const alone = createLocalGate()
   const perBucket = redis instanceof Cluster
   let waiting: Waiting[] = []
   let scheduled = false
-  let answers = true
-  let pausedUntil = 0
-
-  const failed = (why: string) => {
-    pausedUntil = performance.now() + PAUSE_MS
-    if (answers) onChange(false, why)
-    answers = false
-  }
-  const succeeded = () => {
-    if (!answers) onChange(true)
-    answers = true
-  }
-  redis.on('error', (error: Error) => failed(error.message))
-
-  const reachable = () => redis.status === 'ready' && performance.now() >= pausedUntil
 
   /** All of one pace, and on a cluster all of one bucket. */
   const knock = async (batch: readonly Waiting[]) => {
@@ -86,7 +68,7 @@ export function createRedisGate(url: string, onChange: (answers: boolean, why?: 
 
   return {
     get answers() {
-      return answers
+      return link.answers
     },
     poll: (id, paceMs) => {
       if (!reachable()) return alone.poll(id, paceMs)
@@ -106,36 +88,8 @@ export function createRedisGate(url: string, onChange: (answers: boolean, why?: 
       if (!reachable()) return
       await redis.set(hintKey(id), '0', 'PX', LONGEST_HINT_MS).catch((error: Error) => failed(error.message))
     },
-    close: async () => {
-      redis.disconnect()
-    },
+    close: link.close,
   }
-}
-
-function connect(url: string): KnockingRedis {
-  const single = {
-    commandTimeout: PATIENCE_MS,
-    connectTimeout: 1_000,
-    maxRetriesPerRequest: 0,
-    enableOfflineQueue: false,
-    retryStrategy: (attempt: number) => Math.min(50 * attempt, 1_000),
-  }
-  const scripts = { knock: { lua: KNOCK } }
-  const match = /^(rediss?)\+cluster:(.*)$/.exec(url)
-  if (!match) return new Redis(url, { ...single, scripts }) as KnockingRedis
-  const address = new URL(`${match[1]}:${match[2]}`)
-  const { maxRetriesPerRequest, retryStrategy, enableOfflineQueue, ...redisOptions } = single
-  return new Cluster([{ host: address.hostname, port: Number(address.port || 6379) }], {
-    enableOfflineQueue,
-    clusterRetryStrategy: retryStrategy,
-    scripts,
-    redisOptions: {
-      ...redisOptions,
-      ...(address.username ? { username: decodeURIComponent(address.username) } : {}),
-      ...(address.password ? { password: decodeURIComponent(address.password) } : {}),
-      ...(address.protocol === 'rediss:' ? { tls: {} } : {}),
-    },
-  }) as KnockingRedis
 }
 
 /** Of the last two hex digits of an id, which are random; its first ones are the time. */

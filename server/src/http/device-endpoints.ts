@@ -10,6 +10,7 @@ import { type CodeRequestResult, requestDeviceCode } from '../flows/request-devi
 import type { Answer, Fields } from './answer.ts'
 import { type Parameters, required } from './parameters.ts'
 import type { Handler, Request } from './routes.ts'
+import { tooBusy, tooManyRequests } from './too-much.ts'
 
 /** How long a client should leave us alone when we cannot place a code. */
 const RETRY_AFTER_SECONDS = 2
@@ -49,17 +50,24 @@ export function requestCode(variant: Variant): Handler {
       case 'invalid_scope':
         throw new Refusal('invalid_scope')
       default:
-        return refusedCode(result.outcome)
+        return refusedCode(result)
     }
   }
 }
 
-type NoCode = Exclude<CodeRequestResult['outcome'], 'requested' | 'invalid_scope' | 'state_not_echoable'>
+type NoCode = Exclude<CodeRequestResult, { outcome: 'requested' | 'invalid_scope' | 'state_not_echoable' }>
 
-export function refusedCode(outcome: NoCode): Answer {
-  return outcome === 'unavailable'
-    ? { refusal: 'unavailable', retryAfterSeconds: RETRY_AFTER_SECONDS }
-    : { refusal: outcome }
+export function refusedCode(result: NoCode): Answer {
+  switch (result.outcome) {
+    case 'too_many_requests':
+      return tooManyRequests(result.waitMs)
+    case 'shed':
+      return tooBusy()
+    case 'unavailable':
+      return { refusal: 'unavailable', retryAfterSeconds: RETRY_AFTER_SECONDS }
+    default:
+      return { refusal: result.outcome }
+  }
 }
 
 /** Anything else is ignored, as every parameter is that nobody asked for. */

@@ -54,7 +54,7 @@ export function createHttpServer(context: Context): HttpServer {
     if (after) track(after)
   }
   const serveAccount = createAccountServer(context, addressOf, track)
-  const serveBase = createBaseServer(context)
+  const serveBase = createBaseServer(context, addressOf)
 
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     let format: Format = 'json'

@@ -32,6 +32,8 @@ const TALLY_MS = 2_000
 const EARLY_POLLS_MS = 10_000
 
 const JUDGE_MS = 60_000
+/** So late does a process learn what the others gave an application. */
+const EXCHANGE_MS = 1_000
 
 const RECOUNT_MS = 30 * 1000
 
@@ -61,6 +63,8 @@ export function startBackground(context: Context): Background {
     repeat(context, 'saving early polls', EARLY_POLLS_MS, () => context.earlyPolls.save().catch(expected)),
     repeat(context, 'judging applications', JUDGE_MS, () => judgeApplications(context).catch(expected)),
     repeat(context, 'sending webhooks', WEBHOOKS_MS, () => webhooks.turn().catch(expected)),
+    repeat(context, 'exchanging counts', EXCHANGE_MS, () => context.limiter.codes.exchange()),
+    repeat(context, 'saving what was shed', TALLY_MS, () => context.load.save().catch(expected)),
     repeat(context, 'counting live codes', RECOUNT_MS, () => context.liveCodes.recount()),
     repeat(context, 'sweeping', SWEEP_MS, async () => {
       await sweep(context.db, context.config)
@@ -73,6 +77,7 @@ export function startBackground(context: Context): Background {
       await webhooks.stop()
       await context.tally.save().catch(expected)
       await context.earlyPolls.save().catch(expected)
+      await context.load.save().catch(expected)
       await saveUses(context).catch(expected)
     },
   }

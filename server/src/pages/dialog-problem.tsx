@@ -20,6 +20,8 @@ export type DialogProblemModel = {
     | 'barred'
     /** The application has no address that the dialog could lead back to. */
     | 'not_set_up'
+    /** Too many windows were opened from one network. */
+    | 'too_many'
   /** Null: not known, or not to be named. */
   readonly application: string | null
   /** One technical line for the application's developers: `invalid_scope: …`. */

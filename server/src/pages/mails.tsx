@@ -31,6 +31,8 @@ export type MailContent = About &
         /** Removes the access, without signing in. */
         readonly link: string
       }
+    /** Several of them, together. */
+    | { readonly kind: 'grants_created'; readonly count: number; readonly applications: readonly string[] }
     | { readonly kind: 'password_changed'; readonly at: number }
     | {
         readonly kind: 'sign_in_method_added' | 'sign_in_method_removed'
@@ -108,6 +110,13 @@ function compose(words: Words, mail: MailContent): readonly [string, ...Block[]]
         },
         { says: words.t('mail.grant_created_what') },
         { link: mail.link, label: words.t('mail.remove_access') },
+      ]
+    case 'grants_created':
+      return [
+        words.t('mail.grants_created_subject', { count: mail.count, name }),
+        { says: words.t('mail.grants_created_text', { name }) },
+        { facts: [[words.t('mail.grants_created_which', { count: mail.count }), words.list(mail.applications)]] },
+        { says: words.t('mail.grants_created_what', { name }) },
       ]
     case 'password_changed':
       return [

@@ -8,14 +8,33 @@ export type NewMail = MailMatter & {
   readonly userId: string
   readonly linkId: string | null
   readonly language: string
+  /** Not before so long; absent: at once. */
+  readonly afterMs?: number
 }
 
 export async function insertMail(tx: Transaction, mail: NewMail): Promise<void> {
+  const { kind, accountId, userId, linkId, language, detail, afterMs = 0 } = mail
   await tx.query(
     `insert into mails (kind, account_id, user_id, link_id, language, detail, created_at, due_at)
-     values ($1, $2, $3, $4, $5, $6, now(), now())`,
-    [mail.kind, mail.accountId, mail.userId, mail.linkId, mail.language, JSON.stringify(mail.detail)],
+     values ($1, $2, $3, $4, $5, $6, now(), now() + $7 * interval '1 millisecond')`,
+    [kind, accountId, userId, linkId, language, JSON.stringify(detail), afterMs],
   )
+}
+
+/** More of these names than a mail lists are only counted. */
+const MOST_LISTED = 20
+
+/** Adds an application to a mail that waits, as long as nobody has begun to send it. False: there is none. */
+export async function addToWaitingMail(tx: Transaction, userId: string, application: string): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    `update mails set detail = jsonb_build_object(
+       'count', (detail->>'count')::int + 1,
+       'applications', case when jsonb_array_length(detail->'applications') < $3
+         then detail->'applications' || to_jsonb($2::text) else detail->'applications' end)
+     where user_id = $1 and kind = 'grants_created' and attempts = 0 and sent_at is null and given_up_at is null`,
+    [userId, application, MOST_LISTED],
+  )
+  return rowCount === 1
 }
 
 export type DueMail = NewMail & {

@@ -1,5 +1,15 @@
-/** The table overloads: minutes in which this service had too much to do and sent requests away. */
+/** The table overloads: the minutes in which requests were shed, and how many. A minute without is no row. */
+import { forget } from './forget.ts'
 import type { Queryable } from './postgres.ts'
+
+/** Adds to the minute that it is now. Several processes do so at once; each adds its own. */
+export async function addShed(db: Queryable, shed: number): Promise<void> {
+  await db.query(
+    `insert into overloads (minute, shed) values (date_trunc('minute', now()), $1)
+     on conflict (minute) do update set shed = overloads.shed + excluded.shed`,
+    [shed],
+  )
+}
 
 /** The starts of those minutes, the oldest first. */
 export async function readOverloads(db: Queryable, from: number, to: number): Promise<readonly number[]> {
@@ -8,4 +18,8 @@ export async function readOverloads(db: Queryable, from: number, to: number): Pr
     [new Date(from), new Date(to)],
   )
   return rows.map(({ minute }) => minute)
+}
+
+export function forgetOverloads(db: Queryable): Promise<void> {
+  return forget(db, 'overloads', "minute < now() - interval '90 days'")
 }

@@ -35,6 +35,7 @@ describe('the table of refusals', () => {
       payload_too_large: 413,
       unsupported_media_type: 415,
       misdirected: 421,
+      too_many_requests: 429,
       headers_too_large: 431,
       server_error: 500,
       unavailable: 503,

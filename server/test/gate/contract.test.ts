@@ -5,14 +5,15 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Gate } from '../../src/gate/gate.ts'
 import { createLocalGate } from '../../src/gate/local-gate.ts'
 import { createRedisGate } from '../../src/gate/redis-gate.ts'
+import { openRedis } from '../../src/gate/redis-link.ts'
 import { engineUrl } from '../rig/database.ts'
 
 const PACE_MS = 1_000
 
 const makers: { name: string; make: () => Gate }[] = [
   { name: 'in process', make: () => createLocalGate() },
-  { name: 'on Redis', make: () => createRedisGate(engineUrl('REDIS_URL'), () => {}) },
-  { name: 'on a Redis cluster', make: () => createRedisGate(engineUrl('REDIS_CLUSTER_URL'), () => {}) },
+  { name: 'on Redis', make: () => createRedisGate(openRedis(engineUrl('REDIS_URL'), () => {})) },
+  { name: 'on a Redis cluster', make: () => createRedisGate(openRedis(engineUrl('REDIS_CLUSTER_URL'), () => {})) },
 ]
 
 describe.each(makers)('a gate $name', ({ make }) => {

@@ -154,6 +154,7 @@ const PROBLEMS: readonly DialogProblemModel['problem'][] = [
   'answered',
   'barred',
   'not_set_up',
+  'too_many',
 ]
 
 describe('nothing to decide', () => {

@@ -17,6 +17,7 @@ function makeMails(name: string): readonly MailContent[] {
     { ...about, kind: 'recovery', link: LINK },
     { ...about, kind: 'reset', link: LINK, by: name },
     { ...about, kind: 'grant_created', application: name, permissions: [name], at: AT, place: null, link: LINK },
+    { ...about, kind: 'grants_created', count: 23, applications: [name, name] },
     { ...about, kind: 'password_changed', at: AT },
     { ...about, kind: 'sign_in_method_added', method: 'passkey', at: AT },
     { ...about, kind: 'sign_in_method_added', method: 'authenticator', at: AT },

@@ -221,6 +221,7 @@ export async function openedDialog(
     state: null,
     codeChallenge: makePkce().challenge,
     codeChallengeMethod: 'S256',
+    requestedFrom: null,
   })
   if (opened.outcome !== 'opened') throw new Error(`the dialog did not open: ${opened.outcome}`)
   const { dialogId: id } = opened

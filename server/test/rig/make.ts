@@ -20,6 +20,11 @@ export function makeEnvironment(environment: Record<string, string>): Record<str
     PORT: '0',
     LOG_LEVEL: 'error',
     DRAIN_SECONDS: '0',
+    // Every test asks from one network, as fast as it can.
+    CODE_REQUESTS_PER_NETWORK: '0',
+    CODE_REQUESTS_PER_APPLICATION: '0',
+    DIALOGS_PER_NETWORK: '0',
+    OVERLOAD_DELAY: '0',
     ...environment,
   }
 }

@@ -1,6 +1,7 @@
 /** Both of the gate's keys for every code, written by the gate itself and made to last for the whole measurement. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createRedisGate } from '../../src/gate/redis-gate.ts'
+import { openRedis } from '../../src/gate/redis-link.ts'
 import type { PrivateRedis } from './private-redis.ts'
 
 const LONG_MS = 60 * 60 * 1000
@@ -14,9 +15,10 @@ const PAUSE_MS = 1_000
 /** Returns the bytes that Redis needs for all of them. */
 export async function fillGate(redis: PrivateRedis, ids: readonly string[]): Promise<number> {
   let lost = false
-  const gate = createRedisGate(redis.url, (answers) => {
+  const link = openRedis(redis.url, (answers) => {
     lost ||= !answers
   })
+  const gate = createRedisGate(link)
   try {
     await connected(redis, () => gate.poll('00000000-0000-0000-0000-000000000000', 1))
     const before = await redis.usedMemory()

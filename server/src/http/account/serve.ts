@@ -22,6 +22,7 @@ import type { Visit, Visitor } from '../../store/sessions.ts'
 import { type AddressReader, createNetworkCheck } from '../client-address.ts'
 import { singleHeader } from '../header.ts'
 import { type Parameters, readParameters } from '../parameters.ts'
+import { tooBusy } from '../too-much.ts'
 import type { PageAnswer, PageRequest, UserRequest } from './answer.ts'
 import { BROWSER, DIALOG, LANGUAGE, readCookie, SESSION } from './cookies.ts'
 import { isInDialog } from './dialog-window.ts'
@@ -47,6 +48,9 @@ function openPageDoors(): Doors {
 /** Until then the answer has arrived: what is done afterwards cannot be heard in it. */
 const A_BEAT_MS = 200
 
+/** Looking at these is nobody's haste, and nobody needs them to decide something or to take it back. */
+const CAN_WAIT = /^\/developer(\/|$)/
+
 /** Whether there is such a page at every account's address: where the operators' pages are is nobody else's business. */
 export function isPagePath(path: string): boolean {
   return Object.values(doors.get(path) ?? {}).some(({ access }) => access !== 'operator')
@@ -70,6 +74,9 @@ export function createAccountServer(context: Context, addressOf: AddressReader, 
       refuse: (code) => refusalPage(frame, { code }),
     }
     try {
+      if (request.method !== 'POST' && CAN_WAIT.test(asked.path) && context.load.sheds('page')) {
+        return respondPage(response, around, tooBusy())
+      }
       const browser = browserOf(request)
       const received = await receive(context, request, asked)
       const barred = 'door' in received && isElsewhere(received.door, browser.address)

@@ -17,6 +17,7 @@ import {
 } from '../../secrets/dialog-texts.ts'
 import type { PageAnswer } from '../account/answer.ts'
 import { DIALOG, DIALOG_SECONDS, setCookie } from '../account/cookies.ts'
+import { tooBusy, tooManyRequests } from '../too-much.ts'
 import { askForAccount, goToAccount } from './choose-account.ts'
 import { readDialogRequest } from './dialog-request.ts'
 import type { BaseHandler, BaseRequest } from './doors.ts'
@@ -44,12 +45,12 @@ export const authorizeByForm: BaseHandler = async (context, request) => {
 
 type Opening = Awaited<ReturnType<typeof openDialog>> | Awaited<ReturnType<typeof openPushed>>
 
-function open(context: Context, { fields }: BaseRequest): Promise<Opening> {
+function open(context: Context, { fields, address }: BaseRequest): Promise<Opening> {
   const applicationId = fields.get('client_id') ?? ''
   const reference = fields.get('request_uri')
   return reference
     ? openPushed(context, applicationId, reference)
-    : openDialog(context, readDialogRequest(applicationId, fields))
+    : openDialog(context, readDialogRequest(applicationId, fields, address))
 }
 
 function refused(
@@ -67,6 +68,12 @@ function refused(
       const detail = 'invalid_request: The state is longer than 1024 bytes or has control characters.'
       return problem(request, 'bad_request', result.application.name, { detail })
     }
+    case 'too_many_requests': {
+      const { retryAfterSeconds } = tooManyRequests(result.waitMs)
+      return { ...problem(request, 'too_many', null), status: 429, retryAfterSeconds }
+    }
+    case 'shed':
+      return tooBusy()
     case 'unknown_application':
     case 'expired':
       return problem(request, result.outcome, null)
@@ -131,7 +138,7 @@ function problem(
   what: DialogProblemModel['problem'],
   application: string | null,
   more: Partial<DialogProblemModel> = {},
-): PageAnswer {
+): Extract<PageAnswer, { page: unknown }> {
   const model = { problem: what, application, detail: null, returnTo: null, ...more }
   return { page: dialogProblemPage(frame, model), status: 400 }
 }

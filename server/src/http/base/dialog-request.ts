@@ -3,7 +3,11 @@ import type { DialogRequest } from '../../flows/open-dialog.ts'
 import type { Parameters } from '../parameters.ts'
 
 /** An empty parameter is as good as none, but for `state`: that is echoed as it came. */
-export function readDialogRequest(applicationId: string, parameters: Parameters): DialogRequest {
+export function readDialogRequest(
+  applicationId: string,
+  parameters: Parameters,
+  requestedFrom: string | null,
+): DialogRequest {
   const given = (name: string) => parameters.get(name) || null
   return {
     applicationId,
@@ -14,5 +18,6 @@ export function readDialogRequest(applicationId: string, parameters: Parameters)
     // Sent and empty is not the same as absent: somebody meant to send one.
     codeChallenge: parameters.get('code_challenge') ?? null,
     codeChallengeMethod: parameters.get('code_challenge_method') ?? null,
+    requestedFrom,
   }
 }

@@ -11,6 +11,8 @@ import { chooseLanguageHere } from './language-handler.ts'
 export type BaseRequest = {
   readonly fields: Parameters
   readonly frame: Frame
+  /** Where the browser is, as far as we can know. */
+  readonly address: string | null
   /** Given exactly once, or null. */
   cookie(name: string): string | null
 }

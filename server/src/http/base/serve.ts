@@ -17,7 +17,9 @@ import { isInDialog } from '../account/dialog-window.ts'
 import { respondAsset, respondPage, type Surroundings } from '../account/respond.ts'
 import { isSameOrigin } from '../account/same-origin.ts'
 import { pageRefusalFor } from '../account/serve.ts'
+import type { AddressReader } from '../client-address.ts'
 import { readForm } from '../form.ts'
+import { singleHeader } from '../header.ts'
 import { type Parameters, readParameters } from '../parameters.ts'
 import { type BaseDoor, baseDoors } from './doors.ts'
 
@@ -37,7 +39,7 @@ export function isBasePath(path: string): boolean {
 
 export type BaseAsked = { readonly path: string; readonly query: string }
 
-export function createBaseServer(context: Context) {
+export function createBaseServer(context: Context, addressOf: AddressReader) {
   const { publicUrl } = context.config
   const secure = publicUrl.startsWith('https:')
   // A form here may lead to every account's host, and browsers look at where a form leads in the end.
@@ -60,7 +62,8 @@ export function createBaseServer(context: Context) {
       const { door, fields } = received
       if (door.method === 'POST') frame = frameAt(request, asked.path, formQuery(fields), nonce)
       const cookie = (name: string) => readCookie(request.headers.cookie, name)
-      respondPage(response, around, await door.handler(context, { fields, frame, cookie }))
+      const address = addressOf(request.socket.remoteAddress, singleHeader(request, 'x-forwarded-for'))
+      respondPage(response, around, await door.handler(context, { fields, frame, address, cookie }))
     } catch (error) {
       respondPage(response, around, { refusal: pageRefusalFor(context, error) })
     }

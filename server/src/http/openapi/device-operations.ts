@@ -37,6 +37,7 @@ const requesting = {
     'invalid_application',
     'application_suspended',
     'device_flow_disabled',
+    'too_many_requests',
     'unavailable',
   ],
   samples: [{ label: 'Request a code', send: ['SVCappid', 'SVCsecret', 'state'] }],

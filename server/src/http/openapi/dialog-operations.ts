@@ -73,7 +73,14 @@ const opening = {
       page: true,
     },
   },
-  refusals: ['invalid_request', 'invalid_scope', 'unsupported_response_type', 'application_suspended', 'unavailable'],
+  refusals: [
+    'invalid_request',
+    'invalid_scope',
+    'unsupported_response_type',
+    'application_suspended',
+    'too_many_requests',
+    'unavailable',
+  ],
 } as const satisfies Partial<Operation>
 
 const sample = [

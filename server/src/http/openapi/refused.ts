@@ -117,7 +117,7 @@ function exampleFor(code: RefusalCode, voice: Voice): Example {
   return { summary: status + message, description: mend, value }
 }
 
-const RETRYABLE: readonly RefusalCode[] = ['auth_pending', 'slow_down', 'unavailable']
+const RETRYABLE: readonly RefusalCode[] = ['auth_pending', 'slow_down', 'too_many_requests', 'unavailable']
 const CHALLENGED: readonly RefusalCode[] = ['invalid_credential', 'insufficient_scope']
 
 function headersFor(codes: readonly RefusalCode[], voice: Voice): Record<string, Header> {

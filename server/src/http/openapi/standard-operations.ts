@@ -84,6 +84,7 @@ export const standardOperations = {
       'unsupported_response_type',
       'invalid_application',
       'application_suspended',
+      'too_many_requests',
       'unavailable',
     ],
     samples: [
@@ -103,6 +104,7 @@ export const standardOperations = {
       'invalid_application',
       'application_suspended',
       'device_flow_disabled',
+      'too_many_requests',
       'unavailable',
     ],
     samples: [{ label: 'Request a code', send: ['scope'] }],

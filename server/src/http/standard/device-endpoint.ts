@@ -21,7 +21,7 @@ export const authorizeDevice: Handler = async (context, request) => {
   if (result.outcome === 'invalid_scope') throw new Refusal('invalid_scope')
   // There is no state in this dialect, so none that cannot be echoed.
   if (result.outcome === 'state_not_echoable') throw new Refusal('invalid_request')
-  if (result.outcome !== 'requested') return refusedCode(result.outcome)
+  if (result.outcome !== 'requested') return refusedCode(result)
   return {
     status: 200,
     fields: {

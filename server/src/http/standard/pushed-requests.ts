@@ -3,6 +3,7 @@ import { Refusal } from '../../core/refusal.ts'
 import { openDialog, PUSHED_LIFETIME_MS, pushedReference } from '../../flows/open-dialog.ts'
 import { readDialogRequest } from '../base/dialog-request.ts'
 import type { Handler } from '../routes.ts'
+import { tooBusy, tooManyRequests } from '../too-much.ts'
 import { readClient } from './client.ts'
 import { UNKNOWN_CLIENT } from './token-endpoint.ts'
 
@@ -10,12 +11,16 @@ export const pushRequest: Handler = async (context, request) => {
   const { client, parameters } = await readClient(request)
   if (!context.applications.authenticate(client.applicationId, client.secret)) return UNKNOWN_CLIENT
   if (parameters.has('request_uri')) throw new Refusal('invalid_request', 'A request_uri cannot be pushed.')
-  const result = await openDialog(context, readDialogRequest(client.applicationId, parameters))
+  const result = await openDialog(context, readDialogRequest(client.applicationId, parameters, request.address()))
   switch (result.outcome) {
     case 'opened': {
       const request_uri = pushedReference(context, result.dialogId, client.applicationId)
       return { status: 201, fields: { request_uri, expires_in: PUSHED_LIFETIME_MS / 1000 } }
     }
+    case 'too_many_requests':
+      return tooManyRequests(result.waitMs)
+    case 'shed':
+      return tooBusy()
     case 'refused':
       return { refusal: result.error, message: result.why }
     case 'suspended':

@@ -1,0 +1,139 @@
+/**
+ * How busy this process is, and what it leaves undone when it is too busy. docs/interface.md, "Too busy".
+ *
+ * What is new is turned away first: code requests, then dialogs, then the developer console. Polls, exchanges, refreshes,
+ * revocations, checks and what people decide never are. New codes and dialogs share half of the connections to PostgreSQL, in turn by
+ * application and network, so that the other half is always there for what was begun before.
+ */
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import type { Config } from '../config.ts'
+import type { Events } from '../events.ts'
+import { addShed } from '../store/overloads.ts'
+import type { Queryable } from '../store/postgres.ts'
+import { createTurns, type Place } from './turns.ts'
+
+export type Load = {
+  /** Requests wait too long before they are even looked at, or somebody was turned away a moment ago. */
+  overloaded(): boolean
+  /** Whether one of these is turned away now. It is counted. */
+  sheds(what: Sheddable): boolean
+  /** Does the work when it is its turn. `shed`: there were too many before it. */
+  inTurn<T>(place: Place, work: () => Promise<T>): Promise<T | 'shed'>
+  /** Writes down how many were turned away, if any; throws when PostgreSQL is away. */
+  save(): Promise<void>
+}
+
+export type Sheddable = 'code' | 'dialog' | 'page'
+
+/** Of OVERLOAD_DELAY: how much more it takes until these are turned away as well. */
+const LEVELS: Readonly<Record<Sheddable, number>> = { code: 1, dialog: 3, page: 10 }
+
+/** For all applications together: as many as PostgreSQL gets done while the first of them waits. */
+const ROOM = 1_000
+
+/** Whoever waits longer has given up, or will ask again. */
+const LONGEST_WAIT_MS = 2_000
+
+/** For so long after somebody was turned away this process calls itself overloaded. */
+const AFTERMATH_MS = 2_000
+
+type Waiting = Place & { readonly settle: (how: 'begin' | 'shed') => void }
+
+export type Given = {
+  readonly config: Pick<Config, 'databaseConnections' | 'overloadDelayMs'>
+  readonly db: Queryable
+  readonly events: Pick<Events, 'shedding'>
+}
+
+export function createLoad({ config, db, events }: Given, delayMs: () => number = measureDelay()): Load {
+  const abreast = Math.max(1, Math.floor(config.databaseConnections / 2))
+  const turns = createTurns<Waiting>(ROOM)
+  let atWork = 0
+  let shed = 0
+  let shedding = false
+  let lastShedAt = Number.NEGATIVE_INFINITY
+
+  const count = () => {
+    shed += 1
+    lastShedAt = performance.now()
+  }
+  const isSlow = (level: number) => config.overloadDelayMs > 0 && delayMs() > config.overloadDelayMs * level
+
+  /** Whoever is done passes the place on to the next in line, if there is one: nobody slips in between. */
+  const passOn = () => {
+    const next = turns.next()
+    if (next) next.settle('begin')
+    else atWork -= 1
+  }
+  const wait = (place: Place): Promise<'begin' | 'shed'> =>
+    new Promise((resolve) => {
+      const settle: Waiting['settle'] = (how) => {
+        clearTimeout(timer)
+        if (how === 'shed') count()
+        resolve(how)
+      }
+      const waiting = { ...place, settle }
+      const timer = setTimeout(() => {
+        turns.leave(waiting)
+        settle('shed')
+      }, LONGEST_WAIT_MS)
+      turns.join(waiting)?.settle('shed')
+    })
+
+  return {
+    overloaded: () => isSlow(LEVELS.code) || performance.now() - lastShedAt < AFTERMATH_MS,
+    sheds: (what) => {
+      const away = isSlow(LEVELS[what])
+      if (away) count()
+      return away
+    },
+    inTurn: async (place, work) => {
+      if (atWork < abreast) atWork += 1
+      else if ((await wait(place)) === 'shed') return 'shed'
+      try {
+        return await work()
+      } finally {
+        passOn()
+      }
+    },
+    save: async () => {
+      const saving = shed
+      if (shedding !== saving > 0) events.shedding(saving)
+      shedding = saving > 0
+      if (saving === 0) return
+      shed = 0
+      await addShed(db, saving).catch((error) => {
+        shed += saving
+        throw error
+      })
+    },
+  }
+}
+
+const RESOLUTION_MS = 20
+
+/** Long enough that one pause is not taken for a load. */
+const LOOK_MS = 1_000
+
+/**
+ * How long somebody who arrives at any moment waits until the event loop comes round, by what it took lately: with rounds of
+ * length d, that is E[d²] / 2 E[d]. Of the last two looks the better one, so that it takes two bad seconds to count.
+ */
+function measureDelay(): () => number {
+  const rounds = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
+  rounds.enable()
+  let lookedAt = performance.now()
+  let latest = 0
+  let before = 0
+  return () => {
+    const now = performance.now()
+    if (now - lookedAt < LOOK_MS || rounds.count === 0) return Math.min(latest, before)
+    const [mean, deviation] = [rounds.mean / 1e6, rounds.stddev / 1e6]
+    rounds.reset()
+    before = now - lookedAt < 2 * LOOK_MS ? latest : 0
+    lookedAt = now
+    // An idle loop comes round whenever the measurement itself wants it to.
+    latest = Math.max(0, (mean * mean + deviation * deviation) / (2 * mean) - RESOLUTION_MS / 2)
+    return Math.min(latest, before)
+  }
+}

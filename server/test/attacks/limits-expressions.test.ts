@@ -1,0 +1,159 @@
+/**
+ * RL-12: every regular expression of the server takes time in proportion to what it is given. Each is found in the sources and
+ * given long texts that make backtracking worst: a beginning it likes, something repeated, an end that spoils it.
+ */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { redirectProblem } from '../../src/core/redirect-uri.ts'
+import { type Parameters, readParameters } from '../../src/http/parameters.ts'
+import { expressionsIn } from '../rig/expressions.ts'
+
+const SRC = join(import.meta.dirname, '..', '..', 'src')
+const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter((file) => /\.tsx?$/.test(file))
+const codeOf = (file: string) => readFileSync(join(SRC, file), 'utf8')
+const expressions = files.flatMap((file) =>
+  expressionsIn(codeOf(file)).map((each) => ({ ...each, where: `${file}:${each.line}` })),
+)
+
+/** One of every kind of character that an expression here tells apart, and what pumps usual mistakes. */
+const CHARACTERS = [...'aZ0_ \t\n\r.,:;-/@%<>"\'=&?#[](){}\\+*|~!$^·', '\u00a0', '\u0301', '\u0663', '\u200d', 'é', '𝟎']
+const MORE = [
+  'a.',
+  'a-',
+  'a@',
+  'a ',
+  ' a',
+  'a,',
+  ', ',
+  '0.',
+  '0:',
+  'ff:',
+  '::',
+  '%4',
+  '%41',
+  '<a',
+  'a=',
+  '="',
+  '&a=',
+  '?a=',
+  '{a',
+  '/a',
+  'IDAT ',
+  '=;',
+]
+const SPOILERS = ['', '\0', '!', '\n', 'a']
+
+/** What the expression itself names, once each: the likeliest to be repeated by it. */
+function literalsOf(source: string): string[] {
+  const plain = source.replace(/\\[pP]\{[^}]*\}|\\u\{?[0-9a-fA-F]+\}?|\\x[0-9a-f]{2}|\\[bdDsSwW1-9]/g, '')
+  return [...new Set(plain.replace(/[\\^$()[\]|?*+{}]/g, ''))].slice(0, 10)
+}
+
+/** The words that it begins with, as far as they are plain. */
+function beginningOf(source: string): string {
+  return (/^\^?((?:\\[./+?{[]|[\w :/#])*)(?![?*{])/.exec(source)?.[1] ?? '').replace(/\\/g, '')
+}
+
+function pumpsFor(source: string): string[] {
+  const own = literalsOf(source)
+  return [...new Set([...CHARACTERS, ...MORE, ...own, ...own.flatMap((one) => own.map((other) => one + other))])]
+}
+
+type Pumped = { readonly text: (times: number) => string; readonly name: string }
+
+function* textsFor(source: string): Generator<Pumped> {
+  const beginnings = [...new Set(['', beginningOf(source), ':', 'a', '0'])]
+  for (const pump of pumpsFor(source)) {
+    for (const beginning of beginnings) {
+      for (const spoiler of SPOILERS) {
+        const text = (length: number) => beginning + pump.repeat(Math.ceil(length / pump.length)) + spoiler
+        yield { text, name: JSON.stringify([beginning, pump, spoiler]) }
+      }
+    }
+  }
+}
+
+function took(run: () => void, times = 1): number {
+  let least = Number.POSITIVE_INFINITY
+  for (let time = 0; time < times; time += 1) {
+    const begun = performance.now()
+    run()
+    least = Math.min(least, performance.now() - begun)
+  }
+  return least
+}
+
+/** Four times as much text, four times as long; where it grows with the square it is sixteen. */
+const LENGTH = 1_000
+const MOST_GROWTH = 9
+
+/** Below this a linear one stays with certainty, unless somebody else had the processor; then the growth decides. */
+const SUSPICIOUS_MS = 0.3
+
+function growth(run: (text: string) => void, text: (length: number) => string): number {
+  const [short, long] = [text(LENGTH), text(4 * LENGTH)]
+  return (
+    took(() => run(long), 5) /
+    Math.max(
+      took(() => run(short), 5),
+      0.001,
+    )
+  )
+}
+
+/** The first text that shows it, if there is one. */
+function superlinear(run: (text: string) => void, texts: Iterable<Pumped>): string | null {
+  for (const { text, name } of texts) {
+    const given = text(LENGTH)
+    if (took(() => run(given)) < SUSPICIOUS_MS) continue
+    // Twice, because a pause of the process can hit the longer of the two.
+    if (growth(run, text) > MOST_GROWTH && growth(run, text) > MOST_GROWTH) return name
+  }
+  return null
+}
+
+describe('RL-12: what takes time', () => {
+  it('all expressions were found: known ones are among them, and only one is put together elsewhere', () => {
+    const sources = expressions.map(({ source }) => source)
+    expect(sources).toContain('^Bearer +([A-Za-z0-9._~+/-]+=*)$')
+    expect(sources).toContain('^[a-z0-9][a-z0-9_.:-]{0,63}$')
+    expect(sources.length).toBeGreaterThan(80)
+    expect(files.filter((file) => /\bRegExp\(/.test(codeOf(file)))).toEqual(['core/redirect-uri.ts'])
+  })
+
+  it('the measurement tells a bad expression from a good one', () => {
+    const run = (expression: RegExp) => (text: string) => void text.replace(expression, '')
+    expect(superlinear(run(/(?<=:.*)%[\w.:-]+$/g), textsFor('%'))).not.toBeNull()
+    expect(superlinear(run(/ +$/g), textsFor(' '))).not.toBeNull()
+    expect(superlinear(run(/^[a-z ]+$/g), textsFor('a '))).toBeNull()
+  })
+
+  it.each(expressions)('RL-12: $where /$source/$flags', ({ source, flags }) => {
+    const global = new RegExp(source, [...new Set(`${flags}g`)].join(''))
+    const once = new RegExp(source, flags.replace('g', ''))
+    const run = (text: string) => {
+      once.test(text)
+      text.replace(global, '')
+    }
+    expect(superlinear(run, textsFor(source))).toBeNull()
+  })
+
+  it('RL-12: what is put together: a redirect address', () => {
+    const addresses = [...textsFor('a-.[]:')].map(({ text, name }) => ({
+      text: (n: number) => `https://${text(n)}`,
+      name,
+    }))
+    expect(superlinear((text) => redirectProblem(text), addresses)).toBeNull()
+  })
+})
+
+describe('RL-12: what is looked up', () => {
+  it('RL-12: names that collide cannot be many: the fifty-first of a request refuses it', () => {
+    const names = (many: number) => Array.from({ length: many }, (_, at) => `${at * 65_536}=`).join('&')
+    expect((readParameters(names(50), undefined) as Parameters).size).toBe(50)
+    expect(() => readParameters(names(51), undefined)).toThrow('too many parameters')
+    const form = { bytes: Buffer.from(names(1_000)), multipart: null }
+    expect(() => readParameters('', form)).toThrow('too many parameters')
+  })
+})

@@ -1,0 +1,197 @@
+/** How often networks ask and applications are given: in process, on Redis and on a cluster, and when Redis is away. */
+import { randomInt, randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { createCodeBudget } from '../../src/gate/code-budget.ts'
+import { createLimiter, type Limiter, type Limits } from '../../src/gate/limiter.ts'
+import { openRedis, type RedisLink } from '../../src/gate/redis-link.ts'
+import { engineUrl } from '../rig/database.ts'
+import { startPrivateRedis } from '../scale/private-redis.ts'
+
+const LIMITS: Limits = { codeRequestsPerNetwork: 5, codeRequestsPerApplication: 100, dialogsPerNetwork: 3 }
+
+const links: { name: string; open: () => RedisLink | null }[] = [
+  { name: 'in process', open: () => null },
+  { name: 'on Redis', open: () => openRedis(engineUrl('REDIS_URL'), () => {}) },
+  { name: 'on a Redis cluster', open: () => openRedis(engineUrl('REDIS_CLUSTER_URL'), () => {}) },
+]
+
+/** Of no other test: counts outlive a test by a minute. */
+const somewhere = () => `10.${randomInt(256)}.${randomInt(256)}.0/24`
+
+async function passes(ask: () => Promise<{ passed: boolean }>, times: number): Promise<number> {
+  let passed = 0
+  for (let time = 0; time < times; time += 1) if ((await ask()).passed) passed += 1
+  return passed
+}
+
+async function connected(link: RedisLink | null): Promise<void> {
+  while (link && !link.reachable()) await sleep(10)
+}
+
+describe.each(links)('a limiter $name', ({ open }) => {
+  let link: RedisLink | null
+  let limiter: Limiter
+  beforeAll(async () => {
+    link = open()
+    limiter = createLimiter(LIMITS, link)
+    await connected(link)
+  })
+  afterAll(() => link?.close())
+
+  it('lets a network ask as often as it may, then says how long to wait', async () => {
+    const network = somewhere()
+    expect(await passes(() => limiter.codeRequest(network), 5)).toBe(5)
+    const refused = await limiter.codeRequest(network)
+    expect(refused).toEqual({ passed: false, waitMs: expect.any(Number) })
+    const waitMs = refused.passed ? 0 : refused.waitMs
+    expect(waitMs).toBeGreaterThan(50_000)
+    expect(waitMs).toBeLessThanOrEqual(60_000)
+  })
+
+  it('lets exactly as many through when all come at once', async () => {
+    const network = somewhere()
+    const asked = await Promise.all(Array.from({ length: 50 }, () => limiter.codeRequest(network)))
+    expect(asked.filter(({ passed }) => passed)).toHaveLength(5)
+  })
+
+  it('counts every network on its own, and codes apart from dialogs', async () => {
+    const [one, other] = [somewhere(), somewhere()]
+    expect(await passes(() => limiter.codeRequest(one), 9)).toBe(5)
+    expect(await passes(() => limiter.codeRequest(other), 9)).toBe(5)
+    expect(await passes(() => limiter.dialog(one), 9)).toBe(3)
+  })
+
+  it('takes all that come from nowhere for one network', async () => {
+    const own = createLimiter({ ...LIMITS, dialogsPerNetwork: 1 }, null)
+    expect(await passes(() => own.dialog(null), 3)).toBe(1)
+  })
+
+  it('limits nothing where the limit is 0', async () => {
+    const none = { codeRequestsPerNetwork: 0, codeRequestsPerApplication: 0, dialogsPerNetwork: 0 }
+    const free = createLimiter(none, link)
+    const network = somewhere()
+    expect(await passes(() => free.codeRequest(network), 1_000)).toBe(1_000)
+    expect(await passes(() => free.dialog(network), 1_000)).toBe(1_000)
+    const by = { applicationId: randomUUID(), network }
+    expect(Array.from({ length: 1_000 }, () => free.codes.take(by)).every(({ passed }) => passed)).toBe(true)
+  })
+
+  it('gives an application its limit, then what is beyond only to networks that have had little', () => {
+    const applicationId = randomUUID()
+    const take = (network: string) => limiter.codes.take({ applicationId, network }).passed
+    let loud = 0
+    while (loud < 1_000 && take('loud')) loud += 1
+    expect(loud).toBeGreaterThanOrEqual(100)
+    expect(loud).toBeLessThan(150)
+    expect([take('home'), take('another home')]).toEqual([true, true])
+    const refused = limiter.codes.take({ applicationId, network: 'loud' })
+    expect(refused).toEqual({ passed: false, waitMs: expect.any(Number) })
+  })
+
+  it('does not count what was given back', () => {
+    const by = { applicationId: randomUUID(), network: 'x' }
+    for (let time = 0; time < 500; time += 1) {
+      expect(limiter.codes.take(by).passed).toBe(true)
+      limiter.codes.giveBack(by)
+    }
+  })
+})
+
+describe.each(links.slice(1))('two processes with a limiter $name', ({ open }) => {
+  let own: RedisLink | null
+  let others: RedisLink | null
+  beforeAll(async () => {
+    own = open()
+    others = open()
+    await Promise.all([connected(own), connected(others)])
+  })
+  afterAll(() => Promise.all([own?.close(), others?.close()]))
+
+  it('count the networks together', async () => {
+    const [one, other] = [createLimiter(LIMITS, own), createLimiter(LIMITS, others)]
+    const network = somewhere()
+    expect(await passes(() => one.codeRequest(network), 3)).toBe(3)
+    expect(await passes(() => other.codeRequest(network), 9)).toBe(2)
+    expect(await passes(() => one.codeRequest(network), 9)).toBe(0)
+  })
+
+  it('know of each other what an application was given, as soon as they have told each other', async () => {
+    const [one, other] = [createLimiter(LIMITS, own), createLimiter(LIMITS, others)]
+    const applicationId = randomUUID()
+    const take = (limiter: Limiter, times: number, network: string) =>
+      Array.from({ length: times }, () => limiter.codes.take({ applicationId, network })).filter((each) => each.passed)
+    expect(take(one, 95, 'x')).toHaveLength(95)
+    await one.codes.exchange()
+    expect(take(other, 4, 'y')).toHaveLength(4)
+    await other.codes.exchange()
+    // 99 of 100 are gone: one more for whoever, and then only for those who had nothing here.
+    expect(take(other, 50, 'y').length).toBeLessThanOrEqual(3)
+    expect(take(other, 1, 'home')).toHaveLength(1)
+  })
+
+  it('ask Redis once for a request, and not at all for a network that is over its limit', async () => {
+    const limiter = createLimiter(LIMITS, own)
+    // The first call ever brings the script along.
+    await limiter.codeRequest(somewhere())
+    const network = somewhere()
+    const asked = vi.spyOn(own?.redis as NonNullable<typeof own>['redis'], 'sendCommand')
+    await passes(() => limiter.codeRequest(network), 5)
+    expect(asked).toHaveBeenCalledTimes(5)
+    await passes(() => limiter.codeRequest(network), 100)
+    expect(asked).toHaveBeenCalledTimes(5)
+    limiter.codes.take({ applicationId: randomUUID(), network })
+    await limiter.codes.exchange()
+    expect(asked, 'an application that has had little is not worth a word').toHaveBeenCalledTimes(5)
+    asked.mockRestore()
+  })
+})
+
+describe('when Redis is away', () => {
+  it('RL-11: a process goes by its own count: neither open nor closed', async () => {
+    const link = openRedis('redis://127.0.0.1:1', () => {})
+    const limiter = createLimiter(LIMITS, link)
+    const network = somewhere()
+    expect(await passes(() => limiter.codeRequest(network), 20)).toBe(5)
+    expect(await passes(() => limiter.dialog(network), 20)).toBe(3)
+    const by = { applicationId: randomUUID(), network }
+    expect(
+      Array.from({ length: 500 }, () => limiter.codes.take(by)).filter(({ passed }) => passed).length,
+    ).toBeLessThan(150)
+    await expect(limiter.codes.exchange()).resolves.toBeUndefined()
+    await link.close()
+  })
+
+  it('RL-11: one that says nothing keeps a request waiting for a quarter of a second, and the count goes on', async () => {
+    const redis = await startPrivateRedis()
+    const link = openRedis(redis.url, () => {})
+    try {
+      await connected(link)
+      const limiter = createLimiter(LIMITS, link)
+      const network = somewhere()
+      expect((await limiter.codeRequest(network)).passed).toBe(true)
+      await link.redis.call('client', 'pause', '3000', 'ALL')
+      const begun = performance.now()
+      const asked = await Promise.all(Array.from({ length: 50 }, () => limiter.codeRequest(network)))
+      expect(performance.now() - begun).toBeLessThan(1_000)
+      expect(asked.filter(({ passed }) => passed)).toHaveLength(5)
+    } finally {
+      await link.close()
+      redis.stop()
+    }
+  })
+})
+
+describe('the budget of an application', () => {
+  it('is new each minute, for it and for every network', () => {
+    let now = 0
+    const budget = createCodeBudget(10, null, () => now)
+    const take = (network: string) => budget.take({ applicationId: 'a', network }).passed
+    for (let time = 0; time < 50; time += 1) take('x')
+    expect(take('x')).toBe(false)
+    now = 59_999
+    expect(take('x')).toBe(false)
+    now = 60_000
+    expect(Array.from({ length: 10 }, () => take('x'))).not.toContain(false)
+  })
+})
