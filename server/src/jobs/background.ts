@@ -1,9 +1,11 @@
 /**
- * What runs beside the requests: pulling what changed, noting what was used, sending mails, counting live codes, sweeping.
+ * What runs beside the requests: pulling what changed, noting what was used, sending mails, sealing the audit log, counting
+ * live codes, sweeping.
  *
  * `jobs/` only says when; what is done is a flow. A task that fails is tried again at its next turn.
  */
 import type { Context } from '../flows/context.ts'
+import { createSealer } from '../flows/seal-audit.ts'
 import { sendDueMails } from '../flows/send-mails.ts'
 import { sweep } from '../flows/sweep.ts'
 import { Unavailable } from '../store/postgres.ts'
@@ -24,6 +26,12 @@ const TALLY_MS = 2_000
 
 const RECOUNT_MS = 30 * 1000
 
+/** Until then an event could be changed without a trace. */
+const SEAL_MS = 1_000
+
+/** How much of the log's end could be cut off without a trace, if it were never verified in between. */
+const HEAD_MS = 60 * 60 * 1000
+
 export type Background = { stop(): Promise<void> }
 
 export function startBackground(context: Context): Background {
@@ -39,11 +47,15 @@ export function startBackground(context: Context): Background {
       postgresAnswers = false
     }
   }
+  const sealer = createSealer(context)
+  const seal = () => sealer.turn().catch(expected)
   const tasks = [
     repeat(context, 'pulling applications', REFRESH_MS, refresh),
     repeat(context, 'pulling revocations', REFRESH_MS, () => context.standings.pull().catch(expected)),
     repeat(context, 'noting use', USES_MS, () => saveUses(context).catch(expected)),
     repeat(context, 'saving the tally', TALLY_MS, () => context.tally.save().catch(expected)),
+    repeat(context, 'sealing the audit log', SEAL_MS, seal),
+    repeat(context, 'noting the audit head', HEAD_MS, async () => sealer.tellHead()),
     repeat(context, 'counting live codes', RECOUNT_MS, () => context.liveCodes.recount()),
     repeat(context, 'sweeping', SWEEP_MS, async () => {
       await sweep(context.db, context.config)
@@ -55,6 +67,8 @@ export function startBackground(context: Context): Background {
       await Promise.all(tasks.map((stop) => stop()))
       await context.tally.save().catch(expected)
       await saveUses(context).catch(expected)
+      await seal()
+      sealer.tellHead()
     },
   }
 }

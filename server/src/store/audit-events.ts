@@ -1,52 +1,12 @@
-/** The table audit_events: what happened, written in the same transaction that made it happen. Ids only, never a secret. */
+/**
+ * The table audit_events: what happened, written in the same transaction that made it happen. Ids only, never a secret. It is
+ * only ever added to; store/audit-seals.ts makes a chain of it afterwards.
+ */
+import type { AuditKind } from '../core/audit-kind.ts'
 import type { Queryable, Transaction } from './postgres.ts'
 
 export type AuditEvent = {
-  readonly kind:
-    | 'account.created'
-    | 'account.policy_changed'
-    | 'account.looks_changed'
-    | 'role.created'
-    | 'role.changed'
-    | 'role.removed'
-    | 'user.created'
-    | 'user.invited'
-    | 'user.roles_changed'
-    | 'user.disabled'
-    | 'user.enabled'
-    | 'user.reset'
-    | 'user.link_created'
-    | 'scope.created'
-    | 'application.created'
-    | 'application.publisher_set'
-    | 'application.reported'
-    | 'application.suspended'
-    | 'application.restored'
-    | 'application.secret_rotated'
-    | 'application.redirects_set'
-    | 'application.changed'
-    | 'application.secret_revoked'
-    | 'session.started'
-    | 'session.ended_everywhere'
-    | 'user.password_set'
-    | 'user.recovery_requested'
-    | 'user.passkey_added'
-    | 'user.passkey_removed'
-    | 'user.authenticator_added'
-    | 'user.authenticator_removed'
-    | 'entry.locked'
-    | 'code.claimed'
-    | 'code.released'
-    | 'code.reported'
-    | 'code.crowd'
-    | 'code.closed'
-    | 'code.rejected'
-    | 'dialog.denied'
-    | 'grant.created'
-    | 'grant.issued'
-    | 'grant.key_rotated'
-    | 'grant.revoked'
-    | 'credential.reported'
+  readonly kind: AuditKind
   readonly accountId?: string
   readonly userId?: string
   readonly applicationId?: string

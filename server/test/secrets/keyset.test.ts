@@ -28,6 +28,7 @@ const PURPOSES: readonly Purpose[] = [
   'authenticator-setup',
   'decision',
   'address',
+  'audit-seal',
 ]
 
 function readKeyset(text: string): Keyset {
