@@ -17,7 +17,7 @@ export function isExportFormat(text: string): text is ExportFormat {
 const BATCH = 2_000
 
 /** In one file that is made in memory. */
-const MOST_ROWS = 50_000
+export const MOST_ROWS = 50_000
 
 type Cells = Readonly<Record<string, unknown>>
 

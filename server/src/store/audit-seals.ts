@@ -115,17 +115,24 @@ export async function insertSeals(tx: Transaction, seals: readonly AuditSeal[]):
 /** A seal and the event that it names, if that is still there. */
 export type SealedEntry = AuditSeal & { readonly entry: EntryRow | null }
 
-type SealedRow = AuditSeal & { entry: EntryRow | null }
+type SealedRow = Omit<AuditSeal, 'xid'> & { sealXid: string } & (EntryRow | { id: null })
 
+/** Without a name: a plan that is kept for every limit would be one for a large part of the table. */
 export async function readChain(db: Queryable, after: number, limit: number): Promise<readonly SealedEntry[]> {
-  const { rows } = await db.query<SealedRow>({
-    name: 'read-chain',
-    text: `select ${SEAL}, case when e.id is not null then to_json(e) end as entry
-      from audit_seals s left join lateral (select ${ENTRY} from audit_events e where e.id = s.event_id) e on true
-      where s.position > $1 order by s.position limit $2`,
-    values: [after, limit],
-  })
-  return rows
+  const { rows } = await db.query<SealedRow>(
+    `select s.position, s.event_id::text as "eventId", s.xid::text as "sealXid", s.key_id as "keyId", s.hash, ${ENTRY}
+     from audit_seals s left join audit_events e on e.id = s.event_id
+     where s.position > $1 order by s.position limit $2`,
+    [after, limit],
+  )
+  return rows.map(({ position, eventId, sealXid: xid, keyId, hash, ...entry }) => ({
+    position,
+    eventId,
+    xid,
+    keyId,
+    hash,
+    entry: entry.id === null ? null : entry,
+  }))
 }
 
 export type UnsealedEntry = {
