@@ -29,21 +29,19 @@ export function AuditLine({ words, entry }: { readonly words: Words; readonly en
   const { who, account } = entry
   return (
     <li>
-      <div class="stack tight">
-        <div>
-          <p class="strong">{sentence(words, entry)}</p>
-          <p class="hint">
-            {'name' in who ? <bdi>{who.name ?? words.t('audit.unknown')}</bdi> : words.t(`audit.who_${who.is}`)}
-            {account !== null && (
-              <>
-                {' · '}
-                <bdi>{account}</bdi>
-              </>
-            )}
-            {' · '}
-            <Moment words={words} ms={entry.at} />
-          </p>
-        </div>
+      <div>
+        <p class="strong">{sentence(words, entry)}</p>
+        <p class="hint">
+          {'name' in who ? <bdi>{who.name ?? words.t('audit.unknown')}</bdi> : words.t(`audit.who_${who.is}`)}
+          {account !== null && (
+            <>
+              {' · '}
+              <bdi>{account}</bdi>
+            </>
+          )}
+          {' · '}
+          <Moment words={words} ms={entry.at} />
+        </p>
         <Details words={words} entry={entry} />
       </div>
     </li>
@@ -51,10 +49,16 @@ export function AuditLine({ words, entry }: { readonly words: Words; readonly en
 }
 
 /** A newer version may have written what this one has no words for. */
-function sentence(words: Words, { kind, person, application }: AuditEntry): string {
-  const unknown = words.t('audit.unknown')
+function sentence(words: Words, { kind, person, application, detail }: AuditEntry): string {
   if (!isAuditKind(kind)) return kind
-  return words.t(`audit_kind.${kind}`, { person: person ?? unknown, application: application ?? unknown })
+  const named = (name: unknown) => (typeof name === 'string' ? name : words.t('audit.unknown'))
+  return words.t(`audit_kind.${kind}`, {
+    person: named(person),
+    application: named(application),
+    // One that was removed is known by the name that it had.
+    role: named(detail.name ?? detail.role),
+    scope: named(detail.scope),
+  })
 }
 
 function Details({ words, entry }: { readonly words: Words; readonly entry: AuditEntry }) {

@@ -10,6 +10,7 @@ import { Select } from './field-kinds.tsx'
 import { Form, SearchForm } from './form.tsx'
 import { type Frame, page } from './layout.tsx'
 import { Problems } from './notice.tsx'
+import type { Words } from './words.ts'
 
 /** What is looked for, as it was typed. */
 export type AuditFilters = {
@@ -48,20 +49,28 @@ export function auditPage(frame: Frame, model: AuditModel): string {
     frame,
     words.t('audit.title'),
     <>
-      {problem && <Problems words={words} problems={[{ field: problem, text: words.t('audit.problem_day') }]} />}
+      {problem && <Problems words={words} problems={[{ field: problem, text: problemText(words) }]} />}
       <header class="stack tight">
         <h1>{words.t('audit.title')}</h1>
         <p class="soft">
           {base === '/operator/audit' ? words.t('audit.text_operator') : words.t('audit.text', { name })}
         </p>
-        <Sealed frame={frame} sealed={model.sealed} />
+        {problem === null && <Sealed frame={frame} sealed={model.sealed} />}
       </header>
       <Find frame={frame} model={model} />
-      <Entries frame={frame} model={model} />
-      {problem === null && <Download frame={frame} model={model} />}
+      {problem === null && (
+        <>
+          <Entries frame={frame} model={model} />
+          <Download frame={frame} model={model} />
+        </>
+      )}
     </>,
     { wide: true, problem: problem !== null },
   )
+}
+
+function problemText(words: Words): string {
+  return words.t('audit.problem_day', { day: '2026-11-15' })
 }
 
 type PartProps = { readonly frame: Frame; readonly model: AuditModel }
@@ -83,20 +92,20 @@ function Find({ frame: { words }, model: { base, filters, problem } }: PartProps
       label={words.t(`audit.${name}`)}
       hint={words.t('audit.day_hint')}
       value={filters[name]}
-      problem={problem === name ? words.t('audit.problem_day') : null}
+      problem={problem === name ? problemText(words) : null}
     />
   )
   return (
     <details class="card find" open={chosen}>
       <summary>{words.t('audit.find')}</summary>
       <SearchForm action={base} class="stack">
+        <Select
+          id="kind"
+          label={words.t('audit.kind')}
+          options={[{ value: '', text: words.t('audit.kind_any') }, ...kinds]}
+          value={filters.kind}
+        />
         <div class="fields">
-          <Select
-            id="kind"
-            label={words.t('audit.kind')}
-            options={[{ value: '', text: words.t('audit.kind_any') }, ...kinds]}
-            value={filters.kind}
-          />
           {filters.account !== null && (
             <Field
               id="account"
@@ -118,6 +127,8 @@ function Find({ frame: { words }, model: { base, filters, problem } }: PartProps
             hint={words.t('audit.application_hint')}
             value={filters.application}
           />
+        </div>
+        <div class="fields">
           {day('from')}
           {day('until')}
         </div>
@@ -160,9 +171,9 @@ function Entries({ frame: { words }, model }: PartProps) {
   )
 }
 
-function emptyText({ filters, problem, after, continued }: AuditModel) {
+function emptyText({ filters, after, continued }: AuditModel) {
   if (after !== null) return 'audit.none_so_far'
-  return isChosen(filters) || problem !== null || continued !== null ? 'audit.none' : 'audit.empty'
+  return isChosen(filters) || continued !== null ? 'audit.none' : 'audit.empty'
 }
 
 function Download({ frame, model: { base, filters, continued, most } }: PartProps) {

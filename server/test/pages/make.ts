@@ -29,6 +29,7 @@ import { secondStepPage } from '../../src/pages/second-step.tsx'
 import { securityPage } from '../../src/pages/security.tsx'
 import { signInPage } from '../../src/pages/sign-in.tsx'
 import { wordsFor } from '../../src/pages/words.ts'
+import { everyAuditPage } from './make-audit.ts'
 import { everyDeveloperPage } from './make-developer.ts'
 
 export function makeFrame(given: Partial<Frame> = {}): Frame {
@@ -262,5 +263,6 @@ export function everyPage(frame: Frame, application = 'Acme Signage'): Readonly<
     noAccount: refusalPage({ ...frame, account: null, user: null }, { code: 'no_account' }),
     ...everyDialogPage(frame, application),
     ...everyDeveloperPage(frame, application),
+    ...everyAuditPage(frame, application),
   }
 }
