@@ -5,6 +5,7 @@
 import { NO_SEAL, sealEntry } from '../secrets/audit-seal.ts'
 import { equalSecrets } from '../secrets/mac.ts'
 import { type AuditSeal, insertSeals, lockSealing, readLastSeal, readSeal, readSealable } from '../store/audit-seals.ts'
+import type { Queryable } from '../store/postgres.ts'
 import type { Context } from './context.ts'
 
 /** In one transaction: a few milliseconds of hashing, so that requests of this process hardly notice. */
@@ -36,8 +37,9 @@ export function sealBatch({ db, config }: Sealing, most = BATCH): Promise<number
   })
 }
 
-export function readHead({ db }: Pick<Context, 'db'>): Promise<AuditHead | null> {
-  return readLastSeal(db)
+export async function readHead({ db }: { readonly db: Queryable }): Promise<AuditHead | null> {
+  const last = await readLastSeal(db)
+  return last && { position: last.position, hash: last.hash }
 }
 
 export type Sealer = {
