@@ -21,6 +21,10 @@ export type Events = {
   shedding(requests: number): void
   /** Nobody told us where to send mails. Said once, at the start. */
   mailOff(): void
+  /** The newest seal of the audit log: noted here, it can be asked for later (`latchkey audit verify --since-head`). */
+  auditHead(position: number, hash: string): void
+  /** What this process saw sealed is there no more: somebody rewrote the log, or the database went back in time. */
+  auditDiffers(position: number): void
   /** A background task failed; it will be tried again. */
   taskFailed(task: string, error: unknown): void
   /** A bug: something was thrown that nobody expected. */
@@ -53,6 +57,10 @@ export function createEvents(level: string): Events {
         ? log.warn({ event: 'shedding', requests }, 'too busy: new code requests are turned away')
         : log.info({ event: 'shedding_over' }, 'nobody is turned away any more'),
     mailOff: () => log.warn({ event: 'mail_off' }, 'SMTP_URL is not set: mails wait in the outbox'),
+    auditHead: (position, hash) =>
+      log.info({ event: 'audit_head', head: `${position}:${hash}` }, 'the audit log is sealed up to here'),
+    auditDiffers: (position) =>
+      log.error({ event: 'audit_differs', position }, 'the audit log no longer has what was sealed before'),
     taskFailed: (task, error) => log.warn({ event: 'task_failed', task, ...described(error) }, `${task} failed`),
     unexpected: (where, error) => log.error({ event: 'unexpected', where, ...described(error) }, `bug in ${where}`),
   }

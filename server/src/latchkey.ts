@@ -16,7 +16,8 @@ const SENTENCES: Record<string, string> = {
   '3D000': 'The database in DATABASE_URL does not exist. Create it, then run "latchkey migrate".',
   '28000': 'PostgreSQL does not let the user in DATABASE_URL in.',
   '28P01': 'PostgreSQL refuses the password in DATABASE_URL.',
-  '42501': 'The user in DATABASE_URL lacks rights. It must own the database.',
+  '42501':
+    'The user in DATABASE_URL lacks rights. To migrate, it must own the database; to serve, docs/operations.md says what it needs.',
   '42P01': 'The database was not migrated. Run "latchkey migrate" first.',
 }
 
@@ -24,7 +25,7 @@ try {
   await main(process.argv)
 } catch (error) {
   const configuration = error instanceof ConfigurationError || error instanceof PlacesUnreadable
-  process.exitCode = configuration ? CONFIGURATION : MENDABLE
+  process.exitCode = configuration ? CONFIGURATION : error instanceof CommandRefused ? error.status : MENDABLE
   process.stderr.write(`${explain(error)}\n`)
 }
 

@@ -141,7 +141,7 @@ export function addApplicationCommands(program: Command): void {
     .description('Refuse new codes, dialogs and grants. Running codes and issued credentials go on, unless --revoke.')
     .argument('<id>', 'the application, app_…')
     .option('--revoke', 'also end everything that users granted to it; this cannot be taken back')
-    .option('--reason <words>', 'why, for the audit log', 'by operator')
+    .option('--reason <words>', 'why, for the audit log, where its owner reads it', 'by operator')
     .option('--json', 'print one JSON object')
     .action((id: string, options: OutputOptions & { reason: string; revoke?: boolean }) =>
       withDatabase(readConfig(['databaseUrl']).databaseUrl, async (db) => {
@@ -159,7 +159,7 @@ export function addApplicationCommands(program: Command): void {
     .command('restore')
     .description('Take a suspension back.')
     .argument('<id>', 'the application, app_…')
-    .option('--reason <words>', 'why, for the audit log', 'by operator')
+    .option('--reason <words>', 'why, for the audit log, where its owner reads it', 'by operator')
     .option('--json', 'print one JSON object')
     .action((id: string, options: OutputOptions & { reason: string }) =>
       withDatabase(readConfig(['databaseUrl']).databaseUrl, async (db) => {

@@ -10,6 +10,7 @@ import { createKey } from '../secrets/keyset.ts'
 import { migrate } from '../store/migrate.ts'
 import { addAccountCommands } from './account.ts'
 import { addApplicationCommands } from './application.ts'
+import { addAuditCommands } from './audit.ts'
 import { addCodeCommands } from './code.ts'
 import { CommandRefused, type OutputOptions, print } from './output.ts'
 import { addUserCommands } from './user.ts'
@@ -70,5 +71,6 @@ export function createProgram(wiring: Wiring): Command {
   addUserCommands(program)
   addApplicationCommands(program)
   addCodeCommands(program, wiring)
+  addAuditCommands(program)
   return program
 }

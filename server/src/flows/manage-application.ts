@@ -16,7 +16,7 @@ import {
   setRedirects,
   setSuspended,
 } from '../store/applications.ts'
-import { recordEvent } from '../store/audit-events.ts'
+import { type AuditEvent, recordEvent } from '../store/audit-events.ts'
 import { revokeGrants } from '../store/grants.ts'
 import type { Postgres, Transaction } from '../store/postgres.ts'
 import { unknownScopes } from '../store/scopes.ts'
@@ -104,7 +104,7 @@ export function setApplicationRedirects(
     if (problem) return refused(inWords(problem))
     if (!(await markApplicationChanged(tx, id))) return refused(`There is no application "${id}".`)
     await setRedirects(tx, id, redirectUris)
-    await recordEvent(tx, { kind: 'application.redirects_set', applicationId: id, detail: { redirectUris } })
+    await recordEvent(tx, { kind: 'application.redirects_set', ...(await about(tx, id)), detail: { redirectUris } })
     return done({ id })
   })
 }
@@ -118,7 +118,7 @@ export function rotateSecret(db: Postgres, keys: Keyset, id: string): Promise<Re
     if ((await findApplication(tx, id))?.public) return refused(`The application "${id}" is public and has no secret.`)
     const revokedSecrets = await revokeOldestSecrets(tx, id, MOST_LIVE_SECRETS - 1)
     const secret = await addSecret(tx, keys, id)
-    await recordEvent(tx, { kind: 'application.secret_rotated', applicationId: id, detail: { revokedSecrets } })
+    await recordEvent(tx, { kind: 'application.secret_rotated', ...(await about(tx, id)), detail: { revokedSecrets } })
     return done({ secret, revokedSecrets })
   })
 }
@@ -154,14 +154,15 @@ export async function setSuspension(
   if (!(await setSuspended(tx, id, suspended))) {
     return refused(`The application "${id}" is ${suspended ? 'suspended already' : 'not suspended'}.`)
   }
-  const application = await findApplication(tx, id)
-  await recordEvent(tx, {
-    kind: suspended ? 'application.suspended' : 'application.restored',
-    ...(application ? { accountId: application.accountId } : {}),
-    applicationId: id,
-    detail,
-  })
+  const kind = suspended ? 'application.suspended' : 'application.restored'
+  await recordEvent(tx, { kind, ...(await about(tx, id)), detail })
   return done({ id })
+}
+
+/** With the account that owns it: what becomes of an application is in its owner's log. */
+async function about(tx: Transaction, id: string): Promise<Pick<AuditEvent, 'accountId' | 'applicationId'>> {
+  const application = await findApplication(tx, id)
+  return { ...(application ? { accountId: application.accountId } : {}), applicationId: id }
 }
 
 /** What people are told about whom an application comes from. That a domain was verified is the operator's word. */
@@ -177,7 +178,7 @@ export function setApplicationPublisher(
       return refused('A verified publisher has a domain: give it with --name.')
     if (!(await markApplicationChanged(tx, id))) return refused(`There is no application "${id}".`)
     await setPublisher(tx, id, publisher)
-    await recordEvent(tx, { kind: 'application.publisher_set', applicationId: id, detail: { name, standing } })
+    await recordEvent(tx, { kind: 'application.publisher_set', ...(await about(tx, id)), detail: { name, standing } })
     return done({ id })
   })
 }

@@ -1,11 +1,12 @@
 /**
- * What runs beside the requests: pulling what changed, noting what was used, sending mails and webhooks, counting live codes,
- * sweeping.
+ * What runs beside the requests: pulling what changed, noting what was used, judging applications, sending mails and webhooks,
+ * sealing the audit log, counting live codes, sweeping.
  *
  * `jobs/` only says when; what is done is a flow. A task that fails is tried again at its next turn.
  */
 import type { Context } from '../flows/context.ts'
 import { judgeApplications } from '../flows/judge-applications.ts'
+import { createSealer } from '../flows/seal-audit.ts'
 import { sendDueMails } from '../flows/send-mails.ts'
 import { createWebhookSender } from '../flows/send-webhooks.ts'
 import { sweep } from '../flows/sweep.ts'
@@ -32,10 +33,17 @@ const TALLY_MS = 2_000
 const EARLY_POLLS_MS = 10_000
 
 const JUDGE_MS = 60_000
+
 /** So late does a process learn what the others gave an application. */
 const EXCHANGE_MS = 1_000
 
 const RECOUNT_MS = 30 * 1000
+
+/** Until then an event could be changed without a trace. */
+const SEAL_MS = 1_000
+
+/** How much of the log's end could be cut off without a trace, if it were never verified in between. */
+const HEAD_MS = 60 * 60 * 1000
 
 export type Background = { stop(): Promise<void> }
 
@@ -55,6 +63,8 @@ export function startBackground(context: Context): Background {
     }
   }
   const webhooks = createWebhookSender(context)
+  const sealer = createSealer(context)
+  const seal = () => sealer.turn().catch(expected)
   const tasks = [
     repeat(context, 'pulling applications', REFRESH_MS, refresh),
     repeat(context, 'pulling revocations', REFRESH_MS, () => context.standings.pull().catch(expected)),
@@ -65,6 +75,8 @@ export function startBackground(context: Context): Background {
     repeat(context, 'sending webhooks', WEBHOOKS_MS, () => webhooks.turn().catch(expected)),
     repeat(context, 'exchanging counts', EXCHANGE_MS, () => context.limiter.codes.exchange()),
     repeat(context, 'saving what was shed', TALLY_MS, () => context.load.save().catch(expected)),
+    repeat(context, 'sealing the audit log', SEAL_MS, seal),
+    repeat(context, 'noting the audit head', HEAD_MS, async () => sealer.tellHead()),
     repeat(context, 'counting live codes', RECOUNT_MS, () => context.liveCodes.recount()),
     repeat(context, 'sweeping', SWEEP_MS, async () => {
       await sweep(context.db, context.config)
@@ -79,6 +91,8 @@ export function startBackground(context: Context): Background {
       await context.earlyPolls.save().catch(expected)
       await context.load.save().catch(expected)
       await saveUses(context).catch(expected)
+      await seal()
+      sealer.tellHead()
     },
   }
 }

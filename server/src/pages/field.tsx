@@ -9,7 +9,7 @@ type FieldProps = {
   readonly hint?: ComponentChildren
   /** What is wrong with it, in place. Null or absent: nothing. */
   readonly problem?: string | null
-  readonly type?: 'text' | 'email' | 'password' | 'color' | 'file'
+  readonly type?: 'text' | 'email' | 'password' | 'color' | 'file' | 'date'
   readonly value?: string
   readonly autocomplete?: string
   readonly inputmode?: 'numeric' | 'email'

@@ -1,4 +1,7 @@
-/** The only way to write a form: it posts, works without a script, and carries what ties it to the session it was shown in. */
+/**
+ * The only ways to write a form. One that changes something posts, works without a script, and carries what ties it to the
+ * session it was shown in.
+ */
 import type { ComponentChildren } from 'preact'
 import type { Frame } from './layout.tsx'
 
@@ -24,6 +27,17 @@ export function Form({ frame, action, bound = {}, hidden = {}, multipart = false
         <input type="hidden" name={name} value={value} key={name} />
       ))}
       {frame.user && <input type="hidden" name="token" value={frame.sign(action, bound)} />}
+      {children}
+    </form>
+  )
+}
+
+type SearchFormProps = { readonly action: string; readonly class?: string; readonly children: ComponentChildren }
+
+/** For what only looks something up: it leads to an address that can be kept, and changes nothing, so it proves nothing. */
+export function SearchForm({ action, children, ...rest }: SearchFormProps) {
+  return (
+    <form method="get" action={action} noValidate {...rest}>
       {children}
     </form>
   )

@@ -143,6 +143,7 @@ export const accountPlaces: readonly (Place & { readonly about: MessageKey })[] 
   { href: '/account/people', key: 'layout.people', about: 'home.people_text' },
   { href: '/account/roles', key: 'layout.roles', about: 'home.roles_text' },
   { href: '/account/looks', key: 'layout.looks', about: 'home.looks_text' },
+  { href: '/account/audit', key: 'layout.audit', about: 'home.audit_text' },
   { href: '/developer', key: 'layout.developer', about: 'home.developer_text' },
 ]
 

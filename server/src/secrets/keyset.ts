@@ -27,6 +27,7 @@ const purposes = [
   'decision',
   'address',
   'webhook',
+  'audit-seal',
 ] as const
 
 export type Purpose = (typeof purposes)[number]

@@ -19,20 +19,12 @@ export async function ensurePartitions(db: Postgres, from: number, to: number): 
   }
 }
 
-/**
- * Made beside the parent and then attached: `attach partition` does not lock out the polls that run meanwhile, as
- * `create table … partition of` would. The check lets PostgreSQL attach without a scan.
- */
+/** By a function with the rights of the table's owner: the service itself may run under a role that owns nothing. */
 async function makePartition(db: Postgres, start: number): Promise<void> {
-  const [from, to] = [new Date(start).toISOString(), new Date(start + HOUR).toISOString()]
   await db.transaction(async (tx) => {
     await tx.query('select pg_advisory_xact_lock($1)', [PARTITION_LOCK])
     if ((await listPartitions(tx)).some((partition) => partition.start === start)) return
-    const name = `${await parentSchema(tx)}.${partitionName(start)}`
-    await tx.query(`create table ${name} (like device_codes including defaults including constraints,
-      check (expires_at >= '${from}' and expires_at < '${to}'), primary key (id, expires_at))`)
-    await tx.query(`create unique index on ${name} (user_code) where status = 'pending'`)
-    await tx.query(`alter table device_codes attach partition ${name} for values from ('${from}') to ('${to}')`)
+    await tx.query('select make_device_code_partition($1)', [new Date(start).toISOString()])
   })
 }
 
@@ -57,8 +49,7 @@ function dropPartition(db: Postgres, name: string): Promise<boolean> {
     if (!(await listPartitions(tx)).some((partition) => partition.name === name)) return false
     // Detaching needs the parent for itself, for an instant. If polls keep it busy, the next sweep tries again.
     await tx.query("set local lock_timeout = '500ms'")
-    await tx.query(`alter table device_codes detach partition ${name}`)
-    await tx.query(`drop table ${name}`)
+    await tx.query('select drop_device_code_partition(relname) from pg_class where oid = $1::regclass', [name])
     return true
   })
 }
@@ -99,17 +90,6 @@ async function listPartitions(db: Queryable): Promise<readonly Partition[]> {
     "select inhrelid::regclass::text as name from pg_inherits where inhparent = 'device_codes'::regclass order by 1",
   )
   return rows.map((row) => ({ ...row, start: startOf(row.name) }))
-}
-
-async function parentSchema(db: Queryable): Promise<string> {
-  const { rows } = await db.query<{ schema: string }>(
-    "select relnamespace::regnamespace::text as schema from pg_class where oid = 'device_codes'::regclass",
-  )
-  return rows[0]?.schema ?? 'public'
-}
-
-function partitionName(start: number): string {
-  return `device_codes_${new Date(start).toISOString().slice(0, 13).replace(/\D/g, '')}`
 }
 
 function startOf(name: string): number {

@@ -29,6 +29,7 @@ import { secondStepPage } from '../../src/pages/second-step.tsx'
 import { securityPage } from '../../src/pages/security.tsx'
 import { signInPage } from '../../src/pages/sign-in.tsx'
 import { wordsFor } from '../../src/pages/words.ts'
+import { everyAuditPage } from './make-audit.ts'
 import { everyDeveloperPage } from './make-developer.ts'
 import { everyOperatorPage } from './make-operator.ts'
 
@@ -264,5 +265,6 @@ export function everyPage(frame: Frame, application = 'Acme Signage'): Readonly<
     ...everyDialogPage(frame, application),
     ...everyDeveloperPage(frame, application),
     ...everyOperatorPage(frame, application),
+    ...everyAuditPage(frame, application),
   }
 }

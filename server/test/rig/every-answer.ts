@@ -261,6 +261,18 @@ function administration(): readonly AnswerPage[] {
       says: 'looks.problem_name',
       open: (page) => send(page, '/account/looks', '/account/looks', { name: '' }),
     },
+    {
+      name: 'audit-none',
+      as: 'ann',
+      says: 'audit.none',
+      open: (page) => page.goto('/account/audit?person=zoe%40northwind.example'),
+    },
+    {
+      name: 'audit-no-day',
+      as: 'ann',
+      says: 'audit.problem_day',
+      open: (page) => page.goto('/account/audit?until=yesterday'),
+    },
     { name: 'looks-saved', as: 'ann', says: 'looks.saved', open: (page) => page.goto('/account/looks?notice=saved') },
   ]
 }

@@ -108,6 +108,8 @@ export async function everyDoorPage(northwind: Northwind): Promise<readonly Door
       role: `/account/role?role=${role?.id}`,
       'role-new': '/account/role',
       looks: '/account/looks',
+      audit: '/account/audit',
+      'audit-found': '/account/audit?kind=people&from=2026-01-01',
     }),
     ...(await developerPages(northwind)),
     ...(await operatorPages(northwind)),

@@ -29,6 +29,7 @@ const PURPOSES: readonly Purpose[] = [
   'decision',
   'address',
   'webhook',
+  'audit-seal',
 ]
 
 function readKeyset(text: string): Keyset {

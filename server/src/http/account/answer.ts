@@ -30,8 +30,8 @@ export type PageAnswer = (
   | { readonly page: string; readonly status?: 200 | 400 | 403 | 404 | 429 | 503 }
   | { readonly seeOther: string }
   | { readonly refusal: RefusalModel['code']; readonly allow?: string }
-  /** `lasting`: under this address there will never be anything else. */
-  | { readonly bytes: Buffer; readonly type: string; readonly lasting: boolean }
+  /** `lasting`: under this address there will never be anything else. With a name, a browser keeps it as a file. */
+  | { readonly bytes: Buffer; readonly type: string; readonly lasting: boolean; readonly fileName?: string }
 ) & {
   readonly cookies?: readonly string[]
   /** The one origin, beside our own, that a form of this page may lead to. */

@@ -1,5 +1,6 @@
 /** Every door of an account's web interface. What is not here is not found; what changes something is a POST. */
 import { remove, showAccountApplications, showApplications, showRemoval } from './application-handlers.ts'
+import { exportAudit, showAudit } from './audit-handlers.ts'
 import { decide, enterTypedCode, showCodeEntry, showDecision, switchUser } from './code-handlers.ts'
 import { confirmByPasskey, confirmByPassword, showConfirm } from './confirm-handlers.ts'
 import { developerDoors } from './developer-doors.ts'
@@ -262,6 +263,15 @@ export const pageDoors: readonly PageDoor[] = [
     handler: changeLooks,
     from: '/account/looks',
     file: 'logo',
+  },
+  { method: 'GET', path: '/account/audit', access: 'administrator', handler: showAudit('account') },
+  {
+    method: 'POST',
+    path: '/account/audit/export',
+    access: 'administrator',
+    handler: exportAudit('account'),
+    from: '/account/audit?kind={kind}&person={person}&application={application}&from={from}&until={until}&after={after}',
+    fresh: true,
   },
 
   ...developerDoors,

@@ -41,6 +41,7 @@ export function respondPage(response: ServerResponse, around: Surroundings, answ
   if ('bytes' in answer) {
     headers['content-type'] = answer.type
     headers['content-length'] = answer.bytes.length
+    if (answer.fileName) headers['content-disposition'] = `attachment; filename="${answer.fileName}"`
     if (answer.lasting) headers['cache-control'] = 'private, max-age=31536000, immutable'
     response.writeHead(200, headers).end(answer.bytes)
     return

@@ -1,0 +1,82 @@
+/** Builders for the tests of the audit log's page. */
+import { type AuditModel, auditPage } from '../../src/pages/audit.tsx'
+import type { AuditEntry } from '../../src/pages/audit-line.tsx'
+import type { Frame } from '../../src/pages/layout.tsx'
+
+const AT = Date.UTC(2026, 10, 15, 14, 32)
+
+export const NO_FILTERS = { kind: '', person: '', application: '', from: '', until: '', account: null } as const
+
+export function makeEntry(given: Partial<AuditEntry> = {}): AuditEntry {
+  return {
+    id: 4711,
+    at: AT,
+    kind: 'grant.created',
+    who: { is: 'person', name: 'maria@northwind.example' },
+    person: 'maria@northwind.example',
+    application: 'Acme Signage',
+    applicationId: 'app_k3v9m2x7q4tz',
+    account: null,
+    grantId: '0193d3a1-0000-7000-8000-000000000001',
+    deviceCodeId: null,
+    detail: { scopes: ['calendars', 'screens'], way: 'code' },
+    position: 4709,
+    ...given,
+  }
+}
+
+export function makeAudit(given: Partial<AuditModel> = {}): AuditModel {
+  return {
+    base: '/account/audit',
+    filters: NO_FILTERS,
+    problem: null,
+    entries: [makeEntry()],
+    continued: null,
+    after: null,
+    sealed: { position: 4709, at: AT },
+    most: 50_000,
+    ...given,
+  }
+}
+
+/** `name` stands wherever somebody else chose what stands there. */
+export function everyAuditPage(frame: Frame, name: string): Record<string, string> {
+  const entries = [
+    makeEntry({
+      id: 3,
+      person: name,
+      application: name,
+      who: { is: 'person', name },
+      detail: { reason: name, [name]: name },
+    }),
+    makeEntry({
+      id: 2,
+      kind: name,
+      who: { is: 'somebody' },
+      position: null,
+      detail: { changed: { [name]: [name, null] } },
+    }),
+    makeEntry({ id: 1, kind: 'grant.revoked', who: { is: 'application', name }, detail: { why: 'never_collected' } }),
+  ]
+  const filters = { kind: 'access', person: name, application: name, from: '2026-11-01', until: '2026-11-15' }
+  return {
+    audit: auditPage(frame, makeAudit({ entries, after: 1 })),
+    auditFound: auditPage(
+      frame,
+      makeAudit({ entries, filters: { ...filters, account: null }, continued: '9', after: 1 }),
+    ),
+    auditNone: auditPage(frame, makeAudit({ entries: [], filters: { ...NO_FILTERS, person: name }, sealed: null })),
+    auditProblem: auditPage(
+      frame,
+      makeAudit({ entries: [], sealed: null, problem: 'from', filters: { ...NO_FILTERS, from: name } }),
+    ),
+    auditOfOperator: auditPage(
+      frame,
+      makeAudit({
+        base: '/operator/audit',
+        entries: entries.map((entry) => ({ ...entry, account: name })),
+        filters: { ...filters, account: name },
+      }),
+    ),
+  }
+}

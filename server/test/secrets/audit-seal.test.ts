@@ -1,0 +1,93 @@
+/** The seal of an entry of the audit log: what it covers, byte by byte, and that nothing can be moved within it. */
+import { createHash, createHmac, hkdfSync } from 'node:crypto'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { canonicalJson, encodeEntry, NO_SEAL, sealEntry } from '../../src/secrets/audit-seal.ts'
+import { parseKeyset } from '../../src/secrets/keyset.ts'
+
+const KEY = 'q'.repeat(43)
+const keyset = parseKeyset(`1:${KEY},2:${'r'.repeat(43)}`)
+if ('problem' in keyset) throw new Error(keyset.problem)
+const { signing: key } = keyset
+const other = keyset.byId.get(2) ?? key
+
+const ENTRY = { id: '7', kind: 'session.started', account_id: null, detail: '{"how": "password"}' }
+const place = { previous: NO_SEAL, position: 1 }
+
+test('it is HMAC-SHA-256 over the seal before it, the position and the hash of the entry, under a key for nothing else', () => {
+  const field = (text: string) => `${'\0'.repeat(3)}${String.fromCharCode(text.length)}${text}`
+  const entry = ['detail', '{"how":"password"}', 'id', '7', 'kind', 'session.started'].map(field).join('')
+  const subKey = Buffer.from(
+    hkdfSync('sha256', Buffer.from(KEY, 'base64url'), Buffer.alloc(0), 'latchkey/audit-seal', 32),
+  )
+  const expected = createHmac('sha256', subKey)
+    .update(Buffer.alloc(32))
+    .update(Buffer.from([0, 0, 0, 0, 0, 0, 0, 1]))
+    .update(createHash('sha256').update(entry).digest())
+    .digest()
+  expect(sealEntry(key, place, ENTRY)).toEqual(expected)
+})
+
+test('another key, another place, another predecessor and another entry all make another seal', () => {
+  const seals = [
+    sealEntry(key, place, ENTRY),
+    sealEntry(other, place, ENTRY),
+    sealEntry(key, { ...place, position: 2 }, ENTRY),
+    sealEntry(key, { ...place, previous: Buffer.alloc(32, 1) }, ENTRY),
+    sealEntry(key, place, { ...ENTRY, id: '8' }),
+  ]
+  expect(new Set(seals.map((seal) => seal.toString('hex'))).size).toBe(seals.length)
+})
+
+test('a column that is null may come later without undoing a seal; an empty text is not null', () => {
+  expect(encodeEntry({ ...ENTRY, actor: null })).toEqual(encodeEntry(ENTRY))
+  expect(encodeEntry({ ...ENTRY, actor: '' })).not.toEqual(encodeEntry(ENTRY))
+})
+
+test('no two different rows have the same encoding, whatever stands in their columns', () => {
+  const row = fc.dictionary(fc.string({ maxLength: 3 }), fc.option(fc.string({ maxLength: 4 })), {
+    maxKeys: 4,
+    noNullPrototype: true,
+  })
+  const known = (each: Record<string, string | null>) =>
+    JSON.stringify(
+      Object.entries(each)
+        .filter(([, value]) => value !== null)
+        .sort(),
+    )
+  fc.assert(
+    fc.property(row, row, (one, two) => {
+      fc.pre(!('detail' in one) && !('detail' in two))
+      expect(encodeEntry(one).equals(encodeEntry(two))).toBe(known(one) === known(two))
+    }),
+    { numRuns: 2_000 },
+  )
+})
+
+describe('detail', () => {
+  test('is the same in whatever order and with whatever white space PostgreSQL writes it', () => {
+    expect(canonicalJson('{"b": [1, {"y": 1, "x": "ü"}], "a": null}')).toBe('{"a":null,"b":[1,{"x":"ü","y":1}]}')
+    expect(canonicalJson('{"a":null,\n "b":[1,{"x":"\\u00fc","y":1}]}')).toBe('{"a":null,"b":[1,{"x":"ü","y":1}]}')
+  })
+
+  test('keeps every digit of a number', () => {
+    expect(canonicalJson('[1.0, 1, 12345678901234567890, 0.1000]')).toBe('[1.0,1,12345678901234567890,0.1000]')
+  })
+
+  test('with a name that JavaScript knows is an entry like others', () => {
+    expect(canonicalJson('{"__proto__": {"a": 1}, "constructor": 2}')).toBe('{"__proto__":{"a":1},"constructor":2}')
+  })
+
+  test('that is deeper than any of ours is sealed as it stands', () => {
+    const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`
+    expect(canonicalJson(deep)).toBe(deep)
+  })
+
+  test('says the same to a reader whichever way it was written', () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 4 }), (value) => {
+        expect(JSON.parse(canonicalJson(JSON.stringify(value)))).toEqual(JSON.parse(JSON.stringify(value)))
+      }),
+    )
+  })
+})
