@@ -155,6 +155,7 @@ export const operatorPlaces: readonly (Place & { readonly about: MessageKey })[]
   { href: '/operator/accounts', key: 'operator.nav_accounts', about: 'operator.about_accounts' },
   { href: '/operator/rule', key: 'operator.nav_rule', about: 'operator.about_rule' },
   { href: '/operator/scopes', key: 'operator.nav_scopes', about: 'operator.about_scopes' },
+  { href: '/operator/audit', key: 'operator.nav_audit', about: 'operator.about_audit' },
 ]
 
 function Navigation({ frame }: { readonly frame: Frame }) {

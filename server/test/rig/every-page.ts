@@ -166,6 +166,7 @@ async function operatorPages(northwind: Northwind): Promise<readonly DoorPage[]>
     'operator-account-own': '/operator/account?account=northwind',
     'operator-rule': '/operator/rule',
     'operator-scopes': '/operator/scopes',
+    'operator-audit': '/operator/audit',
   }
   const home = { name: 'home-operator', path: `${operators}/`, as: 'olga' } as const
   return [home, ...pages('olga', paths).map((each) => ({ ...each, path: `${operators}${each.path}` }))]

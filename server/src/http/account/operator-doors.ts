@@ -2,6 +2,7 @@
  * The doors of the operators' console, at the operators' own address. What changes something, and what shows who somebody is,
  * asks for a fresh sign-in; looking at the queue does not.
  */
+import { exportAudit, showAudit } from './audit-handlers.ts'
 import { showAccount, showAccounts, showEveryApplication, showOverview } from './operator-handlers.ts'
 import { confirm, decide, showReviewedApplication, showReviews, undo } from './operator-reviews.ts'
 import { saveRule, showRule } from './operator-rule.ts'
@@ -67,6 +68,15 @@ export const operatorDoors: readonly PageDoor[] = [
     handler: retitleScope,
     bound: ['scope'],
     from: '/operator/scopes',
+    fresh: true,
+  },
+  { method: 'GET', path: '/operator/audit', access: 'operator', handler: showAudit('operator'), fresh: true },
+  {
+    method: 'POST',
+    path: '/operator/audit/export',
+    access: 'operator',
+    handler: exportAudit('operator'),
+    from: '/operator/audit?account={account}&kind={kind}&person={person}&application={application}&from={from}&until={until}&after={after}',
     fresh: true,
   },
 ]
