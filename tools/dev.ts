@@ -23,7 +23,11 @@ const DEMO = join(ROOT, '.engines', 'demo.json')
 
 type Demo = { readonly id: string; readonly secret: string }
 
-const PEOPLE = ['ann@acme.example', 'ben@acme.example']
+const PEOPLE = [
+  { account: 'acme', email: 'ann@acme.example' },
+  { account: 'acme', email: 'ben@acme.example' },
+  { account: 'operators', email: 'olga@operators.example' },
+]
 
 const { databaseUrl, redisUrl } = await startEngines()
 const mailbox = await startMailbox()
@@ -38,6 +42,7 @@ writeFileSync(
     `LATCHKEY_KEYS=${keys}`,
     `PUBLIC_URL=${address}`,
     `SMTP_URL=${mailbox.url}`,
+    'OPERATOR_ACCOUNT=operators',
     'HOST=localhost',
     `PORT=${port}`,
     'DRAIN_SECONDS=0',
@@ -84,12 +89,19 @@ function knownKeys(): string | undefined {
   return /^LATCHKEY_KEYS=(.+)$/m.exec(readFileSync(ENVIRONMENT, 'utf8'))?.[1]
 }
 
-/** An account with an administrator and a clerk who lacks something, and a television that asks for it. */
+/** An account with an administrator and a clerk who lacks something, a television that asks for it, and somebody who runs it all. */
 async function makeDemo(): Promise<Demo> {
   const keyset = parseKeyset(keys)
   if ('problem' in keyset) throw new Error(`LATCHKEY_KEYS cannot be read: ${keyset.problem}`)
   const db = openPostgres(databaseUrl, 2)
   try {
+    await createAccount(db, { slug: 'operators', name: 'Operators' })
+    await createUser(db, {
+      account: 'operators',
+      email: 'olga@operators.example',
+      roles: ['administrator'],
+      password: null,
+    })
     const known: Demo | null = existsSync(DEMO) ? JSON.parse(readFileSync(DEMO, 'utf8')) : null
     const registered = known && (await findApplication(db, known.id))
     if (known && registered && matchApplicationSecret(keyset, registered.secrets, known.secret)) return known
@@ -129,9 +141,10 @@ async function makeLinks(): Promise<readonly string[]> {
   try {
     const { rows } = await db.query<{ email: string }>(
       'select email from users where password_digest is null and email = any($1) order by email',
-      [PEOPLE],
+      [PEOPLE.map(({ email }) => email)],
     )
-    const given = rows.map(({ email }) => ({ account: 'acme', email, reset: false }))
+    const without = new Set(rows.map(({ email }) => email))
+    const given = PEOPLE.filter(({ email }) => without.has(email)).map((each) => ({ ...each, reset: false }))
     const made = given.map((each) => createSetupLink(db, { keys: keyset, publicUrl: address }, each))
     return (await Promise.all(made)).map((link, index) => `  ${given[index]?.email}\n  ${done(link).address}`)
   } finally {
@@ -163,6 +176,8 @@ The application polls, no faster than the interval (put the device_code in):
 With /auth/key/… instead of /auth/oauth/…, for one access key; with .xml after a path, for XML. What a credential may do:
 
   curl -H "Authorization: Bearer CREDENTIAL" ${address}/1/me
+
+The people who run the service look after it at http://operators.localhost:${port}/operator (olga@operators.example).
 
 Mails are printed here instead of being sent. Ctrl-C ends the server; "npm run engines -- --stop" ends the engines.
 `

@@ -44,6 +44,23 @@ describe('reading', () => {
     })
   })
 
+  test('nobody runs the service from a page unless an account is named, and then from anywhere unless networks are', () => {
+    const read = (given: Record<string, string>) => readConfig(['operatorAccount', 'operatorNetworks'], given)
+    expect(read({})).toEqual({ operatorAccount: null, operatorNetworks: [] })
+    const given = { OPERATOR_ACCOUNT: 'operators', OPERATOR_NETWORKS: '192.0.2.0/24, 2001:db8::/32' }
+    expect(read(given)).toEqual({
+      operatorAccount: 'operators',
+      operatorNetworks: ['192.0.2.0/24', '2001:db8::/32'],
+    })
+    for (const [name, wrong] of [
+      ['OPERATOR_ACCOUNT', 'Operators'],
+      ['OPERATOR_ACCOUNT', 'operators.service.example'],
+      ['OPERATOR_NETWORKS', '192.0.2.0/33'],
+    ] as const) {
+      expect(problemsOf({ ...GIVEN, [name]: wrong })).toEqual([expect.stringMatching(new RegExp(`^${name} `))])
+    }
+  })
+
   test('an empty value is as good as none', () => {
     expect(readConfig(['port', 'redisUrl'], { PORT: '', REDIS_URL: '' })).toEqual({ port: 8080, redisUrl: null })
     expect(problemsOf({ ...GIVEN, DATABASE_URL: '' })).toHaveLength(1)

@@ -26,9 +26,9 @@ export function areFitWords(words: string): boolean {
   return words !== '' && words.length <= LONGEST_WORDS && !/\0/.test(words)
 }
 
-/** Longer than the one that is told now, or nothing would change. */
-export function isFitInterval(seconds: number | null, told: number): boolean {
-  return seconds !== null && Number.isInteger(seconds) && seconds > told && seconds <= LONGEST_INTERVAL_SECONDS
+/** Longer than everybody else's. */
+export function isFitInterval(seconds: number | null, configured: number): boolean {
+  return seconds !== null && Number.isInteger(seconds) && seconds > configured && seconds <= LONGEST_INTERVAL_SECONDS
 }
 
 /** A decision can be undone for so long. After that, whoever lost access has moved on. */

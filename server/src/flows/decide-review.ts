@@ -2,7 +2,7 @@
  * Operators decide about an application that is under review: lock, compare with what they saw, decide, save, tell the owner. A
  * decision closes the review; flows/undo-decision.ts opens it again.
  */
-import { type Application, pollIntervalOf } from '../core/application.ts'
+import type { Application } from '../core/application.ts'
 import type { ReviewNews } from '../core/mail.ts'
 import { areFitWords, type Decision, isFitInterval, needsSecondOperator, type Reason } from '../core/review.ts'
 import { figuresOf } from '../core/suspension.ts'
@@ -53,7 +53,7 @@ export function decideReview(context: Context, by: string, wish: DecisionWish): 
     await lockReviews(tx, wish.applicationId)
     const application = await findLiving(tx, wish.applicationId)
     if (!application || !(await isReviewOf(tx, wish))) return { outcome: 'not_found' }
-    if (!isFit(context, application, wish)) return { outcome: 'unfit' }
+    if (!isFit(context, wish)) return { outcome: 'unfit' }
     const open = await findOpenReview(tx, application.id)
     const seen = await readSeen(tx, application.id)
     if ((open?.id ?? null) !== wish.reviewId || seen !== wish.seen) return { outcome: 'stale' }
@@ -98,10 +98,9 @@ async function isReviewOf(tx: Transaction, { applicationId, reviewId }: Decision
   return reviewId === null || (await findReview(tx, reviewId))?.applicationId === applicationId
 }
 
-function isFit({ config }: Context, application: Application, wish: DecisionWish): boolean {
-  const told = pollIntervalOf(application, config.pollIntervalSeconds)
+function isFit({ config }: Context, wish: DecisionWish): boolean {
   const slower = wish.decision === 'reinstate_slower'
-  return areFitWords(wish.words.trim()) && (!slower || isFitInterval(wish.intervalSeconds, told))
+  return areFitWords(wish.words.trim()) && (!slower || isFitInterval(wish.intervalSeconds, config.pollIntervalSeconds))
 }
 
 async function withdraw(tx: Transaction, operator: User, waiting: ReviewDecision): Promise<void> {

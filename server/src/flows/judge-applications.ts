@@ -151,7 +151,8 @@ async function suspend({ tx, application, rule, evidence, judgement }: Turn, rev
   const figures = figuresOf(evidence, thresholds)
   const until = evidence.now + thresholds.suspensionHours * HOUR_MS
   const detail = { reason: 'polls_too_fast', review: review.id, ruleVersion, figures }
-  await setSuspension(tx, application.id, true, detail)
+  // Somebody did so by hand at this very moment: then it is theirs, and has no end of its own.
+  if ((await setSuspension(tx, application.id, true, detail)).outcome === 'refused') return review
   await tellOwners(tx, application, { what: 'suspended', suspended: true, figures, until })
   return { ...review, suspendedAt: evidence.now, suspensionEndsAt: until, version: review.version + 1 }
 }

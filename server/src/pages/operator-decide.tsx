@@ -53,12 +53,18 @@ export function DecisionCard({ frame, model }: CardProps) {
         </p>
       ) : (
         <>
-          <Decide frame={frame} model={model} form={form} />
-          <EndAll frame={frame} model={model} form={form} />
+          <Decide frame={frame} model={model} form={about(form, form.decision !== 'keep_and_revoke')} />
+          <EndAll frame={frame} model={model} form={about(form, form.decision === 'keep_and_revoke')} />
         </>
       )}
     </section>
   )
+}
+
+/** What was typed into one of the two forms is not in the other. */
+function about(form: DecisionForm, mine: boolean): DecisionForm {
+  const nothing = { decision: null, reason: null, words: '', intervalSeconds: '', problem: null }
+  return mine ? form : { ...form, ...nothing }
 }
 
 type FormProps = CardProps & { readonly form: DecisionForm }
@@ -70,7 +76,7 @@ const boundOf = (id: string, { reviewId, seen }: DecisionForm) => ({ application
 function Decide({ frame, model, form }: FormProps) {
   const { words } = frame
   const { suspended } = model
-  const wrong = form.decision === 'keep_and_revoke' ? null : form.problem
+  const wrong = form.problem
   const how = suspended ? 'suspended' : 'running'
   const offered = decisionsFor(model)
   return (
@@ -145,13 +151,11 @@ function Why({ words, id, form, wrong }: WhyProps) {
 /** Everything that people do with it stops, so it is asked for twice. */
 function EndAll({ frame, model, form }: FormProps) {
   const { words } = frame
-  const mine = form.decision === 'keep_and_revoke'
-  const blank = { ...form, reason: null, words: '' }
   return (
     <AreYouSure
       label={words.t('operator.end_all')}
       question={words.t('operator.end_all_question', { grants: model.grants })}
-      open={mine && form.problem !== null}
+      open={form.problem !== null}
     >
       <Form
         frame={frame}
@@ -160,7 +164,7 @@ function EndAll({ frame, model, form }: FormProps) {
         hidden={{ decision: 'keep_and_revoke' }}
         class="stack"
       >
-        <Why words={words} id="all-" form={mine ? form : blank} wrong={mine ? form.problem : null} />
+        <Why words={words} id="all-" form={form} wrong={form.problem} />
         <p>
           <button type="submit" class="button danger">
             {words.t('operator.end_all_yes')}

@@ -39,7 +39,7 @@ export type Words = {
   /** "15 Nov" and "14:32", both in UTC: for the axis of a chart. */
   shortDate(ms: number): string
   time(ms: number): string
-  /** "1,234", and "12K" where there is little room. */
+  /** "1,234", and "12k" where there is little room. */
   number(value: number): string
   compact(value: number): string
   /** "12%" */

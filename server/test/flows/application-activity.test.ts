@@ -2,6 +2,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Activity, readActivity } from '../../src/flows/application-activity.ts'
 import { enterUserCode } from '../../src/flows/enter-code.ts'
+import { restoreApplication, suspendApplication } from '../../src/flows/manage-application.ts'
+import { readReviewedApplication } from '../../src/flows/reviews.ts'
 import { post } from '../rig/device.ts'
 import { type MadeApplication, makeAccount, makeApplication, makeUser } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
@@ -164,5 +166,40 @@ describe('who may see it', () => {
     expect(places).toEqual(places.toSorted((a, b) => a - b))
     expect(places).not.toContain(-1)
     expect(page.text).not.toContain(application.secret)
+  })
+})
+
+describe('an appeal', () => {
+  const path = ({ id }: MadeApplication) => `/developer/application/activity?application=${id}`
+
+  it('is written on the page of a suspended application, once, and read by operators', async () => {
+    const application = await make()
+    const web = await visitAs(service, service.user)
+    expect((await web.get(path(application))).text).not.toContain('<textarea')
+    await suspendApplication(service.context.db, application.id, 'for a look')
+    const own = await web.get(`/developer/application?application=${application.id}`)
+    expect(own.text).toContain(`href="${path(application)}"`)
+
+    await web.get(path(application))
+    const empty = await web.submit('/developer/application/appeal', { words: ' \r\n ' })
+    expect(empty.status).toBe(400)
+    expect(textOf(empty.text)).toContain('Say in 1 to 2,000 characters why it should come back.')
+    // Browsers count a new line as one character and send two.
+    const words = `Firmware 3 is out.\n${'x'.repeat(1_981)}`
+    const sent = await web.submit('/developer/application/appeal', { words: words.replace('\n', '\r\n') })
+    expect([sent.status, textOf(sent.text)]).toEqual([200, expect.stringContaining('You appealed on')])
+    expect(sent.text).not.toContain('<textarea')
+    const found = await readReviewedApplication(service.context, application.id)
+    expect(found?.review).toMatchObject({ why: 'operator', appeal: words })
+  })
+
+  it('comes too late when the application is back already', async () => {
+    const application = await make()
+    await suspendApplication(service.context.db, application.id, 'for a look')
+    const web = await visitAs(service, service.user)
+    await web.get(path(application))
+    await restoreApplication(service.context.db, application.id, 'looked')
+    const late = await web.submit('/developer/application/appeal', { words: 'Please.' })
+    expect([late.status, textOf(late.text)]).toEqual([400, expect.stringContaining('It is not suspended any more')])
   })
 })

@@ -1,4 +1,5 @@
 /** The rule at work: watched, warned, suspended, appealed, back again; and what is only tried out. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { defaultThresholds } from '../../src/core/suspension.ts'
 import { readActivity } from '../../src/flows/application-activity.ts'
@@ -13,6 +14,7 @@ import {
   readRule,
   undoDecision,
 } from '../../src/flows/reviews.ts'
+import { lockReviews } from '../../src/store/reviews.ts'
 import { advance, connectAsRows, judgeNow, makeStrangers, misbehave, nextWindow, type Stranger } from '../rig/fleet.ts'
 import { type Mailbox, type ReceivedMail, startMailbox } from '../rig/mailbox.ts'
 import { type MadeApplication, type MadeUser, makeAccount, makeApplication, makeUser } from '../rig/make.ts'
@@ -341,6 +343,21 @@ describe('several processes at once', () => {
     await Promise.all(Array.from({ length: 5 }, () => judgeNow(service)))
     expect((await eventsOf()).filter((kind) => kind === 'application.suspended')).toHaveLength(1)
   })
+})
+
+it('waits for whoever is deciding about the same application', async () => {
+  await nextWindow(service)
+  await connectAsRows(service, application, strangers, 25)
+  await nextWindow(service)
+  let judging: Promise<void> | undefined
+  await service.context.db.transaction(async (tx) => {
+    await lockReviews(tx, application.id)
+    judging = judgeNow(service)
+    await sleep(500)
+    expect(await reviewOf()).toBeNull()
+  })
+  await judging
+  expect(await reviewOf()).toMatchObject({ verdict: 'warn' })
 })
 
 describe('what the command line did', () => {

@@ -1,0 +1,206 @@
+/** What the operators' console reads: whether the service is well, accounts and applications, and the scope catalogue. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { suspendApplication } from '../../src/flows/manage-application.ts'
+import { findEveryApplication, listEveryAccount, readEveryAccount } from '../../src/flows/operator-accounts.ts'
+import { readOverview } from '../../src/flows/operator-overview.ts'
+import { addScope, changeScopeTitle, listScopes } from '../../src/flows/scope-catalogue.ts'
+import { connect } from '../rig/connect.ts'
+import { type MadeUser, makeAccount, makeApplication, makeUser } from '../rig/make.ts'
+import { settle } from '../rig/own-applications.ts'
+import { startTestService, type TestService } from '../rig/service.ts'
+
+let service: TestService
+let operator: MadeUser
+beforeAll(async () => {
+  service = await startTestService({ OPERATOR_ACCOUNT: 'operators' }, { clock: true })
+  await makeAccount(service.context.db, { slug: 'operators' })
+  operator = await makeUser(service.context.db, 'operators')
+})
+afterAll(() => service.stop())
+
+describe('the overview', () => {
+  it('has the engines, with nothing amiss', async () => {
+    const { postgres, gate, mail, tasks } = await readOverview(service.context)
+    expect(postgres.version).toMatch(/^\d+/)
+    expect(postgres.schema).toMatchObject({ missing: [], unknown: [] })
+    expect(postgres.schema.newest).toMatch(/^\d{4}_\w+\.sql$/)
+    expect(gate).toEqual({ shared: false, answers: true })
+    expect(mail.server).toBe(false)
+    expect(tasks.length).toBeGreaterThan(5)
+  })
+
+  it('notices a migration that this program does not know, and one that is missing', async () => {
+    const { database, context } = service
+    await database.query("insert into migrations (name, applied_at) values ('9999_of_tomorrow.sql', now())")
+    const [first] = await database.query<{ name: string }>('select min(name) as name from migrations')
+    await database.query('update migrations set name = $2 where name = $1', [first?.name, '0000_renamed.sql'])
+    const { schema } = (await readOverview(context)).postgres
+    expect(schema).toEqual({
+      newest: '9999_of_tomorrow.sql',
+      missing: [first?.name],
+      unknown: ['0000_renamed.sql', '9999_of_tomorrow.sql'],
+    })
+    await database.query('update migrations set name = $1 where name = $2', [first?.name, '0000_renamed.sql'])
+    await database.query("delete from migrations where name = '9999_of_tomorrow.sql'")
+  })
+
+  it('counts what became of codes within the last hour, and polls per second', async () => {
+    const device = service.device()
+    const { deviceCode, userCode } = await connect(service)
+    expect([deviceCode, userCode].every(Boolean)).toBe(true)
+    await service.reject((await device.code()).user_code)
+    const waiting = await device.code()
+    for (let poll = 0; poll < 3; poll += 1) await device.poll(waiting.device_code)
+    await settle(service)
+    await service.context.liveCodes.recount()
+    const now = await readOverview(service.context)
+    expect(now.live).toMatchObject({ waitingDevices: 1, outcomes: { granted: 1, rejected: 1, expired: 0 } })
+    expect(now.live.pollsPerSecond).toBeGreaterThan(0)
+    await service.database.advance(20 * 60_000)
+    expect((await readOverview(service.context)).live).toMatchObject({
+      outcomes: { granted: 1, rejected: 1, expired: 1 },
+      pollsPerSecond: 0,
+    })
+    await service.database.advance(60 * 60_000)
+    expect((await readOverview(service.context)).live.outcomes).toEqual({ granted: 0, rejected: 0, expired: 0 })
+  })
+
+  it('counts mails that wait, with the oldest of them, and those that were given up', async () => {
+    const { database, context } = service
+    await database.query('update mails set sent_at = now()')
+    expect((await readOverview(context)).mail).toMatchObject({ waiting: 0, oldest: null, givenUp: 0 })
+    await database.query(
+      "update mails set sent_at = null, created_at = now() - interval '1 hour' where id in (select min(id) from mails)",
+    )
+    const [clock] = await database.query<{ now: Date }>('select now()')
+    const { mail } = await readOverview(context)
+    expect(mail).toMatchObject({ waiting: 1, givenUp: 0 })
+    expect(Math.abs((clock?.now.getTime() ?? 0) - 3_600_000 - (mail.oldest ?? 0))).toBeLessThan(5_000)
+    await database.query('update mails set given_up_at = now() where sent_at is null')
+    expect((await readOverview(context)).mail).toMatchObject({ waiting: 0, givenUp: 1 })
+  })
+})
+
+describe('accounts', () => {
+  it('are found by a part of their address or name, with what they have', async () => {
+    const { context, account } = service
+    const { lines } = await listEveryAccount(context, account.slug.slice(2).toUpperCase(), null)
+    expect(lines).toEqual([
+      {
+        slug: account.slug,
+        name: `Account ${account.slug}`,
+        createdAt: expect.any(Number),
+        people: 1,
+        applications: 1,
+        grants: 1,
+      },
+    ])
+    expect((await listEveryAccount(context, 'ACCOUNT OPER', null)).lines.map(({ slug }) => slug)).toEqual(['operators'])
+    for (const nothing of ['%', '_', 'nobody of that name', "'"]) {
+      expect((await listEveryAccount(context, nothing, null)).lines).toEqual([])
+    }
+  })
+
+  it('come fifty at a time, each once', async () => {
+    const { context } = service
+    for (let made = 0; made < 51; made += 1) await makeAccount(context.db, { slug: `many-${made}` })
+    const first = await listEveryAccount(context, 'many-', null)
+    const second = await listEveryAccount(context, 'many-', first.after)
+    expect([first.lines.length, second.lines.length, second.after]).toEqual([50, 1, null])
+    const slugs = [...first.lines, ...second.lines].map(({ slug }) => slug)
+    expect(new Set(slugs).size).toBe(51)
+    expect(slugs).toEqual(slugs.toSorted())
+  })
+
+  it('are shown with their administrators and applications, and nobody else', async () => {
+    const { context, account, user, application } = service
+    const disabled = await makeUser(context.db, account.slug)
+    await makeUser(context.db, account.slug, { holds: ['orders:read'] })
+    await service.database.query('update users set disabled_at = now() where id = $1', [disabled.id])
+    const seen = await readEveryAccount(context, account.slug)
+    expect(seen).toMatchObject({ slug: account.slug, people: 2, ownApplications: [{ id: application.id }] })
+    expect(seen?.administrators).toEqual(
+      [
+        { email: user.email, disabled: false },
+        { email: disabled.email, disabled: true },
+      ].toSorted((one, other) => (one.email < other.email ? -1 : 1)),
+    )
+    expect(await readEveryAccount(context, 'nobody')).toBeNull()
+  })
+})
+
+describe('applications', () => {
+  it('are found by a part of their name or by their whole id, whoever’s they are', async () => {
+    const { context, config, application, account } = service
+    const made = await makeApplication(context.db, config, 'operators', { name: 'Hafenlichter' })
+    await suspendApplication(context.db, made.id, 'to see it')
+    const byName = await findEveryApplication(context, 'hafenL', null)
+    expect(byName).toEqual({
+      lines: [
+        {
+          id: made.id,
+          name: 'Hafenlichter',
+          account: 'operators',
+          createdAt: expect.any(Number),
+          suspended: true,
+          grants: 0,
+        },
+      ],
+      after: null,
+    })
+    const byId = await findEveryApplication(context, application.id, null)
+    expect(byId.lines).toMatchObject([{ id: application.id, account: account.slug, suspended: false, grants: 1 }])
+    expect((await findEveryApplication(context, application.id.slice(0, 8), null)).lines).toEqual([])
+  })
+
+  it('come fifty at a time, each once, also those of the same name', async () => {
+    const { context, config, account } = service
+    for (let made = 0; made < 51; made += 1) await makeApplication(context.db, config, account.slug, { name: 'Twins' })
+    const first = await findEveryApplication(context, 'twins', null)
+    const second = await findEveryApplication(context, 'twins', first.after)
+    expect([first.lines.length, second.lines.length, second.after]).toEqual([50, 1, null])
+    expect(new Set([...first.lines, ...second.lines].map(({ id }) => id)).size).toBe(51)
+    await service.database.query("update applications set deleted_at = now() where name = 'Twins'")
+    expect((await findEveryApplication(context, 'twins', null)).lines).toEqual([])
+  })
+})
+
+describe('the scope catalogue', () => {
+  const scope = { name: 'doors:open', title: 'Open doors', dangerous: true, deviceFlow: false }
+
+  it('takes a new permission once, if it can be one', async () => {
+    const { context } = service
+    expect(await addScope(context, operator.id, scope)).toEqual({ outcome: 'added' })
+    expect(await addScope(context, operator.id, { ...scope, title: 'Again' })).toEqual({ outcome: 'exists' })
+    expect(await addScope(context, operator.id, { ...scope, name: 'Doors' })).toEqual({ outcome: 'name' })
+    expect(await addScope(context, operator.id, { ...scope, name: 'doors:shut', title: ' ' })).toEqual({
+      outcome: 'title',
+    })
+    expect((await listScopes(context)).filter(({ name }) => name.startsWith('doors'))).toEqual([
+      { ...scope, applications: 0 },
+    ])
+  })
+
+  it('counts the applications that may ask for each', async () => {
+    const orders = (await listScopes(service.context)).find(({ name }) => name === 'orders:write')
+    expect(orders?.applications).toBeGreaterThanOrEqual(1)
+  })
+
+  it('lets only the words be mended, and writes down who did', async () => {
+    const { context, database } = service
+    expect(await changeScopeTitle(context, operator.id, 'doors:open', 'Open every door')).toEqual({ outcome: 'saved' })
+    expect(await changeScopeTitle(context, operator.id, 'doors:open', 'two\nlines')).toEqual({ outcome: 'title' })
+    expect(await changeScopeTitle(context, operator.id, 'doors:none', 'None')).toEqual({ outcome: 'not_found' })
+    const events = await database.query(
+      "select kind, user_id, detail from audit_events where kind like 'scope.%' and user_id is not null order by id",
+    )
+    expect(events).toEqual([
+      {
+        kind: 'scope.created',
+        user_id: operator.id,
+        detail: { scope: 'doors:open', dangerous: true, deviceFlow: false },
+      },
+      { kind: 'scope.changed', user_id: operator.id, detail: { scope: 'doors:open', title: 'Open every door' } },
+    ])
+  })
+})

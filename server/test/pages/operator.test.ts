@@ -1,0 +1,255 @@
+/** The operators' pages: what is wrong, what happens by itself, and what can be decided, in one look. */
+import { describe, expect, it } from 'vitest'
+import { operatorApplicationPage } from '../../src/pages/operator-application.tsx'
+import { operatorOverviewPage } from '../../src/pages/operator-overview.tsx'
+import { operatorReviewsPage } from '../../src/pages/operator-reviews.tsx'
+import { operatorRulePage, thresholdNames } from '../../src/pages/operator-rule.tsx'
+import { operatorScopesPage } from '../../src/pages/operator-scopes.tsx'
+import { wordsFor } from '../../src/pages/words.ts'
+import { textOf } from '../rig/web.ts'
+import { makeFrame } from './make.ts'
+import {
+  makeDecision,
+  makeForm,
+  makeListedReview,
+  makeOperatorApplication,
+  makeOverview,
+  makeRule,
+  makeScopes,
+  makeSeenReview,
+  NOW,
+} from './make-operator.ts'
+
+const frame = makeFrame({ user: { email: 'olga@operators.example', administrator: true, operator: true } })
+const HOUR = 3_600_000
+
+describe('the overview', () => {
+  const read = (given: Parameters<typeof makeOverview>[0] = {}) =>
+    textOf(operatorOverviewPage(frame, makeOverview(given)))
+  const postgres = makeOverview().postgres
+  const { schema } = postgres
+
+  it('says that everything is well when it is', () => {
+    expect(read()).toContain('Everything is well.')
+    expect(read()).not.toContain('needs you')
+  })
+
+  it.each([
+    ['Redis does not answer.', { gate: { shared: true, answers: false } }],
+    ['lacks 0006_next.sql', { postgres: { ...postgres, schema: { ...schema, missing: ['0006_next.sql'] } } }],
+    ['has 0009_later.sql', { postgres: { ...postgres, schema: { ...schema, unknown: ['0009_later.sql'] } } }],
+    ['are 7 seconds apart', { postgres: { ...postgres, clockAheadMs: -7_100 } }],
+    ['3 mails wait, and there is no mail server', { mail: { server: false, waiting: 3, oldest: NOW, givenUp: 0 } }],
+    ['3 mails wait, the oldest for more than', { mail: { server: true, waiting: 3, oldest: NOW - HOUR, givenUp: 0 } }],
+    ['1 mail was given up', { mail: { server: true, waiting: 0, oldest: null, givenUp: 1 } }],
+    [
+      'Overdue in this process: sweeping',
+      {
+        tasks: [
+          {
+            ...{ name: 'sweeping', everyMs: 300_000, succeededAgoMs: null },
+            ...{ failedAgoMs: 90_000, failure: 'no space left', overdue: true },
+          },
+        ],
+      },
+    ],
+  ])('says first what is wrong: %s', (sentence, given) => {
+    const text = read(given)
+    expect(text).toContain(sentence)
+    expect(text.indexOf('Something needs you')).toBeLessThan(text.indexOf('Right now'))
+    expect(text).not.toContain('Everything is well.')
+  })
+
+  it('does not mind a Redis that nobody asked for, nor mails that were written a moment ago', () => {
+    expect(read({ gate: { shared: false, answers: true } })).toContain('Everything is well.')
+    const mail = { server: true, waiting: 12, oldest: NOW - 60_000, givenUp: 0 }
+    expect(read({ mail })).toContain('Everything is well.')
+  })
+
+  it('has the figures, and says so when they are too many to count', () => {
+    expect(read()).toContain('Devices that wait 1,204 Polls per second 241.3')
+    const live = { ...makeOverview().live, outcomes: null }
+    expect(read({ live })).toContain('Codes allowed, last hour too many to count')
+  })
+})
+
+describe('the queue', () => {
+  const read = (given: Parameters<typeof makeListedReview>[0]) =>
+    textOf(operatorReviewsPage(frame, { filter: 'open', reviews: [makeListedReview(given)], now: NOW }))
+
+  it.each([
+    [
+      {},
+      'Devices of 31 accounts go on polling after they were told to slow down; it polls 6.2 times as often as it may.',
+    ],
+    [{ people: 1, factor: null }, 'Devices of 1 account go on polling after they were told to slow down.'],
+    [{ why: 'reports', people: 4 }, 'People of 4 accounts reported it.'],
+    [{ why: 'operator', people: 0 }, 'An operator decided about it without the rule.'],
+  ] as const)('says in one sentence why: %o', (given, sentence) => {
+    expect(read(given)).toContain(sentence)
+  })
+
+  it('shows what to look for at once: suspended, appealed, waits for somebody', () => {
+    const text = read({ waitsForSecond: true })
+    for (const badge of ['Suspended', 'Appeal', 'Waits for a second operator']) expect(text).toContain(badge)
+    expect(text).toContain('Opened 3 hours ago · Reinstated by itself: 16 November 2026')
+    expect(read({ suspended: false, appealedAt: null, suspensionEndsAt: null })).toContain('To suspend')
+  })
+})
+
+describe('an application', () => {
+  const page = (given: Parameters<typeof makeOperatorApplication>[0] = {}, words = frame.words) =>
+    operatorApplicationPage({ ...frame, words }, makeOperatorApplication(given))
+  const standing = (given: Parameters<typeof makeOperatorApplication>[0] = {}) =>
+    textOf(/<section class="notice standing.*?<\/section>/s.exec(page(given))?.[0] ?? '')
+
+  it('says first what is wrong, how it stands, and what happens by itself', () => {
+    expect(standing()).toMatch(
+      /^Devices of 31 accounts .* 6\.2 times as often as it may\. They are in 14 networks\. It is suspended: .* If nobody decides, it is reinstated by itself: 16 November 2026 at 11:30 UTC/,
+    )
+  })
+
+  const running = {
+    suspended: false,
+    review: makeSeenReview({ suspended: false, verdict: 'warn', suspensionEndsAt: null }),
+  }
+  it.each([
+    ['warned', running, /not suspended\. If it does not mend within 24 hours of the warning, the rule suspends it/],
+    [
+      'called for a person',
+      { suspended: false, review: makeSeenReview({ verdict: 'review', warnedAt: null, suspended: false }) },
+      /Nothing happens by itself\. It waits for you\./,
+    ],
+    ['on trial', { review: makeSeenReview({ dryRun: true }) }, /The rule is on trial/],
+    [
+      'waiting for a second operator',
+      { decisions: [makeDecision({ needsSecond: true })] },
+      /olga@operators\.example decided\. It takes effect when/,
+    ],
+    [
+      'kept suspended',
+      { review: makeSeenReview({ closedAt: NOW }) },
+      /No review is open\. It is suspended: .* It stays so until/,
+    ],
+    ['without a review', { review: null, suspended: false }, /^No review is open\. It is not suspended\. Go to/],
+  ] as const)('says what comes next when it is %s', (_what, given, sentence) => {
+    expect(standing(given)).toMatch(sentence)
+  })
+
+  it('offers what makes sense for how it stands', () => {
+    const offered = (given: Parameters<typeof makeOperatorApplication>[0]) =>
+      Array.from(page(given).matchAll(/type="radio"[^>]*|value="(\w+)" type="radio"/g), ([, value]) => value)
+    expect(offered({})).toEqual(['reinstate', 'reinstate_slower', 'keep'])
+    expect(offered(running)).toEqual(['reinstate', 'reinstate_slower', 'keep'])
+    expect(offered({ suspended: false, review: null })).toEqual(['keep', 'reinstate_slower'])
+    expect(page({ suspended: false, review: null })).toContain('Suspend it')
+    expect(page()).toContain('Keep it suspended')
+  })
+
+  it('has no form for whoever has to prove themselves first', () => {
+    const text = page({ form: null })
+    expect(text).not.toContain('/operator/application/decide')
+    expect(text).toContain(
+      `href="/confirm?next=${encodeURIComponent('/operator/application?application=app_k3v9m2x7q4tz')}"`,
+    )
+  })
+
+  it('brings back what was typed, and opens the question about everything where that is what came back', () => {
+    const text = page({
+      form: makeForm({ decision: 'keep_and_revoke', reason: 'phishing', words: 'Stop it', problem: 'words' }),
+    })
+    expect(text).toContain('<details class="are-you-sure" open>')
+    expect(text).toContain('href="#all-words"')
+    expect(text.match(/>Stop it<\/textarea>/g)).toHaveLength(1)
+    expect(page()).toContain('<details class="are-you-sure">')
+  })
+
+  it('lets nobody be their own second', () => {
+    const waiting = makeDecision({ needsSecond: true })
+    expect(page({ decisions: [waiting] })).not.toContain('/operator/application/confirm')
+    expect(page({ decisions: [waiting], operator: 'omar@operators.example' })).toContain(
+      '/operator/application/confirm',
+    )
+    const over = { ...waiting, confirmedBy: 'omar@operators.example', confirmedAt: NOW, undoable: false }
+    expect(page({ decisions: [over], operator: 'ida@operators.example' })).not.toMatch(/application\/(confirm|undo)/)
+  })
+
+  it('has every figure beside its threshold, and says which do not count', () => {
+    const review = makeSeenReview()
+    const [first, ...rest] = review.evidence.windows
+    const windows = first ? [{ ...first, overloaded: true }, ...rest] : []
+    const text = textOf(page({ review: { ...review, evidence: { ...review.evidence, windows } } }))
+    expect(text).toContain('14:00 We had too much to do ourselves: does not count 28 (32) 12% 12')
+    expect(text).toContain('Threshold, in 3 windows in a row 25 5% 10')
+    expect(text).toContain('Accounts that reported it, last day 1 3')
+  })
+
+  it('has five charts, each with its table, and a sentence where there is nothing to draw', () => {
+    const text = page()
+    expect(text.match(/<figure class="chart/g)).toHaveLength(5)
+    expect(text.match(/<svg class="picture/g)).toHaveLength(5)
+    expect(text.match(/The figures as a table/g)).toHaveLength(5)
+    const empty = page({ series: { minutes: [], days: [] } })
+    expect(empty.match(/<figure class="chart/g)).toHaveLength(5)
+    expect(empty).not.toContain('<svg class="picture')
+    expect(textOf(empty)).toContain('It did not poll in the last three hours.')
+  })
+
+  it('says of what happened who did it, except for those who reported it', () => {
+    const at = NOW
+    const text = textOf(
+      page({
+        timeline: [
+          { at, kind: 'code.reported', by: null, detail: {} },
+          { at, kind: 'application.warned', by: null, detail: { ruleVersion: 4 } },
+          { at, kind: 'review.decided', by: 'omar@operators.example', detail: { decided: 'keep' } },
+          { at, kind: 'application.of_tomorrow', by: null, detail: {} },
+        ],
+      }),
+    )
+    expect(text).toContain('did not start 15 November 2026 at 14:30 UTC Developers warned')
+    expect(text).toContain('at 14:30 UTC · By itself ruleVersion: 4')
+    expect(text).toContain('By omar@operators.example decided: keep')
+    expect(text).toContain('application.of_tomorrow')
+  })
+})
+
+describe('the rule', () => {
+  it('asks for every threshold within its limits, and a share in percent', () => {
+    const text = operatorRulePage(frame, makeRule())
+    for (const name of thresholdNames) expect(text).toContain(`id="${name}"`)
+    expect(textOf(text)).toContain('Of all accounts that connected it in the same window. From 1 to 100.')
+    expect(textOf(operatorRulePage(frame, makeRule({ problem: 'accounts' })))).toContain(
+      'This does not fit: Accounts. From 5 to 100,000.',
+    )
+  })
+
+  it('says who changed it, or that nobody did', () => {
+    expect(textOf(operatorRulePage(frame, makeRule()))).toContain('Version 3, changed by olga@operators.example:')
+    const delivered = makeRule({ version: 0, by: null, createdAt: null, dryRun: false })
+    expect(textOf(operatorRulePage(frame, delivered))).toContain('Version 0, as delivered.')
+  })
+})
+
+describe('the scope catalogue', () => {
+  it('offers to mend words and nothing else, and says why', () => {
+    const text = operatorScopesPage(frame, makeScopes())
+    expect(textOf(text)).toContain('What a permission allows never changes, because people said yes to it as it was')
+    expect(text.match(/action="\/operator\/scopes\/title"/g)).toHaveLength(2)
+    expect(textOf(text)).toContain('Dangerous Not with a code payments:write · no application may ask for it')
+  })
+})
+
+it('times that are over are told in the largest unit of which there are two', () => {
+  const { ago } = wordsFor('en')
+  expect([0, 59_000, 119_000, 120_000, 119 * 60_000, 2 * HOUR, 47 * HOUR, 48 * HOUR].map(ago)).toEqual([
+    '0 seconds ago',
+    '59 seconds ago',
+    '119 seconds ago',
+    '2 minutes ago',
+    '119 minutes ago',
+    '2 hours ago',
+    '47 hours ago',
+    '2 days ago',
+  ])
+})
