@@ -24,15 +24,17 @@ create table application_hours (
 
 create index on application_hours (hour);
 
--- The last requests of an application, the newest fifty: for the developer who asks what they did wrong.
+-- The last requests of an application, the newest fifty: for the developer who asks what they did wrong. Anybody can send
+-- requests in an application's name, so those that did not prove to be its own have less room.
 create table application_requests (
   id             bigint generated always as identity primary key,
   application_id text not null references applications,
   at             timestamptz not null,
+  authenticated  boolean not null,
   operation      text not null,
   -- Null: it was answered as it should be.
   refusal        text,
   message        text check (length(message) <= 300)
 );
 
-create index on application_requests (application_id, id desc);
+create index on application_requests (application_id, authenticated, id desc);
