@@ -187,7 +187,6 @@ const CAME_BACK = [
   'role-exists',
   'looks-unnamed',
   'developer-new-no-kind',
-  'developer-new-registered',
   'developer-secret-too-many',
   'developer-settings-unnamed',
 ]
