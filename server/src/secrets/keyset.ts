@@ -26,6 +26,7 @@ const purposes = [
   'authenticator-setup',
   'decision',
   'address',
+  'publisher',
 ] as const
 
 export type Purpose = (typeof purposes)[number]

@@ -28,6 +28,7 @@ const PURPOSES: readonly Purpose[] = [
   'authenticator-setup',
   'decision',
   'address',
+  'publisher',
 ]
 
 function readKeyset(text: string): Keyset {
