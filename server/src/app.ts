@@ -14,6 +14,7 @@ import { createRedisGate } from './gate/redis-gate.ts'
 import { createHttpServer, type HttpServer } from './http/server.ts'
 import { startBackground } from './jobs/background.ts'
 import { createMailer } from './mail.ts'
+import { createNames } from './names.ts'
 import { openPlaces } from './places.ts'
 import { createCredentialOpener } from './secrets/credentials.ts'
 import { createDeviceCodeOpener } from './secrets/device-code-text.ts'
@@ -43,6 +44,7 @@ export async function createContext(config: Config): Promise<Context> {
     tally: createTally(db),
     passwords: createPasswords(),
     places,
+    names: createNames(config.dnsServers),
     mailer: createMailer(config.smtpUrl, config.mailFrom),
     events,
   }

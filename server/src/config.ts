@@ -192,6 +192,14 @@ export const options = {
     example: '/var/lib/latchkey/GeoLite2-ASN.mmdb',
     parse: (text) => text || null,
   }),
+  dnsServers: option<readonly string[]>({
+    env: 'DNS_SERVERS',
+    fallback: '',
+    about:
+      "Name servers to ask, separated by commas. Absent: the machine's own. They are asked for the records by which publishers prove their domains, so name some that know the public names only.",
+    example: '192.0.2.53,[2001:db8::53]:5353',
+    parse: nameServers,
+  }),
   databaseConnections: option({
     env: 'DATABASE_CONNECTIONS',
     fallback: '10',
@@ -299,6 +307,18 @@ function networks(text: string): readonly string[] {
     )
   })
   if (wrong !== undefined) throw new Error(`has "${wrong}", which is not a network`)
+  return given
+}
+
+function nameServers(text: string): readonly string[] {
+  const given = text.split(/[\s,]+/).filter((part) => part !== '')
+  const wrong = given.find((part) => {
+    const [, bracketed, plain = '', port = '53'] = /^(?:\[(.+)\]|([^[\]:]+))(?::(\d{1,5}))?$/.exec(part) ?? []
+    const address = bracketed ?? plain
+    const isAddress = isIP(part) !== 0 || isIP(address) === (bracketed === undefined ? 4 : 6)
+    return !isAddress || Number(port) < 1 || Number(port) > 65_535
+  })
+  if (wrong !== undefined) throw new Error(`has "${wrong}", which is not an address with or without a port`)
   return given
 }
 

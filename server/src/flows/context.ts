@@ -8,6 +8,7 @@ import type { Config } from '../config.ts'
 import type { Events } from '../events.ts'
 import type { Gate } from '../gate/gate.ts'
 import type { Mailer } from '../mail.ts'
+import type { Names } from '../names.ts'
 import type { Places } from '../places.ts'
 import type { CredentialOpener } from '../secrets/credentials.ts'
 import type { DeviceCodeOpener } from '../secrets/device-code-text.ts'
@@ -32,6 +33,7 @@ export type Context = {
   readonly tally: Tally
   readonly passwords: Passwords
   readonly places: Places
+  readonly names: Names
   /** Null: there is no mail server, and mails wait. */
   readonly mailer: Mailer | null
   readonly events: Events
