@@ -25,6 +25,26 @@ export type MailMatter =
       readonly kind: 'many_codes'
       readonly detail: { readonly application: string; readonly people: number; readonly requestedFrom: string | null }
     }
+  /** To administrators: an operator has looked at an application's new name or logo. */
+  | {
+      readonly kind: 'face_decided'
+      readonly detail: {
+        readonly application: string
+        /** Null: it was accepted. */
+        readonly because: string | null
+      }
+    }
+  /** To administrators: a publisher's record is not in DNS any more. `lost`: so the application is not verified any more. */
+  | {
+      readonly kind: 'publisher_record'
+      readonly detail: {
+        readonly application: string
+        readonly domain: string
+        /** The name under which it has to be. */
+        readonly record: string
+        readonly lost: boolean
+      }
+    }
 
 /** What made us end an access: a copy of something that works once was used, or somebody found a credential in public. */
 export type GrantEndedWhy = 'refresh_token_reused' | 'authorization_code_reused' | 'credential_reported'

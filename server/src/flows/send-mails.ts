@@ -76,5 +76,9 @@ function contentOf(context: Context, mail: DueMail): MailContent {
       const { application, people, requestedFrom } = mail.detail
       return { ...about, kind: mail.kind, application, people, place: placeOf(requestedFrom) }
     }
+    case 'face_decided':
+      return { ...about, kind: mail.kind, ...mail.detail }
+    case 'publisher_record':
+      return { ...about, kind: mail.kind, ...mail.detail }
   }
 }

@@ -8,6 +8,7 @@ import { forgetDialogs, voidUnexchanged } from '../store/dialogs.ts'
 import { forgetLinks } from '../store/links.ts'
 import { forgetMails } from '../store/mails.ts'
 import type { Postgres } from '../store/postgres.ts'
+import { forgetChecks } from '../store/publisher-checks.ts'
 import { forgetSessions } from '../store/sessions.ts'
 import { forgetChallenges } from '../store/sign-in-methods.ts'
 import { forgetStandingChanges } from '../store/standing-changes.ts'
@@ -25,6 +26,7 @@ const FORGET = [
   forgetDialogs,
   forgetStandingChanges,
   forgetCounts,
+  forgetChecks,
 ]
 
 /** Partitions first: codes come and go, whatever else cannot be deleted. */

@@ -4,6 +4,7 @@
  * `jobs/` only says when; what is done is a flow. A task that fails is tried again at its next turn.
  */
 import type { Context } from '../flows/context.ts'
+import { recheckPublisher } from '../flows/recheck-publisher.ts'
 import { sendDueMails } from '../flows/send-mails.ts'
 import { sweep } from '../flows/sweep.ts'
 import { Unavailable } from '../store/postgres.ts'
@@ -21,6 +22,9 @@ const MAIL_MS = 1_000
 
 /** A developer who looks waits no longer than this for what they just did. */
 const TALLY_MS = 2_000
+
+/** One publisher's record at a time, each once a day: four thousand of them for every process. */
+const PUBLISHER_MS = 20 * 1000
 
 const RECOUNT_MS = 30 * 1000
 
@@ -45,6 +49,7 @@ export function startBackground(context: Context): Background {
     repeat(context, 'noting use', USES_MS, () => saveUses(context).catch(expected)),
     repeat(context, 'saving the tally', TALLY_MS, () => context.tally.save().catch(expected)),
     repeat(context, 'counting live codes', RECOUNT_MS, () => context.liveCodes.recount()),
+    repeat(context, 'looking for a publisher', PUBLISHER_MS, () => recheckPublisher(context).catch(expected)),
     repeat(context, 'sweeping', SWEEP_MS, async () => {
       await sweep(context.db, context.config)
     }),
