@@ -155,6 +155,7 @@ describe('the list', () => {
   const listed = {
     id: ID,
     name: 'Acme',
+    logo: null,
     createdOn: 0,
     suspended: false,
     testMode: false,

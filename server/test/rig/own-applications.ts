@@ -1,7 +1,10 @@
 /** What Northwind itself has registered in the developer console: a part of northwind.ts. */
+import { changeLogo } from '../../src/flows/application-logo.ts'
 import { addOwnSecret, changeSettings, registerApplication } from '../../src/flows/own-applications.ts'
+import { setPublisher } from '../../src/store/applications.ts'
 import { grant } from './connect.ts'
 import { post } from './device.ts'
+import { drawLogo, drawOtherLogo } from './logo.ts'
 import type { MadeApplication, MadeUser } from './make.ts'
 import type { TestService } from './service.ts'
 
@@ -46,10 +49,23 @@ export async function makeOwnApplications(service: TestService, { by, user }: Pe
   const trial = await register('Order Board, next version')
   const tried = { ...SETTINGS, name: 'Order Board, next version', deviceFlow: true, redirectUris: [], testMode: true }
   await changeSettings(context, by.id, trial.id, tried)
+  await lookAfter(service, shop, by)
   await context.applications.refresh()
   await useBoard(service, board, user)
   await database.query("update applications set created_at = created_at - interval '50 days' where id = $1", [board.id])
   return { board, shop, counter, trial }
+}
+
+/** Its publisher proved a domain, its logo was accepted, and it wants another name and logo now. */
+async function lookAfter({ context }: TestService, { id }: MadeApplication, by: MadeUser): Promise<void> {
+  await changeLogo(context, by.id, id, await drawLogo())
+  await context.db.transaction((tx) =>
+    setPublisher(tx, id, { standing: 'verified', name: 'shop.northwind.example' }, true),
+  )
+  await changeLogo(context, by.id, id, await drawOtherLogo())
+  const redirectUris = ['https://shop.northwind.example/connected', 'http://localhost:3000/connected']
+  const renamed = { ...SETTINGS, name: 'Northwind Web Shop', deviceFlow: false, redirectUris, testMode: false }
+  await changeSettings(context, by.id, id, renamed)
 }
 
 /** Something of everything that an application's activity tells: also what its developer did wrong. */
