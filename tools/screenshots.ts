@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { startChromium } from '../server/test/rig/chromium.ts'
 import { everyAnswer } from '../server/test/rig/every-answer.ts'
-import { everyDoorPage, openViewers } from '../server/test/rig/every-page.ts'
+import { everyDoorPage, openViewers, PICTURES } from '../server/test/rig/every-page.ts'
 import { HAMBURG, startNorthwind } from '../server/test/rig/northwind.ts'
 import { startEngines } from './engines.ts'
 import { palettePng } from './palette-png.ts'
@@ -48,11 +48,15 @@ const ANSWERS = [
   'operator-decide-nothing',
   'operator-decide-all',
   'operator-decided',
+  'developer-publisher-other',
+  'developer-publisher-missing',
+  'developer-logo-no-picture',
+  'developer-application-declined',
   'refusal-not-found',
 ]
 
 /** No page, the page of another door, and one that is longer than anybody looks at in a picture. */
-const NOT_TAKEN = ['logo', 'dialog-enter', 'reference']
+const NOT_TAKEN = [...PICTURES, 'dialog-enter', 'reference']
 
 const ARABIC = [
   'home',

@@ -19,6 +19,7 @@ import { openRedis } from './gate/redis-link.ts'
 import { createHttpServer, type HttpServer } from './http/server.ts'
 import { startBackground } from './jobs/background.ts'
 import { createMailer } from './mail.ts'
+import { createNames } from './names.ts'
 import { createOutbound } from './outbound.ts'
 import { openPlaces } from './places.ts'
 import { createCredentialOpener } from './secrets/credentials.ts'
@@ -52,6 +53,7 @@ export async function createContext(config: Config): Promise<Context> {
     tasks: createTasks(),
     passwords: createPasswords(),
     places,
+    names: createNames(config.dnsServers),
     mailer: createMailer(config.smtpUrl, config.mailFrom),
     outbound: createOutbound({ privateToo: config.outboundPrivate, dnsServers: config.dnsServers }),
     events,

@@ -2,7 +2,6 @@
  * The environment, read once: the only file that does. Every setting, lifetime and limit that an operator may choose is in
  * this table, with its unit and its reason; docs/configuration.md is generated from it.
  */
-import { Resolver } from 'node:dns'
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { type Keyset, parseKeyset } from './secrets/keyset.ts'
@@ -223,8 +222,9 @@ export const options = {
   dnsServers: option<readonly string[]>({
     env: 'DNS_SERVERS',
     fallback: '',
-    about: 'Name servers to ask, separated by commas. Absent: the machine’s own.',
-    example: '10.0.0.53,[fd00::53]:5353',
+    about:
+      "Name servers to ask, separated by commas. Absent: the machine's own. They are asked where webhooks go and for the records by which publishers prove their domains, so name some that know the public names only.",
+    example: '192.0.2.53,[2001:db8::53]:5353',
     parse: nameServers,
   }),
   databaseConnections: option({
@@ -371,11 +371,13 @@ function networks(text: string): readonly string[] {
 
 function nameServers(text: string): readonly string[] {
   const given = text.split(/[\s,]+/).filter((part) => part !== '')
-  try {
-    new Resolver().setServers(given)
-  } catch {
-    throw new Error('is not a list of addresses, each with or without a port')
-  }
+  const wrong = given.find((part) => {
+    const [, bracketed, plain = '', port = '53'] = /^(?:\[(.+)\]|([^[\]:]+))(?::(\d{1,5}))?$/.exec(part) ?? []
+    const address = bracketed ?? plain
+    const isAddress = isIP(part) !== 0 || isIP(address) === (bracketed === undefined ? 4 : 6)
+    return !isAddress || Number(port) < 1 || Number(port) > 65_535
+  })
+  if (wrong !== undefined) throw new Error(`has "${wrong}", which is not an address with or without a port`)
   return given
 }
 

@@ -1,4 +1,4 @@
-/** `latchkey app create|set-publisher|set-redirects|suspend|restore|rotate-secret`. */
+/** `latchkey app create|set-publisher|set-redirects|suspend|restore|rotate-secret`; proposals are in proposal.ts. */
 import { type Command, Option } from 'commander'
 import { readConfig } from '../config.ts'
 import { type PublisherStanding, publisherStandings } from '../core/application.ts'
@@ -12,6 +12,7 @@ import {
   suspendApplication,
 } from '../flows/manage-application.ts'
 import { type OutputOptions, print, unwrap } from './output.ts'
+import { addProposalCommands } from './proposal.ts'
 import { withDatabase } from './wiring.ts'
 
 type CreateOptions = OutputOptions & {
@@ -167,4 +168,6 @@ export function addApplicationCommands(program: Command): void {
         print(options, { id, suspended: false }, `Restored ${id}. Every server knows within two seconds.`)
       }),
     )
+
+  addProposalCommands(app)
 }

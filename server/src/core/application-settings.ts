@@ -12,14 +12,15 @@ export type ApplicationSettings = {
 }
 
 export type SettingsProblem =
-  | { readonly field: 'name' }
+  /** `taken`: it looks like the name of an application of another account that somebody vouches for. */
+  | { readonly field: 'name'; readonly problem: 'malformed' | 'taken' }
   /** Not in the catalogue, or default or required without being allowed. */
   | { readonly field: 'scopes'; readonly problem: 'unknown' | 'not_allowed'; readonly names: readonly string[] }
   | { readonly field: 'redirects'; readonly problem: RedirectProblem | 'too_many'; readonly uri: string }
 
 /** `unknown`: those of its scopes that are not in the catalogue. Null when all is well. */
 export function settingsProblem(settings: ApplicationSettings, unknown: readonly string[]): SettingsProblem | null {
-  if (!isApplicationName(settings.name)) return { field: 'name' }
+  if (!isApplicationName(settings.name)) return { field: 'name', problem: 'malformed' }
   if (unknown.length > 0) return { field: 'scopes', problem: 'unknown', names: unknown }
   const { allowedScopes, defaultScopes, requiredScopes } = settings
   const outside = [...defaultScopes, ...requiredScopes].filter((name) => !allowedScopes.includes(name))

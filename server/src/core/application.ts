@@ -15,6 +15,10 @@ export type Application = ScopePolicy & {
   readonly accountId: string
   readonly name: string
   readonly publisher: Publisher
+  /** Somebody vouches, or once vouched, for its publisher: its name and logo change only with a second look. */
+  readonly vouchedFor: boolean
+  /** Null: it has no logo. */
+  readonly logoVersion: string | null
   readonly deviceFlow: boolean
   /** Those of the allowed scopes that a typed code may lead to. */
   readonly deviceScopes: readonly string[]
@@ -34,6 +38,18 @@ export type Application = ScopePolicy & {
   readonly deleted: boolean
   /** Live secrets only. */
   readonly secrets: readonly ApplicationSecret[]
+}
+
+/** Which picture is meant: the same version is the same picture, always. */
+export type LogoName = { readonly applicationId: string; readonly version: string }
+
+/**
+ * The logo that people are shown, if any. A picture of somebody else's brand is what a fraud needs most, so there is none
+ * where nobody vouches for whom the application comes from.
+ */
+export function shownLogo(application: Pick<Application, 'id' | 'publisher' | 'logoVersion'>): LogoName | null {
+  const { id: applicationId, logoVersion: version, publisher } = application
+  return version === null || publisher.standing === 'unverified' ? null : { applicationId, version }
 }
 
 /** So that a fleet can move from one secret to the next without a gap, and no further. */
@@ -69,7 +85,7 @@ const LOOSE_MARKS = /(?:^| )\p{M}|\p{M}{5,}/u
 
 /**
  * May an application be called that, on the page where somebody decides? A name that merely resembles another cannot be
- * told from an honest one here; that is what the publisher's standing beside it is for.
+ * told from an honest one here; that is what name-skeleton.ts and the publisher's standing beside it are for.
  */
 export function isApplicationName(name: string): boolean {
   return (

@@ -1,5 +1,5 @@
 /**
- * How often somebody may be wrong: signing in, and entering codes. docs/interface.md, "Guessing".
+ * How often somebody may be wrong: signing in, entering codes, looking for a record in DNS. docs/interface.md, "Guessing".
  *
  * Every budget hits whoever was wrong. Where a whole account or network has been wrong too often, those who were wrong
  * themselves are stopped earlier, and nobody else: an honest neighbour of a guesser notices nothing.
@@ -62,6 +62,18 @@ export function maySignIn(history: SignInHistory): Allowance {
   if (history.browser !== null) return within(history.browser, BROWSER_FAILURES)
   const most = history.network >= NETWORK_FAILURES.most ? 1 : ADDRESS_FAILURES.most
   return within(history.strangers, { ...ADDRESS_FAILURES, most })
+}
+
+/** How often somebody may have name servers asked for a publisher's record: for one application, and in one account. */
+export const APPLICATION_CHECKS: Budget = { windowMs: 10 * MINUTE, most: 10 }
+export const ACCOUNT_CHECKS: Budget = { windowMs: 10 * MINUTE, most: 30 }
+
+/** How long ago, newest first. */
+export type CheckHistory = { readonly application: readonly number[]; readonly account: readonly number[] }
+
+export function mayCheckPublisher(history: CheckHistory): Allowance {
+  const own = within(history.application, APPLICATION_CHECKS)
+  return own.allowed ? within(history.account, ACCOUNT_CHECKS) : own
 }
 
 /** Free again as soon as fewer than `most` are left in the window. */

@@ -77,6 +77,15 @@ export const auditKinds = {
   'webhook.tested': { group: 'own_applications', by: 'user' },
   'webhook.resent': { group: 'own_applications', by: 'user' },
   'webhook.gone': { group: 'own_applications', by: 'service' },
+  'application.logo_changed': { group: 'own_applications', by: 'user' },
+  'application.face_proposed': { group: 'own_applications', by: 'user' },
+  'application.face_withdrawn': { group: 'own_applications', by: 'user' },
+  'application.face_accepted': { group: 'own_applications', by: 'operator' },
+  'application.face_declined': { group: 'own_applications', by: 'operator' },
+  'application.publisher_proven': { group: 'own_applications', by: 'user' },
+  'application.publisher_removed': { group: 'own_applications', by: 'user' },
+  'application.publisher_missing': { group: 'own_applications', by: 'service' },
+  'application.publisher_lost': { group: 'own_applications', by: 'service' },
 } as const satisfies Readonly<Record<string, About>>
 
 export type AuditKind = keyof typeof auditKinds

@@ -37,6 +37,26 @@ export type MailMatter =
       readonly kind: 'many_codes'
       readonly detail: { readonly application: string; readonly people: number; readonly requestedFrom: string | null }
     }
+  /** To administrators: an operator has looked at an application's new name or logo. */
+  | {
+      readonly kind: 'face_decided'
+      readonly detail: {
+        readonly application: string
+        /** Null: it was accepted. */
+        readonly because: string | null
+      }
+    }
+  /** To administrators: a publisher's record is not in DNS any more. `lost`: so the application is not verified any more. */
+  | {
+      readonly kind: 'publisher_record'
+      readonly detail: {
+        readonly application: string
+        readonly domain: string
+        /** The name under which it has to be. */
+        readonly record: string
+        readonly lost: boolean
+      }
+    }
 
   /** To administrators of the account that registered an application: it polls too fast, or somebody decided about it. */
   | { readonly kind: 'application_review'; readonly detail: ReviewNews }

@@ -9,6 +9,7 @@ import type { Events } from '../events.ts'
 import type { Gate } from '../gate/gate.ts'
 import type { Limiter } from '../gate/limiter.ts'
 import type { Mailer } from '../mail.ts'
+import type { Names } from '../names.ts'
 import type { Outbound } from '../outbound.ts'
 import type { Places } from '../places.ts'
 import type { CredentialOpener } from '../secrets/credentials.ts'
@@ -41,6 +42,7 @@ export type Context = {
   readonly tasks: Tasks
   readonly passwords: Passwords
   readonly places: Places
+  readonly names: Names
   /** Null: there is no mail server, and mails wait. */
   readonly mailer: Mailer | null
   /** To addresses that developers chose. */

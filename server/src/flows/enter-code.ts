@@ -10,11 +10,11 @@ import { findApplication, listApplications } from '../store/applications.ts'
 import { countCrowd, lockCrowd, lockEntryHistory, recordEntry } from '../store/attempts.ts'
 import { hasRecentEvent, recordEvent } from '../store/audit-events.ts'
 import { findByUserCode, lockLiveUserCode, type StoredDeviceCode, saveDeviceCode } from '../store/device-codes.ts'
-import { insertMail } from '../store/mails.ts'
 import type { Transaction } from '../store/postgres.ts'
 import type { VisitedAccount, Visitor } from '../store/sessions.ts'
-import { listAdministrators, lockUser } from '../store/users.ts'
+import { lockUser } from '../store/users.ts'
 import type { Context } from './context.ts'
+import { tellAdministrators } from './tell-administrators.ts'
 
 export type EntryResult =
   | {
@@ -119,10 +119,7 @@ async function watchCrowd(
   if (await hasRecentEvent(tx, event)) return
   await recordEvent(tx, { ...event, detail: { people, requestedNetwork } })
   const detail = { application: application.name, people, requestedFrom: requestedNetwork.split('/')[0] ?? null }
-  for (const { id: userId, language } of await listAdministrators(tx, account.id)) {
-    const about = { accountId: account.id, userId, linkId: null, language: language ?? 'en' }
-    await insertMail(tx, { kind: 'many_codes', ...about, detail })
-  }
+  await tellAdministrators(tx, account.id, { kind: 'many_codes', detail })
 }
 
 /** What the page says before anybody types: the account's own rules, and nothing about any code. */

@@ -12,7 +12,6 @@ import {
   insertSecret,
   markApplicationChanged,
   revokeOldestSecrets,
-  setPublisher,
   setRedirects,
   setSuspended,
 } from '../store/applications.ts'
@@ -21,9 +20,14 @@ import { revokeGrants } from '../store/grants.ts'
 import type { Postgres, Transaction } from '../store/postgres.ts'
 import { unknownScopes } from '../store/scopes.ts'
 import { done, type Registered, refused } from './register.ts'
+import { isNameTaken } from './taken-names.ts'
+import { vouchFor } from './vouch.ts'
 
 const APPLICATION_NAME =
   'An application has a name of 1 to 100 characters: letters or digits among them, single spaces, nothing invisible, in Unicode NFC.'
+
+const NAME_TAKEN =
+  'An application of another account that somebody vouches for has this name, or one that looks the same. Choose another.'
 
 export type NewApplication = {
   readonly account: string
@@ -51,6 +55,9 @@ export function createApplication(
     if (!account) return refused(`There is no account "${application.account}".`)
     const problem = settingsProblem(application, await unknownScopes(tx, application.allowedScopes))
     if (problem) return refused(inWords(problem))
+    if (await isNameTaken(tx, account.id, application.name)) {
+      return refused(inWords({ field: 'name', problem: 'taken' }))
+    }
     if (application.public && !application.pkceRequired)
       return refused('A public application has no secret, so PKCE is required for it.')
     if (application.public && application.resourceServer)
@@ -80,7 +87,7 @@ const REDIRECT_PROBLEMS: Readonly<Record<RedirectProblem, string>> = {
 function inWords(problem: SettingsProblem): string {
   switch (problem.field) {
     case 'name':
-      return APPLICATION_NAME
+      return problem.problem === 'taken' ? NAME_TAKEN : APPLICATION_NAME
     case 'scopes': {
       const names = problem.names.join(', ')
       if (problem.problem === 'unknown') return `Not in the scope catalogue: ${names}.`
@@ -165,7 +172,10 @@ async function about(tx: Transaction, id: string): Promise<Pick<AuditEvent, 'acc
   return { ...(application ? { accountId: application.accountId } : {}), applicationId: id }
 }
 
-/** What people are told about whom an application comes from. That a domain was verified is the operator's word. */
+/**
+ * What people are told about whom an application comes from. That a domain was verified is the operator's word then, and
+ * stands until the operator says something else: no record is looked for.
+ */
 export function setApplicationPublisher(
   db: Postgres,
   id: string,
@@ -177,7 +187,7 @@ export function setApplicationPublisher(
     if (standing === 'verified' && name === null)
       return refused('A verified publisher has a domain: give it with --name.')
     if (!(await markApplicationChanged(tx, id))) return refused(`There is no application "${id}".`)
-    await setPublisher(tx, id, publisher)
+    await vouchFor(tx, id, publisher, { proven: false, by: null })
     await recordEvent(tx, { kind: 'application.publisher_set', ...(await about(tx, id)), detail: { name, standing } })
     return done({ id })
   })

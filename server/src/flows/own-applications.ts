@@ -2,11 +2,13 @@
 import { MOST_LIVE_SECRETS } from '../core/application.ts'
 import { type ApplicationSettings, type SettingsProblem, settingsProblem } from '../core/application-settings.ts'
 import { createId } from '../secrets/random.ts'
+import { findProposal } from '../store/application-proposals.ts'
 import { insertApplication, markApplicationChanged } from '../store/applications.ts'
 import { recordEvent } from '../store/audit-events.ts'
 import {
   findOwnApplication,
   listOwnApplications as listOfAccount,
+  lockOwnApplication,
   type OwnApplication,
   type OwnApplicationLine,
   revokeSecret,
@@ -16,6 +18,8 @@ import { unknownScopes } from '../store/scopes.ts'
 import { asAdministrator, type Forbidden } from './administrator.ts'
 import type { Context } from './context.ts'
 import { addSecret } from './manage-application.ts'
+import { proposeFace } from './proposals.ts'
+import { isNameTaken } from './taken-names.ts'
 
 export function listOwnApplications(context: Context, accountId: string): Promise<readonly OwnApplicationLine[]> {
   return listOfAccount(context.db, accountId)
@@ -41,6 +45,7 @@ export function registerApplication(
   return asAdministrator(context, by, async (tx, account): Promise<RegistrationResult> => {
     const problem = settingsProblem(wish, await unknownScopes(tx, wish.allowedScopes))
     if (problem) return { outcome: 'unfit', problem }
+    if (await isNameTaken(tx, account.id, wish.name)) return NAME_TAKEN
     const id = createId('app')
     await insertApplication(tx, { ...wish, id, accountId: account.id, pkceRequired: true, resourceServer: false })
     const secret = wish.public ? null : await addSecret(tx, context.config.keys, id)
@@ -49,6 +54,8 @@ export function registerApplication(
     return { outcome: 'registered', id, secret }
   })
 }
+
+const NAME_TAKEN = { outcome: 'unfit', problem: { field: 'name', problem: 'taken' } } as const
 
 export type SettingsResult =
   | { readonly outcome: 'saved' | 'not_found' }
@@ -64,12 +71,17 @@ export function changeSettings(
   return asAdministrator(context, by, async (tx, account): Promise<SettingsResult> => {
     const problem = settingsProblem(settings, await unknownScopes(tx, settings.allowedScopes))
     if (problem) return { outcome: 'unfit', problem }
-    const application = await findOwnApplication(tx, account.id, id)
+    const application = await lockOwnApplication(tx, account.id, id)
     if (!application) return { outcome: 'not_found' }
-    await markApplicationChanged(tx, id)
-    await saveSettings(tx, id, { ...settings, testedAs: settings.testMode ? (application.testedAs ?? by) : null })
+    const known = [application.name, (await findProposal(tx, id))?.name]
+    if (!known.includes(settings.name) && (await isNameTaken(tx, account.id, settings.name))) return NAME_TAKEN
+    // Once somebody vouched for it, people go on reading the name that they know until an operator has seen the new one.
+    const name = application.vouchedFor ? application.name : settings.name
+    const testedAs = settings.testMode ? (application.testedAs ?? by) : null
+    await saveSettings(tx, id, { ...settings, name, testedAs })
     const about = { accountId: account.id, userId: by, applicationId: id }
-    await recordEvent(tx, { kind: 'application.changed', ...about, detail: { by, ...settings } })
+    await recordEvent(tx, { kind: 'application.changed', ...about, detail: { by, ...settings, name } })
+    if (application.vouchedFor) await proposeFace(tx, application, by, { name: settings.name })
     return { outcome: 'saved' }
   })
 }

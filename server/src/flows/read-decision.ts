@@ -1,8 +1,7 @@
 /** What a user is shown before they decide, and what became of it afterwards. Reads only: looking changes nothing. */
 
 import { mayConnectByCode } from '../core/account-policy.ts'
-import type { Publisher } from '../core/application.ts'
-import { deviceFlowPolicy } from '../core/application.ts'
+import { deviceFlowPolicy, type LogoName, type Publisher, shownLogo } from '../core/application.ts'
 import { CROWD } from '../core/attempts.ts'
 import { isOpen, type Variant } from '../core/device-code.ts'
 import { networkOf } from '../core/network.ts'
@@ -21,6 +20,7 @@ export type OpenDecision = DescribedConsent & {
   readonly outcome: 'open'
   readonly application: string
   readonly publisher: Publisher
+  readonly logo: LogoName | null
   /** Grouped, as on the device. */
   readonly userCode: string
   readonly ageMs: number
@@ -74,6 +74,7 @@ export async function readDecision(
     outcome: 'open',
     application: application.name,
     publisher: application.publisher,
+    logo: shownLogo(application),
     userCode: groupDigits(code.userCode),
     ageMs: now - code.createdAt,
     remainingMs: code.expiresAt - now,

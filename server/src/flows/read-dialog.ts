@@ -1,6 +1,6 @@
 /** What a user is shown in the dialog, and what became of it. Reads only: looking changes nothing. */
 import { policyAllows } from '../core/account-policy.ts'
-import type { Application, Publisher } from '../core/application.ts'
+import { type Application, type LogoName, type Publisher, shownLogo } from '../core/application.ts'
 import { type Dialog, dialogStatus } from '../core/dialog.ts'
 import { readAccount } from '../store/accounts.ts'
 import { findApplication } from '../store/applications.ts'
@@ -32,6 +32,7 @@ export type DialogQuestion = DescribedConsent & {
   readonly outcome: 'open'
   readonly application: string
   readonly publisher: Publisher
+  readonly logo: LogoName | null
   readonly redirectUri: string
   readonly suspended: boolean
 }
@@ -64,6 +65,7 @@ export async function readDialogView(
     outcome: 'open',
     application: application.name,
     publisher: application.publisher,
+    logo: shownLogo(application),
     redirectUri: dialog.redirectUri,
     suspended: application.suspended,
     ...consent,

@@ -83,5 +83,9 @@ function contentOf(context: Context, mail: DueMail): MailContent {
       const figures = `${accountOrigin(context, slug)}/developer/application/activity?${query}`
       return { ...about, kind: mail.kind, ...mail.detail, link: figures }
     }
+    case 'face_decided':
+      return { ...about, kind: mail.kind, ...mail.detail }
+    case 'publisher_record':
+      return { ...about, kind: mail.kind, ...mail.detail }
   }
 }

@@ -10,6 +10,7 @@ import { forgetLinks } from '../store/links.ts'
 import { forgetMails } from '../store/mails.ts'
 import { forgetOverloads } from '../store/overloads.ts'
 import type { Postgres } from '../store/postgres.ts'
+import { forgetChecks } from '../store/publisher-checks.ts'
 import { forgetSessions } from '../store/sessions.ts'
 import { forgetChallenges } from '../store/sign-in-methods.ts'
 import { forgetStandingChanges } from '../store/standing-changes.ts'
@@ -33,6 +34,7 @@ const FORGET = [
   forgetDeliveries,
   forgetEndpoints,
   forgetOverloads,
+  forgetChecks,
 ]
 
 /** Partitions first: codes come and go, whatever else cannot be deleted. */

@@ -6,6 +6,7 @@ import {
   addCounts,
   insertRequests,
   MOST_REQUESTS,
+  MOST_UNAUTHENTICATED,
   type NotedRequest,
   trimRequests,
 } from '../store/application-activity.ts'
@@ -15,7 +16,7 @@ type Counted = { requested: number; polls: number; earlyPolls: number; secretsIn
 
 export type Tally = {
   count(applicationId: string, what: keyof Counted): void
-  /** Of each application only the last fifty until the next save. */
+  /** Of each application only the last fifty until the next save; and the last ten of those that anybody could have sent. */
   note(request: NotedRequest): void
   /** Throws when PostgreSQL is away; what was to be saved then waits for the next time. */
   save(): Promise<void>
@@ -51,7 +52,9 @@ export function createTally(db: Postgres): Tally {
   }
   const note = (request: NotedRequest) => {
     const known = batch.noted.get(request.applicationId)
-    if (known?.length === MOST_REQUESTS) known.shift()
+    const alike = known?.filter(({ authenticated }) => authenticated === request.authenticated) ?? []
+    const [oldest] = alike.length < (request.authenticated ? MOST_REQUESTS : MOST_UNAUTHENTICATED) ? [] : alike
+    if (known && oldest) known.splice(known.indexOf(oldest), 1)
     else if (batch.held < MOST_NOTED) batch.held += 1
     else return
     if (known) known.push(request)

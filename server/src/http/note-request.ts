@@ -31,7 +31,7 @@ async function note(
   maybeSecretInUrl: boolean,
   answer: Answer,
 ): Promise<void> {
-  const applicationId = await nameOf(door, request)
+  const { applicationId, secret } = await whoAsks(door, request)
   if (!applicationId || !context.applications.find(applicationId)) return
   if (maybeSecretInUrl && (await isSecretInUrl(context, request, applicationId))) {
     context.tally.count(applicationId, 'secretsInUrl')
@@ -39,17 +39,22 @@ async function note(
   const refusal = 'refusal' in answer ? answer.refusal : null
   if (PENDING.includes(refusal)) return
   const message = ('message' in answer && answer.message?.slice(0, LONGEST_MESSAGE)) || null
-  context.tally.note({ applicationId, at: context.applications.now(), operation: door.operation, refusal, message })
+  const at = context.applications.now()
+  // Of a public application, which has nothing to prove, everybody is believed.
+  const authenticated = context.applications.authenticate(applicationId, secret) !== null
+  context.tally.note({ applicationId, at, authenticated, operation: door.operation, refusal, message })
 }
 
+type Asking = { readonly applicationId: string | null; readonly secret: string | null }
+
 /** Who says to ask. Also when what else they sent cannot be read: that is what they will wonder about. */
-async function nameOf(door: Door, request: Request): Promise<string | null> {
-  if (door.face === 'standard') {
-    const asked = await readable(() => readClient(request))
-    if (asked) return asked.client.applicationId
-  }
+async function whoAsks(door: Door, request: Request): Promise<Asking> {
+  const standard = door.face === 'standard'
+  const asked = standard ? await readable(() => readClient(request)) : null
+  if (asked) return asked.client
   const parameters = (await readable(request.parameters)) ?? (await readable(request.form))
-  return parameters?.get(door.face === 'standard' ? 'client_id' : 'SVCappid') ?? null
+  const [id, secret] = standard ? ['client_id', 'client_secret'] : ['SVCappid', 'SVCsecret']
+  return { applicationId: parameters?.get(id ?? '') ?? null, secret: parameters?.get(secret ?? '') || null }
 }
 
 /** A secret that is none harms nobody, and anybody can send one. */

@@ -6,6 +6,7 @@
  */
 import type { Context } from '../flows/context.ts'
 import { judgeApplications } from '../flows/judge-applications.ts'
+import { recheckPublisher } from '../flows/recheck-publisher.ts'
 import { createSealer } from '../flows/seal-audit.ts'
 import { sendDueMails } from '../flows/send-mails.ts'
 import { createWebhookSender } from '../flows/send-webhooks.ts'
@@ -36,6 +37,9 @@ const JUDGE_MS = 60_000
 
 /** So late does a process learn what the others gave an application. */
 const EXCHANGE_MS = 1_000
+
+/** One publisher's record at a time, each once a day: four thousand of them for every process. */
+const PUBLISHER_MS = 20 * 1000
 
 const RECOUNT_MS = 30 * 1000
 
@@ -78,6 +82,7 @@ export function startBackground(context: Context): Background {
     repeat(context, 'sealing the audit log', SEAL_MS, seal),
     repeat(context, 'noting the audit head', HEAD_MS, async () => sealer.tellHead()),
     repeat(context, 'counting live codes', RECOUNT_MS, () => context.liveCodes.recount()),
+    repeat(context, 'looking for a publisher', PUBLISHER_MS, () => recheckPublisher(context).catch(expected)),
     repeat(context, 'sweeping', SWEEP_MS, async () => {
       await sweep(context.db, context.config)
     }),

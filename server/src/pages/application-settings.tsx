@@ -16,7 +16,9 @@ export type ApplicationSettingsModel = {
   readonly scopes: readonly ScopeChoice[]
   /** One per line. */
   readonly redirects: string
-  readonly problem: null | 'name' | 'scopes' | RedirectTrouble
+  /** A new name waits until an operator has seen it. */
+  readonly secondLook: boolean
+  readonly problem: null | 'name' | 'taken' | 'scopes' | RedirectTrouble
 }
 
 export function applicationSettingsPage(frame: Frame, model: ApplicationSettingsModel): string {
@@ -28,7 +30,8 @@ export function applicationSettingsPage(frame: Frame, model: ApplicationSettings
     (typeof problem === 'string'
       ? words.t(`application_settings.problem_${problem}`)
       : redirectTroubleText(words, problem))
-  const field = part === 'scopes' ? firstScopeField(scopes) : part
+  const isName = part === 'name' || part === 'taken'
+  const field = part === 'scopes' ? firstScopeField(scopes) : isName ? 'name' : part
   return page(
     frame,
     words.t('application_settings.title'),
@@ -41,11 +44,16 @@ export function applicationSettingsPage(frame: Frame, model: ApplicationSettings
           <Field
             id="name"
             label={words.t('register.name')}
-            hint={words.t('register.name_hint')}
+            hint={
+              <>
+                <p>{words.t('register.name_hint')}</p>
+                {model.secondLook && <p>{words.t('application_settings.second_look')}</p>}
+              </>
+            }
             value={model.name}
             autocomplete="off"
             maxLength={100}
-            problem={part === 'name' ? wrong : null}
+            problem={isName ? wrong : null}
           />
           <Checkbox
             id="device_flow"

@@ -1,4 +1,5 @@
 /** The part of the consent pages about who asks whom: the application, who made it, and who is signed in. */
+import { Face } from './application-face.tsx'
 import { Form } from './form.tsx'
 import { type Frame, initialOf } from './layout.tsx'
 import { type Publisher, PublisherLine } from './publisher.tsx'
@@ -8,18 +9,20 @@ type PartiesProps = {
   readonly frame: Frame
   readonly application: string
   readonly publisher: Publisher
+  /** An address. */
+  readonly logo: string | null
   /** Where "Not you?" leads. Null: nowhere, because this is a preview. */
   readonly change: { readonly action: string; readonly bound: Readonly<Record<string, string>> } | null
 }
 
-export function Parties({ frame, application, publisher, change }: PartiesProps) {
+export function Parties({ frame, application, publisher, logo, change }: PartiesProps) {
   const { words, account, user } = frame
   const you = words.rich('consent.signed_in_as', { email: user?.email ?? '', b: strong })
   const notYou = words.rich('consent.not_you', { more: (chunks) => <span class="visually-hidden">{chunks}</span> })
   return (
     <header class="stack tight">
       <div class="pair" aria-hidden="true">
-        <span class="initial asking">{initialOf(application)}</span>
+        <Face name={application} logo={logo} size={56} />
         <span class="line" />
         {account?.logo ? (
           <img src={account.logo} alt="" width="56" height="56" />

@@ -19,6 +19,8 @@ export type ConsentModel = {
   readonly shown: string
   readonly application: string
   readonly publisher: Publisher
+  /** The address of its logo. Null: it has none, or none that is shown. */
+  readonly logo: string | null
   /** In groups. */
   readonly userCode: string
   /** Milliseconds since it was asked for, and until it ends. */
@@ -67,6 +69,7 @@ export function consentPage(frame: Frame, model: ConsentModel): string {
           frame={frame}
           application={application}
           publisher={model.publisher}
+          logo={model.logo}
           change={preview ? null : { action: '/connect/switch', bound: { ref: model.ref } }}
         />
         <Warnings words={words} model={model} />

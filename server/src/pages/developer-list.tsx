@@ -1,4 +1,5 @@
 /** The applications that the account has registered itself, for its administrators. */
+import { Face } from './application-face.tsx'
 import { applicationHref, Ways } from './application-ways.tsx'
 import { Day } from './elements.tsx'
 import { Fact, Facts } from './facts.tsx'
@@ -8,6 +9,8 @@ import type { Words } from './words.ts'
 type ListedApplication = {
   readonly id: string
   readonly name: string
+  /** The address of its logo. */
+  readonly logo: string | null
   readonly createdOn: number
   readonly suspended: boolean
   readonly testMode: boolean
@@ -62,11 +65,14 @@ function ApplicationCard({ words, application }: CardProps) {
   return (
     <li class="card stack tight">
       <div class="heading">
-        <h2>
-          <a class="target" href={applicationHref(id)}>
-            <bdi>{application.name}</bdi>
-          </a>
-        </h2>
+        <div class="named">
+          <Face name={application.name} logo={application.logo} />
+          <h2>
+            <a class="target" href={applicationHref(id)}>
+              <bdi>{application.name}</bdi>
+            </a>
+          </h2>
+        </div>
         {suspended && <span class="badge warning">{words.t('developer.suspended')}</span>}
         {testMode && <span class="badge">{words.t('application_settings.test_mode')}</span>}
       </div>

@@ -17,6 +17,8 @@ export type DialogConsentModel = {
   readonly shown: string
   readonly application: string
   readonly publisher: Publisher
+  /** The address of its logo. Null: it has none, or none that is shown. */
+  readonly logo: string | null
   /** The host of the address that either answer leads to. */
   readonly returnTo: string
   /** After so many days without use the access ends. */
@@ -45,6 +47,7 @@ export function dialogConsentPage(frame: Frame, model: DialogConsentModel): stri
           frame={frame}
           application={application}
           publisher={model.publisher}
+          logo={model.logo}
           change={preview ? null : { action: '/dialog/switch', bound: { request } }}
         />
         <Permissions frame={frame} model={model} />

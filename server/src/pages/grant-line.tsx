@@ -1,4 +1,5 @@
 /** One connected application: one fact per line, and the way to take its access away. */
+import { Face } from './application-face.tsx'
 import { Day } from './elements.tsx'
 import { Fact, Facts } from './facts.tsx'
 import { type Publisher, PublisherLine } from './publisher.tsx'
@@ -9,6 +10,8 @@ export type GrantLine = {
   readonly id: string
   readonly application: string
   readonly publisher: Publisher
+  /** The address of its logo. */
+  readonly logo: string | null
   /** Titles of what it may do at this moment. */
   readonly can: readonly string[]
   readonly connectedOn: number
@@ -65,9 +68,12 @@ export function GrantList({ words, grants, remove }: GrantListProps) {
       {grants.map((grant) => (
         <li class="card stack" key={grant.id}>
           <div class="heading">
-            <h2 id={`grant-${grant.id}`}>
-              <bdi>{grant.application}</bdi>
-            </h2>
+            <div class="named">
+              <Face name={grant.application} logo={grant.logo} />
+              <h2 id={`grant-${grant.id}`}>
+                <bdi>{grant.application}</bdi>
+              </h2>
+            </div>
             {grant.suspended && <span class="badge warning">{words.t('grant.suspended')}</span>}
           </div>
           {grant.suspended && <p class="soft">{words.t('grant.suspended_text')}</p>}

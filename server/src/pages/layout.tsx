@@ -45,6 +45,8 @@ export type PageOptions = {
   readonly single?: boolean
   /** A list rather than a form: use more of the window. */
   readonly wide?: boolean
+  /** It answers a form and cannot be shown again: nothing on it leads away unless somebody means to go. */
+  readonly once?: boolean
 }
 
 export function page(frame: Frame, title: string, children: ComponentChildren, options: PageOptions = {}): string {
@@ -73,7 +75,7 @@ export function page(frame: Frame, title: string, children: ComponentChildren, o
         <main id="main" tabIndex={-1} class={options.wide ? 'wide' : undefined}>
           {children}
         </main>
-        <Footer frame={frame} />
+        <Footer frame={frame} languages={!options.once} />
       </body>
     </html>
   )
@@ -229,29 +231,37 @@ function PlaceLink({ words, place, path }: { readonly words: Words; readonly pla
   )
 }
 
-function Footer({ frame }: { readonly frame: Frame }) {
+/** The choice of a language shows the page anew, so it is not there where that is impossible. */
+function Footer({ frame, languages: offered }: { readonly frame: Frame; readonly languages: boolean }) {
   const { words, account, dialog } = frame
   return (
     <footer class="bottom">
       {account && !dialog && <p>{words.t('layout.help', { name: account.name })}</p>}
-      <Form frame={frame} action="/language" hidden={{ next: frame.path }} class="languages">
-        <fieldset>
-          <legend class="visually-hidden">{words.t('layout.language')}</legend>
-          {languages.map(({ code, name }) => (
-            <button
-              type="submit"
-              class="plain"
-              name="language"
-              value={code}
-              lang={code}
-              aria-current={code === words.language ? 'true' : undefined}
-              key={code}
-            >
-              {name}
-            </button>
-          ))}
-        </fieldset>
-      </Form>
+      {offered && <Languages frame={frame} />}
     </footer>
+  )
+}
+
+function Languages({ frame }: { readonly frame: Frame }) {
+  const { words } = frame
+  return (
+    <Form frame={frame} action="/language" hidden={{ next: frame.path }} class="languages">
+      <fieldset>
+        <legend class="visually-hidden">{words.t('layout.language')}</legend>
+        {languages.map(({ code, name }) => (
+          <button
+            type="submit"
+            class="plain"
+            name="language"
+            value={code}
+            lang={code}
+            aria-current={code === words.language ? 'true' : undefined}
+            key={code}
+          >
+            {name}
+          </button>
+        ))}
+      </fieldset>
+    </Form>
   )
 }

@@ -49,6 +49,16 @@ export type MailContent = About &
       }
     /** To administrators: an application of theirs polls too fast, or somebody decided about it. The link leads to its figures. */
     | (ReviewNews & { readonly kind: 'application_review'; readonly link: string })
+    /** To administrators: an operator has looked at an application's new name or logo. `because`: why not. */
+    | { readonly kind: 'face_decided'; readonly application: string; readonly because: string | null }
+    /** To administrators: a publisher's record is not in DNS any more. */
+    | {
+        readonly kind: 'publisher_record'
+        readonly application: string
+        readonly domain: string
+        readonly record: string
+        readonly lost: boolean
+      }
   )
 
 export type Mail = { readonly subject: string; readonly text: string; readonly html: string }
@@ -151,6 +161,25 @@ function compose(words: Words, mail: MailContent): readonly [string, ...Block[]]
       ]
     case 'application_review':
       return composeReview(words, mail, name, mail.link)
+    case 'face_decided': {
+      const { application, because } = mail
+      const how = because === null ? 'accepted' : 'declined'
+      return [
+        words.t(`mail.face_${how}_subject`, { application }),
+        { says: words.t(`mail.face_${how}_text`, { application }) },
+        ...(because === null ? [] : [{ facts: [[words.t('mail.face_because'), because]] as const }]),
+      ]
+    }
+    case 'publisher_record': {
+      const { application, domain, record, lost } = mail
+      const what = lost ? 'publisher_lost' : 'publisher_missing'
+      return [
+        words.t(`mail.${what}_subject`, { application, domain }),
+        { says: words.t(`mail.${what}_text`, { application, domain }) },
+        { facts: [[words.t('mail.record'), record]] },
+        { says: words.t(`mail.${what}_what`, { application, domain }) },
+      ]
+    }
   }
 }
 

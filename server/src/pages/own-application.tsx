@@ -1,16 +1,24 @@
 /** One of the account's own applications: what it is, what it may do, its secrets, and how to begin with it. */
+import { Face } from './application-face.tsx'
 import { applicationHref, Ways } from './application-ways.tsx'
 import { CopyButton, Day } from './elements.tsx'
 import { Fact, Facts } from './facts.tsx'
 import { type Frame, page } from './layout.tsx'
 import { Notice, Problems } from './notice.tsx'
 import { SecretsCard } from './own-application-secrets.tsx'
+import { type ProposalModel, ProposalNotice } from './proposal.tsx'
+import { type Publisher, PublisherLine } from './publisher.tsx'
 import { type Sample, Samples } from './samples.tsx'
 import type { ScopeUse } from './scope-choice.tsx'
 
 export type OwnApplicationModel = {
   readonly id: string
   readonly name: string
+  /** The address of its logo. */
+  readonly logo: string | null
+  readonly publisher: Publisher
+  /** A new name or logo that people do not see yet. */
+  readonly proposal: ProposalModel | null
   readonly createdOn: number
   readonly suspended: boolean
   readonly public: boolean
@@ -27,7 +35,7 @@ export type OwnApplicationModel = {
   }[]
   readonly mostSecrets: number
   readonly samples: readonly Sample[]
-  readonly notice: null | 'saved' | 'revoked'
+  readonly notice: null | 'saved' | 'revoked' | 'logo' | 'withdrawn'
   readonly problem: null | 'too_many' | 'last'
 }
 
@@ -52,11 +60,15 @@ export function ownApplicationPage(frame: Frame, model: OwnApplicationModel): st
       )}
       {model.testMode && <Notice kind="warning">{words.t('own_application.test_mode')}</Notice>}
       {notice && !problem && <Notice kind="success">{words.t(`own_application.notice_${notice}`)}</Notice>}
+      {model.proposal && <ProposalNotice frame={frame} id={model.id} proposal={model.proposal} />}
       <header class="stack tight">
         <div class="heading">
-          <h1>
-            <bdi>{name}</bdi>
-          </h1>
+          <div class="named">
+            <Face name={name} logo={model.logo} size={48} />
+            <h1>
+              <bdi>{name}</bdi>
+            </h1>
+          </div>
           {suspended && <span class="badge warning">{words.t('developer.suspended')}</span>}
         </div>
         <p>
@@ -90,6 +102,9 @@ function Overview({ frame, model }: PartProps) {
         <Fact name={words.t('developer.since')}>
           <Day words={words} ms={model.createdOn} />
         </Fact>
+        <Fact name={words.t('own_application.publisher')}>
+          <PublisherLine words={words} publisher={model.publisher} />
+        </Fact>
         <Fact name={words.t('developer.connected')}>
           <Ways words={words} code={deviceFlow} dialog={dialog} />
         </Fact>
@@ -111,6 +126,12 @@ function Overview({ frame, model }: PartProps) {
       <p class="actions">
         <a class="button quiet" href={applicationHref(id, '/settings')}>
           {words.t('own_application.settings')}
+        </a>
+        <a class="button quiet" href={applicationHref(id, '/publisher')}>
+          {words.t('own_application.change_publisher')}
+        </a>
+        <a class="button quiet" href={applicationHref(id, '/logo')}>
+          {words.t('own_application.change_logo')}
         </a>
         <a class="button quiet" href={applicationHref(id, '/activity')}>
           {words.t('own_application.activity')}

@@ -17,7 +17,7 @@ export type RegisterModel = {
   readonly scopes: readonly ScopeChoice[]
   /** One per line. */
   readonly redirects: string
-  readonly problem: null | 'name' | 'kind' | 'scopes' | RedirectTrouble
+  readonly problem: null | 'name' | 'taken' | 'kind' | 'scopes' | RedirectTrouble
 }
 
 type StepProps = { readonly frame: Frame; readonly model: RegisterModel; readonly wrong: string | null }
@@ -61,7 +61,7 @@ function problemText(words: Words, problem: NonNullable<RegisterModel['problem']
 function fieldOf({ problem, scopes, kind }: RegisterModel): string | null {
   if (problem === 'kind') return `kind-${KINDS[0]}`
   if (problem === 'scopes') return firstScopeField(scopes, kind === 'device')
-  return problem === 'name' ? 'name' : 'redirects'
+  return problem === 'name' || problem === 'taken' ? 'name' : 'redirects'
 }
 
 function usesOf(scopes: readonly ScopeChoice[]): Readonly<Record<string, string>> {
@@ -112,7 +112,7 @@ function KindStep({ frame, model, wrong }: StepProps) {
         value={model.name}
         autocomplete="off"
         maxLength={100}
-        problem={model.problem === 'name' ? wrong : null}
+        problem={model.problem === 'kind' ? null : wrong}
         focus={!wrong}
       />
       <fieldset class="listed" aria-describedby={wrongKind === null ? 'kind-hint' : 'kind-hint kind-problem'}>

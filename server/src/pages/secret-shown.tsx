@@ -1,11 +1,10 @@
 /** An application's new secret, on this page once and nowhere else ever; right after registering, also its id. */
 import { applicationHref } from './application-ways.tsx'
-import { CopyButton } from './elements.tsx'
 import { type Frame, page } from './layout.tsx'
 import { Notice } from './notice.tsx'
 import { type Sample, Samples } from './samples.tsx'
 import { strong } from './strong.tsx'
-import type { Words } from './words.ts'
+import { ToCopy } from './to-copy.tsx'
 
 export type SecretShownModel = {
   readonly id: string
@@ -50,22 +49,6 @@ export function secretShownPage(frame: Frame, model: SecretShownModel): string {
       </section>
       <Samples words={words} samples={model.samples} secret={secret !== null} />
     </>,
-    { wide: true },
-  )
-}
-
-type ToCopyProps = { readonly words: Words; readonly id: string; readonly label: string; readonly text: string }
-
-function ToCopy({ words, id, label, text }: ToCopyProps) {
-  return (
-    <div class="stack tight">
-      <p class="strong">{label}</p>
-      <div class="copied">
-        <bdi class="secret boxed" dir="ltr" id={id}>
-          {text}
-        </bdi>
-        <CopyButton words={words} from={id} />
-      </div>
-    </div>
+    { wide: true, once: true },
   )
 }

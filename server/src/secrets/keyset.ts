@@ -28,6 +28,7 @@ const purposes = [
   'address',
   'webhook',
   'audit-seal',
+  'publisher',
 ] as const
 
 export type Purpose = (typeof purposes)[number]

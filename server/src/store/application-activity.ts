@@ -78,6 +78,8 @@ export async function readDecisions(db: Queryable, applicationId: string, hours:
 export type NotedRequest = {
   readonly applicationId: string
   readonly at: number
+  /** It proved to be the application's own. */
+  readonly authenticated: boolean
   readonly operation: string
   /** Null: it was answered as it should be. */
   readonly refusal: string | null
@@ -86,35 +88,48 @@ export type NotedRequest = {
 
 export const MOST_REQUESTS = 50
 
+/** Of those that anybody could have sent, so that they never push the application's own ones out of the list. */
+export const MOST_UNAUTHENTICATED = 10
+
 export async function insertRequests(db: Queryable, noted: readonly NotedRequest[]): Promise<void> {
   const column = (name: keyof NotedRequest) => noted.map((each) => each[name])
   await db.query(
-    `insert into application_requests (application_id, at, operation, refusal, message)
-     select id, to_timestamp(at / 1000.0), operation, refusal, message
-     from unnest($1::text[], $2::float8[], $3::text[], $4::text[], $5::text[])
-       as noted(id, at, operation, refusal, message)`,
-    [column('applicationId'), column('at'), column('operation'), column('refusal'), column('message')],
+    `insert into application_requests (application_id, at, authenticated, operation, refusal, message)
+     select id, to_timestamp(at / 1000.0), authenticated, operation, refusal, message
+     from unnest($1::text[], $2::float8[], $3::boolean[], $4::text[], $5::text[], $6::text[])
+       as noted(id, at, authenticated, operation, refusal, message)`,
+    [
+      column('applicationId'),
+      column('at'),
+      column('authenticated'),
+      column('operation'),
+      column('refusal'),
+      column('message'),
+    ],
   )
 }
 
 /**
- * The fifty of each application that were written down last stay. To be called once they are committed. Rows that another
- * process deletes at this moment are left to it, so that two of them never wait for each other.
+ * Of each application, and each of the two kinds, those that were written down last stay. To be called once they are
+ * committed. Rows that another process deletes at this moment are left to it, so that two of them never wait for each other.
  */
 export async function trimRequests(db: Queryable, applicationIds: readonly string[]): Promise<void> {
   await db.query(
     `delete from application_requests where id in (
        select r.id from unnest($1::text[]) as touched(id)
+       cross join (values (true, $2::int), (false, $3::int)) as kind(authenticated, most)
        cross join lateral (
          select id from application_requests
-         where application_id = touched.id order by id desc offset $2 limit 1) newest_to_go
-       join application_requests r on r.application_id = touched.id and r.id <= newest_to_go.id
+         where application_id = touched.id and authenticated = kind.authenticated
+         order by id desc offset kind.most limit 1) newest_to_go
+       join application_requests r on r.application_id = touched.id and r.authenticated = kind.authenticated
+         and r.id <= newest_to_go.id
        for update of r skip locked)`,
-    [applicationIds, MOST_REQUESTS],
+    [applicationIds, MOST_REQUESTS, MOST_UNAUTHENTICATED],
   )
 }
 
-export type RequestLine = Omit<NotedRequest, 'applicationId'>
+export type RequestLine = Omit<NotedRequest, 'applicationId' | 'authenticated'>
 
 /** Newest first, as they were written down: several processes do so, each every few seconds. */
 export async function listRequests(db: Queryable, applicationId: string): Promise<readonly RequestLine[]> {

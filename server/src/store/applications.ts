@@ -8,6 +8,8 @@ type Row = {
   name: string
   publisher: string | null
   publisher_standing: Publisher['standing']
+  vouched_for: boolean
+  logo_version: string | null
   allowed_scopes: string[]
   default_scopes: string[]
   required_scopes: string[]
@@ -35,6 +37,12 @@ const LIVE_SECRETS = `(select coalesce(jsonb_agg(jsonb_build_object(
 const DEVICE_SCOPES = `array(select allowed.name from unnest(a.allowed_scopes) with ordinality allowed(name, place)
   join scopes s on s.name = allowed.name where s.device_flow order by allowed.place) as device_scopes`
 
+/** For a query over `applications a`. Not its logo, which is large. */
+const APPLICATION = `a.id, a.account_id, a.name, a.publisher, a.publisher_standing, a.vouched_at is not null as vouched_for,
+  a.logo_version, a.allowed_scopes, a.default_scopes, a.required_scopes, a.device_flow, a.redirect_uris, a.public,
+  a.pkce_required, a.resource_server, a.tested_as, a.poll_interval_seconds, a.suspended_at, a.deleted_at, a.changed,
+  ${DEVICE_SCOPES}, ${LIVE_SECRETS}`
+
 export type ApplicationChanges = {
   readonly applications: readonly Application[]
   /** Ask again from here. */
@@ -46,10 +54,7 @@ export type ApplicationChanges = {
 export async function readApplicationChanges(db: Queryable, after: number): Promise<ApplicationChanges> {
   const { rows } = await db.query<Row & { id: string | null }>({
     name: 'read-application-changes',
-    text: `select a.id, a.account_id, a.name, a.publisher, a.publisher_standing, a.allowed_scopes, a.default_scopes,
-        a.required_scopes, a.device_flow, a.redirect_uris, a.public, a.pkce_required, a.resource_server, a.tested_as, a.poll_interval_seconds,
-        a.suspended_at, a.deleted_at, a.changed, clock.now,
-        ${DEVICE_SCOPES}, ${LIVE_SECRETS}
+    text: `select ${APPLICATION}, clock.now
       from (select now() as now) clock left join applications a on a.changed > $1 order by a.changed`,
     values: [after],
   })
@@ -62,10 +67,7 @@ export async function readApplicationChanges(db: Queryable, after: number): Prom
 }
 
 export async function findApplication(db: Queryable, id: string): Promise<Application | null> {
-  const { rows } = await db.query<Row>(
-    `select a.*, ${DEVICE_SCOPES}, ${LIVE_SECRETS} from applications a where a.id = $1`,
-    [id],
-  )
+  const { rows } = await db.query<Row>(`select ${APPLICATION} from applications a where a.id = $1`, [id])
   return rows[0] ? fromRow(rows[0]) : null
 }
 
@@ -102,7 +104,15 @@ function listedFrom(row: ListedRow): ListedApplication {
 
 export type NewApplication = Omit<
   Application,
-  'publisher' | 'deviceScopes' | 'secrets' | 'testedAs' | 'pollIntervalSeconds' | 'suspended' | 'deleted'
+  | 'publisher'
+  | 'vouchedFor'
+  | 'logoVersion'
+  | 'deviceScopes'
+  | 'secrets'
+  | 'testedAs'
+  | 'pollIntervalSeconds'
+  | 'suspended'
+  | 'deleted'
 >
 
 export async function insertApplication(tx: Transaction, application: NewApplication): Promise<void> {
@@ -153,12 +163,30 @@ export async function setPollInterval(tx: Transaction, id: string, seconds: numb
   await tx.query('update applications set poll_interval_seconds = $2 where id = $1', [id, seconds])
 }
 
-export async function setPublisher(tx: Transaction, id: string, publisher: Publisher): Promise<void> {
-  await tx.query('update applications set publisher = $2, publisher_standing = $3 where id = $1', [
-    id,
-    publisher.name,
-    publisher.standing,
-  ])
+/** `proven`: by its record in DNS, which is looked for again from now on. Otherwise it is somebody's word, and stands. */
+export async function setPublisher(
+  tx: Transaction,
+  id: string,
+  { name, standing }: Publisher,
+  proven: boolean,
+): Promise<void> {
+  await tx.query(
+    `update applications set publisher = $2, publisher_standing = $3::publisher_standing,
+       vouched_at = case when $3::publisher_standing = 'unverified' then vouched_at else coalesce(vouched_at, now()) end,
+       publisher_proven_at = case when $4 then now() end, publisher_checked_at = case when $4 then now() end,
+       publisher_missing_since = null
+     where id = $1`,
+    [id, name, standing, proven],
+  )
+}
+
+/** The names that no other account's application may resemble: of those that somebody vouches for. */
+export async function listVouchedNames(db: Queryable, besides: string): Promise<readonly string[]> {
+  const { rows } = await db.query<{ name: string }>(
+    `select name from applications where publisher_standing <> 'unverified' and deleted_at is null and account_id <> $1`,
+    [besides],
+  )
+  return rows.map(({ name }) => name)
 }
 
 export async function setRedirects(tx: Transaction, id: string, redirectUris: readonly string[]): Promise<void> {
@@ -215,6 +243,8 @@ function fromRow(row: Row): Application {
     accountId: row.account_id,
     name: row.name,
     publisher: publisherFrom(row),
+    vouchedFor: row.vouched_for,
+    logoVersion: row.logo_version,
     allowedScopes: row.allowed_scopes,
     defaultScopes: row.default_scopes,
     requiredScopes: row.required_scopes,

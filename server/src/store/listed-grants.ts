@@ -1,5 +1,5 @@
 /** Live grants as people are shown them: with the application's name, the user's address, and what became of them. */
-import type { Publisher } from '../core/application.ts'
+import { type LogoName, type Publisher, shownLogo } from '../core/application.ts'
 import type { Grant, RefreshLimits } from '../core/grant.ts'
 import { publisherFrom } from './applications.ts'
 import { GRANT, type GrantRow, grantFrom } from './grants.ts'
@@ -7,7 +7,12 @@ import type { Queryable } from './postgres.ts'
 import { HELD_SCOPES } from './users.ts'
 
 export type ListedGrant = Grant & {
-  readonly application: { readonly name: string; readonly publisher: Publisher; readonly suspended: boolean }
+  readonly application: {
+    readonly name: string
+    readonly publisher: Publisher
+    readonly logo: LogoName | null
+    readonly suspended: boolean
+  }
   readonly email: string
   /** By its user, and allowed to its application, at this moment. */
   readonly heldScopes: readonly string[]
@@ -23,6 +28,7 @@ type Row = GrantRow & {
   name: string
   publisher: string | null
   publisher_standing: Publisher['standing']
+  logo_version: string | null
   suspended: boolean
   email: string
   held_scopes: string[]
@@ -36,7 +42,7 @@ type Row = GrantRow & {
 const LIVE = `from grants g join users u on u.id = g.user_id join applications a on a.id = g.application_id
   where g.revoked_at is null and a.deleted_at is null`
 
-const LISTED = `select ${GRANT}, a.name, a.publisher, a.publisher_standing, a.suspended_at is not null as suspended,
+const LISTED = `select ${GRANT}, a.name, a.publisher, a.publisher_standing, a.logo_version, a.suspended_at is not null as suspended,
     u.email, ${HELD_SCOPES} as held_scopes, a.allowed_scopes,
     case when g.dialog_id is null then 'code' else 'dialog' end as by,
     g.last_used_on::timestamptz as last_used_on, host(g.requested_from) as requested_from
@@ -87,9 +93,12 @@ export async function findListedGrant(db: Queryable, accountId: string, id: stri
 }
 
 function fromRow(row: Row): ListedGrant {
+  const grant = grantFrom(row)
+  const publisher = publisherFrom(row)
+  const logo = shownLogo({ id: grant.applicationId, publisher, logoVersion: row.logo_version })
   return {
-    ...grantFrom(row),
-    application: { name: row.name, publisher: publisherFrom(row), suspended: row.suspended },
+    ...grant,
+    application: { name: row.name, publisher, logo, suspended: row.suspended },
     email: row.email,
     heldScopes: row.held_scopes,
     allowedScopes: row.allowed_scopes,

@@ -1,6 +1,6 @@
 /** Applications as the account that registered them sees them: with their secrets' lives, never with the secrets. */
 import type { Application } from '../core/application.ts'
-import { findApplication } from './applications.ts'
+import { findApplication, markApplicationChanged } from './applications.ts'
 import type { Queryable, Transaction } from './postgres.ts'
 
 export type SecretLine = {
@@ -11,9 +11,18 @@ export type SecretLine = {
   readonly lastUsedOn: number | null
 }
 
-export type OwnApplication = Application & { readonly createdAt: number; readonly secretLines: readonly SecretLine[] }
+export type OwnApplication = Application & {
+  readonly createdAt: number
+  readonly secretLines: readonly SecretLine[]
+  /** When its publisher's record was last seen; null where nobody looks for one. */
+  readonly publisherProvenAt: number | null
+  readonly publisherMissingSince: number | null
+}
 
-export type OwnApplicationLine = Pick<Application, 'id' | 'name' | 'suspended' | 'deviceFlow' | 'public'> & {
+export type OwnApplicationLine = Pick<
+  Application,
+  'id' | 'name' | 'suspended' | 'deviceFlow' | 'public' | 'logoVersion'
+> & {
   readonly createdAt: number
   readonly dialog: boolean
   readonly testMode: boolean
@@ -24,6 +33,7 @@ export type OwnApplicationLine = Pick<Application, 'id' | 'name' | 'suspended' |
 export async function listOwnApplications(db: Queryable, accountId: string): Promise<readonly OwnApplicationLine[]> {
   const { rows } = await db.query<OwnApplicationLine>(
     `select a.id, a.name, a.suspended_at is not null as suspended, a.device_flow as "deviceFlow", a.public,
+       a.logo_version as "logoVersion",
        a.created_at as "createdAt", a.redirect_uris <> '{}' as dialog, a.tested_as is not null as "testMode",
        (select count(*) from grants g where g.application_id = a.id and g.revoked_at is null) as grants
      from applications a where a.account_id = $1 and a.deleted_at is null order by a.name, a.id`,
@@ -41,8 +51,24 @@ export async function findOwnApplication(db: Queryable, accountId: string, id: s
      from application_secrets s where s.application_id = $1 and s.revoked_at is null order by s.created_at desc, s.id`,
     [id],
   )
-  const created = await db.query<{ at: number }>('select created_at as at from applications where id = $1', [id])
-  return { ...application, createdAt: created.rows[0]?.at ?? 0, secretLines: rows }
+  const about = await db.query<Pick<OwnApplication, 'createdAt' | 'publisherProvenAt' | 'publisherMissingSince'>>(
+    `select created_at as "createdAt", publisher_proven_at as "publisherProvenAt",
+       publisher_missing_since as "publisherMissingSince" from applications where id = $1`,
+    [id],
+  )
+  const known = about.rows[0] ?? { createdAt: 0, publisherProvenAt: null, publisherMissingSince: null }
+  return { ...application, ...known, secretLines: rows }
+}
+
+/** The same, and nobody else changes it until the end of the transaction: operators do, beside the account's own people. */
+export async function lockOwnApplication(
+  tx: Transaction,
+  accountId: string,
+  id: string,
+): Promise<OwnApplication | null> {
+  if (!(await findOwnApplication(tx, accountId, id))) return null
+  await markApplicationChanged(tx, id)
+  return findOwnApplication(tx, accountId, id)
 }
 
 /** False when it was revoked before, or is another application's. */

@@ -70,11 +70,12 @@ const named = (some: typeof doors) => some.map((door) => [`${door.method} ${door
 /** A whole form for a door, as if this user's own page had had it. */
 async function fieldsFor(user: MadeUser, door: (typeof doors)[number], own: Own): Promise<Record<string, string>> {
   const { id: application, secretId: secret, endpointId: endpoint, deliveryId: delivery } = own
-  const values: Record<string, string> = { application, secret, endpoint, delivery }
+  const values: Record<string, string> = { application, secret, endpoint, delivery, domain: 'acme.example' }
   const bound = Object.fromEntries((door.bound ?? []).map((name) => [name, values[name] ?? '']))
-  const free = { step: 'scopes', kind: 'device', name: 'Taken Over', label: 'Taken over', 'use.orders:read': 'default' }
   const url = 'https://evil.example/hooks'
-  return { ...free, device_flow: 'on', test_mode: 'on', url, ...(await signedFor(service, user, door.path, bound)) }
+  const typed = { name: 'Taken Over', label: 'Taken over', domain: 'evil.example', remove_logo: 'on', url }
+  const free = { step: 'scopes', kind: 'device', ...typed, 'use.orders:read': 'default' }
+  return { ...free, device_flow: 'on', test_mode: 'on', ...(await signedFor(service, user, door.path, bound)) }
 }
 
 const addressOf = (door: (typeof doors)[number], { id, endpointId }: Own) =>
@@ -180,6 +181,12 @@ describe('fields that nobody asked for', () => {
     publisher_standing: 'verified',
     publisher: 'acme.example',
     publisher_name: 'acme.example',
+    publisher_proven_at: 'now()',
+    vouched_at: 'now()',
+    vouchedFor: 'true',
+    logo_version: '0123456789ab',
+    proposal: 'accepted',
+    version: '1',
     tested_as: 'usr_other',
     testedAs: 'usr_other',
     suspended: 'false',
@@ -193,8 +200,8 @@ describe('fields that nobody asked for', () => {
 
   async function rowOf(id: string): Promise<Record<string, unknown>> {
     const [row] = await service.database.query(
-      `select account_id, public, pkce_required, resource_server, publisher_standing, publisher, tested_as,
-         suspended_at, deleted_at, allowed_scopes from applications where id = $1`,
+      `select account_id, public, pkce_required, resource_server, publisher_standing, publisher, publisher_proven_at,
+         vouched_at, logo_version, tested_as, suspended_at, deleted_at, allowed_scopes from applications where id = $1`,
       [id],
     )
     return row as Record<string, unknown>
@@ -207,6 +214,9 @@ describe('fields that nobody asked for', () => {
     resource_server: false,
     publisher_standing: 'unverified',
     publisher: null,
+    publisher_proven_at: null,
+    vouched_at: null,
+    logo_version: null,
     tested_as: null,
     suspended_at: null,
     deleted_at: null,
@@ -359,7 +369,8 @@ describe('forms from elsewhere', () => {
 describe('a sign-in that is a while ago', () => {
   it('AD-06: every door that shows or changes settings, secrets or endpoints asks for a fresh one', () => {
     const delicate = doors.filter(
-      ({ method, path }) => method === 'POST' || /\/(new|settings|webhooks|webhooks\/secret)$/.test(path),
+      ({ method, path }) =>
+        method === 'POST' || /\/(new|settings|publisher|logo|webhooks|webhooks\/secret)$/.test(path),
     )
     expect(delicate.filter(({ fresh }) => !fresh).map(({ method, path }) => `${method} ${path}`)).toEqual([])
   })

@@ -6,7 +6,7 @@ import { baseDoors } from '../../src/http/base/doors.ts'
 import { accessibilityProblems, contrastProblems } from '../rig/accessibility.ts'
 import { useBrowsing } from '../rig/browsing.ts'
 import { type AnswerPage, everyAnswer } from '../rig/every-answer.ts'
-import { everyDoorPage, openViewers, type Viewers } from '../rig/every-page.ts'
+import { everyDoorPage, openViewers, PICTURES, type Viewers } from '../rig/every-page.ts'
 import { HAMBURG } from '../rig/northwind.ts'
 
 const browsing = useBrowsing()
@@ -18,9 +18,9 @@ const viewers = (language: string): Promise<Viewers> => {
 
 type Opened = Omit<AnswerPage, 'says'>
 
-/** The doors as if each were an answer, without the picture, which is no page. */
+/** The doors as if each were an answer, without the pictures, which are no pages. */
 async function everyPage(): Promise<readonly Opened[]> {
-  const doors = (await everyDoorPage(browsing.northwind)).filter(({ path }) => path !== '/logo')
+  const doors = (await everyDoorPage(browsing.northwind)).filter(({ name }) => !PICTURES.includes(name))
   return doors.map(({ name, as, path }) => ({ name, as, open: (page: Page) => page.goto(path) }))
 }
 
@@ -93,6 +93,9 @@ const KINDS = [
   'operator-decide-nothing',
   'operator-decide-all-nothing',
   'operator-scopes-title',
+  'developer-publisher-other',
+  'developer-logo-no-picture',
+  'developer-application-declined',
   'refusal-stale',
 ]
 

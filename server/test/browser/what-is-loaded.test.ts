@@ -1,9 +1,9 @@
-/** What a browser has to fetch to show any page: the page, one stylesheet, one small script, the icon, and the logo. */
+/** What a browser has to fetch to show any page: the page, one stylesheet, one small script, the icon, and the logos. */
 import type { Page, Response } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { icon, script, stylesheet } from '../../src/pages/assets.ts'
 import { useBrowsing } from '../rig/browsing.ts'
-import { everyDoorPage, openViewers } from '../rig/every-page.ts'
+import { everyDoorPage, openViewers, PICTURES } from '../rig/every-page.ts'
 
 const LARGEST_SCRIPTS = 15_000
 
@@ -34,16 +34,16 @@ test('no page loads anything else', { timeout: 60_000 }, async () => {
   const { northwind } = browsing
   const viewers = await openViewers(northwind, () => browsing.open())
   const responses = Object.values(viewers).map(watchResponses)
-  const pages = (await everyDoorPage(northwind)).filter(({ name }) => name !== 'logo')
+  const pages = (await everyDoorPage(northwind)).filter(({ name }) => !PICTURES.includes(name))
   for (const { as, path } of pages) await viewers[as].goto(path)
   const isPage = (response: Response) =>
     response.request().isNavigationRequest() && response.frame().parentFrame() === null
   const known = [northwind.origin, northwind.service.config.publicUrl].flatMap((origin) =>
-    [stylesheet.path, script.path, icon.path, '/logo'].map((path) => origin + path),
+    [stylesheet.path, script.path, icon.path, '/logo', '/application-logo'].map((path) => origin + path),
   )
   const shown = responses.flat().filter(isPage)
   const beside = responses.flat().filter((response) => !isPage(response))
-  const loaded = new Set(beside.map((response) => response.url().replace(/(\/logo)\?version=\w+$/, '$1')))
+  const loaded = new Set(beside.map((response) => response.url().replace(/(logo)\?[\w=&]+$/, '$1')))
   expect([...loaded].filter((address) => !known.includes(address))).toEqual([])
   expect(loaded.size).toBeGreaterThan(2)
   expect(shown.length).toBeGreaterThanOrEqual(pages.length)

@@ -1,5 +1,8 @@
 /** The command line, as an operator types it: the built executable, its words, its JSON, its exit status. */
 import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createTestDatabase, engineUrl, type TestDatabase } from '../rig/database.ts'
 import { Device } from '../rig/device.ts'
@@ -215,5 +218,74 @@ describe('what can be mended is said in a sentence', () => {
     expect(status).toBe(0)
     for (const noun of ['serve', 'migrate', 'sweep', 'account', 'user', 'scope', 'app', 'code'])
       expect(stdout).toContain(noun)
+  })
+})
+
+describe('a second look', () => {
+  it('lists what waits, writes the logo to look at, and accepts or declines the version that was seen', async () => {
+    json(['account', 'create', '--slug', 'lamps', '--name', 'Lamps'])
+    json(['user', 'create', '--account', 'lamps', '--email', 'lea@lamps.example', '--role', 'administrator'])
+    json(['scope', 'create', 'lamps:see', '--title', 'See lamps'])
+    const { id } = json([
+      'app',
+      'create',
+      '--account',
+      'lamps',
+      '--name',
+      'Lamp',
+      '--scopes',
+      'lamps:see',
+      '--device-flow',
+    ])
+    json(['app', 'set-publisher', id, '--name', 'lamps.example', '--standing', 'verified'])
+    expect(run(['app', 'proposals'])).toEqual({ status: 0, stdout: 'Nothing waits.', stderr: '' })
+    const propose = (name: string) =>
+      database.query(
+        `insert into application_proposals (application_id, version, name, logo, logo_version, proposed_at, proposed_by)
+         select $1, nextval('application_proposal_versions'), $2, 'a picture', '0123456789ab', now(), id
+         from users where email = 'lea@lamps.example'
+         returning version::int`,
+        [id, name],
+      )
+    const [first] = await propose('Bright Lamp')
+    const version = String(first?.version)
+    const folder = mkdtempSync(join(tmpdir(), 'latchkey-logos-'))
+    expect(json(['app', 'proposals', '--logos', folder])).toEqual({
+      proposals: [
+        {
+          id,
+          version: first?.version,
+          account: 'lamps',
+          publisher: 'lamps.example',
+          standing: 'verified',
+          name_now: 'Lamp',
+          name: 'Bright Lamp',
+          logo: 'new',
+          proposed_by: 'lea@lamps.example',
+          proposed_at: expect.stringMatching(/^\d{4}-/),
+        },
+      ],
+    })
+    expect(readFileSync(join(folder, `${id}-${version}.png`), 'utf8')).toBe('a picture')
+    rmSync(folder, { recursive: true })
+    expect(run(['app', 'proposals']).stdout).toContain('Lamp  ->  Bright Lamp')
+
+    const stale = run(['app', 'accept-proposal', id, '--version', '0'])
+    expect([stale.status, stale.stderr]).toEqual([1, expect.stringContaining('has been changed since')])
+    const silent = run(['app', 'decline-proposal', id, '--version', version, '--reason', ' '])
+    expect([silent.status, silent.stderr]).toEqual([1, expect.stringContaining('Say why')])
+    expect(json(['app', 'decline-proposal', id, '--version', version, '--reason', 'Too bright.'])).toEqual({
+      id,
+      version: first?.version,
+      outcome: 'declined',
+    })
+    expect(run(['app', 'accept-proposal', id, '--version', version]).stderr).toContain('waits for a second look')
+
+    await database.query('delete from application_proposals')
+    const [second] = await propose('Dim Lamp')
+    expect(json(['app', 'accept-proposal', id, '--version', String(second?.version)])).toMatchObject({
+      outcome: 'accepted',
+    })
+    expect(await database.query('select name from applications where id = $1', [id])).toEqual([{ name: 'Dim Lamp' }])
   })
 })

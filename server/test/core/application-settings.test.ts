@@ -17,7 +17,7 @@ describe('settings', () => {
   })
 
   test.each<[string, Partial<ApplicationSettings>, readonly string[], SettingsProblem]>([
-    ['a name that cannot be read', { name: 'Till\u202e' }, [], { field: 'name' }],
+    ['a name that cannot be read', { name: 'Till\u202e' }, [], { field: 'name', problem: 'malformed' }],
     ['a scope that nobody knows', {}, ['x:y'], { field: 'scopes', problem: 'unknown', names: ['x:y'] }],
     [
       'a default scope that is not allowed',

@@ -25,6 +25,7 @@ const countsOf = (id: string, hours = 24) => readCounts(service.context.db, id, 
 const makeNote = (applicationId: string, given: Partial<NotedRequest> = {}): NotedRequest => ({
   applicationId,
   at: Date.now(),
+  authenticated: true,
   operation: 'requestTokenCode',
   refusal: null,
   message: null,
@@ -109,6 +110,18 @@ it('holds the last fifty requests of an application, in their order', async () =
     [id],
   )
   expect(row, 'no more than fifty were written at all').toEqual({ rows: 50, span: '49' })
+})
+
+it('holds the last ten of those that anybody could have sent, and no other one less for them', async () => {
+  const id = await make()
+  const tally = createTally(service.context.db)
+  for (let number = 1; number <= 5; number += 1) tally.note(makeNote(id, { at: number, message: `own ${number}` }))
+  for (let number = 1; number <= 500; number += 1) {
+    tally.note(makeNote(id, { at: 10 + number, message: `${number}`, authenticated: false }))
+  }
+  await tally.save()
+  const own = Array.from({ length: 5 }, (_, index) => `own ${index + 1}`)
+  expect(await messagesOf(id)).toEqual([...own, ...Array.from({ length: 10 }, (_, index) => `${index + 491}`)])
 })
 
 it('is bounded: ten thousand applications, and twenty thousand requests', async () => {

@@ -252,3 +252,50 @@ describe('a secret in the address', () => {
     await expectCounts(application, { secretsInUrl: 0 })
   })
 })
+
+describe('requests in somebody else’s name', () => {
+  const authenticated = async ({ id }: MadeApplication) => {
+    await service.context.tally.save()
+    const rows = await service.database.query<{ authenticated: boolean }>(
+      'select authenticated from application_requests where application_id = $1 order by id',
+      [id],
+    )
+    return rows.map((row) => row.authenticated)
+  }
+
+  it('do not push the application’s own out of the list: of those without a valid secret, ten stay', async () => {
+    const application = await make()
+    await service.device('oauth', application).code()
+    const forged = service.device('oauth', { ...application, secret: 'wrong' })
+    for (let each = 0; each < 60; each += 1) await forged.request()
+    const refused: Line = ['requestTokenCode', 'invalid_application', null]
+    await expectLines(application, [['requestTokenCode', null, null], ...Array.from({ length: 10 }, () => refused)])
+  })
+
+  it('are told from its own in either dialect, also where the request itself is refused', async () => {
+    const application = await makeDialogApplication(service)
+    const { id, secret } = application
+    const wrong = { ...application, secret: 'wrong' }
+    const sent = [
+      [() => house(service, application, '/auth/oauth/refresh', { refresh_token: 'made-up' }), true],
+      [() => house(service, wrong, '/auth/oauth/refresh', { refresh_token: 'made-up' }), false],
+      [() => post(service.address, '/auth/oauth/refresh', { form: { SVCappid: id } }), false],
+      [() => standard(service, application, '/oauth/token', { grant_type: 'password' }), true],
+      [() => standard(service, wrong, '/oauth/token', { grant_type: 'password' }), false],
+      [() => post(service.address, '/oauth/token', { form: {}, headers: basic(application) }), true],
+      [() => post(service.address, '/oauth/token', { form: {}, headers: basic(wrong) }), false],
+      [() => post(service.address, '/oauth/token', { form: { client_id: id } }), false],
+      // It cannot be read, but for who asks and what proves it.
+      [
+        () =>
+          post(service.address, '/auth/oauth/refresh', {
+            query: { state: 'x' },
+            form: { SVCappid: id, SVCsecret: secret, state: 'x' },
+          }),
+        true,
+      ],
+    ] as const
+    for (const [send] of sent) await send()
+    await expect.poll(() => authenticated(application), { timeout: 4_000 }).toEqual(sent.map(([, own]) => own))
+  })
+})

@@ -36,6 +36,12 @@ describe('the secret', () => {
     expect(html).toContain(`<a class="button" href="/developer/application?application=${ID}">I have stored it</a>`)
   })
 
+  test('changing the language would lose it, so that is not offered on its page, and is on every other', () => {
+    for (const [name, html] of Object.entries(everyDeveloperPage(frame))) {
+      expect([name, html.includes('action="/language"')]).toEqual([name, !/^secret/.test(name)])
+    }
+  })
+
   test('an application that could not keep one is told why it has none', () => {
     const html = secretShownPage(frame, makeSecretShown({ secret: null }))
     expect(html).toContain('It has no secret, and needs none')
@@ -149,6 +155,7 @@ describe('the list', () => {
   const listed = {
     id: ID,
     name: 'Acme',
+    logo: null,
     createdOn: 0,
     suspended: false,
     testMode: false,

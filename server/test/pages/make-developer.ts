@@ -1,4 +1,6 @@
 /** Builders for the tests of the developer console's pages. */
+import { type ApplicationLogoModel, applicationLogoPage } from '../../src/pages/application-logo.tsx'
+import { type ApplicationPublisherModel, applicationPublisherPage } from '../../src/pages/application-publisher.tsx'
 import { type ApplicationSettingsModel, applicationSettingsPage } from '../../src/pages/application-settings.tsx'
 import { consentPage } from '../../src/pages/consent.tsx'
 import { developerListPage } from '../../src/pages/developer-list.tsx'
@@ -46,6 +48,7 @@ export function makeSettings(given: Partial<ApplicationSettingsModel> = {}): App
     testMode: false,
     scopes,
     redirects: REDIRECT,
+    secondLook: false,
     problem: null,
     ...given,
   }
@@ -55,6 +58,9 @@ export function makeOwnApplication(given: Partial<OwnApplicationModel> = {}): Ow
   return {
     id: ID,
     name: 'Acme Signage',
+    logo: null,
+    publisher: { standing: 'unverified', name: null },
+    proposal: null,
     createdOn: AT,
     suspended: false,
     public: false,
@@ -122,6 +128,61 @@ export function makeWebhooks(given: Partial<WebhooksModel> = {}): WebhooksModel 
   }
 }
 
+export const RECORD = {
+  domain: 'acme.example',
+  name: '_latchkey.acme.example',
+  value: 'latchkey-publisher=3f1c0a7b9d2e4f5061728394a5b6c7d8',
+}
+
+export function makePublisher(given: Partial<ApplicationPublisherModel> = {}): ApplicationPublisherModel {
+  return {
+    id: ID,
+    name: 'Acme Signage',
+    publisher: { standing: 'unverified', name: null },
+    operatorsWord: false,
+    provenAt: null,
+    missingSince: null,
+    typed: '',
+    record: null,
+    problem: null,
+    result: null,
+    notice: null,
+    ...given,
+  }
+}
+
+export function makeLogo(given: Partial<ApplicationLogoModel> = {}): ApplicationLogoModel {
+  const model = { id: ID, name: 'Acme Signage', logo: null, unverified: true, secondLook: false, problem: null }
+  return { ...model, ...given }
+}
+
+/** The pages about whom an application comes from, and how it looks. */
+function everyFacePage(frame: Frame, name: string): Readonly<Record<string, string>> {
+  const verified = { standing: 'verified', name: 'acme.example' } as const
+  const waiting = { name, logo: { address: '/logo' }, since: AT, declinedBecause: null }
+  const declined = { name: null, logo: { address: null }, since: AT, declinedBecause: name }
+  const show = (given: Partial<ApplicationPublisherModel>) =>
+    applicationPublisherPage(frame, makePublisher({ name, ...given }))
+  return {
+    publisherNone: show({ typed: name, problem: 'not_a_domain' }),
+    publisherRecord: show({ typed: 'acme.example', record: RECORD, result: { outcome: 'other', found: [name] } }),
+    publisherTooMany: show({ record: RECORD, result: { outcome: 'too_many', minutes: 3 } }),
+    publisherProven: show({ publisher: verified, provenAt: AT, record: RECORD, notice: 'proven' }),
+    publisherMissing: show({ publisher: verified, provenAt: AT, missingSince: AT, record: RECORD }),
+    publisherSaid: show({ publisher: { standing: 'own', name: null }, operatorsWord: true }),
+    applicationLogo: applicationLogoPage(frame, makeLogo({ name })),
+    applicationLogoWrong: applicationLogoPage(
+      frame,
+      makeLogo({ name, logo: '/logo', unverified: false, secondLook: true, problem: 'logo' }),
+    ),
+    ownApplicationWaiting: ownApplicationPage(frame, makeOwnApplication({ name, logo: '/logo', proposal: waiting })),
+    ownApplicationDeclined: ownApplicationPage(
+      frame,
+      makeOwnApplication({ name, publisher: verified, proposal: declined, notice: 'logo' }),
+    ),
+  }
+}
+
 /** `application` is whatever somebody called an application, or one of its secrets. */
 export function everyDeveloperPage(frame: Frame, application = 'Acme Signage'): Readonly<Record<string, string>> {
   const name = application
@@ -129,6 +190,7 @@ export function everyDeveloperPage(frame: Frame, application = 'Acme Signage'): 
   const listed = {
     id: ID,
     name,
+    logo: null,
     createdOn: AT,
     suspended: true,
     testMode: true,
@@ -169,6 +231,12 @@ export function everyDeveloperPage(frame: Frame, application = 'Acme Signage'): 
       frame,
       makeSettings({ name, redirects: application, problem: hostile }),
     ),
+    ...everyFacePage(frame, name),
+    applicationSettingsTaken: applicationSettingsPage(
+      frame,
+      makeSettings({ name, secondLook: true, problem: 'taken' }),
+    ),
+    registerTaken: registerApplicationPage(frame, makeRegister({ name, problem: 'taken' })),
     applicationSettingsScopes: applicationSettingsPage(frame, makeSettings({ name, problem: 'scopes' })),
     webhooks: webhooksPage(frame, makeWebhooks({ name, notice: 'resent' })),
     webhooksWrong: webhooksPage(frame, makeWebhooks({ name, url: application, problem: 'private' })),
@@ -176,7 +244,7 @@ export function everyDeveloperPage(frame: Frame, application = 'Acme Signage'): 
     webhooksNone: webhooksPage(frame, makeWebhooks({ name, endpoints: [], deliveries: [] })),
     webhookSecret: webhookSecretPage(frame, { id: ID, name, url: HOOK, secret: WEBHOOK_SECRET, notice: 'added' }),
     webhookSecretRetired: webhookSecretPage(frame, { id: ID, name, url: application, secret: null, notice: null }),
-    previewCode: consentPage(preview, makeConsent({ application, preview: true })),
+    previewCode: consentPage(preview, makeConsent({ application, logo: '/logo', preview: true })),
     previewDialog: dialogConsentPage({ ...preview, dialog: true }, makeDialogConsent({ application, preview: true })),
   }
 }

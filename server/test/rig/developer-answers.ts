@@ -9,7 +9,7 @@ import type { MadeApplication } from './make.ts'
 import type { Northwind } from './northwind.ts'
 
 export function developerAnswers(northwind: Northwind): readonly AnswerPage[] {
-  const answers = [registering, secrets, settings, appeals, webhooks].flatMap((part) => part(northwind))
+  const answers = [registering, secrets, settings, appeals, webhooks, faces].flatMap((part) => part(northwind))
   return answers.map((each) => ({
     as: 'ann',
     ...each,
@@ -254,6 +254,96 @@ function webhooks({ service, own: { shop, counter } }: Northwind): readonly Answ
       },
       after: () =>
         service.database.query('update webhook_endpoints set key_id = 1 where application_id = $1', [shop.id]),
+    },
+  ]
+}
+
+/** Whom an application comes from, and how it looks. */
+function faces({ service, own: { board, shop } }: Northwind): readonly Answer[] {
+  const PUBLISHER = '/developer/application/publisher'
+  const at = (path: string, { id }: MadeApplication) => `${path}?application=${id}`
+  const type = (domain: string) => (page: Page) => send(page, at(PUBLISHER, board), PUBLISHER, { domain })
+  const check = (domain: string) => async (page: Page) => {
+    await type(domain)(page)
+    await submit(page, `${PUBLISHER}/check`)
+  }
+  const forgetChecks = () => service.database.query('delete from publisher_checks')
+  const upload = async (page: Page, bytes: Buffer | null) => {
+    await page.goto(at('/developer/application/logo', board))
+    if (bytes) await page.setInputFiles('#logo', { name: 'logo.png', mimeType: 'image/png', buffer: bytes })
+    await submit(page, '/developer/application/logo')
+  }
+  const missing = (since: string) =>
+    service.database.query(`update applications set publisher_missing_since = ${since} where id = $1`, [shop.id])
+  const declined = (words: string | null) =>
+    service.database.query(
+      `update application_proposals set declined_at = case when $2::text is not null then now() end, declined_because = $2
+       where application_id = $1`,
+      [shop.id, words],
+    )
+  return [
+    {
+      name: 'developer-publisher-address',
+      says: 'publisher_page.problem_address',
+      open: type('https://www.northwind.example/about'),
+    },
+    {
+      name: 'developer-publisher-none',
+      says: 'publisher_page.result_none',
+      open: check('boards.example'),
+      after: forgetChecks,
+    },
+    {
+      name: 'developer-publisher-other',
+      says: 'publisher_page.result_other',
+      open: check('northwind.example'),
+      after: forgetChecks,
+    },
+    {
+      name: 'developer-publisher-silent',
+      says: 'publisher_page.result_silent',
+      open: check('northwind.org'),
+      after: forgetChecks,
+    },
+    {
+      name: 'developer-publisher-missing',
+      says: 'publisher_page.missing_text',
+      open: async (page) => {
+        await missing('now()')
+        await page.goto(at(PUBLISHER, shop))
+      },
+      after: () => missing('null'),
+    },
+    {
+      name: 'developer-publisher-sure',
+      says: 'publisher_page.remove_yes',
+      open: async (page) => {
+        await page.goto(at(PUBLISHER, shop))
+        await page.locator('summary').first().click()
+      },
+    },
+    {
+      name: 'developer-logo-no-picture',
+      says: 'looks.problem_logo',
+      open: (page) => upload(page, Buffer.from('no picture')),
+    },
+    { name: 'developer-logo-none', says: 'application_logo.problem_none', open: (page) => upload(page, null) },
+    {
+      name: 'developer-application-declined',
+      says: 'proposal.declined_text',
+      open: async (page) => {
+        await declined('This is the logo of another company. Show us that you may use it.')
+        await page.goto(at('/developer/application', shop))
+      },
+      after: () => declined(null),
+    },
+    {
+      name: 'developer-settings-taken',
+      says: 'application_settings.problem_taken',
+      open: (page) =>
+        send(page, at('/developer/application/settings', board), '/developer/application/settings', {
+          name: 'Acrne Signage',
+        }),
     },
   ]
 }

@@ -29,6 +29,9 @@ export type DoorPage = {
   readonly popup?: true
 }
 
+/** The doors that show a picture and no page. */
+export const PICTURES: readonly string[] = ['logo', 'application-logo']
+
 export type Viewers = Readonly<Record<Viewer, Page>>
 
 /** A window for each, in one language, chosen as people choose it; those who have a name are signed in. */
@@ -75,6 +78,7 @@ export async function everyDoorPage(northwind: Northwind): Promise<readonly Door
   return [
     ...pages('nobody', {
       logo: '/logo',
+      'application-logo': `/application-logo?application=${applications.signage.id}`,
       'sign-in': '/sign-in',
       'sign-in-code': '/sign-in/code?step=none',
       recover: '/recover',
@@ -135,6 +139,12 @@ async function developerPages({ service, own, applications }: Northwind): Promis
       'developer-application-test-mode': at('', trial),
       'developer-settings': at('/settings', board),
       'developer-settings-test-mode': at('/settings', trial),
+      'developer-publisher': at('/publisher', board),
+      'developer-publisher-record': `${at('/publisher', board)}&domain=northwind.example`,
+      'developer-publisher-proven': at('/publisher', shop),
+      'developer-publisher-said': at('/publisher', applications.mobile),
+      'developer-logo': at('/logo', board),
+      'developer-logo-shown': at('/logo', shop),
       'developer-preview': `${at('/preview', board)}&by=code`,
       'developer-activity': at('/activity', board),
       'developer-activity-none': at('/activity', applications.mobile),

@@ -10,9 +10,12 @@ import { saveLooks } from '../../src/flows/looks.ts'
 import { setApplicationPublisher, suspendApplication } from '../../src/flows/manage-application.ts'
 import { disablePerson } from '../../src/flows/people.ts'
 import { createAccount, createRole, createScope, createUser, type Registered } from '../../src/flows/register.ts'
+import { setLogo } from '../../src/store/application-logos.ts'
+import { markApplicationChanged } from '../../src/store/applications.ts'
 import { askMe, connect } from './connect.ts'
 import { type CodeRecord, post, type WireVariant } from './device.ts'
-import { drawLogo } from './logo.ts'
+import { startDnsServer } from './dns-server.ts'
+import { drawLogo, drawOtherLogo } from './logo.ts'
 import { type MadeApplication, type MadeUser, makeApplication } from './make.ts'
 import { writeMmdb } from './mmdb.ts'
 import { makeOwnApplications, type OwnApplications } from './own-applications.ts'
@@ -95,7 +98,14 @@ export async function startNorthwind(
   options: { clock?: boolean } = {},
 ): Promise<Northwind> {
   const folder = mkdtempSync(join(tmpdir(), 'latchkey-places-'))
-  const settings = { ...placesIn(folder), TRUST_PROXY: '127.0.0.1', OPERATOR_ACCOUNT: 'operators' }
+  // Somebody set a record there, and got it wrong.
+  const dns = await startDnsServer({ texts: { '_latchkey.northwind.example': ['latchkey-publisher=', 'v=spf1 -all'] } })
+  const settings = {
+    ...placesIn(folder),
+    TRUST_PROXY: '127.0.0.1',
+    OPERATOR_ACCOUNT: 'operators',
+    DNS_SERVERS: dns.address,
+  }
   const service = await startTestService({ ...settings, ...environment }, options)
   const { db } = service.context
   const slug = 'northwind'
@@ -140,6 +150,7 @@ export async function startNorthwind(
     originOf: (other) => originOf(service, other),
     stop: async () => {
       await service.stop()
+      await dns.stop()
       rmSync(folder, { recursive: true })
     },
   }
@@ -231,6 +242,12 @@ async function makeApplications(service: TestService, ours: string): Promise<Nor
       ...back('robot'),
     }),
   }
+  const { id } = applications.signage
+  const picture = await drawOtherLogo()
+  await db.transaction(async (tx) => {
+    await markApplicationChanged(tx, id)
+    await setLogo(tx, id, picture)
+  })
   await service.context.applications.refresh()
   return applications
 }

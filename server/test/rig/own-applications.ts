@@ -1,8 +1,11 @@
 /** What Northwind itself has registered in the developer console: a part of northwind.ts. */
+import { changeLogo } from '../../src/flows/application-logo.ts'
 import { addOwnSecret, changeSettings, registerApplication } from '../../src/flows/own-applications.ts'
 import { rotateEndpointSecret } from '../../src/flows/webhooks.ts'
+import { setPublisher } from '../../src/store/applications.ts'
 import { grant } from './connect.ts'
 import { post } from './device.ts'
+import { drawLogo, drawOtherLogo } from './logo.ts'
 import type { MadeApplication, MadeUser } from './make.ts'
 import type { TestService } from './service.ts'
 import { makeEndpoint } from './webhooks.ts'
@@ -48,6 +51,7 @@ export async function makeOwnApplications(service: TestService, { by, user }: Pe
   const trial = await register('Order Board, next version')
   const tried = { ...SETTINGS, name: 'Order Board, next version', deviceFlow: true, redirectUris: [], testMode: true }
   await changeSettings(context, by.id, trial.id, tried)
+  await lookAfter(service, shop, by)
   await context.applications.refresh()
   await hookShop(service, shop, by)
   await useBoard(service, board, user)
@@ -80,6 +84,18 @@ async function hookShop(service: TestService, shop: MadeApplication, by: MadeUse
   await database.query("update webhook_endpoints set disabled_at = now(), disabled_why = 'gone' where id = $1", [
     gone.id,
   ])
+}
+
+/** Its publisher proved a domain, its logo was accepted, and it wants another name and logo now. */
+async function lookAfter({ context }: TestService, { id }: MadeApplication, by: MadeUser): Promise<void> {
+  await changeLogo(context, by.id, id, await drawLogo())
+  await context.db.transaction((tx) =>
+    setPublisher(tx, id, { standing: 'verified', name: 'shop.northwind.example' }, true),
+  )
+  await changeLogo(context, by.id, id, await drawOtherLogo())
+  const redirectUris = ['https://shop.northwind.example/connected', 'http://localhost:3000/connected']
+  const renamed = { ...SETTINGS, name: 'Northwind Web Shop', deviceFlow: false, redirectUris, testMode: false }
+  await changeSettings(context, by.id, id, renamed)
 }
 
 /** Something of everything that an application's activity tells: also what its developer did wrong. */

@@ -30,6 +30,7 @@ const PURPOSES: readonly Purpose[] = [
   'address',
   'webhook',
   'audit-seal',
+  'publisher',
 ]
 
 function readKeyset(text: string): Keyset {

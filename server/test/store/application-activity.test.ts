@@ -26,10 +26,11 @@ afterAll(async () => {
 const make = async () => (await makeApplication(service.context.db, service.config, service.account.slug)).id
 
 /** Numbered in the order in which they were made. */
-const makeNotes = (applicationId: string, count: number, from = 1): NotedRequest[] =>
+const makeNotes = (applicationId: string, count: number, from = 1, authenticated = true): NotedRequest[] =>
   Array.from({ length: count }, (_, index) => {
     const number = from + index
-    return { applicationId, at: number * 1_000, operation: 'token', refusal: 'invalid_grant', message: `${number}` }
+    const noted = { at: number * 1_000, operation: 'token', refusal: 'invalid_grant', message: `${number}` }
+    return { applicationId, authenticated, ...noted }
   })
 
 const numbersOf = async (id: string) => (await listRequests(db, id)).map(({ message }) => Number(message))
@@ -43,7 +44,14 @@ describe('the last requests', () => {
   it('are listed newest first, as they were noted', async () => {
     const id = await make()
     await insertRequests(db, [
-      { applicationId: id, at: 1_700_000_000_123, operation: 'introspect', refusal: null, message: null },
+      {
+        applicationId: id,
+        at: 1_700_000_000_123,
+        authenticated: true,
+        operation: 'introspect',
+        refusal: null,
+        message: null,
+      },
     ])
     await insertRequests(db, makeNotes(id, 2))
     expect(await listRequests(db, id)).toEqual([
@@ -63,6 +71,19 @@ describe('the last requests', () => {
     expect(await rowsOf(id)).toBe(50)
     expect(await numbersOf(id)).toEqual(down(120, 50))
     expect(await rowsOf(other)).toBe(60)
+  })
+
+  it('are the application’s own, however many somebody else sent in its name', async () => {
+    const id = await make()
+    for (let turn = 0; turn < 5; turn += 1) {
+      await insertRequests(db, [...makeNotes(id, 12, turn * 12 + 1), ...makeNotes(id, 90, 10_000 + turn * 90, false)])
+      await trimRequests(db, [id])
+    }
+    expect(await rowsOf(id)).toBe(60)
+    const listed = await numbersOf(id)
+    expect(listed).toHaveLength(50)
+    expect(listed.filter((number) => number >= 10_000)).toEqual(down(10_449, 10))
+    expect(listed.filter((number) => number < 10_000)).toEqual(down(60, 40))
   })
 
   it('are fifty when there are exactly fifty, and fewer when there are fewer', async () => {

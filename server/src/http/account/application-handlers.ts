@@ -12,6 +12,7 @@ import { applicationsPage } from '../../pages/applications.tsx'
 import type { GrantLine } from '../../pages/grant-line.tsx'
 import { removeApplicationPage } from '../../pages/remove-application.tsx'
 import type { PageHandler, UserRequest } from './answer.ts'
+import { logoAddress } from './application-logo.ts'
 
 export const showApplications: PageHandler<UserRequest> = async (context, request) => {
   const { visitor, fields, frame } = request
@@ -66,6 +67,7 @@ function lineOf(context: Context, { frame }: UserRequest, grant: ConnectedApplic
     id,
     application: grant.application.name,
     publisher: grant.application.publisher,
+    logo: logoAddress(grant.application.logo),
     can: grant.can.map(({ title }) => title),
     connectedOn: grant.createdAt,
     by,

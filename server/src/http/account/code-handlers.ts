@@ -12,6 +12,7 @@ import { type EnterCodeModel, enterCodePage } from '../../pages/enter-code.tsx'
 import { openDecision, sealDecision } from '../../secrets/web-texts.ts'
 import type { Parameters } from '../parameters.ts'
 import type { PageAnswer, PageHandler, UserRequest } from './answer.ts'
+import { logoAddress } from './application-logo.ts'
 import { clearCookie, SESSION } from './cookies.ts'
 
 export const showCodeEntry: PageHandler<UserRequest> = async (context, request) => ({
@@ -109,6 +110,7 @@ function consentModel(
   const place = context.places.find(requestedFrom)
   return {
     ...rest,
+    logo: logoAddress(view.logo),
     ref,
     shown: view.can.map(({ name }) => name).join(','),
     age: ageMs,

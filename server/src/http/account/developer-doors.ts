@@ -1,5 +1,6 @@
 /** The doors of the developer console: an account looks after its own applications. */
 import { sendAppeal, showActivity } from './developer-activity.ts'
+import { saveLogo, showLogoSettings, withdraw } from './developer-face.ts'
 import {
   addSecret,
   register,
@@ -11,6 +12,7 @@ import {
   showSettings,
 } from './developer-handlers.ts'
 import { showPreview } from './developer-preview.ts'
+import { checkPublisher, discardPublisher, showPublisher, showRecord } from './developer-publisher.ts'
 import {
   addWebhook,
   removeWebhook,
@@ -66,6 +68,66 @@ export const developerDoors: readonly PageDoor[] = [
     handler: saveSettings,
     bound: ['application'],
     from: '/developer/application/settings?application={application}',
+    fresh: true,
+  },
+  {
+    method: 'GET',
+    path: '/developer/application/publisher',
+    access: 'administrator',
+    handler: showPublisher,
+    fresh: true,
+  },
+  {
+    method: 'POST',
+    path: '/developer/application/publisher',
+    access: 'administrator',
+    handler: showRecord,
+    bound: ['application'],
+    from: '/developer/application/publisher?application={application}',
+    fresh: true,
+  },
+  {
+    method: 'POST',
+    path: '/developer/application/publisher/check',
+    access: 'administrator',
+    handler: checkPublisher,
+    bound: ['application', 'domain'],
+    from: '/developer/application/publisher?application={application}&domain={domain}',
+    fresh: true,
+  },
+  {
+    method: 'POST',
+    path: '/developer/application/publisher/remove',
+    access: 'administrator',
+    handler: discardPublisher,
+    bound: ['application'],
+    from: '/developer/application/publisher?application={application}',
+    fresh: true,
+  },
+  {
+    method: 'GET',
+    path: '/developer/application/logo',
+    access: 'administrator',
+    handler: showLogoSettings,
+    fresh: true,
+  },
+  {
+    method: 'POST',
+    path: '/developer/application/logo',
+    access: 'administrator',
+    handler: saveLogo,
+    bound: ['application'],
+    from: '/developer/application/logo?application={application}',
+    fresh: true,
+    file: 'logo',
+  },
+  {
+    method: 'POST',
+    path: '/developer/application/proposal/withdraw',
+    access: 'administrator',
+    handler: withdraw,
+    bound: ['application'],
+    from: '/developer/application?application={application}',
     fresh: true,
   },
   { method: 'GET', path: '/developer/application/preview', access: 'administrator', handler: showPreview },

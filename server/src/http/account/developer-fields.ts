@@ -47,6 +47,7 @@ export function readRedirects(text: string): readonly string[] {
 }
 
 /** Which part of the form it is about. */
-export function troubleOf(problem: SettingsProblem): 'name' | 'scopes' | RedirectTrouble {
-  return problem.field === 'redirects' ? { uri: problem.uri, why: problem.problem } : problem.field
+export function troubleOf(problem: SettingsProblem): 'name' | 'taken' | 'scopes' | RedirectTrouble {
+  if (problem.field === 'redirects') return { uri: problem.uri, why: problem.problem }
+  return problem.field === 'name' && problem.problem === 'taken' ? 'taken' : problem.field
 }

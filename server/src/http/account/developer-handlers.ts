@@ -9,6 +9,7 @@ import {
   registerApplication,
   revokeOwnSecret,
 } from '../../flows/own-applications.ts'
+import { readProposal } from '../../flows/proposals.ts'
 import { readScopeCatalogue } from '../../flows/roles.ts'
 import { applicationSettingsPage } from '../../pages/application-settings.tsx'
 import { developerListPage } from '../../pages/developer-list.tsx'
@@ -18,14 +19,15 @@ import { samplesFor } from '../../pages/samples.tsx'
 import { secretShownPage } from '../../pages/secret-shown.tsx'
 import type { OwnApplication } from '../../store/own-applications.ts'
 import type { PageAnswer, PageHandler, UserRequest } from './answer.ts'
+import { ownLogo, proposalOf } from './developer-face.ts'
 import { readRedirects, readScopeChoice, scopeChoiceOf, scopeSettings, troubleOf } from './developer-fields.ts'
 
 export const showOwnApplications: PageHandler<UserRequest> = async (context, { account, frame }) => {
   const applications = await listOwnApplications(context, account.id)
   return {
     page: developerListPage(frame, {
-      applications: applications.map(({ createdAt, deviceFlow, ...rest }) => {
-        return { ...rest, code: deviceFlow, createdOn: createdAt }
+      applications: applications.map(({ createdAt, deviceFlow, logoVersion, ...rest }) => {
+        return { ...rest, logo: ownLogo(rest.id, logoVersion), code: deviceFlow, createdOn: createdAt }
       }),
     }),
   }
@@ -56,7 +58,8 @@ export const register: PageHandler<UserRequest> = async (context, request) => {
   if (result.outcome === 'forbidden') return { refusal: 'forbidden' }
   if (result.outcome === 'unfit') {
     const trouble = troubleOf(result.problem)
-    return again(trouble === 'name' ? 'kind' : trouble === 'scopes' ? 'scopes' : 'redirects', trouble)
+    const isName = trouble === 'name' || trouble === 'taken'
+    return again(isName ? 'kind' : trouble === 'scopes' ? 'scopes' : 'redirects', trouble)
   }
   const { id, secret } = result
   const ways = { code: !dialog, redirect: redirectUris[0] ?? null, public: wish.public }
@@ -83,7 +86,7 @@ async function registrationPage(
   return { page: registerApplicationPage(request.frame, model), status: problem === null ? 200 : 400 }
 }
 
-const NOTICES: readonly OwnApplicationModel['notice'][] = ['saved', 'revoked']
+const NOTICES: readonly OwnApplicationModel['notice'][] = ['saved', 'revoked', 'logo', 'withdrawn']
 
 export const showOwnApplication: PageHandler<UserRequest> = (context, request) =>
   applicationPage(context, request, null)
@@ -115,14 +118,18 @@ export const revokeSecret: PageHandler<UserRequest> = async (context, request) =
 export const showSettings: PageHandler<UserRequest> = async (context, { account, fields, frame }) => {
   const application = await readOwnApplication(context, account.id, fields.get('application') ?? '')
   if (!application) return { refusal: 'not_found' }
-  const { id, name, deviceFlow } = application
+  const { id, deviceFlow, vouchedFor: secondLook } = application
   const testMode = application.testedAs !== null
   const scopes = scopeChoiceOf(await readScopeCatalogue(context), application)
   const redirects = application.redirectUris.join('\n')
-  return { page: applicationSettingsPage(frame, { id, name, deviceFlow, testMode, scopes, redirects, problem: null }) }
+  // What waits is what its people want; saving the page must not take it back.
+  const proposal = await readProposal(context, id)
+  const name = proposal?.declinedBecause === null ? proposal.name : application.name
+  const model = { id, name, deviceFlow, testMode, scopes, redirects, secondLook, problem: null }
+  return { page: applicationSettingsPage(frame, model) }
 }
 
-export const saveSettings: PageHandler<UserRequest> = async (context, { visitor, fields, frame }) => {
+export const saveSettings: PageHandler<UserRequest> = async (context, { visitor, account, fields, frame }) => {
   const id = fields.get('application') ?? ''
   const name = (fields.get('name') ?? '').trim()
   const deviceFlow = fields.has('device_flow')
@@ -133,7 +140,8 @@ export const saveSettings: PageHandler<UserRequest> = async (context, { visitor,
   const result = await changeSettings(context, visitor.id, id, settings)
   if (result.outcome === 'saved') return { seeOther: `/developer/application?application=${id}&notice=saved` }
   if (result.outcome !== 'unfit') return { refusal: result.outcome }
-  const model = { id, name, deviceFlow, testMode, scopes, redirects, problem: troubleOf(result.problem) }
+  const secondLook = (await readOwnApplication(context, account.id, id))?.vouchedFor ?? false
+  const model = { id, name, deviceFlow, testMode, scopes, redirects, secondLook, problem: troubleOf(result.problem) }
   return { page: applicationSettingsPage(frame, model), status: 400 }
 }
 
@@ -148,6 +156,9 @@ async function applicationPage(
   const model: OwnApplicationModel = {
     id: application.id,
     name: application.name,
+    logo: ownLogo(application.id, application.logoVersion),
+    publisher: application.publisher,
+    proposal: proposalOf(application, await readProposal(context, application.id)),
     createdOn: application.createdAt,
     suspended: application.suspended,
     public: application.public,

@@ -1,10 +1,12 @@
 /** The consent page of an account's own application, as its users will see it: with the default scopes, for whoever looks. */
+import { shownLogo } from '../../core/application.ts'
 import { redirectHost } from '../../core/redirect-uri.ts'
 import { groupDigits } from '../../core/user-code.ts'
 import { previewConsent } from '../../flows/preview-consent.ts'
 import { consentPage } from '../../pages/consent.tsx'
 import { dialogConsentPage } from '../../pages/dialog-consent.tsx'
 import type { PageHandler, UserRequest } from './answer.ts'
+import { logoAddress } from './application-logo.ts'
 
 /** A code that cannot be one: nobody types it in by mistake and finds somebody's device. */
 const NO_CODE = '000000000'
@@ -20,6 +22,7 @@ export const showPreview: PageHandler<UserRequest> = async (context, request) =>
     shown: '',
     application: application.name,
     publisher: application.publisher,
+    logo: logoAddress(shownLogo(application)),
     suspended: application.suspended,
     unusedDays: Math.round(context.config.refreshTokenLifetimeMs / 86_400_000),
     problem: null,

@@ -9,6 +9,7 @@ import { type DialogProblemModel, dialogProblemPage } from '../../pages/dialog-p
 import { createBrowserMark, digestBrowserMark, openAccountReference } from '../../secrets/dialog-texts.ts'
 import type { Parameters } from '../parameters.ts'
 import type { PageAnswer, PageHandler, PageRequest, UserRequest } from './answer.ts'
+import { logoAddress } from './application-logo.ts'
 import { clearCookie, DIALOG, DIALOG_SECONDS, SESSION, setCookie } from './cookies.ts'
 
 /** The first stop on this host: the browser gets a mark here, too, and goes back to prove that it is the one that began. */
@@ -100,6 +101,7 @@ function consentModel(
   const { redirectUri, outcome: _, ...rest } = view
   return {
     ...rest,
+    logo: logoAddress(view.logo),
     request: fields.get('request') ?? '',
     shown: view.can.map(({ name }) => name).join(','),
     returnTo: redirectHost(redirectUri),

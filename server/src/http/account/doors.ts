@@ -1,5 +1,6 @@
 /** Every door of an account's web interface. What is not here is not found; what changes something is a POST. */
 import { remove, showAccountApplications, showApplications, showRemoval } from './application-handlers.ts'
+import { showApplicationLogo } from './application-logo.ts'
 import { exportAudit, showAudit } from './audit-handlers.ts'
 import { decide, enterTypedCode, showCodeEntry, showDecision, switchUser } from './code-handlers.ts'
 import { confirmByPasskey, confirmByPassword, showConfirm } from './confirm-handlers.ts'
@@ -42,6 +43,7 @@ import {
 
 export const pageDoors: readonly PageDoor[] = [
   { method: 'GET', path: '/logo', access: 'anyone', handler: showLogo },
+  { method: 'GET', path: '/application-logo', access: 'anyone', handler: showApplicationLogo },
   { method: 'POST', path: '/language', access: 'anyone', handler: chooseOwnLanguage },
 
   { method: 'GET', path: '/sign-in', access: 'anyone', handler: showSignIn },

@@ -1,0 +1,113 @@
+/** `latchkey app proposals|accept-proposal|decline-proposal`: new names and logos that wait for a second look. */
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Command } from 'commander'
+import { readConfig } from '../config.ts'
+import {
+  acceptProposal,
+  declineProposal,
+  type ListedProposal,
+  listProposals,
+  readProposedLogo,
+} from '../flows/proposals.ts'
+import type { Postgres } from '../store/postgres.ts'
+import { CommandRefused, type OutputOptions, print } from './output.ts'
+import { withDatabase } from './wiring.ts'
+
+/** Who it was, in the audit log: the command line does not ask. */
+const OPERATOR = 'operator'
+
+export function addProposalCommands(app: Command): void {
+  app
+    .command('proposals')
+    .description('List new names and logos of applications that somebody vouches for. People do not see them yet.')
+    .option('--logos <folder>', 'write the new logos there, to look at them')
+    .option('--json', 'print one JSON object')
+    .action((options: OutputOptions & { logos?: string }) =>
+      withDatabase(readConfig(['databaseUrl']).databaseUrl, async (db) => {
+        const proposals = await listProposals({ db })
+        if (options.logos !== undefined) await saveLogos(db, proposals, options.logos)
+        const words = proposals.length === 0 ? 'Nothing waits.' : proposals.map(inWords).join('\n\n')
+        print(options, { proposals: proposals.map(asJson) }, words)
+      }),
+    )
+
+  app
+    .command('accept-proposal')
+    .description('Show people the new name and logo of an application from now on.')
+    .argument('<id>', 'the application, app_…')
+    .requiredOption('--version <number>', 'the version that you looked at')
+    .option('--json', 'print one JSON object')
+    .action((id: string, options: OutputOptions & { version: string }) =>
+      withDatabase(readConfig(['databaseUrl']).databaseUrl, async (db) => {
+        const version = Number(options.version)
+        const { outcome } = await acceptProposal({ db }, OPERATOR, id, version)
+        if (outcome !== 'accepted') throw new CommandRefused(WHY_NOT[outcome](id))
+        print(options, { id, version, outcome }, `Accepted. Everybody sees the new name and logo of ${id}.`)
+      }),
+    )
+
+  app
+    .command('decline-proposal')
+    .description('Leave the name and logo of an application as they are, and say why.')
+    .argument('<id>', 'the application, app_…')
+    .requiredOption('--version <number>', 'the version that you looked at')
+    .requiredOption('--reason <words>', 'why, for the people who proposed it')
+    .option('--json', 'print one JSON object')
+    .action((id: string, options: OutputOptions & { version: string; reason: string }) =>
+      withDatabase(readConfig(['databaseUrl']).databaseUrl, async (db) => {
+        const version = Number(options.version)
+        const { outcome } = await declineProposal({ db }, OPERATOR, id, version, options.reason)
+        if (outcome !== 'declined') throw new CommandRefused(WHY_NOT[outcome](id))
+        print(options, { id, version, outcome }, `Declined. ${id} looks as before, and its people are told why.`)
+      }),
+    )
+}
+
+const WHY_NOT = {
+  not_found: (id: string) => `Nothing of "${id}" waits for a second look.`,
+  stale: (id: string) => `What "${id}" proposes has been changed since. Look at it again: latchkey app proposals.`,
+  taken: (id: string) => `The new name of "${id}" looks like that of an application of another account.`,
+  no_words: () => 'Say why, with --reason.',
+} as const
+
+async function saveLogos(db: Postgres, proposals: readonly ListedProposal[], folder: string): Promise<void> {
+  mkdirSync(folder, { recursive: true })
+  for (const { applicationId, version } of proposals) {
+    const logo = await readProposedLogo({ db }, applicationId, version)
+    if (logo) writeFileSync(join(folder, `${applicationId}-${version}.png`), logo)
+  }
+}
+
+function asJson(proposal: ListedProposal) {
+  return {
+    id: proposal.applicationId,
+    version: proposal.version,
+    account: proposal.accountSlug,
+    publisher: proposal.publisher.name,
+    standing: proposal.publisher.standing,
+    name_now: proposal.nameNow,
+    name: proposal.name,
+    logo: logoChange(proposal),
+    proposed_by: proposal.proposedBy,
+    proposed_at: new Date(proposal.proposedAt).toISOString(),
+  }
+}
+
+function inWords(proposal: ListedProposal): string {
+  const { name: domain, standing } = proposal.publisher
+  const publisher = domain === null ? standing : `${domain}, ${standing}`
+  return [
+    `${proposal.applicationId}, version ${proposal.version}`,
+    `  account    ${proposal.accountName} (${proposal.accountSlug})`,
+    `  publisher  ${publisher}`,
+    `  name       ${proposal.nameNow}${proposal.name === proposal.nameNow ? ' (stays)' : `  ->  ${proposal.name}`}`,
+    `  logo       ${logoChange(proposal)}`,
+    `  proposed   ${new Date(proposal.proposedAt).toISOString()}, by ${proposal.proposedBy ?? 'nobody who is still here'}`,
+  ].join('\n')
+}
+
+function logoChange({ logoVersion, logoVersionNow }: ListedProposal): 'stays' | 'none' | 'new' {
+  if (logoVersion === logoVersionNow) return 'stays'
+  return logoVersion === null ? 'none' : 'new'
+}

@@ -1,0 +1,167 @@
+/**
+ * How an application looks to people, once somebody has vouched for it: a new name or logo waits until an operator has seen
+ * it (docs/decisions/0024-a-verified-application-changes-its-face-only-with-a-second-look.md).
+ */
+import type { Application } from '../core/application.ts'
+import {
+  applyProposal,
+  deleteProposal,
+  dropEmptyProposal,
+  findProposal,
+  type ListedProposal,
+  listProposals as listWaiting,
+  markDeclined,
+  type Proposal,
+  proposeLogo,
+  proposeName,
+  readProposedLogo as readLogo,
+} from '../store/application-proposals.ts'
+import { findApplication, markApplicationChanged } from '../store/applications.ts'
+import { recordEvent } from '../store/audit-events.ts'
+import { lockOwnApplication } from '../store/own-applications.ts'
+import type { Transaction } from '../store/postgres.ts'
+import { asAdministrator, type Forbidden } from './administrator.ts'
+import type { Context } from './context.ts'
+import { isNameTaken } from './taken-names.ts'
+import { tellAdministrators } from './tell-administrators.ts'
+
+export type { ListedProposal, Proposal } from '../store/application-proposals.ts'
+
+/** What is to be another; what is not named stays as it is, or as it is proposed. */
+export type NewFace = { readonly name: string } | { readonly logo: Buffer | null }
+
+/** Meant under `lockOwnApplication`. What is as it was proposed before is left alone: whoever looks at it may go on. */
+export async function proposeFace(
+  tx: Transaction,
+  application: Pick<Application, 'id' | 'accountId' | 'name'>,
+  by: string,
+  face: NewFace,
+): Promise<void> {
+  const { id } = application
+  const before = await findProposal(tx, id)
+  // One that was declined is over: the next one starts from how the application looks.
+  if (before && before.declinedBecause !== null) await deleteProposal(tx, id)
+  const pending = before?.declinedBecause === null ? before : null
+  if ('name' in face && face.name === (pending?.name ?? application.name)) return
+  if ('name' in face) await proposeName(tx, id, by, face.name)
+  else await proposeLogo(tx, id, by, face.logo)
+  const kind = (await dropEmptyProposal(tx, id)) ? 'application.face_withdrawn' : 'application.face_proposed'
+  const changed = 'name' in face ? { name: face.name } : { logo: face.logo !== null }
+  await recordEvent(tx, {
+    kind,
+    accountId: application.accountId,
+    userId: by,
+    applicationId: id,
+    detail: { by, ...changed },
+  })
+}
+
+export async function isWaiting(tx: Transaction, applicationId: string): Promise<boolean> {
+  return (await findProposal(tx, applicationId))?.declinedBecause === null
+}
+
+/** Null: it is as it is meant to be. Also one that was declined. */
+export function readProposal(context: Pick<Context, 'db'>, applicationId: string): Promise<Proposal | null> {
+  return findProposal(context.db, applicationId)
+}
+
+export type Withdrawal = { readonly outcome: 'withdrawn' | 'not_found' } | Forbidden
+
+/** Also puts away what was declined, once it has been read. */
+export function withdrawProposal(context: Pick<Context, 'db'>, by: string, id: string): Promise<Withdrawal> {
+  return asAdministrator(context, by, async (tx, account): Promise<Withdrawal> => {
+    if (!(await lockOwnApplication(tx, account.id, id))) return { outcome: 'not_found' }
+    const proposal = await findProposal(tx, id)
+    if (!proposal) return { outcome: 'withdrawn' }
+    await deleteProposal(tx, id)
+    if (proposal.declinedBecause === null) {
+      const about = { accountId: account.id, userId: by, applicationId: id }
+      await recordEvent(tx, { kind: 'application.face_withdrawn', ...about, detail: { by } })
+    }
+    return { outcome: 'withdrawn' }
+  })
+}
+
+/** Those that wait for an operator, the oldest first. */
+export function listProposals(context: Pick<Context, 'db'>): Promise<readonly ListedProposal[]> {
+  return listWaiting(context.db)
+}
+
+/** The picture of exactly this version: a PNG that we wrote ourselves. Null when it has none, or was changed since. */
+export function readProposedLogo(
+  context: Pick<Context, 'db'>,
+  applicationId: string,
+  version: number,
+): Promise<Buffer | null> {
+  return readLogo(context.db, applicationId, version)
+}
+
+export type Acceptance = {
+  /** `stale`: it was edited since it was looked at. `taken`: its name has come to look like somebody else's. */
+  readonly outcome: 'accepted' | 'not_found' | 'stale' | 'taken'
+}
+
+/** `version`: the one that was looked at. People see it from now on. `by`: the operator, for the audit log. */
+export function acceptProposal(
+  context: Pick<Context, 'db'>,
+  by: string,
+  applicationId: string,
+  version: number,
+): Promise<Acceptance> {
+  return context.db.transaction(async (tx): Promise<Acceptance> => {
+    const looked = await lockProposal(tx, applicationId, version)
+    if ('outcome' in looked) return looked
+    const { application, proposal } = looked
+    const { accountId } = application
+    const renamed = proposal.name !== application.name
+    if (renamed && (await isNameTaken(tx, accountId, proposal.name))) return { outcome: 'taken' }
+    await applyProposal(tx, applicationId)
+    const { name, logoVersion } = proposal
+    const detail = { by, version, from: application.name, name, logoVersion }
+    await recordEvent(tx, { kind: 'application.face_accepted', accountId, applicationId, detail })
+    await tellAdministrators(tx, accountId, { kind: 'face_decided', detail: { application: name, because: null } })
+    return { outcome: 'accepted' }
+  })
+}
+
+export type Declination = { readonly outcome: 'declined' | 'not_found' | 'stale' | 'no_words' }
+
+const MOST_WORDS = 500
+
+/** `words`: why not, for whoever proposed it. */
+export function declineProposal(
+  context: Pick<Context, 'db'>,
+  by: string,
+  applicationId: string,
+  version: number,
+  words: string,
+): Promise<Declination> {
+  return context.db.transaction(async (tx): Promise<Declination> => {
+    const because = words
+      .replace(/[\p{Cc}\s]+/gu, ' ')
+      .trim()
+      .slice(0, MOST_WORDS)
+    if (because === '') return { outcome: 'no_words' }
+    const looked = await lockProposal(tx, applicationId, version)
+    if ('outcome' in looked) return looked
+    const { accountId, name } = looked.application
+    await markDeclined(tx, applicationId, because)
+    const detail = { by, version, name: looked.proposal.name, because }
+    await recordEvent(tx, { kind: 'application.face_declined', accountId, applicationId, detail })
+    await tellAdministrators(tx, accountId, { kind: 'face_decided', detail: { application: name, because } })
+    return { outcome: 'declined' }
+  })
+}
+
+type Looked =
+  | { readonly application: Application; readonly proposal: Proposal }
+  | { readonly outcome: 'not_found' | 'stale' }
+
+/** Edits wait for this, and this for edits: what is accepted is what was looked at. */
+async function lockProposal(tx: Transaction, applicationId: string, version: number): Promise<Looked> {
+  if (!(await markApplicationChanged(tx, applicationId))) return { outcome: 'not_found' }
+  const application = await findApplication(tx, applicationId)
+  const proposal = await findProposal(tx, applicationId)
+  if (!application || !proposal || proposal.declinedBecause !== null) return { outcome: 'not_found' }
+  return proposal.version === version ? { application, proposal } : { outcome: 'stale' }
+}

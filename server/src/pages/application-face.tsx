@@ -1,0 +1,20 @@
+/** How an application is drawn beside its name: its logo where it has one to show, otherwise its first letter. */
+import { initialOf } from './layout.tsx'
+
+type FaceProps = {
+  readonly name: string
+  /** An address. */
+  readonly logo: string | null
+  /** In pixels; the stylesheet has the last word. */
+  readonly size?: number
+}
+
+/** The name is beside it, so there is nothing to read aloud. */
+export function Face({ name, logo, size = 40 }: FaceProps) {
+  if (logo !== null) return <img class="face" src={logo} alt="" width={size} height={size} />
+  return (
+    <span class="initial asking" aria-hidden="true">
+      {initialOf(name)}
+    </span>
+  )
+}

@@ -1,0 +1,88 @@
+/** AD-10: names that people would take for "Acme Television", and names that merely stand near it. */
+
+/** Every "Latin" letter in them may be of another script: that is the point. */
+export const lookAlikes: readonly string[] = [
+  // Case, spaces and signs between.
+  'ACME TELEVISION',
+  'acme television',
+  'AcmeTelevision',
+  'Acme-Television',
+  'Acme.Television',
+  'A.C.M.E. Television',
+  'Acme Tele Vision',
+  'Acme – Television',
+  '“Acme” Television!',
+  'Acme\u00a0Television',
+  'Acme Television ™️',
+  // Accents.
+  'Acmé Television',
+  'Ácme Télévisión',
+  'Acme\u0301 Television',
+  'Åcme Television',
+  // Digits and capitals that are read as letters.
+  'Acme Te1evision',
+  'Acme TeIevision',
+  'Acme Televisi0n',
+  'Acme Te|evision',
+  'Acme Telev1s1on',
+  'Acrne Television',
+  'ACRNE TELEVISION',
+  '@cme Television',
+  'Acme Televi$ion',
+  // Cyrillic.
+  'Аcme Television',
+  'Aсme Television',
+  'Acmе Television',
+  'Acme Теlevision',
+  'АСМЕ Television',
+  'Асме Теӏеvіѕіоn',
+  'ΑСМЕ ТЕLЕVІЅІОN',
+  // Greek.
+  'Αcme Television',
+  'Acmε Television',
+  'Acme Τelevision',
+  'Acme Televisiοn',
+  'Acme Teleνision',
+  'ΑCΜΕ ΤΕLΕVΙSΙΟΝ',
+  // Armenian, Cherokee, Lisu.
+  'Acme Televisiօn',
+  'Acme Televisioո',
+  'Acme Teլevision',
+  'Ꭺcme Television',
+  'ᎪᏟᎷᎬ Television',
+  'Acme Ꭲelevision',
+  'ꓮꓚꓟꓰ ꓔꓰꓡꓰꓦꓲꓢꓲꓳꓠ',
+  // Full width, mathematics, circled, small capitals, ligatures.
+  'Ａｃｍｅ Ｔｅｌｅｖｉｓｉｏｎ',
+  '𝐀𝐜𝐦𝐞 𝐓𝐞𝐥𝐞𝐯𝐢𝐬𝐢𝐨𝐧',
+  '𝒜cme 𝒯elevision',
+  'Ⓐⓒⓜⓔ Ⓣⓔⓛⓔⓥⓘⓢⓘⓞⓝ',
+  'ᴀᴄᴍᴇ ᴛᴇʟᴇᴠɪsɪᴏɴ',
+  'Acme Televiſion',
+  // Strokes, dotless letters and others that no mark can be taken off.
+  'Acme Tełevision',
+  'Acme Televısıon',
+  'Acme Televisiøn',
+  'Ɑcme Television',
+]
+
+export const honestNeighbours: readonly string[] = [
+  'Acme TV',
+  'Acme Televisions',
+  'Acme Television 2',
+  'Acme Television for Kids',
+  'My Acme Television',
+  'Acne Television',
+  'Acmo Television',
+  'Acme Telephone',
+  'Acme Televisor',
+  'Akme Television',
+  'Acme Vision',
+  'Television',
+  'Acme',
+  'Television Acme',
+  'Acme Televison',
+  'Northwind Television',
+  'アクメ テレビ',
+  'Акме Телевидение',
+]

@@ -1,0 +1,151 @@
+/** Texts in DNS, as a real name server tells them; and name servers that say nothing, or nothing of use. */
+import { createSocket, type Socket } from 'node:dgram'
+import type { AddressInfo } from 'node:net'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { createNames } from '../../src/names.ts'
+import { type DnsServer, startDnsServer } from '../rig/dns-server.ts'
+
+const LONG = 'latchkey-publisher='.padEnd(700, 'x')
+const MANY = Array.from({ length: 120 }, (_, index) => `${index}-`.padEnd(250, 'y'))
+
+let server: DnsServer
+beforeAll(async () => {
+  server = await startDnsServer({
+    texts: {
+      '_latchkey.one.example': ['latchkey-publisher=abc'],
+      '_latchkey.several.example': ['v=spf1 -all', 'latchkey-publisher=abc', 'a "quoted" one, with a comma'],
+      '_latchkey.split.example': [[LONG.slice(0, 255), LONG.slice(255, 510), LONG.slice(510)]],
+      '_latchkey.xn--bcher-kva.example': ['latchkey-publisher=idn'],
+      '_latchkey.many.example': MANY,
+      'proof.elsewhere.example': ['latchkey-publisher=by another name'],
+      '_latchkey.empty.example': [''],
+    },
+    aliases: { '_latchkey.alias.example': 'proof.elsewhere.example' },
+  })
+})
+afterAll(() => server.stop())
+
+const ask = (name: string) => createNames([server.address]).findTexts(name)
+
+describe('a name server that answers', () => {
+  it.each([
+    ['one text', '_latchkey.one.example', ['latchkey-publisher=abc']],
+    ['a text that is longer than one string can be, put together', '_latchkey.split.example', [LONG]],
+    ['a text behind another name', '_latchkey.alias.example', ['latchkey-publisher=by another name']],
+    ['a text of a domain in other letters', '_latchkey.xn--bcher-kva.example', ['latchkey-publisher=idn']],
+    ['a text that is empty', '_latchkey.empty.example', ['']],
+    ['in capitals, the same', '_LATCHKEY.ONE.EXAMPLE', ['latchkey-publisher=abc']],
+  ])('is understood: %s', async (_what, name, texts) => {
+    expect(await ask(name)).toEqual({ outcome: 'found', texts })
+  })
+
+  it('is understood: several texts, in whatever order', async () => {
+    const answer = await ask('_latchkey.several.example')
+    expect(answer.outcome === 'found' && answer.texts.toSorted()).toEqual([
+      'a "quoted" one, with a comma',
+      'latchkey-publisher=abc',
+      'v=spf1 -all',
+    ])
+  })
+
+  it('is understood: more than fits into a datagram, thirty kilobytes of it', async () => {
+    const answer = await ask('_latchkey.many.example')
+    expect(answer.outcome === 'found' && answer.texts.toSorted()).toEqual(MANY.toSorted())
+  })
+
+  it('says that there is nothing, where there is no such name and where it has no texts', async () => {
+    expect(await ask('_latchkey.none.example')).toEqual({ outcome: 'none' })
+    expect(await ask('alias.example')).toEqual({ outcome: 'none' })
+    await server.know({ aliases: { '_latchkey.loose.example': 'nowhere.example' } })
+    expect(await ask('_latchkey.loose.example')).toEqual({ outcome: 'none' })
+  })
+})
+
+describe('name servers that are of no use', () => {
+  const sockets: Socket[] = []
+  afterEach(() => {
+    for (const socket of sockets.splice(0)) socket.close()
+  })
+
+  /** `answer`: what is sent back for a question, if anything. */
+  async function listen(answer: (question: Buffer) => Buffer | null): Promise<{ address: string; asked(): number }> {
+    let asked = 0
+    const socket = createSocket('udp4')
+    sockets.push(socket)
+    socket.on('message', (question, from) => {
+      asked += 1
+      const bytes = answer(question)
+      if (bytes) socket.send(bytes, from.port, from.address)
+    })
+    await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve))
+    return { address: `127.0.0.1:${(socket.address() as AddressInfo).port}`, asked: () => asked }
+  }
+
+  const took = async (work: () => Promise<unknown>) => {
+    const start = performance.now()
+    await work()
+    return performance.now() - start
+  }
+
+  it('are given up after a bounded time and number of questions, however silent they are', async () => {
+    const silent = await listen(() => null)
+    const names = createNames([silent.address], { tryMs: 100, tries: 2, wholeMs: 2_000 })
+    const ms = await took(async () =>
+      expect(await names.findTexts('_latchkey.one.example')).toEqual({ outcome: 'silent' }),
+    )
+    expect(ms).toBeLessThan(2_000)
+    expect(silent.asked()).toBeLessThanOrEqual(4)
+  })
+
+  it('are given up as a whole, whatever each of them was allowed', async () => {
+    const silent = await listen(() => null)
+    const names = createNames([silent.address], { tryMs: 60_000, tries: 5, wholeMs: 300 })
+    const ms = await took(async () =>
+      expect(await names.findTexts('_latchkey.one.example')).toEqual({ outcome: 'silent' }),
+    )
+    expect(ms).toBeGreaterThan(250)
+    expect(ms).toBeLessThan(3_000)
+  })
+
+  it('by default are waited for no longer than somebody waits for a page', { timeout: 20_000 }, async () => {
+    const silent = await listen(() => null)
+    const ms = await took(() => createNames([silent.address]).findTexts('_latchkey.one.example'))
+    expect(ms).toBeLessThan(7_000)
+  })
+
+  /** The question comes back as an answer with this code (RFC 1035, section 4.1.1). */
+  const withCode = (code: number) => (question: Buffer) => {
+    const answer = Buffer.from(question)
+    answer.writeUInt16BE(0x8180 | code, 2)
+    return answer
+  }
+
+  it.each([
+    ['fail', withCode(2)],
+    ['refuse', withCode(5)],
+    ['do not know what that is', withCode(4)],
+    ['send rubbish', () => Buffer.from('rubbish')],
+    ['send nothing but zeros', () => Buffer.alloc(512)],
+  ])('are as good as silent when they %s', async (_what, answer) => {
+    const { address } = await listen(answer)
+    const names = createNames([address], { tryMs: 100, tries: 2, wholeMs: 1_000 })
+    expect(await names.findTexts('_latchkey.one.example')).toEqual({ outcome: 'silent' })
+  })
+
+  it('are as good as silent when nobody is there at all', async () => {
+    const gone = await listen(() => null)
+    sockets.splice(0).forEach((socket) => void socket.close())
+    const names = createNames([gone.address], { tryMs: 100, tries: 2, wholeMs: 1_000 })
+    expect(await names.findTexts('_latchkey.one.example')).toEqual({ outcome: 'silent' })
+  })
+
+  it('do not keep others from being asked', async () => {
+    const silent = await listen(() => null)
+    await server.know({ texts: { '_latchkey.one.example': ['latchkey-publisher=abc'] } })
+    const names = createNames([silent.address, server.address], { tryMs: 100, tries: 2, wholeMs: 3_000 })
+    expect(await names.findTexts('_latchkey.one.example')).toEqual({
+      outcome: 'found',
+      texts: ['latchkey-publisher=abc'],
+    })
+  })
+})

@@ -1,0 +1,89 @@
+/** A real name server, dnsmasq, on a free port of this machine: it knows what a test tells it, and of the rest that it is not there. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir, userInfo } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { freePort } from '../../../tools/engine-processes.ts'
+
+const DNSMASQ = '/usr/sbin/dnsmasq'
+
+export type DnsRecords = {
+  /** By name: one record for each text. A text in parts is one record of several strings. */
+  readonly texts?: Readonly<Record<string, readonly (string | readonly string[])[]>>
+  readonly aliases?: Readonly<Record<string, string>>
+}
+
+export type DnsServer = {
+  /** For DNS_SERVERS. */
+  readonly address: string
+  /** These, and no others, from now on. */
+  know(records: DnsRecords): Promise<void>
+  /** Nobody answers at its address any more. */
+  stop(): Promise<void>
+}
+
+/** Every name under these domains is ours to answer for. */
+const DOMAINS = ['example', 'com']
+
+export async function startDnsServer(records: DnsRecords = {}): Promise<DnsServer> {
+  const folder = mkdtempSync(join(tmpdir(), 'latchkey-dns-'))
+  const port = await freePort()
+  let child = await start(folder, port, records)
+  const end = async () => {
+    if (child.exitCode !== null) return
+    const exited = once(child, 'exit')
+    child.kill('SIGTERM')
+    await exited
+  }
+  return {
+    address: `127.0.0.1:${port}`,
+    know: async (others) => {
+      await end()
+      child = await start(folder, port, others)
+    },
+    stop: async () => {
+      await end()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+async function start(folder: string, port: number, records: DnsRecords): Promise<ChildProcess> {
+  const file = join(folder, 'dnsmasq.conf')
+  writeFileSync(file, configuration(records))
+  const args = [
+    '--no-daemon',
+    `--port=${port}`,
+    '--listen-address=127.0.0.1',
+    '--bind-interfaces',
+    '--no-resolv',
+    '--no-hosts',
+    '--pid-file=',
+    `--user=${userInfo().username}`,
+    `--conf-file=${file}`,
+  ]
+  const child = spawn(DNSMASQ, args, { stdio: ['ignore', 'ignore', 'pipe'] })
+  const said: string[] = []
+  await new Promise<void>((resolve, reject) => {
+    createInterface({ input: child.stderr }).on('line', (line) => {
+      said.push(line)
+      if (line.includes('started, version')) resolve()
+    })
+    child.once('exit', (code) => reject(new Error(`dnsmasq ended with ${code}:\n${said.join('\n')}`)))
+  })
+  return child
+}
+
+function configuration({ texts = {}, aliases = {} }: DnsRecords): string {
+  const quoted = (text: string) => `"${text.replace(/["\\]/g, '\\$&')}"`
+  return [
+    ...DOMAINS.map((domain) => `local=/${domain}/`),
+    ...Object.entries(texts).flatMap(([name, records]) =>
+      records.map((strings) => `txt-record=${name},${[strings].flat().map(quoted).join(',')}`),
+    ),
+    ...Object.entries(aliases).map(([alias, name]) => `cname=${alias},${name}`),
+    '',
+  ].join('\n')
+}

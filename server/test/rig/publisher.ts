@@ -1,0 +1,47 @@
+/** Applications of an account's own, and domains that stand for them. */
+import { registerApplication } from '../../src/flows/own-applications.ts'
+import { type PublisherRecord, provePublisher, recordFor } from '../../src/flows/publisher.ts'
+import type { DnsServer } from './dns-server.ts'
+import { type MadeApplication, type MadeUser, makeAccount, makeUser } from './make.ts'
+import type { TestService } from './service.ts'
+import { visitAs } from './visitor.ts'
+import type { Web } from './web.ts'
+
+/** What they are registered with. The scope has to be in the catalogue. */
+export const OWN_SETTINGS = {
+  name: 'Acme Television',
+  allowedScopes: ['orders:read'],
+  defaultScopes: ['orders:read'],
+  requiredScopes: [],
+  deviceFlow: true,
+  redirectUris: ['https://acme.example/back'],
+} as const
+
+export async function makeOwn(service: TestService, by: MadeUser, name: string): Promise<MadeApplication> {
+  const made = await registerApplication(service.context, by.id, { ...OWN_SETTINGS, name, public: false })
+  if (made.outcome !== 'registered') throw new Error(JSON.stringify(made))
+  await service.context.applications.refresh()
+  return { id: made.id, secret: made.secret ?? '' }
+}
+
+export function recordOf({ context }: TestService, id: string, domain: string): PublisherRecord {
+  const record = recordFor(context, id, domain)
+  if ('problem' in record) throw new Error(record.problem)
+  return record
+}
+
+/** Sets the record, and no other, and has it looked for. */
+export async function proveDomain(service: TestService, dns: DnsServer, by: MadeUser, id: string, domain: string) {
+  const { name, value } = recordOf(service, id, domain)
+  await dns.know({ texts: { [name]: [value] } })
+  const { outcome } = await provePublisher(service.context, by.id, id, domain)
+  await service.context.applications.refresh()
+  return outcome
+}
+
+/** An administrator of another account, signed in there. */
+export async function makeStranger(service: TestService): Promise<MadeUser & { readonly web: Web }> {
+  const account = await makeAccount(service.context.db)
+  const user = await makeUser(service.context.db, account.slug)
+  return { ...user, web: await visitAs(service, user, { account }) }
+}
