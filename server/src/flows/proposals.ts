@@ -22,6 +22,7 @@ import { lockOwnApplication } from '../store/own-applications.ts'
 import type { Transaction } from '../store/postgres.ts'
 import { asAdministrator, type Forbidden } from './administrator.ts'
 import type { Context } from './context.ts'
+import { asOperator } from './operator.ts'
 import { isNameTaken } from './taken-names.ts'
 import { tellAdministrators } from './tell-administrators.ts'
 
@@ -101,27 +102,39 @@ export type Acceptance = {
   readonly outcome: 'accepted' | 'not_found' | 'stale' | 'taken'
 }
 
-/** `version`: the one that was looked at. People see it from now on. `by`: the operator, for the audit log. */
+/** `version`: the one that was looked at. People see it from now on. `by`: who says so, for the audit log. */
 export function acceptProposal(
-  context: Pick<Context, 'db'>,
+  { db }: Pick<Context, 'db'>,
   by: string,
   applicationId: string,
   version: number,
 ): Promise<Acceptance> {
-  return context.db.transaction(async (tx): Promise<Acceptance> => {
-    const looked = await lockProposal(tx, applicationId, version)
-    if ('outcome' in looked) return looked
-    const { application, proposal } = looked
-    const { accountId } = application
-    const renamed = proposal.name !== application.name
-    if (renamed && (await isNameTaken(tx, accountId, proposal.name))) return { outcome: 'taken' }
-    await applyProposal(tx, applicationId)
-    const { name, logoVersion } = proposal
-    const detail = { by, version, from: application.name, name, logoVersion }
-    await recordEvent(tx, { kind: 'application.face_accepted', accountId, applicationId, detail })
-    await tellAdministrators(tx, accountId, { kind: 'face_decided', detail: { application: name, because: null } })
-    return { outcome: 'accepted' }
-  })
+  return db.transaction((tx) => accept(tx, by, applicationId, version))
+}
+
+/** The same in the console, by one of those who may. */
+export function acceptAsOperator(
+  context: Pick<Context, 'db' | 'config'>,
+  by: string,
+  applicationId: string,
+  version: number,
+): Promise<Acceptance | Forbidden> {
+  return asOperator(context, by, (tx) => accept(tx, by, applicationId, version))
+}
+
+async function accept(tx: Transaction, by: string, applicationId: string, version: number): Promise<Acceptance> {
+  const looked = await lockProposal(tx, applicationId, version)
+  if ('outcome' in looked) return looked
+  const { application, proposal } = looked
+  const { accountId } = application
+  const renamed = proposal.name !== application.name
+  if (renamed && (await isNameTaken(tx, accountId, proposal.name))) return { outcome: 'taken' }
+  await applyProposal(tx, applicationId)
+  const { name, logoVersion } = proposal
+  const detail = { by, version, from: application.name, name, logoVersion }
+  await recordEvent(tx, { kind: 'application.face_accepted', accountId, applicationId, detail })
+  await tellAdministrators(tx, accountId, { kind: 'face_decided', detail: { application: name, because: null } })
+  return { outcome: 'accepted' }
 }
 
 export type Declination = { readonly outcome: 'declined' | 'not_found' | 'stale' | 'no_words' }
@@ -130,27 +143,43 @@ const MOST_WORDS = 500
 
 /** `words`: why not, for whoever proposed it. */
 export function declineProposal(
-  context: Pick<Context, 'db'>,
+  { db }: Pick<Context, 'db'>,
   by: string,
   applicationId: string,
   version: number,
   words: string,
 ): Promise<Declination> {
-  return context.db.transaction(async (tx): Promise<Declination> => {
-    const because = words
-      .replace(/[\p{Cc}\s]+/gu, ' ')
-      .trim()
-      .slice(0, MOST_WORDS)
-    if (because === '') return { outcome: 'no_words' }
-    const looked = await lockProposal(tx, applicationId, version)
-    if ('outcome' in looked) return looked
-    const { accountId, name } = looked.application
-    await markDeclined(tx, applicationId, because)
-    const detail = { by, version, name: looked.proposal.name, because }
-    await recordEvent(tx, { kind: 'application.face_declined', accountId, applicationId, detail })
-    await tellAdministrators(tx, accountId, { kind: 'face_decided', detail: { application: name, because } })
-    return { outcome: 'declined' }
-  })
+  return db.transaction((tx) => decline(tx, by, { applicationId, version, words }))
+}
+
+type Declining = { readonly applicationId: string; readonly version: number; readonly words: string }
+
+export function declineAsOperator(
+  context: Pick<Context, 'db' | 'config'>,
+  by: string,
+  declining: Declining,
+): Promise<Declination | Forbidden> {
+  return asOperator(context, by, (tx) => decline(tx, by, declining))
+}
+
+async function decline(
+  tx: Transaction,
+  by: string,
+  { applicationId, version, words }: Declining,
+): Promise<Declination> {
+  const because = words
+    .replace(/[\p{Cc}\s]+/gu, ' ')
+    .trim()
+    .slice(0, MOST_WORDS)
+  if (because === '') return { outcome: 'no_words' }
+  const looked = await lockProposal(tx, applicationId, version)
+  if ('outcome' in looked) return looked
+  const { accountId, name } = looked.application
+  await markDeclined(tx, applicationId, because)
+  const detail = { by, version, name: looked.proposal.name, because }
+  await recordEvent(tx, { kind: 'application.face_declined', accountId, applicationId, detail })
+  await tellAdministrators(tx, accountId, { kind: 'face_decided', detail: { application: name, because } })
+  return { outcome: 'declined' }
 }
 
 type Looked =

@@ -153,6 +153,7 @@ export const accountPlaces: readonly (Place & { readonly about: MessageKey })[] 
 export const operatorPlaces: readonly (Place & { readonly about: MessageKey })[] = [
   { href: '/operator', key: 'operator.nav_overview', about: 'operator.about_overview' },
   { href: '/operator/reviews', key: 'operator.nav_reviews', about: 'operator.about_reviews' },
+  { href: '/operator/faces', key: 'operator.nav_faces', about: 'operator.about_faces' },
   { href: '/operator/applications', key: 'operator.nav_applications', about: 'operator.about_applications' },
   { href: '/operator/accounts', key: 'operator.nav_accounts', about: 'operator.about_accounts' },
   { href: '/operator/rule', key: 'operator.nav_rule', about: 'operator.about_rule' },

@@ -12,6 +12,7 @@ import { operatorApplicationsPage } from '../../src/pages/operator-applications.
 import type { Series } from '../../src/pages/operator-charts.tsx'
 import type { DecisionForm } from '../../src/pages/operator-decide.tsx'
 import type { ListedDecision } from '../../src/pages/operator-decisions.tsx'
+import { type OperatorFacesModel, operatorFacesPage } from '../../src/pages/operator-faces.tsx'
 import { type OperatorOverviewModel, operatorOverviewPage } from '../../src/pages/operator-overview.tsx'
 import type { ListedReview } from '../../src/pages/operator-review-line.tsx'
 import { operatorReviewsPage } from '../../src/pages/operator-reviews.tsx'
@@ -40,6 +41,23 @@ export function makeListedReview(given: Partial<ListedReview> = {}): ListedRevie
     factor: 6.2,
     ...given,
   }
+}
+
+export function makeFaces(given: Partial<OperatorFacesModel> & { name?: string } = {}): OperatorFacesModel {
+  const { name = 'Acme Displays', ...rest } = given
+  const face = {
+    id: ID,
+    version: 2,
+    account: 'acme',
+    publisher: { standing: 'verified', name: 'acme.example' },
+    nameNow: 'Acme Signage',
+    logoNow: null,
+    name,
+    logo: '/operator/faces/logo',
+    since: NOW - 3 * 60 * MINUTE,
+    by: 'ann@acme.example',
+  } as const
+  return { faces: [face, { ...face, id: 'app_m2x7q4tzk3v9', by: null }], notice: null, problem: null, ...rest }
 }
 
 function makeWindow(place: number): Window {
@@ -280,6 +298,10 @@ export function everyOperatorPage(given: Frame, text = 'Acme Signage'): Readonly
       applications: [listed],
       after: ID,
     }),
+    operatorFaces: operatorFacesPage(at('/operator/faces'), makeFaces({ name: text, notice: 'declined' })),
+    operatorFacesStale: operatorFacesPage(at('/operator/faces'), makeFaces({ name: text, problem: 'stale' })),
+    operatorFacesWordless: operatorFacesPage(at('/operator/faces'), makeFaces({ problem: { noWordsFor: ID } })),
+    operatorFacesNone: operatorFacesPage(at('/operator/faces'), { faces: [], notice: 'accepted', problem: null }),
     operatorScopes: operatorScopesPage(
       at('/operator/scopes'),
       makeScopes({

@@ -30,7 +30,7 @@ export type DoorPage = {
 }
 
 /** The doors that show a picture and no page. */
-export const PICTURES: readonly string[] = ['logo', 'application-logo']
+export const PICTURES: readonly string[] = ['logo', 'application-logo', 'operator-faces-logo']
 
 export type Viewers = Readonly<Record<Viewer, Page>>
 
@@ -158,13 +158,19 @@ async function developerPages({ service, own, applications }: Northwind): Promis
 
 /** The operators' console: at their own address. */
 async function operatorPages(northwind: Northwind): Promise<readonly DoorPage[]> {
-  const { applications, operators } = northwind
+  const { applications, operators, own, service } = northwind
+  const [proposal] = await service.database.query<{ version: number }>(
+    'select version from application_proposals where application_id = $1',
+    [own.shop.id],
+  )
   const { fast, reported, settled } = await reviewed(northwind)
   const of = ({ id }: MadeApplication) => `/operator/application?application=${id}`
   const paths = {
     operator: '/operator',
     'operator-reviews': '/operator/reviews',
     'operator-reviews-closed': '/operator/reviews?filter=closed',
+    'operator-faces': '/operator/faces',
+    'operator-faces-logo': `/operator/faces/logo?application=${own.shop.id}&version=${proposal?.version}`,
     'operator-application': of(fast),
     'operator-application-reported': of(reported),
     'operator-application-settled': of(settled),

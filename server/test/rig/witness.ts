@@ -83,7 +83,7 @@ export async function countRows({ database }: TestService, ...tables: string[]):
 }
 
 /** What a process counts and writes down a moment later, whatever was asked and answered. */
-const COUNTED = ['application_hours', 'application_requests']
+const COUNTED = ['application_hours', 'application_requests', 'application_minutes', 'early_polls', 'audit_seals']
 
 /** Likewise the day on which something was last used. */
 const NOTED = ['application_secrets', 'grants']

@@ -3,6 +3,7 @@
  * asks for a fresh sign-in; looking at the queue does not.
  */
 import { exportAudit, showAudit } from './audit-handlers.ts'
+import { acceptFace, declineFace, showFaces, showProposedLogo } from './operator-faces.ts'
 import { showAccount, showAccounts, showEveryApplication, showOverview } from './operator-handlers.ts'
 import { confirm, decide, showReviewedApplication, showReviews, undo } from './operator-reviews.ts'
 import { saveRule, showRule } from './operator-rule.ts'
@@ -68,6 +69,26 @@ export const operatorDoors: readonly PageDoor[] = [
     handler: retitleScope,
     bound: ['scope'],
     from: '/operator/scopes',
+    fresh: true,
+  },
+  { method: 'GET', path: '/operator/faces', access: 'operator', handler: showFaces, fresh: true },
+  { method: 'GET', path: '/operator/faces/logo', access: 'operator', handler: showProposedLogo },
+  {
+    method: 'POST',
+    path: '/operator/faces/accept',
+    access: 'operator',
+    handler: acceptFace,
+    bound: ['application', 'version'],
+    from: '/operator/faces',
+    fresh: true,
+  },
+  {
+    method: 'POST',
+    path: '/operator/faces/decline',
+    access: 'operator',
+    handler: declineFace,
+    bound: ['application', 'version'],
+    from: '/operator/faces',
     fresh: true,
   },
   { method: 'GET', path: '/operator/audit', access: 'operator', handler: showAudit('operator'), fresh: true },

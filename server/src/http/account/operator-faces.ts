@@ -1,0 +1,75 @@
+/** The operators' console: new names and logos that wait for a second look. */
+import type { Context } from '../../flows/context.ts'
+import {
+  acceptAsOperator,
+  declineAsOperator,
+  type ListedProposal,
+  listProposals,
+  readProposedLogo,
+} from '../../flows/proposals.ts'
+import { type OperatorFacesModel, operatorFacesPage, type WaitingFace } from '../../pages/operator-faces.tsx'
+import type { Parameters } from '../parameters.ts'
+import type { PageAnswer, PageHandler, UserRequest } from './answer.ts'
+import { logoAddress } from './application-logo.ts'
+
+export const showFaces: PageHandler<UserRequest> = (context, request) => facesPage(context, request, null)
+
+export const showProposedLogo: PageHandler<UserRequest> = async (context, { fields }) => {
+  const bytes = await readProposedLogo(context, fields.get('application') ?? '', versionIn(fields))
+  return bytes ? { bytes, type: 'image/png', lasting: false } : { refusal: 'not_found' }
+}
+
+export const acceptFace: PageHandler<UserRequest> = async (context, request) => {
+  const { fields, visitor } = request
+  const { outcome } = await acceptAsOperator(context, visitor.id, fields.get('application') ?? '', versionIn(fields))
+  if (outcome === 'accepted') return { seeOther: '/operator/faces?notice=accepted' }
+  if (outcome === 'stale' || outcome === 'taken') return facesPage(context, request, outcome)
+  return { refusal: outcome }
+}
+
+export const declineFace: PageHandler<UserRequest> = async (context, request) => {
+  const { fields, visitor } = request
+  const applicationId = fields.get('application') ?? ''
+  const declining = { applicationId, version: versionIn(fields), words: fields.get('words') ?? '' }
+  const { outcome } = await declineAsOperator(context, visitor.id, declining)
+  if (outcome === 'declined') return { seeOther: '/operator/faces?notice=declined' }
+  if (outcome === 'stale') return facesPage(context, request, 'stale')
+  if (outcome === 'no_words') return facesPage(context, request, { noWordsFor: applicationId })
+  return { refusal: outcome }
+}
+
+/** No version is 0. */
+function versionIn(fields: Parameters): number {
+  const text = fields.get('version') ?? ''
+  return /^\d{1,9}$/.test(text) ? Number(text) : 0
+}
+
+const NOTICES: readonly OperatorFacesModel['notice'][] = ['accepted', 'declined']
+
+async function facesPage(
+  context: Context,
+  { fields, frame }: UserRequest,
+  problem: OperatorFacesModel['problem'],
+): Promise<PageAnswer> {
+  const notice = NOTICES.find((each) => each === fields.get('notice')) ?? null
+  const faces = (await listProposals(context)).map(faceOf)
+  return { page: operatorFacesPage(frame, { faces, notice, problem }), status: problem === null ? 200 : 400 }
+}
+
+function faceOf(proposal: ListedProposal): WaitingFace {
+  const { applicationId: id, version, logoVersion, logoVersionNow } = proposal
+  const now = logoAddress(logoVersionNow === null ? null : { applicationId: id, version: logoVersionNow })
+  const proposed = `/operator/faces/logo?application=${id}&version=${version}`
+  return {
+    id,
+    version,
+    account: proposal.accountSlug,
+    publisher: proposal.publisher,
+    nameNow: proposal.nameNow,
+    logoNow: now,
+    name: proposal.name,
+    logo: logoVersion === null ? null : logoVersion === logoVersionNow ? now : proposed,
+    since: proposal.proposedAt,
+    by: proposal.proposedBy,
+  }
+}

@@ -1,0 +1,84 @@
+/** AD-02, AD-08 at the operators' address: what waits for a second look is shown, accepted as it was looked at, or declined with words. */
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { changeLogo } from '../../src/flows/application-logo.ts'
+import { setApplicationPublisher } from '../../src/flows/manage-application.ts'
+import { changeSettings } from '../../src/flows/own-applications.ts'
+import { acceptAsOperator, declineAsOperator } from '../../src/flows/proposals.ts'
+import { findApplication } from '../../src/store/applications.ts'
+import { drawLogo } from '../rig/logo.ts'
+import { type MadeApplication, type MadeUser, makeAccount, makeApplication, makeUser } from '../rig/make.ts'
+import { startTestService, type TestService } from '../rig/service.ts'
+import { visitAs } from '../rig/visitor.ts'
+import type { Web } from '../rig/web.ts'
+
+let service: TestService
+let web: Web
+let operator: MadeUser
+let application: MadeApplication
+beforeAll(async () => {
+  service = await startTestService({ OPERATOR_ACCOUNT: 'operators' })
+  const { db } = service.context
+  const account = await makeAccount(db, { slug: 'operators' })
+  operator = await makeUser(db, 'operators')
+  web = await visitAs(service, operator, { account })
+  application = await makeApplication(db, service.config, service.account.slug, { name: 'Acme Signage' })
+  await setApplicationPublisher(db, application.id, { standing: 'verified', name: 'acme.example' })
+})
+afterAll(() => service.stop())
+
+const rename = (name: string) =>
+  changeSettings(service.context, service.user.id, application.id, {
+    ...{ name, allowedScopes: ['orders:read'], defaultScopes: ['orders:read'], requiredScopes: [] },
+    ...{ deviceFlow: true, redirectUris: [], testMode: false },
+  })
+const nameNow = async () => (await findApplication(service.context.db, application.id))?.name
+const open = () => web.get('/operator/faces')
+
+it('AD-02: a new name is on the operators’ page while people still see the old one, and is theirs once it was accepted', async () => {
+  await rename('Acme Displays')
+  const { status, text } = await open()
+  expect([status, text.includes('Acme Signage'), text.includes('Acme Displays')]).toEqual([200, true, true])
+  expect(await nameNow()).toBe('Acme Signage')
+  const answer = await web.submit('/operator/faces/accept', {})
+  expect(answer.text).toContain('People see the new name and logo from now on')
+  expect(await nameNow()).toBe('Acme Displays')
+})
+
+it('AD-08: what was edited while it was looked at is not accepted, but shown once more', async () => {
+  await rename('Acme Screens')
+  await open()
+  await rename('Acme Bank')
+  const answer = await web.submit('/operator/faces/accept', {})
+  expect([answer.status, answer.text.includes('changed while you looked at it')]).toEqual([400, true])
+  expect(answer.text).toContain('Acme Bank')
+  expect(await nameNow()).toBe('Acme Displays')
+})
+
+it('it is declined only with words, and those reach the developer', async () => {
+  await open()
+  const wordless = await web.submit('/operator/faces/decline', { words: ' ' })
+  expect([wordless.status, wordless.text.includes('Say why not')]).toEqual([400, true])
+  const answer = await web.submit('/operator/faces/decline', { words: 'You are no bank.' })
+  expect(answer.text).toContain('Everything stays as it was')
+  expect(await nameNow()).toBe('Acme Displays')
+  const [mail] = await service.database.query<{ detail: object }>(
+    "select detail from mails where kind = 'face_decided' order by id desc limit 1",
+  )
+  expect(mail?.detail).toMatchObject({ because: 'You are no bank.' })
+})
+
+it('the picture that waits is shown to operators only', async () => {
+  await changeLogo(service.context, service.user.id, application.id, await drawLogo())
+  const { text } = await open()
+  const path = /\/operator\/faces\/logo\?[^"]+/.exec(text)?.[0]?.replace('&amp;', '&') ?? ''
+  expect((await web.get(path)).status).toBe(200)
+  const owner = await visitAs(service, service.user)
+  expect((await owner.get(path)).status).toBe(404)
+})
+
+it('nobody but an operator accepts or declines, whatever page they come from', async () => {
+  const { context, user } = service
+  expect(await acceptAsOperator(context, user.id, application.id, 1)).toEqual({ outcome: 'forbidden' })
+  const declining = { applicationId: application.id, version: 1, words: 'No.' }
+  expect(await declineAsOperator(context, user.id, declining)).toEqual({ outcome: 'forbidden' })
+})
