@@ -32,6 +32,8 @@ export type OperatorApplicationModel = {
   readonly deviceFlow: boolean
   readonly public: boolean
   readonly pollIntervalSeconds: number
+  /** As configured. */
+  readonly usualIntervalSeconds: number
   readonly grants: number
   /** The open one, otherwise the newest. */
   readonly review: SeenReview | null
@@ -55,7 +57,7 @@ export function operatorApplicationPage(frame: Frame, model: OperatorApplication
   const wrong = problem
     ? [{ field: null, text: words.t(`operator.problem_${problem}`) }]
     : form?.problem
-      ? [{ field: fieldOf(form, model), text: words.t(`operator.problem_${form.problem}`) }]
+      ? [{ field: fieldOf(words, form, model), text: words.t(`operator.problem_${form.problem}`) }]
       : []
   return page(
     frame,

@@ -23,17 +23,32 @@ export type DecisionForm = {
 
 type CardProps = { readonly frame: Frame; readonly model: OperatorApplicationModel }
 
+type Offer = { readonly decision: Decision; readonly label: string; readonly hint: string }
+
 /** Those that make sense for how it stands; ending all grants is asked for twice, in a form of its own. */
-function decisionsFor({ suspended, review }: Pick<OperatorApplicationModel, 'suspended' | 'review'>) {
-  const reviewed = review !== null && review.closedAt === null
-  return suspended || reviewed
-    ? (['reinstate', 'reinstate_slower', 'keep'] as const)
-    : (['keep', 'reinstate_slower'] as const)
+function offersFor(words: Words, model: OperatorApplicationModel): readonly Offer[] {
+  const { suspended, review, pollIntervalSeconds, usualIntervalSeconds: seconds } = model
+  const how = suspended ? 'suspended' : 'running'
+  const offer = (decision: 'reinstate' | 'reinstate_slower' | 'keep'): Offer => ({
+    decision,
+    label: words.t(`operator.${how}_${decision}`),
+    hint: words.t(`operator.${how}_${decision}_hint`),
+  })
+  if (suspended || (review !== null && review.closedAt === null)) {
+    return [offer('reinstate'), offer('reinstate_slower'), offer('keep')]
+  }
+  const slower = { ...offer('reinstate_slower'), label: words.t('operator.quiet_reinstate_slower') }
+  const usual: Offer = {
+    decision: 'reinstate',
+    label: words.t('operator.quiet_reinstate'),
+    hint: words.t('operator.quiet_reinstate_hint', { seconds }),
+  }
+  return [offer('keep'), slower, ...(pollIntervalSeconds === seconds ? [] : [usual])]
 }
 
 /** The field that the form's problem is about. */
-export function fieldOf({ decision, problem }: DecisionForm, model: OperatorApplicationModel): string {
-  if (problem === 'decision') return `decision-${decisionsFor(model)[0]}`
+export function fieldOf(words: Words, { decision, problem }: DecisionForm, model: OperatorApplicationModel): string {
+  if (problem === 'decision') return `decision-${offersFor(words, model)[0]?.decision}`
   return decision === 'keep_and_revoke' ? `all-${problem}` : (problem ?? '')
 }
 
@@ -75,21 +90,18 @@ const boundOf = (id: string, { reviewId, seen }: DecisionForm) => ({ application
 
 function Decide({ frame, model, form }: FormProps) {
   const { words } = frame
-  const { suspended } = model
   const wrong = form.problem
-  const how = suspended ? 'suspended' : 'running'
-  const offered = decisionsFor(model)
   return (
     <Form frame={frame} action={ACTION} bound={boundOf(model.id, form)} class="stack">
       <fieldset class="listed">
         <legend>{words.t('operator.decision')}</legend>
         {wrong === 'decision' && <p class="wrong">{words.t('operator.problem_decision')}</p>}
-        {offered.map((decision) => (
+        {offersFor(words, model).map(({ decision, label, hint }) => (
           <Radio
             name="decision"
             value={decision}
-            label={words.t(`operator.${how}_${decision}`)}
-            hint={words.t(`operator.${how}_${decision}_hint`)}
+            label={label}
+            hint={hint}
             checked={form.decision === decision}
             key={decision}
           />

@@ -1,5 +1,6 @@
 /** What the rule judged by, each figure beside the threshold that it is measured against. */
 import type { Thresholds, Window } from '../core/suspension.ts'
+import { Moment } from './elements.tsx'
 import type { SeenReview } from './operator-application.tsx'
 import { Scrolled } from './scrolled.tsx'
 import type { Words } from './words.ts'
@@ -22,6 +23,11 @@ export function EvidenceCard({ words, review, rule }: CardProps) {
         {words.t('operator.evidence_text', { minutes: thresholds.windowMinutes, version: ruleVersion })}
         {other && ` ${words.t('operator.evidence_other', { version: rule.version })}`}
       </p>
+      {review.closedAt !== null && (
+        <p>
+          {words.t('operator.evidence_closed')} <Moment words={words} ms={review.closedAt} />
+        </p>
+      )}
       <Windows words={words} windows={evidence.windows} thresholds={thresholds} />
       <Measured
         words={words}

@@ -2,6 +2,7 @@
 import { Moment } from './elements.tsx'
 import type { Frame } from './layout.tsx'
 import type { OperatorApplicationModel, SeenReview } from './operator-application.tsx'
+import type { ListedDecision } from './operator-decisions.tsx'
 import { reviewReason } from './operator-review-line.tsx'
 import type { Words } from './words.ts'
 
@@ -16,8 +17,8 @@ export function Standing({ frame: { words }, model }: StandingProps) {
       <p>{words.t(suspended ? 'operator.state_suspended' : 'operator.state_running')}</p>
       <Next words={words} model={model} />
       <p>
-        <a class="button" href="#decide">
-          {words.t('operator.to_decision')}
+        <a class="button" href={waitingOf(model) ? '#decisions' : '#decide'}>
+          {words.t(waitingOf(model) ? 'operator.to_decisions' : 'operator.to_decision')}
         </a>
       </p>
     </section>
@@ -34,16 +35,24 @@ function reasonInFull(words: Words, review: SeenReview): string {
     : reason
 }
 
+/** The decision that takes effect when a second operator confirms it. */
+function waitingOf({ decisions }: OperatorApplicationModel): ListedDecision | undefined {
+  return decisions.find(({ needsSecond, confirmedAt, undoneAt }) => needsSecond && !confirmedAt && !undoneAt)
+}
+
+/** In the words in which it was offered. */
+function decisionText(words: Words, { decision }: ListedDecision, suspended: boolean): string {
+  if (decision === 'keep_and_revoke') return words.t('operator.end_all')
+  return words.t(`operator.${suspended ? 'suspended' : 'running'}_${decision}`)
+}
+
 /** What comes by itself, and when. */
-function Next({
-  words,
-  model: { review, suspended, decisions, rule },
-}: {
-  words: Words
-  model: OperatorApplicationModel
-}) {
-  const waiting = decisions.find(({ needsSecond, confirmedAt, undoneAt }) => needsSecond && !confirmedAt && !undoneAt)
-  if (waiting) return <p>{words.t('operator.next_second', { who: waiting.by })}</p>
+function Next({ words, model }: { readonly words: Words; readonly model: OperatorApplicationModel }) {
+  const { review, suspended, rule } = model
+  const waiting = waitingOf(model)
+  if (waiting) {
+    return <p>{words.t('operator.next_second', { who: waiting.by, what: decisionText(words, waiting, suspended) })}</p>
+  }
   if (!review || review.closedAt !== null) return suspended ? <p>{words.t('operator.next_stays')}</p> : null
   if (review.dryRun) return <p>{words.t('operator.next_dry_run')}</p>
   if (suspended) {

@@ -5,7 +5,7 @@ import type { MessageKey, Words } from './words.ts'
 export type ListedFact = {
   readonly at: number
   readonly kind: string
-  /** Null: nobody; it was the rule. */
+  /** Null: it was the rule, or whoever sat at the machine itself. */
   readonly by: string | null
   readonly detail: Readonly<Record<string, unknown>>
 }
@@ -52,17 +52,18 @@ export function TimelineCard({ words, timeline }: { readonly words: Words; reado
   )
 }
 
-function Line({ words, fact: { at, kind, by, detail } }: { readonly words: Words; readonly fact: ListedFact }) {
+function Line({ words, fact }: { readonly words: Words; readonly fact: ListedFact }) {
+  const { at, kind, detail } = fact
   const known = KNOWN[kind]
   const said = Object.entries(detail).filter(([, value]) => ['string', 'number', 'boolean'].includes(typeof value))
+  const who = whoDid(words, fact)
   return (
     <li>
       <div>
         <p>{known ? words.t(known) : <bdi class="technical">{kind}</bdi>}</p>
         <p class="hint">
           <Moment words={words} ms={at} />
-          {!UNNAMED.includes(kind) &&
-            ` · ${by === null ? words.t('operator.by_rule') : words.t('operator.by', { who: by })}`}
+          {who !== null && ` · ${who}`}
         </p>
         {said.length > 0 && (
           <p class="hint technical" dir="ltr">
@@ -72,4 +73,11 @@ function Line({ words, fact: { at, kind, by, detail } }: { readonly words: Words
       </div>
     </li>
   )
+}
+
+/** Null: nobody is told, or what happened beside it says who. */
+function whoDid(words: Words, { kind, by, detail }: ListedFact): string | null {
+  if (by !== null) return words.t('operator.by', { who: by })
+  if (UNNAMED.includes(kind) || 'decision' in detail) return null
+  return words.t('review' in detail ? 'operator.by_rule' : 'operator.by_command')
 }

@@ -157,6 +157,7 @@ export function makeOperatorApplication(given: Partial<OperatorApplicationModel>
     deviceFlow: true,
     public: false,
     pollIntervalSeconds: 5,
+    usualIntervalSeconds: 5,
     grants: 1_234,
     review: makeSeenReview(),
     decisions: [],

@@ -124,7 +124,7 @@ describe('an application', () => {
     [
       'waiting for a second operator',
       { decisions: [makeDecision({ needsSecond: true })] },
-      /olga@operators\.example decided\. It takes effect when/,
+      /olga@operators\.example wants: Reinstate it with a longer interval\. It takes effect when .* See what was decided$/,
     ],
     [
       'kept suspended',
@@ -142,6 +142,9 @@ describe('an application', () => {
     expect(offered({})).toEqual(['reinstate', 'reinstate_slower', 'keep'])
     expect(offered(running)).toEqual(['reinstate', 'reinstate_slower', 'keep'])
     expect(offered({ suspended: false, review: null })).toEqual(['keep', 'reinstate_slower'])
+    const slow = { suspended: false, review: null, pollIntervalSeconds: 10 }
+    expect(offered(slow)).toEqual(['keep', 'reinstate_slower', 'reinstate'])
+    expect(page(slow)).toContain('Give its codes the usual interval again')
     expect(page({ suspended: false, review: null })).toContain('Suspend it')
     expect(page()).toContain('Keep it suspended')
   })
@@ -184,6 +187,12 @@ describe('an application', () => {
     expect(text).toContain('Accounts that reported it, last day 1 3')
   })
 
+  it('says when the figures are those of a review that is over', () => {
+    expect(textOf(page())).not.toContain('which was closed')
+    const closed = textOf(page({ review: makeSeenReview({ closedAt: NOW }) }))
+    expect(closed).toContain('the last review, which was closed: 15 November 2026')
+  })
+
   it('has five charts, each with its table, and a sentence where there is nothing to draw', () => {
     const text = page()
     expect(text.match(/<figure class="chart/g)).toHaveLength(5)
@@ -201,14 +210,18 @@ describe('an application', () => {
       page({
         timeline: [
           { at, kind: 'code.reported', by: null, detail: {} },
-          { at, kind: 'application.warned', by: null, detail: { ruleVersion: 4 } },
+          { at, kind: 'application.warned', by: null, detail: { review: 'rev_1', ruleVersion: 4 } },
+          { at, kind: 'application.suspended', by: null, detail: { reason: 'asked to' } },
+          { at, kind: 'application.restored', by: null, detail: { decision: 'dec_1' } },
           { at, kind: 'review.decided', by: 'omar@operators.example', detail: { decided: 'keep' } },
           { at, kind: 'application.of_tomorrow', by: null, detail: {} },
         ],
       }),
     )
     expect(text).toContain('did not start 15 November 2026 at 14:30 UTC Developers warned')
-    expect(text).toContain('at 14:30 UTC · By itself ruleVersion: 4')
+    expect(text).toContain('at 14:30 UTC · By itself review: rev_1, ruleVersion: 4')
+    expect(text).toContain('at 14:30 UTC · From the command line reason: asked to')
+    expect(text).toContain('at 14:30 UTC decision: dec_1')
     expect(text).toContain('By omar@operators.example decided: keep')
     expect(text).toContain('application.of_tomorrow')
   })

@@ -111,6 +111,7 @@ async function reviewedPage(
   const form = isFresh(context, visitor, now) ? { ...(given ?? NOTHING), reviewId, seen } : null
   const model: OperatorApplicationModel = {
     ...application,
+    usualIntervalSeconds: context.config.pollIntervalSeconds,
     rule: await readRule(context),
     form,
     operator: visitor.email,
