@@ -4,6 +4,7 @@ import { type MailContent, renderMail } from '../../src/pages/mails.tsx'
 import { languages, wordsFor } from '../../src/pages/words.ts'
 
 const LINK = 'https://northwind.service.example/link?token=abc-DEF_1'
+const RECORD = '_latchkey.acme.example'
 const AT = Date.UTC(2026, 10, 15, 14, 32)
 
 function makeMails(name: string): readonly MailContent[] {
@@ -22,6 +23,10 @@ function makeMails(name: string): readonly MailContent[] {
     { ...about, kind: 'grant_ended', application: name, why: 'authorization_code_reused', at: AT },
     { ...about, kind: 'grant_ended', application: name, why: 'credential_reported', at: AT },
     { ...about, kind: 'many_codes', application: name, people: 12, place: 'Hamburg' },
+    { ...about, kind: 'face_decided', application: name, because: null },
+    { ...about, kind: 'face_decided', application: name, because: name },
+    { ...about, kind: 'publisher_record', application: name, domain: 'acme.example', record: RECORD, lost: false },
+    { ...about, kind: 'publisher_record', application: name, domain: 'acme.example', record: RECORD, lost: true },
   ]
 }
 
@@ -119,3 +124,45 @@ test.each(languages)('in $name, each reason to end an access has its own words a
   const dated = texts.filter((text) => text.includes(words.moment(AT)))
   expect(dated).toHaveLength(3)
 })
+
+test.each(languages)(
+  'in $name, what became of a new name or logo is told, with the operator’s words where there are any',
+  ({ code }) => {
+    const about = {
+      accountName: 'Northwind',
+      accountHost: 'northwind.service.example',
+      email: 'maria@northwind.example',
+    }
+    const mail = { ...about, kind: 'face_decided', application: 'Acme Signage' } as const
+    const [yes, no] = [null, 'It is the logo of a bank.'].map((because) =>
+      renderMail(wordsFor(code), { ...mail, because }),
+    )
+    expect(yes?.subject).not.toBe(no?.subject)
+    expect(no?.text).toContain('It is the logo of a bank.')
+  },
+)
+
+test.each(languages)(
+  'in $name, a record that is missing is named to the letter, before it costs anything and after',
+  ({ code }) => {
+    const about = {
+      accountName: 'Northwind',
+      accountHost: 'northwind.service.example',
+      email: 'maria@northwind.example',
+    }
+    const mail = {
+      ...about,
+      kind: 'publisher_record',
+      application: 'Acme',
+      domain: 'acme.example',
+      record: RECORD,
+    } as const
+    const [missing, lost] = [false, true].map((each) => renderMail(wordsFor(code), { ...mail, lost: each }))
+    for (const { text = '', html = '' } of [missing ?? {}, lost ?? {}]) {
+      expect(text).toContain(RECORD)
+      expect(html).toContain(RECORD)
+    }
+    expect(missing?.subject).not.toBe(lost?.subject)
+    expect(missing?.text).not.toBe(lost?.text)
+  },
+)
