@@ -1,4 +1,5 @@
 /** The environment: what is read, what is said when it cannot be, and what is never said. docs/configuration.md. */
+import { Resolver } from 'node:dns'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -61,6 +62,14 @@ describe('reading', () => {
     }
   })
 
+  test('name servers are addresses, with a port or without, as the resolver takes them', () => {
+    const given = '192.0.2.53, 192.0.2.54:5353,2001:db8::53 [2001:db8::54]:5353'
+    const { dnsServers } = readConfig(['dnsServers'], { DNS_SERVERS: given })
+    expect(dnsServers).toEqual(['192.0.2.53', '192.0.2.54:5353', '2001:db8::53', '[2001:db8::54]:5353'])
+    expect(() => new Resolver().setServers(dnsServers)).not.toThrow()
+    expect(readConfig(['dnsServers'], {})).toEqual({ dnsServers: [] })
+  })
+
   test('an empty value is as good as none', () => {
     expect(readConfig(['port', 'redisUrl'], { PORT: '', REDIS_URL: '' })).toEqual({ port: 8080, redisUrl: null })
     expect(problemsOf({ ...GIVEN, DATABASE_URL: '' })).toHaveLength(1)
@@ -108,8 +117,12 @@ describe('problems', () => {
     ['MAIL_FROM', 'a@b.example\r\nBcc: c@d.example', 'is not an e-mail address'],
     ['TRUST_PROXY', '10.0.0.0/33', 'has "10.0.0.0/33", which is not a network'],
     ['OUTBOUND_PRIVATE', 'yes', 'is not one of true, false'],
-    ['DNS_SERVERS', 'dns.example', 'is not a list of addresses, each with or without a port'],
     ['TRUST_PROXY', 'proxy.example', 'has "proxy.example", which is not a network'],
+    ['DNS_SERVERS', 'dns.example', 'has "dns.example", which is not an address'],
+    ['DNS_SERVERS', '192.0.2.53,192.0.2.54:0', 'has "192.0.2.54:0", which is not an address'],
+    ['DNS_SERVERS', '192.0.2.53:65536', 'has "192.0.2.53:65536", which is not an address'],
+    ['DNS_SERVERS', '[192.0.2.53]:53', 'has "[192.0.2.53]:53", which is not an address'],
+    ['DNS_SERVERS', 'https://192.0.2.53', 'has "https://192.0.2.53", which is not an address'],
   ])('%s=%s: %s', (name, value, reason) => {
     const [problem, ...others] = problemsOf({ ...GIVEN, [name]: value })
     expect(problem?.startsWith(`${name} ${reason}`), problem).toBe(true)

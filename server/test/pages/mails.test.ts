@@ -8,6 +8,7 @@ import { languages, wordsFor } from '../../src/pages/words.ts'
 import { MANY, makeEvidence, makeWindow } from '../rig/evidence.ts'
 
 const LINK = 'https://northwind.service.example/link?token=abc-DEF_1'
+const RECORD = '_latchkey.acme.example'
 const AT = Date.UTC(2026, 10, 15, 14, 32)
 
 function makeMails(name: string): readonly MailContent[] {
@@ -28,6 +29,10 @@ function makeMails(name: string): readonly MailContent[] {
     { ...about, kind: 'grant_ended', application: name, why: 'credential_reported', at: AT },
     { ...about, kind: 'many_codes', application: name, people: 12, place: 'Hamburg' },
     ...NEWS.map((what) => ({ ...about, ...makeNews(what, { application: name, words: name }) })),
+    { ...about, kind: 'face_decided', application: name, because: null },
+    { ...about, kind: 'face_decided', application: name, because: name },
+    { ...about, kind: 'publisher_record', application: name, domain: 'acme.example', record: RECORD, lost: false },
+    { ...about, kind: 'publisher_record', application: name, domain: 'acme.example', record: RECORD, lost: true },
   ]
 }
 
@@ -183,3 +188,45 @@ test('figures that there are none of are not told', () => {
   const { text } = renderMail(wordsFor('en'), { ...about, ...makeNews('kept', { figures, reason: null }) })
   expect(text).not.toMatch(/slow_down|considered|Polls|Reported|Reason/)
 })
+
+test.each(languages)(
+  'in $name, what became of a new name or logo is told, with the operator’s words where there are any',
+  ({ code }) => {
+    const about = {
+      accountName: 'Northwind',
+      accountHost: 'northwind.service.example',
+      email: 'maria@northwind.example',
+    }
+    const mail = { ...about, kind: 'face_decided', application: 'Acme Signage' } as const
+    const [yes, no] = [null, 'It is the logo of a bank.'].map((because) =>
+      renderMail(wordsFor(code), { ...mail, because }),
+    )
+    expect(yes?.subject).not.toBe(no?.subject)
+    expect(no?.text).toContain('It is the logo of a bank.')
+  },
+)
+
+test.each(languages)(
+  'in $name, a record that is missing is named to the letter, before it costs anything and after',
+  ({ code }) => {
+    const about = {
+      accountName: 'Northwind',
+      accountHost: 'northwind.service.example',
+      email: 'maria@northwind.example',
+    }
+    const mail = {
+      ...about,
+      kind: 'publisher_record',
+      application: 'Acme',
+      domain: 'acme.example',
+      record: RECORD,
+    } as const
+    const [missing, lost] = [false, true].map((each) => renderMail(wordsFor(code), { ...mail, lost: each }))
+    for (const { text = '', html = '' } of [missing ?? {}, lost ?? {}]) {
+      expect(text).toContain(RECORD)
+      expect(html).toContain(RECORD)
+    }
+    expect(missing?.subject).not.toBe(lost?.subject)
+    expect(missing?.text).not.toBe(lost?.text)
+  },
+)
