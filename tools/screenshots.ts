@@ -5,7 +5,9 @@
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
+import { type BusyService, startBusyService } from '../server/test/rig/busy-service.ts'
 import { startChromium } from '../server/test/rig/chromium.ts'
+import { chooseLanguage, signIn } from '../server/test/rig/clicks.ts'
 import { everyAnswer } from '../server/test/rig/every-answer.ts'
 import { everyDoorPage, openViewers, PICTURES } from '../server/test/rig/every-page.ts'
 import { HAMBURG, startNorthwind } from '../server/test/rig/northwind.ts'
@@ -55,18 +57,22 @@ const ANSWERS = [
   'refusal-not-found',
 ]
 
-/** No page, the page of another door, and one that is longer than anybody looks at in a picture. */
-const NOT_TAKEN = [...PICTURES, 'dialog-enter', 'reference']
-
-const ARABIC = [
-  'home',
-  'consent',
-  'dialog-account',
-  'dialog-consent',
-  'developer-application',
-  'developer-preview',
+/** No page, the page of another door, one that is longer than anybody looks at in a picture, and what is taken of a busier service. */
+const NOT_TAKEN = [
+  ...PICTURES,
+  'dialog-enter',
+  'reference',
+  'operator',
+  'operator-reviews',
   'operator-application',
+  'operator-application-reported',
+  'operator-applications',
+  'operator-accounts',
+  'operator-account',
+  'operator-audit',
 ]
+
+const ARABIC = ['home', 'consent', 'dialog-account', 'dialog-consent', 'developer-application', 'developer-preview']
 
 const { databaseUrl, redisUrl } = await startEngines()
 process.env.DATABASE_URL ??= databaseUrl
@@ -96,11 +102,43 @@ try {
     await arabic[as].goto(path)
     await take(arabic[as], `${name}-arabic`, 'light', popup ? 'popup' : 'wide')
   }
-  const files = readdirSync(FOLDER)
-  console.log(`${files.length} pictures in ${FOLDER}`)
+} finally {
+  await northwind.stop()
+}
+
+// The operators' console means something only with much to look at: a service after thirty days.
+const busy = await startBusyService({ PORT: '28080', PUBLIC_URL: 'http://service.localhost:28080' })
+try {
+  const operators = await chromium.open({ baseURL: busy.originOf('operators') })
+  await signIn(operators, busy.operator)
+  for (const [name, path] of Object.entries(operatorPaths(busy))) {
+    await operators.goto(path)
+    await takeAll(operators, name)
+  }
+  await chooseLanguage(operators, 'ar')
+  await operators.goto(`/operator/application?application=${busy.firmware}`)
+  await take(operators, 'operator-application-arabic', 'light', 'wide')
+  const developer = await chromium.open({ baseURL: busy.originOf('brightframe') })
+  await signIn(developer, busy.developer)
+  await developer.goto(`/developer/application/activity?application=${busy.firmware}`)
+  await takeAll(developer, 'developer-activity-suspended')
+  console.log(`${readdirSync(FOLDER).length} pictures in ${FOLDER}`)
 } finally {
   await chromium.close()
-  await northwind.stop()
+  await busy.stop()
+}
+
+function operatorPaths({ firmware, phisher }: BusyService): Readonly<Record<string, string>> {
+  return {
+    operator: '/operator',
+    'operator-reviews': '/operator/reviews',
+    'operator-application': `/operator/application?application=${firmware}`,
+    'operator-application-reported': `/operator/application?application=${phisher}`,
+    'operator-applications': '/operator/applications',
+    'operator-accounts': '/operator/accounts?q=b',
+    'operator-account': '/operator/account?account=brightframe',
+    'operator-audit': '/operator/audit',
+  }
 }
 
 function open(language: string) {

@@ -1,0 +1,40 @@
+/** A service of forty applications after thirty days: whom the rule brings before a person, and whom it leaves alone. */
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { listReviews, readReviewedApplication } from '../../src/flows/reviews.ts'
+import { type BusyService, startBusyService } from '../rig/busy-service.ts'
+
+let busy: BusyService
+beforeAll(async () => {
+  busy = await startBusyService()
+})
+afterAll(() => busy.stop())
+
+it('the one that people reported comes first, the broken firmware second, and nobody else is in the queue', async () => {
+  const reviews = await listReviews(busy.service.context, 'open')
+  expect(reviews.map(({ applicationId, why }) => [applicationId, why])).toEqual([
+    [busy.phisher, 'reports'],
+    [busy.firmware, 'polling'],
+  ])
+})
+
+it('the firmware’s owner was warned a day before, so it is suspended; the reported one waits for a person', async () => {
+  const suspended = await Promise.all(
+    [busy.phisher, busy.firmware].map(
+      async (id) => (await readReviewedApplication(busy.service.context, id))?.suspended,
+    ),
+  )
+  expect(suspended).toEqual([false, true])
+})
+
+it('what is shown of thirty days adds up: no more is granted than was entered, no more entered than asked for', async () => {
+  for (const id of [busy.phisher, busy.firmware]) {
+    const { series } = (await readReviewedApplication(busy.service.context, id)) ?? {
+      series: { days: [], minutes: [] },
+    }
+    expect(series.days).toHaveLength(30)
+    const sum = (name: 'requested' | 'entered' | 'granted') => series.days.reduce((all, day) => all + day[name], 0)
+    expect(sum('requested')).toBeGreaterThan(sum('entered'))
+    expect(sum('entered')).toBeGreaterThanOrEqual(sum('granted'))
+    expect(sum('granted')).toBeGreaterThan(0)
+  }
+})

@@ -1,0 +1,69 @@
+/**
+ * A service that has been in use for thirty days (thirty-days.ts), as its operators find it: judged by the rule itself, with places for
+ * its networks. What the pictures of the operators' console show.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { judgeApplications } from '../../src/flows/judge-applications.ts'
+import { createAccount, createUser, type Registered } from '../../src/flows/register.ts'
+import type { MadeUser } from './make.ts'
+import { writeMmdb } from './mmdb.ts'
+import { PASSWORD } from './northwind.ts'
+import { startTestService, type TestService } from './service.ts'
+import { seedThirtyDays, type ThirtyDays } from './thirty-days.ts'
+
+export type BusyService = ThirtyDays & {
+  readonly service: TestService
+  readonly operator: MadeUser
+  /** Looks after the application with the broken firmware. */
+  readonly developer: MadeUser
+  originOf(slug: string): string
+  stop(): Promise<void>
+}
+
+const COUNTRIES = ['DE', 'PT', 'ES', 'FR', 'PL', 'NL', 'IT', 'AT', 'SE', 'EG', 'MA', 'US']
+
+export async function startBusyService(environment: Record<string, string> = {}): Promise<BusyService> {
+  const folder = mkdtempSync(join(tmpdir(), 'latchkey-busy-'))
+  // The networks of RFC 2544, one country after the other.
+  const places = writeMmdb(
+    join(folder, 'places.mmdb'),
+    [18, 19].flatMap((second) =>
+      Array.from({ length: 120 }, (_, third) => {
+        const iso = COUNTRIES[(third * 7 + second) % COUNTRIES.length] ?? ''
+        return [`198.${second}.${third}.0/24`, { country: { iso_code: iso, names: { en: iso } } }] as const
+      }),
+    ),
+  )
+  const service = await startTestService({ OPERATOR_ACCOUNT: 'operators', PLACES_FILE: places, ...environment })
+  const { context, database, application } = service
+  // What most tests start from is not part of it.
+  await database.query('update applications set deleted_at = now() where id = $1', [application.id])
+  done(await createAccount(context.db, { slug: 'operators', name: 'Those who run it' }))
+  const person = async (account: string, email: string): Promise<MadeUser> => {
+    const made = await createUser(context.db, { account, email, roles: ['administrator'], password: PASSWORD })
+    return { ...done(made), email }
+  }
+  const operator = await person('operators', 'olga@operators.example')
+  const history = await seedThirtyDays(context.db)
+  const developer = await person('brightframe', 'dev@brightframe.example')
+  await context.applications.refresh()
+  await judgeApplications(context)
+  return {
+    ...history,
+    service,
+    operator,
+    developer,
+    originOf: (slug) => `http://${slug}.${new URL(service.config.publicUrl).host}`,
+    stop: async () => {
+      await service.stop()
+      rmSync(folder, { recursive: true })
+    },
+  }
+}
+
+function done<T>(result: Registered<T>): T {
+  if (result.outcome === 'refused') throw new Error(result.why)
+  return result.value
+}
