@@ -110,7 +110,10 @@ function Decide({ frame, model, form }: FormProps) {
       <Field
         id="interval"
         label={words.t('operator.interval_new')}
-        hint={words.t('operator.interval_hint', { seconds: model.pollIntervalSeconds })}
+        hint={words.t('operator.interval_hint', {
+          usual: model.usualIntervalSeconds,
+          seconds: model.pollIntervalSeconds,
+        })}
         value={form.intervalSeconds}
         inputmode="numeric"
         autocomplete="off"

@@ -22,7 +22,7 @@ const PASSWORD = 'a quiet green harbour'
 
 let service: TestService
 beforeAll(async () => {
-  service = await startTestService({}, { clock: true })
+  service = await startTestService({}, { clock: true, operators: true })
 })
 afterAll(() => service.stop())
 
@@ -36,7 +36,7 @@ const boundOf = (door: (typeof pageDoors)[number]) => Object.fromEntries((door.b
 
 describe('doors', () => {
   const locked = pageDoors.filter(({ access }) => access !== 'anyone')
-  const administrative = pageDoors.filter(({ access }) => access === 'administrator')
+  const administrative = pageDoors.filter(({ access }) => access === 'administrator' || access === 'operator')
   const named = (doors: typeof pageDoors) => doors.map((door) => [`${door.method} ${door.path}`, door] as const)
 
   it.each(named(locked))(

@@ -7,13 +7,15 @@ import { signedFor, visitAs } from '../rig/visitor.ts'
 
 let service: TestService
 beforeAll(async () => {
-  service = await startTestService({ LOG_LEVEL: 'silent' })
+  service = await startTestService({ LOG_LEVEL: 'silent' }, { operators: true })
 })
 afterAll(() => service.stop())
 
 const FIELDS = [
   ...['email', 'password', 'code', 'answer', 'step', 'link', 'token', 'name', 'next', 'language', 'notice'],
   ...['ref', 'grant', 'user', 'role', 'passkey', 'setup', 'after', 'removed', 'add', 'colour', 'version'],
+  ...['q', 'filter', 'application', 'account', 'review', 'seen', 'decision', 'reason', 'words', 'interval', 'scope'],
+  ...['title', 'share', 'windows'],
 ]
 const VALUES = [
   '\u0000',

@@ -20,7 +20,7 @@ const PASSWORD = 'a quiet green harbour'
 let service: TestService
 let elsewhere: RunningService
 beforeAll(async () => {
-  service = await startTestService({}, { clock: true })
+  service = await startTestService({}, { clock: true, operators: true })
   // Another process of the same service: what it answers comes from the rows alone.
   const { databaseUrl, publicUrl } = service.config
   elsewhere = await startService(makeConfig({ DATABASE_URL: databaseUrl, PUBLIC_URL: publicUrl }))

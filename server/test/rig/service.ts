@@ -29,15 +29,17 @@ export type TestService = {
 
 export async function startTestService(
   environment: Record<string, string> = {},
-  options: { clock?: boolean; listen?: boolean } = {},
+  options: { clock?: boolean; listen?: boolean; operators?: boolean } = {},
 ): Promise<TestService> {
   const database = await createTestDatabase(options)
+  // Its account is the operators' own: then every door of an account's pages is at its address.
+  const own = options.operators ? { slug: 'operators' } : {}
   const { config, running } = await startOnFreePort(
-    { DATABASE_URL: database.url, ...environment },
+    { DATABASE_URL: database.url, ...(own.slug ? { OPERATOR_ACCOUNT: own.slug } : {}), ...environment },
     options.listen !== false,
   )
   const context = running?.context ?? (await createContext(config))
-  const account = await makeAccount(context.db)
+  const account = await makeAccount(context.db, own)
   const user = await makeUser(context.db, account.slug)
   const application = await makeApplication(context.db, config, account.slug)
   await context.applications.refresh()

@@ -83,10 +83,10 @@ export async function countRows({ database }: TestService, ...tables: string[]):
 }
 
 /** What a process counts and writes down a moment later, whatever was asked and answered. */
-const COUNTED = ['application_hours', 'application_requests', 'application_minutes', 'early_polls', 'audit_seals']
+const COUNTED = ['application_hours', 'application_minutes', 'application_requests', 'early_polls', 'audit_seals']
 
-/** Likewise the day on which something was last used. */
-const NOTED = ['application_secrets', 'grants']
+/** Likewise the day on which something was last used, and when the rule last looked at a review. */
+const NOTED = ['application_secrets', 'grants', 'reviews']
 
 /** Every table by its name, with a digest of all that is in it: equal before and after where nothing at all may have changed. */
 export async function everyRow({ database }: TestService): Promise<Record<string, string>> {
@@ -96,7 +96,7 @@ export async function everyRow({ database }: TestService): Promise<Record<string
   const digests = tables
     .filter(({ name }) => !COUNTED.includes(name))
     .map(({ name }) => {
-      const row = NOTED.includes(name) ? "(to_jsonb(t) - 'last_used_on')::text" : 't::text'
+      const row = NOTED.includes(name) ? "(to_jsonb(t) - '{last_used_on,judged_at}'::text[])::text" : 't::text'
       return `select '${name}' as name, md5(string_agg(${row}, '' order by ${row})) as digest from public.${name} t`
     })
   const rows = await database.query<{ name: string; digest: string }>(digests.join(' union all '))

@@ -36,7 +36,7 @@ const NOTHING: Given = { decision: null, reason: null, words: '', intervalSecond
 export const decide: PageHandler<UserRequest> = async (context, request) => {
   const { fields, visitor } = request
   const applicationId = fields.get('application') ?? ''
-  const given = readDecision(request)
+  const given = readDecision(context, request)
   const { decision, reason, words } = given
   if (given.problem !== null || decision === null || reason === null) {
     return reviewedPage(context, request, given, null)
@@ -53,22 +53,22 @@ export const decide: PageHandler<UserRequest> = async (context, request) => {
   if (result.outcome === 'decided' || result.outcome === 'waits_for_second')
     return toPage(applicationId, result.outcome)
   if (result.outcome === 'stale') return reviewedPage(context, request, given, 'stale')
-  if (result.outcome !== 'unfit') return { refusal: result.outcome }
-  const field = decision === 'reinstate_slower' ? 'interval' : 'decision'
-  return reviewedPage(context, request, { ...given, problem: field }, null)
+  return { refusal: result.outcome === 'unfit' ? 'invalid_request' : result.outcome }
 }
 
-function readDecision({ fields }: UserRequest): Given {
+function readDecision({ config }: Context, { fields }: UserRequest): Given {
   const decision: Decision | null = decisions.find((each) => each === fields.get('decision')) ?? null
   const reason: Reason | null = reasons.find((each) => each === fields.get('reason')) ?? null
   const words = (fields.get('words') ?? '').replaceAll('\r\n', '\n').trim()
   const intervalSeconds = (fields.get('interval') ?? '').trim()
-  return { decision, reason, words, intervalSeconds, problem: problemOf({ decision, reason, words, intervalSeconds }) }
+  const given = { decision, reason, words, intervalSeconds }
+  return { ...given, problem: problemOf(given, config.pollIntervalSeconds) }
 }
 
-function problemOf({ decision, reason, words, intervalSeconds }: Omit<Given, 'problem'>): Given['problem'] {
+function problemOf(given: Omit<Given, 'problem'>, usualSeconds: number): Given['problem'] {
+  const { decision, reason, words, intervalSeconds } = given
   if (decision === null) return 'decision'
-  if (decision === 'reinstate_slower' && !isFitInterval(secondsFrom(intervalSeconds), 0)) return 'interval'
+  if (decision === 'reinstate_slower' && !isFitInterval(secondsFrom(intervalSeconds), usualSeconds)) return 'interval'
   if (reason === null) return 'reason'
   return areFitWords(words) ? null : 'words'
 }
