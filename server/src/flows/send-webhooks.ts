@@ -93,21 +93,27 @@ export function createWebhookSender(context: Context): WebhookSender {
   }
 }
 
-/** One after the other, for as long as there are some and they are taken quickly. */
+/** One after the other, for as long as there are some. Who fails twice running, or takes long, is left alone until the next turn. */
 async function run(context: Context, endpointId: string, { stop, cut }: Ending): Promise<void> {
-  for (let sent = 0; sent < MOST_PER_LANE && !stop.aborted; sent += 1) {
+  let failures = 0
+  for (let sent = 0; sent < MOST_PER_LANE && failures < 2 && !stop.aborted; sent += 1) {
     const delivery = await takeDueDelivery(context.db, endpointId)
-    if (!delivery || !(await deliver(context, delivery, cut))) return
+    const outcome = delivery ? await deliver(context, delivery, cut) : 'none'
+    if (outcome === 'none' || outcome === 'slow') return
+    failures = outcome === 'failed' ? failures + 1 : 0
   }
 }
 
 type Ending = { readonly stop: AbortSignal; readonly cut: AbortSignal }
 
-/** False: somebody else first. */
-async function deliver(context: Context, delivery: DueDelivery, cut: AbortSignal): Promise<boolean> {
+async function deliver(
+  context: Context,
+  delivery: DueDelivery,
+  cut: AbortSignal,
+): Promise<'delivered' | 'failed' | 'slow'> {
   const { db } = context
   const posted = await post(context, delivery, cut)
-  if (cut.aborted && 'error' in posted) return false
+  if (cut.aborted && 'error' in posted) return 'slow'
   const tried = {
     status: 'status' in posted ? posted.status : null,
     error: 'error' in posted ? posted.error : null,
@@ -118,7 +124,8 @@ async function deliver(context: Context, delivery: DueDelivery, cut: AbortSignal
   else await markFailed(db, delivery.id, tried, isGone(posted) ? null : pauseAfter(delivery.attempts + 1))
   if (slow !== delivery.slow) await markSlow(db, delivery.endpointId, slow)
   if (isGone(posted)) await giveUpEndpoint(context, delivery.endpointId)
-  return isDelivered(posted) && !slow
+  if (slow) return 'slow'
+  return isDelivered(posted) ? 'delivered' : 'failed'
 }
 
 async function post(

@@ -25,7 +25,7 @@ const SWEEP_MS = 5 * 60 * 1000
 const MAIL_MS = 1_000
 
 /** How old an event can get before anybody looks at it. */
-const WEBHOOKS_MS = 1_000
+const WEBHOOKS_MS = 500
 
 /** A developer who looks waits no longer than this for what they just did. */
 const TALLY_MS = 2_000

@@ -211,15 +211,15 @@ describe('a receiver that', () => {
     expect(events).toEqual([{ detail: { endpoint: endpoint.id } }])
   })
 
-  it('takes each event gets a thousand of them without waiting for the next turn every time', async () => {
-    await happen(1_000)
+  it('takes what it is sent gets many of them in a turn, not two', async () => {
+    await happen(200)
     const sender = createWebhookSender(service.context)
-    for (let turn = 1; turn <= 12; turn += 1) {
+    for (let turn = 1; turn <= 10; turn += 1) {
       await sender.turn()
       await sender.settled()
     }
-    expect(receiver.received).toHaveLength(1_000)
-    expect(new Set(ids()).size).toBe(1_000)
+    expect(receiver.received).toHaveLength(200)
+    expect(new Set(ids()).size).toBe(200)
   })
 })
 

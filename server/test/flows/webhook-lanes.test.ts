@@ -7,6 +7,9 @@ import { type Receiver, startReceiver } from '../rig/receiver.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 import { deliveriesOf, makeEndpoint } from '../rig/webhooks.ts'
 
+/** Long before whoever hangs is given up, which takes ten seconds; and long enough for a busy machine. */
+const SOON_MS = 6_000
+
 let service: TestService
 beforeAll(async () => {
   // One connection for all that decides: whoever held it while waiting for a receiver would be noticed.
@@ -74,9 +77,9 @@ describe('beside a receiver that hangs', () => {
     const owner = await makeOwner()
     const application = await makeHooked(hanging, owner, 1, true)
     await makeEndpoint(service, good.url, { application, ...owner })
-    await happen(application, 50)
+    await happen(application, 20)
     await sending().turn()
-    await good.waitFor(50, 3_000)
+    await good.waitFor(20, SOON_MS)
     expect(hanging.connections.opened).toBe(2)
   })
 
@@ -93,8 +96,8 @@ describe('beside a receiver that hangs', () => {
     await happen(mine, 20)
     const began = performance.now()
     await sender.turn()
-    await good.waitFor(20, 2_000)
-    expect(performance.now() - began).toBeLessThan(2_000)
+    await good.waitFor(20, SOON_MS)
+    expect(performance.now() - began).toBeLessThan(SOON_MS)
     expect(hanging.connections.opened).toBe(10)
   })
 
@@ -107,7 +110,7 @@ describe('beside a receiver that hangs', () => {
     await hanging.waitFor(10)
     const began = performance.now()
     for (let time = 0; time < 20; time += 1) await happen(application, 1)
-    expect(performance.now() - began).toBeLessThan(2_000)
+    expect(performance.now() - began).toBeLessThan(SOON_MS)
     expect(hanging.connections.open).toBe(10)
   })
 })
@@ -124,7 +127,7 @@ it('one account has ten lanes at most, however many applications and endpoints i
   const other = await makeHooked(good, await makeOwner(), 1, true)
   await happen(other, 1)
   await sender.turn()
-  await good.waitFor(1, 1_000)
+  await good.waitFor(1, SOON_MS)
   expect(hanging.connections.opened).toBe(10)
 })
 
@@ -167,7 +170,7 @@ describe('a process that stops', () => {
     await hanging.waitFor(1)
     const began = performance.now()
     await sender.stop()
-    expect(performance.now() - began).toBeLessThan(2_000)
+    expect(performance.now() - began).toBeLessThan(SOON_MS)
     expect(good.received).toHaveLength(1)
     const [{ id = '' } = {}] = await service.database.query<{ id: string }>(
       'select id from webhook_endpoints where application_id = $1',

@@ -1,0 +1,153 @@
+/**
+ * npm run verify:webhooks [-- --kills N]: a server is killed again and again, at random moments and in the middle of sending,
+ * while grants are made and revoked and a receiver refuses, cuts off and hangs. At the end every event that was committed has
+ * arrived, signed, under one id however often it came. docs/interface.md, "Webhooks".
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { startEngines } from '../../../tools/engines.ts'
+import { closeContext, createContext } from '../../src/app.ts'
+import { WEBHOOK_KINDS } from '../../src/core/webhook.ts'
+import { addEndpoint, readWebhookSecret } from '../../src/flows/webhooks.ts'
+import { createTestDatabase } from '../rig/database.ts'
+import { type MadeUser, makeAccount, makeApplication, makeConfig, makeUser } from '../rig/make.ts'
+import { type ServerProcess, startServerProcess } from '../rig/server-process.ts'
+import { startWebhookLoad } from './webhook-load.ts'
+import type { Line } from './webhook-receiver.ts'
+
+/**
+ * From the commit to the moment the receiver took it: it may refuse twice (42 s), hang once (10 s), and be in the hands of a
+ * process that dies (30 s), of several even, one after the other.
+ */
+const LONGEST_S = 240
+
+const STAGES = ['before', 'sent', 'answered'] as const
+
+const { values } = parseArgs({ options: { kills: { type: 'string', default: '100' } } })
+const kills = Number(values.kills)
+if (!(Number.isInteger(kills) && kills > 0)) throw new Error('--kills takes a number')
+
+const { databaseUrl, redisUrl } = await startEngines()
+process.env.DATABASE_URL ??= databaseUrl
+process.env.REDIS_URL ??= redisUrl
+const database = await createTestDatabase()
+const environment = { DATABASE_URL: database.url, OUTBOUND_PRIVATE: 'true' }
+const config = makeConfig(environment)
+const context = await createContext(config)
+const account = await makeAccount(context.db)
+const application = await makeApplication(context.db, config, account.slug)
+const users: MadeUser[] = []
+for (let count = 0; count < 4; count += 1) users.push(await makeUser(context.db, account.slug))
+await context.applications.refresh()
+
+const lines: Line[] = []
+const receiver = spawn(process.execPath, [new URL('webhook-receiver.ts', import.meta.url).pathname], {
+  stdio: ['pipe', 'pipe', 'inherit'],
+})
+const port = await heard(receiver, lines)
+receiver.stdin?.write(`${await hook(`http://127.0.0.1:${port}/hooks`)}\n`)
+
+let server: ServerProcess | null = null
+try {
+  server = await begin(1)
+  const load = startWebhookLoad({ address: () => server?.address ?? '', application, users, context })
+  for (let life = 1; life <= kills; life += 1) {
+    // One that does not die by its own hand in time, because there is nothing to send, dies by ours.
+    await Promise.race([server.exited, sleep(endsItself(life) ? 5_000 : 500 + Math.random() * 2_000)])
+    await server.kill('SIGKILL')
+    server = await begin(life + 1)
+  }
+  await load.finish()
+  await sent()
+  const problems = await compare()
+  for (const problem of problems.slice(0, 20)) console.error(`webhooks: ${problem}`)
+  process.exitCode = problems.length > 0 ? 1 : 0
+} finally {
+  await server?.kill('SIGKILL')
+  receiver.stdin?.end()
+  await closeContext(context)
+  await database.drop()
+}
+
+/** Every other life ends in the middle of sending, the last one not at all. */
+function endsItself(life: number): boolean {
+  return life % 2 === 0 && life <= kills
+}
+
+function begin(life: number): Promise<ServerProcess> {
+  if (!endsItself(life)) return startServerProcess(environment)
+  const stage = STAGES[(life / 2) % STAGES.length] ?? 'sent'
+  const killed = { KILL_AT: stage, KILL_AFTER: String(1 + Math.floor(Math.random() * 15)) }
+  const preload = new URL('kill-in-delivery.ts', import.meta.url)
+  return startServerProcess({ ...environment, ...killed }, { preload })
+}
+
+async function hook(url: string): Promise<string> {
+  const by = users[0]?.id ?? ''
+  const added = await addEndpoint(context, by, application.id, url)
+  if (added.outcome !== 'added') throw new Error(`the endpoint was not added: ${added.outcome}`)
+  const shown = await readWebhookSecret(context, account.id, application.id, added.endpointId)
+  return shown?.secret ?? ''
+}
+
+/** Resolves with the port; what comes afterwards is kept. */
+function heard(child: ChildProcess, into: Line[]): Promise<number> {
+  return new Promise((resolve, reject) => {
+    child.once('exit', (code) => reject(new Error(`the receiver ended with ${code}`)))
+    if (!child.stdout) return
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      const said = JSON.parse(line)
+      if ('port' in said) resolve(said.port)
+      else into.push(said)
+    })
+  })
+}
+
+/** Until nothing waits any more, or for as long as anything may. */
+async function sent(): Promise<void> {
+  for (const late = Date.now() + LONGEST_S * 1000; Date.now() < late; await sleep(500)) {
+    const [row] = await database.query<{ waiting: number }>(
+      'select count(*)::int as waiting from webhook_deliveries where delivered_at is null',
+    )
+    if (row?.waiting === 0) return
+  }
+}
+
+type Committed = { event: string; ids: string[]; at: Date }
+
+/** What the audit says happened, and under which ids it was to be told. */
+function committed(): Promise<Committed[]> {
+  return database.query<Committed>(
+    `select a.kind || ' ' || a.grant_id as event, a.at,
+       coalesce(array_agg('evt_' || replace(d.event_id::text, '-', '')) filter (where d.id is not null), '{}') as ids
+     from audit_events a left join webhook_deliveries d on d.kind = a.kind and d.data ->> 'grant' = a.grant_id::text
+     where a.kind = any($1) group by a.id`,
+    [WEBHOOK_KINDS],
+  )
+}
+
+async function compare(): Promise<readonly string[]> {
+  const events = await committed()
+  const taken = lines.filter(({ outcome }) => outcome === 'taken')
+  const first = new Map<string, number>()
+  for (const { id, at } of taken) if (!first.has(id)) first.set(id, at)
+  const lost = events.filter(({ ids }) => !ids.every((id) => first.has(id)) || ids.length === 0)
+  const known = new Map(events.flatMap(({ event, ids }) => ids.map((id) => [id, event] as const)))
+  const waits = events.map(({ ids, at }) => ((first.get(ids[0] ?? '') ?? Number.NaN) - at.getTime()) / 1000)
+  const worst = Math.max(0, ...waits.filter((wait) => !Number.isNaN(wait)))
+  console.log(
+    `webhooks: kills=${kills} events=${events.length} received=${first.size} repeated=${taken.length - first.size} lost=${lost.length} worst_s=${worst.toFixed(1)}`,
+  )
+  return [
+    ...lost.map(({ event, ids }) => `${event} was committed and never arrived (${ids.join(', ') || 'not queued'})`),
+    ...events.filter(({ ids }) => ids.length > 1).map(({ event }) => `${event} has more than one id`),
+    ...taken
+      .filter(({ id, event }) => known.get(id) !== event)
+      .map(({ event }) => `${event} arrived and never happened`),
+    ...lines.filter(({ outcome }) => outcome === 'forged').map(({ id }) => `the signature of ${id} does not hold`),
+    ...(worst > LONGEST_S ? [`one took ${worst.toFixed(1)} s`] : []),
+    ...(events.length < kills ? [`only ${events.length} events: that proves nothing`] : []),
+  ]
+}

@@ -1,0 +1,60 @@
+/**
+ * A receiver of webhooks in a process of its own, in a bad mood: for each event the first attempts may be refused, cut off
+ * without an answer although they were understood, or left hanging. It says what it understood, line by line.
+ */
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createInterface } from 'node:readline'
+import { text } from 'node:stream/consumers'
+import { Webhook } from 'standardwebhooks'
+
+/** Of the first two attempts at each event. From the third on it is well-behaved, so that a run comes to an end. */
+const REFUSED = 0.15
+const CUT = 0.05
+const MOST_MOODS = 2
+
+/** In all: each holds a lane for ten seconds. */
+const MOST_HANGING = 5
+
+export type Line = {
+  readonly id: string
+  readonly outcome: 'taken' | 'forged'
+  readonly event: string
+  readonly at: number
+}
+
+let secret = ''
+let hanging = 0
+const attempts = new Map<string, number>()
+const tell = (line: Line | { port: number }) => process.stdout.write(`${JSON.stringify(line)}\n`)
+
+const server = createServer(async (request, response) => {
+  const body = await text(request).catch(() => null)
+  if (body === null) return
+  const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]))
+  const id = headers['webhook-id'] ?? ''
+  const tried = (attempts.get(id) ?? 0) + 1
+  attempts.set(id, tried)
+  const mood = tried > MOST_MOODS ? 1 : Math.random()
+  if (mood < REFUSED) return void response.writeHead(500).end()
+  if (tried === 1 && hanging < MOST_HANGING && Math.random() < 0.01) {
+    hanging += 1
+    return
+  }
+  try {
+    const { type, data } = new Webhook(secret).verify(body, headers) as { type: string; data: { grant?: string } }
+    tell({ id, outcome: 'taken', event: `${type} ${data.grant}`, at: Date.now() })
+  } catch {
+    tell({ id, outcome: 'forged', event: '', at: Date.now() })
+  }
+  if (mood < REFUSED + CUT) return void response.destroy()
+  response.writeHead(204).end()
+})
+server.listen(0, '127.0.0.1', () => tell({ port: (server.address() as AddressInfo).port }))
+
+// The secret comes once there is an endpoint; the end comes with the end of whoever started this.
+createInterface({ input: process.stdin })
+  .on('line', (line) => {
+    secret = line
+  })
+  .on('close', () => process.exit(0))
