@@ -62,6 +62,7 @@ export async function createContext(config: Config): Promise<Context> {
 
 export async function closeContext(context: Context): Promise<void> {
   context.mailer?.close()
+  context.load.close()
   await Promise.all([context.gate.close(), context.db.close()])
 }
 

@@ -262,7 +262,7 @@ export const options = {
     env: 'OVERLOAD_DELAY',
     fallback: '50',
     about:
-      'Milliseconds that a request waits, on average, until the process even looks at it. Beyond them the process turns away new code requests, at three times as much new dialogs, at ten times the developer console, and never anything else. 0: nothing is turned away for it.',
+      'Milliseconds that a request waits, on average, until the process even looks at it. Beyond them, new codes and dialogs that cannot be made at once are turned away instead of waiting for a connection; at four times as much all code requests, at eight times all new dialogs, at sixteen times the developer console, and never anything else. 0: nothing is turned away for it.',
     example: '50',
     parse: whole(0, 60_000),
   }),

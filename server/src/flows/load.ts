@@ -21,12 +21,20 @@ export type Load = {
   inTurn<T>(place: Place, work: () => Promise<T>): Promise<T | 'shed'>
   /** Writes down how many were turned away, if any; throws when PostgreSQL is away. */
   save(): Promise<void>
+  close(): void
 }
+
+/** How long requests wait before they are looked at. */
+export type Delay = { ms(): number; close(): void }
 
 export type Sheddable = 'code' | 'dialog' | 'page'
 
-/** Of OVERLOAD_DELAY: how much more it takes until these are turned away as well. */
-const LEVELS: Readonly<Record<Sheddable, number>> = { code: 1, dialog: 3, page: 10 }
+/**
+ * Of OVERLOAD_DELAY: from the first level on nobody waits in line, and who cannot begin at once is turned away; from the others on
+ * all of these are, whether there would be a connection for them or not. In between, as much gets done as ever.
+ */
+const NO_LINE = 1
+const LEVELS: Readonly<Record<Sheddable, number>> = { code: 4, dialog: 8, page: 16 }
 
 /** For all applications together: as many as PostgreSQL gets done while the first of them waits. */
 const ROOM = 1_000
@@ -45,7 +53,7 @@ export type Given = {
   readonly events: Pick<Events, 'shedding'>
 }
 
-export function createLoad({ config, db, events }: Given, delayMs: () => number = measureDelay()): Load {
+export function createLoad({ config, db, events }: Given, delay: Delay = measureDelay()): Load {
   const abreast = Math.max(1, Math.floor(config.databaseConnections / 2))
   const turns = createTurns<Waiting>(ROOM)
   let atWork = 0
@@ -53,11 +61,12 @@ export function createLoad({ config, db, events }: Given, delayMs: () => number 
   let shedding = false
   let lastShedAt = Number.NEGATIVE_INFINITY
 
-  const count = () => {
+  const count = (): 'shed' => {
     shed += 1
     lastShedAt = performance.now()
+    return 'shed'
   }
-  const isSlow = (level: number) => config.overloadDelayMs > 0 && delayMs() > config.overloadDelayMs * level
+  const isSlow = (level: number) => config.overloadDelayMs > 0 && delay.ms() > config.overloadDelayMs * level
 
   /** Whoever is done passes the place on to the next in line, if there is one: nobody slips in between. */
   const passOn = () => {
@@ -81,7 +90,7 @@ export function createLoad({ config, db, events }: Given, delayMs: () => number 
     })
 
   return {
-    overloaded: () => isSlow(LEVELS.code) || performance.now() - lastShedAt < AFTERMATH_MS,
+    overloaded: () => isSlow(NO_LINE) || performance.now() - lastShedAt < AFTERMATH_MS,
     sheds: (what) => {
       const away = isSlow(LEVELS[what])
       if (away) count()
@@ -89,6 +98,7 @@ export function createLoad({ config, db, events }: Given, delayMs: () => number 
     },
     inTurn: async (place, work) => {
       if (atWork < abreast) atWork += 1
+      else if (isSlow(NO_LINE)) return count()
       else if ((await wait(place)) === 'shed') return 'shed'
       try {
         return await work()
@@ -107,6 +117,7 @@ export function createLoad({ config, db, events }: Given, delayMs: () => number 
         throw error
       })
     },
+    close: delay.close,
   }
 }
 
@@ -119,21 +130,25 @@ const LOOK_MS = 1_000
  * How long somebody who arrives at any moment waits until the event loop comes round, by what it took lately: with rounds of
  * length d, that is E[d²] / 2 E[d]. Of the last two looks the better one, so that it takes two bad seconds to count.
  */
-function measureDelay(): () => number {
+function measureDelay(): Delay {
   const rounds = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
   rounds.enable()
-  let lookedAt = performance.now()
   let latest = 0
   let before = 0
-  return () => {
-    const now = performance.now()
-    if (now - lookedAt < LOOK_MS || rounds.count === 0) return Math.min(latest, before)
+  const looking = setInterval(() => {
+    if (rounds.count === 0) return
     const [mean, deviation] = [rounds.mean / 1e6, rounds.stddev / 1e6]
     rounds.reset()
-    before = now - lookedAt < 2 * LOOK_MS ? latest : 0
-    lookedAt = now
+    before = latest
     // An idle loop comes round whenever the measurement itself wants it to.
     latest = Math.max(0, (mean * mean + deviation * deviation) / (2 * mean) - RESOLUTION_MS / 2)
-    return Math.min(latest, before)
+  }, LOOK_MS)
+  looking.unref()
+  return {
+    ms: () => Math.min(latest, before),
+    close: () => {
+      clearInterval(looking)
+      rounds.disable()
+    },
   }
 }

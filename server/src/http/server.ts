@@ -26,6 +26,18 @@ const KEEP_ALIVE_MS = 75_000
 /** From the first byte of a request to its last. Nothing we accept takes a client longer. */
 const WHOLE_REQUEST_MS = 30_000
 
+/**
+ * With a request or an answer under way, how long nothing may move. Whoever does not fetch an answer in that time will not; what
+ * waits for them is memory.
+ */
+const SILENCE_MS = 30_000
+
+/**
+ * Requests on one connection that wait behind the answer to another one. Clients of today send none before they have the
+ * answer; whoever sends many and fetches nothing would have the answers pile up here.
+ */
+const MOST_BEHIND = 8
+
 /** How long the last requests may take once nobody new is let in. */
 const LAST_REQUESTS_MS = 10_000
 
@@ -57,6 +69,8 @@ export function createHttpServer(context: Context): HttpServer {
   const serveBase = createBaseServer(context, addressOf)
 
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    // Without a socket of its own, it waits behind another answer.
+    if (response.socket === null && isCrowded(request.socket, response)) return void request.socket.destroy()
     let format: Format = 'json'
     try {
       const slug = slugOf(request)
@@ -88,6 +102,7 @@ export function createHttpServer(context: Context): HttpServer {
   }
 
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: WHOLE_REQUEST_MS }, serve)
+  server.setTimeout(SILENCE_MS)
   server.on('clientError', refuseBrokenRequest)
 
   return {
@@ -110,6 +125,16 @@ export function createHttpServer(context: Context): HttpServer {
       await Promise.all(afterwards)
     },
   }
+}
+
+const behind = new WeakMap<Socket, number>()
+
+function isCrowded(socket: Socket, response: ServerResponse): boolean {
+  if (socket.destroyed) return true
+  const waiting = (behind.get(socket) ?? 0) + 1
+  behind.set(socket, waiting)
+  response.once('finish', () => behind.set(socket, (behind.get(socket) ?? 1) - 1))
+  return waiting > MOST_BEHIND
 }
 
 /** The path alone says which words the answer is in, also for a refusal of what is behind it. */

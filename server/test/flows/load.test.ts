@@ -23,7 +23,7 @@ const told: number[] = []
 function makeLoad(given: { connections?: number; delayMs?: () => number; db?: Postgres } = {}): Load {
   const config = { databaseConnections: given.connections ?? 10, overloadDelayMs: 50 }
   const events = { shedding: (requests: number) => void told.push(requests) }
-  return createLoad({ config, db: given.db ?? db, events }, given.delayMs ?? (() => 0))
+  return createLoad({ config, db: given.db ?? db, events }, { ms: given.delayMs ?? (() => 0), close: () => {} })
 }
 
 /** Work that is done when the test says so. */
@@ -120,21 +120,38 @@ describe('new codes and dialogs', () => {
 
 describe('when requests wait before they are looked at', () => {
   it.each([
-    [49, []],
-    [51, ['code']],
-    [151, ['code', 'dialog']],
-    [501, ['code', 'dialog', 'page']],
+    [199, []],
+    [201, ['code']],
+    [401, ['code', 'dialog']],
+    [801, ['code', 'dialog', 'page']],
   ] as const)('for %d ms, these are turned away: %j', async (delayMs, away) => {
     const load = makeLoad({ delayMs: () => delayMs })
     expect((['code', 'dialog', 'page'] as const).filter((what) => load.sheds(what))).toEqual(away)
-    expect(load.overloaded()).toBe(away.length > 0)
     await load.save()
     expect(await total()).toBe(away.length)
   })
 
+  it('for longer than they should, who cannot begin at once is turned away; as many as before get done', async () => {
+    let delayMs = 49
+    const load = makeLoad({ connections: 2, delayMs: () => delayMs })
+    expect(load.overloaded()).toBe(false)
+    const [working, waiting] = [held(load), held(load)]
+    delayMs = 51
+    expect([load.sheds('code'), load.overloaded()]).toEqual([false, true])
+    expect(await held(load).outcome).toBe('shed')
+    working.finish()
+    waiting.finish()
+    expect([await working.outcome, await waiting.outcome]).toEqual(['done', 'done'])
+    const next = held(load)
+    next.finish()
+    expect(await next.outcome).toBe('done')
+    await load.save()
+    expect(await total()).toBe(1)
+  })
+
   it('an operator can have nothing turned away for it', () => {
     const config = { databaseConnections: 10, overloadDelayMs: 0 }
-    const load = createLoad({ config, db, events: { shedding: () => {} } }, () => 10_000)
+    const load = createLoad({ config, db, events: { shedding: () => {} } }, { ms: () => 10_000, close: () => {} })
     expect([load.sheds('code'), load.overloaded()]).toEqual([false, false])
   })
 
@@ -145,26 +162,23 @@ describe('when requests wait before they are looked at', () => {
       for (let round = 0; round < rounds; round += 1) {
         for (const until = performance.now() + ms; performance.now() < until; );
         await sleep(1)
-        load.sheds('code')
       }
     }
-    await sleep(1_100)
-    load.sheds('code')
+    await sleep(2_100)
     await block(1, 600)
+    await sleep(500)
     expect(load.overloaded(), 'after one pause').toBe(false)
-    await block(20, 200)
-    expect(load.overloaded(), 'after four seconds of pauses').toBe(true)
-    for (let second = 0; second < 6; second += 1) {
-      await sleep(1_050)
-      load.sheds('code')
-    }
-    expect(load.overloaded(), 'six seconds later').toBe(false)
+    await block(25, 200)
+    expect(load.overloaded(), 'after five seconds of pauses').toBe(true)
+    await sleep(4_000)
+    expect(load.overloaded(), 'four seconds later').toBe(false)
+    load.close()
   }, 30_000)
 })
 
 describe('what was turned away', () => {
   it('is written down by the minute, and what several processes count is added up', async () => {
-    const [one, other] = [makeLoad({ delayMs: () => 60 }), makeLoad({ delayMs: () => 60 })]
+    const [one, other] = [makeLoad({ delayMs: () => 201 }), makeLoad({ delayMs: () => 201 })]
     for (let time = 0; time < 5; time += 1) one.sheds('code')
     for (let time = 0; time < 7; time += 1) other.sheds('code')
     await Promise.all([one.save(), other.save()])
@@ -188,7 +202,7 @@ describe('what was turned away', () => {
       ...db,
       query: (...given) => (away ? Promise.reject(new Unavailable('away')) : db.query(...given)),
     }
-    const load = makeLoad({ db: sometimes, delayMs: () => 60 })
+    const load = makeLoad({ db: sometimes, delayMs: () => 201 })
     load.sheds('code')
     await expect(load.save()).rejects.toThrow(Unavailable)
     load.sheds('code')
@@ -199,7 +213,7 @@ describe('what was turned away', () => {
 
   it('is told to the operator when it begins and when it ends, and not in between', async () => {
     told.length = 0
-    let delayMs = 60
+    let delayMs = 201
     const load = makeLoad({ delayMs: () => delayMs })
     for (let second = 0; second < 3; second += 1) {
       load.sheds('code')

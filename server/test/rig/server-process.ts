@@ -1,6 +1,7 @@
 /** A server as operators run it: the built executable, in a process of its own, on a real port. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { makeEnvironment } from './make.ts'
 
@@ -38,6 +39,12 @@ export async function startServerProcess(
     },
     exited,
   }
+}
+
+/** Its resident memory. */
+export function residentMb(pid: number): number {
+  const kilobytes = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
+  return Math.round(Number(kilobytes) / 1024)
 }
 
 /** The service says where it listens. */

@@ -8,7 +8,6 @@
  * with every hint alive: what a poll costs that ends at the gate. Then, measured, with an empty gate: at a million codes a
  * random poll comes long after the hint of the one before it has ended, so nearly every poll has to look into PostgreSQL.
  */
-import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import pg from 'pg'
@@ -16,7 +15,7 @@ import { startEngines } from '../../../tools/engines.ts'
 import { closeContext, createContext } from '../../src/app.ts'
 import { createTestDatabase, engineUrl } from '../rig/database.ts'
 import { makeAccount, makeApplication, makeConfig } from '../rig/make.ts'
-import { startServerProcess } from '../rig/server-process.ts'
+import { residentMb, startServerProcess } from '../rig/server-process.ts'
 import { fillGate } from './gate-keys.ts'
 import { placePendingCodes } from './pending-codes.ts'
 import { type Load, type LoadResult, runLoad } from './poll-load.ts'
@@ -124,11 +123,6 @@ async function countStatements(): Promise<number> {
   } finally {
     await client.end()
   }
-}
-
-function residentMb(pid: number): number {
-  const kilobytes = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
-  return Math.round(Number(kilobytes) / 1024)
 }
 
 function describe({ polls, seconds: took, p50Ms, p99Ms, answers }: LoadResult): string {

@@ -1,0 +1,103 @@
+/**
+ * RL-13, in short: a process died, and everybody comes back at once, ten times as many as it can serve. It serves about as many as
+ * before, tells the others to come later, forgets nobody's polls, keeps its memory, and is itself again soon after.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { freePort } from '../../../tools/engine-processes.ts'
+import { engineUrl } from '../rig/database.ts'
+import { Device } from '../rig/device.ts'
+import { residentMb, type ServerProcess, startServerProcess } from '../rig/server-process.ts'
+import { startTestService, type TestService } from '../rig/service.ts'
+import { type Measured, type OpenLoad, type Plan, startOpenLoad } from '../scale/open-load.ts'
+
+let service: TestService
+let environment: Record<string, string>
+let server: ServerProcess
+const loads: OpenLoad[] = []
+beforeAll(async () => {
+  service = await startTestService({}, { listen: false })
+  environment = {
+    DATABASE_URL: service.database.url,
+    REDIS_URL: engineUrl('REDIS_URL'),
+    PORT: String(await freePort()),
+    OVERLOAD_DELAY: '50',
+  }
+  // A PostgreSQL that has its hands full: so slow that ten times as many fit into a test, and that it is what there is too little of.
+  await service.database.query(`
+    create function slow() returns trigger language plpgsql as $$ begin perform pg_sleep(0.06); return new; end $$;
+    create trigger slow before insert on device_codes for each row execute function slow()`)
+  server = await startServerProcess(environment)
+})
+afterAll(async () => {
+  for (const load of loads) load.stop()
+  await server.kill('SIGTERM')
+  await service.stop()
+})
+
+function load(given: Pick<Plan, 'connections' | 'nice'>, streams: Plan['streams']): OpenLoad {
+  const started = startOpenLoad({ address: server.address, streams, ...given })
+  loads.push(started)
+  return started
+}
+
+const answered = (measured: Measured | undefined, word: string) => measured?.answers[word] ?? 0
+
+it('RL-13: after a crash, ten times as many as fit are served as many as fit; it recovers, and memory stays', async () => {
+  const device = new Device(server.address, service.application)
+  const body = `${new URLSearchParams(device.credentials)}`
+  const codes = (perSecond: number) => {
+    return [{ name: 'codes', perSecond, path: '/auth/oauth/device/code', bodies: [body], networks: ['10.1.1.1'] }]
+  }
+  const waiting = await Promise.all(Array.from({ length: 20 }, () => device.code()))
+  const polls = {
+    name: 'polls',
+    perSecond: 20,
+    path: '/auth/oauth/device/polling',
+    bodies: waiting.map(({ device_code }) => `${body}&device_code=${device_code}`),
+    networks: ['10.1.1.1'],
+  }
+
+  // As many as there is an answer for: sixteen at a time, each when the one before was answered.
+  const steady = load({ connections: 16, nice: 0 }, codes(400))
+  await steady.run(0.5)
+  const begun = performance.now()
+  const [full] = await steady.run(3)
+  const capacity = answered(full, '200') / ((performance.now() - begun) / 1000)
+  expect(capacity).toBeGreaterThan(20)
+  const before = residentMb(server.pid)
+
+  const herd = load({ connections: 3_000, nice: 5 }, codes(10 * capacity))
+  const devices = load({ connections: 50, nice: 0 }, [polls])
+  await server.kill('SIGKILL')
+  server = await startServerProcess(environment)
+  const up = performance.now()
+  const [[flooded], [polled]] = await Promise.all([herd.run(6), devices.run(6)])
+  const goodput = answered(flooded, '200') / ((performance.now() - up) / 1000)
+  const story = JSON.stringify({ capacity: Math.round(capacity), goodput: Math.round(goodput), flooded, polled })
+  expect(goodput / capacity, story).toBeGreaterThan(0.5)
+  const known = ['200', '503 unavailable', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'unsent']
+  expect(
+    Object.keys(flooded?.answers ?? {}).filter((word) => !known.includes(word)),
+    story,
+  ).toEqual([])
+  expect(answered(flooded, '503 unavailable'), story).toBeGreaterThan(0)
+  const outcomes = ['400 auth_pending', '400 slow_down', 'unsent']
+  expect(
+    Object.keys(polled?.answers ?? {}).filter((word) => !outcomes.includes(word)),
+    story,
+  ).toEqual([])
+
+  const over = performance.now()
+  for (let good = 0; good < 10; ) {
+    const { status } = await device.request()
+    good = status === 200 ? good + 1 : 0
+    if (performance.now() - over > 10_000) break
+    await sleep(50)
+  }
+  expect(performance.now() - over, 'milliseconds until it is itself again').toBeLessThan(10_000)
+  expect(residentMb(server.pid), `megabytes; ${before} before`).toBeLessThan(before + 200)
+  await sleep(2_500)
+  const [row] = await service.database.query<{ shed: string }>('select coalesce(sum(shed), 0) as shed from overloads')
+  expect(Number(row?.shed), 'counted').toBeGreaterThanOrEqual(answered(flooded, '503 unavailable') * 0.9)
+}, 90_000)

@@ -1,0 +1,110 @@
+/** RL-14: clients that ask and never read. What waits for them is bounded, and so is how long it waits. */
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { readFileSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { post } from '../rig/device.ts'
+import { residentMb, type ServerProcess, startServerProcess } from '../rig/server-process.ts'
+import { startTestService, type TestService } from '../rig/service.ts'
+
+let service: TestService
+let server: ServerProcess
+let port: number
+beforeAll(async () => {
+  service = await startTestService({}, { listen: false })
+  server = await startServerProcess({ DATABASE_URL: service.database.url })
+  port = Number(new URL(server.address).port)
+  await post(server.address, '/openapi.json', { method: 'GET' })
+})
+afterAll(async () => {
+  await server.kill('SIGTERM')
+  await service.stop()
+})
+
+/** The longest answer there is: hundreds of kilobytes. */
+const LONG = 'GET /openapi.json HTTP/1.1\r\nhost: localhost\r\n\r\n'
+
+async function silent(clients: number, requests: string): Promise<Socket[]> {
+  const sockets: Socket[] = []
+  for (let client = 0; client < clients; client += 1) {
+    const socket = connect(port, '127.0.0.1')
+    socket.on('error', () => {})
+    socket.pause()
+    socket.write(requests)
+    sockets.push(socket)
+    if (client % 50 === 0) await sleep(20)
+  }
+  return sockets
+}
+
+/** Connections that the server itself holds to be open, as the kernel sees them. */
+function openConnections(): number {
+  const local = `:${port.toString(16).toUpperCase().padStart(4, '0')}`
+  const lines = readFileSync('/proc/net/tcp', 'utf8').split('\n').slice(1)
+  return lines
+    .map((line) => line.trim().split(/\s+/))
+    .filter(([, from, , state]) => from?.endsWith(local) && state === '01').length
+}
+
+async function until(holds: () => boolean, seconds: number): Promise<boolean> {
+  for (const end = performance.now() + seconds * 1000; performance.now() < end; await sleep(250))
+    if (holds()) return true
+  return holds()
+}
+
+describe('clients that do not read', () => {
+  it('RL-14: who sends a thousand requests at once and fetches nothing is cut off, and the answers do not pile up', async () => {
+    const before = residentMb(server.pid)
+    const sockets = await silent(300, LONG.repeat(1_000))
+    expect(await until(() => openConnections() < 30, 45), `${openConnections()} are open`).toBe(true)
+    expect(residentMb(server.pid) - before, 'megabytes more').toBeLessThan(300)
+    expect((await post(server.address, '/health/live', { method: 'GET' })).status).toBe(200)
+    for (const socket of sockets) socket.destroy()
+  }, 90_000)
+
+  it('RL-14: a thousand clients that ask for a little each and fetch nothing cost little, and others are served', async () => {
+    const before = residentMb(server.pid)
+    const sockets = await silent(1_000, LONG)
+    await until(() => openConnections() >= 1_000, 20)
+    const code = await post(server.address, '/auth/oauth/device/code', { form: service.device().credentials })
+    expect(code.status).toBe(200)
+    const poll = { ...service.device().credentials, device_code: code.body.device_code }
+    expect((await post(server.address, '/auth/oauth/device/polling', { form: poll })).body.error).toBe('auth_pending')
+    expect(residentMb(server.pid) - before, 'megabytes more').toBeLessThan(300)
+    for (const socket of sockets) socket.destroy()
+  }, 60_000)
+
+  it('RL-14: a connection on which nothing moves in the middle of something ends after half a minute', async () => {
+    const accepted: Socket[] = []
+    const watch = (message: unknown) => void accepted.push((message as { socket: Socket }).socket)
+    const here = await startTestService()
+    subscribe('net.server.socket', watch)
+    const client = connect(Number(new URL(here.address).port), '127.0.0.1')
+    try {
+      client.write('POST /auth/oauth/device/code HTTP/1.1\r\nhost: localhost\r\ncontent-length: 10\r\n\r\nS')
+      await until(() => accepted.length > 0, 5)
+      expect(accepted.map(({ timeout }) => timeout)).toEqual([30_000])
+      // Node ends a connection by itself when its time is over, unless somebody listens; nobody does.
+      accepted[0]?.setTimeout(1)
+      expect(await until(() => accepted[0]?.destroyed === true, 5)).toBe(true)
+    } finally {
+      unsubscribe('net.server.socket', watch)
+      client.destroy()
+      await here.stop()
+    }
+  })
+
+  it('a client that pipelines a little and reads is served, in order', async () => {
+    const socket = connect(port, '127.0.0.1')
+    let text = ''
+    socket.on('data', (chunk) => {
+      text += chunk
+    })
+    const ask = (path: string) => `GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`
+    socket.write(ask('/health/live') + ask('/health/ready') + ask('/nothing') + ask('/health/live'))
+    await until(() => text.split('HTTP/1.1 ').length === 5, 5)
+    expect(Array.from(text.matchAll(/HTTP\/1\.1 (\d+)/g), ([, status]) => status)).toEqual(['200', '200', '404', '200'])
+    socket.destroy()
+  })
+})

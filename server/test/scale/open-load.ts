@@ -1,0 +1,133 @@
+/**
+ * Requests at a steady pace, whatever becomes of those before: an open loop, in a process of its own, so that neither the server
+ * nor whoever measures shares its event loop. How long a request took is counted from when it was due.
+ */
+import { type ChildProcess, fork } from 'node:child_process'
+import { Agent, request } from 'node:http'
+import { setPriority } from 'node:os'
+
+export type Stream = {
+  readonly name: string
+  readonly perSecond: number
+  readonly path: string
+  /** Sent in turn. */
+  readonly bodies: readonly string[]
+  /** Whom our proxy says it heard from, in turn; so many networks. */
+  readonly networks: readonly string[]
+}
+
+export type Plan = {
+  readonly address: string
+  readonly streams: readonly Stream[]
+  /** For each stream. */
+  readonly connections: number
+  /** As `nice` has it: 0, or more for load that must not take the processor from what is measured. */
+  readonly nice: number
+}
+
+export type Measured = {
+  readonly name: string
+  readonly sent: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+  /** Answers by status, with the error word where there is one. */
+  readonly answers: Readonly<Record<string, number>>
+}
+
+export type OpenLoad = {
+  run(seconds: number): Promise<readonly Measured[]>
+  stop(): void
+}
+
+export function startOpenLoad(plan: Plan): OpenLoad {
+  const child: ChildProcess = fork(new URL(import.meta.url), ['open-load'], { execArgv: [] })
+  child.send(plan)
+  let fail = (_why: Error) => {}
+  child.once('exit', (code) => fail(new Error(`the load ended with ${code}`)))
+  return {
+    run: (seconds) =>
+      new Promise((resolve, reject) => {
+        fail = reject
+        child.once('message', (measured) => resolve(measured as readonly Measured[]))
+        child.send(seconds)
+      }),
+    stop: () => child.kill(),
+  }
+}
+
+const TICK_MS = 5
+
+if (process.argv[2] === 'open-load') {
+  let plan: Plan | null = null
+  let agent: Agent | null = null
+  process.on('message', async (message: Plan | number) => {
+    if (typeof message === 'object') {
+      plan = message
+      agent = new Agent({ keepAlive: true, scheduling: 'lifo' })
+      setPriority(message.nice)
+    } else if (plan && agent) {
+      const [{ streams, address, connections }, by] = [plan, agent]
+      process.send?.(await Promise.all(streams.map((stream) => send(stream, address, message, by, connections))))
+    }
+  })
+}
+
+async function send(stream: Stream, address: string, seconds: number, agent: Agent, most: number): Promise<Measured> {
+  const times: number[] = []
+  const answers: Record<string, number> = {}
+  const running = new Set<Promise<void>>()
+  const begun = performance.now()
+  const total = Math.round(stream.perSecond * seconds)
+  let sent = 0
+  await new Promise<void>((resolve) => {
+    const timer = setInterval(() => {
+      const due = Math.min(total, Math.ceil(((performance.now() - begun) / 1000) * stream.perSecond))
+      for (; sent < due; sent += 1) {
+        // Whoever finds no connection is somebody who did not even get through.
+        if (running.size >= most) {
+          answers.unsent = (answers.unsent ?? 0) + 1
+          continue
+        }
+        const at = begun + (sent / stream.perSecond) * 1000
+        const one = ask(stream, sent, address, agent).then((word) => {
+          times.push(performance.now() - at)
+          answers[word] = (answers[word] ?? 0) + 1
+        })
+        running.add(one)
+        one.finally(() => running.delete(one))
+      }
+      if (sent < total) return
+      clearInterval(timer)
+      resolve()
+    }, TICK_MS)
+  })
+  await Promise.all(running)
+  times.sort((a, b) => a - b)
+  const at = (share: number) => times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? 0
+  return { name: stream.name, sent, p50Ms: at(0.5), p99Ms: at(0.99), answers }
+}
+
+function ask({ path, bodies, networks }: Stream, turn: number, address: string, agent: Agent): Promise<string> {
+  const body = bodies[turn % bodies.length] ?? ''
+  const headers = {
+    'content-type': 'application/x-www-form-urlencoded',
+    'content-length': Buffer.byteLength(body),
+    'x-forwarded-for': networks[turn % networks.length] ?? '',
+  }
+  return new Promise((resolve) => {
+    const outgoing = request(`${address}${path}`, { method: 'POST', agent, headers }, (response) => {
+      let text = ''
+      response.setEncoding('latin1')
+      response.on('data', (chunk) => {
+        text += chunk
+      })
+      response.on('error', () => resolve('broken'))
+      response.on('end', () => {
+        const word = /^\{"error":"(\w+)"/.exec(text)?.[1]
+        resolve(word === undefined ? String(response.statusCode) : `${response.statusCode} ${word}`)
+      })
+    })
+    outgoing.on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? 'failed'))
+    outgoing.end(body)
+  })
+}
