@@ -246,7 +246,7 @@ export const options = {
     env: 'CODE_REQUESTS_PER_APPLICATION',
     fallback: '12000',
     about:
-      'Codes per minute for one application. Beyond it, networks that had less than their part of it still get one, up to twice as many in all: whoever stole a secret cannot use up what honest devices need. 0: no limit.',
+      'Codes per minute for one application, evenly: five seconds’ worth fits at once. As many again are kept for networks that have had little, so that whoever stole a secret cannot use up what honest devices need. 0: no limit.',
     example: '12000',
     parse: whole(0, 1_000_000),
   }),
@@ -262,7 +262,7 @@ export const options = {
     env: 'OVERLOAD_DELAY',
     fallback: '50',
     about:
-      'Milliseconds that a request waits, on average, until the process even looks at it. Beyond them, new codes and dialogs that cannot be made at once are turned away instead of waiting for a connection; at four times as much all code requests, at eight times all new dialogs, at sixteen times the developer console, and never anything else. 0: nothing is turned away for it.',
+      'Milliseconds that a request waits, on average, until the process even looks at it. Beyond them, only one new code or dialog of each application waits for a connection and the others are turned away; at four times as much all code requests, at eight times all new dialogs, at sixteen times the developer console, and never anything else. 0: nothing is turned away for it.',
     example: '50',
     parse: whole(0, 60_000),
   }),

@@ -30,10 +30,10 @@ export type Delay = { ms(): number; close(): void }
 export type Sheddable = 'code' | 'dialog' | 'page'
 
 /**
- * Of OVERLOAD_DELAY: from the first level on nobody waits in line, and who cannot begin at once is turned away; from the others on
- * all of these are, whether there would be a connection for them or not. In between, as much gets done as ever.
+ * Of OVERLOAD_DELAY: from the first level on only one of each application waits in line, and the others are turned away; from the
+ * next ones on all of these are, whether there would be a connection for them or not. In between, as much gets done as ever.
  */
-const NO_LINE = 1
+const SHORT_LINE = 1
 const LEVELS: Readonly<Record<Sheddable, number>> = { code: 4, dialog: 8, page: 16 }
 
 /** For all applications together: as many as PostgreSQL gets done while the first of them waits. */
@@ -90,7 +90,7 @@ export function createLoad({ config, db, events }: Given, delay: Delay = measure
     })
 
   return {
-    overloaded: () => isSlow(NO_LINE) || performance.now() - lastShedAt < AFTERMATH_MS,
+    overloaded: () => isSlow(SHORT_LINE) || performance.now() - lastShedAt < AFTERMATH_MS,
     sheds: (what) => {
       const away = isSlow(LEVELS[what])
       if (away) count()
@@ -98,7 +98,7 @@ export function createLoad({ config, db, events }: Given, delay: Delay = measure
     },
     inTurn: async (place, work) => {
       if (atWork < abreast) atWork += 1
-      else if (isSlow(NO_LINE)) return count()
+      else if (isSlow(SHORT_LINE) && turns.waitingOf(place.applicationId) > 0) return count()
       else if ((await wait(place)) === 'shed') return 'shed'
       try {
         return await work()

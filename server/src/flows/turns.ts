@@ -7,6 +7,7 @@ export type Place = { readonly applicationId: string; readonly network: string }
 
 export type Turns<T extends Place> = {
   readonly waiting: number
+  waitingOf(applicationId: string): number
   /** Returns who has to go for it, perhaps the newcomer; null: there was room. */
   join(newcomer: T): T | null
   /** Null: nobody waits. */
@@ -52,6 +53,7 @@ export function createTurns<T extends Place>(room: number): Turns<T> {
     get waiting() {
       return waiting
     },
+    waitingOf: (applicationId) => lanes.get(applicationId)?.waiting ?? 0,
     join: (newcomer) => {
       add(newcomer)
       if (waiting <= room) return null

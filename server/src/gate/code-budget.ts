@@ -1,9 +1,9 @@
 /**
- * How many codes each application was given in this minute, here and, by what processes tell each other each second through
- * Redis, everywhere. What is told is late by that second; so a code request asks Redis for its network alone.
+ * How many codes each application was given: here, and, by what processes tell each other each second through Redis, elsewhere. What
+ * is told is late by that second; so a code request asks Redis for its network alone.
  */
 import { RateLimiterRedis } from 'rate-limiter-flexible'
-import { mayHaveCode } from '../core/share.ts'
+import { burstOf, type Fill, fillUp, NOTHING_TAKEN, takeCode } from '../core/share.ts'
 import type { Passage } from './limiter.ts'
 import type { RedisLink } from './redis-link.ts'
 
@@ -18,21 +18,24 @@ export type CodeBudget = {
   exchange(): Promise<void>
 }
 
-const MINUTE_SECONDS = 60
+const MINUTE_MS = 60_000
 
-/** Who was given less of its limit here than this part is not worth a word to the others. */
-const WORTH_TELLING = 1 / 50
+/** An application whose bucket is emptier than this part is not worth a word to the others. */
+const WORTH_TELLING = 1 / 10
 
 const PASSED: Passage = { passed: true }
 
-type Window = {
-  endsAt: number
-  here: number
-  /** Of `here`, what the others know. */
+type Given = {
+  fill: Fill
+  part: number
+  /** Given here and not told yet. */
+  news: number
+  /** Told by all, as it was when we told last. */
   told: number
-  elsewhere: number
-  /** No more of them than codes were given, which twice the limit bounds. */
-  readonly networks: Map<string, number>
+  /** What each network was given in this minute and in the one before: at most as many as there were codes. */
+  networks: Map<string, number>
+  before: Map<string, number>
+  turnAt: number
 }
 
 export function createCodeBudget(
@@ -40,53 +43,66 @@ export function createCodeBudget(
   link: RedisLink | null,
   monotonicMs: () => number = () => performance.now(),
 ): CodeBudget {
-  const windows = new Map<string, Window>()
+  const applications = new Map<string, Given>()
   const shared =
-    link && new RateLimiterRedis({ storeClient: link.redis, keyPrefix: 'a', points: limit, duration: MINUTE_SECONDS })
+    link && limit > 0
+      ? new RateLimiterRedis({ storeClient: link.redis, keyPrefix: 'a', points: limit, duration: MINUTE_MS / 1000 })
+      : null
 
-  const windowOf = (applicationId: string): Window => {
-    const known = windows.get(applicationId)
-    if (known && monotonicMs() < known.endsAt) return known
-    const endsAt = monotonicMs() + MINUTE_SECONDS * 1000
-    const window = { endsAt, here: 0, told: 0, elsewhere: 0, networks: new Map<string, number>() }
-    windows.set(applicationId, window)
-    return window
+  const givenTo = (applicationId: string, now: number): Given => {
+    const fresh = { fill: NOTHING_TAKEN, part: 1, news: 0, told: 0, networks: new Map(), before: new Map(), turnAt: 0 }
+    const given: Given = applications.get(applicationId) ?? fresh
+    applications.set(applicationId, given)
+    if (now < given.turnAt) return given
+    given.before = now < given.turnAt + MINUTE_MS ? given.networks : new Map()
+    given.networks = new Map()
+    given.turnAt = now + MINUTE_MS
+    return given
   }
-  const add = (window: Window, network: string, by: 1 | -1) => {
-    window.here += by
-    const own = (window.networks.get(network) ?? 0) + by
-    if (own > 0) window.networks.set(network, own)
-    else window.networks.delete(network)
-  }
-  const tell = async (applicationId: string, window: Window) => {
-    const news = window.here - window.told
-    if (!shared || news <= 0 || window.here < limit * WORTH_TELLING) return
-    const all = await shared.penalty(applicationId, news)
-    window.told += news
-    window.elsewhere = Math.max(0, all.consumedPoints - window.told)
-    window.endsAt = monotonicMs() + all.msBeforeNext
+  const tell = async (applicationId: string, given: Given) => {
+    const { news, fill } = given
+    if (!shared || news === 0 || fill.main < burstOf(limit) * WORTH_TELLING) return
+    given.news = 0
+    const { consumedPoints: all } = await shared.penalty(applicationId, news).catch((error) => {
+      given.news += news
+      throw error
+    })
+    // The count of all begins anew each minute.
+    const others = Math.max(0, (all >= given.told + news ? all - given.told : all) - news)
+    given.told = all
+    given.part = news / (news + others)
+    given.fill = fillUp(limit, given.fill, others)
   }
 
   return {
     take: ({ applicationId, network }) => {
       if (limit === 0) return PASSED
-      const window = windowOf(applicationId)
-      const { here, elsewhere, networks } = window
-      const asked = { limit, total: here + elsewhere, here, own: networks.get(network) ?? 0 }
-      if (!mayHaveCode(asked)) return { passed: false, waitMs: window.endsAt - monotonicMs() }
-      add(window, network, 1)
+      const now = monotonicMs()
+      const given = givenTo(applicationId, now)
+      const own = (given.networks.get(network) ?? 0) + (given.before.get(network) ?? 0)
+      const taken = takeCode({ limit, fill: given.fill, now, own, part: given.part })
+      given.fill = taken.fill
+      if (!taken.passed) return { passed: false, waitMs: taken.waitMs }
+      given.networks.set(network, (given.networks.get(network) ?? 0) + 1)
+      given.news += 1
       return PASSED
     },
     giveBack: ({ applicationId, network }) => {
-      const window = windows.get(applicationId)
-      if (window?.networks.has(network)) add(window, network, -1)
+      const given = applications.get(applicationId)
+      const own = given?.networks.get(network)
+      if (!given || !own) return
+      given.networks.set(network, own - 1)
+      given.news = Math.max(0, given.news - 1)
+      given.fill = fillUp(limit, given.fill, -1)
     },
     exchange: async () => {
       const now = monotonicMs()
-      for (const [applicationId, { endsAt }] of windows) if (now >= endsAt) windows.delete(applicationId)
+      for (const [applicationId, { turnAt }] of applications) {
+        if (now >= turnAt + MINUTE_MS) applications.delete(applicationId)
+      }
       if (!link?.reachable()) return
       // While Redis is away each process goes by what it gives out itself; it tells the rest later.
-      await Promise.allSettled(Array.from(windows, ([applicationId, window]) => tell(applicationId, window)))
+      await Promise.allSettled(Array.from(applications, ([id, given]) => tell(id, given)))
     },
   }
 }

@@ -1,109 +1,170 @@
-/** Which codes an application still gets when it has had its limit. docs/interface.md, "Limits". */
+/** How many codes an application gets, and who still gets one when it has had them. docs/interface.md, "Limits". */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { mayHaveCode } from '../../src/core/share.ts'
+import { burstOf, type Fill, fillUp, NOTHING_TAKEN, takeCode } from '../../src/core/share.ts'
 
-const limits = fc.integer({ min: 1, max: 20_000 })
+const MINUTE = 60_000
 
-/** One process, one minute: who asks, in order, and how many of each network pass. */
-function minute(limit: number) {
+/** One process and a clock of its own: who asks, in order, and whether they pass. */
+function application(limit: number) {
   const given = new Map<string, number>()
-  let total = 0
+  let fill: Fill = NOTHING_TAKEN
+  let now = 0
   return {
     ask: (network: string): boolean => {
-      const own = given.get(network) ?? 0
-      if (!mayHaveCode({ limit, total, here: total, own })) return false
-      given.set(network, own + 1)
-      total += 1
-      return true
+      const taken = takeCode({ limit, fill, now, own: given.get(network) ?? 0, part: 1 })
+      fill = taken.fill
+      if (taken.passed) given.set(network, (given.get(network) ?? 0) + 1)
+      return taken.passed
     },
-    total: () => total,
+    wait: (ms: number) => {
+      now += ms
+    },
   }
 }
 
+const limits = fc.integer({ min: 12, max: 50_000 })
+const fills = fc.record({
+  main: fc.double({ min: 0, max: 1, noNaN: true }),
+  reserve: fc.double({ min: 0, max: 1, noNaN: true }),
+})
+/** Of a burst. */
+const filled = (limit: number, { main, reserve }: { main: number; reserve: number }): Fill => {
+  return { main: main * burstOf(limit), reserve: reserve * burstOf(limit), at: 0 }
+}
+
 describe('an application', () => {
-  test('gets its limit, whoever asks', () => {
+  test('gets a burst at once, and its limit over a minute, from one network as well', () => {
+    const { ask, wait } = application(1_200)
+    let passed = 0
+    for (let second = 0; second < 60; second += 1) {
+      for (let time = 0; time < 20; time += 1) if (ask('one')) passed += 1
+      wait(1_000)
+    }
+    expect(passed, 'twenty a second, which is its limit').toBe(1_200)
+    const { ask: again } = application(1_200)
+    expect(
+      Array.from({ length: 100 }, () => again('one')),
+      'five seconds’ worth',
+    ).not.toContain(false)
+  })
+
+  test('that floods gets its limit as a trickle, not as a minute’s worth at once', () => {
+    const { ask, wait } = application(1_200)
+    const perSecond: number[] = []
+    for (let second = 0; second < 120; second += 1) {
+      let passed = 0
+      for (let time = 0; time < 400; time += 1) {
+        if (ask('one')) passed += 1
+        wait(2.5)
+      }
+      perSecond.push(passed)
+    }
+    expect(perSecond[0]).toBeLessThan(200)
+    for (const passed of perSecond.slice(5)) expect(passed).toBeLessThanOrEqual(23)
+    expect(perSecond.reduce((sum, each) => sum + each)).toBeGreaterThanOrEqual(2_400)
+  })
+
+  test('never gets more than twice its limit and two bursts, whoever asks', () => {
     fc.assert(
-      fc.property(limits, fc.nat(), fc.nat(), (limit, given, own) => {
-        const total = given % limit
-        expect(mayHaveCode({ limit, total, here: total, own: own % (total + 1) })).toBe(true)
+      fc.property(limits, fc.array(fc.tuple(fc.nat(2_000), fc.nat(500)), { maxLength: 400 }), (limit, asks) => {
+        const { ask, wait } = application(limit)
+        let [passed, elapsed] = [0, 0]
+        for (const [ms, network] of asks) {
+          wait(ms)
+          elapsed += ms
+          for (let time = 0; time < 5; time += 1) if (ask(`${network} ${time} ${elapsed}`)) passed += 1
+        }
+        expect(passed).toBeLessThanOrEqual(2 * (burstOf(limit) + (limit * elapsed) / MINUTE) + 1)
       }),
     )
   })
 
-  test('never gets more than twice its limit', () => {
-    const { ask, total } = minute(50)
-    for (let network = 0; network < 500; network += 1) ask(`network ${network}`)
-    expect(total()).toBe(100)
-  })
-
-  test('gets no more than its limit and half of it from one network, however often it asks', () => {
-    const { ask, total } = minute(100)
-    for (let time = 0; time < 10_000; time += 1) ask('one')
-    expect(total()).toBeGreaterThanOrEqual(100)
-    expect(total()).toBeLessThanOrEqual(150)
+  test('that was refused hears how long a full bucket takes', () => {
+    const fill = { main: burstOf(60), reserve: burstOf(60), at: 0 }
+    expect(takeCode({ limit: 60, fill, now: 0, own: 0, part: 1 })).toEqual({ passed: false, fill, waitMs: 5_000 })
+    expect(takeCode({ limit: 60, fill, now: 5_000, own: 9, part: 1 }).passed).toBe(true)
   })
 })
 
 describe('a network', () => {
-  test('that has had nothing gets a code until twice the limit was given', () => {
+  test('that has had nothing gets a code until the reserve is full', () => {
     fc.assert(
-      fc.property(limits, fc.nat(), fc.nat(), (limit, given, part) => {
-        const total = given % (2 * limit)
-        expect(mayHaveCode({ limit, total, here: part % (total + 1), own: 0 })).toBe(true)
+      fc.property(limits, fills, (limit, part) => {
+        const fill = filled(limit, part)
+        const room = fill.main + 1 <= burstOf(limit) || fill.reserve + 1 <= burstOf(limit)
+        expect(takeCode({ limit, fill, now: 0, own: 0, part: 1 }).passed).toBe(room)
       }),
     )
   })
 
   test('that has had more never gets a code where one that has had less does not', () => {
     fc.assert(
-      fc.property(limits, fc.nat(), fc.nat(), fc.nat(), (limit, given, one, other) => {
-        const total = given % (2 * limit)
-        const asked = { limit, total, here: total }
-        const [less, more] = [Math.min(one, other), Math.max(one, other)]
-        if (mayHaveCode({ ...asked, own: more })) expect(mayHaveCode({ ...asked, own: less })).toBe(true)
+      fc.property(limits, fills, fc.nat(1_000), fc.nat(1_000), (limit, part, one, other) => {
+        const asked = { limit, fill: filled(limit, part), now: 0, part: 1 }
+        if (!takeCode({ ...asked, own: Math.max(one, other) }).passed) return
+        expect(takeCode({ ...asked, own: Math.min(one, other) }).passed).toBe(true)
       }),
     )
   })
 
-  test('is judged more strictly the further the application is beyond its limit', () => {
+  test('is judged more strictly the fuller the buckets are', () => {
     fc.assert(
-      fc.property(limits, fc.nat(), fc.nat(), (limit, given, own) => {
-        const total = given % (2 * limit)
-        const now = mayHaveCode({ limit, total, here: total, own })
-        const later = mayHaveCode({ limit, total: total + 1, here: total + 1, own })
-        if (later) expect(now).toBe(true)
+      fc.property(limits, fills, fills, fc.nat(100), (limit, one, other, own) => {
+        const emptier = { main: Math.min(one.main, other.main), reserve: Math.min(one.reserve, other.reserve) }
+        const fuller = { main: Math.max(one.main, other.main), reserve: Math.max(one.reserve, other.reserve) }
+        const asked = { limit, now: 0, own, part: 1 }
+        if (!takeCode({ ...asked, fill: filled(limit, fuller) }).passed) return
+        expect(takeCode({ ...asked, fill: filled(limit, emptier) }).passed).toBe(true)
       }),
     )
   })
 })
 
 describe('a thief with the secret', () => {
-  test('and fewer networks than half the limit, in whatever order they ask, leaves the rest of that half to others', () => {
-    fc.assert(
-      fc.property(
-        fc.integer({ min: 20, max: 400 }),
-        fc.array(fc.nat(), { minLength: 1, maxLength: 2_000 }),
-        fc.nat(),
-        (limit, asks, many) => {
-          const networks = 1 + (many % Math.floor(limit / 2))
-          const { ask } = minute(limit)
-          for (const each of asks) ask(`thief ${each % networks}`)
-          for (let round = 0; round < 3 * limit; round += 1) ask(`thief ${round % networks}`)
-          const honest = Math.floor(limit / 2) - networks
-          for (let device = 0; device < honest; device += 1) expect(ask(`home ${device}`)).toBe(true)
-        },
-      ),
-    )
+  test.each([1, 40, 1_000, 10_000])(
+    'in %d networks that all ask without end leaves homes their codes, once they have had one each',
+    (networks) => {
+      const { ask, wait } = application(12_000)
+      let [homes, passed, next] = [0, 0, 0]
+      for (let step = 0; step < 1_200; step += 1) {
+        // Each tenth of a second: 200 of the thief's, and 15 homes: nine thousand a minute.
+        for (let time = 0; time < 200; time += 1) {
+          ask(`thief ${next % networks}`)
+          next += 1
+        }
+        for (let home = 0; home < 15; home += 1) {
+          homes += 1
+          const given = ask(`home ${homes}`)
+          if (given && step >= 600) passed += 1
+        }
+        wait(100)
+      }
+      expect(passed / (homes / 2)).toBeGreaterThan(0.99)
+    },
+  )
+})
+
+describe('where several processes share a limit', () => {
+  test('what others gave fills the bucket, and never more than that', () => {
+    const fill = fillUp(600, NOTHING_TAKEN, 30)
+    expect(fill.main).toBe(30)
+    expect(fillUp(600, fill, 1_000_000).main).toBe(burstOf(600))
+    expect(fillUp(600, fill, -50).main).toBe(0)
   })
 
-  test('and ten thousand networks that all ask without end leaves six thousand codes a minute to homes', () => {
-    const { ask } = minute(12_000)
-    for (let round = 0; round < 5; round += 1) {
-      for (let network = 0; network < 10_000; network += 1) ask(`thief ${network}`)
+  test('a process keeps its part of the reserve, and at least one code of it', () => {
+    const limit = 12_000
+    const full = { main: burstOf(limit), reserve: 0, at: 0 }
+    const given = (part: number) => {
+      let [fill, count]: [Fill, number] = [full, 0]
+      for (;;) {
+        const taken = takeCode({ limit, fill, now: 0, own: 0, part })
+        if (!taken.passed) return count
+        fill = taken.fill
+        count += 1
+      }
     }
-    let homes = 0
-    while (homes < 10_000 && ask(`home ${homes}`)) homes += 1
-    expect(homes).toBeGreaterThanOrEqual(5_990)
+    expect([given(1), given(0.25), given(0)]).toEqual([1_000, 250, 1])
   })
 })

@@ -131,17 +131,17 @@ describe('when requests wait before they are looked at', () => {
     expect(await total()).toBe(away.length)
   })
 
-  it('for longer than they should, who cannot begin at once is turned away; as many as before get done', async () => {
+  it('for longer than they should, one of each application waits; others are turned away, and as many as before get done', async () => {
     let delayMs = 49
     const load = makeLoad({ connections: 2, delayMs: () => delayMs })
     expect(load.overloaded()).toBe(false)
-    const [working, waiting] = [held(load), held(load)]
+    const working = held(load, 'loud')
     delayMs = 51
     expect([load.sheds('code'), load.overloaded()]).toEqual([false, true])
-    expect(await held(load).outcome).toBe('shed')
-    working.finish()
-    waiting.finish()
-    expect([await working.outcome, await waiting.outcome]).toEqual(['done', 'done'])
+    const [waiting, quiet] = [held(load, 'loud'), held(load, 'quiet')]
+    expect(await held(load, 'loud').outcome).toBe('shed')
+    for (const each of [working, waiting, quiet]) each.finish()
+    expect(await Promise.all([working, waiting, quiet].map(({ outcome }) => outcome))).toEqual(['done', 'done', 'done'])
     const next = held(load)
     next.finish()
     expect(await next.outcome).toBe('done')
