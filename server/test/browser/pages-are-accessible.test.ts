@@ -87,6 +87,7 @@ const KINDS = [
   'developer-new-registered-web',
   'developer-secret-sure',
   'developer-settings-unnamed',
+  'developer-webhooks-private',
   'refusal-stale',
 ]
 
