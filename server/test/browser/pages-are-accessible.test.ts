@@ -96,6 +96,7 @@ const KINDS = [
   'developer-publisher-other',
   'developer-logo-no-picture',
   'developer-application-declined',
+  'developer-webhooks-private',
   'refusal-stale',
 ]
 
