@@ -38,7 +38,7 @@ test('no page loads anything else', { timeout: 60_000 }, async () => {
   for (const { as, path } of pages) await viewers[as].goto(path)
   const isPage = (response: Response) =>
     response.request().isNavigationRequest() && response.frame().parentFrame() === null
-  const known = [northwind.origin, northwind.service.config.publicUrl].flatMap((origin) =>
+  const known = [northwind.origin, northwind.operators, northwind.service.config.publicUrl].flatMap((origin) =>
     [stylesheet.path, script.path, icon.path, '/logo'].map((path) => origin + path),
   )
   const shown = responses.flat().filter(isPage)
