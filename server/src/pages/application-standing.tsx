@@ -79,7 +79,9 @@ function Appeal({ frame, id, model }: StandingProps) {
           rows={6}
         />
         <p class="actions">
-          <button type="submit">{words.t('standing.appeal_send')}</button>
+          <button type="submit" class="button">
+            {words.t('standing.appeal_send')}
+          </button>
         </p>
       </Form>
     </section>

@@ -38,8 +38,9 @@ test('no page loads anything else', { timeout: 60_000 }, async () => {
   for (const { as, path } of pages) await viewers[as].goto(path)
   const isPage = (response: Response) =>
     response.request().isNavigationRequest() && response.frame().parentFrame() === null
-  const known = [northwind.origin, northwind.service.config.publicUrl].flatMap((origin) =>
-    [stylesheet.path, script.path, icon.path, '/logo', '/application-logo'].map((path) => origin + path),
+  const pictures = ['/logo', '/application-logo', '/operator/faces/logo']
+  const known = [northwind.origin, northwind.operators, northwind.service.config.publicUrl].flatMap((origin) =>
+    [stylesheet.path, script.path, icon.path, ...pictures].map((path) => origin + path),
   )
   const shown = responses.flat().filter(isPage)
   const beside = responses.flat().filter((response) => !isPage(response))
