@@ -82,8 +82,8 @@ export async function countRows({ database }: TestService, ...tables: string[]):
   return row as Record<string, number>
 }
 
-/** What a process counts and writes down a moment later, whatever was asked and answered. */
-const COUNTED = ['application_hours', 'application_requests']
+/** What a process counts, or seals, and writes down a moment later, whatever was asked and answered. */
+const COUNTED = ['application_hours', 'application_requests', 'audit_seals']
 
 /** Likewise the day on which something was last used. */
 const NOTED = ['application_secrets', 'grants']
