@@ -8,8 +8,10 @@ alter table audit_events
 
 -- In the order in which events are sealed.
 create index on audit_events (xid, id);
--- The operator's page: every account's, by time.
-create index on audit_events (at);
+-- In the order in which they are read, an account's own and everybody's. Very many may be of one moment.
+create index on audit_events (account_id, at, id);
+create index on audit_events (at, id);
+drop index audit_events_account_id_at_idx;
 
 -- One link of the chain per event. Each hash covers the one before it, so there is one order in which all of them fit; and it
 -- is keyed, so that who can write here but has no server key cannot make one.

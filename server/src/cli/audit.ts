@@ -38,7 +38,7 @@ export function addAuditCommands(program: Command): void {
         }
         if (found.waiting > 0) {
           throw new CommandRefused(
-            `${found.waiting} entries have waited for more than a minute. Is the service running?`,
+            `${entries(found.waiting)} waited for more than a minute to be sealed. Is the service running?`,
           )
         }
       })
@@ -123,6 +123,10 @@ function gatherKinds(kind: string, before: string[]): string[] {
   return [...before, kind]
 }
 
+function entries(count: number): string {
+  return count === 1 ? '1 entry' : `${count} entries`
+}
+
 function headInWords({ position, hash }: AuditHead): string {
   return `${position}:${hash.toString('hex')}`
 }
@@ -147,11 +151,11 @@ function asJson({ problem, verified, head, keys, young, waiting, backdated }: Ve
 function inWords({ verified, head, keys, young, backdated }: Verification): string {
   const sealedBy = keys.map(({ keyId, from, to }) => `key ${keyId}: ${from} to ${to}`).join(', ')
   return [
-    `The log is as it was sealed: ${verified} entries${sealedBy === '' ? '' : ` (${sealedBy})`}.`,
-    ...(young > 0 ? [`${young} younger entries are not sealed yet.`] : []),
+    `The log is as it was sealed: ${entries(verified)}${sealedBy === '' ? '' : ` (${sealedBy})`}.`,
+    ...(young > 0 ? [`Not sealed yet: ${entries(young)}, a moment old.`] : []),
     ...(backdated
       ? [
-          `${backdated.count} entries are dated more than an hour before one in front of them, the first at position ${backdated.first}: the clock was set back, or they are not what they say.`,
+          `Dated more than an hour before one in front: ${entries(backdated.count)}, the first at position ${backdated.first}. The clock was set back, or it is not what it says.`,
         ]
       : []),
     ...(head ? [`Head: ${headInWords(head)}`] : []),
@@ -173,7 +177,7 @@ function problemInWords(problem: AuditProblem): string {
       if (problem.eventId !== null) return `Position ${position}: entry ${problem.eventId} was removed.`
       return `Positions ${position} to ${problem.upTo} are missing. If they were archived, give the head at which the archive ends with --since-head.`
     case 'rewritten':
-      return `Position ${position}: from here on no seal fits. Entries were removed or put in and the rest renumbered, or seals were made without the key.`
+      return `Position ${position}: from here on no seal fits. Entries were removed or put in and the rest renumbered, or seals were made without the key.${position === 1 ? ' Are these the keys of this service?' : ''}`
     case 'chopped':
       return `The log no longer contains the head that was noted at position ${position}: its end was cut off, or it was made anew.`
     case 'key_missing':

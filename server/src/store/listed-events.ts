@@ -40,6 +40,10 @@ export type EventPage = {
 /** Of a long log, so many rows are looked at for one page: what is rare takes more pages, and none takes long. */
 const LOOKED_AT = 20_000
 
+/** One look-up per event: the planner must not think of going through the chain for them. */
+const WITH_SEAL =
+  'left join lateral (select s.position, s.hash from audit_seals s where s.event_id = e.id offset 0) s on true'
+
 /**
  * `after` is the last event of the page before: PostgreSQL's moments are finer than ours, so not a time. One of another account is
  * no place in this one's list.
@@ -51,36 +55,32 @@ export async function listEvents(
 ): Promise<EventPage> {
   const { accountId, kinds, userIds, applicationIds, from, until } = filter
   const filtered = kinds !== null || userIds !== null || applicationIds !== null
-  const lookAt = filtered ? LOOKED_AT : most + 1
-  const [beyond, direction] = order === 'newest_first' ? ['<', 'desc'] : ['>', 'asc']
+  const [beyond, within, farthest, direction] =
+    order === 'newest_first' ? ['<', '>=', '-infinity', 'desc'] : ['>', '<=', 'infinity', 'asc']
   const sorted = `order by e.at ${direction}, e.id ${direction}`
-  const { rows } = await db.query<ListedEvent & { looked: number; last: number | null }>(
-    `with looked as (
-       select e.* from audit_events e
-       where ($1::text is null or e.account_id = $1)
-         and ($2::timestamptz is null or e.at >= $2) and ($3::timestamptz is null or e.at < $3)
-         and ($4::bigint is null or (e.at, e.id) ${beyond} (select c.at, c.id from audit_events c
-           where c.id = $4 and ($1::text is null or c.account_id = $1)))
-         -- One account's are looked at as they come; of all accounts', the application's have an index.
-         and ($1::text is not null or $5::text[] is null or e.application_id = any($5))
-       ${sorted} limit $9),
+  const inReach = `($1::text is null or e.account_id = $1)
+    and ($2::timestamptz is null or e.at >= $2) and ($3::timestamptz is null or e.at < $3)
+    and ($4::bigint is null or (e.at, e.id) ${beyond} (select c.at, c.id from audit_events c
+      where c.id = $4 and ($1::text is null or c.account_id = $1)))`
+  const { rows } = await db.query<ListedEvent & { edge: number | null }>(
+    `with edge as (select e.at, e.id from audit_events e where ${inReach} and $8 ${sorted} offset ${LOOKED_AT} limit 1),
      found as (
-       select e.* from looked e
-       where ($5::text[] is null or e.application_id = any($5)) and ($6::text[] is null or e.kind = any($6))
+       select e.* from audit_events e
+       where ${inReach}
+         and (e.at, e.id) ${within} (select coalesce(max(at), '${farthest}'), coalesce(max(id), 0) from edge)
+         and ($5::text[] is null or e.application_id = any($5)) and ($6::text[] is null or e.kind = any($6))
          and ($7::text[] is null or e.user_id = any($7) or e.detail ->> 'by' = any($7))
-       ${sorted} limit $8)
-     select all_of.looked, all_of.last, e.id, e.at, e.kind, e.account_id as "accountId", e.user_id as "userId",
+       ${sorted} limit $9)
+     select (select id from edge) as edge, e.id, e.at, e.kind, e.account_id as "accountId", e.user_id as "userId",
        e.application_id as "applicationId", e.grant_id as "grantId", e.device_code_id as "deviceCodeId", e.detail,
        s.position, s.hash
-     from (select count(*) as looked, (array_agg(e.id ${sorted}))[count(*)] as last from looked e) all_of
-       left join found e on true left join audit_seals s on s.event_id = e.id
+     from (select 1) one left join found e on true ${WITH_SEAL}
      ${sorted}`,
-    [accountId, moment(from), moment(until), after, applicationIds, kinds, userIds, most + 1, lookAt],
+    [accountId, moment(from), moment(until), after, applicationIds, kinds, userIds, filtered, most + 1],
   )
-  const found = rows.filter((row) => row.id !== null).map(({ looked: _, last: __, ...event }) => event)
+  const found = rows.filter((row) => row.id !== null).map(({ edge: _, ...event }) => event)
   if (found.length > most) return { events: found.slice(0, most), after: found[most - 1]?.id ?? null }
-  const { looked = 0, last = null } = rows[0] ?? {}
-  return { events: found, after: looked === lookAt ? last : null }
+  return { events: found, after: rows[0]?.edge ?? null }
 }
 
 function moment(ms: number | null): string | null {
@@ -96,9 +96,8 @@ export async function readSealedUpTo(db: Queryable, accountId: string | null): P
       ? `select s.position, e.at from audit_seals s join audit_events e on e.id = s.event_id
          order by s.position desc limit 1`
       : `select s.position, e.at
-         from (select id, at from audit_events where account_id = $1 order by at desc, id desc limit 1000) e
-           join audit_seals s on s.event_id = e.id
-         order by s.position desc limit 1`,
+         from (select id, at from audit_events where account_id = $1 order by at desc, id desc limit 200) e ${WITH_SEAL}
+         where s.position is not null order by s.position desc limit 1`,
     accountId === null ? [] : [accountId],
   )
   return rows[0] ?? null

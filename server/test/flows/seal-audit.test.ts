@@ -143,6 +143,8 @@ describe('while many record and the sealer is killed again and again', () => {
 
 describe('the order', () => {
   it('waits for a transaction that still runs, and for nothing that is read', async () => {
+    await log.record({})
+    await log.seal()
     const slow = new pg.Client({ connectionString: database.url })
     const reader = new pg.Client({ connectionString: database.url })
     await Promise.all([slow.connect(), reader.connect()])

@@ -18,13 +18,16 @@ export async function statementsOf<T>(work: () => Promise<T>): Promise<{ result:
   }
 }
 
-/** Pulling applications and revocations, noting what was used and counted, sending mails. */
+/** Pulling applications and revocations, noting what was used and counted, sending mails, sealing the audit log. */
 const BESIDE =
-  /clock left join applications|left join standing_changes|update application_secrets set|application_(hours|requests)|update mails set/
+  /clock left join applications|left join standing_changes|update application_secrets set|application_(hours|requests)|update mails set|audit_seals|pg_try_advisory/
 
 type Sent = { readonly text: string; readonly on: unknown }
 
-/** A transaction is beside the work with everything in it, from its `begin` to its end on the same connection. */
+/**
+ * A transaction is beside the work with everything in it, from its `begin` to its end on the same connection. So is one that
+ * began before the work, or is not over after it.
+ */
 function withoutBeside(sent: readonly Sent[]): readonly Sent[] {
   const open = new Map<unknown, Sent[]>()
   const beside = new Set<Sent>()
@@ -34,10 +37,13 @@ function withoutBeside(sent: readonly Sent[]): readonly Sent[] {
     transaction.push(each)
     const over = each.text === 'commit' || each.text === 'rollback'
     if (!open.has(each.on) || over) {
-      if (transaction.some(({ text }) => BESIDE.test(text))) for (const part of transaction) beside.add(part)
+      const begunBefore = over && !open.has(each.on)
+      if (begunBefore || transaction.some(({ text }) => BESIDE.test(text)))
+        for (const part of transaction) beside.add(part)
       open.delete(each.on)
     }
   }
+  for (const part of [...open.values()].flat()) beside.add(part)
   return sent.filter((each) => !beside.has(each))
 }
 

@@ -82,7 +82,7 @@ export async function countRows({ database }: TestService, ...tables: string[]):
   return row as Record<string, number>
 }
 
-/** What a process counts and writes down a moment later, whatever was asked and answered. */
+/** What a process counts, or seals, and writes down a moment later, whatever was asked and answered. */
 const COUNTED = ['application_hours', 'application_minutes', 'application_requests', 'early_polls', 'audit_seals']
 
 /** Likewise the day on which something was last used, and when the rule last looked at a review. */

@@ -1,0 +1,244 @@
+/** TN-04 for the audit log: an account sees its own events, whatever it asks for; and what it takes along harms no spreadsheet. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { suspendApplication } from '../../src/flows/manage-application.ts'
+import { readAudit } from '../../src/flows/read-audit.ts'
+import { recordEvent } from '../../src/store/audit-events.ts'
+import { connect } from '../rig/connect.ts'
+import { type MadeApplication, type MadeUser, makeAccount, makeApplication, makeUser } from '../rig/make.ts'
+import { startTestService, type TestService } from '../rig/service.ts'
+import { visitAs } from '../rig/visitor.ts'
+import { textOf, unescapeHtml, type Web } from '../rig/web.ts'
+
+type Side = {
+  readonly account: { id: string; slug: string }
+  readonly administrator: MadeUser
+  readonly clerk: MadeUser
+  readonly application: MadeApplication
+  readonly web: Web
+}
+
+let service: TestService
+let ours: Side
+let theirs: Side
+beforeAll(async () => {
+  service = await startTestService()
+  ours = await makeSide('ours')
+  theirs = await makeSide('theirs')
+  // Their people connected our application, and ours theirs.
+  await connect(service, { user: theirs.clerk, application: ours.application })
+  await connect(service, { user: ours.clerk, application: theirs.application })
+  await suspendApplication(service.context.db, theirs.application.id, 'a word with their owner')
+})
+afterAll(() => service.stop())
+
+async function makeSide(name: string): Promise<Side> {
+  const { db } = service.context
+  const account = await makeAccount(db)
+  const administrator = await makeUser(db, account.slug)
+  const clerk = await makeUser(db, account.slug, { holds: ['orders:read', 'orders:write'] })
+  const application = await makeApplication(db, service.config, account.slug, { name: `Application of ${name}` })
+  await service.context.applications.refresh()
+  return { account, administrator, clerk, application, web: await visitAs(service, administrator, { account }) }
+}
+
+const exported = async (web: Web, fields: Record<string, string> = {}) => {
+  await web.get('/account/audit')
+  return web.submit('/account/audit/export', { format: 'ndjson', ...fields })
+}
+const lines = (text: string) =>
+  text
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line))
+
+/** Everything by which the other account could be known. */
+function foreign(text: string): readonly string[] {
+  const marks = [
+    theirs.account.id,
+    theirs.account.slug,
+    theirs.administrator.email,
+    theirs.clerk.email,
+    theirs.clerk.id,
+  ]
+  return marks.filter((mark) => text.includes(mark))
+}
+
+/** Every way to ask, with something of theirs in each. */
+async function questions(): Promise<readonly Record<string, string>[]> {
+  const [event] = await service.database.query<{ id: string }>(
+    'select id from audit_events where account_id = $1 order by id desc limit 1',
+    [theirs.account.id],
+  )
+  return [
+    {},
+    { person: theirs.clerk.email },
+    { person: theirs.administrator.id },
+    { application: theirs.application.id },
+    { application: 'Application of theirs' },
+    { application: ours.application.id },
+    { after: event?.id ?? '' },
+    { account: theirs.account.slug },
+    { accountId: theirs.account.id },
+    { account_id: theirs.account.id },
+    { from: '2000-01-01', until: '2100-01-01' },
+    { kind: 'access' },
+  ]
+}
+
+describe('TN-04: whatever is asked for', () => {
+  it('a page has nothing of another account, and says so for what it cannot have', async () => {
+    for (const question of await questions()) {
+      const { status, text } = await ours.web.get(`/account/audit?${new URLSearchParams(question)}`)
+      // What was typed stands in its field; it was theirs before it was ours.
+      const typed = unescapeHtml(text).replaceAll(/ value="[^"]*"| href="[^"]*"/g, '')
+      expect([question, status, foreign(typed)]).toEqual([question, 200, []])
+    }
+    const own = await ours.web.get(`/account/audit?application=${theirs.application.id}`)
+    expect(textOf(own.text)).toContain('Allowed Application of theirs access')
+    expect(textOf(own.text)).not.toContain('Suspended')
+  })
+
+  it('nor has a file', async () => {
+    for (const question of await questions()) {
+      const { status, text, headers } = await exported(ours.web, question)
+      expect([question, status, foreign(text)]).toEqual([question, 200, []])
+      expect(headers['content-type']).toBe('application/x-ndjson; charset=utf-8')
+      const accounts = new Set(lines(text).map(({ account }) => account))
+      accounts.delete(ours.account.slug)
+      expect([question, accounts.size]).toEqual([question, 0])
+    }
+  })
+
+  it('an event of theirs is no place in our list', async () => {
+    const [event] = await service.database.query<{ id: string }>(
+      'select min(id) as id from audit_events where account_id = $1',
+      [theirs.account.id],
+    )
+    const wish = {
+      accountId: ours.account.id,
+      account: null,
+      kinds: null,
+      person: null,
+      application: null,
+      from: null,
+      until: null,
+    }
+    expect((await readAudit(service.context, wish, event?.id ?? '')).lines).toEqual([])
+  })
+
+  it('an id of theirs in an event of ours has no name, and who did it is somebody of the service', async () => {
+    await service.context.db.transaction((tx) =>
+      recordEvent(tx, {
+        kind: 'application.restored',
+        accountId: ours.account.id,
+        applicationId: ours.application.id,
+        detail: { by: theirs.administrator.id, reason: 'looked into', evidence: [theirs.clerk.email] },
+      }),
+    )
+    const { text } = await ours.web.get('/account/audit')
+    expect(textOf(text)).toContain('Took back the suspension of Application of ours The operator of the service')
+    expect(foreign(text)).toEqual([])
+    const [newest] = lines((await exported(ours.web)).text).filter(({ kind }) => kind === 'application.restored')
+    expect(newest).toMatchObject({ who: 'operator', detail: { reason: 'looked into' } })
+    expect(newest.detail).not.toHaveProperty('evidence')
+  })
+
+  it('who owns an application sees what became of it, and not who uses it elsewhere', async () => {
+    const { text } = await theirs.web.get(`/account/audit?application=${theirs.application.id}`)
+    expect(textOf(text)).toContain('Suspended Application of theirs')
+    expect(textOf(text)).not.toContain('Allowed Application of theirs access')
+    expect(text).not.toContain(ours.clerk.email)
+  })
+
+  it('AD-05: a clerk gets neither the page nor the file, and a form of another session is stale', async () => {
+    const clerk = await visitAs(service, ours.clerk, { account: ours.account })
+    expect((await clerk.get('/account/audit')).status).toBe(403)
+    expect((await clerk.send('POST', '/account/audit/export', { format: 'csv' })).status).toBe(403)
+    expect((await ours.web.send('POST', '/account/audit/export', { format: 'csv' })).status).toBe(403)
+    expect((await ours.web.send('GET', '/account/audit/export?format=csv')).status).toBe(405)
+    const abroad = service.web({}, theirs.account.slug)
+    for (const [name, value] of ours.web.cookies) abroad.cookies.set(name, value)
+    expect((await abroad.send('GET', '/account/audit')).location).toBe('/sign-in?next=%2Faccount%2Faudit')
+  })
+})
+
+describe('a file', () => {
+  it('is a download that nobody keeps, and that it was taken is an event', async () => {
+    await ours.web.get('/account/audit')
+    const file = await ours.web.submit('/account/audit/export', { format: 'csv', kind: 'people' })
+    expect(file.headers).toMatchObject({
+      'content-type': 'text/csv; charset=utf-8',
+      'content-disposition': expect.stringMatching(
+        new RegExp(`^attachment; filename="audit-${ours.account.slug}-\\d{4}-\\d\\d-\\d\\d\\.csv"$`),
+      ),
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+    })
+    const rows = file.text.split('\r\n')
+    expect(rows[0]).toMatch(/^\ufeffid,at,kind,who,account,/)
+    const { text } = await ours.web.get('/account/audit')
+    expect(textOf(text)).toContain(`Downloaded the audit log ${ours.administrator.email}`)
+    const [event] = lines((await exported(ours.web)).text)
+    expect(event).toMatchObject({ kind: 'audit.exported', detail: { format: 'csv', rows: rows.length - 2 } })
+  })
+
+  it.each(['xml', '', 'csv2'])('in no other format: %j', async (format) => {
+    expect((await exported(ours.web, { format })).status).toBe(400)
+  })
+
+  it('needs a fresh sign-in, and comes back to what was looked for', async () => {
+    await ours.web.get('/account/audit')
+    await service.database.query("update sessions set authenticated_at = now() - interval '1 day' where user_id = $1", [
+      ours.administrator.id,
+    ])
+    const { text } = await ours.web.submit('/account/audit/export', { person: 'a+b@x.example', format: 'csv' })
+    expect(text).toContain('value="/confirm?next=%2Faccount%2Faudit%3Fkind%3D%26person%3Da%252Bb%2540x.example')
+    await service.database.query('update sessions set authenticated_at = now() where user_id = $1', [
+      ours.administrator.id,
+    ])
+  })
+
+  it('a cell that a spreadsheet would take for a formula is text', async () => {
+    const names = ['=HYPERLINK("http://evil.example","x")', '+1+1', '-2+3', '@SUM(A1)']
+    for (const name of names) {
+      const { db } = service.context
+      const made = await makeApplication(db, service.config, ours.account.slug)
+      await service.database.query('update applications set name = $2 where id = $1', [made.id, name])
+    }
+    await makeUser(service.context.db, ours.account.slug, { email: '=cmd@ours.example' })
+    await ours.web.get('/account/audit')
+    const { text } = await ours.web.submit('/account/audit/export', { format: 'csv' })
+    const cells = text
+      .replace('\ufeff', '')
+      .split('\r\n')
+      .flatMap((row) =>
+        Array.from(row.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^,]*))/g), ([, quoted, plain]) => quoted ?? plain ?? ''),
+      )
+    expect(cells.filter((cell) => /^[=+\-@\t\r]/.test(cell))).toEqual([])
+    for (const name of names) expect(text).toContain(`'${name}`.replaceAll('"', '""'))
+    expect(text).toContain("'=cmd@ours.example")
+    expect(lines((await exported(ours.web)).text).map(({ application }) => application)).toContain(names[0])
+  })
+
+  it('with more than fifty thousand entries ends there and says where the next one begins', {
+    timeout: 120_000,
+  }, async () => {
+    const crowded = await makeSide('crowded')
+    await service.database.query(
+      `insert into audit_events (at, kind, account_id, detail)
+       select now() - i * interval '1 second', 'grant.issued', $1, jsonb_build_object('rows', i) from generate_series(1, 50050) i`,
+      [crowded.account.id],
+    )
+    const first = lines((await exported(crowded.web, { kind: 'access' })).text)
+    const { kind, detail } = first.pop()
+    expect([first.length, kind]).toEqual([50_000, 'continues'])
+    expect(detail.at).toBe(`${crowded.web.origin}/account/audit?kind=access&after=${first.at(-1).id}`)
+    const page = await crowded.web.get(detail.at.slice(crowded.web.origin.length))
+    expect(page.status).toBe(200)
+    const rest = lines((await crowded.web.submit('/account/audit/export', { format: 'ndjson' })).text)
+    expect(rest).toHaveLength(50)
+    expect([...first, ...rest].map((each) => each.detail.rows)).toEqual(
+      Array.from({ length: 50_050 }, (_, index) => index + 1),
+    )
+  })
+})

@@ -1,0 +1,176 @@
+/** AD-07, for the role that deploy/postgresql/service-role.sql makes: the service does all of its work with it, and nothing to the log. */
+import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { closeContext, createContext } from '../../src/app.ts'
+import { grantDeviceCode } from '../../src/flows/decide-device-code.ts'
+import { enterUserCode } from '../../src/flows/enter-code.ts'
+import { sweep } from '../../src/flows/sweep.ts'
+import { migrate } from '../../src/store/migrate.ts'
+import { openPostgres } from '../../src/store/postgres.ts'
+import { openLog } from '../rig/audit.ts'
+import { createTestDatabase, type TestDatabase } from '../rig/database.ts'
+import { Device } from '../rig/device.ts'
+import { makeAccount, makeApplication, makeConfig, makeUser } from '../rig/make.ts'
+import { type ServerProcess, startServerProcess } from '../rig/server-process.ts'
+
+const SCRIPT = new URL('../../../deploy/postgresql/service-role.sql', import.meta.url)
+
+/** Roles belong to the whole PostgreSQL, so each run has its own. */
+const role = `service_${randomBytes(6).toString('hex')}`
+const password = randomBytes(12).toString('hex')
+
+let database: TestDatabase
+let asService: pg.Client
+let url: string
+let server: ServerProcess
+beforeAll(async () => {
+  database = await createTestDatabase()
+  const script = readFileSync(SCRIPT, 'utf8').replaceAll('latchkey_service', role)
+  await database.query(script)
+  await database.query(`alter role ${role} password '${password}'`)
+  // It may be run again, after a migration for example.
+  await database.query(script)
+  url = Object.assign(new URL(database.url), { username: role, password }).toString()
+  asService = new pg.Client({ connectionString: url })
+  await asService.connect()
+  server = await startServerProcess({ DATABASE_URL: url })
+})
+afterAll(async () => {
+  await server.kill('SIGTERM')
+  await asService.end()
+  await database.query(`drop owned by ${role}`)
+  await database.query(`drop role ${role}`)
+  await database.drop()
+})
+
+describe('with it the service', () => {
+  it('owns nothing', async () => {
+    const owned = await database.query(
+      `select relname as name from pg_class where relowner = $1::regrole union all
+       select proname from pg_proc where proowner = $1::regrole union all
+       select nspname from pg_namespace where nspowner = $1::regrole`,
+      [role],
+    )
+    expect(owned).toEqual([])
+  })
+
+  it('starts, hands out a code, takes the decision and delivers; and all of it is sealed', async () => {
+    const config = makeConfig({ DATABASE_URL: url })
+    const context = await createContext(config)
+    const account = await makeAccount(context.db)
+    const user = await makeUser(context.db, account.slug)
+    const application = await makeApplication(context.db, config, account.slug)
+    await context.applications.refresh()
+    await sleep(1_500)
+
+    const device = new Device(server.address, application)
+    const code = await device.code()
+    const entered = await enterUserCode(context, user.id, code.user_code)
+    if (entered.outcome !== 'claimed') throw new Error(entered.outcome)
+    expect((await grantDeviceCode(context, user.id, entered.code)).outcome).toBe('granted')
+    await closeContext(context)
+    let answer = await device.poll(code.device_code)
+    for (let polls = 0; answer.status !== 200 && polls < 5; polls += 1) {
+      await sleep(5_000)
+      answer = await device.poll(code.device_code)
+    }
+    expect(answer.body).toMatchObject({ access_token: expect.stringMatching(/^lka_/) })
+
+    const log = openLog(database, config.keys)
+    let found = await log.verify()
+    for (let looks = 0; found.young > 0 && looks < 100; looks += 1) {
+      await sleep(200)
+      found = await log.verify()
+    }
+    expect(found).toMatchObject({ problem: null, young: 0, waiting: 0 })
+    expect(found.verified).toBeGreaterThan(5)
+    await log.close()
+    expect(server.log()).not.toMatch(/task_failed|unexpected|permission denied/)
+  }, 60_000)
+
+  it('makes and drops partitions', async () => {
+    const db = openPostgres(url, 2)
+    await database.query("select make_device_code_partition('2026-01-02T03:00:00Z')")
+    const { partitions } = await sweep(db, makeConfig({ DATABASE_URL: url }))
+    expect(partitions).toEqual(['device_codes_2026010203'])
+    await db.close()
+  })
+
+  it('cannot migrate, and who can is none of its business', async () => {
+    await expect(asService.query("insert into migrations values ('9999_mine.sql', now())")).rejects.toMatchObject({
+      code: '42501',
+    })
+    await expect(asService.query('create table mine (id int)')).rejects.toMatchObject({ code: '42501' })
+    expect(await migrate(database.url)).toEqual([])
+  })
+})
+
+describe('AD-07: with it', () => {
+  it.each([
+    "update audit_events set kind = 'x'",
+    'update audit_events set kind = kind where false',
+    'delete from audit_events',
+    'truncate audit_events',
+    'update audit_seals set key_id = 2',
+    'delete from audit_seals',
+    'truncate audit_seals',
+    'truncate audit_seals, audit_events',
+    'select from audit_events for update',
+    'drop trigger append_only on audit_events',
+    'drop trigger append_only on audit_seals',
+    'alter table audit_events disable trigger append_only',
+    'alter table audit_events disable trigger all',
+    'alter table audit_seals disable trigger user',
+    'set session_replication_role = replica',
+    'drop table audit_seals',
+    'drop function refuse_audit_change() cascade',
+    'create or replace function refuse_audit_change() returns trigger language plpgsql as $$ begin return null; end $$',
+    'alter table audit_events rename to elsewhere',
+    'alter table audit_events owner to current_user',
+    "insert into audit_events (at, kind, xid) values (now(), 'session.started', '3')",
+    "insert into audit_events (id, at, kind) overriding system value values (-1, now(), 'session.started')",
+    'create trigger mine before insert on audit_events for each row execute function refuse_audit_change()',
+    'create rule quiet as on delete to audit_events do instead nothing',
+    'alter sequence audit_events_id_seq restart',
+    "select setval('audit_events_id_seq', 1)",
+    "select drop_device_code_partition('audit_seals')",
+    "select drop_device_code_partition('audit_events cascade')",
+  ])('%s is refused', async (statement) => {
+    const state = await asService.query(statement).then(
+      () => 'done',
+      (error) => error.code,
+    )
+    // 42501: insufficient privilege. 22023: no partition of device_codes, said by the function that has the privilege.
+    expect(state).toBe(statement.includes('drop_device_code_partition') ? '22023' : '42501')
+  })
+
+  it('a table of its own in the place of ours does not mislead what has the owner’s rights', async () => {
+    await asService.query('create temporary table device_codes (expires_at timestamptz, status text)')
+    await asService.query("select make_device_code_partition('2027-01-02T03:00:00Z')")
+    const [parent] = await database.query(
+      `select inhparent::regclass::text as name from pg_inherits where inhrelid = 'device_codes_2027010203'::regclass`,
+    )
+    expect(parent).toEqual({ name: 'device_codes' })
+    await expect(asService.query("select make_device_code_partition('2027-01-02T03:30:00Z')")).rejects.toMatchObject({
+      code: '22023',
+    })
+  })
+
+  it('an event can be added, and that is all', async () => {
+    await asService.query("insert into audit_events (at, kind) values (now(), 'session.started')")
+    const rights = await database.query(
+      `select table_name, privilege_type from information_schema.role_table_grants
+       where grantee = $1 and table_name in ('audit_events', 'audit_seals', 'migrations') order by 1, 2`,
+      [role],
+    )
+    expect(rights).toEqual([
+      { table_name: 'audit_events', privilege_type: 'SELECT' },
+      { table_name: 'audit_seals', privilege_type: 'INSERT' },
+      { table_name: 'audit_seals', privilege_type: 'SELECT' },
+      { table_name: 'migrations', privilege_type: 'SELECT' },
+    ])
+  })
+})
