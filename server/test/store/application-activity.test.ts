@@ -122,3 +122,17 @@ it('counts are forgotten after ninety days', async () => {
   await forgetCounts(db)
   expect(await readCounts(db, id, 24 * 100)).toEqual({ requested: 0, polls: 2, earlyPolls: 0, secretsInUrl: 0 })
 })
+
+it('counts by five minutes are forgotten after two days', async () => {
+  const { database } = service
+  await database.query('truncate application_minutes')
+  const steps = ['0 hours', '47 hours', '49 hours']
+  for (const ago of steps) {
+    await database.query('insert into application_minutes values ($1, now() - $2::interval, 1, 1)', [
+      service.application.id,
+      ago,
+    ])
+  }
+  await forgetCounts(service.context.db)
+  expect(await database.query('select from application_minutes')).toHaveLength(2)
+})
