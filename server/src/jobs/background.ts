@@ -49,7 +49,7 @@ export function startBackground(context: Context): Background {
     repeat(context, 'noting use', USES_MS, () => saveUses(context).catch(expected)),
     repeat(context, 'saving the tally', TALLY_MS, () => context.tally.save().catch(expected)),
     repeat(context, 'counting live codes', RECOUNT_MS, () => context.liveCodes.recount()),
-    repeat(context, 'looking for a publisher', PUBLISHER_MS, () => recheckPublisher(context).catch(expected)),
+    repeat(context, 'checking publishers', PUBLISHER_MS, () => recheckPublisher(context).catch(expected)),
     repeat(context, 'sweeping', SWEEP_MS, async () => {
       await sweep(context.db, context.config)
     }),
