@@ -82,7 +82,7 @@ export function startBackground(context: Context): Background {
     repeat(context, 'sealing the audit log', SEAL_MS, seal),
     repeat(context, 'noting the audit head', HEAD_MS, async () => sealer.tellHead()),
     repeat(context, 'counting live codes', RECOUNT_MS, () => context.liveCodes.recount()),
-    repeat(context, 'looking for a publisher', PUBLISHER_MS, () => recheckPublisher(context).catch(expected)),
+    repeat(context, 'checking publishers', PUBLISHER_MS, () => recheckPublisher(context).catch(expected)),
     repeat(context, 'sweeping', SWEEP_MS, async () => {
       await sweep(context.db, context.config)
     }),
