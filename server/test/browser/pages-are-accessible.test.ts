@@ -57,11 +57,11 @@ test('the list of pages has every GET door', async () => {
   expect(doors.filter((path) => !listed.has(path))).toEqual([])
 })
 
-test('what the doors show has no axe violation, in light and dark', { timeout: 300_000 }, async () => {
+test('what the doors show has no axe violation, in light and dark', { timeout: 600_000 }, async () => {
   expect(await problemsOf(await everyPage(), await viewers('en'), inLightAndDark)).toEqual([])
 })
 
-test('what the forms answer has no axe violation, in light and dark', { timeout: 300_000 }, async () => {
+test('what the forms answer has no axe violation, in light and dark', { timeout: 600_000 }, async () => {
   expect(await problemsOf(everyAnswer(browsing.northwind), await viewers('en'), inLightAndDark)).toEqual([])
 })
 
@@ -100,7 +100,7 @@ const KINDS = [
   'refusal-stale',
 ]
 
-test('nor have they from right to left', { timeout: 300_000 }, async () => {
+test('nor have they from right to left', { timeout: 600_000 }, async () => {
   const answers = everyAnswer(browsing.northwind).filter(({ name }) => KINDS.includes(name))
   const pages = [...(await everyPage()), ...answers]
   expect(await problemsOf(pages, await viewers('ar'), accessibilityProblems)).toEqual([])
