@@ -53,7 +53,7 @@ export function makeFaces(given: Partial<OperatorFacesModel> & { name?: string }
     nameNow: 'Acme Signage',
     logoNow: null,
     name,
-    logo: '/operator/faces/logo',
+    logo: '/logo',
     since: NOW - 3 * 60 * MINUTE,
     by: 'ann@acme.example',
   } as const
