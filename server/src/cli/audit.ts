@@ -4,6 +4,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { readConfig } from '../config.ts'
 import { everyAuditKind } from '../core/audit-kind.ts'
 import { type ExportFormat, exportAudit, exportFormats } from '../flows/export-audit.ts'
+import { DAY_MS, readDay } from '../flows/read-audit.ts'
 import { type AuditHead, readHead } from '../flows/seal-audit.ts'
 import { type AuditProblem, type Verification, verifyAudit } from '../flows/verify-audit.ts'
 import { findAccount } from '../store/accounts.ts'
@@ -104,17 +105,17 @@ function parseHead(text: string): AuditHead {
   return { position: Number(position), hash: Buffer.from(hash, 'hex') }
 }
 
-const DAY_MS = 24 * 60 * 60 * 1000
-
 function parseSince(text: string): number {
-  const ms = /^\d{4}-\d\d-\d\d(T[\d:.]+(Z|[+-]\d\d:\d\d))?$/.test(text) ? Date.parse(text) : Number.NaN
+  const moment = /^(?!0000|9999)\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)$/.test(text) ? Date.parse(text) : Number.NaN
+  const ms = readDay(text) ?? moment
   if (Number.isNaN(ms))
     throw new InvalidArgumentError('Write a day as 2026-11-15, or a moment as 2026-11-15T08:00:00Z.')
   return ms
 }
 
+/** A day counts to its end. */
 function parseUntil(text: string): number {
-  return parseSince(text) + (text.includes('T') ? 0 : DAY_MS)
+  return parseSince(text) + (readDay(text) === null ? 0 : DAY_MS)
 }
 
 function gatherKinds(kind: string, before: string[]): string[] {

@@ -64,6 +64,15 @@ export async function readAudit(
   return { ...log, sealed }
 }
 
+/** The beginning of a day in UTC, written as 2026-11-15. Null when there is no such day, or no such year in PostgreSQL. */
+export function readDay(text: string): number | null {
+  const ms = /^(?!0000|9999)\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(text) : Number.NaN
+  // The thirtieth of February is read as a day in March.
+  return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text) ? ms : null
+}
+
+export const DAY_MS = 24 * 60 * 60 * 1000
+
 /** From an address that somebody may have edited: what cannot be an event is the first page. */
 export function readCursor(after: string | null): number | null {
   return after !== null && /^[1-9]\d{0,14}$/.test(after) ? Number(after) : null

@@ -30,7 +30,7 @@ export type AuditModel = {
   readonly base: '/account/audit' | '/operator/audit'
   readonly filters: AuditFilters
   /** Which of the days cannot be read. */
-  readonly problem: null | 'from' | 'until'
+  readonly problems: readonly ('from' | 'until')[]
   readonly entries: readonly AuditEntry[]
   /** The last entry of the page before this one. */
   readonly continued: string | null
@@ -43,29 +43,30 @@ export type AuditModel = {
 
 export function auditPage(frame: Frame, model: AuditModel): string {
   const { words } = frame
-  const { base, problem } = model
+  const { base } = model
+  const problems = model.problems.map((field) => ({ field, text: problemText(words) }))
   const name = frame.account?.name ?? ''
   return page(
     frame,
     words.t('audit.title'),
     <>
-      {problem && <Problems words={words} problems={[{ field: problem, text: problemText(words) }]} />}
+      <Problems words={words} problems={problems} />
       <header class="stack tight">
         <h1>{words.t('audit.title')}</h1>
         <p class="soft">
           {base === '/operator/audit' ? words.t('audit.text_operator') : words.t('audit.text', { name })}
         </p>
-        {problem === null && <Sealed frame={frame} sealed={model.sealed} />}
+        {problems.length === 0 && <Sealed frame={frame} sealed={model.sealed} />}
       </header>
       <Find frame={frame} model={model} />
-      {problem === null && (
+      {problems.length === 0 && (
         <>
           <Entries frame={frame} model={model} />
           <Download frame={frame} model={model} />
         </>
       )}
     </>,
-    { wide: true, problem: problem !== null },
+    { wide: true, problem: problems.length > 0 },
   )
 }
 
@@ -82,17 +83,18 @@ function Sealed({ frame: { words }, sealed }: { readonly frame: Frame; readonly 
 }
 
 /** Closed until somebody looks for something: most come for the newest. */
-function Find({ frame: { words }, model: { base, filters, problem } }: PartProps) {
+function Find({ frame: { words }, model: { base, filters, problems } }: PartProps) {
   const chosen = isChosen(filters)
   const kinds = auditGroups.map((group) => ({ value: group, text: words.t(`audit.group_${group}`) }))
   const day = (name: 'from' | 'until') => (
     <Field
       id={name}
-      type="date"
+      // What is no day is shown as it was typed; a field for days would show nothing.
+      type={problems.includes(name) ? 'text' : 'date'}
       label={words.t(`audit.${name}`)}
       hint={words.t('audit.day_hint')}
       value={filters[name]}
-      problem={problem === name ? problemText(words) : null}
+      problem={problems.includes(name) ? problemText(words) : null}
     />
   )
   return (

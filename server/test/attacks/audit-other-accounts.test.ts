@@ -162,6 +162,44 @@ describe('TN-04: whatever is asked for', () => {
   })
 })
 
+describe('AP-19: what is typed', () => {
+  const days = [
+    '0000-01-01',
+    '9999-12-31',
+    '2026-02-30',
+    '2026-13-01',
+    '2026-11-15T00:00',
+    "2026-11-15'--",
+    '+12026-01-01',
+  ]
+
+  it.each(days)('as a day and is none is said to be none: %j', async (day) => {
+    for (const field of ['from', 'until']) {
+      const { status, text } = await ours.web.get(`/account/audit?${new URLSearchParams({ [field]: day })}`)
+      expect([field, status]).toEqual([field, 400])
+      expect(textOf(text)).toContain('Write the day as year, month and day, for example 2026-11-15.')
+    }
+    expect((await exported(ours.web, { until: day })).status).toBe(400)
+  })
+
+  it.each(['0001-01-01', '9998-12-31'])('as a day and is one is looked for, however far away: %j', async (day) => {
+    for (const field of ['from', 'until']) {
+      expect((await ours.web.get(`/account/audit?${field}=${day}`)).status).toBe(200)
+    }
+  })
+
+  it.each(["' or 1=1 --", '%', '{}', '\u202e', '<script>', 'x'.repeat(2_000)])('finds nothing: %j', async (typed) => {
+    for (const field of ['person', 'application']) {
+      const { status, text } = await ours.web.get(`/account/audit?${new URLSearchParams({ [field]: typed })}`)
+      expect([field, status]).toEqual([field, 200])
+      expect(textOf(text)).toContain('Nothing matches.')
+    }
+    expect((await ours.web.get(`/account/audit?${new URLSearchParams({ kind: typed, after: typed })}`)).status).toBe(
+      200,
+    )
+  })
+})
+
 describe('a file', () => {
   it('is a download that nobody keeps, and that it was taken is an event', async () => {
     await ours.web.get('/account/audit')

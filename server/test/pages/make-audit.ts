@@ -29,7 +29,7 @@ export function makeAudit(given: Partial<AuditModel> = {}): AuditModel {
   return {
     base: '/account/audit',
     filters: NO_FILTERS,
-    problem: null,
+    problems: [],
     entries: [makeEntry()],
     continued: null,
     after: null,
@@ -68,7 +68,7 @@ export function everyAuditPage(frame: Frame, name: string): Record<string, strin
     auditNone: auditPage(frame, makeAudit({ entries: [], filters: { ...NO_FILTERS, person: name }, sealed: null })),
     auditProblem: auditPage(
       frame,
-      makeAudit({ entries: [], sealed: null, problem: 'from', filters: { ...NO_FILTERS, from: name } }),
+      makeAudit({ entries: [], sealed: null, problems: ['from'], filters: { ...NO_FILTERS, from: name } }),
     ),
     auditOfOperator: auditPage(
       frame,

@@ -2,8 +2,8 @@
 import { isAuditGroup, kindsIn } from '../../core/audit-kind.ts'
 import { accountOrigin } from '../../flows/account-address.ts'
 import { downloadAudit, isExportFormat, MOST_ROWS } from '../../flows/export-audit.ts'
-import { type AuditLine, type AuditWish, readAudit } from '../../flows/read-audit.ts'
-import { type AuditFilters, auditHref, auditPage } from '../../pages/audit.tsx'
+import { type AuditLine, type AuditWish, DAY_MS, readAudit, readDay } from '../../flows/read-audit.ts'
+import { type AuditFilters, type AuditModel, auditHref, auditPage } from '../../pages/audit.tsx'
 import type { AuditEntry } from '../../pages/audit-line.tsx'
 import type { Parameters } from '../parameters.ts'
 import type { PageHandler, UserRequest } from './answer.ts'
@@ -12,8 +12,6 @@ import type { PageHandler, UserRequest } from './answer.ts'
 type Scope = 'account' | 'operator'
 
 const BASES = { account: '/account/audit', operator: '/operator/audit' } as const
-
-const DAY_MS = 24 * 60 * 60 * 1000
 
 /** A spreadsheet takes a table for UTF-8 when it begins with this. */
 const BYTE_ORDER_MARK = '\ufeff'
@@ -25,13 +23,13 @@ export function showAudit(scope: Scope): PageHandler<UserRequest> {
     const wish = wishFor(scope, request, filters)
     const continued = fields.get('after') || null
     const base = { base: BASES[scope], filters, most: MOST_ROWS }
-    if ('problem' in wish) {
+    if ('problems' in wish) {
       const nothing = { entries: [], continued: null, after: null, sealed: null }
-      return { page: auditPage(frame, { ...base, ...nothing, problem: wish.problem }), status: 400 }
+      return { page: auditPage(frame, { ...base, ...nothing, problems: wish.problems }), status: 400 }
     }
     const { lines, after, sealed } = await readAudit(context, wish, continued)
     const entries = lines.map((line) => entryOf(line, scope))
-    return { page: auditPage(frame, { ...base, problem: null, entries, continued, after, sealed }) }
+    return { page: auditPage(frame, { ...base, problems: [], entries, continued, after, sealed }) }
   }
 }
 
@@ -42,7 +40,7 @@ export function exportAudit(scope: Scope): PageHandler<UserRequest> {
     const filters = readFilters(scope, fields)
     const wish = wishFor(scope, request, filters)
     const format = fields.get('format') ?? ''
-    if ('problem' in wish || !isExportFormat(format)) return { refusal: 'invalid_request' }
+    if ('problems' in wish || !isExportFormat(format)) return { refusal: 'invalid_request' }
     const file = await downloadAudit(context, visitor.id, wish, {
       format,
       after: fields.get('after') || null,
@@ -77,10 +75,12 @@ function wishFor(
   scope: Scope,
   { account }: UserRequest,
   filters: AuditFilters,
-): AuditWish | { readonly problem: 'from' | 'until' } {
+): AuditWish | { readonly problems: AuditModel['problems'] } {
   const [from, until] = [readDay(filters.from), readDay(filters.until)]
-  if (from === undefined) return { problem: 'from' }
-  if (until === undefined) return { problem: 'until' }
+  const problems = (['from', 'until'] as const).filter(
+    (name) => filters[name] !== '' && readDay(filters[name]) === null,
+  )
+  if (problems.length > 0) return { problems }
   return {
     accountId: scope === 'account' ? account.id : null,
     account: filters.account || null,
@@ -90,13 +90,6 @@ function wishFor(
     from,
     until: until === null ? null : until + DAY_MS,
   }
-}
-
-/** The beginning of a day in UTC. Null when none was given, undefined when it is none. */
-function readDay(text: string): number | null | undefined {
-  if (text === '') return null
-  const ms = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(text) : Number.NaN
-  return Number.isNaN(ms) ? undefined : ms
 }
 
 function entryOf(line: AuditLine, scope: Scope): AuditEntry {
