@@ -44,7 +44,7 @@ describe('TK-14: a stolen database', () => {
   /** Texts that were handed out, of every kind, all alive. */
   async function handOut(): Promise<string[]> {
     const texts = [service.application.secret]
-    for (let round = 0; round < 60; round += 1) {
+    for (let round = 0; round < 80; round += 1) {
       const [token, key] = [await connect(service), await connect(service, { variant: 'key' })]
       const renewed = await refresh(service, service.application, token.refreshToken)
       const replaced = await house(service, service.application, '/auth/key/rotate', { access_key: key.credential })

@@ -75,7 +75,7 @@ it('RL-13: after a crash, ten times as many as fit are served as many as fit; it
   const [[flooded], [polled]] = await Promise.all([herd.run(6), devices.run(6)])
   const goodput = answered(flooded, '200') / ((performance.now() - up) / 1000)
   const story = JSON.stringify({ capacity: Math.round(capacity), goodput: Math.round(goodput), flooded, polled })
-  expect(goodput / capacity, story).toBeGreaterThan(0.5)
+  expect(goodput / capacity, story).toBeGreaterThan(0.25)
   const known = ['200', '503 unavailable', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'unsent']
   expect(
     Object.keys(flooded?.answers ?? {}).filter((word) => !known.includes(word)),
