@@ -18,9 +18,9 @@ export async function statementsOf<T>(work: () => Promise<T>): Promise<{ result:
   }
 }
 
-/** Pulling applications and revocations, noting what was used and counted, sending mails. */
+/** Pulling applications and revocations, noting what was used and counted, sending mails and webhooks. */
 const BESIDE =
-  /clock left join applications|left join standing_changes|update application_secrets set|application_(hours|requests)|update mails set/
+  /clock left join applications|left join standing_changes|update application_secrets set|application_(hours|requests)|update mails set|recursive waiting/
 
 type Sent = { readonly text: string; readonly on: unknown }
 
