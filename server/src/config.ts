@@ -204,7 +204,7 @@ export const options = {
   dnsServers: option<readonly string[]>({
     env: 'DNS_SERVERS',
     fallback: '',
-    about: 'Name servers to ask, separated by commas. Absent: the machine’s own.',
+    about: "Name servers to ask, separated by commas. Absent: the machine's own.",
     example: '10.0.0.53,[fd00::53]:5353',
     parse: nameServers,
   }),
