@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { judgeApplications } from '../../src/flows/judge-applications.ts'
 import { createAccount, createUser, type Registered } from '../../src/flows/register.ts'
+import { startMailbox } from './mailbox.ts'
 import type { MadeUser } from './make.ts'
 import { writeMmdb } from './mmdb.ts'
 import { PASSWORD } from './northwind.ts'
@@ -36,7 +37,9 @@ export async function startBusyService(environment: Record<string, string> = {})
       }),
     ),
   )
-  const service = await startTestService({ OPERATOR_ACCOUNT: 'operators', PLACES_FILE: places, ...environment })
+  const mailbox = await startMailbox()
+  const settings = { OPERATOR_ACCOUNT: 'operators', PLACES_FILE: places, SMTP_URL: mailbox.url }
+  const service = await startTestService({ ...settings, ...environment })
   const { context, database, application } = service
   // What most tests start from is not part of it.
   await database.query('update applications set deleted_at = now() where id = $1', [application.id])
@@ -49,6 +52,7 @@ export async function startBusyService(environment: Record<string, string> = {})
   const history = await seedThirtyDays(context.db)
   const developer = await person('brightframe', 'dev@brightframe.example')
   await context.applications.refresh()
+  await context.liveCodes.recount()
   await judgeApplications(context)
   return {
     ...history,
@@ -58,6 +62,7 @@ export async function startBusyService(environment: Record<string, string> = {})
     originOf: (slug) => `http://${slug}.${new URL(service.config.publicUrl).host}`,
     stop: async () => {
       await service.stop()
+      await mailbox.stop()
       rmSync(folder, { recursive: true })
     },
   }

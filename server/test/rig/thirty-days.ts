@@ -32,6 +32,7 @@ export async function seedThirtyDays(db: Queryable): Promise<ThirtyDays> {
   const firmware = applications.get(FIRMWARE) ?? ''
   await report(db, phisher)
   await breakFirmware(db, firmware)
+  await makeCodesOfNow(db, firmware)
   return { applications, phisher, firmware }
 }
 
@@ -209,6 +210,22 @@ async function breakFirmware(db: Queryable, id: string): Promise<void> {
     `update application_minutes set polls = polls + 980 + swing, early_polls = early_polls + 620 + swing
      from (select at as then_, (hashtextextended(at::text, 5) & 127) as swing from application_minutes where application_id = $1) swings
      where application_id = $1 and at = then_ and at > now() - interval '150 minutes'`,
+    [id],
+  )
+}
+
+/** Those that wait at this moment, and what became of some that ran out within the last hour. */
+async function makeCodesOfNow(db: Queryable, id: string): Promise<void> {
+  await db.query(
+    `insert into device_codes (id, expires_at, created_at, application_id, variant, status, user_code, scopes, state, claimed_by,
+       decided_at, grant_id, outcome, lease_id, leased_until, used_at)
+     select md5('now' || n)::uuid, now() + n * interval '4 seconds', now() - interval '1 minute', $1, 'token_set',
+       (case when n <= 168 then 'pending' else 'used' end)::device_code_status, lpad((n * 104729)::text, 9, '0'), '{orders:read}', '',
+       case when n > 168 then 'usr_demo00000001' end, case when n > 168 then now() - n * interval '9 seconds' end,
+       case when n > 168 and n % 9 > 0 then md5('now grant' || n)::uuid end,
+       (case when n > 168 then case when n % 9 > 0 then 'accepted' else 'rejected' end end)::final_outcome,
+       case when n > 168 then md5('lease' || n)::uuid end, case when n > 168 then now() end, case when n > 168 then now() end
+     from generate_series(1, 220) n`,
     [id],
   )
 }
