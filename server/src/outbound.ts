@@ -70,8 +70,7 @@ export function createOutbound(settings: OutboundSettings): Outbound {
 }
 
 /** As DNS has it. No dot at the end: it would be another name for certificates than for us. */
-const LABEL = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?'
-const HOST = new RegExp(`^${LABEL}(?:\\.${LABEL})*$`)
+const HOST = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/
 const LONGEST_HOST = 253
 
 /** Names that mean something only on a machine or within a house (RFC 6761, RFC 6762, RFC 8375; `internal` is ICANN's). */
@@ -87,7 +86,7 @@ function addressProblem(text: string, privateToo: boolean): AddressProblem | nul
   if (url.username !== '' || url.password !== '') return 'userinfo'
   if (text.includes('#')) return 'fragment'
   if (isIP(host) !== 0) return privateToo || isPublic(host) ? null : 'private'
-  const name = host.replace(/\.+$/, '')
+  const name = host.endsWith('.') ? host.slice(0, -1) : host
   if (!privateToo && (LOCAL_NAME.test(name) || !name.includes('.'))) return 'private'
   return HOST.test(host) && host.length <= LONGEST_HOST ? null : 'host'
 }
