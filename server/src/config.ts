@@ -246,7 +246,7 @@ export const options = {
     env: 'CODE_REQUESTS_PER_APPLICATION',
     fallback: '12000',
     about:
-      'Codes per minute for one application, evenly: five seconds’ worth fits at once. As many again are kept for networks that have had little, so that whoever stole a secret cannot use up what honest devices need. 0: no limit.',
+      'Codes per minute for one application, evenly: two seconds’ worth fits at once. As many again are kept for networks that have had little, so that whoever stole a secret cannot use up what honest devices need. 0: no limit.',
     example: '12000',
     parse: whole(0, 1_000_000),
   }),

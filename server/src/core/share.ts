@@ -36,7 +36,10 @@ export type Taken =
 const MINUTE_MS = 60_000
 
 /** So much of the limit fits at once; and so long does a full bucket take to drain. */
-const BURST_MS = 5_000
+const BURST_MS = 2_000
+
+/** Who has had more than this lately has had their part, however much is left of the reserve. */
+const LITTLE = 5
 
 export function burstOf(limit: number): number {
   return Math.max(1, (limit * BURST_MS) / MINUTE_MS)
@@ -47,7 +50,7 @@ export function takeCode({ limit, fill, now, own, part }: Asked): Taken {
   const drained = drain(limit, fill, now, part)
   if (drained.main + 1 <= burst) return { passed: true, fill: { ...drained, main: drained.main + 1 } }
   const full = (drained.reserve + 1) / Math.max(1, burst * part)
-  if (full <= 1 && own < Math.max(1, 1 / (2 * full))) {
+  if (full <= 1 && own < Math.min(LITTLE, Math.max(1, 1 / (2 * full)))) {
     return { passed: true, fill: { ...drained, reserve: drained.reserve + 1 } }
   }
   return { passed: false, fill: drained, waitMs: BURST_MS }

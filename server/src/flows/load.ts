@@ -36,6 +36,9 @@ export type Sheddable = 'code' | 'dialog' | 'page'
 const SHORT_LINE = 1
 const LEVELS: Readonly<Record<Sheddable, number>> = { code: 4, dialog: 8, page: 16 }
 
+/** An application counts as one that others have to share with for so long after it asked. */
+const ASKING_MS = 10_000
+
 /** For all applications together: as many as PostgreSQL gets done while the first of them waits. */
 const ROOM = 1_000
 
@@ -56,6 +59,9 @@ export type Given = {
 export function createLoad({ config, db, events }: Given, delay: Delay = measureDelay()): Load {
   const abreast = Math.max(1, Math.floor(config.databaseConnections / 2))
   const turns = createTurns<Waiting>(ROOM)
+  const working = new Map<string, number>()
+  /** When each application asked last, the latest at the end. */
+  const asking = new Map<string, number>()
   let atWork = 0
   let shed = 0
   let shedding = false
@@ -68,11 +74,36 @@ export function createLoad({ config, db, events }: Given, delay: Delay = measure
   }
   const isSlow = (level: number) => config.overloadDelayMs > 0 && delay.ms() > config.overloadDelayMs * level
 
-  /** Whoever is done passes the place on to the next in line, if there is one: nobody slips in between. */
-  const passOn = () => {
-    const next = turns.next()
-    if (next) next.settle('begin')
-    else atWork -= 1
+  const asks = (applicationId: string) => {
+    const now = performance.now()
+    asking.delete(applicationId)
+    asking.set(applicationId, now)
+    for (const [other, at] of asking) {
+      if (now - at < ASKING_MS) break
+      asking.delete(other)
+    }
+  }
+  /** While others ask too, no application has more than half: there is always a place for one who comes now and then. */
+  const mayBegin = (applicationId: string): boolean => {
+    const most = asking.size > 1 ? Math.max(1, Math.floor(abreast / 2)) : abreast
+    return (working.get(applicationId) ?? 0) < most
+  }
+  const begin = (applicationId: string) => {
+    atWork += 1
+    working.set(applicationId, (working.get(applicationId) ?? 0) + 1)
+  }
+  /** Places that became free are taken by the next in line here and now: nobody slips in between. */
+  const end = (applicationId: string) => {
+    atWork -= 1
+    const left = (working.get(applicationId) ?? 1) - 1
+    if (left === 0) working.delete(applicationId)
+    else working.set(applicationId, left)
+    while (atWork < abreast) {
+      const next = turns.next(mayBegin)
+      if (!next) return
+      begin(next.applicationId)
+      next.settle('begin')
+    }
   }
   const wait = (place: Place): Promise<'begin' | 'shed'> =>
     new Promise((resolve) => {
@@ -97,13 +128,14 @@ export function createLoad({ config, db, events }: Given, delay: Delay = measure
       return away
     },
     inTurn: async (place, work) => {
-      if (atWork < abreast) atWork += 1
+      asks(place.applicationId)
+      if (atWork < abreast && mayBegin(place.applicationId)) begin(place.applicationId)
       else if (isSlow(SHORT_LINE) && turns.waitingOf(place.applicationId) > 0) return count()
       else if ((await wait(place)) === 'shed') return 'shed'
       try {
         return await work()
       } finally {
-        passOn()
+        end(place.applicationId)
       }
     },
     save: async () => {

@@ -10,20 +10,23 @@ export type Turns<T extends Place> = {
   waitingOf(applicationId: string): number
   /** Returns who has to go for it, perhaps the newcomer; null: there was room. */
   join(newcomer: T): T | null
-  /** Null: nobody waits. */
-  next(): T | null
+  /** Of the applications that may begin another one. Null: nobody of those waits. */
+  next(mayBegin: (applicationId: string) => boolean): T | null
   leave(one: T): void
 }
 
 /** A map keeps the order in which keys were put in: the first lane is the one whose turn it is. */
-type Lane<T> = { waiting: number; readonly networks: Map<string, T[]> }
+type Lane<T> = { waiting: number; readonly networks: Map<string, Line<T>> }
+
+/** Nobody waits in a line that is not there. */
+type Line<T> = [T, ...T[]]
 
 export function createTurns<T extends Place>(room: number): Turns<T> {
   const lanes = new Map<string, Lane<T>>()
   let waiting = 0
 
   const add = (one: T) => {
-    const lane = lanes.get(one.applicationId) ?? { waiting: 0, networks: new Map<string, T[]>() }
+    const lane = lanes.get(one.applicationId) ?? { waiting: 0, networks: new Map<string, Line<T>>() }
     lanes.set(one.applicationId, lane)
     const line = lane.networks.get(one.network)
     if (line) line.push(one)
@@ -61,15 +64,16 @@ export function createTurns<T extends Place>(room: number): Turns<T> {
       if (leaving) remove(leaving)
       return leaving
     },
-    next: () => {
-      const [applicationId, lane] = first(lanes)
-      const [network, line] = lane ? first(lane.networks) : []
-      const one = line?.[0]
-      if (!applicationId || !lane || !line || !network || !one) return null
-      remove(one)
-      sendToBack(lane.networks, network)
-      sendToBack(lanes, applicationId)
-      return one
+    next: (mayBegin) => {
+      for (const [applicationId, lane] of lanes) {
+        if (!mayBegin(applicationId)) continue
+        const [network, [one]] = first(lane.networks)
+        remove(one)
+        sendToBack(lane.networks, network)
+        sendToBack(lanes, applicationId)
+        return one
+      }
+      return null
     },
     leave: (one) => {
       remove(one)
@@ -77,9 +81,10 @@ export function createTurns<T extends Place>(room: number): Turns<T> {
   }
 }
 
-function first<K, V>(map: ReadonlyMap<K, V>): readonly [K, V] | readonly [] {
+/** Of a map that has one. */
+function first<K, V>(map: ReadonlyMap<K, V>): readonly [K, V] {
   for (const entry of map) return entry
-  return []
+  throw new RangeError('there is nothing in it')
 }
 
 function sendToBack<K, V>(map: Map<K, V>, key: K): void {

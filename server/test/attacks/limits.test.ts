@@ -214,12 +214,12 @@ describe('those who are over', () => {
 })
 
 describe('a thief with the secret of an application', () => {
-  /** Of five seconds. */
+  /** Of two seconds. */
   const BURST = 40
   let limited: TestService
   let application: MadeApplication
   beforeAll(async () => {
-    limited = await startTestService({ TRUST_PROXY: '127.0.0.1', CODE_REQUESTS_PER_APPLICATION: String(12 * BURST) })
+    limited = await startTestService({ TRUST_PROXY: '127.0.0.1', CODE_REQUESTS_PER_APPLICATION: String(30 * BURST) })
     application = limited.application
   })
   afterAll(() => limited.stop())
@@ -232,7 +232,7 @@ describe('a thief with the secret of an application', () => {
 
   it('does not use up what devices in other networks need, nor what other applications may have', async () => {
     const thefts: number[] = []
-    for (let round = 0; round < 20; round += 1) {
+    for (let round = 0; round < 40; round += 1) {
       const stolen = await Promise.all(Array.from({ length: 10 }, (_, network) => from(`10.1.${network}.1`)))
       thefts.push(...stolen.map(({ status }) => status))
     }

@@ -74,6 +74,26 @@ describe('new codes and dialogs', () => {
     await Promise.all(crowd.map(({ outcome }) => outcome))
   })
 
+  it('while several applications ask, none has more than half of the places; alone it has all', async () => {
+    const load = makeLoad({ connections: 8 })
+    const crowd = Array.from({ length: 8 }, () => held(load, 'loud'))
+    await turn()
+    expect(crowd.filter(({ begun }) => begun())).toHaveLength(4)
+    const quiet = held(load, 'quiet')
+    for (const each of crowd.slice(0, 3)) each.finish()
+    await Promise.all(crowd.slice(0, 3).map(({ outcome }) => outcome))
+    await turn()
+    expect([quiet.begun(), crowd.filter(({ begun }) => begun()).length], 'three are done, two at work').toEqual([
+      true,
+      5,
+    ])
+    const another = held(load, 'quiet')
+    await turn()
+    expect(another.begun(), 'a place is free at once').toBe(true)
+    for (const each of [...crowd, quiet, another]) each.finish()
+    await Promise.all([...crowd, quiet, another].map(({ outcome }) => outcome))
+  })
+
   it('one that fails passes its place on, and fails for whoever asked', async () => {
     const load = makeLoad({ connections: 1 })
     const failing = load.inTurn({ applicationId: 'a', network: 'x' }, async () => {

@@ -9,9 +9,11 @@ const one = (applicationId: string, network = 'home', name = `${applicationId} $
   return { applicationId, network, name }
 }
 
+const anyone = () => true
+
 function everyone(turns: ReturnType<typeof createTurns<One>>): string[] {
   const names: string[] = []
-  for (let next = turns.next(); next; next = turns.next()) names.push(next.name)
+  for (let next = turns.next(anyone); next; next = turns.next(anyone)) names.push(next.name)
   return names
 }
 
@@ -34,7 +36,15 @@ describe('the next one', () => {
   it('of one network is who came first, and nobody where nobody waits', () => {
     const turns = createTurns<One>(100)
     for (const name of ['1', '2', '3']) turns.join(one('a', 'x', name))
-    expect([...everyone(turns), turns.next(), turns.waiting]).toEqual(['1', '2', '3', null, 0])
+    expect([...everyone(turns), turns.next(anyone), turns.waiting]).toEqual(['1', '2', '3', null, 0])
+  })
+
+  it('is of an application that may begin another one; the others keep their turn', () => {
+    const turns = createTurns<One>(100)
+    for (const name of ['a1', 'a2']) turns.join(one('a', 'home', name))
+    turns.join(one('b', 'home', 'b1'))
+    const notA = (applicationId: string) => applicationId !== 'a'
+    expect([turns.next(notA)?.name, turns.next(notA), ...everyone(turns)]).toEqual(['b1', null, 'a1', 'a2'])
   })
 
   it('is not somebody who left', () => {
@@ -90,7 +100,7 @@ describe('whatever happens', () => {
             if (leaving) turns.leave(leaving)
             if (leaving) waiting.delete(leaving)
           } else if (step === 'next') {
-            const next = turns.next()
+            const next = turns.next(anyone)
             expect(next === null).toBe(waiting.size === 0)
             if (next) expect(waiting.delete(next)).toBe(true)
           } else {
@@ -113,7 +123,7 @@ describe('whatever happens', () => {
         for (const [at, place] of crowd.entries()) turns.join({ ...place, name: String(at) })
         turns.join(one('quiet', 'x', 'quiet'))
         const before: string[] = []
-        for (let next = turns.next(); next && next.name !== 'quiet'; next = turns.next())
+        for (let next = turns.next(anyone); next && next.name !== 'quiet'; next = turns.next(anyone))
           before.push(next.applicationId)
         expect(new Set(before).size).toBe(before.length)
       }),

@@ -8,7 +8,7 @@
  * every other round a loud one asks for codes and polls at twenty times its share, from three hundred networks. Rounds alternate,
  * because only within one run can two figures of the same machine be compared; of each kind of round the median counts.
  *
- * The share of an application is CODE_REQUESTS_PER_APPLICATION, here a quarter of the codes that this machine can make, and at most
+ * The share of an application is CODE_REQUESTS_PER_APPLICATION, here a tenth of the codes that this machine can make, and at most
  * fifty a second. The quiet one asks for half of its share, and polls as often as its share.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -43,7 +43,7 @@ if (!process.env.DATABASE_URL || !process.env.REDIS_URL) {
 const database = await createTestDatabase()
 const plain = { DATABASE_URL: database.url, REDIS_URL: engineUrl('REDIS_URL'), TRUST_PROXY: '127.0.0.1' }
 const [quiet, loud] = await register()
-const share = Math.max(1, Math.min(LARGEST_SHARE, Math.floor((await capacity()) / 4)))
+const share = Math.max(1, Math.min(LARGEST_SHARE, Math.floor((await capacity()) / 10)))
 const server = await startServerProcess({
   ...plain,
   CODE_REQUESTS_PER_NETWORK: '300',
