@@ -1,6 +1,5 @@
 /** Whether the service is well, on one page: its engines, this process's tasks, and what goes on at this moment. */
-import { readSchemaState, type SchemaState } from '../store/migrate.ts'
-import { Unavailable } from '../store/postgres.ts'
+
 import {
   type CodeOutcomes,
   type MailFigures,
@@ -8,7 +7,9 @@ import {
   readOutcomes,
   readPollRate,
   readServer,
-} from '../store/service-figures.ts'
+} from '../store/figures-of-everything.ts'
+import { readSchemaState, type SchemaState } from '../store/migrate.ts'
+import { Unavailable } from '../store/postgres.ts'
 import type { Context } from './context.ts'
 import { listReviews, type ReviewLine } from './reviews.ts'
 import type { TaskLine } from './tasks.ts'
