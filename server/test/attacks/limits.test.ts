@@ -238,9 +238,11 @@ describe('a thief with the secret of an application', () => {
     }
     expect(thefts.filter((status) => status === 429).length).toBeGreaterThan(100)
     for (let home = 0; home < 8; home += 1) expect((await from(`10.2.${home}.1`)).status, 'a home').toBe(200)
-    const refused = await from('10.1.0.1')
-    expect([refused.status, refused.body.error]).toEqual([429, 'too_many_requests'])
-    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0)
+    // Room comes back all the time; ten at once do not all find it.
+    const asked = await Promise.all(Array.from({ length: 10 }, (_, network) => from(`10.1.${network}.1`)))
+    const refused = asked.find(({ status }) => status === 429)
+    expect(refused?.body.error).toBe('too_many_requests')
+    expect(Number(refused?.headers['retry-after'])).toBeGreaterThan(0)
 
     const other = await makeApplication(limited.context.db, limited.config, limited.account.slug)
     await limited.context.applications.refresh()
