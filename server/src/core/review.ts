@@ -34,6 +34,50 @@ export function isFitInterval(seconds: number | null, configured: number): boole
 /** A decision can be undone for so long. After that, whoever lost access has moved on. */
 export const UNDOABLE_MS = 72 * 60 * 60 * 1000
 
+/** A decision as operators read it. */
+export type DecisionLine = {
+  readonly id: string
+  readonly at: number
+  /** An e-mail address, as all of these. */
+  readonly by: string
+  readonly decision: Decision
+  readonly reason: Reason
+  readonly words: string
+  readonly intervalSeconds: number | null
+  readonly needsSecond: boolean
+  readonly confirmedBy: string | null
+  readonly confirmedAt: number | null
+  readonly undoneBy: string | null
+  readonly undoneAt: number | null
+  /** How many grants it ended. */
+  readonly revoked: number
+  readonly undoable: boolean
+}
+
+/** How an application did, step by step: what the charts of its review are drawn of. */
+export type Series = {
+  /** Of the last three hours, in order, of five minutes each. */
+  readonly minutes: readonly {
+    readonly at: number
+    readonly polls: number
+    readonly early: number
+    readonly allowed: number
+  }[]
+  /** Of the last thirty days, in order. */
+  readonly days: readonly {
+    readonly day: number
+    readonly requested: number
+    readonly entered: number
+    readonly granted: number
+    readonly rejected: number
+    readonly polls: number
+    readonly early: number
+    readonly newUsers: number
+    readonly networks: number
+    readonly countries: number
+  }[]
+}
+
 export type DecisionFacts = {
   readonly decision: Decision
   /** Of the application, before the decision. */

@@ -3,7 +3,7 @@
  * appeal.ts. docs/operations.md, "When an application polls too fast".
  */
 import { type Publisher, pollIntervalOf } from '../core/application.ts'
-import type { Decision, Reason } from '../core/review.ts'
+import type { DecisionLine, Series } from '../core/review.ts'
 import { type Evidence, peopleTouched, type Verdict } from '../core/suspension.ts'
 import { readDayAddresses, readDays, readMinutes } from '../store/application-series.ts'
 import { readClock } from '../store/device-code-partitions.ts'
@@ -78,29 +78,6 @@ export type Timeline = {
   readonly detail: Readonly<Record<string, unknown>>
 }
 
-export type Series = {
-  /** Of the last three hours, by five minutes. */
-  readonly minutes: readonly {
-    readonly at: number
-    readonly polls: number
-    readonly early: number
-    readonly allowed: number
-  }[]
-  /** Of the last thirty days. */
-  readonly days: readonly {
-    readonly day: number
-    readonly requested: number
-    readonly entered: number
-    readonly granted: number
-    readonly rejected: number
-    readonly polls: number
-    readonly early: number
-    readonly newUsers: number
-    readonly networks: number
-    readonly countries: number
-  }[]
-}
-
 export type ReviewedApplication = {
   readonly id: string
   readonly name: string
@@ -130,25 +107,6 @@ export type ReviewedApplication = {
   readonly reportsByAccounts: number
   /** To be handed back with a decision: it stands for everything above that a decision depends on. */
   readonly seen: string
-}
-
-export type DecisionLine = {
-  readonly id: string
-  readonly at: number
-  /** An e-mail address. */
-  readonly by: string
-  readonly decision: Decision
-  readonly reason: Reason
-  readonly words: string
-  readonly intervalSeconds: number | null
-  readonly needsSecond: boolean
-  readonly confirmedBy: string | null
-  readonly confirmedAt: number | null
-  readonly undoneBy: string | null
-  readonly undoneAt: number | null
-  /** How many grants it ended. */
-  readonly revoked: number
-  readonly undoable: boolean
 }
 
 /** Null: there is no such application. */

@@ -1,12 +1,13 @@
 /** One application as operators see it: what is wrong with it in one look, what happens next, the figures, and what to decide. */
+import type { DecisionLine, Series } from '../core/review.ts'
 import type { Evidence, Thresholds } from '../core/suspension.ts'
 import { Day } from './elements.tsx'
 import { Fact, Facts } from './facts.tsx'
 import { type Frame, page } from './layout.tsx'
 import { Notice, Problems } from './notice.tsx'
-import { ApplicationCharts, type Series } from './operator-charts.tsx'
+import { ApplicationCharts } from './operator-charts.tsx'
 import { DecisionCard, type DecisionForm, fieldOf } from './operator-decide.tsx'
-import { type ListedDecision, PastDecisions } from './operator-decisions.tsx'
+import { PastDecisions } from './operator-decisions.tsx'
 import { EvidenceCard } from './operator-evidence.tsx'
 import { type ListedReview, ReviewBadges } from './operator-review-line.tsx'
 import { Standing } from './operator-standing.tsx'
@@ -37,7 +38,7 @@ export type OperatorApplicationModel = {
   readonly grants: number
   /** The open one, otherwise the newest. */
   readonly review: SeenReview | null
-  readonly decisions: readonly ListedDecision[]
+  readonly decisions: readonly DecisionLine[]
   readonly timeline: readonly ListedFact[]
   readonly series: Series
   readonly reportsByAccounts: number

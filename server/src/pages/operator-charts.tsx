@@ -1,29 +1,7 @@
 /** How an application polls and what becomes of its codes, drawn: for operators who review it. */
+import type { Series } from '../core/review.ts'
 import { Buckets, ChartFigure, Days, Steps } from './chart.tsx'
 import type { Words } from './words.ts'
-
-export type Series = {
-  /** In order, of five minutes each. */
-  readonly minutes: readonly {
-    readonly at: number
-    readonly polls: number
-    readonly early: number
-    readonly allowed: number
-  }[]
-  /** In order. */
-  readonly days: readonly {
-    readonly day: number
-    readonly requested: number
-    readonly entered: number
-    readonly granted: number
-    readonly rejected: number
-    readonly polls: number
-    readonly early: number
-    readonly newUsers: number
-    readonly networks: number
-    readonly countries: number
-  }[]
-}
 
 const FIVE_MINUTES = 5 * 60 * 1000
 

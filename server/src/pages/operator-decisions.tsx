@@ -1,33 +1,14 @@
 /** What operators decided about an application before: by whom, why, in which words; what waits for a second one; and Undo. */
-import type { Decision, Reason } from '../core/review.ts'
+import type { DecisionLine } from '../core/review.ts'
 import { Moment } from './elements.tsx'
 import { Form } from './form.tsx'
 import type { Frame } from './layout.tsx'
 import type { Words } from './words.ts'
 
-export type ListedDecision = {
-  readonly id: string
-  readonly at: number
-  /** An e-mail address, as all of these. */
-  readonly by: string
-  readonly decision: Decision
-  readonly reason: Reason
-  readonly words: string
-  readonly intervalSeconds: number | null
-  readonly needsSecond: boolean
-  readonly confirmedBy: string | null
-  readonly confirmedAt: number | null
-  readonly undoneBy: string | null
-  readonly undoneAt: number | null
-  /** How many connections it ended. */
-  readonly revoked: number
-  readonly undoable: boolean
-}
-
 type ListProps = {
   readonly frame: Frame
   readonly applicationId: string
-  readonly decisions: readonly ListedDecision[]
+  readonly decisions: readonly DecisionLine[]
   /** Who looks. */
   readonly operator: string
 }
@@ -50,7 +31,7 @@ export function PastDecisions({ frame, applicationId, decisions, operator }: Lis
   )
 }
 
-function What({ words, decision }: { readonly words: Words; readonly decision: ListedDecision }) {
+function What({ words, decision }: { readonly words: Words; readonly decision: DecisionLine }) {
   const { by, at, reason, intervalSeconds, revoked, confirmedBy, undoneBy, undoneAt } = decision
   return (
     <div class="stack tight">
@@ -78,11 +59,11 @@ function What({ words, decision }: { readonly words: Words; readonly decision: L
   )
 }
 
-function waits({ needsSecond, confirmedAt, undoneAt }: ListedDecision): boolean {
+function waits({ needsSecond, confirmedAt, undoneAt }: DecisionLine): boolean {
   return needsSecond && confirmedAt === null && undoneAt === null
 }
 
-type ActionsProps = Omit<ListProps, 'decisions'> & { readonly decision: ListedDecision }
+type ActionsProps = Omit<ListProps, 'decisions'> & { readonly decision: DecisionLine }
 
 /** Nobody is their own second. */
 function Actions({ frame, applicationId, decision, operator }: ActionsProps) {

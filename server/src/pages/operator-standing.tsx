@@ -1,8 +1,8 @@
 /** The answer to "what is wrong, and what happens if I do nothing", at the top of an application's page for operators. */
+import type { DecisionLine } from '../core/review.ts'
 import { Moment } from './elements.tsx'
 import type { Frame } from './layout.tsx'
 import type { OperatorApplicationModel, SeenReview } from './operator-application.tsx'
-import type { ListedDecision } from './operator-decisions.tsx'
 import { reviewReason } from './operator-review-line.tsx'
 import type { Words } from './words.ts'
 
@@ -36,12 +36,12 @@ function reasonInFull(words: Words, review: SeenReview): string {
 }
 
 /** The decision that takes effect when a second operator confirms it. */
-function waitingOf({ decisions }: OperatorApplicationModel): ListedDecision | undefined {
+function waitingOf({ decisions }: OperatorApplicationModel): DecisionLine | undefined {
   return decisions.find(({ needsSecond, confirmedAt, undoneAt }) => needsSecond && !confirmedAt && !undoneAt)
 }
 
 /** In the words in which it was offered. */
-function decisionText(words: Words, { decision }: ListedDecision, suspended: boolean): string {
+function decisionText(words: Words, { decision }: DecisionLine, suspended: boolean): string {
   if (decision === 'keep_and_revoke') return words.t('operator.end_all')
   return words.t(`operator.${suspended ? 'suspended' : 'running'}_${decision}`)
 }

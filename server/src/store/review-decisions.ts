@@ -1,5 +1,5 @@
 /** The table review_decisions: what operators decided about applications, who confirmed it, and what was undone. */
-import type { Decision, Reason } from '../core/review.ts'
+import type { DecisionLine } from '../core/review.ts'
 import type { Queryable, Transaction } from './postgres.ts'
 
 /** How an application stood before a decision. */
@@ -10,22 +10,10 @@ export type Before = {
   readonly pollIntervalSeconds: number | null
 }
 
-export type ReviewDecision = {
-  readonly id: string
+/** As in a decision's line, but people by their ids. */
+export type ReviewDecision = Omit<DecisionLine, 'undoable'> & {
   readonly reviewId: string
   readonly applicationId: string
-  readonly at: number
-  readonly by: string
-  readonly decision: Decision
-  readonly reason: Reason
-  readonly words: string
-  readonly intervalSeconds: number | null
-  readonly needsSecond: boolean
-  readonly confirmedBy: string | null
-  readonly confirmedAt: number | null
-  readonly undoneBy: string | null
-  readonly undoneAt: number | null
-  readonly revoked: number
   /** Null while it waits for a second operator. */
   readonly tookEffectAt: number | null
   readonly before: Before | null

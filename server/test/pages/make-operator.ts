@@ -1,4 +1,5 @@
 /** Builders for the tests of the operators' pages. */
+import type { DecisionLine, Series } from '../../src/core/review.ts'
 import { defaultThresholds, type Window } from '../../src/core/suspension.ts'
 import type { Frame } from '../../src/pages/layout.tsx'
 import { operatorAccountPage } from '../../src/pages/operator-account.tsx'
@@ -9,9 +10,7 @@ import {
   type SeenReview,
 } from '../../src/pages/operator-application.tsx'
 import { operatorApplicationsPage } from '../../src/pages/operator-applications.tsx'
-import type { Series } from '../../src/pages/operator-charts.tsx'
 import type { DecisionForm } from '../../src/pages/operator-decide.tsx'
-import type { ListedDecision } from '../../src/pages/operator-decisions.tsx'
 import { type OperatorFacesModel, operatorFacesPage } from '../../src/pages/operator-faces.tsx'
 import { type OperatorOverviewModel, operatorOverviewPage } from '../../src/pages/operator-overview.tsx'
 import type { ListedReview } from '../../src/pages/operator-review-line.tsx'
@@ -113,7 +112,7 @@ export function makeSeries(given: Partial<Series> = {}): Series {
   }
 }
 
-export function makeDecision(given: Partial<ListedDecision> = {}): ListedDecision {
+export function makeDecision(given: Partial<DecisionLine> = {}): DecisionLine {
   return {
     id: 'dec_k3v9m2x7q4tz',
     at: NOW - 30 * MINUTE,
