@@ -1,10 +1,9 @@
 /** The logo of one of the account's own applications. */
 import { applicationHref } from './application-ways.tsx'
-import { Checkbox, Field } from './field.tsx'
 import { Form } from './form.tsx'
 import { type Frame, page } from './layout.tsx'
+import { LogoField } from './logo-field.tsx'
 import { Notice, Problems } from './notice.tsx'
-import type { Words } from './words.ts'
 
 export type ApplicationLogoModel = {
   readonly id: string
@@ -41,17 +40,7 @@ export function applicationLogoPage(frame: Frame, model: ApplicationLogoModel): 
         )}
         {model.secondLook && <Notice kind="info">{words.t('application_logo.second_look')}</Notice>}
         <Form frame={frame} action="/developer/application/logo" bound={{ application: id }} multipart class="stack">
-          <div class="stack tight">
-            <Field
-              id="logo"
-              type="file"
-              label={words.t('application_logo.file')}
-              hint={<Hint words={words} logo={logo} />}
-              accept="image/png"
-              problem={wrong}
-            />
-            {logo !== null && <Checkbox id="remove_logo" label={words.t('looks.remove_logo')} />}
-          </div>
+          <LogoField words={words} label={words.t('application_logo.file')} logo={logo} problem={wrong} />
           <p class="actions">
             <button type="submit" class="button">
               {words.t('application_logo.save')}
@@ -62,18 +51,5 @@ export function applicationLogoPage(frame: Frame, model: ApplicationLogoModel): 
       </section>
     </>,
     { problem: problem !== null },
-  )
-}
-
-function Hint({ words, logo }: { readonly words: Words; readonly logo: string | null }) {
-  return (
-    <>
-      <p>{words.t('looks.logo_hint')}</p>
-      {logo === null ? (
-        <p>{words.t('looks.logo_none')}</p>
-      ) : (
-        <img class="logo" src={logo} alt={words.t('looks.logo_now')} width="96" height="96" />
-      )}
-    </>
   )
 }

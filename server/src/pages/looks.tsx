@@ -2,6 +2,7 @@
 import { Checkbox, Field } from './field.tsx'
 import { Form } from './form.tsx'
 import { type Frame, page } from './layout.tsx'
+import { LogoField } from './logo-field.tsx'
 import { Notice, Problems } from './notice.tsx'
 
 export type LooksModel = {
@@ -50,17 +51,12 @@ export function looksPage(frame: Frame, model: LooksModel): string {
             />
             {colour !== null && <Checkbox id="default_colour" label={words.t('looks.default_colour')} />}
           </div>
-          <div class="stack tight">
-            <Field
-              id="logo"
-              type="file"
-              label={words.t('looks.logo')}
-              hint={<LogoHint frame={frame} logo={logo} />}
-              accept="image/png"
-              problem={problem === 'logo' ? wrong : null}
-            />
-            {logo !== null && <Checkbox id="remove_logo" label={words.t('looks.remove_logo')} />}
-          </div>
+          <LogoField
+            words={words}
+            label={words.t('looks.logo')}
+            logo={logo}
+            problem={problem === 'logo' ? wrong : null}
+          />
           <p class="actions">
             <button type="submit" class="button">
               {words.t('looks.save')}
@@ -70,19 +66,5 @@ export function looksPage(frame: Frame, model: LooksModel): string {
       </section>
     </>,
     { problem: problem !== null },
-  )
-}
-
-function LogoHint({ frame, logo }: { readonly frame: Frame; readonly logo: string | null }) {
-  const { words } = frame
-  return (
-    <>
-      <p>{words.t('looks.logo_hint')}</p>
-      {logo === null ? (
-        <p>{words.t('looks.logo_none')}</p>
-      ) : (
-        <img class="logo" src={logo} alt={words.t('looks.logo_now')} width="96" height="96" />
-      )}
-    </>
   )
 }
