@@ -230,3 +230,20 @@ export function figuresOf({ windows, factor, reports }: Evidence, thresholds: Th
 export function peopleTouched({ touched, reports }: Evidence): number {
   return Math.max(touched, reports)
 }
+
+/** How near an application is to being suspended, and what has happened so far. */
+export type Standing = {
+  readonly figures: Figures
+  /** Windows, up to the last one, in which all thresholds were reached. */
+  readonly inARow: number
+  /** Some windows do not count, because this service had too much to do. */
+  readonly overloaded: boolean
+  readonly dryRun: boolean
+  /** Null: its owner was not warned. */
+  readonly warned: { readonly at: number; readonly until: number } | null
+  readonly suspended: boolean
+  readonly suspensionEndsAt: number | null
+  readonly appealedAt: number | null
+  /** What a review asked for. Null: as configured. */
+  readonly pollIntervalSeconds: number | null
+}

@@ -1,6 +1,6 @@
 /** How an account's own application does: what its developer would otherwise have to ask the operator for. Reads only. */
 import type { Application } from '../core/application.ts'
-import { type Figures, figuresOf, windowsInARow } from '../core/suspension.ts'
+import { figuresOf, type Standing, windowsInARow } from '../core/suspension.ts'
 import { listRequests, type RequestLine, readCounts, readDecisions } from '../store/application-activity.ts'
 import { readClock } from '../store/device-code-partitions.ts'
 import { findOwnApplication } from '../store/own-applications.ts'
@@ -28,23 +28,6 @@ export type Activity = {
   }
   readonly secretsInUrl: number
   readonly standing: Standing
-}
-
-/** How near the application is to being suspended, and what has happened so far. */
-export type Standing = {
-  readonly figures: Figures
-  /** Windows, up to the last one, in which all thresholds were reached. */
-  readonly inARow: number
-  /** Some windows do not count, because this service had too much to do. */
-  readonly overloaded: boolean
-  readonly dryRun: boolean
-  /** Null: its owner was not warned. */
-  readonly warned: { readonly at: number; readonly until: number } | null
-  readonly suspended: boolean
-  readonly suspensionEndsAt: number | null
-  readonly appealedAt: number | null
-  /** What a review asked for. Null: as configured. */
-  readonly pollIntervalSeconds: number | null
 }
 
 /** This one and the 23 before it. */

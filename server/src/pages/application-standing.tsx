@@ -1,25 +1,13 @@
 /** How near an application is to being suspended, in the figures of the rule; what has happened so far, and an appeal. */
 import type { ComponentChildren } from 'preact'
-import type { Figures } from '../core/suspension.ts'
+import type { Standing } from '../core/suspension.ts'
 import { OwnWords } from './field-kinds.tsx'
 import { Form } from './form.tsx'
 import type { Frame } from './layout.tsx'
 import { Notice } from './notice.tsx'
 import type { Words } from './words.ts'
 
-export type StandingModel = {
-  readonly figures: Figures
-  /** Windows, up to the last one, in which all thresholds were reached. */
-  readonly inARow: number
-  /** Some windows do not count, because this service had too much to do. */
-  readonly overloaded: boolean
-  readonly dryRun: boolean
-  readonly warned: { readonly at: number; readonly until: number } | null
-  readonly suspended: boolean
-  readonly suspensionEndsAt: number | null
-  readonly appealedAt: number | null
-  /** What a review asked for. Null: as configured. */
-  readonly pollIntervalSeconds: number | null
+export type StandingModel = Standing & {
   /** Of an appeal that came back, with its words. */
   readonly problem: null | 'words' | 'not_suspended'
   readonly words: string
