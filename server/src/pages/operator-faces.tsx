@@ -76,10 +76,10 @@ function Proposed({ frame, face, wordless, place }: FaceProps & { readonly place
       <PublisherLine words={words} publisher={face.publisher} />
       <Facts>
         <Fact name={words.t('operator.face_now')}>
-          <Face name={face.nameNow} logo={face.logoNow} /> <bdi>{face.nameNow}</bdi>
+          <Named name={face.nameNow} logo={face.logoNow} />
         </Fact>
         <Fact name={words.t('operator.face_new')}>
-          <Face name={face.name} logo={face.logo} /> <bdi>{face.name}</bdi>
+          <Named name={face.name} logo={face.logo} />
         </Fact>
         <Fact name={words.t('operator.face_by')}>
           <bdi>{face.by ?? face.account}</bdi>
@@ -102,10 +102,21 @@ function Proposed({ frame, face, wordless, place }: FaceProps & { readonly place
           problem={wordless ? words.t('operator.face_no_words') : null}
           value=""
         />
-        <button type="submit" class="button quiet">
-          {words.t('operator.face_decline')}
-        </button>
+        <p>
+          <button type="submit" class="button quiet">
+            {words.t('operator.face_decline')}
+          </button>
+        </p>
       </Form>
     </section>
+  )
+}
+
+function Named({ name, logo }: { readonly name: string; readonly logo: string | null }) {
+  return (
+    <div class="named">
+      <Face name={name} logo={logo} />
+      <bdi>{name}</bdi>
+    </div>
   )
 }
