@@ -284,8 +284,10 @@ describe('what a life of renewals leaves in the database', () => {
   async function tables(): Promise<Table[]> {
     // In full: how many pages old versions of a row pass through depends on what else the machine does; what stays does not.
     await service.database.query('vacuum (full, analyze)')
+    // An event is sealed a moment after it was recorded, whatever is renewed meanwhile; the events themselves are counted.
     const names = await service.database.query<{ name: string }>(
-      "select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r' order by 1",
+      `select relname as name from pg_class
+       where relnamespace = 'public'::regnamespace and relkind = 'r' and relname <> 'audit_seals' order by 1`,
     )
     const counted = names.map(
       ({ name }) =>
