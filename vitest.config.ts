@@ -6,7 +6,7 @@ const PURE = [
   'server/test/secrets/**',
   'server/test/pages/**',
   'server/test/*.test.ts',
-  'sdk/test/**',
+  'sdk/test/pure/**',
 ]
 
 export default defineConfig({
@@ -16,7 +16,7 @@ export default defineConfig({
       {
         test: {
           name: 'engines',
-          include: ['server/test/**/*.test.ts'],
+          include: ['server/test/**/*.test.ts', 'sdk/test/**/*.test.ts'],
           exclude: PURE,
           globalSetup: 'server/test/rig/engines.ts',
           testTimeout: 30_000,

@@ -1,5 +1,10 @@
-/**
- * The client library for applications. Nothing is exported yet: until it is, the interface is four POST requests,
- * described in docs/interface.md, and curl is enough to speak it.
- */
-export {}
+/** The client library for applications: the parts that run everywhere. What needs Node is in `@latchkey/sdk/node`. */
+export { type Client, type ClientOptions, createClient } from './client.ts'
+export type { Clock } from './clock.ts'
+export type { ClientEvents } from './context.ts'
+export type { AccessKey, Credentials, CredentialsOf, TokenSet, Variant } from './credentials.ts'
+export type { Device, StartOptions } from './device.ts'
+export type { DeviceEvent, DeviceSession, SavedSession, WaitOptions } from './device-session.ts'
+export { ERROR_CODES, type ErrorCode, type ErrorDetails, isLatchkeyError, LatchkeyError } from './errors.ts'
+export type { Store } from './store.ts'
+export { memoryStore } from './stores/memory.ts'

@@ -1,0 +1,81 @@
+/**
+ * `fetch` with the credential. A 401 is answered once by a renewed token. The credential goes to the origin that was asked
+ * and to no other: redirects are followed here, where that can be seen.
+ */
+import { bearerOf, type Credentials } from './credentials.ts'
+import { LatchkeyError } from './errors.ts'
+import type { Tokens } from './tokens.ts'
+
+type Fetch = typeof globalThis.fetch
+type Input = string | URL | Request
+
+const MOST_REDIRECTS = 10
+
+export function authorizedFetch(
+  tokens: Tokens,
+  fetch: Fetch | undefined,
+): (input: Input, init?: RequestInit) => Promise<Response> {
+  const send: Fetch = fetch ?? ((input, init) => globalThis.fetch(input, init))
+
+  return async (input, init = {}) => {
+    const credentials = await unlessAborted(tokens.fresh(), signalOf(input, init))
+    const response = await sendAlong(send, input, init, credentials)
+    if (response.status !== 401 || !canRepeat(input, init)) return response
+    const renewed = await unlessAborted(tokens.afterRefusal(credentials), signalOf(input, init))
+    if (!renewed) return response
+    await response.body?.cancel()
+    return sendAlong(send, input, init, renewed)
+  }
+}
+
+/** What was read from a stream cannot be sent again. */
+function canRepeat(input: Input, init: RequestInit): boolean {
+  const body = init.body ?? (input instanceof Request ? input.body : null)
+  return !(body instanceof ReadableStream)
+}
+
+function signalOf(input: Input, init: RequestInit): AbortSignal | null | undefined {
+  return init.signal ?? (input instanceof Request ? input.signal : null)
+}
+
+/** Whoever gives up waiting does not end the renewal: others may wait for it, and its answer must not be lost. */
+function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | null | undefined): Promise<T> {
+  if (!signal) return work
+  return new Promise((resolve, reject) => {
+    const stop = () => reject(new LatchkeyError('aborted'))
+    if (signal.aborted) stop()
+    signal.addEventListener('abort', stop, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop))
+  })
+}
+
+async function sendAlong(send: Fetch, input: Input, init: RequestInit, credentials: Credentials): Promise<Response> {
+  const asked = init.redirect ?? (input instanceof Request ? input.redirect : 'follow')
+  const headers = new Headers(init.headers ?? (input instanceof Request ? input.headers : undefined))
+  headers.set('authorization', `Bearer ${bearerOf(credentials)}`)
+  let [target, request]: [Input, RequestInit] = [input, { ...init, headers }]
+  for (let hops = 0; ; hops += 1) {
+    const response = await send(target, { ...request, redirect: asked === 'follow' ? 'manual' : asked })
+    if (asked !== 'follow' || !isRedirect(response)) return response
+    await response.body?.cancel()
+    const from = new URL(target instanceof Request ? target.url : target, globalThis.location?.href)
+    const location = response.headers.get('location')
+    const to = location !== null && URL.canParse(location, from.href) ? new URL(location, from.href) : null
+    if (!to || to.origin !== from.origin || hops === MOST_REDIRECTS) throw notFollowed(to)
+    const method = request.method ?? (target instanceof Request ? target.method : 'GET')
+    if (!/^(GET|HEAD)$/i.test(method)) throw notFollowed(to)
+    ;[target, request] = [to.href, { ...request, method }]
+  }
+}
+
+/** A browser hides where a redirect points to. */
+function isRedirect(response: Response): boolean {
+  return response.type === 'opaqueredirect' || [301, 302, 303, 307, 308].includes(response.status)
+}
+
+function notFollowed(to: URL | null): LatchkeyError {
+  const where = to ? ` to ${to.origin}` : ''
+  return new LatchkeyError('unexpected_answer', {
+    message: `The API answered with a redirect${where} that is not followed with a credential. Ask for the final address.`,
+  })
+}

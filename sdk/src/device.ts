@@ -1,0 +1,80 @@
+/** The device flow: asking for a code, and taking up a session that another process began. docs/interface.md, "Request a device code". */
+import type { Context } from './context.ts'
+import { scopeText, seconds, text, type Variant } from './credentials.ts'
+import { dialectFor } from './device-dialect.ts'
+import { DeviceSession, type SavedSession } from './device-session.ts'
+import { LatchkeyError } from './errors.ts'
+import { refused } from './refusal.ts'
+import type { Tokens } from './tokens.ts'
+
+export interface StartOptions<V extends Variant> {
+  /** `oauth`: a token set, renewed by this library. `key`: one access key that does not expire. */
+  readonly variant: V
+  /** Left out: the application's default set. */
+  readonly scope?: readonly string[] | string | undefined
+  /** Free text of the application, at most 1024 bytes; it comes back with the credentials. */
+  readonly state?: string | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface Device {
+  /** Requests a code. Call it when the user asks for one: it is never repeated by itself. */
+  start<V extends Variant>(options: StartOptions<V>): Promise<DeviceSession<V>>
+  /** Goes on with what `JSON.stringify(session)` or `session.toJSON()` gave, also in another process. */
+  resume<V extends Variant>(saved: SavedSession<V>): DeviceSession<V>
+}
+
+export function createDevice(context: Context, tokens: Tokens): Device {
+  return {
+    start: async ({ variant, scope, state, signal }) => {
+      checkVariant(context, variant)
+      const dialect = dialectFor(context, variant)
+      // An answer that somebody else was meant to get has another state, if the application sets none for all its devices.
+      const sentState = dialect.echoesState ? (state ?? crypto.randomUUID()) : undefined
+      const wanted = scopeText(scope)?.replaceAll(',', dialect.separator)
+      const form = { ...dialect.codeFields, scope: wanted, state: sentState }
+      const answer = await context.wire.ask(dialect.codePath, { form, signal })
+      if (answer.status !== 200) throw refused(answer, form)
+      if (sentState !== undefined && answer.body.state !== sentState) {
+        const message = 'The answer does not belong to this code request. Ask for a new code.'
+        throw new LatchkeyError('unexpected_answer', { message, requestId: answer.requestId })
+      }
+      return new DeviceSession(context, tokens, {
+        version: 1,
+        variant,
+        deviceCode: text(answer, 'device_code'),
+        userCode: text(answer, 'user_code'),
+        expiresAt: context.clock.now() + seconds(answer, 'expires_in') * 1000,
+        interval: seconds(answer, 'interval'),
+        state: state ?? '',
+        sentState: sentState ?? null,
+        idempotencyKey: crypto.randomUUID(),
+        slowDowns: 0,
+      })
+    },
+    resume: (saved) => {
+      checkVariant(context, saved.variant)
+      return new DeviceSession(context, tokens, checkSaved(saved))
+    },
+  }
+}
+
+function checkVariant({ application }: Context, variant: unknown): void {
+  if (variant !== 'oauth' && variant !== 'key') {
+    throw new LatchkeyError('invalid_request', { message: 'variant must be "oauth" or "key".' })
+  }
+  if (variant === 'key' && application.SVCsecret === undefined) {
+    const message = 'A public application cannot have an access key: without appSecret, variant must be "oauth".'
+    throw new LatchkeyError('invalid_request', { message })
+  }
+}
+
+function checkSaved<V extends Variant>(saved: SavedSession<V>): SavedSession<V> {
+  const { version, deviceCode, userCode, expiresAt, interval, state, sentState, idempotencyKey, slowDowns } = saved
+  const texts = [deviceCode, userCode, state, idempotencyKey, sentState ?? '']
+  const numbers = [expiresAt, interval, slowDowns]
+  if (version === 1 && texts.every((one) => typeof one === 'string') && numbers.every(Number.isFinite)) return saved
+  throw new LatchkeyError('invalid_request', {
+    message: 'This is not a session that this library saved. Start with a new code.',
+  })
+}

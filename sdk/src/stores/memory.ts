@@ -1,0 +1,17 @@
+/** Keeps credentials as long as the process lives. */
+import type { Credentials } from '../credentials.ts'
+import { createQueue, type Store } from '../store.ts'
+
+export function memoryStore(initial: Credentials | null = null): Store {
+  let kept = initial
+  return {
+    read: async () => kept,
+    write: async (credentials) => {
+      kept = credentials
+    },
+    clear: async () => {
+      kept = null
+    },
+    withLock: createQueue(),
+  }
+}

@@ -1,0 +1,176 @@
+/**
+ * The one way to ask the service: a form goes out, JSON comes back, within a time limit and up to a size. What was answered
+ * is told from what was not: refusals are answers, faults are thrown.
+ */
+import type { Clock } from './clock.ts'
+import { type ErrorCode, LatchkeyError } from './errors.ts'
+
+/** An answer that was read whole: a success, or a refusal with `error` in its body. */
+export interface Answer {
+  readonly status: number
+  readonly body: Readonly<Record<string, unknown>>
+  readonly requestId: string | undefined
+  /** Seconds. */
+  readonly retryAfter: number | undefined
+}
+
+export interface Question {
+  /** Values that are undefined are not sent. */
+  readonly form: Readonly<Record<string, string | undefined>>
+  readonly headers?: Readonly<Record<string, string>>
+  readonly signal?: AbortSignal | undefined
+  readonly timeLimitMs?: number
+}
+
+export interface Wire {
+  readonly baseUrl: string
+  /** Throws `network`, `unavailable`, `too_many_requests`, `unexpected_answer` or `aborted`. */
+  ask(path: string, question: Question): Promise<Answer>
+}
+
+export interface WireOptions {
+  readonly baseUrl: string
+  readonly fetch?: typeof globalThis.fetch | undefined
+  readonly clock: Clock
+  readonly headers?: Readonly<Record<string, string>> | undefined
+}
+
+/** The longest answer of the service has less than one KiB. */
+const LARGEST_ANSWER = 64 * 1024
+
+/** A poll may wait for another one that is being answered: a little under 5 s; for a database that is silent: 3 s. */
+export const TIME_LIMIT_MS = 15_000
+
+export function createWire({ baseUrl, fetch, clock, headers }: WireOptions): Wire {
+  const base = readBaseUrl(baseUrl)
+  const send: typeof globalThis.fetch = fetch ?? ((input, init) => globalThis.fetch(input, init))
+
+  return {
+    baseUrl: base,
+    ask: async (path, question) => {
+      const { signal, timeLimitMs = TIME_LIMIT_MS } = question
+      if (signal?.aborted) throw new LatchkeyError('aborted')
+      const body = formOf(question.form)
+      const over = new AbortController()
+      const end = () => over.abort()
+      signal?.addEventListener('abort', end, { once: true })
+      const done = new AbortController()
+      let late = false
+      clock.sleep(timeLimitMs, done.signal).then(
+        () => {
+          late = true
+          end()
+        },
+        () => {},
+      )
+      try {
+        const response = await send(base + path, {
+          method: 'POST',
+          headers: { ...headers, 'content-type': 'application/x-www-form-urlencoded', ...question.headers },
+          body,
+          // A redirect would carry the secret to wherever it points.
+          redirect: 'manual',
+          signal: over.signal,
+        })
+        return await readAnswer(response, clock, () => over.abort())
+      } catch (error) {
+        if (error instanceof LatchkeyError) throw error
+        if (signal?.aborted) throw new LatchkeyError('aborted')
+        throw new LatchkeyError('network', { message: describeFault(error, late ? timeLimitMs : null) })
+      } finally {
+        done.abort()
+        signal?.removeEventListener('abort', end)
+      }
+    },
+  }
+}
+
+/** Whether the same question may get an answer later. */
+export function isTransient(error: unknown): error is LatchkeyError {
+  return error instanceof LatchkeyError && TRANSIENT.includes(error.code)
+}
+
+const TRANSIENT: readonly ErrorCode[] = ['network', 'unavailable', 'too_many_requests', 'unexpected_answer']
+
+function readBaseUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null
+  if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash) {
+    throw new LatchkeyError('invalid_request', {
+      message: 'baseUrl must be the http or https address of the service, without a query.',
+    })
+  }
+  return url.href.replace(/\/+$/, '')
+}
+
+function formOf(fields: Question['form']): string {
+  const form = new URLSearchParams()
+  for (const [name, value] of Object.entries(fields)) if (value !== undefined) form.set(name, value)
+  return form.toString()
+}
+
+async function readAnswer(response: Response, clock: Clock, hangUp: () => void): Promise<Answer> {
+  const { status, headers } = response
+  const requestId = headers.get('x-request-id') ?? undefined
+  const retryAfter = readRetryAfter(headers.get('retry-after'), clock.now())
+  const moved = response.type === 'opaqueredirect' || (status >= 300 && status < 400)
+  if (moved) {
+    hangUp()
+    const message = 'The service answered with a redirect. Give baseUrl as the service itself spells it.'
+    throw new LatchkeyError('unexpected_answer', { requestId, message })
+  }
+  const body = parseObject(await readText(response, requestId, hangUp))
+  const refusal = wordOf(body?.error)
+  if (status === 429) throw new LatchkeyError('too_many_requests', { requestId, retryAfter, refusal })
+  if (status >= 500) throw new LatchkeyError('unavailable', { requestId, retryAfter, refusal })
+  if (!body || (status >= 400 && refusal === undefined)) {
+    const message = `The answer (HTTP ${status}) is not one that Latchkey gives. Check baseUrl and what stands between.`
+    throw new LatchkeyError('unexpected_answer', { requestId, message })
+  }
+  return { status, body, requestId, retryAfter }
+}
+
+async function readText(response: Response, requestId: string | undefined, hangUp: () => void): Promise<string> {
+  const reader = response.body?.getReader()
+  if (!reader) return response.text()
+  const decoder = new TextDecoder()
+  let [text, size] = ['', 0]
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (done) return text + decoder.decode()
+    size += value.byteLength
+    text += decoder.decode(value, { stream: true })
+    if (size <= LARGEST_ANSWER) continue
+    hangUp()
+    throw new LatchkeyError('unexpected_answer', { requestId })
+  }
+}
+
+function parseObject(text: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : null
+  } catch {
+    return null
+  }
+}
+
+/** Seconds, or a date. */
+function readRetryAfter(header: string | null, now: number): number | undefined {
+  if (header === null) return undefined
+  if (/^\d{1,9}$/.test(header)) return Number(header)
+  const at = Date.parse(header)
+  return Number.isNaN(at) ? undefined : Math.max(0, Math.ceil((at - now) / 1000))
+}
+
+/** The service's word for a refusal; anything longer or stranger is none, and is not repeated. */
+export function wordOf(error: unknown): string | undefined {
+  return typeof error === 'string' && /^[a-z][a-z_]{0,39}$/.test(error) ? error : undefined
+}
+
+/** What the platform calls the fault, if it has a short name for it: its own message could quote anything. */
+function describeFault(error: unknown, limitMs: number | null): string {
+  const { cause } = error as { cause?: { code?: unknown } }
+  const code = typeof cause?.code === 'string' && /^[A-Z][A-Z0-9_]{1,39}$/.test(cause.code) ? cause.code : null
+  const why = limitMs === null ? code : `no answer within ${limitMs / 1000} s`
+  return `The service could not be reached${why ? ` (${why})` : ''}. Check the connection and baseUrl, then try again.`
+}
