@@ -4,6 +4,7 @@ import { type Clock, systemClock } from './clock.ts'
 import type { ClientEvents, Context } from './context.ts'
 import { bearerOf, type Credentials } from './credentials.ts'
 import { createDevice, type Device } from './device.ts'
+import { createDialog, type Dialog } from './dialog.ts'
 import { LatchkeyError } from './errors.ts'
 import type { Store } from './store.ts'
 import { memoryStore } from './stores/memory.ts'
@@ -29,6 +30,8 @@ export interface ClientOptions {
 export interface Client {
   /** The device flow: a code to show, and polling until the user has decided. */
   readonly device: Device
+  /** The dialog: a window in which the user decides. For pages, and for the servers that exchange its codes. */
+  readonly dialog: Dialog
   /** As the platform's `fetch`, with the credential: renewed in time, and once more if it is refused. */
   fetch(input: string | URL | Request, init?: RequestInit): Promise<Response>
   /** What is kept, or null. Treat it as a secret. */
@@ -67,6 +70,7 @@ export function createClient(options: ClientOptions): Client {
 
   return {
     device: createDevice(context, tokens),
+    dialog: createDialog(context, tokens),
     fetch: authorizedFetch(tokens, options.fetch),
     credentials: tokens.read,
     bearer: async () => bearerOf(await tokens.fresh()),

@@ -1,0 +1,171 @@
+/**
+ * The dialog: a window in which the user signs in and says yes or no, and what becomes of it. PKCE and `state` are made
+ * here. docs/interface.md, "The dialog".
+ */
+import type { Context } from './context.ts'
+import { scopeText, type TokenSet } from './credentials.ts'
+import {
+  type Attempt,
+  addressOf,
+  createAttempt,
+  type Exchanger,
+  keepAttempt,
+  type Returned,
+  readCode,
+  takeAttempt,
+} from './dialog/attempt.ts'
+import { type DialogCode, exchangeCode } from './dialog/exchange.ts'
+import { currentPage, type DialogWindow, type Page, type PageEvent } from './dialog/page.ts'
+import { awaitAnswer, deliver, openWindow } from './dialog/window.ts'
+import { LatchkeyError } from './errors.ts'
+import type { Tokens } from './tokens.ts'
+
+export type { DialogCode } from './dialog/exchange.ts'
+export type { DialogWindow } from './dialog/page.ts'
+
+export interface DialogOptions {
+  /** One of the application's registered addresses, on the origin of this page. The page there calls `complete`. */
+  readonly redirectUri: string
+  readonly scope?: readonly string[] | string | undefined
+  /** Ends the attempt and closes the window. */
+  readonly signal?: AbortSignal | undefined
+  /**
+   * `popup` (the default): a window of its own. `redirect`: this window goes to the dialog and comes back. `auto`: a window
+   * of its own, or this one if the browser blocks that.
+   */
+  readonly mode?: 'popup' | 'redirect' | 'auto' | undefined
+  /** A window that was opened in the click already, where something had to be awaited first. */
+  readonly window?: DialogWindow | null | undefined
+  /** `server`: the application has a secret, which its server keeps; what comes back is a code for `exchange` there. */
+  readonly exchange?: Exchanger | undefined
+}
+
+export type DialogResult = TokenSet | DialogCode
+
+/** `delivered`: the page that opened the window has it. `undelivered`: that page is gone, and the user starts again. */
+export type DialogCompletion =
+  | { readonly outcome: 'delivered' | 'undelivered' }
+  /** This window itself went to the dialog; `returnTo` is where it was before. */
+  | { readonly outcome: 'completed'; readonly result: DialogResult; readonly returnTo: string }
+
+export interface Dialog {
+  /** Call it in the click itself, before anything is awaited. */
+  open(options: DialogOptions & { readonly exchange: 'server' }): Promise<DialogCode>
+  open(options: DialogOptions): Promise<TokenSet>
+  /** On the redirect page: hands the answer to the page that opened the window and closes it, or completes it here. */
+  complete(): Promise<DialogCompletion>
+  /** On a page that `mode: 'redirect'` returns to. Null: it was reached otherwise. */
+  resumeAfterRedirect(): Promise<(DialogCompletion & { readonly outcome: 'completed' }) | null>
+  /** On the application's server, with its secret; in a browser `open` does it. Keeps the token set in the store. */
+  exchange(code: DialogCode): Promise<TokenSet>
+}
+
+export function createDialog(context: Context, tokens: Tokens): Dialog {
+  const { clock, wire } = context
+  const appId = context.application.SVCappid
+  /** One window, and so one attempt at a time. */
+  let current: AbortController | null = null
+
+  async function exchange(code: DialogCode): Promise<TokenSet> {
+    const set = await exchangeCode(context, code)
+    await tokens.accept(set)
+    return set
+  }
+
+  async function finish(attempt: Attempt, returned: Returned): Promise<DialogResult> {
+    const { verifier, redirectUri } = attempt
+    const code = { code: readCode(attempt, returned, wire.baseUrl), verifier, redirectUri }
+    return attempt.exchange === 'server' ? code : exchange(code)
+  }
+
+  async function open(options: DialogOptions): Promise<DialogResult> {
+    const page = currentPage()
+    const { signal, mode = 'popup' } = options
+    if (signal?.aborted) throw new LatchkeyError('aborted')
+    checkOrigin(page, options.redirectUri)
+    const attempt = createAttempt(options.redirectUri, options.exchange ?? 'here', page.location.href)
+    const popup = mode === 'redirect' ? null : (options.window ?? openWindow(page, `latchkey-${appId}`))
+    if (!popup && mode === 'popup') throw new LatchkeyError('popup_blocked')
+    current?.abort()
+    const over = new AbortController()
+    current = over
+    const end = () => over.abort()
+    signal?.addEventListener('abort', end)
+    try {
+      const asked = { baseUrl: wire.baseUrl, appId, scope: scopeText(options.scope) }
+      const address = await addressOf(attempt, asked)
+      if (!popup) return await leave(page, attempt, address, over.signal)
+      popup.location.replace(address)
+      popup.focus()
+      const returned = await awaitAnswer(page, popup, attempt, { clock, signal: over.signal })
+      return await finish(attempt, returned)
+    } finally {
+      signal?.removeEventListener('abort', end)
+      if (current === over) current = null
+    }
+  }
+
+  async function resumeAfterRedirect(): Promise<(DialogCompletion & { readonly outcome: 'completed' }) | null> {
+    const page = currentPage()
+    const returned = takeReturned(page)
+    if (!returned) return null
+    const attempt = takeAttempt(page, returned.get('state') ?? '')
+    if (!attempt) throw new LatchkeyError('state_mismatch')
+    return { outcome: 'completed', result: await finish(attempt, returned), returnTo: attempt.returnTo }
+  }
+
+  async function complete(): Promise<DialogCompletion> {
+    const page = currentPage()
+    const returned = takeReturned(page)
+    if (!returned) {
+      throw new LatchkeyError('invalid_request', { message: 'This page was not reached from the dialog.' })
+    }
+    const attempt = takeAttempt(page, returned.get('state') ?? '')
+    if (attempt) return { outcome: 'completed', result: await finish(attempt, returned), returnTo: attempt.returnTo }
+    if (!(await deliver(page, returned, clock))) return { outcome: 'undelivered' }
+    page.close()
+    return { outcome: 'delivered' }
+  }
+
+  return { open: open as Dialog['open'], complete, resumeAfterRedirect, exchange }
+}
+
+/** Both ways back, and sessionStorage, are for pages of one origin. */
+function checkOrigin(page: Page, redirectUri: string): void {
+  if (URL.canParse(redirectUri) && new URL(redirectUri).origin === page.location.origin) return
+  throw new LatchkeyError('invalid_request', {
+    message: 'redirectUri must be a whole address on the origin of the page that opens the dialog.',
+  })
+}
+
+/** This window goes to the dialog. Whoever comes back by the browser's button finds the attempt ended. */
+function leave(page: Page, attempt: Attempt, address: string, signal: AbortSignal): Promise<never> {
+  keepAttempt(page, attempt)
+  page.location.assign(address)
+  return new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(new LatchkeyError('aborted')))
+    const comeBack = ({ persisted }: PageEvent) => {
+      if (!persisted) return
+      page.removeEventListener('pageshow', comeBack)
+      reject(new LatchkeyError('dialog_closed'))
+    }
+    page.addEventListener('pageshow', comeBack)
+  })
+}
+
+const FIELDS = ['code', 'state', 'iss', 'error', 'error_description']
+
+/** What the dialog returned with, taken off the address: it stays in no history, and is not used twice. */
+function takeReturned({ location, history }: Page): Returned | null {
+  const url = new URL(location.href)
+  const { searchParams } = url
+  if (!searchParams.has('state') || !(searchParams.has('code') || searchParams.has('error'))) return null
+  const returned = new URLSearchParams()
+  for (const name of FIELDS) {
+    const value = searchParams.get(name)
+    if (value !== null) returned.set(name, value)
+    searchParams.delete(name)
+  }
+  history.replaceState(history.state, '', url.href)
+  return returned
+}

@@ -1,0 +1,93 @@
+/** One attempt to get the user's yes: what is made up for it, what is asked, and whether an answer belongs to it. */
+import { LatchkeyError } from '../errors.ts'
+import { wordOf } from '../wire.ts'
+import type { Page } from './page.ts'
+
+/** Who exchanges the code: this page, or the application's server, which has the secret. */
+export type Exchanger = 'here' | 'server'
+
+export type Attempt = {
+  readonly state: string
+  /** PKCE (RFC 7636): whoever has the code without this has nothing. */
+  readonly verifier: string
+  readonly redirectUri: string
+  readonly exchange: Exchanger
+  /** Where the user was. */
+  readonly returnTo: string
+}
+
+export function createAttempt(redirectUri: string, exchange: Exchanger, returnTo: string): Attempt {
+  return { state: randomText(), verifier: randomText(), redirectUri, exchange, returnTo }
+}
+
+/** docs/interface.md, "The dialog". */
+export async function addressOf(
+  attempt: Attempt,
+  asked: { readonly baseUrl: string; readonly appId: string; readonly scope: string | undefined },
+): Promise<string> {
+  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(attempt.verifier))
+  const query = new URLSearchParams({
+    client_id: asked.appId,
+    response_type: 'code',
+    redirect_uri: attempt.redirectUri,
+    state: attempt.state,
+    code_challenge: encode(new Uint8Array(digest)),
+    code_challenge_method: 'S256',
+  })
+  if (asked.scope !== undefined) query.set('scope', asked.scope)
+  return `${asked.baseUrl}/1/auth/oauth/authorize?${query}`
+}
+
+function randomText(): string {
+  return encode(crypto.getRandomValues(new Uint8Array(32)))
+}
+
+function encode(bytes: Uint8Array): string {
+  const text = btoa(String.fromCharCode(...bytes))
+  return text.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
+}
+
+/** What the dialog returned with. */
+export type Returned = URLSearchParams
+
+/** The code, if the answer is one to this attempt, of this service, and a yes. */
+export function readCode(attempt: Attempt, returned: Returned, baseUrl: string): string {
+  if (returned.get('state') !== attempt.state) throw new LatchkeyError('state_mismatch')
+  // RFC 9207, section 2.4: before anything else is believed, refusals included.
+  if (returned.get('iss')?.replace(/\/+$/, '') !== baseUrl) throw new LatchkeyError('wrong_issuer')
+  const refusal = returned.get('error')
+  if (refusal !== null) throw refusedDialog(wordOf(refusal))
+  const code = returned.get('code')
+  if (code) return code
+  throw new LatchkeyError('unexpected_answer', { message: 'The dialog returned without a code.' })
+}
+
+function refusedDialog(refusal: string | undefined): LatchkeyError {
+  if (refusal === 'access_denied' || refusal === 'invalid_scope') return new LatchkeyError(refusal, { refusal })
+  return new LatchkeyError('invalid_request', {
+    refusal,
+    message: 'The dialog refused the request; its page said why. Check the redirect address and the scopes.',
+  })
+}
+
+const KEPT = 'latchkey.dialog.'
+
+/** For when this window itself goes to the dialog, and forgets everything else. */
+export function keepAttempt({ sessionStorage }: Page, attempt: Attempt): void {
+  try {
+    sessionStorage.setItem(KEPT + attempt.state, JSON.stringify(attempt))
+  } catch {
+    throw new LatchkeyError('store', { message: 'The browser does not let this page use sessionStorage.' })
+  }
+}
+
+/** Once: an answer that comes a second time belongs to nothing. */
+export function takeAttempt({ sessionStorage }: Page, state: string): Attempt | null {
+  try {
+    const kept = sessionStorage.getItem(KEPT + state)
+    sessionStorage.removeItem(KEPT + state)
+    return kept === null ? null : (JSON.parse(kept) as Attempt)
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,122 @@
+/**
+ * A window of its own for the dialog, and the way back from it. The answer comes twice, by BroadcastChannel and to the
+ * opener, because each has pages where it is cut off: a page with a strict opener policy loses the one, a page in a frame the
+ * other. What comes first counts.
+ */
+import type { Clock } from '../clock.ts'
+import { LatchkeyError } from '../errors.ts'
+import type { Attempt, Returned } from './attempt.ts'
+import type { Channel, DialogWindow, Page, PageEvent } from './page.ts'
+
+const [WIDTH, HEIGHT] = [480, 640]
+
+/** To be called in the click itself: later, browsers hold it for an advertisement. */
+export function openWindow(page: Page, name: string): DialogWindow | null {
+  const left = Math.max(0, page.screenX + (page.outerWidth - WIDTH) / 2)
+  const top = Math.max(0, page.screenY + (page.outerHeight - HEIGHT) / 2)
+  return page.open('', name, `popup,width=${WIDTH},height=${HEIGHT},left=${left | 0},top=${top | 0}`)
+}
+
+const LOOK_EVERY_MS = 250
+/** The answer may still be on its way from a window that is gone. */
+const GRACE_MS = 5_000
+/** A window that was never seen at the service may be there all the same, out of this page's sight. */
+const UNSEEN_GRACE_MS = 180_000
+
+/** Resolves with what the dialog returned with. Throws `dialog_closed`, `state_mismatch` or `aborted`. */
+export async function awaitAnswer(
+  page: Page,
+  popup: DialogWindow,
+  { state }: Attempt,
+  { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
+): Promise<Returned> {
+  const channel = openChannel(page, state)
+  const over = new AbortController()
+  const end = () => over.abort()
+  signal.addEventListener('abort', end)
+  let hear: (event: PageEvent) => void = () => {}
+  const heard = new Promise<Returned>((resolve, reject) => {
+    hear = (event) => {
+      const returned = readMessage(event.data)
+      if (!returned) return
+      if (returned.get('state') === state) return resolve(returned)
+      // Another dialog's answer, unless it comes from this one's window.
+      if (event.source === popup) reject(new LatchkeyError('state_mismatch'))
+    }
+  })
+  const hearOpener = (event: PageEvent) => {
+    if (event.origin === page.location.origin) hear(event)
+  }
+  channel.addEventListener('message', hear)
+  page.addEventListener('message', hearOpener)
+  try {
+    const returned = await Promise.race([heard, watch(popup, clock, over.signal)])
+    channel.postMessage(RECEIVED)
+    return returned
+  } finally {
+    over.abort()
+    signal.removeEventListener('abort', end)
+    page.removeEventListener('message', hearOpener)
+    channel.close()
+    popup.close()
+  }
+}
+
+/** Ends when the window is gone, or by the signal. */
+async function watch(popup: DialogWindow, clock: Clock, signal: AbortSignal): Promise<never> {
+  let seen = false
+  let goneAt: number | null = null
+  for (;;) {
+    await clock.sleep(LOOK_EVERY_MS, signal)
+    if (!popup.closed) {
+      seen ||= isElsewhere(popup)
+      goneAt = null
+      continue
+    }
+    goneAt ??= clock.now()
+    if (clock.now() - goneAt >= (seen ? GRACE_MS : UNSEEN_GRACE_MS)) throw new LatchkeyError('dialog_closed')
+  }
+}
+
+/** Whether the window shows a page of another origin: that of the service. */
+function isElsewhere(popup: DialogWindow): boolean {
+  try {
+    return popup.location.href === undefined
+  } catch {
+    return true
+  }
+}
+
+const SENT = 'latchkey.dialog.returned'
+const RECEIVED = 'latchkey.dialog.received'
+
+function openChannel(page: Page, state: string): Channel {
+  return new page.BroadcastChannel(`latchkey.dialog.${state}`)
+}
+
+function readMessage(data: unknown): Returned | null {
+  const { type, query } = (data ?? {}) as { type?: unknown; query?: unknown }
+  return type === SENT && typeof query === 'string' ? new URLSearchParams(query) : null
+}
+
+const DELIVERED_WITHIN_MS = 3_000
+
+/** In the window, on the redirect page: hands the answer over. Resolves with whether somebody took it. */
+export async function deliver(page: Page, returned: Returned, clock: Clock): Promise<boolean> {
+  const channel = openChannel(page, returned.get('state') ?? '')
+  const message = { type: SENT, query: returned.toString() }
+  const over = new AbortController()
+  const taken = new Promise<boolean>((resolve) => {
+    channel.addEventListener('message', ({ data }) => data === RECEIVED && resolve(true))
+  })
+  channel.postMessage(message)
+  page.opener?.postMessage(message, page.location.origin)
+  const late = clock.sleep(DELIVERED_WITHIN_MS, over.signal).then(
+    () => false,
+    () => false,
+  )
+  const delivered = await Promise.race([taken, late])
+  over.abort()
+  channel.close()
+  return delivered
+}
