@@ -9,3 +9,4 @@ export type { Dialog, DialogCode, DialogCompletion, DialogOptions, DialogResult,
 export { ERROR_CODES, type ErrorCode, type ErrorDetails, isLatchkeyError, LatchkeyError } from './errors.ts'
 export type { Store } from './store.ts'
 export { memoryStore } from './stores/memory.ts'
+export { createVerifier, type VerifiedCredential, type Verifier, type VerifierOptions } from './verify.ts'

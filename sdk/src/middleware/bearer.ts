@@ -1,0 +1,94 @@
+/** What every middleware does, whatever its framework: reads the credential, asks the verifier, words the refusal (RFC 6750). */
+import { type ErrorCode, isLatchkeyError, LatchkeyError } from '../errors.ts'
+import type { VerifiedCredential, Verifier } from '../verify.ts'
+
+export interface RequireAuthOptions {
+  /** All of these have to be carried. Absent: any good credential will do. */
+  readonly scope?: readonly string[] | string | undefined
+}
+
+/** A refusal, ready to be sent. */
+export type Refused = {
+  readonly outcome: 'refused'
+  readonly status: 401 | 403 | 503
+  readonly headers: Readonly<Record<string, string>>
+  /** JSON. */
+  readonly body: string
+}
+
+export type Checked = { readonly outcome: 'allowed'; readonly credential: VerifiedCredential } | Refused
+
+/** With the `Authorization` header of a request. */
+export type Check = (authorization: string | null | undefined) => Promise<Checked>
+
+/** Throws where nothing can be said about the credential and nobody but the developer can mend it. */
+export function createCheck(verifier: Verifier, options: RequireAuthOptions = {}): Check {
+  const needed = readScope(options.scope)
+  return async (authorization) => {
+    if (!authorization) return refuse(401, 'Bearer', 'invalid_credential', MISSING)
+    const presented = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i.exec(authorization)?.[1]
+    const credential = presented === undefined ? null : await find(verifier, presented)
+    if (credential === null) return refuse(401, 'Bearer error="invalid_token"', 'invalid_credential', INVALID)
+    if (credential === 'unknown') return UNAVAILABLE
+    const lacking = needed.filter((name) => !credential.scope.includes(name))
+    if (lacking.length === 0) return { outcome: 'allowed', credential }
+    const challenge = `Bearer error="insufficient_scope", scope="${needed.join(' ')}"`
+    return refuse(403, challenge, 'insufficient_scope', `The credential lacks ${lacking.join(', ')}.`)
+  }
+}
+
+const MISSING = 'There is no credential. Send it as Authorization: Bearer, nowhere else.'
+const INVALID =
+  'The credential is not valid, or not any more. Renew it, or let the user authorize the application again.'
+
+const UNAVAILABLE: Refused = {
+  outcome: 'refused',
+  status: 503,
+  headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store', 'retry-after': '2' },
+  body: JSON.stringify({ error: 'unavailable', message: 'The credential cannot be checked at the moment. Try again.' }),
+}
+
+/** A service that cannot be asked is nobody's fault who asks us. */
+const PASSING: readonly ErrorCode[] = ['network', 'unavailable', 'too_many_requests']
+
+async function find(verifier: Verifier, presented: string): Promise<VerifiedCredential | null | 'unknown'> {
+  try {
+    return await verifier.verify(presented)
+  } catch (error) {
+    if (isLatchkeyError(error) && PASSING.includes(error.code)) return 'unknown'
+    throw error
+  }
+}
+
+function refuse(status: 401 | 403, challenge: string, error: string, message: string): Refused {
+  return {
+    outcome: 'refused',
+    status,
+    headers: {
+      'content-type': 'application/json; charset=utf-8',
+      'cache-control': 'no-store',
+      'www-authenticate': challenge,
+    },
+    body: JSON.stringify({ error, message }),
+  }
+}
+
+/** Scopes go into a header, so only what a scope can be. docs/interface.md, "Scopes". */
+function readScope(scope: readonly string[] | string = []): readonly string[] {
+  const names = typeof scope === 'string' ? scope.split(/[\s,]+/).filter((name) => name !== '') : scope
+  if (names.every((name) => /^[a-z0-9][a-z0-9_.:-]{0,63}$/.test(name))) return names
+  throw new LatchkeyError('invalid_scope', { message: 'requireAuth was given something that is no scope.' })
+}
+
+const allowed = new WeakMap<object, VerifiedCredential>()
+
+export function remember(request: object, credential: VerifiedCredential): void {
+  allowed.set(request, credential)
+}
+
+/** Whose request this is, behind `requireAuth`. Throws `not_authorized` where that did not run. */
+export function credentialOf(request: object): VerifiedCredential {
+  const credential = allowed.get(request)
+  if (credential) return credential
+  throw new LatchkeyError('not_authorized', { message: 'requireAuth does not stand in front of this route.' })
+}

@@ -1,0 +1,34 @@
+/** For Fastify: `app.get('/orders', { onRequest: requireAuth(verifier, { scope: 'orders:read' }) }, …)`. */
+import type { Verifier } from '../verify.ts'
+import { createCheck, type RequireAuthOptions, remember } from './bearer.ts'
+
+export { credentialOf, type RequireAuthOptions } from './bearer.ts'
+
+/** What is used of a request. */
+export interface HookRequest {
+  readonly headers: { readonly authorization?: string | undefined }
+}
+
+/** What is used of a reply. */
+export interface HookReply {
+  code(status: number): unknown
+  header(name: string, value: string): unknown
+  send(body: string): unknown
+}
+
+/** A hook, `onRequest` for preference. Answers 401, 403 or 503, or lets the request through; then see `credentialOf(request)`. */
+export function requireAuth(
+  verifier: Verifier,
+  options: RequireAuthOptions = {},
+): (request: HookRequest, reply: HookReply) => Promise<unknown> {
+  const check = createCheck(verifier, options)
+  return async (request, reply) => {
+    const checked = await check(request.headers.authorization)
+    if (checked.outcome === 'allowed') return remember(request, checked.credential)
+    reply.code(checked.status)
+    for (const [name, value] of Object.entries(checked.headers)) reply.header(name, value)
+    reply.send(checked.body)
+    // Fastify's sign that the hook has answered.
+    return reply
+  }
+}

@@ -1,0 +1,27 @@
+/** For Hono, on any platform: `app.get('/orders', requireAuth(verifier, { scope: 'orders:read' }), …)`. */
+import type { Verifier } from '../verify.ts'
+import { createCheck, type RequireAuthOptions, remember } from './bearer.ts'
+
+export { credentialOf, type RequireAuthOptions } from './bearer.ts'
+
+/** What is used of Hono's context. */
+export interface HonoContext {
+  readonly req: { header(name: string): string | undefined }
+}
+
+/** Answers 401, 403 or 503, or lets the request through; `credentialOf(c)`, with the context, then says whose it is. */
+export function requireAuth(
+  verifier: Verifier,
+  options: RequireAuthOptions = {},
+): (context: HonoContext, next: () => Promise<void>) => Promise<Response | undefined> {
+  const check = createCheck(verifier, options)
+  return async (context, next) => {
+    const checked = await check(context.req.header('authorization'))
+    if (checked.outcome === 'refused') {
+      return new Response(checked.body, { status: checked.status, headers: checked.headers })
+    }
+    remember(context, checked.credential)
+    await next()
+    return undefined
+  }
+}

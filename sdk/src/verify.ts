@@ -1,0 +1,146 @@
+/**
+ * For resource servers: is this credential good at this moment, whose is it, and what may it do? Asked by introspection
+ * (RFC 7662) and remembered for some seconds. docs/interface.md, "Check a credential".
+ */
+import { type Clock, systemClock } from './clock.ts'
+import { scopeList, seconds, text } from './credentials.ts'
+import { LatchkeyError } from './errors.ts'
+import { refused } from './refusal.ts'
+import { type Answer, createWire } from './wire.ts'
+
+export interface VerifierOptions {
+  /** The service's own address, its `PUBLIC_URL`. */
+  readonly baseUrl: string
+  /** `app_…` of the resource server: `latchkey app create --resource-server`. */
+  readonly resourceId: string
+  readonly resourceSecret: string
+  /**
+   * For how many seconds an answer is good without asking again: 10 unless told otherwise, at most 30. What a user takes back
+   * goes on working here for so long.
+   */
+  readonly cacheSeconds?: number | undefined
+  readonly fetch?: typeof globalThis.fetch | undefined
+  readonly clock?: Clock | undefined
+}
+
+/** A credential that is good at this moment. */
+export interface VerifiedCredential {
+  /** The account's slug. */
+  readonly account: string
+  /** `usr_…` */
+  readonly user: string
+  /** `app_…` */
+  readonly application: string
+  readonly scope: readonly string[]
+  readonly variant: 'oauth' | 'key'
+  /** Epoch milliseconds; null for an access key, which does not expire. */
+  readonly expiresAt: number | null
+}
+
+export interface Verifier {
+  /** Null: not good, for whatever reason. Throws where that could not be found out: never take it for a yes. */
+  verify(credential: string): Promise<VerifiedCredential | null>
+}
+
+const DEFAULT_CACHE_SECONDS = 10
+const MOST_CACHE_SECONDS = 30
+/** A no is asked again soon: it may have been a matter of a moment. */
+const REFUSED_FOR_MS = 3_000
+const MOST_REMEMBERED = 10_000
+/** In a place of their own, so that made-up credentials do not push out the good ones. */
+const MOST_REFUSED = 1_000
+const TIME_LIMIT_MS = 5_000
+
+/** What cannot be a credential is not asked about. docs/interface.md, "Credentials". */
+const CREDENTIAL = /^lk[ak]_[A-Za-z0-9_-]{20,200}$/
+
+export function createVerifier(options: VerifierOptions): Verifier {
+  const { clock = systemClock, resourceId, resourceSecret, cacheSeconds = DEFAULT_CACHE_SECONDS } = options
+  if (!resourceId || !resourceSecret) {
+    throw new LatchkeyError('invalid_request', { message: 'resourceId and resourceSecret are needed.' })
+  }
+  if (!(cacheSeconds >= 0 && cacheSeconds <= MOST_CACHE_SECONDS)) {
+    throw new LatchkeyError('invalid_request', { message: `cacheSeconds is from 0 to ${MOST_CACHE_SECONDS}.` })
+  }
+  const wire = createWire({ baseUrl: options.baseUrl, fetch: options.fetch, clock })
+  const good = createMemory<VerifiedCredential>(MOST_REMEMBERED, clock)
+  const bad = createMemory<true>(MOST_REFUSED, clock)
+  const asking = new Map<string, Promise<VerifiedCredential | null>>()
+
+  async function ask(credential: string): Promise<VerifiedCredential | null> {
+    const askedAt = clock.now()
+    const form = { client_id: resourceId, client_secret: resourceSecret, token: credential }
+    const answer = await wire.ask('/oauth/introspect', { form, timeLimitMs: TIME_LIMIT_MS })
+    const verified = readVerified(answer, form)
+    // Counted from the question: whatever was taken back after it cannot have been known.
+    const until = askedAt + cacheSeconds * 1000
+    if (verified) good.set(credential, verified, Math.min(until, verified.expiresAt ?? until))
+    else bad.set(credential, true, askedAt + Math.min(REFUSED_FOR_MS, cacheSeconds * 1000))
+    return verified
+  }
+
+  return {
+    verify: async (credential) => {
+      if (!CREDENTIAL.test(credential)) return null
+      const known = good.get(credential)
+      if (known) return known
+      if (bad.get(credential)) return null
+      const underWay = asking.get(credential)
+      if (underWay) return underWay
+      const asked = ask(credential).finally(() => asking.delete(credential))
+      asking.set(credential, asked)
+      return asked
+    },
+  }
+}
+
+function readVerified(answer: Answer, form: Record<string, string>): VerifiedCredential | null {
+  if (answer.status !== 200) {
+    const error = refused(answer, form)
+    if (error.code !== 'invalid_application') throw error
+    const { code, requestId, refusal } = error
+    const message = 'The service does not accept this resource server. Check resourceId and resourceSecret.'
+    throw new LatchkeyError(code, { requestId, refusal, message })
+  }
+  if (answer.body.active === false) return null
+  if (answer.body.active !== true) throw new LatchkeyError('unexpected_answer', { requestId: answer.requestId })
+  const expires = answer.body.exp !== undefined
+  return {
+    account: text(answer, 'account'),
+    user: text(answer, 'sub'),
+    application: text(answer, 'client_id'),
+    scope: scopeList(answer.body.scope),
+    variant: expires ? 'oauth' : 'key',
+    expiresAt: expires ? seconds(answer, 'exp') * 1000 : null,
+  }
+}
+
+interface Memory<T> {
+  get(key: string): T | undefined
+  set(key: string, value: T, until: number): void
+}
+
+/** Forgets what is too old, and what was not asked for longest when there is too much. */
+function createMemory<T>(most: number, clock: Clock): Memory<T> {
+  const entries = new Map<string, { readonly value: T; readonly until: number }>()
+  return {
+    get: (key) => {
+      const entry = entries.get(key)
+      if (!entry) return undefined
+      entries.delete(key)
+      if (clock.now() >= entry.until) return undefined
+      entries.set(key, entry)
+      return entry.value
+    },
+    set: (key, value, until) => {
+      if (clock.now() >= until) return
+      entries.delete(key)
+      entries.set(key, { value, until })
+      if (entries.size <= most) return
+      for (const oldest of entries.keys()) {
+        entries.delete(oldest)
+        break
+      }
+    },
+  }
+}
