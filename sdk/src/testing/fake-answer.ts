@@ -1,0 +1,102 @@
+/** How the fake reads a request and words an answer: the same statuses, codes and headers as the service, own sentences. */
+
+const REFUSALS = {
+  auth_pending: [400, 'The user has not yet processed the code.'],
+  slow_down: [400, 'Polling is faster than the interval allows.'],
+  auth_expired: [400, 'The code expired before the user authorized it.'],
+  auth_rejected: [400, 'The user rejected the application.'],
+  invalid: [400, 'The code is not valid: it was used already, or the request does not fit it.'],
+  invalid_request: [400, 'A parameter is missing, given twice or unreadable.'],
+  invalid_scope: [400, 'The scope is unknown or not allowed for this application.'],
+  invalid_grant: [400, 'The code, token or key is not valid, not any more, or not for this application.'],
+  invalid_application: [401, 'Unknown application id or wrong secret.'],
+  invalid_credential: [401, 'The credential is missing, or it is not valid any more.'],
+  insufficient_scope: [403, 'The credential does not carry the permission that this needs.'],
+  application_suspended: [403, 'The application is suspended pending review.'],
+  device_flow_disabled: [403, 'The device flow is not enabled for this application.'],
+  unsupported_grant_type: [400, 'This grant_type is not known here.'],
+  not_found: [404, 'There is nothing at this address.'],
+  method_not_allowed: [405, 'This method is not allowed here.'],
+  unsupported_media_type: [415, 'Send parameters as a form.'],
+  unavailable: [503, 'The service cannot do this at the moment.'],
+} as const
+
+export type FakeRefusal = keyof typeof REFUSALS
+
+export type FakeFields = Readonly<Record<string, string | number | boolean>>
+
+/** An answer before it is written: what a successful request returns, or why there is none. */
+export type FakeAnswer = (
+  | { readonly fields: FakeFields }
+  | { readonly refusal: FakeRefusal }
+  /** All there is to say is in the headers. */
+  | { readonly bare: true }
+) & { readonly headers?: Readonly<Record<string, string>> }
+
+/** Thrown by whoever cannot go on; answered in one place. */
+export class FakeRefused extends Error {
+  readonly answer: FakeAnswer
+
+  constructor(refusal: FakeRefusal, headers: Readonly<Record<string, string>> = {}) {
+    super(refusal)
+    this.answer = { refusal, headers }
+  }
+}
+
+/** RFC names, for what lies below /oauth/. */
+const STANDARD: Partial<Record<FakeRefusal, string>> = {
+  auth_pending: 'authorization_pending',
+  auth_expired: 'expired_token',
+  auth_rejected: 'access_denied',
+  invalid: 'invalid_grant',
+  invalid_application: 'invalid_client',
+  application_suspended: 'unauthorized_client',
+  device_flow_disabled: 'unauthorized_client',
+  unavailable: 'temporarily_unavailable',
+}
+
+export function writeAnswer(answer: FakeAnswer, dialect: 'house' | 'standard'): Response {
+  const headers = { 'cache-control': 'no-store', pragma: 'no-cache', 'x-content-type-options': 'nosniff' }
+  if ('bare' in answer) return new Response(null, { headers: { ...headers, ...answer.headers } })
+  const typed = { 'content-type': 'application/json; charset=utf-8', ...headers, ...answer.headers }
+  if ('fields' in answer) return new Response(JSON.stringify(answer.fields), { headers: typed })
+  const [status, message] = REFUSALS[answer.refusal]
+  if (dialect === 'house') {
+    return new Response(JSON.stringify({ error: answer.refusal, message }), { status, headers: typed })
+  }
+  const body = { error: STANDARD[answer.refusal] ?? answer.refusal, error_description: message }
+  // RFC 6749, section 5.2, knows 400, and 401 for the client itself.
+  return new Response(JSON.stringify(body), { status: status === 403 ? 400 : status, headers: typed })
+}
+
+export type FakeParameters = ReadonlyMap<string, string>
+
+/** Query and form together. A name given twice is refused, wherever it stands. */
+export async function readParameters(request: Request): Promise<FakeParameters> {
+  const parameters = new Map<string, string>()
+  const pairs = [...new URL(request.url).searchParams]
+  const body = await request.clone().text()
+  if (body !== '') {
+    const type = request.headers.get('content-type') ?? ''
+    if (/^multipart\/form-data/i.test(type)) {
+      for (const [name, value] of await request.formData()) pairs.push([name, String(value)])
+    } else if (/^application\/x-www-form-urlencoded/i.test(type)) pairs.push(...new URLSearchParams(body))
+    else throw new FakeRefused('unsupported_media_type')
+  }
+  for (const [name, value] of pairs) {
+    if (parameters.has(name)) throw new FakeRefused('invalid_request')
+    parameters.set(name, value)
+  }
+  return parameters
+}
+
+/** An empty one is as good as none. */
+export function required(parameters: FakeParameters, name: string): string {
+  const value = parameters.get(name)
+  if (value) return value
+  throw new FakeRefused('invalid_request')
+}
+
+export function parseScope(text: string): readonly string[] {
+  return [...new Set(text.split(/[\s,]+/).filter((name) => name !== ''))]
+}

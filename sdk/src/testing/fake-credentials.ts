@@ -1,0 +1,119 @@
+/** Issuing, renewing, replacing, ending and checking credentials, as the service does it. docs/interface.md, "Credentials". */
+import { type FakeAnswer, type FakeParameters, FakeRefused, parseScope, required } from './fake-answer.ts'
+import { authenticate, type FakeCredential, type FakeGrant, type FakeWorld, randomText } from './fake-world.ts'
+
+/** For so long the predecessor of a refresh token gets the same set again. */
+const REFRESH_GRACE_MS = 30_000
+const KEY_OVERLAP_SECONDS = 86_400
+
+/** The grant's next credentials; the one before them stays known. */
+export function issue(world: FakeWorld, grant: FakeGrant): Record<string, string | number> {
+  const now = world.now()
+  grant.generation += 1
+  const add = (is: FakeCredential['is'], prefix: string, length: number, lifetime: number | null): string => {
+    const text = prefix + randomText(length)
+    const expiresAt = lifetime === null ? null : now + lifetime * 1000
+    world.credentials.set(text, { is, grant, generation: grant.generation, issuedAt: now, expiresAt })
+    return text
+  }
+  const scope = grant.scopes.join(',')
+  const fields: Record<string, string | number> =
+    grant.variant === 'access_key'
+      ? { access_key: add('access_key', 'lkk_', 50, null), scope }
+      : {
+          access_token: add('access_token', 'lka_', 56, world.lifetimes.accessToken),
+          refresh_token: add('refresh_token', 'lkr_', 50, null),
+          expires_in: world.lifetimes.accessToken,
+          scope,
+        }
+  grant.issued = { fields, at: now }
+  return fields
+}
+
+export function refresh(world: FakeWorld, parameters: FakeParameters): FakeAnswer {
+  authenticateForm(world, parameters)
+  const token = required(parameters, 'refresh_token')
+  const { grant, again } = renewable(world, token, 'refresh_token', REFRESH_GRACE_MS)
+  if (!parseScope(parameters.get('scope') ?? '').every((name) => grant.scopes.includes(name))) {
+    throw new FakeRefused('invalid_scope')
+  }
+  return { fields: again ?? issue(world, grant) }
+}
+
+export function rotateKey(world: FakeWorld, parameters: FakeParameters): FakeAnswer {
+  authenticateForm(world, parameters)
+  const key = required(parameters, 'access_key')
+  const { grant, again } = renewable(world, key, 'access_key', KEY_OVERLAP_SECONDS * 1000)
+  return { fields: { ...(again ?? issue(world, grant)), overlap: KEY_OVERLAP_SECONDS } }
+}
+
+/** The newest gets a new one, its predecessor the same again for a while. An older refresh token ends the grant. */
+function renewable(
+  world: FakeWorld,
+  text: string,
+  is: FakeCredential['is'],
+  graceMs: number,
+): { grant: FakeGrant; again: Record<string, string | number> | null } {
+  const credential = world.credentials.get(text)
+  if (credential?.is !== is || credential.grant.revoked) throw new FakeRefused('invalid_grant')
+  const { grant, generation } = credential
+  if (generation === grant.generation) return { grant, again: null }
+  const recent = grant.issued !== null && world.now() - grant.issued.at <= graceMs
+  if (recent && generation === grant.generation - 1) return { grant, again: grant.issued?.fields ?? null }
+  if (is === 'refresh_token') grant.revoked = true
+  throw new FakeRefused('invalid_grant')
+}
+
+/** Always `{}`: what is unknown is as good as gone. */
+export function revoke(name: 'token' | 'access_key', world: FakeWorld, parameters: FakeParameters): FakeAnswer {
+  authenticateForm(world, parameters)
+  const credential = world.credentials.get(required(parameters, name))
+  if (credential && (credential.is === 'access_key') === (name === 'access_key')) credential.grant.revoked = true
+  return { fields: {} }
+}
+
+function authenticateForm(world: FakeWorld, parameters: FakeParameters): void {
+  authenticate(world, required(parameters, 'SVCappid'), parameters.get('SVCsecret') ?? '')
+}
+
+/** The credential, if it opens doors at this moment. */
+export function check(world: FakeWorld, text: string): FakeCredential | null {
+  const credential = world.credentials.get(text)
+  if (!credential || credential.is === 'refresh_token' || credential.grant.revoked) return null
+  if (credential.expiresAt !== null && world.now() >= credential.expiresAt) return null
+  const { grant, generation } = credential
+  const replacedAt = grant.issued?.at ?? 0
+  const overlapping = generation === grant.generation - 1 && world.now() < replacedAt + KEY_OVERLAP_SECONDS * 1000
+  if (credential.is === 'access_key' && generation !== grant.generation && !overlapping) return null
+  return credential
+}
+
+function checkBearer(world: FakeWorld, request: Request): FakeCredential {
+  const text = /^Bearer +([A-Za-z0-9._~+/-]+=*)$/i.exec(request.headers.get('authorization') ?? '')?.[1]
+  const credential = text === undefined ? null : check(world, text)
+  if (!credential) throw new FakeRefused('invalid_credential', { 'www-authenticate': 'Bearer' })
+  return credential
+}
+
+export function me(world: FakeWorld, _: FakeParameters, request: Request): FakeAnswer {
+  const { grant, expiresAt } = checkBearer(world, request)
+  const left = expiresAt === null ? {} : { expires_in: Math.floor((expiresAt - world.now()) / 1000) }
+  const { account, user, application } = world
+  const scope = grant.scopes.join(',')
+  return { fields: { account, user, application: application.id, scope, variant: grant.variant, ...left } }
+}
+
+export function verify(world: FakeWorld, parameters: FakeParameters, request: Request): FakeAnswer {
+  const { grant } = checkBearer(world, request)
+  if (!parseScope(parameters.get('scope') ?? '').every((name) => grant.scopes.includes(name))) {
+    throw new FakeRefused('insufficient_scope', { 'www-authenticate': 'Bearer error="insufficient_scope"' })
+  }
+  const headers = {
+    'x-latchkey-account': world.account,
+    'x-latchkey-user': world.user,
+    'x-latchkey-application': world.application.id,
+    'x-latchkey-scope': grant.scopes.join(','),
+    'x-latchkey-variant': grant.variant,
+  }
+  return { bare: true, headers }
+}

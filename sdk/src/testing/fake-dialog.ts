@@ -1,0 +1,77 @@
+/** The dialog of the fake: a user answers an authorization address, and the code is exchanged. docs/interface.md, "The dialog". */
+import { type FakeAnswer, type FakeParameters, FakeRefused, required } from './fake-answer.ts'
+import { issue } from './fake-credentials.ts'
+import {
+  authenticate,
+  createGrant,
+  type FakeDialogCode,
+  type FakeWorld,
+  randomText,
+  resolveScopes,
+} from './fake-world.ts'
+
+const CODE_LIFETIME_MS = 60_000
+
+/** Where the window goes after the user's answer. Throws where the service would show a page instead of a question. */
+export function answerDialog(world: FakeWorld, address: string, decision: 'cancel' | readonly string[] | null): string {
+  const { searchParams } = new URL(address)
+  const redirectUri = searchParams.get('redirect_uri') ?? ''
+  const problem = problemOf(world, searchParams, redirectUri)
+  if (problem) throw new Error(`The dialog shows a page with a problem: ${problem}.`)
+  const asked = resolveScopes(world, searchParams.get('scope') ?? undefined)
+  const back = new URL(redirectUri)
+  const state = searchParams.get('state')
+  if (decision === 'cancel') back.searchParams.set('error', 'access_denied')
+  else {
+    const code = `lkc_${randomText(44)}`
+    const scopes = decision ? asked.filter((name) => decision.includes(name)) : asked
+    world.dialogCodes.set(code, {
+      grant: createGrant(world, 'token_set', scopes),
+      redirectUri,
+      challenge: searchParams.get('code_challenge') ?? '',
+      state: state ?? '',
+      expiresAt: world.now() + CODE_LIFETIME_MS,
+      used: false,
+    })
+    back.searchParams.set('code', code)
+  }
+  if (state !== null) back.searchParams.set('state', state)
+  back.searchParams.set('iss', world.baseUrl)
+  return back.href
+}
+
+function problemOf({ application, suspended }: FakeWorld, asked: URLSearchParams, redirectUri: string): string | null {
+  if (asked.get('client_id') !== application.id) return 'the application is not known'
+  if (!application.redirectUris.includes(redirectUri)) return 'the redirect address is not registered'
+  if (suspended) return 'the application is suspended'
+  if (asked.get('response_type') !== 'code') return 'response_type is not code'
+  const challenged = asked.get('code_challenge_method') === 'S256' && asked.get('code_challenge')?.length === 43
+  return challenged ? null : 'there is no code_challenge of the kind S256'
+}
+
+/** A code that comes a second time, too late, or with what does not fit it ends what was granted. */
+export async function exchange(world: FakeWorld, parameters: FakeParameters): Promise<FakeAnswer> {
+  authenticate(world, required(parameters, 'SVCappid'), parameters.get('SVCsecret') ?? '')
+  const code = world.dialogCodes.get(required(parameters, 'code'))
+  const redirectUri = required(parameters, 'redirect_uri')
+  const challenge = await challengeOf(parameters.get('code_verifier') ?? '')
+  if (!code) throw new FakeRefused('invalid_grant')
+  if (code.used || !fits(world, code, redirectUri, challenge)) {
+    code.used = true
+    code.grant.revoked = true
+    throw new FakeRefused('invalid_grant')
+  }
+  code.used = true
+  return { fields: { ...issue(world, code.grant), state: code.state } }
+}
+
+function fits(world: FakeWorld, code: FakeDialogCode, redirectUri: string, challenge: string): boolean {
+  return world.now() < code.expiresAt && code.redirectUri === redirectUri && code.challenge === challenge
+}
+
+/** RFC 7636, section 4.2. */
+async function challengeOf(verifier: string): Promise<string> {
+  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(verifier))
+  const text = btoa(String.fromCharCode(...new Uint8Array(digest)))
+  return text.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
+}

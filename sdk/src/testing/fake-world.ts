@@ -1,0 +1,110 @@
+/** What the fake remembers: one application, one user, their codes, dialogs, grants and credentials. Nothing is kept on disk. */
+import { type FakeAnswer, FakeRefused, parseScope } from './fake-answer.ts'
+
+export type FakeVariant = 'token_set' | 'access_key'
+
+export type FakeApplication = {
+  readonly id: string
+  /** Empty for a public application, which has none. */
+  readonly secret: string
+  readonly allowedScopes: readonly string[]
+  readonly defaultScopes: readonly string[]
+  readonly deviceFlow: boolean
+  readonly redirectUris: readonly string[]
+}
+
+export type FakeLifetimes = {
+  readonly interval: number
+  readonly code: number
+  readonly accessToken: number
+}
+
+/** The user's yes. Everything that is issued from it ends with it. */
+export type FakeGrant = {
+  readonly variant: FakeVariant
+  readonly scopes: readonly string[]
+  generation: number
+  /** What was handed out last, and when: it is handed out again to whoever asks with the predecessor soon enough. */
+  issued: FakeIssued | null
+  revoked: boolean
+}
+
+export type FakeIssued = { readonly fields: Record<string, string | number>; readonly at: number }
+
+export type FakeCredential = {
+  readonly is: 'access_token' | 'refresh_token' | 'access_key'
+  readonly grant: FakeGrant
+  readonly generation: number
+  readonly issuedAt: number
+  /** Null for what does not expire by itself. */
+  readonly expiresAt: number | null
+}
+
+export type FakeCode = {
+  readonly deviceCode: string
+  readonly userCode: string
+  readonly variant: FakeVariant
+  readonly scopes: readonly string[]
+  readonly state: string
+  readonly expiresAt: number
+  status: 'pending' | 'accepted' | 'rejected' | 'expired' | 'used'
+  grant: FakeGrant | null
+  /** The last poll that was not early. */
+  lastPollAt: number | null
+  /** The poll that was given the outcome, for one that repeats it. */
+  delivered: { readonly key: string | null; readonly answer: FakeAnswer } | null
+}
+
+/** A code that a dialog returned with. */
+export type FakeDialogCode = {
+  readonly grant: FakeGrant
+  readonly redirectUri: string
+  readonly challenge: string
+  readonly state: string
+  readonly expiresAt: number
+  used: boolean
+}
+
+export type FakeWorld = {
+  readonly baseUrl: string
+  readonly application: FakeApplication
+  readonly resource: { readonly id: string; readonly secret: string }
+  readonly account: string
+  readonly user: string
+  readonly lifetimes: FakeLifetimes
+  readonly codes: Map<string, FakeCode>
+  readonly dialogCodes: Map<string, FakeDialogCode>
+  readonly grants: Set<FakeGrant>
+  readonly credentials: Map<string, FakeCredential>
+  suspended: boolean
+  now(): number
+}
+
+const SYMBOLS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+
+export function randomText(length: number): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(length)), (byte) => SYMBOLS[byte % 64]).join('')
+}
+
+export function randomDigits(length: number): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(length)), (byte) => byte % 10).join('')
+}
+
+/** Throws `invalid_application`. A public application sends no secret, and an empty one is none. */
+export function authenticate({ application }: FakeWorld, id: string, secret: string): void {
+  if (id !== application.id || secret !== application.secret) throw new FakeRefused('invalid_application')
+}
+
+/** What is asked for: the request's own list, or the default set. Throws `invalid_scope`. */
+export function resolveScopes({ application }: FakeWorld, text: string | undefined): readonly string[] {
+  const asked = parseScope(text ?? '')
+  const scopes = asked.length === 0 ? application.defaultScopes : asked
+  if (!scopes.every((name) => application.allowedScopes.includes(name))) throw new FakeRefused('invalid_scope')
+  return scopes
+}
+
+export function createGrant(world: FakeWorld, variant: FakeVariant, scopes: readonly string[]): FakeGrant {
+  const grant: FakeGrant = { variant, scopes, generation: 0, issued: null, revoked: false }
+  world.grants.add(grant)
+  return grant
+}
