@@ -1,0 +1,209 @@
+/** The fake service, as an application's own tests would use it: no network, no waiting, the user at hand. */
+import { describe, expect, test } from 'vitest'
+import { createClient } from '../../src/index.ts'
+import { createFakeService } from '../../src/testing.ts'
+
+const failing = (code: string) => expect.objectContaining({ name: 'LatchkeyError', code })
+
+describe('the device flow', () => {
+  test('granted while the application polls, the token set arrives without waiting', async () => {
+    const service = createFakeService()
+    const client = createClient(service.clientOptions)
+    const session = await client.device.start({ variant: 'oauth', scope: ['orders:read'], state: 'kiosk-7' })
+    const startedAt = service.clock.now()
+    const waiting = session.wait()
+    service.grant(session.displayCode)
+    const tokens = await waiting
+    expect(tokens).toMatchObject({ variant: 'oauth', scope: ['orders:read'], state: 'kiosk-7' })
+    expect(tokens.accessToken).toMatch(/^lka_[\w-]{56}$/)
+    expect(service.clock.now() - startedAt).toBeGreaterThanOrEqual(5_000)
+    expect(service.requests.map(({ path, status }) => `${path} ${status}`)).toEqual([
+      '/auth/oauth/device/code 200',
+      '/auth/oauth/device/polling 200',
+    ])
+  })
+
+  test('granted before the application polls, the access key arrives as well', async () => {
+    const service = createFakeService()
+    const client = createClient(service.clientOptions)
+    const session = await client.device.start({ variant: 'key' })
+    service.grant(session.userCode, { scope: ['orders:write', 'something:else'] })
+    expect(await session.wait()).toMatchObject({ variant: 'key', scope: ['orders:write'] })
+  })
+
+  test('a public application gets a token set, too', async () => {
+    const service = createFakeService({ public: true })
+    const client = createClient(service.clientOptions)
+    const session = await client.device.start({ variant: 'oauth' })
+    service.grant(session.userCode)
+    expect(await session.wait()).toMatchObject({ scope: ['orders:read', 'orders:write'] })
+    expect(service.requests.map(({ path }) => path)).toEqual(['/oauth/device_authorization', '/oauth/token'])
+  })
+
+  test.each([
+    ['reject', 'auth_rejected'],
+    ['expire', 'code_expired'],
+  ] as const)('%s leads to %s, and the user code is not known any more', async (act, code) => {
+    const service = createFakeService()
+    const session = await createClient(service.clientOptions).device.start({ variant: 'oauth' })
+    service[act](session.userCode)
+    await expect(session.wait()).rejects.toEqual(failing(code))
+    expect(() => service.grant(session.userCode)).toThrow('No code with these digits is waiting')
+  })
+
+  test('while nobody has decided, time stands still until it is told to pass', async () => {
+    const service = createFakeService()
+    const session = await createClient(service.clientOptions).device.start({ variant: 'oauth' })
+    const types: string[] = []
+    const listening = (async () => {
+      for await (const event of session) types.push(event.type)
+    })()
+    await new Promise((resolve) => setTimeout(resolve, 30))
+    expect(types).toEqual([])
+    await service.clock.advance(12_000)
+    expect(types).toEqual(['pending', 'pending'])
+    await service.clock.advance(900_000)
+    await listening
+    expect(types.at(-1)).toBe('expired')
+  })
+
+  test('polls that come too early hear slow_down, and the clock runs from the last one that did not', async () => {
+    const service = createFakeService({ interval: 5 })
+    const { id, secret } = service.application
+    const form = { SVCappid: id, SVCsecret: secret }
+    const ask = async (path: string, more: Record<string, string> = {}) => {
+      const body = new URLSearchParams({ ...form, ...more })
+      return (await service.fetch(service.baseUrl + path, { method: 'POST', body })).json()
+    }
+    const { device_code } = await ask('/auth/oauth/device/code')
+    const poll = async () => (await ask('/auth/oauth/device/polling', { device_code })).error
+    expect(await poll()).toBe('auth_pending')
+    await service.clock.advance(4_400)
+    expect(await poll()).toBe('slow_down')
+    await service.clock.advance(100)
+    expect(await poll()).toBe('auth_pending')
+  })
+
+  test('an aborted wait ends at once, though the clock stands still', async () => {
+    const service = createFakeService()
+    const session = await createClient(service.clientOptions).device.start({ variant: 'oauth' })
+    const over = new AbortController()
+    const waiting = session.wait({ signal: over.signal })
+    over.abort()
+    await expect(waiting).rejects.toEqual(failing('aborted'))
+  })
+
+  test('a suspended application gets no codes, and a restored one does', async () => {
+    const service = createFakeService()
+    const { device } = createClient(service.clientOptions)
+    service.suspend()
+    await expect(device.start({ variant: 'oauth' })).rejects.toEqual(failing('application_suspended'))
+    service.restore()
+    await device.start({ variant: 'oauth' })
+  })
+})
+
+describe('faults', () => {
+  test.each(['network', 'lost_answer', 'unavailable'] as const)(
+    '%s: the same credentials arrive in the end',
+    async (fault) => {
+      const service = createFakeService()
+      const session = await createClient(service.clientOptions).device.start({ variant: 'key' })
+      service.grant(session.userCode)
+      service.fail(fault, 3)
+      expect((await session.wait()).accessKey).toMatch(/^lkk_/)
+      expect(service.requests.map(({ status }) => status)).toEqual([
+        200,
+        ...Array(3).fill(fault === 'unavailable' ? 503 : null),
+        200,
+      ])
+    },
+  )
+})
+
+describe('what was granted', () => {
+  async function connect(options: Parameters<typeof createFakeService>[0] = {}) {
+    const service = createFakeService(options)
+    const client = createClient(service.clientOptions)
+    const session = await client.device.start({ variant: 'oauth' })
+    service.grant(session.userCode)
+    return { service, client, first: await session.wait() }
+  }
+
+  test('opens /me, and is renewed before it ends', async () => {
+    const { service, client, first } = await connect()
+    const me = await client.fetch(`${service.baseUrl}/1/me`)
+    expect(await me.json()).toMatchObject({
+      account: 'acme',
+      application: service.application.id,
+      variant: 'token_set',
+    })
+    await service.clock.advance(3_590_000)
+    expect((await client.fetch(`${service.baseUrl}/1/me`)).status).toBe(200)
+    expect(await client.bearer()).not.toBe(first.accessToken)
+  })
+
+  test('a lost refresh is repeated with the same set; a much older refresh token ends the access', async () => {
+    const { service, client, first } = await connect()
+    await service.clock.advance(3_600_000)
+    service.fail('lost_answer')
+    const second = await client.bearer()
+    expect(second).not.toBe(first.accessToken)
+    await service.clock.advance(31_000)
+    const body = new URLSearchParams({
+      SVCappid: service.application.id,
+      SVCsecret: service.application.secret,
+      refresh_token: first.refreshToken,
+    })
+    const answer = await service.fetch(`${service.baseUrl}/auth/oauth/refresh`, { method: 'POST', body })
+    expect(await answer.json()).toMatchObject({ error: 'invalid_grant' })
+    await expect(client.fetch(`${service.baseUrl}/me`)).rejects.toEqual(failing('reauthorize'))
+  })
+
+  test('ends when the user removes the application, and when the application gives it back', async () => {
+    const { service, client } = await connect()
+    service.removeAccess()
+    await service.clock.advance(3_600_000)
+    await expect(client.bearer()).rejects.toEqual(failing('reauthorize'))
+    const other = await connect()
+    const bearer = await other.client.bearer()
+    await other.client.revoke()
+    const headers = { authorization: `Bearer ${bearer}` }
+    expect((await other.service.fetch(`${other.service.baseUrl}/me`, { headers })).status).toBe(401)
+  })
+})
+
+describe('the dialog', () => {
+  test('an answered address leads back with a code that is exchanged once', async () => {
+    const redirectUri = 'https://app.test/callback'
+    const service = createFakeService({ redirectUris: [redirectUri] })
+    const client = createClient(service.clientOptions)
+    const challenge = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM'
+    const verifier = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk'
+    const query = new URLSearchParams({
+      client_id: service.application.id,
+      response_type: 'code',
+      redirect_uri: redirectUri,
+      state: 'basket-7',
+      code_challenge: challenge,
+      code_challenge_method: 'S256',
+    })
+    const address = `${service.baseUrl}/1/auth/oauth/authorize?${query}`
+    const denied = new URL(service.answerDialog(address, 'cancel')).searchParams
+    expect(Object.fromEntries(denied)).toEqual({ error: 'access_denied', state: 'basket-7', iss: service.baseUrl })
+    const back = new URL(service.answerDialog(address, 'allow', { scope: ['orders:read'] }))
+    const code = back.searchParams.get('code') ?? ''
+    expect(await client.dialog.exchange({ code, verifier, redirectUri })).toMatchObject({ scope: ['orders:read'] })
+    await expect(client.dialog.exchange({ code, verifier, redirectUri })).rejects.toEqual(failing('code_used'))
+    expect((await client.fetch(`${service.baseUrl}/me`)).status).toBe(401)
+    expect(() => service.answerDialog(address.replace('S256', 'plain'), 'allow')).toThrow('no code_challenge')
+  })
+})
+
+test('nothing but the service is reached', async () => {
+  const service = createFakeService()
+  await expect(service.fetch('https://elsewhere.test/')).rejects.toThrow(TypeError)
+  expect((await service.fetch(`${service.baseUrl}/nowhere`)).status).toBe(404)
+  const wrong = await service.fetch(`${service.baseUrl}/auth/oauth/device/code`)
+  expect([wrong.status, wrong.headers.get('allow')]).toEqual([405, 'POST'])
+})

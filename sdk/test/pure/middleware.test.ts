@@ -1,0 +1,149 @@
+/** `requireAuth` in front of a route: who gets through, and what the others are told (RFC 6750). */
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createClient, createVerifier, LatchkeyError, type Verifier } from '../../src/index.ts'
+import * as express from '../../src/middleware/express.ts'
+import * as fastify from '../../src/middleware/fastify.ts'
+import * as hono from '../../src/middleware/hono.ts'
+import { createFakeService } from '../../src/testing.ts'
+
+type Options = { readonly scope?: string | readonly string[] }
+/** One request with this header to a route behind `requireAuth`, which answers with the user. */
+type Ask = (verifier: Verifier, options: Options, authorization?: string) => Promise<Response>
+
+const users = new Map<string, Ask>()
+
+/** Express's shape over a real socket: what its middlewares are called with is Node's own. */
+users.set('express', async (verifier, options, authorization) => {
+  const guard = express.requireAuth(verifier, options)
+  const server = createServer((request, response) => {
+    void guard(request, response, (error) => {
+      response.statusCode = error ? 500 : 200
+      response.end(error ? (error as LatchkeyError).code : express.credentialOf(request).user)
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  try {
+    const { port } = server.address() as AddressInfo
+    return await fetch(`http://127.0.0.1:${port}/`, { headers: authorization ? { authorization } : {} })
+  } finally {
+    server.close()
+  }
+})
+
+users.set('fastify', async (verifier, options, authorization) => {
+  const hook = fastify.requireAuth(verifier, options)
+  const request = { headers: authorization ? { authorization } : {} }
+  let [status, body] = [200, '']
+  const headers = new Headers()
+  const reply = {
+    code: (given: number) => {
+      status = given
+    },
+    header: (name: string, value: string) => headers.set(name, value),
+    send: (given: string) => {
+      body = given
+    },
+  }
+  try {
+    const answered = await hook(request, reply)
+    expect(answered === reply).toBe(body !== '')
+    if (answered !== reply) body = fastify.credentialOf(request).user
+  } catch (error) {
+    return new Response((error as LatchkeyError).code, { status: 500 })
+  }
+  return new Response(body, { status, headers })
+})
+
+users.set('hono', async (verifier, options, authorization) => {
+  const middleware = hono.requireAuth(verifier, options)
+  const context = { req: { header: (name: string) => (name === 'authorization' ? authorization : undefined) } }
+  let response = new Response(null, { status: 500 })
+  try {
+    const answered = await middleware(context, async () => {
+      response = new Response(hono.credentialOf(context).user)
+    })
+    return answered ?? response
+  } catch (error) {
+    return new Response((error as LatchkeyError).code, { status: 500 })
+  }
+})
+
+describe.each([...users])('%s', (_, ask) => {
+  const service = createFakeService()
+  const verifier = createVerifier(service.verifierOptions)
+  let bearer: string
+
+  beforeAll(async () => {
+    const client = createClient(service.clientOptions)
+    const session = await client.device.start({ variant: 'key', scope: 'orders:read' })
+    service.grant(session.userCode)
+    bearer = (await session.wait()).accessKey
+  })
+  afterAll(() => service.removeAccess())
+
+  test('lets a good credential through, and says whose it is', async () => {
+    for (const scheme of ['Bearer', 'bearer', 'BEARER ']) {
+      const response = await ask(verifier, { scope: 'orders:read' }, `${scheme} ${bearer}`)
+      expect([response.status, await response.text()]).toEqual([200, expect.stringMatching(/^usr_/)])
+    }
+  })
+
+  test('asks whoever brings none for one, without an error', async () => {
+    const response = await ask(verifier, {})
+    expect([response.status, response.headers.get('www-authenticate')]).toEqual([401, 'Bearer'])
+    expect(await response.json()).toEqual({ error: 'invalid_credential', message: expect.stringContaining('Bearer') })
+    expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8')
+    expect(response.headers.get('cache-control')).toBe('no-store')
+  })
+
+  test.each([
+    ['an unknown one', `Bearer lka_${'x'.repeat(56)}`],
+    ['a refresh token', `Bearer lkr_${'x'.repeat(50)}`],
+    ['another scheme', 'Basic eDp5'],
+    ['two at once', 'Bearer a b'],
+    ['nothing', 'Bearer '],
+  ])('refuses %s with invalid_token', async (_, authorization) => {
+    const response = await ask(verifier, {}, authorization)
+    expect([response.status, response.headers.get('www-authenticate')]).toEqual([401, 'Bearer error="invalid_token"'])
+    expect(await response.json()).toMatchObject({ error: 'invalid_credential' })
+  })
+
+  test('says which scope is needed and which is lacking', async () => {
+    const response = await ask(verifier, { scope: ['orders:read', 'orders:write'] }, `Bearer ${bearer}`)
+    expect(response.status).toBe(403)
+    expect(response.headers.get('www-authenticate')).toBe(
+      'Bearer error="insufficient_scope", scope="orders:read orders:write"',
+    )
+    expect(await response.json()).toEqual({
+      error: 'insufficient_scope',
+      message: 'The credential lacks orders:write.',
+    })
+  })
+
+  test('lets nobody in while the service cannot be asked, and says when to come back', async () => {
+    const away = createFakeService()
+    away.fail('network')
+    const response = await ask(createVerifier(away.verifierOptions), {}, `Bearer ${bearer}`)
+    expect([response.status, response.headers.get('retry-after')]).toEqual([503, '2'])
+    expect(await response.json()).toMatchObject({ error: 'unavailable' })
+  })
+
+  test('leaves to the framework what only the developer can mend', async () => {
+    const wrong = createVerifier({ ...service.verifierOptions, resourceSecret: 'wrong' })
+    const response = await ask(wrong, {}, `Bearer lka_${'y'.repeat(56)}`)
+    expect([response.status, await response.text()]).toEqual([500, 'invalid_application'])
+  })
+})
+
+test('a scope that could break a header is refused before any request', () => {
+  const verifier: Verifier = { verify: async () => null }
+  for (const scope of ['a"b', 'Ä', ['a b'], ['a\r\nset-cookie:x']]) {
+    expect(() => express.requireAuth(verifier, { scope })).toThrow(LatchkeyError)
+  }
+})
+
+test('without requireAuth in front, nobody is taken for a user', () => {
+  expect(() => express.credentialOf({})).toThrow('requireAuth does not stand in front of this route.')
+})
