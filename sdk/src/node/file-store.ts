@@ -1,0 +1,72 @@
+/**
+ * Keeps credentials in a file that only its owner can read, for programs that run on somebody's machine. It is replaced in one
+ * step, so a crash leaves the old one or the new one. Processes that share it take turns, by a lock file beside it.
+ */
+import { randomUUID } from 'node:crypto'
+import { chmod, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { LatchkeyError } from '../errors.ts'
+import { createQueue, readKept, type Store } from '../store.ts'
+import { withFileLock } from './file-lock.ts'
+
+export interface FileStoreOptions {
+  /** Where; its folder is made if it is not there. One file for the credentials of one user. */
+  readonly path: string
+}
+
+export function fileStore({ path }: FileStoreOptions): Store {
+  const queue = createQueue()
+  return {
+    read: async () => {
+      const text = await readOrNull(path)
+      return readKept(text === null ? null : parse(text, path))
+    },
+    write: async (credentials) => {
+      await makeFolder(path)
+      const draft = `${path}.${randomUUID()}`
+      try {
+        const file = await open(draft, 'wx', 0o600)
+        try {
+          await file.writeFile(`${JSON.stringify(credentials)}\n`)
+          await file.sync()
+        } finally {
+          await file.close()
+        }
+        // The mask of the process may have taken rights away, and none may be added.
+        await chmod(draft, 0o600)
+        await rename(draft, path)
+      } catch (error) {
+        await rm(draft, { force: true })
+        throw error
+      }
+    },
+    clear: () => rm(path, { force: true }),
+    withLock: (work) =>
+      queue(async () => {
+        await makeFolder(path)
+        return withFileLock(`${path}.lock`, work)
+      }),
+  }
+}
+
+async function makeFolder(path: string): Promise<void> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+}
+
+async function readOrNull(path: string): Promise<string | null> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
+    throw error
+  }
+}
+
+function parse(text: string, path: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    const message = `${path} is not a file that this library wrote. Move it away, and let the user authorize again.`
+    throw new LatchkeyError('store', { message })
+  }
+}

@@ -1,0 +1,2 @@
+/** What only Node has: files. */
+export { type FileStoreOptions, fileStore } from './file-store.ts'

@@ -1,0 +1,57 @@
+/**
+ * Keeps credentials in a browser tab, over reloads and redirects, until the tab is closed. Every script of the page's origin can
+ * read them there: no third party's scripts on such a page.
+ *
+ * A duplicated tab starts with a copy. Renewing it in one tab would make the other's look stolen, so tabs tell each other what
+ * they were given in exchange for what.
+ */
+import type { Credentials } from '../credentials.ts'
+import { LatchkeyError } from '../errors.ts'
+import { createQueue, readKept, type Store } from '../store.ts'
+
+export interface SessionStorageOptions {
+  /** Distinguishes several clients of one page. */
+  readonly key?: string
+}
+
+interface Renewal {
+  readonly instead: string
+  readonly credentials: Credentials
+}
+
+export function sessionStorageStore({ key = 'latchkey' }: SessionStorageOptions = {}): Store {
+  const storage = globalThis.sessionStorage
+  if (!storage) throw new LatchkeyError('store', { message: 'There is no sessionStorage here. Use another store.' })
+  const queue = createQueue()
+  const channel = 'BroadcastChannel' in globalThis ? new BroadcastChannel(`latchkey:${key}`) : null
+  const read = (): Credentials | null => {
+    const text = storage.getItem(key)
+    return readKept(text === null ? null : parse(text))
+  }
+  const refreshTokenOf = (kept: Credentials | null) => (kept?.variant === 'oauth' ? kept.refreshToken : null)
+
+  channel?.addEventListener('message', ({ data }: MessageEvent<Renewal>) => {
+    if (data.instead === refreshTokenOf(read())) storage.setItem(key, JSON.stringify(readKept(data.credentials)))
+  })
+  return {
+    read: async () => read(),
+    write: async (credentials) => {
+      const instead = refreshTokenOf(read())
+      storage.setItem(key, JSON.stringify(credentials))
+      if (instead !== null) channel?.postMessage({ instead, credentials } satisfies Renewal)
+    },
+    clear: async () => storage.removeItem(key),
+    withLock: (work) => {
+      const locks = globalThis.navigator?.locks
+      return locks ? (locks.request(`latchkey:${key}`, work) as ReturnType<typeof work>) : queue(work)
+    },
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return {}
+  }
+}

@@ -1,0 +1,408 @@
+/** How a session polls, hour by hour, against a service that says what it is told to. docs/interface.md, "Poll for authorization". */
+import { inspect } from 'node:util'
+import { describe, expect, test } from 'vitest'
+import type { DeviceEvent, DeviceSession } from '../../src/index.ts'
+import {
+  ACCESS,
+  type Asked,
+  json,
+  KEY,
+  lost,
+  pending,
+  pendingFor,
+  REFRESH,
+  record,
+  refusal,
+  type Script,
+  type Scripted,
+  scripted,
+  tokenSet,
+} from '../rig/scripted.ts'
+
+type Started = Scripted & { readonly session: DeviceSession<'oauth'>; readonly state: string }
+
+async function start(given: { record?: object; state?: string } = {}): Promise<Started> {
+  const service = scripted()
+  service.next(record(given.record))
+  const session = await service.client.device.start({ variant: 'oauth', state: given.state })
+  return { ...service, session, state: service.asked[0]?.form.state ?? '' }
+}
+
+const accepted = (state: string): Response => tokenSet({ state })
+
+/** Seconds between the polls, the first counted from the code request. */
+const gapsOf = (asked: readonly Asked[]): number[] =>
+  asked.slice(1).map(({ at }, index) => (at - (asked[index]?.at ?? 0)) / 1000)
+
+const failure = (work: Promise<unknown>): Promise<unknown> =>
+  work.then(
+    () => expect.unreachable(),
+    (error) => error,
+  )
+
+test('a code is requested with id and secret in the form, and shown in groups of three', async () => {
+  const { asked, session } = await start({ state: 'living-room' })
+  expect(asked[0]).toMatchObject({
+    url: 'https://service.example/auth/oauth/device/code',
+    form: { SVCappid: 'app_n61zbfpywkrj', SVCsecret: expect.stringContaining('lks_'), state: 'living-room' },
+  })
+  expect(session).toMatchObject({ userCode: '432324981', displayCode: '432 324 981' })
+  expect(session.verificationUrl).toBe('https://service.example/activate')
+  expect(session.remaining()).toBe(900)
+})
+
+test.each([
+  ['012345678', '012 345 678'],
+  ['0123456789', '012 345 6789'],
+  ['01234567890', '012 345 678 90'],
+  ['012345678901', '012 345 678 901'],
+  ['012345678901234', '012 345 678 901 234'],
+])('%s is shown as %s', async (user_code, shown) => {
+  expect((await start({ record: { user_code } })).session.displayCode).toBe(shown)
+})
+
+describe('a session that waits', () => {
+  test('polls after one interval and then at the interval, each with a margin, until it has a token set', async () => {
+    const { asked, client, clock, next, session, state } = await start({ state: 'living-room' })
+    next(pending, pending, accepted(state))
+    const tokens = await clock.during(session.wait())
+    expect(tokens).toMatchObject({ accessToken: ACCESS, refreshToken: REFRESH, scope: ['orders:read'], state })
+    expect(tokens.expiresAt - tokens.issuedAt).toBe(3_600_000)
+    expect(gapsOf(asked)).toEqual([5.5, 5.5, 5.5])
+    expect(await client.credentials()).toEqual(tokens)
+    expect(await session.wait()).toBe(tokens)
+    expect(asked).toHaveLength(4)
+  })
+
+  test.each([
+    [1, 1.5],
+    [5, 5.5],
+    [60, 66],
+  ])('leaves a margin of a tenth, at least half a second, to an interval of %d s', async (interval, gap) => {
+    const { asked, clock, next, session, state } = await start({ record: { interval } })
+    next(pendingFor(interval), accepted(state))
+    await clock.during(session.wait())
+    expect(gapsOf(asked)).toEqual([gap, gap])
+  })
+
+  test('counts the interval from the answer, however long that took', async () => {
+    const { asked, clock, next, session, state } = await start()
+    next(async () => {
+      await clock.sleep(3_000)
+      return pending
+    }, accepted(state))
+    await clock.during(session.wait())
+    expect(gapsOf(asked)).toEqual([5.5, 8.5])
+  })
+
+  test('gets an access key in the key variant', async () => {
+    const { client, clock, next, asked } = scripted()
+    next(record(), ({ url, form }) => {
+      expect(url).toBe('https://service.example/auth/key/device/polling')
+      expect(form.device_code).toContain('lkd_')
+      return json(200, { access_key: KEY, scope: 'orders:read,orders:write', state: asked[0]?.form.state })
+    })
+    const session = await client.device.start({ variant: 'key', scope: ['orders:read', 'orders:write'] })
+    expect(asked[0]?.form.scope).toBe('orders:read,orders:write')
+    const key = await clock.during(session.wait())
+    expect(key).toEqual({ variant: 'key', accessKey: KEY, scope: ['orders:read', 'orders:write'], state: '' })
+  })
+
+  test.each([
+    ['auth_rejected', 'auth_rejected'],
+    ['auth_expired', 'code_expired'],
+    ['invalid', 'code_used'],
+  ])('ends for good when the answer is %s', async (answer, code) => {
+    const { asked, clock, next, session } = await start()
+    next(pending, refusal(answer, { 'x-request-id': 'req-7' }))
+    expect(await failure(clock.during(session.wait()))).toMatchObject({ code, requestId: 'req-7' })
+    expect(await failure(session.wait())).toMatchObject({ code })
+    expect(asked).toHaveLength(3)
+  })
+
+  test('never asks for another code by itself', async () => {
+    const { asked, clock, next, session } = await start({ record: { expires_in: 60 } })
+    next(({ at }) => (at < session.expiresAt ? pending : refusal('auth_expired')))
+    expect(await failure(clock.during(session.wait()))).toMatchObject({ code: 'code_expired' })
+    expect(asked.filter(({ url }) => url.endsWith('/code'))).toHaveLength(1)
+    expect(session.remaining()).toBe(0)
+  })
+
+  test('collects what was granted in the last moment, after the time is over', async () => {
+    const { clock, next, session, state } = await start({ record: { expires_in: 10 } })
+    next(pending, ({ at }) => {
+      expect(at).toBeGreaterThan(session.expiresAt)
+      return accepted(state)
+    })
+    expect(await clock.during(session.wait())).toMatchObject({ accessToken: ACCESS })
+  })
+
+  test('stops a minute after the time is over, if the service still cannot say what became of the code', async () => {
+    const { asked, clock, next, session } = await start({ record: { expires_in: 10 } })
+    next(pending)
+    expect(await failure(clock.during(session.wait()))).toMatchObject({ code: 'code_expired' })
+    expect((asked.at(-1)?.at ?? 0) - session.expiresAt).toBeLessThan(66_000)
+  })
+})
+
+describe('slow_down', () => {
+  test('makes every later wait five seconds longer', async () => {
+    const { asked, clock, next, session, state } = await start()
+    next(pending, refusal('slow_down', { 'retry-after': '5' }), pending, refusal('slow_down'), pending, accepted(state))
+    await clock.during(session.wait())
+    expect(gapsOf(asked)).toEqual([5.5, 5.5, 11, 11, 16.5, 16.5])
+  })
+
+  test('ends the session the third time, before the application is suspended for it', async () => {
+    const { asked, clock, next, session } = await start()
+    next(refusal('slow_down'))
+    expect(await failure(clock.during(session.wait()))).toMatchObject({ code: 'too_many_slow_downs' })
+    expect(asked).toHaveLength(4)
+    expect(await failure(session.wait())).toMatchObject({ code: 'too_many_slow_downs' })
+    expect(asked).toHaveLength(4)
+  })
+
+  test('is remembered by a session that is taken up again', async () => {
+    const { client, clock, next, session } = await start()
+    next(refusal('slow_down'), refusal('slow_down'), pending)
+    const events = session.events()
+    await clock.during(events.next())
+    await clock.during(events.next())
+    await events.return()
+    next(refusal('slow_down'))
+    const resumed = client.device.resume(JSON.parse(JSON.stringify(session)))
+    expect(await failure(clock.during(resumed.wait()))).toMatchObject({ code: 'too_many_slow_downs' })
+  })
+})
+
+describe('when answers are lost', () => {
+  const faults: [string, Script | Response | Error][] = [
+    ['the connection is cut', lost()],
+    ['the service is unavailable', refusal('unavailable', {}, 503)],
+    ['a proxy answers with a page', new Response('<h1>Bad gateway</h1>', { status: 502 })],
+    ['a hotel answers with a page', new Response('<h1>Welcome</h1>')],
+    ['the answer is cut short', new Response('{"access_token":"lka_')],
+    ['there are too many requests', refusal('too_many_requests', {}, 429)],
+    ['something on the way answers', new Response('no', { status: 403 })],
+    ['a redirect leads elsewhere', new Response(null, { status: 302, headers: { location: 'https://evil.example' } })],
+  ]
+  test.each(faults)('and %s, the poll is repeated with the same key, ever more slowly', async (_, fault) => {
+    const { asked, clock, next, session, state } = await start()
+    next(fault, fault, fault, accepted(state))
+    expect(await clock.during(session.wait())).toMatchObject({ accessToken: ACCESS })
+    const keys = new Set(asked.slice(1).map(({ headers }) => headers.get('idempotency-key')))
+    expect([...keys]).toEqual([expect.stringMatching(/^[\x21-\x7e]{16,255}$/)])
+    const [first = 0, second = 0, third = 0] = gapsOf(asked).slice(1)
+    expect(first).toBeGreaterThanOrEqual(5.5)
+    expect(second).toBeGreaterThanOrEqual(11)
+    expect(third).toBeGreaterThanOrEqual(22)
+    expect(third).toBeLessThanOrEqual(22 * 1.25)
+  })
+
+  test('all polls of a session have one key, and no two sessions have the same', async () => {
+    const keys = await Promise.all(
+      [1, 2].map(async () => {
+        const { asked, clock, next, session, state } = await start()
+        next(pending, pending, accepted(state))
+        await clock.during(session.wait())
+        return new Set(asked.slice(1).map(({ headers }) => headers.get('idempotency-key')))
+      }),
+    )
+    expect(keys.map(({ size }) => size)).toEqual([1, 1])
+    expect(new Set(keys.flatMap((each) => [...each])).size).toBe(2)
+  })
+
+  test('Retry-After is honoured', async () => {
+    const { asked, clock, next, session, state } = await start()
+    next(refusal('unavailable', { 'retry-after': '40' }, 503), accepted(state))
+    await clock.during(session.wait())
+    expect(gapsOf(asked)).toEqual([5.5, 40])
+  })
+
+  test('an answer that does not come within 15 s is given up', async () => {
+    const { asked, clock, next, session, state } = await start()
+    next(() => new Promise(() => {}), accepted(state))
+    await clock.during(session.wait())
+    expect(gapsOf(asked)[1]).toBeGreaterThanOrEqual(20.5)
+    expect(gapsOf(asked)[1]).toBeLessThan(15 + 5.5 * 1.25)
+  })
+
+  test('nothing is invented: when nobody answers until the time is long over, the error says so', async () => {
+    const { clock, next, session, state } = await start({ record: { expires_in: 10 } })
+    next(lost('ENOTFOUND'))
+    expect(await failure(clock.during(session.wait()))).toMatchObject({ code: 'network' })
+    next(accepted(state))
+    expect(await clock.during(session.wait())).toMatchObject({ accessToken: ACCESS })
+  })
+
+  test("somebody else's answer is not taken for one's own", async () => {
+    const { asked, clock, next, session, state } = await start()
+    next(accepted('another state'), accepted(state))
+    await clock.during(session.wait())
+    expect(asked).toHaveLength(3)
+    const service = scripted()
+    service.next(record({ state: 'another state' }))
+    expect(await failure(service.client.device.start({ variant: 'oauth' }))).toMatchObject({
+      code: 'unexpected_answer',
+    })
+  })
+})
+
+describe('whoever listens', () => {
+  const types = async (session: DeviceSession, count: number): Promise<string[]> => {
+    const seen: DeviceEvent[] = []
+    for await (const event of session) if (seen.push(event) === count) break
+    return seen.map(({ type }) => type)
+  }
+
+  test('hears every poll, and the end', async () => {
+    const { clock, next, session, state } = await start()
+    next(pending, refusal('slow_down'), pending, accepted(state))
+    expect(await clock.during(types(session, 9))).toEqual(['pending', 'slow_down', 'pending', 'accepted'])
+    expect(await types(session, 9)).toEqual(['accepted'])
+  })
+
+  test.each(['rejected', 'expired'])('hears %s as an event, not as an error', async (outcome) => {
+    const { clock, next, session } = await start()
+    next(refusal(`auth_${outcome}`))
+    expect(await clock.during(types(session, 9))).toEqual([outcome])
+  })
+
+  test('shares the polls with everybody else who does', async () => {
+    const { asked, clock, next, session, state } = await start()
+    next(pending, pending, accepted(state))
+    const [tokens, again, seen] = await clock.during(Promise.all([session.wait(), session.wait(), types(session, 9)]))
+    expect(tokens).toBe(again)
+    expect(seen).toEqual(['pending', 'pending', 'accepted'])
+    expect(asked).toHaveLength(4)
+  })
+
+  test('can stop, and polling stops with the last of them', async () => {
+    const { asked, clock, next, session } = await start()
+    next(pending)
+    const [one, two] = [new AbortController(), new AbortController()]
+    const waits = [failure(session.wait({ signal: one.signal })), failure(session.wait({ signal: two.signal }))]
+    await clock.pass(6_000)
+    one.abort()
+    expect(await waits[0]).toMatchObject({ code: 'aborted' })
+    await clock.pass(6_000)
+    expect(asked).toHaveLength(3)
+    two.abort()
+    expect(await waits[1]).toMatchObject({ code: 'aborted' })
+    await clock.pass(60_000)
+    expect(asked).toHaveLength(3)
+  })
+
+  test('can go on later, at the same pace', async () => {
+    const { asked, clock, next, session, state } = await start()
+    next(pending)
+    expect(await clock.during(types(session, 1))).toEqual(['pending'])
+    next(accepted(state))
+    await clock.during(session.wait())
+    expect(gapsOf(asked)).toEqual([5.5, 5.5])
+  })
+
+  test('is not answered when the signal was aborted before', async () => {
+    const { asked, session } = await start()
+    expect(await failure(session.wait({ signal: AbortSignal.abort() }))).toMatchObject({ code: 'aborted' })
+    expect(asked).toHaveLength(1)
+  })
+})
+
+describe('a session that is saved', () => {
+  test('goes on in another process, with the same key, after one interval', async () => {
+    const { asked, clock, next, session, state } = await start({ state: 'kiosk-7' })
+    next(pending)
+    const events = session.events()
+    await clock.during(events.next())
+    await events.return()
+    const saved = JSON.stringify(session)
+    const other = scripted()
+    other.next(accepted(state))
+    const resumed = other.client.device.resume<'oauth'>(JSON.parse(saved))
+    expect(resumed).toMatchObject({ userCode: '432324981', expiresAt: session.expiresAt })
+    const began = other.clock.now()
+    expect(await other.clock.during(resumed.wait())).toMatchObject({ accessToken: ACCESS, state: 'kiosk-7' })
+    expect((other.asked[0]?.at ?? 0) - began).toBe(5_500)
+    expect(other.asked[0]?.headers.get('idempotency-key')).toBe(asked[1]?.headers.get('idempotency-key'))
+    expect(other.asked[0]?.form).toEqual(asked[1]?.form)
+  })
+
+  test.each([{}, { variant: 'oauth' }, { version: 1, variant: 'oauth', deviceCode: 5 }])(
+    'must be one',
+    async (saved) => {
+      const { client } = scripted()
+      expect(() => client.device.resume(saved as never)).toThrow(expect.objectContaining({ code: 'invalid_request' }))
+    },
+  )
+
+  test('is shown to nobody who only looks at it', async () => {
+    const { client, session } = await start()
+    const seen = inspect([session, client], { depth: 9, showHidden: true })
+    expect(seen).not.toMatch(/lk[a-z]_/)
+  })
+})
+
+describe('a public application', () => {
+  test('has the device flow by the standard dialect, without a secret', async () => {
+    const { asked, client, clock, next } = scripted({ appSecret: undefined })
+    next(
+      record({ state: undefined, verification_uri: 'https://service.example/activate' }),
+      refusal('authorization_pending'),
+      tokenSet({ token_type: 'Bearer', scope: 'orders:read orders:write' }),
+    )
+    const session = await client.device.start({ variant: 'oauth', scope: 'orders:read,orders:write', state: 'mine' })
+    const tokens = await clock.during(session.wait())
+    expect(tokens).toMatchObject({ accessToken: ACCESS, scope: ['orders:read', 'orders:write'], state: 'mine' })
+    expect(asked.map(({ url, form }) => [new URL(url).pathname, form])).toEqual([
+      ['/oauth/device_authorization', { client_id: 'app_n61zbfpywkrj', scope: 'orders:read orders:write' }],
+      ...[1, 2].map(() => [
+        '/oauth/token',
+        {
+          client_id: 'app_n61zbfpywkrj',
+          grant_type: 'urn:ietf:params:oauth:grant-type:device_code',
+          device_code: expect.any(String),
+        },
+      ]),
+    ])
+  })
+
+  test.each([
+    ['access_denied', 'auth_rejected'],
+    ['expired_token', 'code_expired'],
+    ['invalid_grant', 'code_used'],
+    ['invalid_client', 'invalid_application'],
+  ])('reads %s as %s', async (answer, code) => {
+    const { client, clock, next } = scripted({ appSecret: undefined })
+    next(record({ state: undefined }), refusal(answer))
+    const session = await client.device.start({ variant: 'oauth' })
+    expect(await failure(clock.during(session.wait()))).toMatchObject({ code })
+  })
+
+  test('cannot ask for an access key', async () => {
+    const { asked, client } = scripted({ appSecret: undefined })
+    expect(await failure(client.device.start({ variant: 'key' }))).toMatchObject({ code: 'invalid_request' })
+    expect(asked).toHaveLength(0)
+  })
+})
+
+test.each([
+  [400, 'invalid_scope', 'invalid_scope'],
+  [400, 'invalid_request', 'invalid_request'],
+  [401, 'invalid_application', 'invalid_application'],
+  [403, 'application_suspended', 'application_suspended'],
+  [403, 'device_flow_disabled', 'invalid_application'],
+  [404, 'not_found', 'unexpected_answer'],
+  [429, 'too_many_requests', 'too_many_requests'],
+  [503, 'unavailable', 'unavailable'],
+])('a code request that is answered %d %s fails with %s, and is not repeated', async (status, error, code) => {
+  const { asked, client, next } = scripted()
+  next(refusal(error, { 'retry-after': '2', 'x-request-id': 'req-9' }, status))
+  expect(await failure(client.device.start({ variant: 'oauth' }))).toMatchObject({
+    code,
+    refusal: error,
+    retryAfter: 2,
+    requestId: 'req-9',
+  })
+  expect(asked).toHaveLength(1)
+})

@@ -1,0 +1,64 @@
+/** Time that passes only when everybody sleeps. Hours of polling take as long as the work in them. */
+import { setImmediate as turn } from 'node:timers/promises'
+import { LatchkeyError } from '../../src/errors.ts'
+import type { Clock } from '../../src/index.ts'
+
+type Sleeper = { readonly at: number; readonly wake: () => void }
+
+export class VirtualClock implements Clock {
+  #now = 1_700_000_000_000
+  /** Those who wake last come first. */
+  readonly #sleepers: Sleeper[] = []
+
+  now(): number {
+    return this.#now
+  }
+
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(new LatchkeyError('aborted'))
+      const sleeper = { at: this.#now + Math.max(0, ms), wake: resolve }
+      let [low, high] = [0, this.#sleepers.length]
+      while (low < high) {
+        const middle = (low + high) >> 1
+        if ((this.#sleepers[middle]?.at ?? 0) > sleeper.at) low = middle + 1
+        else high = middle
+      }
+      this.#sleepers.splice(low, 0, sleeper)
+      signal?.addEventListener('abort', () => {
+        const place = this.#sleepers.indexOf(sleeper)
+        if (place >= 0) this.#sleepers.splice(place, 1)
+        reject(new LatchkeyError('aborted'))
+      })
+    })
+  }
+
+  /** Lets time pass until the work is done. */
+  async during<T>(work: Promise<T>): Promise<T> {
+    let done = false
+    const finished = () => {
+      done = true
+    }
+    work.then(finished, finished)
+    while (!done) {
+      // Everything between two sleeps is promises, so one turn of the event loop ends it.
+      await turn()
+      if (!done) this.#wakeNext()
+    }
+    return work
+  }
+
+  /** Lets so much time pass. */
+  async pass(ms: number): Promise<void> {
+    await this.during(this.sleep(ms))
+    await turn()
+  }
+
+  #wakeNext(): void {
+    const next = this.#sleepers.pop()
+    if (!next) throw new Error('everybody waits for something that no clock will bring')
+    this.#now = next.at
+    next.wake()
+    while (this.#sleepers.at(-1)?.at === next.at) this.#sleepers.pop()?.wake()
+  }
+}
