@@ -53,7 +53,8 @@ async function sendAlong(send: Fetch, input: Input, init: RequestInit, credentia
   const asked = init.redirect ?? (input instanceof Request ? input.redirect : 'follow')
   const headers = new Headers(init.headers ?? (input instanceof Request ? input.headers : undefined))
   headers.set('authorization', `Bearer ${bearerOf(credentials)}`)
-  let [target, request]: [Input, RequestInit] = [input, { ...init, headers }]
+  const signal = signalOf(input, init)
+  let [target, request]: [Input, RequestInit] = [input, signal ? { ...init, headers, signal } : { ...init, headers }]
   for (let hops = 0; ; hops += 1) {
     const response = await send(target, { ...request, redirect: asked === 'follow' ? 'manual' : asked })
     if (asked !== 'follow' || !isRedirect(response)) return response

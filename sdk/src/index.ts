@@ -9,4 +9,5 @@ export type { Dialog, DialogCode, DialogCompletion, DialogOptions, DialogResult,
 export { ERROR_CODES, type ErrorCode, type ErrorDetails, isLatchkeyError, LatchkeyError } from './errors.ts'
 export type { Store } from './store.ts'
 export { memoryStore } from './stores/memory.ts'
+export { type SessionStorageOptions, sessionStorageStore } from './stores/session-storage.ts'
 export { createVerifier, type VerifiedCredential, type Verifier, type VerifierOptions } from './verify.ts'

@@ -139,7 +139,7 @@ export function createTokens(context: Context): Tokens {
   return {
     read,
     accept: async (credentials) => {
-      await write(credentials)
+      await attempt(() => store.withLock(() => write(credentials)))
       tell('tokens', credentials)
     },
     fresh: async () => {

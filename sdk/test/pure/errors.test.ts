@@ -1,0 +1,150 @@
+/** An error says what happened and what to do, and nothing that should not lie about. */
+import { inspect } from 'node:util'
+import { expect, test } from 'vitest'
+import type { Credentials, Store } from '../../src/index.ts'
+import { importSdk } from '../rig/packed.ts'
+import {
+  ACCESS,
+  EVERY_SECRET,
+  json,
+  lost,
+  REFRESH,
+  record,
+  refusal,
+  type Script,
+  type Scripted,
+  scripted,
+  USER_CODE,
+} from '../rig/scripted.ts'
+
+const { ERROR_CODES, isLatchkeyError, LatchkeyError, memoryStore } = await importSdk()
+
+const failure = (work: Promise<unknown>): Promise<unknown> =>
+  work.then(
+    () => expect.unreachable(),
+    (error) => error,
+  )
+const everything = EVERY_SECRET.join(' ')
+
+/** Something on the way that repeats all it heard, and a service that says all it should keep to itself. */
+const chatty: [string, Script | Response | Error][] = [
+  [
+    'refusal',
+    ({ form }) => json(400, { error: 'invalid_request', message: `bad: ${JSON.stringify(form)} ${everything}` }),
+  ],
+  ['word', json(400, { error: everything })],
+  ['header', refusal('invalid_scope', { 'x-latchkey-echo': everything })],
+  ['page', ({ form }) => new Response(`<h1>${JSON.stringify(form)} ${everything}</h1>`, { status: 403 })],
+  ['fault', Object.assign(new TypeError(`fetch failed for ${everything}`), { cause: { code: everything } })],
+  ['outage', json(503, { error: 'unavailable', message: everything })],
+  [
+    'half an answer',
+    new Response(`{"access_token":"${ACCESS}","user_code":"${USER_CODE}","refresh_token":"${REFRESH}`),
+  ],
+]
+
+function expectSilence(error: unknown): void {
+  expect(error).toBeInstanceOf(LatchkeyError)
+  const { stack, message } = error as Error
+  const shown = [message, stack, String(error), inspect(error, { depth: 9, showHidden: true }), JSON.stringify(error)]
+  for (const secret of EVERY_SECRET) for (const text of shown) expect(text).not.toContain(secret)
+}
+
+const flows: [string, (service: Scripted, step: Script | Response | Error) => Promise<unknown>][] = [
+  [
+    'a code request',
+    ({ client, next }, step) => {
+      next(step)
+      return client.device.start({ variant: 'oauth', state: everything })
+    },
+  ],
+  [
+    'a poll',
+    async ({ client, clock, next }, step) => {
+      next(record())
+      const session = await client.device.start({ variant: 'oauth' })
+      next(step)
+      return clock.during(session.wait())
+    },
+  ],
+  [
+    'a refresh',
+    async ({ client, clock, next }, step) => {
+      next(step)
+      await clock.pass(3_700_000)
+      return clock.during(client.bearer())
+    },
+  ],
+  [
+    'a revocation',
+    ({ client, clock, next }, step) => {
+      next(step)
+      return clock.during(client.revoke())
+    },
+  ],
+]
+
+const held: Credentials = {
+  variant: 'oauth',
+  accessToken: ACCESS,
+  refreshToken: REFRESH,
+  issuedAt: 1_700_000_000_000,
+  expiresAt: 1_700_003_600_000,
+  scope: [],
+  state: '',
+}
+
+test.each(flows.flatMap(([flow, run]) => chatty.map(([name, step]) => [flow, name, run, step] as const)))(
+  'the error of %s keeps to itself what was in a %s',
+  async (_flow, _in, run, step) => {
+    expectSilence(await failure(run(scripted({ store: memoryStore(held) }), step)))
+  },
+)
+
+test('the error of a store that fails keeps to itself what should have been written', async () => {
+  const store: Store = {
+    ...memoryStore(held),
+    read: () => Promise.reject(new Error(`cannot parse ${everything}`)),
+  }
+  expectSilence(await failure(scripted({ store }).client.bearer()))
+})
+
+test('every code has a message that says what to do', () => {
+  const messages = ERROR_CODES.map((code) => new LatchkeyError(code).message)
+  expect(new Set(messages).size).toBe(ERROR_CODES.length)
+  for (const message of messages) expect(message).toMatch(/^[A-Z].{20,}\.$/)
+})
+
+test('an error is recognised, by its code as well, also if it comes from another copy of this package', async () => {
+  const service = scripted()
+  service.next(lost())
+  const error = await failure(service.client.device.start({ variant: 'oauth' }))
+  expect([isLatchkeyError(error), isLatchkeyError(error, 'network'), isLatchkeyError(error, 'store')]).toEqual([
+    true,
+    true,
+    false,
+  ])
+  class LatchkeyErrorOfAnotherCopy extends Error {
+    override readonly name = 'LatchkeyError'
+    readonly code = 'network'
+  }
+  expect(isLatchkeyError(new LatchkeyErrorOfAnotherCopy(), 'network')).toBe(true)
+  expect([isLatchkeyError(new Error('network')), isLatchkeyError(null)]).toEqual([false, false])
+})
+
+test('a malformed request is explained in the service’s own words', async () => {
+  const service = scripted()
+  service.next(json(400, { error: 'invalid_request', message: 'The state is longer than 1024 bytes.' }))
+  const error = await failure(service.client.device.start({ variant: 'oauth', state: 'x'.repeat(2000) }))
+  expect(error).toMatchObject({ message: 'The service refused the request: The state is longer than 1024 bytes.' })
+})
+
+test('a secret has no place in a browser', () => {
+  Object.assign(globalThis, { document: {} })
+  try {
+    expect(() => scripted()).toThrow(expect.objectContaining({ code: 'secret_in_browser' }))
+    expect(scripted({ appSecret: undefined }).client).toBeTruthy()
+  } finally {
+    Reflect.deleteProperty(globalThis, 'document')
+  }
+})
