@@ -8,7 +8,7 @@ import { createDialog, type Dialog } from './dialog.ts'
 import { LatchkeyError } from './errors.ts'
 import type { Store } from './store.ts'
 import { memoryStore } from './stores/memory.ts'
-import { createTokens } from './tokens.ts'
+import { createTokens, type Tokens } from './tokens.ts'
 import { createWire } from './wire.ts'
 
 export interface ClientOptions {
@@ -27,9 +27,8 @@ export interface ClientOptions {
   readonly userAgent?: string | undefined
 }
 
-export interface Client {
-  /** The device flow: a code to show, and polling until the user has decided. */
-  readonly device: Device
+/** What a page needs, and every other application as well. */
+export interface PageClient {
   /** The dialog: a window in which the user decides. For pages, and for the servers that exchange its codes. */
   readonly dialog: Dialog
   /** As the platform's `fetch`, with the credential: renewed in time, and once more if it is refused. */
@@ -46,7 +45,20 @@ export interface Client {
   on<K extends keyof ClientEvents>(name: K, listener: (value: ClientEvents[K]) => void): () => void
 }
 
+export interface Client extends PageClient {
+  /** The device flow: a code to show, and polling until the user has decided. */
+  readonly device: Device
+}
+
 export function createClient(options: ClientOptions): Client {
+  const { client, context, tokens } = createParts(options)
+  return { ...client, device: createDevice(context, tokens) }
+}
+
+type Parts = { readonly client: PageClient; readonly context: Context; readonly tokens: Tokens }
+
+/** All but the device flow, which pages have no use for: what is not used is not loaded. */
+export function createParts(options: ClientOptions): Parts {
   const { appId, appSecret, clock = systemClock, store = memoryStore(), userAgent } = options
   if (!appId) throw new LatchkeyError('invalid_request', { message: 'appId is missing.' })
   if (appSecret && 'document' in globalThis) throw new LatchkeyError('secret_in_browser')
@@ -68,8 +80,7 @@ export function createClient(options: ClientOptions): Client {
   }
   const tokens = createTokens(context)
 
-  return {
-    device: createDevice(context, tokens),
+  const client: PageClient = {
     dialog: createDialog(context, tokens),
     fetch: authorizedFetch(tokens, options.fetch),
     credentials: tokens.read,
@@ -84,6 +95,7 @@ export function createClient(options: ClientOptions): Client {
       return () => listeners[name].delete(listener)
     },
   }
+  return { client, context, tokens }
 }
 
 /** A listener that throws is a bug of its own, and no reason to lose a token set. */

@@ -1,5 +1,5 @@
 /** The client library for applications: the parts that run everywhere. What needs Node is in `@latchkey/sdk/node`. */
-export { type Client, type ClientOptions, createClient } from './client.ts'
+export { type Client, type ClientOptions, createClient, type PageClient } from './client.ts'
 export type { Clock } from './clock.ts'
 export type { ClientEvents } from './context.ts'
 export type { AccessKey, Credentials, CredentialsOf, TokenSet, Variant } from './credentials.ts'
