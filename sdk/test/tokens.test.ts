@@ -1,0 +1,164 @@
+/** The packed library and the real server, as long as a token set lives. docs/interface.md, "The life of a token set". */
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { askMe, connect } from '../../server/test/rig/connect.ts'
+import { grantEvents, grantLine } from '../../server/test/rig/credentials.ts'
+import { startTestService, type TestService } from '../../server/test/rig/service.ts'
+import { systemClock } from '../src/clock.ts'
+import type { Client, ClientOptions, Clock, Credentials, Store } from '../src/index.ts'
+import { type Fault, startFaultProxy } from './rig/fault-proxy.ts'
+import { entryOf, importNode, importSdk } from './rig/packed.ts'
+
+const { createClient, memoryStore } = await importSdk()
+const { fileStore } = await importNode()
+const run = promisify(execFile)
+
+let service: TestService
+/** How far the application's clock is ahead; the service's is moved along. */
+let ahead = 0
+const clock: Clock = { now: () => systemClock.now() + ahead, sleep: systemClock.sleep }
+
+beforeAll(async () => {
+  service = await startTestService({}, { clock: true })
+})
+afterAll(() => service.stop())
+
+async function pass(ms: number): Promise<void> {
+  await service.database.advance(ms)
+  await service.context.applications.refresh()
+  ahead += ms
+}
+
+const failure = (work: Promise<unknown>): Promise<unknown> =>
+  work.then(
+    () => expect.unreachable(),
+    (error) => error,
+  )
+
+type Holding = { readonly client: Client; readonly store: Store; readonly grantId: string; readonly held: Credentials }
+
+async function holding(variant: 'oauth' | 'key' = 'oauth', options: Partial<ClientOptions> = {}): Promise<Holding> {
+  const { grantId, credential, refreshToken } = await connect(service, { variant })
+  const [issuedAt, scope, state] = [clock.now(), ['orders:read', 'orders:write'], '']
+  const held: Credentials =
+    variant === 'key'
+      ? { variant, accessKey: credential, scope, state }
+      : { variant, accessToken: credential, refreshToken, issuedAt, expiresAt: issuedAt + 3_600_000, scope, state }
+  const store = options.store ?? memoryStore()
+  await store.write(held)
+  const { id, secret } = service.application
+  const client = createClient({ baseUrl: service.address, appId: id, appSecret: secret, clock, ...options, store })
+  return { client, store, grantId, held }
+}
+
+const me = (client: Client): Promise<Response> => client.fetch(`${service.address}/me`)
+
+describe('a token set', () => {
+  test('is renewed before it ends, and again, and every one works', async () => {
+    const { client, grantId } = await holding()
+    for (const generation of [2, 3, 4]) {
+      await pass(3_500_000)
+      expect((await me(client)).status).toBe(200)
+      expect(await grantLine(service, grantId)).toMatchObject({ generation, revoked_why: null })
+    }
+  })
+
+  test('that ended while the application slept is renewed by the first request', async () => {
+    const { client } = await holding()
+    await pass(7_200_000)
+    const answers = await Promise.all(Array.from({ length: 10 }, () => me(client)))
+    expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200))
+  })
+
+  test('whose clock is wrong is renewed when it is refused', async () => {
+    const { client, grantId } = await holding()
+    await service.database.advance(3_600_001)
+    await service.context.applications.refresh()
+    ahead += 10_000
+    expect((await me(client)).status).toBe(200)
+    expect(await grantLine(service, grantId)).toMatchObject({ generation: 2 })
+    ahead += 3_590_001
+  })
+
+  test.each<Fault>(['answer_lost', 'body_cut', 'bad_gateway', 'question_doubled'])(
+    'is not lost with the answer to its refresh: %s',
+    async (fault) => {
+      let left = 3
+      const proxy = await startFaultProxy(service.address, () => {
+        left -= 1
+        return { fault: left >= 0 ? fault : 'none' }
+      })
+      onTestFinished(() => proxy.close())
+      const { client, grantId, store } = await holding('oauth', { baseUrl: proxy.address })
+      await pass(3_600_000)
+      expect((await askMe(service, await client.bearer())).status).toBe(200)
+      expect(await grantLine(service, grantId)).toMatchObject({ generation: 2, revoked_why: null })
+      await pass(3_600_000)
+      expect((await askMe(service, await client.bearer())).status).toBe(200)
+      expect(await store.read()).toMatchObject({ variant: 'oauth' })
+    },
+  )
+
+  test('that several processes share is renewed by one of them, and all go on', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'latchkey-share-'))
+    onTestFinished(() => rm(folder, { recursive: true, force: true }))
+    const path = join(folder, 'credentials.json')
+    const { grantId, held } = await holding('oauth', { store: fileStore({ path }) })
+    await fileStore({ path }).write({ ...held, ...{ issuedAt: Date.now() - 3_600_000, expiresAt: Date.now() - 1 } })
+    const { id, secret } = service.application
+    const program = `
+      import { createClient } from ${JSON.stringify(await entryOf('.'))}
+      import { fileStore } from ${JSON.stringify(await entryOf('./node'))}
+      const store = fileStore({ path: ${JSON.stringify(path)} })
+      const client = createClient({ ...${JSON.stringify({ baseUrl: service.address, appId: id, appSecret: secret })}, store })
+      const answers = await Promise.all([1, 2, 3].map(() => client.fetch(${JSON.stringify(`${service.address}/me`)})))
+      console.log(answers.map(({ status }) => status).join())`
+    const processes = Array.from({ length: 6 }, () => run(process.execPath, ['--input-type=module', '-e', program]))
+    const said = await Promise.all(processes)
+    expect(said.map(({ stdout }) => stdout.trim())).toEqual(Array(6).fill('200,200,200'))
+    expect(await grantLine(service, grantId)).toMatchObject({ generation: 2, revoked_why: null })
+  })
+})
+
+describe('when the access has ended', () => {
+  test('because somebody had a copy, the application is told to ask the user again', async () => {
+    const { client, store, held, grantId } = await holding()
+    await pass(3_600_000)
+    expect((await me(client)).status).toBe(200)
+    await pass(60_000)
+    await store.write({ ...held })
+    const told: string[] = []
+    client.on('reauthorize', ({ code }) => told.push(code))
+    expect(await failure(client.bearer())).toMatchObject({ code: 'reauthorize', refusal: 'invalid_grant' })
+    expect(told).toEqual(['reauthorize'])
+    expect(await grantEvents(service, grantId)).toMatchObject([{ kind: 'grant.revoked' }])
+  })
+
+  test('because it was revoked elsewhere, the refused request leads there', async () => {
+    const { client, store } = await holding()
+    const { id, secret } = service.application
+    const other = createClient({
+      baseUrl: service.address,
+      appId: id,
+      appSecret: secret,
+      store: memoryStore(await store.read()),
+    })
+    await pass(60_000)
+    await other.revoke()
+    await expect.poll(async () => (await askMe(service, await client.bearer())).status).toBe(401)
+    expect(await failure(me(client))).toMatchObject({ code: 'reauthorize' })
+  })
+})
+
+test.each(['oauth', 'key'] as const)('revoking ends the access of the %s variant', async (variant) => {
+  const { client, grantId } = await holding(variant)
+  const bearer = await client.bearer()
+  await client.revoke()
+  expect(await grantLine(service, grantId)).not.toMatchObject({ revoked_why: null })
+  await expect.poll(async () => (await askMe(service, bearer)).status).toBe(401)
+  expect(await failure(client.bearer())).toMatchObject({ code: 'not_authorized' })
+})

@@ -1,0 +1,161 @@
+/**
+ * npm run verify:sdk-faults [-- --flows N --seed N]: devices with this library and people with a browser, with a bad network between
+ * the devices and the service. Whoever was granted access ends up with credentials that work, nobody is told to slow down, and
+ * no code is asked for that the user did not ask for.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { askMe } from '../../server/test/rig/connect.ts'
+import { startTestService } from '../../server/test/rig/service.ts'
+import { startEngines } from '../../tools/engines.ts'
+import type { DeviceSession, Variant } from '../src/index.ts'
+import { createChance } from './rig/chance.ts'
+import { type Choice, type Fault, startFaultProxy } from './rig/fault-proxy.ts'
+import { importSdk } from './rig/packed.ts'
+
+/** Devices that wait at a time. */
+const LANES = 100
+
+/** Of a hundred exchanges. The rest goes well. */
+const SHARES: readonly [Fault, number][] = [
+  ['question_lost', 3],
+  ['answer_lost', 6],
+  ['head_cut', 3],
+  ['body_cut', 4],
+  ['answer_withheld', 1],
+  ['question_delayed', 4],
+  ['answer_delayed', 5],
+  ['answer_doubled', 3],
+  ['answer_doubled_later', 2],
+  ['question_doubled', 2],
+  ['bad_gateway', 3],
+]
+
+const { values } = parseArgs({
+  options: { flows: { type: 'string', default: '1000' }, seed: { type: 'string', default: '1' } },
+})
+const [count, seed] = [Number(values.flows), Number(values.seed)]
+if (!(Number.isInteger(count) && count > 0)) throw new Error('--flows takes a number')
+
+const chance = createChance(seed)
+const problems: string[] = []
+const figures = { flows: count, granted: 0, rejected: 0, expired: 0, working: 0, presses: 0, codes: 0, polls: 0 }
+const more = { faults: 0, lostOutcomes: 0, slowDowns: 0 }
+
+const { databaseUrl, redisUrl } = await startEngines()
+process.env.DATABASE_URL ??= databaseUrl
+const { createClient, isLatchkeyError } = await importSdk()
+const service = await startTestService({
+  REDIS_URL: process.env.REDIS_URL ?? redisUrl,
+  POLL_INTERVAL: '1',
+  DEVICE_CODE_LIFETIME: '45',
+})
+const proxy = await startFaultProxy(service.address, chooseFault)
+try {
+  let next = 0
+  const lane = async () => {
+    for (let flow = next++; flow < count; flow = next++) {
+      await sleep(chance() * 500)
+      await oneFlow(flow).catch((error) => problems.push(`flow ${flow}: ${error}`))
+    }
+  }
+  await Promise.all(Array.from({ length: Math.min(LANES, count) }, lane))
+  review()
+} finally {
+  await proxy.close()
+  await service.stop()
+}
+for (const problem of problems.slice(0, 20)) process.stderr.write(`sdk-faults: ${problem}\n`)
+const words = Object.entries({ ...figures, ...more, problems: problems.length }).map(
+  ([name, figure]) => `${name}=${figure}`,
+)
+process.stdout.write(`sdk-faults: seed=${seed} ${words.join(' ')}\n`)
+process.exit(problems.length > 0 ? 1 : 0)
+
+function chooseFault(): Choice {
+  let roll = chance() * 100
+  for (const [fault, share] of SHARES) {
+    roll -= share
+    if (roll < 0) return { fault, delayMs: chance() * (fault === 'answer_doubled_later' ? 20 : 3_000) }
+  }
+  return { fault: 'none' }
+}
+
+/** One device, one person. The person wants it: whatever goes wrong before a code is shown, they press the button again. */
+async function oneFlow(flow: number): Promise<void> {
+  const { id, secret } = service.application
+  const client = createClient({ baseUrl: proxy.address, appId: id, appSecret: secret })
+  const variant: Variant = chance() < 0.5 ? 'oauth' : 'key'
+  let session: DeviceSession | null = null
+  while (!session) {
+    figures.presses += 1
+    session = await client.device.start({ variant }).catch((error) => {
+      if (!isLatchkeyError(error)) throw error
+      return null
+    })
+  }
+  const wish = chance() < 0.9 ? 'granted' : chance() < 0.6 ? 'rejected' : 'expired'
+  const [outcome] = await Promise.all([outcomeOf(session), decide(session.userCode, wish)])
+  figures[wish] += 1
+  if (outcome !== wish) return void problems.push(`flow ${flow} (${variant}) was ${wish} and ended ${outcome}`)
+  if (wish !== 'granted') return
+  const status = await standingOf(await client.bearer())
+  if (status === 200) figures.working += 1
+  else problems.push(`flow ${flow} (${variant}) got a credential that is answered ${status}`)
+}
+
+/** What the service itself says of a credential, once its engines have time for it. */
+async function standingOf(bearer: string): Promise<number> {
+  for (let attempt = 0; ; attempt += 1) {
+    const { status } = await askMe(service, bearer)
+    if (status !== 503 || attempt === 60) return status
+    await sleep(500)
+  }
+}
+
+async function decide(userCode: string, wish: 'granted' | 'rejected' | 'expired'): Promise<void> {
+  if (wish === 'expired') return
+  await sleep(chance() * 8_000)
+  for (let failures = 0; ; failures += 1) {
+    try {
+      const decided: string = await (wish === 'granted' ? service.grant(userCode) : service.reject(userCode))
+      // After an answer that never came, nobody knows whether the first press counted; the outcome will tell.
+      if (decided !== wish && failures === 0) problems.push(`${wish} was wished and ${decided} came of it`)
+      return
+    } catch (error) {
+      // A page that says "try again": the engines are busy.
+      if (failures === 20) throw error
+      await sleep(500)
+    }
+  }
+}
+
+/** An application that cannot reach the service for long may wait again: nothing was decided against it. */
+async function outcomeOf(session: DeviceSession): Promise<string> {
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      await session.wait()
+      return 'granted'
+    } catch (error) {
+      if (isLatchkeyError(error, 'auth_rejected')) return 'rejected'
+      if (isLatchkeyError(error, 'code_expired')) return 'expired'
+      if (!isLatchkeyError(error, 'network') || attempt === 3) return String(error)
+    }
+  }
+}
+
+/** What the service was asked, by its own account: the proxy saw every answer before something happened to it. */
+function review(): void {
+  const codes = proxy.exchanges.filter(({ path }) => path.endsWith('/code'))
+  const polls = proxy.exchanges.filter(({ path }) => path.endsWith('/polling'))
+  figures.codes = codes.length
+  figures.polls = polls.length
+  more.faults = proxy.exchanges.filter(({ fault }) => fault !== 'none').length
+  const unheard: readonly Fault[] = ['answer_lost', 'head_cut', 'body_cut', 'answer_withheld', 'bad_gateway']
+  more.lostOutcomes = polls.filter(({ answer, fault }) => unheard.includes(fault) && answer.includes('"access_')).length
+  more.slowDowns = polls.filter(({ answer }) => answer.includes('"slow_down"')).length
+  if (more.slowDowns > 0) problems.push(`${more.slowDowns} polls were answered slow_down`)
+  if (codes.length > figures.presses)
+    problems.push(`${codes.length} codes for ${figures.presses} presses of the button`)
+  if (count >= 100 && more.lostOutcomes === 0) problems.push('no outcome was lost on the way: the proof proves nothing')
+}

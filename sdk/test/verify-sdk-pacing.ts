@@ -1,0 +1,90 @@
+/**
+ * npm run verify:sdk-pacing [-- --polls N --seed N]: sessions of this library poll the service's own gate, on virtual time, through a
+ * network whose every way takes 400 ms, more or less by up to 400 ms. Not one poll is early. As a check of the check, devices that
+ * count the interval from one sending to the next, with the same margin, go through the same network.
+ */
+import { parseArgs } from 'node:util'
+import { paceFor } from '../../server/src/gate/gate.ts'
+import { createLocalGate } from '../../server/src/gate/local-gate.ts'
+import { createChance } from './rig/chance.ts'
+import { importSdk } from './rig/packed.ts'
+import { VirtualClock } from './rig/virtual-clock.ts'
+
+const INTERVALS = [1, 2, 5, 10, 60]
+const SESSIONS = 50
+const WAY_MS = 400
+const JITTER_MS = 400
+
+const { values } = parseArgs({
+  options: { polls: { type: 'string', default: '100000' }, seed: { type: 'string', default: '1' } },
+})
+const [count, seed] = [Number(values.polls), Number(values.seed)]
+if (!(Number.isInteger(count) && count > 0)) throw new Error('--polls takes a number')
+
+const { createClient } = await importSdk()
+const chance = createChance(seed)
+const [bySdk, bySending] = [await measure(pollBySdk), await measure(pollBySending)]
+const proven = bySdk.early === 0 && bySdk.polls >= count && bySending.early > 0
+process.stdout.write(
+  `sdk-pacing: seed=${seed} jitter=±${JITTER_MS}ms intervals=${INTERVALS.join(',')}s polls=${bySdk.polls} ` +
+    `slow_down=${bySdk.early}, counted from sending instead: polls=${bySending.polls} slow_down=${bySending.early}\n`,
+)
+process.exit(proven ? 0 : 1)
+
+type Network = { readonly clock: VirtualClock; poll(session: string, interval: number): Promise<boolean> }
+type Poller = (network: Network, session: string, interval: number, polls: number) => Promise<void>
+
+/** All sessions at once, each with its share of the polls. */
+async function measure(poller: Poller): Promise<{ polls: number; early: number }> {
+  const clock = new VirtualClock()
+  const gate = createLocalGate(() => clock.now())
+  const seen = { polls: 0, early: 0 }
+  const way = () => clock.sleep(WAY_MS + (chance() * 2 - 1) * JITTER_MS)
+  const network: Network = {
+    clock,
+    poll: async (session, interval) => {
+      await way()
+      const { early } = await gate.poll(session, paceFor(interval))
+      seen.polls += 1
+      if (early) seen.early += 1
+      await way()
+      return early
+    },
+  }
+  const each = Math.ceil(count / SESSIONS)
+  const sessions = Array.from({ length: SESSIONS }, (_, index) => {
+    const interval = INTERVALS[index % INTERVALS.length] ?? 1
+    return poller(network, `session ${index}`, interval, each)
+  })
+  await clock.during(Promise.all(sessions))
+  return seen
+}
+
+/** The library itself, behind a `fetch` that answers as the service does while nobody decides. */
+async function pollBySdk({ clock, poll }: Network, id: string, interval: number, polls: number): Promise<void> {
+  const fetch: typeof globalThis.fetch = async (input, init) => {
+    if (String(input).endsWith('/code')) {
+      const state = new URLSearchParams(String(init?.body)).get('state')
+      return Response.json({ device_code: id, user_code: '000000000', expires_in: 2 ** 31, interval, state })
+    }
+    const error = (await poll(id, interval)) ? 'slow_down' : 'auth_pending'
+    return Response.json({ error }, { status: 400, headers: { 'retry-after': String(interval) } })
+  }
+  const client = createClient({ baseUrl: 'https://service.example', appId: 'app', appSecret: 'secret', clock, fetch })
+  const session = await client.device.start({ variant: 'oauth' })
+  let heard = 0
+  for await (const _ of session) {
+    heard += 1
+    if (heard === polls) return
+  }
+}
+
+/** How it is often done: every `interval` and a margin, whenever the last answer came. */
+async function pollBySending({ clock, poll }: Network, id: string, interval: number, polls: number): Promise<void> {
+  const sent: Promise<boolean>[] = []
+  for (let each = 0; each < polls; each += 1) {
+    await clock.sleep(Math.max(interval * 1100, interval * 1000 + 500))
+    sent.push(poll(id, interval))
+  }
+  await Promise.all(sent)
+}
