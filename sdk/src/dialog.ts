@@ -63,8 +63,8 @@ export interface Dialog {
 export function createDialog(context: Context, tokens: Tokens): Dialog {
   const { clock, wire } = context
   const appId = context.application.SVCappid
-  /** One window, and so one attempt at a time. */
-  let current: AbortController | null = null
+  /** One attempt at a time: the next one has the same window. */
+  let current: { readonly popup: DialogWindow | null; readonly over: AbortController } | null = null
 
   async function exchange(code: DialogCode): Promise<TokenSet> {
     const set = await exchangeCode(context, code)
@@ -86,9 +86,10 @@ export function createDialog(context: Context, tokens: Tokens): Dialog {
     const attempt = createAttempt(options.redirectUri, options.exchange ?? 'here', page.location.href)
     const popup = mode === 'redirect' ? null : (options.window ?? openWindow(page, `latchkey-${appId}`))
     if (!popup && mode === 'popup') throw new LatchkeyError('popup_blocked')
-    current?.abort()
+    current?.over.abort()
     const over = new AbortController()
-    current = over
+    const mine = { popup, over }
+    current = mine
     const end = () => over.abort()
     signal?.addEventListener('abort', end)
     try {
@@ -101,7 +102,8 @@ export function createDialog(context: Context, tokens: Tokens): Dialog {
       return await finish(attempt, returned)
     } finally {
       signal?.removeEventListener('abort', end)
-      if (current === over) current = null
+      if (current === mine) current = null
+      if (current?.popup !== popup) popup?.close()
     }
   }
 

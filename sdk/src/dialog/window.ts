@@ -58,7 +58,6 @@ export async function awaitAnswer(
     signal.removeEventListener('abort', end)
     page.removeEventListener('message', hearOpener)
     channel.close()
-    popup.close()
   }
 }
 
