@@ -1,0 +1,27 @@
+/** What a page has to load, and what it must not: the library is packed by npm and bundled from node_modules, as applications do it. */
+import { expect, test } from 'vitest'
+import { bundle } from '../rig/bundle.ts'
+
+const LARGEST_BYTES = 8_000
+
+test('the entry for pages is smaller than 8 KB, compressed, and has neither the device flow nor Node in it', async () => {
+  const { text, bytes, compressedBytes } = await bundle("export * from '@latchkey/sdk/browser'")
+  process.stdout.write(`@latchkey/sdk/browser: ${bytes} bytes minified, ${compressedBytes} compressed\n`)
+  expect(compressedBytes).toBeLessThan(LARGEST_BYTES)
+  expect(text).not.toMatch(/device\/polling|node:|require\(/)
+}, 60_000)
+
+test.each([
+  '@latchkey/sdk',
+  '@latchkey/sdk/express',
+  '@latchkey/sdk/fastify',
+  '@latchkey/sdk/hono',
+  '@latchkey/sdk/testing',
+])(
+  '%s runs where there is no Node',
+  async (entry) => {
+    const { text } = await bundle(`export * from '${entry}'`)
+    expect(text).not.toMatch(/node:|require\(|process\.|Buffer\b/)
+  },
+  60_000,
+)

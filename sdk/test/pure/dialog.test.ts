@@ -1,0 +1,238 @@
+/** The dialog's rules on a clock of their own, with a window that does what a test says. Real windows: sdk/test/dialog.test.ts. */
+import { createHash } from 'node:crypto'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { createClient, type DialogWindow } from '../../src/index.ts'
+import { createFakeService, type FakeService } from '../../src/testing.ts'
+
+const ORIGIN = 'https://app.test'
+const redirectUri = `${ORIGIN}/callback`
+const failing = (code: string) => expect.objectContaining({ name: 'LatchkeyError', code })
+
+/** A window that was opened: where it was sent, and whether it can be looked into. */
+class FakeWindow implements DialogWindow {
+  closed = false
+  elsewhere = false
+  location: DialogWindow['location']
+  /** Resolves with the address that it is sent to. */
+  readonly sent: Promise<string>
+
+  constructor() {
+    let send: (address: string) => void
+    this.sent = new Promise((resolve) => {
+      send = resolve
+    })
+    const look = () => {
+      if (this.elsewhere) throw new Error('SecurityError')
+      return 'about:blank'
+    }
+    this.location = {
+      get href() {
+        return look()
+      },
+      replace: (address) => {
+        this.elsewhere = true
+        send(address)
+      },
+    }
+  }
+
+  close(): void {
+    this.closed = true
+  }
+
+  focus(): void {}
+}
+
+let service: FakeService
+let popup: FakeWindow
+let kept: Map<string, string>
+let page: EventTarget
+let left: string[]
+
+beforeEach(() => {
+  service = createFakeService({ public: true, redirectUris: [redirectUri], baseUrl: 'https://latchkey.test/' })
+  popup = new FakeWindow()
+  kept = new Map()
+  page = new EventTarget()
+  left = []
+  goTo(`${ORIGIN}/basket?item=7`)
+  vi.stubGlobal('document', {})
+  vi.stubGlobal('history', { state: null, replaceState: (_: unknown, __: string, address: string) => goTo(address) })
+  vi.stubGlobal('sessionStorage', {
+    getItem: (key: string) => kept.get(key) ?? null,
+    setItem: (key: string, value: string) => void kept.set(key, value),
+    removeItem: (key: string) => void kept.delete(key),
+  })
+  vi.stubGlobal('open', () => popup)
+  vi.stubGlobal('addEventListener', page.addEventListener.bind(page))
+  vi.stubGlobal('removeEventListener', page.removeEventListener.bind(page))
+})
+afterEach(() => vi.unstubAllGlobals())
+
+function goTo(address: string): void {
+  vi.stubGlobal('location', { href: address, origin: ORIGIN, assign: (to: string) => left.push(to) })
+}
+
+const dialog = () => createClient(service.clientOptions).dialog
+
+/** What the page in the window does, on its own side of the channel. */
+function answer(address: string): void {
+  const { search, searchParams } = new URL(address)
+  const channel = new BroadcastChannel(`latchkey.dialog.${searchParams.get('state')}`)
+  channel.postMessage({ type: 'latchkey.dialog.returned', query: search })
+  setTimeout(() => channel.close(), 50)
+}
+
+describe('opening', () => {
+  test('is done before anything is awaited, and leads to the dialog with PKCE and a state', async () => {
+    const opened = vi.fn(() => popup)
+    vi.stubGlobal('open', opened)
+    const waiting = dialog().open({ redirectUri, scope: ['orders:read'] })
+    expect(opened).toHaveBeenCalledOnce()
+    const address = await popup.sent
+    const { searchParams, origin, pathname } = new URL(address)
+    expect(origin + pathname).toBe('https://latchkey.test/1/auth/oauth/authorize')
+    expect(Object.fromEntries(searchParams)).toEqual({
+      client_id: service.application.id,
+      response_type: 'code',
+      redirect_uri: redirectUri,
+      scope: 'orders:read',
+      state: expect.stringMatching(/^[\w-]{43}$/),
+      code_challenge: expect.stringMatching(/^[\w-]{43}$/),
+      code_challenge_method: 'S256',
+    })
+    answer(service.answerDialog(address, 'allow'))
+    expect(await waiting).toMatchObject({ variant: 'oauth', scope: ['orders:read'] })
+    expect(popup.closed).toBe(true)
+    expect(kept.size).toBe(0)
+  })
+
+  test('makes up another state and another verifier every time', async () => {
+    const seen = new Set<string>()
+    for (let round = 0; round < 20; round += 1) {
+      popup = new FakeWindow()
+      const waiting = dialog().open({ redirectUri, exchange: 'server' })
+      const address = await popup.sent
+      const { searchParams } = new URL(address)
+      answer(service.answerDialog(address, 'allow'))
+      const { verifier, code } = await waiting
+      expect(createHash('sha256').update(verifier).digest('base64url')).toBe(searchParams.get('code_challenge'))
+      seen
+        .add(verifier)
+        .add(code)
+        .add(searchParams.get('state') ?? '')
+    }
+    expect(seen.size).toBe(60)
+  })
+
+  test('is refused where no window is possible: blocked, aborted, on a server', async () => {
+    vi.stubGlobal('open', () => null)
+    await expect(dialog().open({ redirectUri })).rejects.toEqual(failing('popup_blocked'))
+    await expect(dialog().open({ redirectUri, signal: AbortSignal.abort() })).rejects.toEqual(failing('aborted'))
+    vi.unstubAllGlobals()
+    await expect(dialog().open({ redirectUri })).rejects.toEqual(failing('invalid_request'))
+  })
+})
+
+describe('a window that seems closed', () => {
+  const watch = async () => {
+    let outcome: string | null = null
+    dialog()
+      .open({ redirectUri })
+      .then(() => 'connected')
+      .catch((error: { code: string }) => error.code)
+      .then((text) => {
+        outcome = text
+      })
+    await popup.sent
+    return { outcome: () => outcome, pass: (ms: number) => service.clock.advance(ms) }
+  }
+
+  test('after it was seen at the service, is given five seconds', async () => {
+    const { outcome, pass } = await watch()
+    await pass(60_000)
+    popup.close()
+    await pass(5_000)
+    expect(outcome()).toBeNull()
+    await pass(500)
+    expect(outcome()).toBe('dialog_closed')
+  })
+
+  test('from the start may be out of sight: it is given three minutes, and may answer in them', async () => {
+    const { outcome, pass } = await watch()
+    popup.close()
+    await pass(179_000)
+    expect(outcome()).toBeNull()
+    answer(service.answerDialog(await popup.sent, 'allow'))
+    await vi.waitFor(() => expect(outcome()).toBe('connected'))
+  })
+
+  test('and never answers, is closed after them', async () => {
+    const { outcome, pass } = await watch()
+    popup.close()
+    await pass(181_000)
+    expect(outcome()).toBe('dialog_closed')
+  })
+})
+
+describe('the way in this window', () => {
+  async function leave(): Promise<{ address: string; waiting: Promise<unknown> }> {
+    const waiting = dialog().open({ redirectUri, mode: 'redirect' })
+    await Promise.race([waiting.catch(() => {}), vi.waitFor(() => expect(left).toHaveLength(1))])
+    return { address: left[0] ?? '', waiting }
+  }
+
+  test('keeps the attempt for the page that it returns to, once', async () => {
+    const { address } = await leave()
+    const back = service.answerDialog(address, 'allow')
+    expect(kept.size).toBe(1)
+    goTo(back)
+    const resumed = dialog().resumeAfterRedirect()
+    expect(location.href).toBe(redirectUri)
+    expect(await resumed).toMatchObject({ outcome: 'completed', returnTo: `${ORIGIN}/basket?item=7` })
+    expect(kept.size).toBe(0)
+    goTo(back)
+    await expect(dialog().resumeAfterRedirect()).rejects.toEqual(failing('state_mismatch'))
+  })
+
+  test('ends the attempt for whoever comes back by the browser’s button', async () => {
+    const { waiting } = await leave()
+    page.dispatchEvent(Object.assign(new Event('pageshow'), { persisted: true }))
+    await expect(waiting).rejects.toEqual(failing('dialog_closed'))
+  })
+
+  test('is not begun where the browser keeps nothing', async () => {
+    vi.stubGlobal('sessionStorage', {
+      setItem: () => {
+        throw new Error('QuotaExceededError')
+      },
+    })
+    await expect((await leave()).waiting).rejects.toEqual(failing('store'))
+    expect(left).toEqual([])
+  })
+
+  test('a page that was not reached from the dialog has nothing to resume', async () => {
+    for (const address of [redirectUri, `${redirectUri}?state=x`, `${redirectUri}?code=x`]) {
+      goTo(address)
+      expect(await dialog().resumeAfterRedirect()).toBeNull()
+      expect(location.href).toBe(address)
+    }
+  })
+})
+
+describe('the exchange', () => {
+  async function connect(): Promise<unknown> {
+    popup = new FakeWindow()
+    const [connected, address] = [dialog().open({ redirectUri }), await popup.sent]
+    answer(service.answerDialog(address, 'allow'))
+    return connected
+  }
+
+  test.each(['network', 'unavailable'] as const)('is repeated after %s, and not for ever', async (fault) => {
+    service.fail(fault, 3)
+    expect(await connect()).toMatchObject({ variant: 'oauth' })
+    expect(service.requests.length).toBe(4)
+    service.fail(fault, 4)
+    await expect(connect()).rejects.toEqual(failing(fault))
+  })
+})
