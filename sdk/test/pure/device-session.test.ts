@@ -137,6 +137,12 @@ describe('a session that waits', () => {
     expect(await clock.during(session.wait())).toMatchObject({ accessToken: ACCESS })
   })
 
+  test('goes on for a moment after the time is over, while the service cannot look', async () => {
+    const { clock, next, session, state } = await start({ record: { expires_in: 10 } })
+    next(({ at }) => (at < session.expiresAt + 30_000 ? pending : accepted(state)))
+    expect(await clock.during(session.wait())).toMatchObject({ accessToken: ACCESS })
+  })
+
   test('stops a minute after the time is over, if the service still cannot say what became of the code', async () => {
     const { asked, clock, next, session } = await start({ record: { expires_in: 10 } })
     next(pending)

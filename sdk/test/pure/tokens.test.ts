@@ -87,6 +87,18 @@ describe('a token', () => {
     expect(asked).toHaveLength(1)
   })
 
+  test('is renewed once also where the store has no lock', async () => {
+    const store: Store = { ...memoryStore(), withLock: (work) => work() }
+    const { asked, client, clock, next } = await holding({ store })
+    next(async () => {
+      await clock.sleep(500)
+      return numbered(2)
+    })
+    await clock.pass(HOUR)
+    await clock.during(Promise.all(Array.from({ length: 50 }, () => client.bearer())))
+    expect(asked).toHaveLength(1)
+  })
+
   test('is renewed once by two clients that share a store', async () => {
     const { client, clock, next, store, asked } = await holding()
     const other = scripted({ store, clock })
