@@ -24,7 +24,7 @@ export async function packedSdk(): Promise<string> {
   const [source, target] = [join(draft, 'source'), join(draft, 'node_modules', '@latchkey', 'sdk')]
   await mkdir(source, { recursive: true })
   await mkdir(target, { recursive: true })
-  for (const file of ['package.json', 'README.md']) await cp(join(SDK, file), join(source, file))
+  for (const file of ['LICENSE', 'package.json', 'README.md']) await cp(join(SDK, file), join(source, file))
   for (const project of ['.', 'src/node']) await run(TSC, ['-p', join(SDK, project), '--outDir', join(source, 'dist')])
   const { stdout } = await run('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', draft], {
     cwd: source,
