@@ -93,7 +93,7 @@ describe('in a window of its own', () => {
   test('the user closes it: that is noticed, but not at once, because an answer might be on its way', async () => {
     const page = await visit()
     const popup = await pressFor(page, '#popup')
-    await page.waitForTimeout(600)
+    await page.waitForTimeout(1_500)
     await popup.close()
     await page.waitForTimeout(2_000)
     expect(await page.locator('output').textContent()).toBe('ready')

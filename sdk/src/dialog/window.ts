@@ -22,6 +22,8 @@ const LOOK_EVERY_MS = 250
 const GRACE_MS = 5_000
 /** A window that was never seen at the service may be there all the same, out of this page's sight. */
 const UNSEEN_GRACE_MS = 180_000
+/** Looks that make it seen. A browser that is about to take a window out of sight may show it there for a moment. */
+const SEEN_AFTER = 4
 
 /** Resolves with what the dialog returned with. Throws `dialog_closed`, `state_mismatch` or `aborted`. */
 export async function awaitAnswer(
@@ -63,17 +65,18 @@ export async function awaitAnswer(
 
 /** Ends when the window is gone, or by the signal. */
 async function watch(popup: DialogWindow, clock: Clock, signal: AbortSignal): Promise<never> {
-  let seen = false
+  let seen = 0
   let goneAt: number | null = null
   for (;;) {
     await clock.sleep(LOOK_EVERY_MS, signal)
     if (!popup.closed) {
-      seen ||= isElsewhere(popup)
+      if (isElsewhere(popup)) seen += 1
       goneAt = null
       continue
     }
     goneAt ??= clock.now()
-    if (clock.now() - goneAt >= (seen ? GRACE_MS : UNSEEN_GRACE_MS)) throw new LatchkeyError('dialog_closed')
+    if (clock.now() - goneAt >= (seen < SEEN_AFTER ? UNSEEN_GRACE_MS : GRACE_MS))
+      throw new LatchkeyError('dialog_closed')
   }
 }
 

@@ -167,6 +167,14 @@ describe('a window that seems closed', () => {
     await vi.waitFor(() => expect(outcome()).toBe('connected'))
   })
 
+  test('just when it got there is out of sight, too: browsers take a moment to let go of one', async () => {
+    const { outcome, pass } = await watch()
+    await pass(600)
+    popup.close()
+    await pass(60_000)
+    expect(outcome()).toBeNull()
+  })
+
   test('and never answers, is closed after them', async () => {
     const { outcome, pass } = await watch()
     popup.close()
