@@ -95,6 +95,7 @@ export function createDialog(context: Context, tokens: Tokens): Dialog {
     try {
       const asked = { baseUrl: wire.baseUrl, appId, scope: scopeText(options.scope) }
       const address = await addressOf(attempt, asked)
+      if (over.signal.aborted) throw new LatchkeyError('aborted')
       if (!popup) return await leave(page, attempt, address, over.signal)
       popup.location.replace(address)
       popup.focus()

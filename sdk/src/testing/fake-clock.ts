@@ -14,6 +14,9 @@ export interface FakeClock extends Clock {
 /** `busy`: a request is under way. `worthwhile`: waiting would lead to something. */
 export type FakeOccasion = { busy(): boolean; worthwhile(): boolean }
 
+/** Taken before a test runner puts timers of its own in their place: this clock must not stand still with those. */
+const { setTimeout: later } = globalThis
+
 type Sleeper = { readonly dueAt: number; wake(): void }
 
 /** `jump` is called when waiting may have become worthwhile. */
@@ -22,7 +25,7 @@ export function createFakeClock(startAt: number, { busy, worthwhile }: FakeOccas
   let sleepers: readonly Sleeper[] = []
   let jumping = false
 
-  const turn = () => new Promise<void>((resolve) => setTimeout(resolve, 1))
+  const turn = () => new Promise<void>((resolve) => later(resolve, 1))
 
   /** Whoever was woken or answered has had the time to go on to its next wait. */
   async function quiet(): Promise<void> {

@@ -1,5 +1,6 @@
 /** The dialog's rules on a clock of their own, with a window that does what a test says. Real windows: sdk/test/dialog.test.ts. */
 import { createHash } from 'node:crypto'
+import { inspect } from 'node:util'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createClient, type DialogWindow } from '../../src/index.ts'
 import { createFakeService, type FakeService } from '../../src/testing.ts'
@@ -134,6 +135,18 @@ describe('opening', () => {
   })
 })
 
+test('an attempt that is given up, or followed by another, before it got anywhere goes nowhere', async () => {
+  const over = new AbortController()
+  const given = dialog().open({ redirectUri, signal: over.signal })
+  over.abort()
+  await expect(given).rejects.toEqual(failing('aborted'))
+  expect([popup.closed, popup.elsewhere]).toEqual([true, false])
+  const { open } = dialog()
+  const [first, here] = [open({ redirectUri }), open({ redirectUri, mode: 'redirect' })]
+  here.catch(() => {})
+  await expect(first).rejects.toEqual(failing('aborted'))
+})
+
 describe('a window that seems closed', () => {
   const watch = async () => {
     let outcome: string | null = null
@@ -242,5 +255,20 @@ describe('the exchange', () => {
     expect(service.requests.length).toBe(4)
     service.fail(fault, 4)
     await expect(connect()).rejects.toEqual(failing(fault))
+  })
+
+  test('that is refused tells neither the code nor the verifier, whatever the service repeats', async () => {
+    const sent: string[] = []
+    const fetch = async (_: unknown, init?: RequestInit) => {
+      sent.push(...new URLSearchParams(String(init?.body)).values())
+      const message = `This is not what we want: ${init?.body} ${sent.join(' ')}`
+      return new Response(JSON.stringify({ error: 'invalid_request', message }), { status: 400 })
+    }
+    const { dialog } = createClient({ ...service.clientOptions, fetch })
+    const code = { code: `lkc_${'c'.repeat(44)}`, verifier: 'v'.repeat(43), redirectUri }
+    const error = await dialog.exchange(code).catch((caught: unknown) => caught)
+    expect(error).toEqual(failing('invalid_request'))
+    const shown = [inspect(error), JSON.stringify(error), String((error as Error).stack)].join()
+    for (const secret of [code.code, code.verifier]) expect(shown).not.toContain(secret)
   })
 })

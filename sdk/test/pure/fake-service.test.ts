@@ -1,5 +1,5 @@
 /** The fake service, as an application's own tests would use it: no network, no waiting, the user at hand. */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createClient } from '../../src/index.ts'
 import { createFakeService } from '../../src/testing.ts'
 
@@ -82,6 +82,15 @@ describe('the device flow', () => {
     expect(await poll()).toBe('slow_down')
     await service.clock.advance(100)
     expect(await poll()).toBe('auth_pending')
+  })
+
+  test('a test runner’s own timers, which stand still as well, do not get in the way', async () => {
+    vi.useFakeTimers()
+    onTestFinished(() => void vi.useRealTimers())
+    const service = createFakeService()
+    const session = await createClient(service.clientOptions).device.start({ variant: 'oauth' })
+    service.grant(session.userCode)
+    expect(await session.wait()).toMatchObject({ variant: 'oauth' })
   })
 
   test('an aborted wait ends at once, though the clock stands still', async () => {
