@@ -42,7 +42,8 @@ function signalOf(input: Input, init: RequestInit): AbortSignal | null | undefin
 function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | null | undefined): Promise<T> {
   if (!signal) return work
   return new Promise((resolve, reject) => {
-    const stop = () => reject(new LatchkeyError('aborted'))
+    // As `fetch` does it.
+    const stop = () => reject(signal.reason)
     if (signal.aborted) stop()
     signal.addEventListener('abort', stop, { once: true })
     work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop))

@@ -2,10 +2,11 @@
 import { authorizedFetch } from './authorized-fetch.ts'
 import { type Clock, systemClock } from './clock.ts'
 import type { ClientEvents, Context } from './context.ts'
-import { bearerOf, type Credentials } from './credentials.ts'
+import { type AccessKey, bearerOf, type Credentials } from './credentials.ts'
 import { createDevice, type Device } from './device.ts'
 import { createDialog, type Dialog } from './dialog.ts'
 import { LatchkeyError } from './errors.ts'
+import { rotateKey } from './rotate-key.ts'
 import type { Store } from './store.ts'
 import { memoryStore } from './stores/memory.ts'
 import { createTokens, type Tokens } from './tokens.ts'
@@ -48,11 +49,13 @@ export interface PageClient {
 export interface Client extends PageClient {
   /** The device flow: a code to show, and polling until the user has decided. */
   readonly device: Device
+  /** Replaces the access key by another one. The old one goes on working for a day, so nothing that holds it breaks. */
+  rotateKey(): Promise<AccessKey>
 }
 
 export function createClient(options: ClientOptions): Client {
   const { client, context, tokens } = createParts(options)
-  return { ...client, device: createDevice(context, tokens) }
+  return { ...client, device: createDevice(context, tokens), rotateKey: () => rotateKey(context, tokens) }
 }
 
 type Parts = { readonly client: PageClient; readonly context: Context; readonly tokens: Tokens }

@@ -2,7 +2,8 @@
 import type { Context } from './context.ts'
 import { scopeText, seconds, text, type Variant } from './credentials.ts'
 import { dialectFor } from './device-dialect.ts'
-import { DeviceSession, type SavedSession } from './device-session.ts'
+import type { SavedSession } from './device-polling.ts'
+import { DeviceSession } from './device-session.ts'
 import { LatchkeyError } from './errors.ts'
 import { refused } from './refusal.ts'
 import type { Tokens } from './tokens.ts'
@@ -44,7 +45,9 @@ export function createDevice(context: Context, tokens: Tokens): Device {
         variant,
         deviceCode: text(answer, 'device_code'),
         userCode: text(answer, 'user_code'),
+        verificationUrl: pageOf(answer.body.verification_uri) ?? `${context.wire.baseUrl}/activate`,
         expiresAt: context.clock.now() + seconds(answer, 'expires_in') * 1000,
+        expiresIn: seconds(answer, 'expires_in'),
         interval: seconds(answer, 'interval'),
         state: state ?? '',
         sentState: sentState ?? null,
@@ -59,6 +62,11 @@ export function createDevice(context: Context, tokens: Tokens): Device {
   }
 }
 
+/** Only an address that can be shown to people. */
+function pageOf(address: unknown): string | null {
+  return typeof address === 'string' && /^https?:\/\//.test(address) ? address : null
+}
+
 function checkVariant({ application }: Context, variant: unknown): void {
   if (variant !== 'oauth' && variant !== 'key') {
     throw new LatchkeyError('invalid_request', { message: 'variant must be "oauth" or "key".' })
@@ -70,9 +78,9 @@ function checkVariant({ application }: Context, variant: unknown): void {
 }
 
 function checkSaved<V extends Variant>(saved: SavedSession<V>): SavedSession<V> {
-  const { version, deviceCode, userCode, expiresAt, interval, state, sentState, idempotencyKey, slowDowns } = saved
-  const texts = [deviceCode, userCode, state, idempotencyKey, sentState ?? '']
-  const numbers = [expiresAt, interval, slowDowns]
+  const { version, deviceCode, userCode, verificationUrl, state, sentState, idempotencyKey } = saved
+  const texts = [deviceCode, userCode, verificationUrl, state, idempotencyKey, sentState ?? '']
+  const numbers = [saved.expiresAt, saved.expiresIn, saved.interval, saved.slowDowns]
   if (version === 1 && texts.every((one) => typeof one === 'string') && numbers.every(Number.isFinite)) return saved
   throw new LatchkeyError('invalid_request', {
     message: 'This is not a session that this library saved. Start with a new code.',

@@ -154,6 +154,16 @@ describe('when the access has ended', () => {
   })
 })
 
+test('an access key is replaced without a gap', async () => {
+  const { client, grantId } = await holding('key')
+  const old = await client.bearer()
+  await client.rotateKey()
+  expect(await client.bearer()).not.toBe(old)
+  expect((await me(client)).status).toBe(200)
+  expect((await askMe(service, old)).status).toBe(200)
+  expect(await grantLine(service, grantId)).toMatchObject({ key: 2 })
+})
+
 test.each(['oauth', 'key'] as const)('revoking ends the access of the %s variant', async (variant) => {
   const { client, grantId } = await holding(variant)
   const bearer = await client.bearer()

@@ -51,9 +51,20 @@ async function create(path: string, mine: string): Promise<boolean> {
     return true
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
-    throw error
+    return await createInPlace(path, mine)
   } finally {
     await rm(draft, { force: true })
+  }
+}
+
+/** On file systems without links: for a moment the name is missing, and then the lock is as old as it is. */
+async function createInPlace(path: string, mine: string): Promise<boolean> {
+  try {
+    await writeFile(path, mine, { mode: 0o600, flag: 'wx' })
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    throw error
   }
 }
 

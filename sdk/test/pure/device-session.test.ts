@@ -151,6 +151,17 @@ describe('a session that waits', () => {
   })
 })
 
+test('a clock that is set right by years does not end a code', async () => {
+  const { clock, next, session, state } = await start()
+  let polls = 0
+  next(() => {
+    polls += 1
+    if (polls === 2) clock.set(clock.now() + 1e12)
+    return polls < 100 ? pending : accepted(state)
+  })
+  expect(await clock.during(session.wait())).toMatchObject({ accessToken: ACCESS })
+})
+
 describe('slow_down', () => {
   test('makes every later wait five seconds longer', async () => {
     const { asked, clock, next, session, state } = await start()
@@ -223,6 +234,13 @@ describe('when answers are lost', () => {
     next(refusal('unavailable', { 'retry-after': '40' }, 503), accepted(state))
     await clock.during(session.wait())
     expect(gapsOf(asked)).toEqual([5.5, 40])
+  })
+
+  test('Retry-After is honoured as long as the code lives', async () => {
+    const { asked, clock, next, session } = await start({ record: { expires_in: 60 } })
+    next(refusal('unavailable', { 'retry-after': '86400' }, 503), refusal('auth_expired'))
+    expect(await failure(clock.during(session.wait()))).toMatchObject({ code: 'code_expired' })
+    expect(gapsOf(asked)).toEqual([5.5, 54.5])
   })
 
   test('an answer that does not come within 15 s is given up', async () => {
@@ -353,11 +371,12 @@ describe('a public application', () => {
   test('has the device flow by the standard dialect, without a secret', async () => {
     const { asked, client, clock, next } = scripted({ appSecret: undefined })
     next(
-      record({ state: undefined, verification_uri: 'https://service.example/activate' }),
+      record({ state: undefined, verification_uri: 'https://public.example/activate' }),
       refusal('authorization_pending'),
       tokenSet({ token_type: 'Bearer', scope: 'orders:read orders:write' }),
     )
     const session = await client.device.start({ variant: 'oauth', scope: 'orders:read,orders:write', state: 'mine' })
+    expect(session.verificationUrl).toBe('https://public.example/activate')
     const tokens = await clock.during(session.wait())
     expect(tokens).toMatchObject({ accessToken: ACCESS, scope: ['orders:read', 'orders:write'], state: 'mine' })
     expect(asked.map(({ url, form }) => [new URL(url).pathname, form])).toEqual([

@@ -134,6 +134,24 @@ describe('a token', () => {
   })
 })
 
+describe('a clock that is set right', () => {
+  test('by years, back, does not make a token live for years', async () => {
+    const { asked, client, clock, next, store, held } = await holding()
+    await store.write({ ...held, issuedAt: held.issuedAt + 1e11, expiresAt: held.expiresAt + 1e11 })
+    next(numbered(2))
+    expect(await client.bearer()).toBe(`${ACCESS}2`)
+    expect(asked).toHaveLength(1)
+    expect(await store.read()).toMatchObject({ issuedAt: clock.now() })
+  })
+
+  test('by a few seconds, as between two machines, changes nothing', async () => {
+    const { asked, client, store, held } = await holding()
+    await store.write({ ...held, issuedAt: held.issuedAt + 30_000, expiresAt: held.expiresAt + 30_000 })
+    expect(await client.bearer()).toBe(ACCESS)
+    expect(asked).toHaveLength(0)
+  })
+})
+
 describe('while the service cannot be reached', () => {
   test('a token that still works is used, and nobody waits longer than two seconds for its successor', async () => {
     const { client, clock, next } = await holding()
@@ -186,7 +204,7 @@ describe('while the service cannot be reached', () => {
     const gone = failure(client.fetch('https://api.example/orders', { signal: impatient.signal }))
     const patient = client.bearer()
     impatient.abort()
-    expect(await gone).toMatchObject({ code: 'aborted' })
+    expect(await gone).toMatchObject({ name: 'AbortError' })
     expect(await clock.during(patient)).toBe(`${ACCESS}2`)
   })
 })
@@ -256,6 +274,29 @@ describe('a store that fails', () => {
     const { client, store } = await holding()
     await store.write({ variant: 'oauth', accessToken: 7 } as never)
     expect(await failure(client.bearer())).toMatchObject({ code: 'store' })
+  })
+})
+
+describe('an access key', () => {
+  const key: Credentials = { variant: 'key', accessKey: KEY, scope: ['orders:read'], state: 'mine' }
+
+  test('is replaced by another one, which is kept', async () => {
+    const store = memoryStore(key)
+    const { asked, client, clock, next } = scripted({ store })
+    next(lost(), json(200, { access_key: `${KEY}2`, scope: 'orders:read', overlap: 86400 }))
+    const rotated = await clock.during(client.rotateKey())
+    expect(rotated).toEqual({ ...key, accessKey: `${KEY}2` })
+    expect(await store.read()).toEqual(rotated)
+    expect(asked).toMatchObject(
+      [1, 2].map(() => ({ url: 'https://service.example/auth/key/rotate', form: { access_key: KEY } })),
+    )
+  })
+
+  test('that is not valid any more has to be asked for again, and a token set has none', async () => {
+    const { client, next } = scripted({ store: memoryStore(key) })
+    next(refusal('invalid_grant'))
+    expect(await failure(client.rotateKey())).toMatchObject({ code: 'reauthorize' })
+    expect(await failure((await holding()).client.rotateKey())).toMatchObject({ code: 'not_authorized' })
   })
 })
 

@@ -3,7 +3,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { LatchkeyError } from '../../src/errors.ts'
 import type { Clock } from '../../src/index.ts'
 
-type Sleeper = { readonly at: number; readonly wake: () => void }
+type Sleeper = { at: number; readonly wake: () => void }
 
 export class VirtualClock implements Clock {
   #now = 1_700_000_000_000
@@ -31,6 +31,13 @@ export class VirtualClock implements Clock {
         reject(new LatchkeyError('aborted'))
       })
     })
+  }
+
+  /** Somebody sets the clock; nobody sleeps longer or shorter for it. */
+  set(now: number): void {
+    const by = now - this.#now
+    this.#now = now
+    for (const sleeper of this.#sleepers) sleeper.at += by
   }
 
   /** Lets time pass until the work is done. */

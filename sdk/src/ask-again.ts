@@ -1,0 +1,26 @@
+/** Asks until there is an answer, as long as it is safe to: what is asked here may be asked twice within half a minute. */
+import type { Context } from './context.ts'
+import { type Answer, isTransient } from './wire.ts'
+
+/** The service repeats the answer to a refresh for 30 s after the first one; the rest is for the way there. */
+const WITHIN_MS = 25_000
+const ATTEMPT_LIMIT_MS = 8_000
+
+export async function askAgain(
+  { clock, wire }: Context,
+  path: string,
+  form: Record<string, string | undefined>,
+): Promise<Answer> {
+  const until = clock.now() + WITHIN_MS
+  for (let faults = 0; ; faults += 1) {
+    try {
+      return await wire.ask(path, { form, timeLimitMs: ATTEMPT_LIMIT_MS })
+    } catch (error) {
+      if (!isTransient(error)) throw error
+      const backOffMs = 250 * 2 ** faults * (1 + Math.random() / 2)
+      const delayMs = Math.max(backOffMs, (error.retryAfter ?? 0) * 1000)
+      if (clock.now() + delayMs >= until) throw error
+      await clock.sleep(delayMs)
+    }
+  }
+}

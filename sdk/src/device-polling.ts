@@ -1,0 +1,140 @@
+/**
+ * The polls of one device code, until the user has decided or its time is over. docs/interface.md, "Poll for authorization"
+ * and "Delivery".
+ *
+ * Every poll of a session has the same `Idempotency-Key`. So an outcome whose answer was lost, here or in front of the
+ * service, is given again; a key per poll would not do: an answer that was read whole may belong to an earlier poll when
+ * something on the way repeats answers, and then the one that counted is lost without a fault.
+ */
+import type { Context } from './context.ts'
+import { type CredentialsOf, readAccessKey, readTokenSet, type Variant } from './credentials.ts'
+import { dialectFor, outcomeOf } from './device-dialect.ts'
+import { LatchkeyError } from './errors.ts'
+import { faultDelayMs, MOST_SLOW_DOWNS, pollDelayMs } from './pacing.ts'
+import { refused } from './refusal.ts'
+import type { Tokens } from './tokens.ts'
+import { type Answer, isTransient } from './wire.ts'
+
+/** What happened to a code. After `accepted`, `rejected` or `expired` nothing more does. */
+export type DeviceEvent<V extends Variant = Variant> =
+  | { readonly type: 'pending' | 'slow_down'; readonly nextPollAt: number }
+  | { readonly type: 'accepted'; readonly credentials: CredentialsOf<V> }
+  | { readonly type: 'rejected' | 'expired'; readonly requestId: string | undefined }
+
+/** A session as it is kept between two processes. As secret as the credentials that it leads to. */
+export interface SavedSession<V extends Variant = Variant> {
+  readonly version: 1
+  readonly variant: V
+  readonly deviceCode: string
+  readonly userCode: string
+  readonly verificationUrl: string
+  readonly expiresAt: number
+  /** Seconds, from the code request. */
+  readonly expiresIn: number
+  readonly interval: number
+  readonly state: string
+  readonly sentState: string | null
+  readonly idempotencyKey: string
+  readonly slowDowns: number
+}
+
+/** What the polls of a session share. */
+export interface Polls<V extends Variant = Variant> {
+  readonly context: Context
+  readonly tokens: Tokens
+  readonly saved: SavedSession<V>
+  slowDowns: number
+}
+
+/** For a code that is past its time and still called pending, or about which nobody answers. */
+const GRACE_MS = 60_000
+
+/**
+ * The first poll comes after one interval, also after a break: nobody can know when the last one was. That a code has run out
+ * is for the service to say; a device's clock may be set right by years while it waits, so here only the waits are counted.
+ */
+export async function pollUntilDecided<V extends Variant>(
+  polls: Polls<V>,
+  signal: AbortSignal,
+  tell: (event: DeviceEvent<V>) => void,
+): Promise<DeviceEvent<V>> {
+  const {
+    context: { clock },
+    saved,
+  } = polls
+  const longestMs = saved.expiresIn * 1000 + GRACE_MS
+  const pace = () => pollDelayMs(saved.interval, polls.slowDowns)
+  let [delayMs, waitedMs, overdueMs, faults] = [pace(), 0, 0, 0]
+  for (;;) {
+    await clock.sleep(delayMs, signal)
+    waitedMs += delayMs
+    if (clock.now() > saved.expiresAt) overdueMs += delayMs
+    try {
+      const answer = await ask(polls, signal)
+      const event = await read(polls, answer)
+      faults = 0
+      if (typeof event !== 'string') return event
+      if (waitedMs > longestMs) return { type: 'expired', requestId: answer.requestId }
+      delayMs = atLeast(polls, pace(), answer.retryAfter)
+      tell({ type: event, nextPollAt: clock.now() + delayMs })
+    } catch (error) {
+      if (!isTransient(error) || waitedMs > longestMs || overdueMs > GRACE_MS) throw error
+      faults += 1
+      delayMs = atLeast(polls, faultDelayMs(pace(), faults, Math.random()), error.retryAfter)
+    }
+  }
+}
+
+/** Retry-After is honoured as long as the code lives. */
+function atLeast({ context, saved }: Polls, delayMs: number, retryAfter: number | undefined): number {
+  const leftMs = saved.expiresAt - context.clock.now()
+  return Math.max(delayMs, Math.min((retryAfter ?? 0) * 1000, leftMs))
+}
+
+function ask({ context, saved }: Polls, signal: AbortSignal): Promise<Answer> {
+  const { variant, deviceCode, idempotencyKey } = saved
+  const { pollPath, pollFields } = dialectFor(context, variant)
+  const form = { ...pollFields, device_code: deviceCode }
+  return context.wire.ask(pollPath, { form, signal, headers: { 'idempotency-key': idempotencyKey } })
+}
+
+async function read<V extends Variant>(
+  polls: Polls<V>,
+  answer: Answer,
+): Promise<DeviceEvent<V> | 'pending' | 'slow_down'> {
+  const { requestId } = answer
+  const outcome = outcomeOf(answer)
+  switch (outcome) {
+    case 'accepted':
+      return { type: 'accepted', credentials: await accept(polls, answer) }
+    case 'pending':
+      return outcome
+    case 'slow_down':
+      polls.slowDowns += 1
+      if (polls.slowDowns >= MOST_SLOW_DOWNS) throw new LatchkeyError('too_many_slow_downs', { requestId })
+      return outcome
+    case 'rejected':
+    case 'expired':
+      return { type: outcome, requestId }
+    case 'invalid':
+      throw new LatchkeyError('code_used', { requestId })
+    case null:
+      throw refused(answer)
+  }
+}
+
+/** Kept before anybody is told. If the store fails, the next poll gets the same answer. */
+async function accept<V extends Variant>(
+  { context, tokens, saved }: Polls<V>,
+  answer: Answer,
+): Promise<CredentialsOf<V>> {
+  const { variant, state, sentState } = saved
+  if (sentState !== null && answer.body.state !== sentState) {
+    const message = 'The answer belongs to another code.'
+    throw new LatchkeyError('unexpected_answer', { message, requestId: answer.requestId })
+  }
+  const now = context.clock.now()
+  const credentials = variant === 'key' ? readAccessKey(answer, state) : readTokenSet(answer, now, state)
+  await tokens.accept(credentials)
+  return credentials as CredentialsOf<V>
+}
