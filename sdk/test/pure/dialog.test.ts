@@ -253,7 +253,7 @@ describe('the exchange', () => {
     service.fail(fault, 3)
     expect(await connect()).toMatchObject({ variant: 'oauth' })
     expect(service.requests.length).toBe(4)
-    service.fail(fault, 4)
+    service.fail(fault, 40)
     await expect(connect()).rejects.toEqual(failing(fault))
   })
 
