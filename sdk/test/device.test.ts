@@ -6,6 +6,7 @@ import { askMe } from '../../server/test/rig/connect.ts'
 import { makeApplication } from '../../server/test/rig/make.ts'
 import { startTestService, type TestService } from '../../server/test/rig/service.ts'
 import type { Client, ClientOptions, DeviceSession, Variant } from '../src/index.ts'
+import { failure } from './rig/failure.ts'
 import { type Fault, startFaultProxy } from './rig/fault-proxy.ts'
 import { hastyClock } from './rig/hasty-clock.ts'
 import { entryOf, importSdk } from './rig/packed.ts'
@@ -18,12 +19,6 @@ beforeAll(async () => {
   service = await startTestService({ POLL_INTERVAL: '1' }, { clock: true })
 })
 afterAll(() => service.stop())
-
-const failure = (work: Promise<unknown>): Promise<unknown> =>
-  work.then(
-    () => expect.unreachable(),
-    (error) => error,
-  )
 
 function clientOf(options: Partial<ClientOptions> = {}): Client {
   const { id, secret } = service.application

@@ -10,6 +10,7 @@ import { grantEvents, grantLine } from '../../server/test/rig/credentials.ts'
 import { startTestService, type TestService } from '../../server/test/rig/service.ts'
 import { systemClock } from '../src/clock.ts'
 import type { Client, ClientOptions, Clock, Credentials, Store } from '../src/index.ts'
+import { failure } from './rig/failure.ts'
 import { type Fault, startFaultProxy } from './rig/fault-proxy.ts'
 import { entryOf, importNode, importSdk } from './rig/packed.ts'
 
@@ -32,12 +33,6 @@ async function pass(ms: number): Promise<void> {
   await service.context.applications.refresh()
   ahead += ms
 }
-
-const failure = (work: Promise<unknown>): Promise<unknown> =>
-  work.then(
-    () => expect.unreachable(),
-    (error) => error,
-  )
 
 type Holding = { readonly client: Client; readonly store: Store; readonly grantId: string; readonly held: Credentials }
 

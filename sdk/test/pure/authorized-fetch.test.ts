@@ -2,16 +2,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import type { Client, Credentials } from '../../src/index.ts'
+import { failure } from '../rig/failure.ts'
 import { listen } from '../rig/listener.ts'
 import { importSdk } from '../rig/packed.ts'
 
 const { createClient, memoryStore } = await importSdk()
-
-const failure = (work: Promise<unknown>): Promise<unknown> =>
-  work.then(
-    () => expect.unreachable(),
-    (error) => error,
-  )
 
 function tokens(number: number, age = 60_000): Credentials {
   const issuedAt = Date.now() - age

@@ -2,6 +2,7 @@
 import { inspect } from 'node:util'
 import { expect, test } from 'vitest'
 import type { Credentials, Store } from '../../src/index.ts'
+import { failure } from '../rig/failure.ts'
 import { importSdk } from '../rig/packed.ts'
 import {
   ACCESS,
@@ -19,11 +20,6 @@ import {
 
 const { ERROR_CODES, isLatchkeyError, LatchkeyError, memoryStore } = await importSdk()
 
-const failure = (work: Promise<unknown>): Promise<unknown> =>
-  work.then(
-    () => expect.unreachable(),
-    (error) => error,
-  )
 const everything = EVERY_SECRET.join(' ')
 
 /** Something on the way that repeats all it heard, and a service that says all it should keep to itself. */

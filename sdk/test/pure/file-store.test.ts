@@ -6,15 +6,10 @@ import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Credentials } from '../../src/index.ts'
+import { failure } from '../rig/failure.ts'
 import { entryOf, importNode } from '../rig/packed.ts'
 
 const { fileStore } = await importNode()
-
-const failure = (work: Promise<unknown>): Promise<unknown> =>
-  work.then(
-    () => expect.unreachable(),
-    (error) => error,
-  )
 
 const key = (number: number): Credentials => ({ variant: 'key', accessKey: `lkk_${number}`, scope: ['a'], state: 'ü' })
 

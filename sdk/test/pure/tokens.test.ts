@@ -1,17 +1,13 @@
 /** The life of a token set on a clock of its own. docs/interface.md, "Refresh". */
 import { describe, expect, test } from 'vitest'
 import type { Credentials, Store, TokenSet } from '../../src/index.ts'
+import { failure } from '../rig/failure.ts'
 import { importSdk } from '../rig/packed.ts'
 import { ACCESS, json, KEY, lost, REFRESH, refusal, type Scripted, scripted, tokenSet } from '../rig/scripted.ts'
 
 const { memoryStore } = await importSdk()
 
 const HOUR = 3_600_000
-const failure = (work: Promise<unknown>): Promise<unknown> =>
-  work.then(
-    () => expect.unreachable(),
-    (error) => error,
-  )
 const numbered = (n: number) => tokenSet({ access_token: `${ACCESS}${n}`, refresh_token: `${REFRESH}${n}` })
 
 /** A client that holds a token set of an hour. */

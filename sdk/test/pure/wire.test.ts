@@ -1,17 +1,12 @@
 /** What comes back over a real socket, told apart: an answer, a refusal, a fault. */
 import type { ServerResponse } from 'node:http'
 import { describe, expect, test } from 'vitest'
+import { failure } from '../rig/failure.ts'
 import { listen, nowhere } from '../rig/listener.ts'
 import { importSdk } from '../rig/packed.ts'
 import { VirtualClock } from '../rig/virtual-clock.ts'
 
 const { createClient } = await importSdk()
-
-const failure = (work: Promise<unknown>): Promise<unknown> =>
-  work.then(
-    () => expect.unreachable(),
-    (error) => error,
-  )
 
 async function answered(answer: (response: ServerResponse) => void): Promise<unknown> {
   const baseUrl = await listen((request, response) => {
