@@ -49,6 +49,7 @@ const service = await startTestService({
   REDIS_URL: process.env.REDIS_URL ?? redisUrl,
   POLL_INTERVAL: '1',
   DEVICE_CODE_LIFETIME: '45',
+  LOG_LEVEL: 'silent',
 })
 const proxy = await startFaultProxy(service.address, chooseFault)
 try {

@@ -192,6 +192,23 @@ describe('when answers are lost', () => {
     expect(third).toBeLessThanOrEqual(22 * 1.25)
   })
 
+  test('the waits are short again after the first answer', async () => {
+    const { asked, clock, next, session, state } = await start()
+    next(lost(), lost(), pending, lost(), accepted(state))
+    await clock.during(session.wait())
+    expect(gapsOf(asked)[4]).toBeLessThanOrEqual(5.5 * 1.25)
+  })
+
+  test('a session whose time is long over is given up soon', async () => {
+    const { asked, clock, next, session } = await start()
+    await clock.pass(86_400_000)
+    next(lost())
+    const began = clock.now()
+    expect(await failure(clock.during(session.wait()))).toMatchObject({ code: 'network' })
+    expect(clock.now() - began).toBeLessThan(180_000)
+    expect(asked.length).toBeGreaterThan(3)
+  })
+
   test('all polls of a session have one key, and no two sessions have the same', async () => {
     const keys = await Promise.all(
       [1, 2].map(async () => {

@@ -25,7 +25,10 @@ export async function packedSdk(): Promise<string> {
   await mkdir(source, { recursive: true })
   await mkdir(target, { recursive: true })
   for (const file of ['LICENSE', 'package.json', 'README.md']) await cp(join(SDK, file), join(source, file))
-  for (const project of ['.', 'src/node']) await run(TSC, ['-p', join(SDK, project), '--outDir', join(source, 'dist')])
+  for (const project of ['.', 'src/node']) {
+    const build = run(TSC, ['-p', join(SDK, project), '--outDir', join(source, 'dist')])
+    await build.catch(({ stdout }) => Promise.reject(new Error(`the library does not build:\n${stdout}`)))
+  }
   const { stdout } = await run('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', draft], {
     cwd: source,
   })
