@@ -49,6 +49,10 @@ export interface Polls<V extends Variant = Variant> {
 /** For a code that is past its time and still called pending, or about which nobody answers. */
 const GRACE_MS = 60_000
 
+/** The service calls a code pending when it cannot look: docs/interface.md, "When an engine is away". */
+const NOBODY_KNOWS =
+  'The time of the code is over, and the service cannot say what became of it. Wait again, or let the user ask for a new code.'
+
 /**
  * The first poll comes after one interval, also after a break: nobody can know when the last one was. That a code has run out
  * is for the service to say; a device's clock may be set right by years while it waits, so here only the waits are counted.
@@ -74,7 +78,8 @@ export async function pollUntilDecided<V extends Variant>(
       const event = await read(polls, answer)
       faults = 0
       if (typeof event !== 'string') return event
-      if (waitedMs > longestMs) return { type: 'expired', requestId: answer.requestId }
+      if (waitedMs > longestMs)
+        throw new LatchkeyError('unavailable', { message: NOBODY_KNOWS, requestId: answer.requestId })
       delayMs = atLeast(polls, pace(), answer.retryAfter)
       tell({ type: event, nextPollAt: clock.now() + delayMs })
     } catch (error) {

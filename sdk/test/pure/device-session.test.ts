@@ -120,10 +120,12 @@ describe('a session that waits', () => {
   })
 
   test('stops a minute after the time is over, if the service still cannot say what became of the code', async () => {
-    const { asked, clock, next, session } = await start({ record: { expires_in: 10 } })
+    const { asked, clock, next, session, state } = await start({ record: { expires_in: 10 } })
     next(pending)
-    expect(await failure(clock.during(session.wait()))).toMatchObject({ code: 'code_expired' })
+    expect(await failure(clock.during(session.wait()))).toMatchObject({ code: 'unavailable' })
     expect((asked.at(-1)?.at ?? 0) - session.expiresAt).toBeLessThan(66_000)
+    next(accepted(state))
+    expect(await clock.during(session.wait())).toMatchObject({ accessToken: ACCESS })
   })
 })
 
