@@ -19,13 +19,16 @@ async function folder(): Promise<string> {
   return made
 }
 
+/** How a program is given to the runtime that this test runs on. */
+const EVALUATE = 'Deno' in globalThis ? ['eval'] : 'Bun' in globalThis ? ['-e'] : ['--input-type=module', '-e']
+
 /** A process of its own that does this with the store. */
 async function program(path: string, code: string): Promise<ChildProcess> {
   const start = `import { fileStore } from ${JSON.stringify(await entryOf('./node'))}
     const store = fileStore({ path: ${JSON.stringify(path)} })
     const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
     ${code}`
-  const child = spawn(process.execPath, ['--input-type=module', '-e', start], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, [...EVALUATE, start], { stdio: ['ignore', 'pipe', 'inherit'] })
   onTestFinished(() => void child.kill('SIGKILL'))
   return child
 }

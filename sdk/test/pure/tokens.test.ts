@@ -325,7 +325,8 @@ describe('revoking', () => {
   })
 })
 
-test('a listener that fails costs nobody a token set', async () => {
+// What nobody caught is looked for where Node, Deno and Bun say it.
+test.runIf('process' in globalThis)('a listener that fails costs nobody a token set', async () => {
   const { client, clock, next } = await holding()
   const seen: unknown[] = []
   const note = (error: unknown) => seen.push(error)

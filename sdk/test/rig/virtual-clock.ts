@@ -17,7 +17,16 @@ export class VirtualClock implements Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(new LatchkeyError('aborted'))
-      const sleeper = { at: this.#now + Math.max(0, ms), wake: resolve }
+      const wake = () => {
+        signal?.removeEventListener('abort', stop)
+        resolve()
+      }
+      const sleeper = { at: this.#now + Math.max(0, ms), wake }
+      const stop = () => {
+        const place = this.#sleepers.indexOf(sleeper)
+        if (place >= 0) this.#sleepers.splice(place, 1)
+        reject(new LatchkeyError('aborted'))
+      }
       let [low, high] = [0, this.#sleepers.length]
       while (low < high) {
         const middle = (low + high) >> 1
@@ -25,11 +34,7 @@ export class VirtualClock implements Clock {
         else high = middle
       }
       this.#sleepers.splice(low, 0, sleeper)
-      signal?.addEventListener('abort', () => {
-        const place = this.#sleepers.indexOf(sleeper)
-        if (place >= 0) this.#sleepers.splice(place, 1)
-        reject(new LatchkeyError('aborted'))
-      })
+      signal?.addEventListener('abort', stop)
     })
   }
 
