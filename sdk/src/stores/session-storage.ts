@@ -20,8 +20,7 @@ interface Renewal {
 }
 
 export function sessionStorageStore({ key = 'latchkey' }: SessionStorageOptions = {}): Store {
-  const storage = globalThis.sessionStorage
-  if (!storage) throw new LatchkeyError('store', { message: 'There is no sessionStorage here. Use another store.' })
+  const storage = storageHere()
   const queue = createQueue()
   const channel = 'BroadcastChannel' in globalThis ? new BroadcastChannel(`latchkey:${key}`) : null
   const read = (): Credentials | null => {
@@ -46,6 +45,18 @@ export function sessionStorageStore({ key = 'latchkey' }: SessionStorageOptions 
       return locks ? (locks.request(`latchkey:${key}`, work) as ReturnType<typeof work>) : queue(work)
     },
   }
+}
+
+/** A browser that blocks storage throws when a page merely looks for it. */
+function storageHere(): Storage {
+  let found: Storage | undefined
+  try {
+    found = globalThis.sessionStorage
+  } catch {
+    throw new LatchkeyError('store', { message: 'The browser does not let this page use sessionStorage.' })
+  }
+  if (!found) throw new LatchkeyError('store', { message: 'There is no sessionStorage here. Use another store.' })
+  return found
 }
 
 function parse(text: string): unknown {

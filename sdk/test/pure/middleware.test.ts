@@ -1,11 +1,14 @@
 /** `requireAuth` in front of a route: who gets through, and what the others are told (RFC 6750). */
-import { createServer } from 'node:http'
+import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
+import createExpress, { type Response as ExpressResponse } from 'express'
+import createFastify from 'fastify'
+import { Hono } from 'hono'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createClient, createVerifier, LatchkeyError, type Verifier } from '../../src/index.ts'
-import * as express from '../../src/middleware/express.ts'
-import * as fastify from '../../src/middleware/fastify.ts'
-import * as hono from '../../src/middleware/hono.ts'
+import * as expressGuard from '../../src/middleware/express.ts'
+import * as fastifyGuard from '../../src/middleware/fastify.ts'
+import * as honoGuard from '../../src/middleware/hono.ts'
 import { createFakeService } from '../../src/testing.ts'
 
 type Options = { readonly scope?: string | readonly string[] }
@@ -14,60 +17,46 @@ type Ask = (verifier: Verifier, options: Options, authorization?: string) => Pro
 
 const users = new Map<string, Ask>()
 
-/** Express's shape over a real socket: what its middlewares are called with is Node's own. */
 users.set('express', async (verifier, options, authorization) => {
-  const guard = express.requireAuth(verifier, options)
-  const server = createServer((request, response) => {
-    void guard(request, response, (error) => {
-      response.statusCode = error ? 500 : 200
-      response.end(error ? (error as LatchkeyError).code : express.credentialOf(request).user)
-    })
+  const application = createExpress()
+  application.get('/', expressGuard.requireAuth(verifier, options), (request, response) => {
+    response.send(expressGuard.credentialOf(request).user)
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  // Four parameters make a handler of errors (express, "Error handling").
+  application.use((error: LatchkeyError, _: unknown, response: ExpressResponse, __: unknown) => {
+    response.status(500).send(error.code)
+  })
+  const server = application.listen(0, '127.0.0.1')
+  await once(server, 'listening')
   try {
     const { port } = server.address() as AddressInfo
     return await fetch(`http://127.0.0.1:${port}/`, { headers: authorization ? { authorization } : {} })
   } finally {
+    server.closeAllConnections()
     server.close()
   }
 })
 
 users.set('fastify', async (verifier, options, authorization) => {
-  const hook = fastify.requireAuth(verifier, options)
-  const request = { headers: authorization ? { authorization } : {} }
-  let [status, body] = [200, '']
-  const headers = new Headers()
-  const reply = {
-    code: (given: number) => {
-      status = given
-    },
-    header: (name: string, value: string) => headers.set(name, value),
-    send: (given: string) => {
-      body = given
-    },
-  }
-  try {
-    const answered = await hook(request, reply)
-    expect(answered === reply).toBe(body !== '')
-    if (answered !== reply) body = fastify.credentialOf(request).user
-  } catch (error) {
-    return new Response((error as LatchkeyError).code, { status: 500 })
-  }
-  return new Response(body, { status, headers })
+  const application = createFastify()
+  application.setErrorHandler((error: LatchkeyError, _, reply) => reply.code(500).send(error.code))
+  application.get('/', { onRequest: fastifyGuard.requireAuth(verifier, options) }, async (request) => {
+    return fastifyGuard.credentialOf(request).user
+  })
+  const { statusCode, headers, body } = await application.inject({
+    url: '/',
+    headers: authorization ? { authorization } : {},
+  })
+  const plain = Object.entries(headers).map(([name, value]) => [name, `${value}`] as [string, string])
+  return new Response(body, { status: statusCode, headers: plain })
 })
 
 users.set('hono', async (verifier, options, authorization) => {
-  const middleware = hono.requireAuth(verifier, options)
-  const context = { req: { header: (name: string) => (name === 'authorization' ? authorization : undefined) } }
-  let response = new Response(null, { status: 500 })
-  try {
-    const answered = await middleware(context, async () => {
-      response = new Response(hono.credentialOf(context).user)
-    })
-    return answered ?? response
-  } catch (error) {
-    return new Response((error as LatchkeyError).code, { status: 500 })
-  }
+  const application = new Hono()
+  application.onError((error, context) => context.text((error as LatchkeyError).code, 500))
+  application.use(honoGuard.requireAuth(verifier, options))
+  application.get('/', (context) => context.text(honoGuard.credentialOf(context).user))
+  return application.request('/', { headers: authorization ? { authorization } : {} })
 })
 
 describe.each([...users])('%s', (_, ask) => {
@@ -140,10 +129,10 @@ describe.each([...users])('%s', (_, ask) => {
 test('a scope that could break a header is refused before any request', () => {
   const verifier: Verifier = { verify: async () => null }
   for (const scope of ['a"b', 'Ä', ['a b'], ['a\r\nset-cookie:x']]) {
-    expect(() => express.requireAuth(verifier, { scope })).toThrow(LatchkeyError)
+    expect(() => expressGuard.requireAuth(verifier, { scope })).toThrow(LatchkeyError)
   }
 })
 
 test('without requireAuth in front, nobody is taken for a user', () => {
-  expect(() => express.credentialOf({})).toThrow('requireAuth does not stand in front of this route.')
+  expect(() => expressGuard.credentialOf({})).toThrow('requireAuth does not stand in front of this route.')
 })

@@ -5,6 +5,7 @@ import { cp, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { publint } from 'publint'
 import { expect, onTestFinished, test } from 'vitest'
 import { ERROR_CODES } from '../../src/index.ts'
 import { packedSdk } from '../rig/packed.ts'
@@ -24,6 +25,11 @@ test('the package is dist, a manifest, a licence and a README, and depends on no
   ).toEqual([])
   for (const kind of ['dependencies', 'peerDependencies', 'optionalDependencies'])
     expect(manifest[kind]).toBeUndefined()
+})
+
+test('publint finds nothing to say', async () => {
+  const { messages } = await publint({ pkgDir: packed, pack: false, strict: true })
+  expect(messages).toEqual([])
 })
 
 test('every entry leads to a module and to its types, and its source can be looked at', () => {

@@ -76,3 +76,13 @@ test('what somebody else put there is not used', async () => {
 test('where there is no such storage, the error says so', () => {
   expect(() => sessionStorageStore()).toThrow(expect.objectContaining({ code: 'store' }))
 })
+
+test('where the browser blocks it, the error says so, and is one of ours', () => {
+  const get = () => {
+    throw new DOMException('denied', 'SecurityError')
+  }
+  Object.defineProperty(globalThis, 'sessionStorage', { get, configurable: true })
+  onTestFinished(() => void Reflect.deleteProperty(globalThis, 'sessionStorage'))
+  const refused = expect.objectContaining({ code: 'store', message: expect.stringContaining('does not let') })
+  expect(() => sessionStorageStore()).toThrow(refused)
+})
