@@ -11,7 +11,7 @@ export type Gate = {
   hint(id: string, forMs: number): void
   /**
    * The code was decided: every poll must look, and a hint that is still on its way, from a row that was read before the
-   * decision, comes too late. Never fails; a drop that gets lost costs the rest of the hint's life.
+   * decision, comes too late. Never fails; a drop that the engine did not take is repeated as long as the hint may live.
    */
   drop(id: string): Promise<void>
   /** Whether the shared engine answers; always true where there is none. */

@@ -29,6 +29,9 @@ type KnockingRedis = RedisClient & { knock(keyCount: number, ...keysAndPace: str
 /** A cluster runs a script only on keys of one slot. So many slots spread evenly and still make batches worth sending. */
 const BUCKETS = 64
 
+/** How often a drop that failed is tried again. */
+const PAY_MS = 250
+
 type Waiting = { readonly id: string; readonly paceMs: number; readonly resolve: (knock: Knock) => void }
 
 export function createRedisGate(link: RedisLink): Gate {
@@ -66,6 +69,34 @@ export function createRedisGate(link: RedisLink): Gate {
     for (const group of groups.values()) void knock(group)
   }
 
+  const dropShared = async (id: string): Promise<boolean> => {
+    if (!reachable()) return false
+    try {
+      await redis.set(hintKey(id), '0', 'PX', LONGEST_HINT_MS)
+      return true
+    } catch (error) {
+      failed((error as Error).message)
+      return false
+    }
+  }
+
+  /** Drops that Redis did not take: other processes still believe the hint. By when it is forgotten without us. */
+  const owed = new Map<string, number>()
+  let paying: NodeJS.Timeout | undefined
+
+  const owe = (id: string) => {
+    owed.set(id, performance.now() + LONGEST_HINT_MS)
+    paying ??= setTimeout(pay, PAY_MS).unref()
+  }
+
+  const pay = async () => {
+    for (const [id, until] of owed) {
+      if (performance.now() > until || (await dropShared(id))) owed.delete(id)
+      else break
+    }
+    paying = owed.size > 0 ? setTimeout(pay, PAY_MS).unref() : undefined
+  }
+
   return {
     get answers() {
       return link.answers
@@ -85,10 +116,12 @@ export function createRedisGate(link: RedisLink): Gate {
     },
     drop: async (id) => {
       await alone.drop(id)
-      if (!reachable()) return
-      await redis.set(hintKey(id), '0', 'PX', LONGEST_HINT_MS).catch((error: Error) => failed(error.message))
+      if (!(await dropShared(id))) owe(id)
     },
-    close: link.close,
+    close: () => {
+      clearTimeout(paying)
+      return link.close()
+    },
   }
 }
 

@@ -102,6 +102,20 @@ describe.each(makers.slice(1))('two gates $name', ({ make }) => {
   })
 })
 
+it('a drop that Redis did not take is repeated: other processes hear of it as soon as Redis answers again', async () => {
+  const link = openRedis(engineUrl('REDIS_URL'), () => {})
+  const deciding = createRedisGate(link)
+  const polling = createRedisGate(openRedis(engineUrl('REDIS_URL'), () => {}))
+  await sleep(300)
+  const id = randomUUID()
+  polling.hint(id, 10_000)
+  link.failed('it did not answer in time')
+  await deciding.drop(id)
+  expect((await polling.poll(id, PACE_MS)).pending).toBe(true)
+  await expect.poll(async () => (await polling.poll(id, PACE_MS)).pending, { timeout: 3_000 }).toBe(false)
+  await Promise.all([deciding.close(), polling.close()])
+})
+
 describe('the gate in process', () => {
   it('forgets what nobody touched for two minutes, and nothing before its time', async () => {
     let now = 0
