@@ -1,8 +1,9 @@
 /**
  * npm run verify:races: nothing is spent twice and nothing is lost when everybody comes at once. Three server processes on
  * one PostgreSQL and one Redis; users decide from this process, through the flows that the web interface calls.
+ * `--codes 500` is the short form.
  */
-
+import { parseArgs } from 'node:util'
 import { startEngines } from '../../../tools/engines.ts'
 import { closeContext, createContext } from '../../src/app.ts'
 import { createTestDatabase } from '../rig/database.ts'
@@ -13,6 +14,10 @@ import { raceGrantAgainstExpiry, raceGrantAgainstReject, raceTwoAccounts } from 
 import type { RaceTrack } from './race-track.ts'
 
 const PROCESSES = 3
+
+const { values } = parseArgs({ options: { codes: { type: 'string', default: '2000' } } })
+const codes = Number(values.codes)
+const decisions = codes / 5
 
 const { databaseUrl, redisUrl } = await startEngines()
 process.env.DATABASE_URL ??= databaseUrl
@@ -41,10 +46,10 @@ const track = (processes: typeof servers): RaceTrack => ({
 
 try {
   const problems = [
-    await raceGrantAgainstReject(track(servers), 400),
-    await raceGrantAgainstExpiry(track(shortLived), 400),
-    await raceTwoAccounts(track(servers), 400),
-    await raceForCredentials(track(servers), { codes: 2_000, pollsPerCode: 32 }),
+    await raceGrantAgainstReject(track(servers), decisions),
+    await raceGrantAgainstExpiry(track(shortLived), decisions),
+    await raceTwoAccounts(track(servers), decisions),
+    await raceForCredentials(track(servers), { codes, pollsPerCode: 32 }),
   ].flat()
   for (const problem of problems.slice(0, 20)) console.error(`races: ${problem}`)
   process.exitCode = problems.length > 0 ? 1 : 0
