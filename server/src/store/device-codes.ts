@@ -124,7 +124,8 @@ export async function saveDeviceCode(tx: Transaction, code: DeviceCode): Promise
     text: `update device_codes set
         status = $3, entry_closed = $4, claimed_by = $5, grant_id = $6, lease_id = $7, leased_until = $8, outcome = $9,
         idempotency_key = $10,
-        decided_at = case when $3::device_code_status = 'pending' then null else coalesce(decided_at, now()) end,
+        decided_at = case when $3::device_code_status in ('accepted', 'rejected')
+          then coalesce(decided_at, now()) else decided_at end,
         used_at = case when $3::device_code_status = 'used' then coalesce(used_at, now()) end
       where id = $1 and expires_at = $2`,
     values: [

@@ -50,17 +50,23 @@ describe('the overview', () => {
     expect([deviceCode, userCode].every(Boolean)).toBe(true)
     await service.reject((await device.code()).user_code)
     const waiting = await device.code()
+    const unpolled = await device.code()
     for (let poll = 0; poll < 3; poll += 1) await device.poll(waiting.device_code)
     await settle(service)
     await service.context.liveCodes.recount()
     const now = await readOverview(service.context)
-    expect(now.live).toMatchObject({ waitingDevices: 1, outcomes: { granted: 1, rejected: 1, expired: 0 } })
+    expect(now.live).toMatchObject({ waitingDevices: 2, outcomes: { granted: 1, rejected: 1, expired: 0 } })
     expect(now.live.pollsPerSecond).toBeGreaterThan(0)
     await service.database.advance(20 * 60_000)
     expect((await readOverview(service.context)).live).toMatchObject({
-      outcomes: { granted: 1, rejected: 1, expired: 1 },
+      outcomes: { granted: 1, rejected: 1, expired: 2 },
       pollsPerSecond: 0,
     })
+    // The device hears of it. Nobody has decided anything for that.
+    expect((await device.poll(unpolled.device_code)).body.error).toBe('auth_expired')
+    await settle(service)
+    const heard = (await readOverview(service.context)).live.outcomes
+    expect(heard).toEqual({ granted: 1, rejected: 1, expired: 2 })
     await service.database.advance(60 * 60_000)
     expect((await readOverview(service.context)).live.outcomes).toEqual({ granted: 0, rejected: 0, expired: 0 })
   })
