@@ -16,7 +16,7 @@ export default defineConfig({
       {
         test: {
           name: 'engines',
-          include: ['server/test/**/*.test.ts', 'sdk/test/**/*.test.ts'],
+          include: ['server/test/**/*.test.ts', 'sdk/test/**/*.test.ts', 'examples/test/**/*.test.ts'],
           exclude: PURE,
           globalSetup: 'server/test/rig/engines.ts',
           testTimeout: 30_000,

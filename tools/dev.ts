@@ -20,8 +20,15 @@ import { startEngines } from './engines.ts'
 const ROOT = join(import.meta.dirname, '..')
 const ENVIRONMENT = join(ROOT, '.engines', 'dev.env')
 const DEMO = join(ROOT, '.engines', 'demo.json')
+const EXAMPLES = join(ROOT, '.engines', 'examples.env')
 
-type Demo = { readonly id: string; readonly secret: string }
+/** A television with a secret; a page and program without one; and an API that both call. */
+type Demo = {
+  readonly id: string
+  readonly secret: string
+  readonly publicId: string
+  readonly resource: { readonly id: string; readonly secret: string }
+}
 
 const PEOPLE = [
   { account: 'acme', email: 'ann@acme.example' },
@@ -57,6 +64,19 @@ writeFileSync(
 )
 await migrate(databaseUrl)
 const demo = await makeDemo()
+writeFileSync(
+  EXAMPLES,
+  [
+    `LATCHKEY_BASE_URL=${address}`,
+    `LATCHKEY_APP_ID=${demo.id}`,
+    `LATCHKEY_APP_SECRET=${demo.secret}`,
+    `LATCHKEY_PUBLIC_APP_ID=${demo.publicId}`,
+    `LATCHKEY_RESOURCE_ID=${demo.resource.id}`,
+    `LATCHKEY_RESOURCE_SECRET=${demo.resource.secret}`,
+    '',
+  ].join('\n'),
+  { mode: 0o600 },
+)
 const links = await makeLinks()
 
 const args = ['--import', 'tsx', `--env-file=${ENVIRONMENT}`, join(ROOT, 'server', 'src', 'latchkey.ts'), 'serve']
@@ -104,7 +124,8 @@ async function makeDemo(): Promise<Demo> {
     })
     const known: Demo | null = existsSync(DEMO) ? JSON.parse(readFileSync(DEMO, 'utf8')) : null
     const registered = known && (await findApplication(db, known.id))
-    if (known && registered && matchApplicationSecret(keyset, registered.secrets, known.secret)) return known
+    const isComplete = known?.resource !== undefined && registered
+    if (isComplete && matchApplicationSecret(keyset, registered.secrets, known.secret)) return known
     await createAccount(db, { slug: 'acme', name: 'Acme' })
     await createScope(db, { name: 'orders:read', title: 'See orders' })
     await createScope(db, { name: 'orders:write', title: 'Change orders' })
@@ -113,19 +134,30 @@ async function makeDemo(): Promise<Demo> {
     await createUser(db, { account: 'acme', email: 'ann@acme.example', roles: ['administrator'], password: null })
     await createUser(db, { account: 'acme', email: 'ben@acme.example', roles: ['clerk'], password: null })
     const scopes = ['orders:read', 'orders:write']
-    const television = { account: 'acme', name: 'Acme Television', allowedScopes: scopes, defaultScopes: scopes }
-    const { id, secret } = done(
-      await createApplication(db, keyset, {
-        ...television,
-        requiredScopes: [],
-        deviceFlow: true,
-        redirectUris: ['http://127.0.0.1:4000/callback'],
-        public: false,
-        pkceRequired: true,
-        resourceServer: false,
-      }),
-    )
-    const made: Demo = { id, secret: secret ?? '' }
+    const register = async (name: string, wish: { redirectUri?: string; public?: boolean; resourceServer?: boolean }) =>
+      done(
+        await createApplication(db, keyset, {
+          account: 'acme',
+          name,
+          allowedScopes: scopes,
+          defaultScopes: scopes,
+          requiredScopes: [],
+          deviceFlow: wish.resourceServer !== true,
+          redirectUris: wish.redirectUri ? [wish.redirectUri] : [],
+          public: wish.public ?? false,
+          pkceRequired: true,
+          resourceServer: wish.resourceServer ?? false,
+        }),
+      )
+    const television = await register('Acme Television', { redirectUri: 'http://127.0.0.1:4000/callback' })
+    const orders = await register('Acme Orders', { redirectUri: 'http://127.0.0.1:4002/connected', public: true })
+    const api = await register('Acme API', { resourceServer: true })
+    const made: Demo = {
+      id: television.id,
+      secret: television.secret ?? '',
+      publicId: orders.id,
+      resource: { id: api.id, secret: api.secret ?? '' },
+    }
     writeFileSync(DEMO, JSON.stringify(made), { mode: 0o600 })
     return made
   } finally {
@@ -164,7 +196,11 @@ function linesToTry(): string {
   return `
 Try it. The account's pages are at ${account}
 ${comeIn}
-In another terminal, the application asks for a code:
+In another terminal, a television to connect (more in examples/README.md):
+
+  npm run example television
+
+Or by hand. The application asks for a code:
 
   curl ${credentials} -d state=living-room ${address}/auth/oauth/device/code
 

@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+"""The device flow with Python's standard library: asks for a code, shows it, waits for the decision, prints the token set.
+
+Ends with 0 when granted, 2 when rejected, 3 when the code has run out, 1 for anything else.
+"""
+
+import json
+import os
+import sys
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+import uuid
+
+BASE_URL = os.environ.get("LATCHKEY_BASE_URL", "http://localhost:8080")
+APPLICATION = {"SVCappid": os.environ["LATCHKEY_APP_ID"], "SVCsecret": os.environ["LATCHKEY_APP_SECRET"]}
+
+
+def post(path, headers, **form):
+    """The answer, whatever its status: refusals have a body as well. Raises OSError or ValueError where there is none."""
+    body = urllib.parse.urlencode({**APPLICATION, **form}).encode()
+    request = urllib.request.Request(BASE_URL + path, body, headers)
+    try:
+        with urllib.request.urlopen(request, timeout=30) as response:
+            return json.load(response)
+    except urllib.error.HTTPError as refusal:
+        return json.load(refusal)
+
+
+def wait(record):
+    """Polls no faster than the interval, until there is an outcome."""
+    interval = record["interval"]
+    # With the same key, an outcome whose answer was lost is given again.
+    headers = {"Idempotency-Key": str(uuid.uuid4())}
+    # The service says when the code has run out; this is for one that is gone.
+    give_up = time.monotonic() + record["expires_in"] + 60
+    pause = interval
+    while time.monotonic() < give_up:
+        time.sleep(pause)
+        try:
+            answer = post("/auth/oauth/device/polling", headers, device_code=record["device_code"])
+        except (OSError, ValueError):
+            pause = min(pause * 2, 60)
+            continue
+        error = answer.get("error")
+        if error == "slow_down":
+            interval += 5
+        elif error in ("auth_expired", "auth_rejected", "invalid") or "access_token" in answer:
+            return answer
+        # Pending; or nothing that this service says of a code, and something on the way is in trouble.
+        pause = interval
+    return {"error": "unavailable", "message": "The service cannot be reached."}
+
+
+def main():
+    try:
+        record = post("/auth/oauth/device/code", {}, state="python")
+    except (OSError, ValueError) as trouble:
+        sys.exit(f"{BASE_URL} cannot be reached: {trouble}")
+    if "error" in record:
+        sys.exit(f"There is no code: {record['message']}")
+    digits = record["user_code"]
+    grouped = " ".join(digits[at : at + 3] for at in range(0, len(digits), 3))
+    print(f"Your code is {grouped} - enter it at {BASE_URL}/activate", file=sys.stderr)
+
+    answer = wait(record)
+    if "error" not in answer:
+        print(json.dumps(answer))
+        return 0
+    print(answer["message"], file=sys.stderr)
+    return {"auth_rejected": 2, "auth_expired": 3}.get(answer["error"], 1)
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,0 +1,84 @@
+/** The device flow without the client library, in shell and in Python: what is promised of each, against the real service. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, onTestFinished, test } from 'vitest'
+import { startFaultProxy } from '../../sdk/test/rig/fault-proxy.ts'
+import { askMe } from '../../server/test/rig/connect.ts'
+import { codeOf, useTrying } from './rig/trying.ts'
+
+const trying = useTrying()
+const FILES = ['shell/device-flow.sh', 'python/device_flow.py']
+
+test.each(FILES)('%s prints the token set of a code that was granted, and ends with 0', async (file) => {
+  const program = trying.start(file)
+  expect(await trying.service.grant(await codeOf(program))).toBe('granted')
+  expect(await program.ended).toBe(0)
+  const tokens = JSON.parse(program.stdout())
+  expect(tokens).toMatchObject({ scope: 'orders:read', state: file.split('/')[0] })
+  const { body } = await askMe(trying.service, tokens.access_token)
+  expect(body.user).toBe(trying.service.user.id)
+})
+
+test.each(FILES)('%s says that the user said no, prints nothing, and ends with 2', async (file) => {
+  const program = trying.start(file)
+  expect(await trying.service.reject(await codeOf(program))).toBe('rejected')
+  expect([await program.ended, program.stdout()]).toEqual([2, ''])
+})
+
+test.each(FILES)('%s says that the code has run out, asks for no other, and ends with 3', async (file) => {
+  const codes = () => trying.service.database.query('select from device_codes')
+  const before = (await codes()).length
+  const program = trying.start(file)
+  await codeOf(program)
+  await trying.service.database.advance(901_000)
+  expect([await program.ended, program.stdout()]).toEqual([3, ''])
+  expect((await codes()).length).toBe(before + 1)
+})
+
+test.each(FILES)('%s keeps the interval while it waits, and loses no outcome with its answer', async (file) => {
+  let [decided, lost] = [false, 0]
+  const proxy = await startFaultProxy(trying.service.address, (path) => {
+    const lose = decided && path.endsWith('/polling') && lost === 0
+    if (lose) lost += 1
+    return { fault: lose ? 'answer_lost' : 'none' }
+  })
+  onTestFinished(() => proxy.close())
+  const program = trying.start(file, { LATCHKEY_BASE_URL: proxy.address })
+  const code = await codeOf(program)
+  await expect.poll(() => proxy.exchanges.length, { timeout: 10_000 }).toBeGreaterThan(3)
+  await trying.service.grant(code)
+  decided = true
+  expect(await program.ended).toBe(0)
+  expect(JSON.parse(program.stdout())).toHaveProperty('access_token')
+  const outcomes = proxy.exchanges.map(
+    ({ answer }) => /"(access_token|auth_\w+|device_code|slow_down)"/.exec(answer)?.[1],
+  )
+  const pending = outcomes.slice(1, -2)
+  expect(outcomes).toEqual(['device_code', ...pending.map(() => 'auth_pending'), 'access_token', 'access_token'])
+})
+
+test.each(FILES)('%s becomes slower when it is told to', async (file) => {
+  const polls: number[] = []
+  const proxy = await startFaultProxy(trying.service.address, (path) => {
+    if (path.endsWith('/polling')) polls.push(Date.now())
+    return { fault: 'none' }
+  })
+  onTestFinished(() => proxy.close())
+  const program = trying.start(file, { LATCHKEY_BASE_URL: proxy.address })
+  await codeOf(program)
+  // Somebody else polls with the same code, and keeps the interval for the two of them.
+  const deviceCode = /"device_code":"([^"]+)"/.exec(proxy.exchanges[0]?.answer ?? '')?.[1] ?? ''
+  const isSlowedDown = () => proxy.exchanges.some(({ answer }) => answer.includes('slow_down'))
+  for (let tries = 0; tries < 20 && !isSlowedDown(); tries += 1) {
+    await trying.service.device().poll(deviceCode)
+    await sleep(470)
+  }
+  const before = polls.length
+  await expect.poll(() => polls.length, { timeout: 10_000 }).toBe(before + 1)
+  expect((polls.at(-1) ?? 0) - (polls.at(-2) ?? 0)).toBeGreaterThan(5_900)
+})
+
+test.each(FILES)('%s says what is wrong with its secret, and ends with 1', async (file) => {
+  const program = trying.start(file, { LATCHKEY_APP_SECRET: 'lks_wrong' })
+  await program.says(/There is no code: /)
+  expect([await program.ended, program.stdout()]).toEqual([1, ''])
+})

@@ -1,0 +1,50 @@
+/** The television of examples/, registered at Northwind's service and switched on; and somebody who takes its code to their account. */
+import type { Page } from 'playwright-core'
+import { setApplicationPublisher } from '../../../server/src/flows/manage-application.ts'
+import { press, submit } from '../../../server/test/rig/clicks.ts'
+import { type MadeUser, makeApplication } from '../../../server/test/rig/make.ts'
+import { type Northwind, PASSWORD } from '../../../server/test/rig/northwind.ts'
+import { freePort } from '../../../tools/engine-processes.ts'
+import { startExample } from './program.ts'
+
+/** As the set in the living room. */
+export const SOFA = { viewport: { width: 1280, height: 720 }, colorScheme: 'dark' } as const
+
+export type Television = { readonly address: string; stop(): Promise<void> }
+
+export async function startTelevision({ service }: Northwind): Promise<Television> {
+  const { context, config } = service
+  const scopes = ['orders:read', 'displays:write']
+  const wish = { name: 'Acme Television', allowedScopes: scopes, defaultScopes: scopes }
+  const { id, secret } = await makeApplication(context.db, config, 'makers', wish)
+  await setApplicationPublisher(context.db, id, { standing: 'verified', name: 'acme.example' })
+  await context.applications.refresh()
+  const port = await freePort()
+  const program = startExample('television/server.ts', {
+    LATCHKEY_BASE_URL: config.publicUrl,
+    LATCHKEY_APP_ID: id,
+    LATCHKEY_APP_SECRET: secret,
+    PORT: String(port),
+  })
+  await program.says(/The television is on/)
+  return { address: `http://127.0.0.1:${port}`, stop: program.stop }
+}
+
+/** Presses the button that is chosen, as a remote control does, and waits for the screen with this id. */
+export async function pressOk(screen: Page, next: string): Promise<void> {
+  await screen.locator('button:focus').waitFor()
+  await screen.keyboard.press('Enter')
+  await screen.locator(`#${next}:not([hidden])`).waitFor()
+}
+
+/** From the address on the screen to the page on which one decides. The account is asked for first, then who one is. */
+export async function takeCodeToAccount(page: Page, screen: Page, slug: string, user: MadeUser): Promise<void> {
+  await page.goto(`http://${await screen.locator('#address').textContent()}`)
+  await page.fill('#typed', slug)
+  await press(page, 'form[action="/activate"]:has(#typed) button[type=submit]')
+  await page.fill('#email', user.email)
+  await page.fill('#password', PASSWORD)
+  await submit(page, '/sign-in')
+  await page.locator('#app-code').pressSequentially((await screen.locator('#digits').textContent()) ?? '')
+  await submit(page, '/connect/code')
+}

@@ -1,0 +1,103 @@
+/** The television in real Chromium, and in a second window the account of the person who sits in front of it. */
+import type { Page } from 'playwright-core'
+import { renderSVG } from 'uqr'
+import { expect, onTestFinished, test } from 'vitest'
+import { accessibilityProblems } from '../../server/test/rig/accessibility.ts'
+import { useBrowsing } from '../../server/test/rig/browsing.ts'
+import { overhang } from '../../server/test/rig/chromium.ts'
+import { decide } from '../../server/test/rig/clicks.ts'
+import { startNorthwind } from '../../server/test/rig/northwind.ts'
+import { pressOk, SOFA, startTelevision, type Television, takeCodeToAccount } from './rig/television.ts'
+
+const browsing = useBrowsing(() => startNorthwind({ POLL_INTERVAL: '1' }, { clock: true }))
+
+const heading = (page: Page, text: string) => page.getByRole('heading', { level: 1, name: text })
+const codes = async () => (await browsing.northwind.service.database.query('select from device_codes')).length
+
+async function start(): Promise<Television> {
+  const television = await startTelevision(browsing.northwind)
+  onTestFinished(television.stop)
+  return television
+}
+
+async function switchOn(): Promise<Page> {
+  const television = await start()
+  const screen = await browsing.openAlone({ ...SOFA, baseURL: television.address })
+  await screen.goto('/')
+  return screen
+}
+
+test('a code goes from the television to the account, the person allows it, and the television is connected', async () => {
+  const { northwind } = browsing
+  const screen = await switchOn()
+  await heading(screen, 'Your orders, on the big screen').waitFor()
+  await pressOk(screen, 'code')
+  expect(await screen.locator('#digits').textContent()).toMatch(/^\d{3} \d{3} \d{3}$/)
+  expect(await screen.locator('#left').textContent()).toMatch(/^Good for (15:00|14:5\d)$/)
+  const { publicUrl } = northwind.service.config
+  const src = (await screen.locator('#qr').getAttribute('src')) ?? ''
+  expect(decodeURIComponent(src)).toContain(renderSVG(`${publicUrl}/activate`, { border: 2 }))
+
+  const page = await browsing.openAlone()
+  await takeCodeToAccount(page, screen, northwind.slug, northwind.dana)
+  await heading(page, 'Acme Television wants to use your account at Northwind Traders').waitFor()
+  expect(await page.locator('main').textContent()).toContain('Acme Television (living room)')
+  await decide(page, 'allow')
+
+  await heading(screen, 'Connected').waitFor()
+  expect(await screen.locator('#connected').textContent()).toContain(northwind.slug)
+  expect(await screen.locator('#connected').textContent()).toContain('orders:read, displays:write')
+  // Whoever comes to the screen later sees the same.
+  await screen.reload()
+  await heading(screen, 'Connected').waitFor()
+
+  await pressOk(screen, 'welcome')
+  await page.goto('/applications')
+  expect(await page.locator('main').textContent()).not.toContain('Acme Television')
+})
+
+test('the time is seen to run, and a code that has run out is not replaced until somebody asks', async () => {
+  const screen = await switchOn()
+  await pressOk(screen, 'code')
+  const shown = await screen.locator('#left').textContent()
+  await expect.poll(() => screen.locator('#left').textContent(), { timeout: 5_000 }).not.toBe(shown)
+  const before = await codes()
+  await browsing.northwind.service.database.advance(901_000)
+  await heading(screen, 'The code has run out').waitFor()
+  expect(await codes()).toBe(before)
+  await pressOk(screen, 'code')
+  expect(await codes()).toBe(before + 1)
+
+  const { northwind } = browsing
+  const page = await browsing.openAlone()
+  await takeCodeToAccount(page, screen, northwind.slug, northwind.dana)
+  await decide(page, 'cancel')
+  await heading(screen, 'Not connected').waitFor()
+  expect(await codes()).toBe(before + 1)
+})
+
+test('every screen can be read by everybody, and nothing hangs over', async () => {
+  const screen = await switchOn()
+  const look = async () => [...(await accessibilityProblems(screen)), await overhang(screen)]
+  const seen = [await look()]
+  await pressOk(screen, 'code')
+  seen.push(await look())
+  expect(await screen.evaluate('document.documentElement.scrollHeight')).toBe(SOFA.viewport.height)
+  await browsing.northwind.service.database.advance(901_000)
+  await heading(screen, 'The code has run out').waitFor()
+  seen.push(await look())
+  expect(seen.flat()).toEqual([0, 0, 0])
+})
+
+test('another site cannot press the button', async () => {
+  const television = await start()
+  const before = await codes()
+  for (const site of ['cross-site', 'same-site']) {
+    const response = await fetch(`${television.address}/connect`, {
+      method: 'POST',
+      headers: { 'sec-fetch-site': site },
+    })
+    expect(response.status).toBe(403)
+  }
+  expect(await codes()).toBe(before)
+})

@@ -1,0 +1,9 @@
+/** The page that the dialog returns to: hands the answer to the page that opened the window, and closes it. */
+import { createClient, sessionStorageStore } from '@latchkey/sdk/browser'
+
+const { baseUrl, appId } = await (await fetch('/settings.json')).json()
+const client = createClient({ baseUrl, appId, store: sessionStorageStore() })
+
+const completion = await client.dialog.complete()
+if (completion.outcome === 'completed') location.replace(completion.returnTo)
+if (completion.outcome === 'undelivered') document.body.textContent = 'The page that asked is gone. Please start again.'
