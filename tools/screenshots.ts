@@ -13,6 +13,7 @@ import { everyDoorPage, openViewers, PICTURES } from '../server/test/rig/every-p
 import { HAMBURG, startNorthwind } from '../server/test/rig/northwind.ts'
 import { startEngines } from './engines.ts'
 import { palettePng } from './palette-png.ts'
+import { takeTelevision } from './television-pictures.ts'
 
 const FOLDER = join(import.meta.dirname, '..', 'docs', 'screenshots')
 
@@ -105,6 +106,8 @@ try {
 } finally {
   await northwind.stop()
 }
+
+await takeTelevision(chromium)
 
 // The operators' console means something only with much to look at: a service after thirty days.
 const busy = await startBusyService({ PORT: '28080', PUBLIC_URL: 'http://service.localhost:28080' })

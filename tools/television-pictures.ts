@@ -1,0 +1,58 @@
+/**
+ * Three pictures of one connection, into docs/screenshots/: the television of examples/ waits, somebody decides on their phone, the
+ * television is connected. Part of `npm run screenshots`; alone: `npx tsx tools/television-pictures.ts`.
+ */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import { pressOk, SOFA, startTelevision, takeCodeToAccount } from '../examples/test/rig/television.ts'
+import { type Chromium, startChromium } from '../server/test/rig/chromium.ts'
+import { decide } from '../server/test/rig/clicks.ts'
+import { HAMBURG, startNorthwind } from '../server/test/rig/northwind.ts'
+import { startEngines } from './engines.ts'
+import { palettePng } from './palette-png.ts'
+
+const FOLDER = join(import.meta.dirname, '..', 'docs', 'screenshots')
+const PHONE = { viewport: { width: 430, height: 860 }, colorScheme: 'light' } as const
+
+/** At a service of its own: outside a browser, not every machine finds what is below localhost. */
+export async function takeTelevision(chromium: Chromium): Promise<void> {
+  const northwind = await startNorthwind({ PORT: '28080', PUBLIC_URL: 'http://localhost:28080' })
+  const television = await startTelevision(northwind)
+  try {
+    const screen = await chromium.open({ ...SOFA, baseURL: television.address })
+    const phone = await chromium.open({ ...PHONE, extraHTTPHeaders: { 'x-forwarded-for': HAMBURG } })
+    await screen.goto('/')
+    await pressOk(screen, 'code')
+    await take(screen, 'waiting')
+    await takeCodeToAccount(phone, screen, northwind.slug, northwind.dana)
+    // Who asks stands above; the code and the answer are what the two screens have in common.
+    await phone.evaluate("scrollBy(0, document.querySelector('.user-code').getBoundingClientRect().top - 100)")
+    await take(phone, 'decision')
+    await decide(phone, 'allow')
+    await screen.locator('#connected:not([hidden])').waitFor()
+    await take(screen, 'connected')
+  } finally {
+    await television.stop()
+    await northwind.stop()
+  }
+}
+
+async function take(page: Page, name: string): Promise<void> {
+  const picture = palettePng(await page.screenshot({ animations: 'disabled' }))
+  writeFileSync(join(FOLDER, `television-${name}.png`), picture)
+}
+
+if (import.meta.main) {
+  if (!process.env.DATABASE_URL || !process.env.REDIS_URL) {
+    const { databaseUrl, redisUrl } = await startEngines()
+    process.env.DATABASE_URL ??= databaseUrl
+    process.env.REDIS_URL ??= redisUrl
+  }
+  const chromium = await startChromium()
+  try {
+    await takeTelevision(chromium)
+  } finally {
+    await chromium.close()
+  }
+}
