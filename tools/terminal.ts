@@ -1,0 +1,65 @@
+/** A command in a shell, with its own group of processes, so that Ctrl-C reaches all that it started and nobody else. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+export type Running = {
+  /** Both streams, as they came. */
+  output(): string
+  stdout(): string
+  /** Waits for it in the output, from the beginning; fails when the command ends first. */
+  says(pattern: RegExp, limitMs?: number): Promise<RegExpExecArray>
+  /** Its exit status. */
+  readonly ended: Promise<number | null>
+  /** Ctrl-C, and what does not end by it is killed. */
+  interrupt(): Promise<void>
+  /** At once, for whoever cannot wait any more. */
+  kill(): void
+}
+
+const PATIENCE_MS = 120_000
+const LONGEST_GOODBYE_MS = 15_000
+
+export function runInShell(command: string, cwd: string, env: NodeJS.ProcessEnv): Running {
+  const child = spawn('bash', ['-c', command], { cwd, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
+  let [output, stdout] = ['', '']
+  let over = false
+  child.stdout.setEncoding('utf8').on('data', (text) => {
+    output += text
+    stdout += text
+  })
+  child.stderr.setEncoding('utf8').on('data', (text) => {
+    output += text
+  })
+  const ended = once(child, 'close').then(([code]) => {
+    over = true
+    return code as number | null
+  })
+  const signal = (name: NodeJS.Signals) => {
+    try {
+      if (child.pid && !over) process.kill(-child.pid, name)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+    }
+  }
+  return {
+    output: () => output,
+    stdout: () => stdout,
+    says: async (pattern, limitMs = PATIENCE_MS) => {
+      for (const until = Date.now() + limitMs; ; await sleep(20)) {
+        const ending = over
+        const found = pattern.exec(output)
+        if (found) return found
+        if (ending || Date.now() > until) throw new Error(`"${command}" did not say ${pattern}, but:\n${output}`)
+      }
+    },
+    ended,
+    interrupt: async () => {
+      signal('SIGINT')
+      const inTime = await Promise.race([ended.then(() => true), sleep(LONGEST_GOODBYE_MS, false, { ref: false })])
+      if (!inTime) signal('SIGKILL')
+      await ended
+    },
+    kill: () => signal('SIGKILL'),
+  }
+}

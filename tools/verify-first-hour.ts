@@ -1,0 +1,187 @@
+/**
+ * `npm run verify:first-hour`: somebody who has never seen this clones it into an empty folder and does what the README says under "Try
+ * it", word for word; a person in a real browser chooses a password, takes codes to the account and allows. It has to end with
+ * granted devices, one of them an application with nothing but the packed client library. Prints how long each step takes.
+ */
+import { execFileSync, spawnSync } from 'node:child_process'
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { startChromium } from '../server/test/rig/chromium.ts'
+import { freePort } from './engine-processes.ts'
+import { createFirstPerson, type FirstPerson } from './first-person.ts'
+import { createFilling, readSteps } from './readme-steps.ts'
+import { type Running, runInShell } from './terminal.ts'
+
+const ROOT = join(import.meta.dirname, '..')
+const GOAL_SECONDS = 300
+const STOP = 'npm run engines -- --stop'
+
+/** These go on in a terminal of their own; with what they say when they are ready. */
+const STAYING: Readonly<Record<string, RegExp>> = {
+  'npm run dev': /Ctrl-C ends the server/,
+  'npm run example television': /The television is on: (\S+)/,
+}
+
+type Timed = { readonly step: string; readonly seconds: number; readonly download: boolean }
+const times: Timed[] = []
+async function time<T>(step: string, work: () => Promise<T> | T, download = false): Promise<T> {
+  const from = performance.now()
+  const result = await work()
+  const seconds = (performance.now() - from) / 1000
+  times.push({ step, seconds, download })
+  console.log(`${seconds.toFixed(1).padStart(7)} s  ${step}${download ? '  (downloads)' : ''}`)
+  return result
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'latchkey-first-hour-'))
+// Otherwise PostgreSQL, which root runs as another user, could not reach its files in there.
+chmodSync(folder, 0o755)
+const clone = join(folder, 'latchkey')
+const running: Running[] = []
+const filling = createFilling()
+const granted: string[] = []
+let enginesRun = false
+process.once('exit', leaveNothing)
+const chromium = await startChromium()
+try {
+  if (git('status', '--porcelain') !== '') console.log('What is not committed is not cloned, and so not tried.')
+  await time('git clone', () => git('clone', '--quiet', ROOT, clone))
+  const steps = readSteps(readFileSync(join(clone, 'README.md'), 'utf8'), 'Try it')
+  const [servicePort, televisionPort] = [await portOr(8080), await portOr(4000)]
+  const person = createFirstPerson(await chromium.open())
+
+  for (const step of steps) {
+    if (step.kind === 'file') {
+      const path = join(clone, step.path)
+      mkdirSync(dirname(path), { recursive: true })
+      writeFileSync(path, step.text)
+      continue
+    }
+    const text = filling.fill(step.text).replaceAll('localhost:8080', `localhost:${servicePort}`)
+    if (text === STOP) await time('Ctrl-C', () => interruptAll())
+    if (text === 'npm run dev') enginesRun = true
+    const ready = STAYING[text]
+    if (ready) await stay(text, ready, person, text === 'npm run dev' ? servicePort : televisionPort)
+    else await run(text, step.sample, person)
+    if (text === STOP) enginesRun = false
+  }
+
+  const downloads = sum(times.filter(({ download }) => download))
+  const total = sum(times.filter(({ download }) => !download))
+  console.log(`\n${granted.length} devices were granted access: ${granted.join(', ')}`)
+  console.log(
+    `${clock(total)} minutes in all, and ${clock(downloads)} minutes of downloads; the goal is ${clock(GOAL_SECONDS)}`,
+  )
+  if (granted.length < 3) throw new Error('The README promises three: the television, curl, and a program of your own.')
+  if (total > GOAL_SECONDS) throw new Error('That took too long.')
+} catch (error) {
+  console.error(`FAILED: ${(error as Error).message}`)
+  process.exitCode = 1
+} finally {
+  await chromium.close()
+  await interruptAll()
+}
+
+/** However this ends, by Ctrl-C as well. */
+function leaveNothing(): void {
+  for (const command of running) command.kill()
+  if (enginesRun) spawnSync('bash', ['-c', STOP], { cwd: clone, env: environment() })
+  rmSync(folder, { recursive: true, force: true })
+}
+
+/** Until it is ready; then it is used. */
+async function stay(text: string, ready: RegExp, person: FirstPerson, port: number): Promise<void> {
+  const command = runInShell(text, clone, { ...environment(), PORT: String(port) })
+  running.push(command)
+  const said = await time(text, () => command.says(ready))
+  filling.see(command.output())
+  if (text === 'npm run dev') {
+    const [link] = await command.says(/http:\S+\/link\?token=\S+/)
+    await time('Ann chooses a password', () => person.choosePassword(link))
+    return
+  }
+  const screen = await chromium.open()
+  await time('the television is connected', async () => {
+    await screen.goto(said[1] ?? '')
+    await screen.getByRole('button', { name: 'Connect' }).click()
+    await screen.locator('#code:not([hidden])').waitFor()
+    const address = `http://${await screen.locator('#address').textContent()}`
+    await person.beginAt(address, 'acme')
+    await person.allow((await screen.locator('#digits').textContent()) ?? '')
+    await screen.getByRole('heading', { name: 'Connected' }).waitFor({ timeout: 30_000 })
+  })
+  granted.push('the television')
+}
+
+/** To its end. A program that shows a code gets its yes. */
+async function run(text: string, sample: Readonly<Record<string, unknown>> | null, person: FirstPerson): Promise<void> {
+  const isDownload = text.startsWith('npm ci')
+  const command = runInShell(text, clone, environment())
+  running.push(command)
+  const asksForYes = text.startsWith('node ')
+  const status = await time(
+    shortened(text),
+    async () => {
+      if (asksForYes) await person.allow((await command.says(/(\d{3} ){2}\d{3}/))[0])
+      return command.ended
+    },
+    isDownload,
+  )
+  if (status !== 0) throw new Error(`"${text}" ended with ${status}:\n${command.output()}`)
+  filling.see(command.output())
+  if (sample) {
+    const answer = JSON.parse(command.stdout())
+    filling.compare(sample, answer)
+    if ('access_token' in answer) granted.push('curl')
+  }
+  if (asksForYes) {
+    if (!/account: 'acme'/.test(command.output())) throw new Error(`"${text}" ended with:\n${command.output()}`)
+    granted.push('a program with the packed library')
+  }
+}
+
+async function interruptAll(): Promise<void> {
+  // What was started last ends first.
+  for (let last = running.at(-1); last; last = running.at(-1)) {
+    await last.interrupt()
+    running.pop()
+  }
+}
+
+/** As in a fresh terminal: nothing of this repository's own environment, nor of the npm that runs this. */
+function environment(): NodeJS.ProcessEnv {
+  const ours =
+    /^(DATABASE_URL|REDIS_URL|PORT|INIT_CWD|NODE_OPTIONS|LATCHKEY_\w+|npm_(?!config_(registry|cache|userconfig)$)\w+)$/
+  const kept = Object.entries(process.env).filter(([name]) => !ours.test(name))
+  const path = (process.env.PATH ?? '').split(':').filter((each) => !each.endsWith('node_modules/.bin'))
+  return { ...Object.fromEntries(kept), PATH: path.join(':'), npm_config_prefer_offline: 'true' }
+}
+
+/** The README's own, unless somebody is there already. */
+async function portOr(wanted: number): Promise<number> {
+  const isFree = await fetch(`http://localhost:${wanted}`).then(
+    () => false,
+    () => true,
+  )
+  if (isFree) return wanted
+  const port = await freePort()
+  console.log(`Port ${wanted} is taken; it is ${port} wherever the README says ${wanted}.`)
+  return port
+}
+
+function git(...args: string[]): string {
+  return execFileSync('git', args, { cwd: ROOT, encoding: 'utf8' }).trim()
+}
+
+function shortened(text: string): string {
+  return text.length > 90 ? `${text.slice(0, 87)}…` : text
+}
+
+function sum(list: readonly Timed[]): number {
+  return list.reduce((all, { seconds }) => all + seconds, 0)
+}
+
+function clock(seconds: number): string {
+  return `${Math.floor(seconds / 60)}:${String(Math.round(seconds % 60)).padStart(2, '0')}`
+}
