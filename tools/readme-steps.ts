@@ -1,8 +1,13 @@
 /** A section of the README as somebody reads it who does what it says: commands, files to write, and answers that are shown. */
 
-export type Step =
-  | { readonly kind: 'command'; readonly text: string; readonly sample: Readonly<Record<string, unknown>> | null }
-  | { readonly kind: 'file'; readonly path: string; readonly text: string }
+export type Command = {
+  readonly kind: 'command'
+  readonly text: string
+  /** What the README shows as its answer. */
+  readonly sample: Readonly<Record<string, unknown>> | null
+}
+
+export type Step = Command | { readonly kind: 'file'; readonly path: string; readonly text: string }
 
 /** In their order. A JSON block is what the command before it answers; a JS block is the file that the text before it names. */
 export function readSteps(markdown: string, heading: string): readonly Step[] {

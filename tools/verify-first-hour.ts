@@ -10,7 +10,7 @@ import { dirname, join } from 'node:path'
 import { startChromium } from '../server/test/rig/chromium.ts'
 import { freePort } from './engine-processes.ts'
 import { createFirstPerson, type FirstPerson } from './first-person.ts'
-import { createFilling, readSteps } from './readme-steps.ts'
+import { type Command, createFilling, readSteps } from './readme-steps.ts'
 import { type Running, runInShell } from './terminal.ts'
 
 const ROOT = join(import.meta.dirname, '..')
@@ -63,7 +63,7 @@ try {
     if (text === 'npm run dev') enginesRun = true
     const ready = STAYING[text]
     if (ready) await stay(text, ready, person, text === 'npm run dev' ? servicePort : televisionPort)
-    else await run(text, step.sample, person)
+    else await run(step, text, person)
     if (text === STOP) enginesRun = false
   }
 
@@ -114,14 +114,14 @@ async function stay(text: string, ready: RegExp, person: FirstPerson, port: numb
   granted.push('the television')
 }
 
-/** To its end. A program that shows a code gets its yes. */
-async function run(text: string, sample: Readonly<Record<string, unknown>> | null, person: FirstPerson): Promise<void> {
+/** To its end, with everything filled in. A program that shows a code gets its yes. */
+async function run(step: Command, text: string, person: FirstPerson): Promise<void> {
   const isDownload = text.startsWith('npm ci')
   const command = runInShell(text, clone, environment())
   running.push(command)
   const asksForYes = text.startsWith('node ')
   const status = await time(
-    shortened(text),
+    step.text,
     async () => {
       if (asksForYes) await person.allow((await command.says(/(\d{3} ){2}\d{3}/))[0])
       return command.ended
@@ -130,9 +130,9 @@ async function run(text: string, sample: Readonly<Record<string, unknown>> | nul
   )
   if (status !== 0) throw new Error(`"${text}" ended with ${status}:\n${command.output()}`)
   filling.see(command.output())
-  if (sample) {
+  if (step.sample) {
     const answer = JSON.parse(command.stdout())
-    filling.compare(sample, answer)
+    filling.compare(step.sample, answer)
     if ('access_token' in answer) granted.push('curl')
   }
   if (asksForYes) {
@@ -172,10 +172,6 @@ async function portOr(wanted: number): Promise<number> {
 
 function git(...args: string[]): string {
   return execFileSync('git', args, { cwd: ROOT, encoding: 'utf8' }).trim()
-}
-
-function shortened(text: string): string {
-  return text.length > 90 ? `${text.slice(0, 87)}…` : text
 }
 
 function sum(list: readonly Timed[]): number {
