@@ -16,6 +16,7 @@ async function show() {
   list.replaceChildren()
   if (!connected) return
   const response = await client.fetch(`${apiUrl}/orders`)
+  if (!response.ok) throw new Error(`The API answered ${response.status}.`)
   const { account, orders } = await response.json()
   status.textContent = `Orders of ${account}`
   for (const { what } of orders) list.append(Object.assign(document.createElement('li'), { textContent: what }))
@@ -27,6 +28,8 @@ function explain(error) {
     ? 'You said no, and that is fine.'
     : /** @type {Error} */ (error).message
   status.textContent = said
+  // Whatever it was, one may start over; only the user can help where the access was taken back.
+  connect.hidden = false
 }
 
 connect.addEventListener('click', () => {
@@ -34,9 +37,14 @@ connect.addEventListener('click', () => {
   const opened = client.dialog.open({ redirectUri: `${location.origin}/connected`, scope: ['orders:read'] })
   opened.then(show).catch(explain)
 })
-disconnect.addEventListener('click', () => {
-  status.textContent = 'Disconnected. The access is ended.'
-  client.revoke().then(show).catch(explain)
+disconnect.addEventListener('click', async () => {
+  try {
+    await client.revoke()
+    await show()
+    status.textContent = 'Disconnected. The access is ended.'
+  } catch (error) {
+    explain(error)
+  }
 })
 
 status.textContent = 'Not connected.'
