@@ -13,7 +13,7 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- end -}}
 
-{{- define "latchkey.container" -}}
+{{- define "latchkey.image" -}}
 image: "{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}"
 imagePullPolicy: {{ .Values.image.pullPolicy }}
 securityContext:
@@ -21,24 +21,20 @@ securityContext:
   readOnlyRootFilesystem: true
   capabilities:
     drop: [ALL]
-env:
-  - name: PUBLIC_URL
-    value: {{ .Values.publicUrl | quote }}
-  - name: PORT
-    value: "8080"
-  {{- range $name, $value := .Values.environment }}
-  - name: {{ $name }}
-    value: {{ $value | quote }}
-  {{- end }}
-envFrom:
-  - secretRef:
-      name: {{ .Values.existingSecret }}
 {{- end -}}
 
-{{- define "latchkey.pod-security" -}}
-runAsNonRoot: true
-runAsUser: 1000
-runAsGroup: 1000
-seccompProfile:
-  type: RuntimeDefault
+{{- define "latchkey.pod" -}}
+automountServiceAccountToken: false
+# Variables that the cluster makes up for other services are none of our settings.
+enableServiceLinks: false
+{{- with .Values.imagePullSecrets }}
+imagePullSecrets:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+securityContext:
+  runAsNonRoot: true
+  runAsUser: 1000
+  runAsGroup: 1000
+  seccompProfile:
+    type: RuntimeDefault
 {{- end -}}
