@@ -1,12 +1,11 @@
 /** A real nginx in a process of its own, with deploy/nginx/forward-auth.conf: the very file, with this test's ports filled in. */
 import { execFile, spawn } from 'node:child_process'
-import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { accepting, findFreePort } from './ports.ts'
 
 const NGINX = '/usr/sbin/nginx'
 
@@ -75,34 +74,4 @@ function surroundings(): string {
     '  include forward-auth.conf;',
     '}',
   ].join('\n')
-}
-
-/** Below those that clients are given. nginx cannot choose one itself and say which. */
-async function findFreePort(): Promise<number> {
-  for (;;) {
-    const port = randomInt(20_000, 32_000)
-    const server = createServer().listen(port, '127.0.0.1')
-    const free = await Promise.race([
-      once(server, 'listening').then(() => true),
-      once(server, 'error').then(() => false),
-    ])
-    if (!free) continue
-    server.close()
-    await once(server, 'close')
-    return port
-  }
-}
-
-async function accepting(listen: string): Promise<void> {
-  const [host = '', port] = listen.split(':')
-  for (;;) {
-    const socket = connect(Number(port), host)
-    const connected = await once(socket, 'connect').then(
-      () => true,
-      () => false,
-    )
-    socket.destroy()
-    if (connected) return
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
 }

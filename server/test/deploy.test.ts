@@ -1,0 +1,246 @@
+/**
+ * What is handed out under deploy/ fits the service as it is, and keeps the rules of its trade. What can be run without a container
+ * engine is run, in server/test/interop/.
+ */
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { options, readConfig } from '../src/config.ts'
+import { doors } from '../src/http/routes.ts'
+import { createKey } from '../src/secrets/keyset.ts'
+import { commandOf, copiesOf, environmentOf, isInContext, named, readDockerfile } from './rig/dockerfile.ts'
+
+const ROOT = join(import.meta.dirname, '..', '..')
+const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
+const deployed = readdirSync(join(ROOT, 'deploy'), { recursive: true, encoding: 'utf8' }).filter((name) =>
+  /\.(ya?ml|tpl|conf|cfg)$|file$/.test(name),
+)
+
+const variables: readonly string[] = Object.values(options).flatMap(({ env, secret }) =>
+  secret ? [env, `${env}_FILE`] : [env],
+)
+const secretVariables = Object.values(options).flatMap(({ env, secret }) => (secret ? [env] : []))
+
+/** docs/operations.md, "Drain and rolling restart". */
+const AFTER_DRAIN_SECONDS = 40
+
+test('every health door that something under deploy/ knocks at is one of the service', () => {
+  const paths = doors.map(({ path }) => path)
+  const asked = deployed.flatMap((name) => read(`deploy/${name}`).match(/\/health\/\w+/g) ?? [])
+  expect(asked.length).toBeGreaterThan(5)
+  expect(asked.filter((path) => !paths.includes(path))).toEqual([])
+})
+
+describe('the container', () => {
+  const stages = readDockerfile(read('deploy/container/Dockerfile'))
+  const ignored = read('.dockerignore')
+  const last = stages.at(-1)
+  if (!last) throw new Error('deploy/container/Dockerfile has no stage')
+
+  test('stands in every stage on one release of Node, to the last digit, that is ours', () => {
+    const bases = new Set(stages.map(({ base }) => base))
+    expect(bases.size).toBe(1)
+    expect([...bases][0]).toMatch(
+      new RegExp(`^node:${read('.node-version').trim()}\\.\\d+\\.\\d+-[a-z]+-slim(@sha256:[0-9a-f]{64})?$`),
+    )
+  })
+
+  test('installs what the lockfile says and fetches nothing else', () => {
+    const every = stages.flatMap(({ instructions }) => instructions)
+    expect(every.map(({ name }) => name)).not.toContain('ADD')
+    const runs = every.filter(({ name }) => name === 'RUN').map(({ rest }) => rest)
+    expect(runs.filter((run) => !/^npm (ci|run build)\b/.test(run))).toEqual([])
+  })
+
+  test('runs as somebody who is not root, and nothing is done after that was said', () => {
+    expect(named(last, 'USER').map(({ rest }) => rest)).toEqual(['1000:1000'])
+    const after = last.instructions.slice(last.instructions.findIndex(({ name }) => name === 'USER') + 1)
+    expect(after.filter(({ name }) => ['COPY', 'RUN', 'WORKDIR', 'USER'].includes(name))).toEqual([])
+  })
+
+  test('has no shell between a signal and the process, and asks for its health without one', () => {
+    expect(commandOf(last, 'ENTRYPOINT')).toEqual(['node', 'server/dist/latchkey.js'])
+    expect(commandOf(last, 'CMD')).toEqual(['serve'])
+    expect(commandOf(last, 'HEALTHCHECK')[0]).toBe('node')
+  })
+
+  test('holds no secret, and sets only what the service knows', () => {
+    expect(stages.flatMap((stage) => named(stage, 'ARG'))).toEqual([])
+    const names = stages.flatMap((stage) => Object.keys(environmentOf(stage)))
+    expect(names.filter((name) => name !== 'NODE_ENV' && !variables.includes(name))).toEqual([])
+    expect(names.filter((name) => secretVariables.includes(name))).toEqual([])
+    expect(named(last, 'EXPOSE').map(({ rest }) => rest)).toEqual([environmentOf(last).PORT])
+  })
+
+  test('copies what there is, and its context has what it copies and no more', () => {
+    const copied = stages.flatMap(copiesOf).flatMap(({ from, sources }) => (from === null ? sources : []))
+    expect(copied.filter((path) => !existsSync(join(ROOT, path)))).toEqual([])
+    expect(copied.filter((path) => !isInContext(ignored, path))).toEqual([])
+    const admitted = ignored.split('\n').flatMap((line) => (line.startsWith('!') ? [line.slice(1)] : []))
+    expect(admitted.sort()).toEqual([...new Set(copied)].sort())
+    const outside = [
+      '.git/config',
+      '.engines/dev.env',
+      'node_modules/pg/package.json',
+      'server/test/docs.test.ts',
+      '.npmrc',
+    ]
+    expect(outside.filter((path) => isInContext(ignored, path))).toEqual([])
+  })
+})
+
+type ComposeService = {
+  readonly image?: string
+  readonly environment?: Record<string, string>
+  readonly ports?: readonly string[]
+  readonly read_only?: boolean
+  readonly cap_drop?: readonly string[]
+  readonly cap_add?: readonly string[]
+  readonly security_opt?: readonly string[]
+  readonly stop_grace_period?: string
+  readonly depends_on?: Readonly<Record<string, { condition: string }>>
+  readonly healthcheck?: unknown
+  readonly volumes?: readonly string[]
+}
+
+describe('compose', () => {
+  const compose: { services: Record<string, ComposeService>; volumes: Record<string, null> } = parse(
+    read('deploy/compose.yaml'),
+    { merge: true },
+  )
+  const services = Object.entries(compose.services)
+  const ours = services.filter(([, { image }]) => image === 'latchkey')
+
+  test('runs releases that it names, of everything that is not built here', () => {
+    const others = services.filter(([, { image }]) => image !== 'latchkey').map(([, { image = '' }]) => image)
+    expect(others).toHaveLength(3)
+    expect(others.filter((image) => !/^[a-z/]+:v?\d/.test(image))).toEqual([])
+  })
+
+  test('publishes nothing beyond this machine', () => {
+    const ports = services.flatMap(([, each]) => each.ports ?? [])
+    expect(ports.length).toBeGreaterThan(0)
+    expect(ports.filter((port) => !port.startsWith('127.0.0.1:'))).toEqual([])
+  })
+
+  test('lets the service write nothing, and leaves it no powers', () => {
+    expect(ours.map(([name]) => name)).toEqual(['key', 'migrate', 'latchkey'])
+    for (const [name, each] of ours) {
+      expect([each.read_only, each.cap_drop, each.security_opt]).toEqual([true, ['ALL'], ['no-new-privileges:true']])
+      expect(each.cap_add ?? []).toEqual(name === 'key' ? ['CHOWN'] : [])
+      expect(each.volumes).toEqual([name === 'key' ? 'keys:/keys' : 'keys:/keys:ro'])
+    }
+  })
+
+  test('gives the service a configuration that it can read', () => {
+    const { LATCHKEY_KEYS_FILE, ...environment } = compose.services.latchkey?.environment ?? {}
+    expect(LATCHKEY_KEYS_FILE).toMatch(/^\/keys\//)
+    expect(Object.keys(environment).filter((name) => !variables.includes(name))).toEqual([])
+    const config = readConfig(['databaseUrl', 'redisUrl', 'publicUrl', 'smtpUrl', 'mailFrom', 'keys', 'port'], {
+      ...environment,
+      LATCHKEY_KEYS: createKey(1),
+    })
+    expect(new URL(config.publicUrl).port).toBe(String(config.port))
+    expect(compose.services.latchkey?.ports).toEqual([`127.0.0.1:${config.port}:${config.port}`])
+    const hosts = [config.databaseUrl, config.redisUrl, config.smtpUrl].map((url) => new URL(url ?? '').hostname)
+    expect(hosts.filter((host) => !(host in compose.services))).toEqual([])
+  })
+
+  test('waits for what is needed, in an order that exists', () => {
+    const waits = services.flatMap(([, { depends_on = {} }]) => Object.entries(depends_on))
+    const healthy = waits.filter(([, { condition }]) => condition === 'service_healthy')
+    expect(waits.filter(([name]) => !(name in compose.services))).toEqual([])
+    expect(healthy.filter(([name]) => !compose.services[name]?.healthcheck)).toEqual([])
+  })
+
+  test('lets the service drain before it is killed', () => {
+    const seconds = Number(compose.services.latchkey?.stop_grace_period?.replace(/s$/, ''))
+    expect(seconds).toBeGreaterThanOrEqual(Number(options.drainMs.fallback) + AFTER_DRAIN_SECONDS)
+  })
+})
+
+test('systemd starts what the container starts, with settings that the service knows, and lets it drain', () => {
+  const unit = read('deploy/systemd/latchkey.service')
+  const lines = Array.from(unit.matchAll(/^(\w+)=(.*)$/gm), ([, name = '', value = '']) => ({ name, value }))
+  const valuesOf = (wanted: string) => lines.filter(({ name }) => name === wanted).map(({ value }) => value)
+  const last = readDockerfile(read('deploy/container/Dockerfile')).at(-1)
+  if (!last) throw new Error('deploy/container/Dockerfile has no stage')
+  const command = [...commandOf(last, 'ENTRYPOINT'), ...commandOf(last, 'CMD')].join(' ')
+  expect(valuesOf('ExecStart')).toEqual([`/usr/bin/${command}`])
+  const names = valuesOf('Environment').flatMap((value) => value.split(' ').map((pair) => pair.split('=')[0] ?? ''))
+  expect(names.filter((name) => name !== 'NODE_ENV' && !variables.includes(name))).toEqual([])
+  const wait = Number(options.drainMs.fallback) + AFTER_DRAIN_SECONDS
+  expect(Number(valuesOf('TimeoutStopSec')[0])).toBeGreaterThanOrEqual(wait)
+  expect([valuesOf('DynamicUser'), valuesOf('ProtectSystem'), valuesOf('CapabilityBoundingSet')]).toEqual([
+    ['yes'],
+    ['strict'],
+    [''],
+  ])
+})
+
+describe('the chart', () => {
+  const folder = 'deploy/helm/latchkey'
+  const chart = parse(read(`${folder}/Chart.yaml`))
+  const values = parse(read(`${folder}/values.yaml`))
+  const templates = readdirSync(join(ROOT, folder, 'templates')).map((name) => read(`${folder}/templates/${name}`))
+  const all = templates.join('\n')
+
+  test('is of the server’s version', () => {
+    expect(chart.appVersion).toBe(JSON.parse(read('server/package.json')).version)
+  })
+
+  test('asks for values that are there, and every value is asked for', () => {
+    const asked = new Set(Array.from(all.matchAll(/\.Values\.([\w.]+)/g), ([, path = '']) => path))
+    const found = (path: string) =>
+      path.split('.').reduce<unknown>((at, part) => (at as Record<string, unknown> | undefined)?.[part], values)
+    expect([...asked].filter((path) => found(path) === undefined)).toEqual([])
+    expect(leaves(values).filter((leaf) => ![...asked].some((path) => `${leaf}.`.startsWith(`${path}.`)))).toEqual([])
+  })
+
+  test('includes what it defines, and closes what it opens', () => {
+    const defined = Array.from(all.matchAll(/define "([^"]+)"/g), ([, name]) => name)
+    const included = Array.from(all.matchAll(/include "([^"]+)"/g), ([, name]) => name)
+    expect(new Set(included)).toEqual(new Set(defined))
+    for (const template of templates) {
+      const opened = template.match(/\{\{-? (if|with|range|define) /g) ?? []
+      expect(template.match(/\{\{-? end /g) ?? []).toHaveLength(opened.length)
+    }
+  })
+
+  test('sets only variables that the service knows, and no secret ones', () => {
+    const set = Array.from(all.matchAll(/- name: ([A-Z_]+)\n/g), ([, name = '']) => name)
+    expect(set).toContain('PUBLIC_URL')
+    // The listener for Prometheus brings this one.
+    const known = [...variables, 'METRICS_PORT']
+    const names = [...set, ...Object.keys(values.environment)]
+    expect(names.filter((name) => !known.includes(name) || secretVariables.includes(name))).toEqual([])
+  })
+
+  test('lets a pod drain before it is killed', () => {
+    expect(all).toContain(`terminationGracePeriodSeconds: {{ add .Values.drainSeconds ${AFTER_DRAIN_SECONDS} }}`)
+    expect(all).toMatch(/- name: DRAIN_SECONDS\n\s+value: \{\{ \.Values\.drainSeconds \| quote \}\}/)
+  })
+
+  test('lets nothing write or rise in a pod, and gives it no account of the cluster', () => {
+    for (const rule of [
+      'runAsNonRoot: true',
+      'readOnlyRootFilesystem: true',
+      'allowPrivilegeEscalation: false',
+      'drop: [ALL]',
+      'automountServiceAccountToken: false',
+      'type: RuntimeDefault',
+    ]) {
+      expect(all).toContain(rule)
+    }
+    const containers = all.match(/^ +containers:\n/gm) ?? []
+    expect(all.match(/include "latchkey\.image"/g)).toHaveLength(containers.length)
+    expect(all.match(/include "latchkey\.pod"/g)).toHaveLength(containers.length)
+  })
+})
+
+/** The paths of everything in a tree that is not a branch, or an empty one. */
+function leaves(tree: unknown, above: readonly string[] = []): string[] {
+  const entries = typeof tree === 'object' && tree !== null && !Array.isArray(tree) ? Object.entries(tree) : []
+  return entries.length === 0 ? [above.join('.')] : entries.flatMap(([name, each]) => leaves(each, [...above, name]))
+}

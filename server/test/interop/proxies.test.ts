@@ -1,0 +1,193 @@
+/** Real proxies in front of the service, with the configurations that we hand out. docs/install.md, "Behind a proxy". */
+import { request } from 'node:https'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { connect } from '../rig/connect.ts'
+import type { WireAnswer } from '../rig/device.ts'
+import { type Certificate, makeCertificate } from '../rig/receiver.ts'
+import { startTestService, type TestService } from '../rig/service.ts'
+import { findFreePort } from './ports.ts'
+import { type ProxyKind, type ProxyProcess, startProxy } from './proxy-process.ts'
+
+/** All of 127.0.0.0/8 is this machine, so a client can have an address that is not the proxy's. */
+const CLIENT = '127.0.0.7'
+const KINDS: readonly ProxyKind[] = ['nginx', 'haproxy', 'caddy']
+
+/** What Caddy warns of: that a file asks for no redirects, as ours does, and that a certificate is a test's. */
+const ASKED_FOR = /automatic HTTP->HTTPS redirects are disabled|no OCSP server specified in certificate/
+
+let certificate: Certificate
+beforeAll(() => {
+  certificate = makeCertificate('service.example', '*.service.example')
+})
+
+type Sent = {
+  readonly host: string
+  readonly method?: string
+  readonly headers?: Record<string, string>
+  readonly body?: string | Buffer
+}
+
+/** A client out there: by TLS, with a certificate that it checks, to the proxy's port. */
+function ask(port: number, path: string, { host, method = 'POST', headers, body }: Sent): Promise<WireAnswer> {
+  const form = body === undefined ? {} : { 'content-type': 'application/x-www-form-urlencoded' }
+  const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }
+  return new Promise((resolve, reject) => {
+    const outgoing = request(
+      {
+        host: '127.0.0.1',
+        port,
+        localAddress: CLIENT,
+        servername: host,
+        ca: certificate.cert,
+        method,
+        path,
+        agent: false,
+        headers: { host: `${host}:${port}`, ...form, ...length, ...headers },
+      },
+      (response) => {
+        const chunks: Buffer[] = []
+        response.on('data', (chunk) => chunks.push(chunk))
+        response.on('error', reject)
+        response.on('end', () => {
+          const text = Buffer.concat(chunks).toString()
+          const isJson = String(response.headers['content-type']).startsWith('application/json')
+          resolve({
+            status: response.statusCode ?? 0,
+            headers: response.headers,
+            text,
+            body: isJson ? JSON.parse(text) : text,
+          })
+        })
+      },
+    )
+    outgoing.on('error', reject)
+    outgoing.end(body)
+  })
+}
+
+describe.each(KINDS)('%s with the reference configuration', (kind) => {
+  let port: number
+  let service: TestService
+  let proxy: ProxyProcess
+
+  beforeAll(async () => {
+    port = await findFreePort()
+    service = await startTestService({ PUBLIC_URL: `https://service.example:${port}`, TRUST_PROXY: '127.0.0.1' })
+    const upstream = new URL(service.address).host
+    proxy = await startProxy(kind, { listen: `127.0.0.1:${port}`, upstream, certificate })
+  })
+  afterAll(async () => {
+    await proxy?.stop()
+    await service?.stop()
+  })
+
+  const credentials = () => service.device().credentials
+  const form = (fields: Record<string, string>) => new URLSearchParams({ ...credentials(), ...fields }).toString()
+  const atService = (path: string, sent: Omit<Sent, 'host'> = {}) =>
+    ask(port, path, { host: 'service.example', ...sent })
+  const atAccount = (path: string, sent: Omit<Sent, 'host'> = {}) =>
+    ask(port, path, { host: `${service.account.slug}.service.example`, ...sent })
+
+  it('is found without fault by the proxy itself', () => {
+    expect(proxy.checked).toMatch(/successful|[Vv]alid/)
+    const lines = proxy.checked.split('\n').filter((line) => !ASKED_FOR.test(line))
+    expect(
+      lines.filter((line) => /\[(warn|warning|error|crit|alert|emerg)\]|"level":"(warn|error)/i.test(line)),
+    ).toEqual([])
+  })
+
+  it('lets a device through at the service’s host, from the code to its credential', async () => {
+    const code = await atService('/auth/oauth/device/code', { body: form({ state: 'kitchen' }) })
+    expect([code.status, code.body.state]).toEqual([200, 'kitchen'])
+    expect(await service.grant(code.body.user_code)).toBe('granted')
+    const poll = await atService('/auth/oauth/device/polling', { body: form({ device_code: code.body.device_code }) })
+    expect([poll.status, Object.keys(poll.body)]).toEqual([
+      200,
+      ['access_token', 'refresh_token', 'expires_in', 'scope', 'state'],
+    ])
+  })
+
+  it('lets a person through at the account’s host, and says it is that host', async () => {
+    const page = await atAccount('/sign-in', { method: 'GET' })
+    expect(page.status).toBe(200)
+    expect(page.text).toContain(`Account ${service.account.slug}`)
+    expect(page.headers['strict-transport-security']).toBeDefined()
+    const elsewhere = await atService('/sign-in', { method: 'GET' })
+    expect(elsewhere.status).toBe(421)
+  })
+
+  it('tells the service where a client is, and not what the client says of it', async () => {
+    const sent = { body: form({}), headers: { 'x-forwarded-for': '203.0.113.9' } }
+    const { body } = await atService('/auth/oauth/device/code', sent)
+    const rows = await service.database.query<{ place: string }>(
+      'select host(requested_from) as place from device_codes where user_code = $1',
+      [body.user_code],
+    )
+    expect(rows).toEqual([{ place: CLIENT }])
+  })
+
+  it('refuses a body that is larger than anything the service takes, before the service sees it', async () => {
+    const answer = await atService('/auth/oauth/device/code', { body: Buffer.alloc(700 * 1024, 'a') }).catch(
+      (error: NodeJS.ErrnoException) => error,
+    )
+    // Whoever goes on sending after the answer may find the connection closed before having read it.
+    if (answer instanceof Error) expect(['EPIPE', 'ECONNRESET']).toContain(answer.code)
+    // The service itself would have said so in JSON.
+    else expect([answer.status, typeof answer.body]).toEqual([413, 'string'])
+    await eventually(() => expect(proxy.written()).toMatch(/\b413\b/))
+  })
+
+  it('writes which path was asked for, and nothing secret of it, also when it refuses and when nobody is behind it', async () => {
+    const { credential, refreshToken, deviceCode, userCode } = await connect(service)
+    const canaries = ['canary-in-query', 'canary-in-form', 'canary-in-cookie', 'canary-in-referer', 'canary-in-key']
+    const { SVCsecret } = credentials()
+    const basic = Buffer.from(`${credentials().SVCappid}:${SVCsecret}`).toString('base64')
+    const secrets = [SVCsecret, basic, credential, refreshToken, deviceCode, userCode, ...canaries]
+    const query = `?${form({ device_code: deviceCode, state: 'canary-in-query', code: userCode, token: refreshToken })}`
+    const headers = {
+      authorization: `Basic ${basic}`,
+      cookie: 'session=canary-in-cookie',
+      referer: `https://app.example/?code=canary-in-referer&token=${credential}`,
+      'idempotency-key': 'canary-in-key',
+    }
+    const body = form({ state: 'canary-in-form', device_code: deviceCode })
+    const away = await findFreePort()
+    const alone = await startProxy(kind, { listen: `127.0.0.1:${away}`, upstream: '127.0.0.1:9', certificate })
+
+    const statuses = []
+    for (const path of ['/auth/oauth/device/polling', '/auth/oauth/device/code', '/nowhere', '/auth/verify']) {
+      statuses.push((await atService(`${path}${query}`, { body, headers })).status)
+      statuses.push((await atService(`${path}${query}`, { method: 'GET', headers })).status)
+      statuses.push((await atAccount(`${path}${query}`, { method: 'GET', headers })).status)
+    }
+    statuses.push(
+      (await atService(`/auth/verify${query}`, { method: 'GET', headers: { authorization: `Bearer ${credential}` } }))
+        .status,
+    )
+    expect(statuses).toContain(200)
+    await atService(`/auth/oauth/device/code${query}`, { headers, body: 'a'.repeat(700 * 1024) }).catch(() => null)
+    const gone = await ask(away, `/auth/oauth/device/code${query}`, { host: 'service.example', body, headers })
+    expect([502, 503]).toContain(gone.status)
+
+    await eventually(() => expect(proxy.written()).toContain('/nowhere'))
+    await eventually(() => expect(alone.written()).toContain('/auth/oauth/device/code'))
+    const written = proxy.written() + alone.written()
+    await alone.stop()
+    expect(
+      secrets.filter((secret) => written.includes(secret) || written.includes(encodeURIComponent(secret))),
+    ).toEqual([])
+  })
+})
+
+/** Logs are written a moment after the answer. */
+async function eventually(check: () => void): Promise<void> {
+  for (const from = performance.now(); ; ) {
+    try {
+      return check()
+    } catch (error) {
+      if (performance.now() - from > 5_000) throw error
+      await sleep(50)
+    }
+  }
+}
