@@ -1,0 +1,147 @@
+/** What joins a change to a release: workflows that can do no more than they must, and a list of what the service is made of. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { makeBillOfMaterials } from '../../tools/sbom.ts'
+
+const ROOT = join(import.meta.dirname, '..', '..')
+const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
+
+type Step = {
+  readonly name?: string
+  readonly uses?: string
+  readonly run?: string
+  readonly with?: Record<string, unknown>
+}
+type Job = {
+  readonly name?: string
+  readonly permissions?: Record<string, string>
+  readonly 'timeout-minutes'?: number
+  readonly steps: readonly Step[]
+}
+type Workflow = {
+  readonly on: Record<string, unknown>
+  readonly permissions: unknown
+  readonly concurrency?: unknown
+  readonly jobs: Record<string, Job>
+}
+
+const workflows = readdirSync(join(ROOT, '.github', 'workflows')).sort()
+
+describe.each(workflows)('.github/workflows/%s', (name) => {
+  const text = read(`.github/workflows/${name}`)
+  const workflow: Workflow = parse(text)
+  const jobs = Object.values(workflow.jobs)
+  const steps = jobs.flatMap((job) => job.steps)
+
+  test('grants nothing to a job that does not ask for it, and every job asks', () => {
+    expect(workflow.permissions).toEqual({})
+    expect(jobs.filter(({ permissions }) => permissions === undefined)).toEqual([])
+    const asked = jobs.flatMap(({ permissions = {} }) => Object.values(permissions))
+    expect(asked.filter((each) => !['read', 'write'].includes(each))).toEqual([])
+  })
+
+  test('runs actions by the commit that somebody looked at, with its version beside it', () => {
+    const used = Array.from(text.matchAll(/uses: (.*)$/gm), ([, line]) => line)
+    expect(used).toHaveLength(steps.filter(({ uses }) => uses !== undefined).length)
+    expect(used.filter((line) => !/^[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/.test(line ?? ''))).toEqual([])
+  })
+
+  test('never runs strangers’ code with our rights, and never puts their words into a command', () => {
+    expect(Object.keys(workflow.on)).not.toContain('pull_request_target')
+    expect(Object.keys(workflow.on)).not.toContain('workflow_run')
+    expect(steps.filter(({ run = '' }) => run.includes('${{'))).toEqual([])
+    expect(text).not.toMatch(/secrets\./)
+  })
+
+  test('leaves no credential in the clone', () => {
+    const checkouts = steps.filter(({ uses = '' }) => uses.startsWith('actions/checkout@'))
+    expect(checkouts.map((step) => step.with?.['persist-credentials'])).toEqual(checkouts.map(() => false))
+  })
+
+  test('ends by itself, and says in a sentence what every step shows', () => {
+    expect(jobs.filter((job) => job['timeout-minutes'] === undefined)).toEqual([])
+    expect(workflow.concurrency).toBeDefined()
+    const names = [...jobs.map((job) => job.name), ...steps.map((step) => step.name)]
+    expect(names.filter((each) => each === undefined || each.split(' ').length < 2)).toEqual([])
+  })
+})
+
+test('a change is judged by .ci/run, and with no right but to read', () => {
+  const workflow: Workflow = parse(read('.github/workflows/ci.yml'))
+  const [job] = Object.values(workflow.jobs)
+  expect(job?.steps.map(({ run }) => run)).toContain('.ci/run')
+  expect(Object.values(workflow.jobs).map(({ permissions }) => permissions)).toEqual(
+    Object.values(workflow.jobs).map(() => ({ contents: 'read' })),
+  )
+})
+
+test('whoever may publish may not write code, and the other way round', () => {
+  const { jobs }: Workflow = parse(read('.github/workflows/release.yml'))
+  const rights = Object.values(jobs).map(({ permissions = {} }) => Object.keys(permissions))
+  expect(rights.filter((each) => each.includes('id-token') && each.includes('pull-requests'))).toEqual([])
+})
+
+test('reports of holes are sent to where only we read them', () => {
+  const config = parse(read('.github/ISSUE_TEMPLATE/config.yml'))
+  expect(config.blank_issues_enabled).toBe(false)
+  expect(config.contact_links[0].url).toMatch(/\/security\/advisories\/new$/)
+  expect(read('SECURITY.md')).toMatch(/^## Reporting$/m)
+})
+
+test('updates are looked for wherever a version is pinned', () => {
+  const { updates } = parse(read('.github/dependabot.yml'))
+  expect(updates.map((each: Record<string, string>) => [each['package-ecosystem'], each.directory])).toEqual([
+    ['npm', '/'],
+    ['github-actions', '/'],
+    ['docker', '/deploy/container'],
+    ['docker-compose', '/deploy'],
+  ])
+})
+
+test('changesets name packages that exist, and release server and library together', () => {
+  const packages = ['server', 'sdk'].map((folder) => JSON.parse(read(`${folder}/package.json`)).name)
+  expect(JSON.parse(read('.changeset/config.json')).fixed).toEqual([packages])
+  const waiting = readdirSync(join(ROOT, '.changeset')).filter((name) => name.endsWith('.md') && name !== 'README.md')
+  for (const name of waiting) {
+    const [, front = ''] = /^---\n([\s\S]*?)\n---\n\n\S/.exec(read(`.changeset/${name}`)) ?? []
+    const bumps: Record<string, string> = parse(front)
+    expect(Object.keys(bumps).filter((each) => !packages.includes(each))).toEqual([])
+    expect(Object.values(bumps).filter((each) => !['patch', 'minor', 'major'].includes(each))).toEqual([])
+  }
+})
+
+describe('the list of what the service is made of', () => {
+  const list = makeBillOfMaterials()
+  const lock: { packages: Record<string, { dev?: boolean; version?: string; link?: boolean }> } = JSON.parse(
+    read('package-lock.json'),
+  )
+
+  test('is of the server, and has every package that it runs with and no other', () => {
+    expect([list.bomFormat, list.metadata.component.purl]).toEqual([
+      'CycloneDX',
+      `pkg:npm/%40latchkey/server@${JSON.parse(read('server/package.json')).version}`,
+    ])
+    const locked = Object.entries(lock.packages).flatMap(([path, { dev, version, link }]) => {
+      const name = path.split('node_modules/').at(-1)
+      return path.startsWith('node_modules/') && !dev && !link ? [`${name}@${version}`] : []
+    })
+    const listed = list.components
+      .map((component) => component['bom-ref'])
+      .filter((ref) => !ref.startsWith('@latchkey/'))
+    expect(listed.sort()).toEqual([...new Set(locked)].sort())
+    const direct = Object.entries<string>(JSON.parse(read('server/package.json')).dependencies)
+    const all = list.components.map((component) => component['bom-ref'])
+    expect(direct.filter(([name, version]) => !all.includes(`${name}@${version}`))).toEqual([])
+  })
+
+  test('hangs together, and names no registry and no folder of ours', () => {
+    const refs = new Set([list.metadata.component, ...list.components].map((component) => component['bom-ref']))
+    const pointed = list.dependencies.flatMap(({ ref, dependsOn }) => [ref, ...dependsOn])
+    expect(pointed.filter((ref) => !refs.has(ref))).toEqual([])
+    const text = JSON.stringify(list)
+    expect(text).not.toMatch(/registry\.|"resolved"|\.tgz/)
+    expect(text).not.toContain(ROOT)
+  })
+})
