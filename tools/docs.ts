@@ -1,16 +1,17 @@
 /**
- * Documents that are generated from the sources, so that they cannot drift from them. server/test/docs.test.ts keeps
- * what is in docs/ equal to what this file renders.
+ * Documents that are generated from the sources, so that they cannot drift from them, and code in other documents that is taken
+ * from files (samples.ts). server/test/docs.test.ts keeps what is in docs/ equal to what this file renders.
  *
  *   npm run docs    write them
  */
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
 import { options } from '../server/src/config.ts'
 import { type RefusalCode, refusals } from '../server/src/core/refusal.ts'
 import { describeDoors } from '../server/src/http/openapi/document.ts'
 import { doors } from '../server/src/http/routes.ts'
+import { fillSamples, findSampled } from './samples.ts'
 
 const DOCS = join(import.meta.dirname, '..', 'docs')
 
@@ -105,5 +106,10 @@ if (import.meta.main) {
   for (const [name, render] of Object.entries(documents)) {
     writeFileSync(join(DOCS, name), render())
     console.log(`wrote docs/${name}`)
+  }
+  for (const path of findSampled()) {
+    const file = join(DOCS, '..', path)
+    writeFileSync(file, fillSamples(readFileSync(file, 'utf8')))
+    console.log(`filled in the samples of ${path}`)
   }
 }

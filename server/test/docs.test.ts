@@ -1,9 +1,10 @@
-/** The generated documents say what the sources say. */
+/** The generated documents say what the sources say, and code in documents is what runs. */
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { documents } from '../../tools/docs.ts'
+import { fillSamples, findSampled } from '../../tools/samples.ts'
 import { options } from '../src/config.ts'
 import { refusals } from '../src/core/refusal.ts'
 
@@ -17,6 +18,11 @@ test.each(Object.entries(documents))('docs/%s is what "npm run docs" writes', (n
 
 test.each(Object.keys(documents))('docs/%s says in its first line that it is generated, and by what', (name) => {
   expect(read(name).split('\n')[0]).toMatch(/^(<!--|#) Generated from server\/src\/\S+ by `npm run docs`\./)
+})
+
+test.each(findSampled())('%s shows its samples as they stand in the files that they are taken from', (path) => {
+  const text = readFileSync(join(ROOT, path), 'utf8')
+  expect(text).toBe(fillSamples(text))
 })
 
 describe('docs/errors.md', () => {
