@@ -1,6 +1,6 @@
 /** The generated documents say what the sources say, and code in documents is what runs. */
 import { spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { documents } from '../../tools/docs.ts'
@@ -23,6 +23,26 @@ test.each(Object.keys(documents))('docs/%s says in its first line that it is gen
 test.each(findSampled())('%s shows its samples as they stand in the files that they are taken from', (path) => {
   const text = readFileSync(join(ROOT, path), 'utf8')
   expect(text).toBe(fillSamples(text))
+})
+
+test.each(readdirSync(join(DOCS, 'guides')))('every piece of code in docs/guides/%s is a sample', (name) => {
+  const text = read(join('guides', name))
+  // What a terminal shows and what a service answers is not code.
+  const fences = Array.from(text.matchAll(/^(.*)\n\n```(\w*)\n[\s\S]*?\n```$/gm), ([, above, language]) => ({
+    above,
+    language,
+  }))
+  const code = fences.filter(({ language }) => !['text', 'json', 'console'].includes(language ?? ''))
+  expect(code.filter(({ above }) => !above?.startsWith('<!-- sample: '))).toEqual([])
+})
+
+test('every command of docs/first-hour.md is one of the README’s, which "npm run verify:first-hour" runs word for word', () => {
+  const blocksOf = (text: string) =>
+    Array.from(text.matchAll(/^```sh\n([\s\S]*?)^```$/gm), ([, block = '']) => block.trim().split('\n'))
+  const known = blocksOf(readFileSync(join(ROOT, 'README.md'), 'utf8')).flat()
+  const commands = blocksOf(read('first-hour.md')).flat()
+  expect(commands.length).toBeGreaterThan(4)
+  expect(commands.filter((command) => !known.includes(command))).toEqual([])
 })
 
 describe('docs/errors.md', () => {
@@ -61,6 +81,28 @@ describe('docs/configuration.md', () => {
     expect(section?.includes(`\`${env}_FILE\``)).toBe(secret)
   })
 })
+
+test('every attack that docs/security.md names is tried by a test', () => {
+  const tests = readdirSync(join(ROOT, 'server', 'test'), { recursive: true, encoding: 'utf8' })
+  const tried = tests
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => readFileSync(join(ROOT, 'server', 'test', name), 'utf8'))
+    .join('\n')
+  const ids = expandIds(read('security.md'))
+  expect(ids.length).toBeGreaterThan(80)
+  expect(ids.filter((id) => !tried.includes(id))).toEqual([])
+})
+
+/** `DG-01 to DG-03` are three. */
+function expandIds(text: string): string[] {
+  const found = text.matchAll(/\b([A-Z]{2})-(\d\d)(?: to [A-Z]{2}-(\d\d))?/g)
+  return Array.from(found, ([, family, from, to = from]) =>
+    Array.from(
+      { length: Number(to) - Number(from) + 1 },
+      (_each, index) => `${family}-${String(Number(from) + index).padStart(2, '0')}`,
+    ),
+  ).flat()
+}
 
 test('docs/openapi.yaml follows every recommended rule of its linter', { timeout: 60_000 }, () => {
   const { status, stdout, stderr } = spawnSync('npm', ['run', '-s', 'lint:openapi'], { cwd: ROOT, encoding: 'utf8' })

@@ -1,0 +1,73 @@
+/**
+ * The documentation as a site: every page of docs/ and its neighbours, one style sheet, no script, nothing from anywhere else. It can
+ * be put on any web server, under any path, or be opened from the folder.
+ *
+ *   npm run site    write it to .site/
+ */
+import { copyFileSync, existsSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join, posix } from 'node:path'
+import { layOut } from './site/layout.ts'
+import { type Chapter, type Page, ROOT, readChapters, summaryOf } from './site/pages.ts'
+import { renderMarkdown } from './site/render.ts'
+
+const PROMISE =
+  'An authorization server for web services whose accounts live on their own subdomains: device flow, access keys and dialog.'
+
+/** Returns the paths of everything that was written. */
+export function buildSite(folder: string): readonly string[] {
+  const chapters = readChapters()
+  const pages = chapters.flatMap((chapter) => chapter.pages)
+  const written = new Set<string>()
+  const place = (path: string): string => {
+    written.add(path)
+    const file = join(folder, path)
+    mkdirSync(dirname(file), { recursive: true })
+    return file
+  }
+  rmSync(folder, { recursive: true, force: true })
+  for (const [index, page] of pages.entries()) {
+    const resolve = (href: string) => {
+      const { path, copied } = follow(href, page, pages)
+      if (copied) copyFileSync(join(ROOT, copied), place(path.split('#')[0] ?? ''))
+      return /^(https?:|mailto:|#)/.test(path) ? path : posix.relative(posix.dirname(page.path), path)
+    }
+    const surroundings = { chapters, page, previous: pages[index - 1], next: pages[index + 1] }
+    writeFileSync(place(page.path), layOut(renderMarkdown(page.markdown, resolve), surroundings))
+  }
+  copyFileSync(join(import.meta.dirname, 'site/site.css'), place('site.css'))
+  copyFileSync(join(ROOT, 'server/assets/latchkey.svg'), place('latchkey.svg'))
+  writeFileSync(place('llms.txt'), renderList(chapters))
+  writeFileSync(place('llms-full.txt'), pages.map(({ markdown }) => markdown.trim()).join('\n\n---\n\n'))
+  return [...written]
+}
+
+type Followed = { readonly path: string; readonly copied?: string }
+
+/** Where a link of a document leads: out, to another page, or to a file of the repository, which then comes along. */
+function follow(href: string, page: Page, pages: readonly Page[]): Followed {
+  if (/^(https?:|mailto:|#)/.test(href)) return { path: href }
+  const [file = '', anchor] = href.split('#')
+  const base = page.source.endsWith('/') ? page.source : posix.dirname(page.source)
+  const source = posix.join(base, file)
+  const found = pages.find((each) => each.source === source || each.source === `${source}/`)
+  if (found) return { path: anchor === undefined ? found.path : `${found.path}#${anchor}` }
+  if (source === 'README.md') return { path: 'index.html' }
+  if (!existsSync(join(ROOT, source)) || !statSync(join(ROOT, source)).isFile())
+    throw new Error(`${page.source} links to ${href}, which is neither a page nor a file`)
+  // Servers know what to say of text and pictures, and take .ts for a film.
+  return { path: /\.(png|svg|txt)$/.test(source) ? `files/${source}` : `files/${source}.txt`, copied: source }
+}
+
+/** https://llmstxt.org: one line per page, for readers who read everything. */
+function renderList(chapters: readonly Chapter[]): string {
+  const lines = chapters.flatMap(({ title, pages }) => [
+    `\n## ${title}\n`,
+    ...pages.map((page) => `- [${page.title.replace(/`/g, '')}](${page.path}): ${summaryOf(page)}`),
+  ])
+  return `# Latchkey\n\n> ${PROMISE}\n\nEverything on this list as one text: [llms-full.txt](llms-full.txt).\n${lines.join('\n')}\n`
+}
+
+if (import.meta.main) {
+  const folder = join(ROOT, '.site')
+  console.log(`wrote ${buildSite(folder).length} files to ${folder}; open ${join(folder, 'index.html')}`)
+}
