@@ -77,6 +77,12 @@ test('a change is judged by .ci/run, and with no right but to read', () => {
   )
 })
 
+test('CI runs on the Debian and the Node that the container has', () => {
+  const images = Array.from(read('.github/workflows/ci.yml').matchAll(/container: (\S+)/g), ([, image]) => image)
+  const [, base] = /^FROM (\S+)-slim/m.exec(read('deploy/container/Dockerfile')) ?? []
+  expect(new Set(images)).toEqual(new Set([base]))
+})
+
 test('whoever may publish may not write code, and the other way round', () => {
   const { jobs }: Workflow = parse(read('.github/workflows/release.yml'))
   const rights = Object.values(jobs).map(({ permissions = {} }) => Object.keys(permissions))

@@ -1,5 +1,5 @@
 /** The documentation site: every link leads somewhere, nothing comes from elsewhere, and what is written is well formed. */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, posix } from 'node:path'
 import { SaxesParser } from 'saxes'
@@ -47,6 +47,12 @@ test('every page is well formed, and has one title, one main part and ids that a
     expect([path, count('title'), count('h1'), count('main')]).toEqual([path, 1, 1, 1])
     expect(ids, path).toEqual([...new Set(ids)])
   }
+})
+
+test('every document in docs/ is a page', () => {
+  const documents = readdirSync(join(import.meta.dirname, '..', '..', 'docs'), { recursive: true, encoding: 'utf8' })
+  const expected = documents.filter((name) => name.endsWith('.md')).map((name) => name.replace(/\.md$/, '.html'))
+  expect(expected.filter((path) => !files.includes(path))).toEqual([])
 })
 
 test('every link leads to a page or a file of the site, and to a place on it that exists', () => {
