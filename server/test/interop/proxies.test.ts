@@ -1,17 +1,12 @@
 /** Real proxies in front of the service, with the configurations that we hand out. docs/install.md, "Behind a proxy". */
-import { request } from 'node:https'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { connect } from '../rig/connect.ts'
-import type { WireAnswer } from '../rig/device.ts'
 import { type Certificate, makeCertificate } from '../rig/receiver.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 import { findFreePort } from './ports.ts'
-import { type ProxyKind, type ProxyProcess, startProxy } from './proxy-process.ts'
-
-/** All of 127.0.0.0/8 is this machine, so a client can have an address that is not the proxy's. */
-const CLIENT = '127.0.0.7'
-const KINDS: readonly ProxyKind[] = ['nginx', 'haproxy', 'caddy']
+import { ask, CLIENT, type Sent } from './proxy-client.ts'
+import { PROXIES, type ProxyProcess, startProxy } from './proxy-process.ts'
 
 /** What Caddy warns of: that a file asks for no redirects, as ours does, and that a certificate is a test's. */
 const ASKED_FOR = /automatic HTTP->HTTPS redirects are disabled|no OCSP server specified in certificate/
@@ -21,52 +16,7 @@ beforeAll(() => {
   certificate = makeCertificate('service.example', '*.service.example')
 })
 
-type Sent = {
-  readonly host: string
-  readonly method?: string
-  readonly headers?: Record<string, string>
-  readonly body?: string | Buffer
-}
-
-/** A client out there: by TLS, with a certificate that it checks, to the proxy's port. */
-function ask(port: number, path: string, { host, method = 'POST', headers, body }: Sent): Promise<WireAnswer> {
-  const form = body === undefined ? {} : { 'content-type': 'application/x-www-form-urlencoded' }
-  const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }
-  return new Promise((resolve, reject) => {
-    const outgoing = request(
-      {
-        host: '127.0.0.1',
-        port,
-        localAddress: CLIENT,
-        servername: host,
-        ca: certificate.cert,
-        method,
-        path,
-        agent: false,
-        headers: { host: `${host}:${port}`, ...form, ...length, ...headers },
-      },
-      (response) => {
-        const chunks: Buffer[] = []
-        response.on('data', (chunk) => chunks.push(chunk))
-        response.on('error', reject)
-        response.on('end', () => {
-          const text = Buffer.concat(chunks).toString()
-          const isJson = String(response.headers['content-type']).startsWith('application/json')
-          resolve({
-            status: response.statusCode ?? 0,
-            headers: response.headers,
-            text,
-            body: isJson ? JSON.parse(text) : text,
-          })
-        })
-      },
-    )
-    outgoing.on('error', reject)
-    outgoing.end(body)
-  })
-}
-
-describe.each(KINDS)('%s with the reference configuration', (kind) => {
+describe.each(PROXIES)('%s with the reference configuration', (kind) => {
   let port: number
   let service: TestService
   let proxy: ProxyProcess
@@ -74,20 +24,21 @@ describe.each(KINDS)('%s with the reference configuration', (kind) => {
   beforeAll(async () => {
     port = await findFreePort()
     service = await startTestService({ PUBLIC_URL: `https://service.example:${port}`, TRUST_PROXY: '127.0.0.1' })
-    const upstream = new URL(service.address).host
-    proxy = await startProxy(kind, { listen: `127.0.0.1:${port}`, upstream, certificate })
+    const upstreams = [new URL(service.address).host]
+    proxy = await startProxy(kind, { listen: `127.0.0.1:${port}`, upstreams, certificate })
   })
   afterAll(async () => {
     await proxy?.stop()
     await service?.stop()
   })
 
+  const at = () => ({ port, certificate })
   const credentials = () => service.device().credentials
   const form = (fields: Record<string, string>) => new URLSearchParams({ ...credentials(), ...fields }).toString()
   const atService = (path: string, sent: Omit<Sent, 'host'> = {}) =>
-    ask(port, path, { host: 'service.example', ...sent })
+    ask(at(), path, { host: 'service.example', ...sent })
   const atAccount = (path: string, sent: Omit<Sent, 'host'> = {}) =>
-    ask(port, path, { host: `${service.account.slug}.service.example`, ...sent })
+    ask(at(), path, { host: `${service.account.slug}.service.example`, ...sent })
 
   it('is found without fault by the proxy itself', () => {
     expect(proxy.checked).toMatch(/successful|[Vv]alid/)
@@ -153,7 +104,7 @@ describe.each(KINDS)('%s with the reference configuration', (kind) => {
     }
     const body = form({ state: 'canary-in-form', device_code: deviceCode })
     const away = await findFreePort()
-    const alone = await startProxy(kind, { listen: `127.0.0.1:${away}`, upstream: '127.0.0.1:9', certificate })
+    const alone = await startProxy(kind, { listen: `127.0.0.1:${away}`, upstreams: ['127.0.0.1:9'], certificate })
 
     const statuses = []
     for (const path of ['/auth/oauth/device/polling', '/auth/oauth/device/code', '/nowhere', '/auth/verify']) {
@@ -167,7 +118,11 @@ describe.each(KINDS)('%s with the reference configuration', (kind) => {
     )
     expect(statuses).toContain(200)
     await atService(`/auth/oauth/device/code${query}`, { headers, body: 'a'.repeat(700 * 1024) }).catch(() => null)
-    const gone = await ask(away, `/auth/oauth/device/code${query}`, { host: 'service.example', body, headers })
+    const gone = await ask({ port: away, certificate }, `/auth/oauth/device/code${query}`, {
+      host: 'service.example',
+      body,
+      headers,
+    })
     expect([502, 503]).toContain(gone.status)
 
     await eventually(() => expect(proxy.written()).toContain('/nowhere'))

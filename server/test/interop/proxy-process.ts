@@ -13,7 +13,8 @@ import { accepting, findFreePort } from './ports.ts'
 
 const DEPLOY = new URL('../../../deploy/', import.meta.url)
 
-export type ProxyKind = 'nginx' | 'haproxy' | 'caddy'
+export const PROXIES = ['nginx', 'haproxy', 'caddy'] as const
+export type ProxyKind = (typeof PROXIES)[number]
 
 export type ProxyProcess = {
   /** What the proxy's own check said of the configuration. */
@@ -23,8 +24,8 @@ export type ProxyProcess = {
   stop(): Promise<void>
 }
 
-/** `listen` and `upstream` are host and port. The certificate is for service.example and what is below it. */
-type Given = { readonly listen: string; readonly upstream: string; readonly certificate: Certificate }
+/** All are host and port. The certificate is for service.example and what is below it. */
+type Given = { readonly listen: string; readonly upstreams: readonly string[]; readonly certificate: Certificate }
 
 type Prepared = {
   readonly check: readonly [string, ...string[]]
@@ -65,10 +66,12 @@ export async function startProxy(kind: ProxyKind, given: Given): Promise<ProxyPr
 }
 
 const prepare: Record<ProxyKind, (folder: string, settings: string, given: Given) => Promise<Prepared>> = {
-  nginx: async (folder, settings, { listen, upstream }) => {
+  nginx: async (folder, settings, { listen, upstreams }) => {
     const reference = fillIn('nginx/latchkey.conf', {
       'listen 443 ssl;': `listen ${listen} ssl;`,
-      '127.0.0.1:8080': upstream,
+      'server 127.0.0.1:8080 max_fails=2 fail_timeout=2s;': upstreams
+        .map((upstream) => `server ${upstream} max_fails=2 fail_timeout=2s;`)
+        .join('\n'),
       '/etc/ssl/service.example.pem': join(settings, 'pem'),
       '/etc/ssl/service.example.key': join(settings, 'key'),
       '/var/log/nginx/latchkey.log': 'access.log',
@@ -79,21 +82,21 @@ const prepare: Record<ProxyKind, (folder: string, settings: string, given: Given
     const args = ['-p', folder, '-c', join(settings, 'nginx.conf'), '-e', 'error.log']
     return { check: ['/usr/sbin/nginx', ...args, '-t'], run: ['/usr/sbin/nginx', ...args, '-g', 'daemon off;'] }
   },
-  haproxy: async (_folder, settings, { listen, upstream }) => {
+  haproxy: async (_folder, settings, { listen, upstreams }) => {
     const reference = fillIn('haproxy/haproxy.cfg', {
       'bind :443': `bind ${listen}`,
-      '127.0.0.1:8080': upstream,
+      'server one 127.0.0.1:8080': upstreams.map((upstream, index) => `server number${index} ${upstream}`).join('\n'),
       '/etc/ssl/service.example.bundle.pem': join(settings, 'bundle'),
     })
     writeFileSync(join(settings, 'haproxy.cfg'), reference)
     const args = ['-f', join(settings, 'haproxy.cfg')]
     return { check: ['/usr/sbin/haproxy', '-c', ...args], run: ['/usr/sbin/haproxy', '-db', ...args] }
   },
-  caddy: async (folder, settings, { listen, upstream }) => {
+  caddy: async (folder, settings, { listen, upstreams }) => {
     const port = listen.split(':')[1]
     const reference = fillIn('caddy/Caddyfile', {
       'service.example, *.service.example {': `service.example:${port}, *.service.example:${port} {`,
-      '127.0.0.1:8080': upstream,
+      'reverse_proxy 127.0.0.1:8080 {': `reverse_proxy ${upstreams.join(' ')} {`,
       '/etc/ssl/service.example.pem': join(settings, 'pem'),
       '/etc/ssl/service.example.key': join(settings, 'key'),
       '/var/log/caddy/latchkey.log': join(folder, 'access.log'),

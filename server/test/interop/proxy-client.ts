@@ -1,0 +1,59 @@
+/** A client of a proxy: speaks TLS, checks the certificate, and has an address of its own. */
+import { type Agent, request } from 'node:https'
+import type { WireAnswer } from '../rig/device.ts'
+import type { Certificate } from '../rig/receiver.ts'
+
+/** All of 127.0.0.0/8 is this machine, so a client can have an address that is not the proxy's. */
+export const CLIENT = '127.0.0.7'
+
+export type Sent = {
+  readonly host: string
+  readonly method?: string
+  readonly headers?: Record<string, string>
+  readonly body?: string | Buffer
+}
+
+/** Which proxy; with an agent, over connections that are kept. */
+type At = { readonly port: number; readonly certificate: Certificate; readonly agent?: Agent }
+
+/** A client out there: by TLS, with a certificate that it checks, to the proxy's port. */
+export function ask(
+  { port, certificate, agent }: At,
+  path: string,
+  { host, method = 'POST', headers, body }: Sent,
+): Promise<WireAnswer> {
+  const form = body === undefined ? {} : { 'content-type': 'application/x-www-form-urlencoded' }
+  const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }
+  return new Promise((resolve, reject) => {
+    const outgoing = request(
+      {
+        host: '127.0.0.1',
+        port,
+        localAddress: CLIENT,
+        servername: host,
+        ca: certificate.cert,
+        method,
+        path,
+        agent: agent ?? false,
+        headers: { host: `${host}:${port}`, ...form, ...length, ...headers },
+      },
+      (response) => {
+        const chunks: Buffer[] = []
+        response.on('data', (chunk) => chunks.push(chunk))
+        response.on('error', reject)
+        response.on('end', () => {
+          const text = Buffer.concat(chunks).toString()
+          const isJson = String(response.headers['content-type']).startsWith('application/json')
+          resolve({
+            status: response.statusCode ?? 0,
+            headers: response.headers,
+            text,
+            body: isJson ? JSON.parse(text) : text,
+          })
+        })
+      },
+    )
+    outgoing.on('error', reject)
+    outgoing.end(body)
+  })
+}
