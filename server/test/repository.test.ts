@@ -83,7 +83,7 @@ test('CI runs on the Debian and the Node that the container has', () => {
   expect(new Set(images)).toEqual(new Set([base]))
 })
 
-test('whoever may publish may not write code, and the other way round', () => {
+test('no job that publishes may propose a change, nor the other way round', () => {
   const { jobs }: Workflow = parse(read('.github/workflows/release.yml'))
   const rights = Object.values(jobs).map(({ permissions = {} }) => Object.keys(permissions))
   expect(rights.filter((each) => each.includes('id-token') && each.includes('pull-requests'))).toEqual([])
