@@ -4,6 +4,7 @@
  *
  *   npm run verify:model                 a new seed
  *   npm run verify:model -- --seed 42    the same sequences again
+ *   npm run verify:model -- --operations 3000    fewer of the slow ones, on servers
  */
 import { parseArgs } from 'node:util'
 import { startEngines } from '../../../tools/engines.ts'
@@ -13,9 +14,10 @@ import type { Seen } from './seen.ts'
 import { walkStates } from './walk-states.ts'
 
 const CORE_OPERATIONS = 300_000
-const SERVER_OPERATIONS = 10_000
 
-const { values } = parseArgs({ options: { seed: { type: 'string' } } })
+const { values } = parseArgs({
+  options: { seed: { type: 'string' }, operations: { type: 'string', default: '10000' } },
+})
 const seed = values.seed === undefined ? Math.floor(Math.random() * 2 ** 30) : Number(values.seed)
 if (!Number.isSafeInteger(seed)) throw new Error('--seed takes a whole number')
 console.log(`seed: ${seed}`)
@@ -30,7 +32,7 @@ const core = checkCore(seed, CORE_OPERATIONS)
 report('core', core)
 const walk = walkStates()
 report('walk', walk)
-const server = await checkServer(seed, SERVER_OPERATIONS)
+const server = await checkServer(seed, Number(values.operations))
 report('server', server)
 
 const divergences = [core, walk, server].filter((part) => part.divergence !== null).length
