@@ -83,6 +83,11 @@ test('only config.ts reads the environment', () => {
   expect(files.filter((file) => /\bprocess\s*(\.\s*env\b|\[)/.test(codeOf(file)))).toEqual(['config.ts'])
 })
 
+test('only the command line uses the client library, as anybody else would', () => {
+  expect(files.filter((file) => roomOf(file) !== 'cli' && /['"]@latchkey\/sdk/.test(codeOf(file)))).toEqual([])
+  expect(files.filter((file) => /['"][./]*\bsdk\//.test(codeOf(file)))).toEqual([])
+})
+
 test('events are recorded in one place, which also queues what webhooks tell of them', () => {
   expect(files.filter((file) => /insert into audit_events/.test(codeOf(file)))).toEqual(['store/audit-events.ts'])
 })
