@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { type Keyset, parseKeyset } from './secrets/keyset.ts'
 
-type Option<T> = {
+export type Option<T> = {
   readonly env: string
   readonly about: string
   readonly example: string
@@ -18,7 +18,7 @@ type Option<T> = {
   readonly parse: (text: string) => T
 }
 
-function option<T>(given: Omit<Option<T>, 'secret' | 'fallback'> & Partial<Option<T>>): Option<T> {
+export function option<T>(given: Omit<Option<T>, 'secret' | 'fallback'> & Partial<Option<T>>): Option<T> {
   return { secret: false, fallback: null, ...given }
 }
 
@@ -300,7 +300,7 @@ export function readConfig<Name extends OptionName>(
   const problems: string[] = []
   const entries = names.map((name) => {
     try {
-      return [name, read(environment, options[name] as Option<unknown>)]
+      return [name, readOption(options[name] as Option<unknown>, environment)]
     } catch (error) {
       const { env, example } = options[name]
       problems.push(`${env} ${(error as Error).message}. Example: ${env}=${example}`)
@@ -313,7 +313,8 @@ export function readConfig<Name extends OptionName>(
 
 export const everyOption = Object.keys(options) as readonly OptionName[]
 
-function read<T>(environment: NodeJS.ProcessEnv, { env, secret, fallback, parse }: Option<T>): T {
+/** One setting, also of those on a person's own machine (cli/client-settings.ts). Throws an Error whose message completes "NAME …". */
+export function readOption<T>({ env, secret, fallback, parse }: Option<T>, environment = process.env): T {
   const direct = environment[env]
   const file = secret ? environment[`${env}_FILE`] : undefined
   if (direct && file) throw new Error(`is given twice, as ${env} and as ${env}_FILE`)

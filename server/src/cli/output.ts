@@ -15,6 +15,30 @@ export class CommandRefused extends Error {
 /** The audit log is not as it was sealed: nothing that a person mends by trying again. */
 export const TAMPERED = 3
 
+/** There is no login, or its access has ended. */
+export const NOT_LOGGED_IN = 4
+/** The service could not be reached, or cannot answer at the moment. Trying again later may help. */
+export const UNREACHABLE = 5
+/** Somebody said no. */
+export const REJECTED = 6
+/** Nobody decided in time. */
+export const EXPIRED = 7
+/** Ctrl-C, as shells count it: 128 and the number of SIGINT. */
+export const INTERRUPTED = 130
+
+/** For `--help`; docs/operations.md, "Exit status", says the same. */
+export const STATUSES = `
+Exit status:
+  0    done
+  1    refused: the message says why; doctor: warnings only
+  2    a setting cannot be read; doctor: something is broken
+  3    the audit log is not as it was sealed
+  4    not logged in, or the access has ended
+  5    the service could not be reached, or cannot answer at the moment
+  6    somebody said no
+  7    the code ran out
+  130  ended by Ctrl-C`
+
 export type OutputOptions = { readonly json?: boolean }
 
 export function print(options: OutputOptions, value: Readonly<Record<string, unknown>>, words: string): void {

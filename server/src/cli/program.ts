@@ -12,7 +12,9 @@ import { addAccountCommands } from './account.ts'
 import { addApplicationCommands } from './application.ts'
 import { addAuditCommands } from './audit.ts'
 import { addCodeCommands } from './code.ts'
-import { CommandRefused, type OutputOptions, print } from './output.ts'
+import { addLoginCommand } from './login.ts'
+import { CommandRefused, type OutputOptions, print, STATUSES } from './output.ts'
+import { addStatusCommands } from './status.ts'
 import { addUserCommands } from './user.ts'
 import { type Wiring, withDatabase } from './wiring.ts'
 
@@ -21,6 +23,7 @@ export function createProgram(wiring: Wiring): Command {
     .description('The authorization server for services whose accounts live on their own subdomains.')
     .configureHelp({ showGlobalOptions: true })
     .showHelpAfterError('(add --help for what this command takes)')
+    .addHelpText('after', STATUSES)
 
   program
     .command('serve')
@@ -72,5 +75,8 @@ export function createProgram(wiring: Wiring): Command {
   addApplicationCommands(program)
   addCodeCommands(program, wiring)
   addAuditCommands(program)
+  program.commandsGroup('For whoever uses a service:')
+  addLoginCommand(program)
+  addStatusCommands(program)
   return program
 }

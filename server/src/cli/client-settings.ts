@@ -1,0 +1,108 @@
+/** Which service, as which application, and its secret: what the commands for people are told, by options or by the environment. */
+import { homedir } from 'node:os'
+import { isAbsolute, join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import type { Command } from 'commander'
+import { ConfigurationError, type Option, option, readOption } from '../config.ts'
+import { CommandRefused, type OutputOptions } from './output.ts'
+
+export type ClientOptions = OutputOptions & { server?: string; app?: string; secretStdin?: boolean }
+
+/** The application that a command speaks for. */
+export type ChosenApplication = {
+  /** The service's own address, as its operator calls it. */
+  readonly server: string
+  readonly application: string
+  /** Undefined: the application is public, and has none. */
+  readonly secret: string | undefined
+}
+
+const SERVER = option({
+  env: 'LATCHKEY_SERVER',
+  fallback: '',
+  about: 'the address of the service',
+  example: 'https://service.example',
+  parse: (value) => value,
+})
+
+const APPLICATION = option({
+  env: 'LATCHKEY_APP',
+  fallback: '',
+  about: 'the id of the application',
+  example: 'app_a5vweekf4kf3',
+  parse: (value) => value,
+})
+
+const SECRET = option({
+  env: 'LATCHKEY_SECRET',
+  secret: true,
+  fallback: '',
+  about: 'the secret of the application, if it has one',
+  example: 'lks_… (43 characters)',
+  parse: (value) => value,
+})
+
+/** A relative one is to be ignored: XDG Base Directory Specification, "Environment variables". */
+const CONFIG_HOME = option({
+  env: 'XDG_CONFIG_HOME',
+  fallback: '',
+  about: 'where programs keep what belongs to a person',
+  example: '/home/ann/.config',
+  parse: (value) => (isAbsolute(value) ? value : join(homedir(), '.config')),
+})
+
+export function readLoginFolder(): string {
+  return join(read(CONFIG_HOME), 'latchkey')
+}
+
+export function addClientOptions(command: Command): Command {
+  command
+    .option('--server <address>', `${SERVER.about} (or ${SERVER.env}), for example ${SERVER.example}`)
+    .option('--app <id>', `${APPLICATION.about} (or ${APPLICATION.env})`)
+  return addSecretOption(command)
+}
+
+/** The secret itself is no option: whoever lists the processes of the machine would read it. */
+export function addSecretOption(command: Command): Command {
+  return command.option(
+    '--secret-stdin',
+    `read ${SECRET.about}, from standard input; otherwise from ${SECRET.env} or the file in ${SECRET.env}_FILE`,
+  )
+}
+
+/** `known`: what holds where nothing else is said. */
+export async function readChosen(
+  options: ClientOptions,
+  known: Pick<ChosenApplication, 'server' | 'application'> | null,
+): Promise<ChosenApplication> {
+  const server = options.server ?? (read(SERVER) || known?.server)
+  const application = options.app ?? (read(APPLICATION) || known?.application)
+  if (!server) throw new CommandRefused(`Which service? Say it with --server or ${SERVER.env}: ${SERVER.example}.`)
+  if (!application)
+    throw new CommandRefused(
+      `Which application? Say its id with --app or ${APPLICATION.env}. Whoever runs the service, or its developer console, gives you one.`,
+    )
+  return { server: readServer(server), application, secret: await readSecret(options) }
+}
+
+export async function readSecret({ secretStdin }: ClientOptions): Promise<string | undefined> {
+  const secret = secretStdin ? (await text(process.stdin)).trim() : read(SECRET)
+  if (secretStdin && secret === '') throw new CommandRefused('There is no secret on standard input.')
+  return secret || undefined
+}
+
+function readServer(given: string): string {
+  const url = URL.canParse(given) ? new URL(given) : null
+  if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash) {
+    throw new CommandRefused(`The address of the service looks like this: ${SERVER.example}.`)
+  }
+  return url.href.replace(/\/+$/, '')
+}
+
+function read<T>(setting: Option<T>): T {
+  try {
+    return readOption(setting)
+  } catch (error) {
+    throw new ConfigurationError(`${setting.env} ${(error as Error).message}.`)
+  }
+}

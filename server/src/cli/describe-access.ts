@@ -1,0 +1,58 @@
+/** What the access of this machine is worth at this moment, as the service says. docs/interface.md, "Check a credential". */
+import { type Client, LatchkeyError } from '@latchkey/sdk'
+import type { ChosenApplication } from './client-settings.ts'
+
+export type Described = {
+  readonly account: string
+  readonly user: string
+  readonly application: string
+  readonly scope: string
+  readonly variant: 'token_set' | 'access_key'
+  /** Absent for an access key, which does not run out. */
+  readonly expires_in?: number
+}
+
+/** Throws `reauthorize` where the access has ended, and what the client library throws where nobody answers. */
+export async function describeAccess(
+  client: Client,
+  { server }: Pick<ChosenApplication, 'server'>,
+): Promise<Described> {
+  const response = await client.fetch(`${server}/1/me`, { signal: AbortSignal.timeout(15_000) }).catch(unreached)
+  if (response.status === 401) throw new LatchkeyError('reauthorize')
+  if (response.status >= 500) throw new LatchkeyError('unavailable')
+  const body: unknown = response.ok ? await response.json().catch(() => null) : null
+  if (!isDescription(body)) throw new LatchkeyError('unexpected_answer')
+  return body
+}
+
+function isDescription(body: unknown): body is Described {
+  const { account, user, application, scope, variant } = { ...(body as Record<string, unknown> | null) }
+  return [account, user, application, scope, variant].every((one) => typeof one === 'string')
+}
+
+/** `fetch` throws as the platform's does. */
+function unreached(error: Error): never {
+  if (error instanceof LatchkeyError) throw error
+  const { code } = (error.cause ?? {}) as { code?: string }
+  throw new LatchkeyError('network', { message: `The service could not be reached (${code ?? error.name}).` })
+}
+
+/** One fact per line. */
+export function describedInWords(access: Partial<Described>, path: string): string {
+  const { account, user, application, scope, expires_in: seconds } = access
+  const lines = [
+    ['application', application],
+    ['account', account],
+    ['user', user],
+    ['scope', scope],
+    ['until', access.variant === undefined ? undefined : untilWhen(seconds)],
+    ['kept in', path],
+  ]
+  return lines.flatMap(([name, value]) => (value ? [`  ${name?.padEnd(13)}${value}`] : [])).join('\n')
+}
+
+function untilWhen(seconds: number | undefined): string {
+  if (seconds === undefined) return 'you log out, or remove it on your account’s page'
+  const at = new Date(Date.now() + seconds * 1000).toTimeString().slice(0, 5)
+  return `${at}, and renews itself while it is used`
+}

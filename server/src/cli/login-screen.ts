@@ -1,0 +1,81 @@
+/**
+ * What somebody sees while a code waits for them: the code, the way to the page, and one line that counts down. All of it goes to
+ * standard error, so that standard output carries the outcome and nothing else.
+ */
+import { clearLine, cursorTo } from 'node:readline'
+import { styleText } from 'node:util'
+import type { DeviceSession } from '@latchkey/sdk'
+import { renderUnicodeCompact } from 'uqr'
+import { openBrowser } from './open-browser.ts'
+
+export type Shown = Pick<DeviceSession, 'displayCode' | 'verificationUrl' | 'expiresAt' | 'remaining'>
+
+export type LoginScreen = { close(): void }
+
+const [ENTER, LINE_FEED, CTRL_C] = ['\r', '\n', '\u0003']
+
+const { stdin, stderr } = process
+
+/** `interrupt` is called on Ctrl-C: while single keys are read, the terminal sends no signal for it. */
+export function openLoginScreen(session: Shown, { qr = false }: { qr?: boolean }, interrupt: () => void): LoginScreen {
+  const { displayCode, verificationUrl, expiresAt } = session
+  const until = new Date(expiresAt).toTimeString().slice(0, 5)
+  const code = styleText('bold', displayCode, { stream: stderr })
+  say(`\n  Your code   ${code}        valid until ${until}\n`)
+  say(`  1  Open ${verificationUrl} and sign in to your account`)
+  say('  2  Type the code, look who asks for what, and decide\n')
+  if (qr) showQr()
+  // Without a terminal on both sides there is nobody to press a key, and no browser to open.
+  const keys = stdin.isTTY && stderr.isTTY
+  if (keys) say('  Press Enter to open the page in your browser, q for a QR code of it.')
+
+  const progress = () => {
+    if (!stderr.isTTY) return
+    redraw(`  Waiting for your decision, ${inMinutes(session.remaining())} left`)
+  }
+  const onKey = (data: Buffer) => {
+    for (const key of data.toString()) {
+      if (key === CTRL_C) return interrupt()
+      if (key === ENTER || key === LINE_FEED) openBrowser(verificationUrl, above)
+      if (key === 'q') showQr()
+    }
+    progress()
+  }
+  if (keys) stdin.setRawMode(true).resume().on('data', onKey)
+  if (!stderr.isTTY) say(`  Waiting for your decision, until ${until}.`)
+  progress()
+  const ticking = setInterval(progress, 1_000)
+
+  return {
+    close: () => {
+      clearInterval(ticking)
+      if (stderr.isTTY) redraw('')
+      if (keys) stdin.off('data', onKey).pause().setRawMode(false)
+    },
+  }
+
+  /** The page alone: a picture with the code in it would be what a phisher sends around. */
+  function showQr(): void {
+    above(`\n${renderUnicodeCompact(verificationUrl).replace(/^/gm, '  ')}\n`)
+  }
+
+  /** In front of the line that counts. */
+  function above(text: string): void {
+    if (stderr.isTTY) redraw('')
+    say(text)
+  }
+}
+
+function say(text: string): void {
+  stderr.write(`${text}\n`)
+}
+
+function redraw(text: string): void {
+  cursorTo(stderr, 0)
+  clearLine(stderr, 0)
+  stderr.write(text)
+}
+
+function inMinutes(seconds: number): string {
+  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`
+}

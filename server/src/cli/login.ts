@@ -1,0 +1,104 @@
+/** `latchkey login`: the person at this machine lets an application in, by a code that they type on their account's page. */
+import type { Credentials, DeviceSession } from '@latchkey/sdk'
+import type { Command } from 'commander'
+import { addClientOptions, type ChosenApplication, type ClientOptions, readChosen } from './client-settings.ts'
+import { type Described, describeAccess, describedInWords } from './describe-access.ts'
+import { explainRefusal } from './explain-refusal.ts'
+import { createClientFor, type KeptLogin, openKeptLogin } from './kept-login.ts'
+import { openLoginScreen } from './login-screen.ts'
+import { CommandRefused, INTERRUPTED, print } from './output.ts'
+
+type LoginOptions = ClientOptions & { scope?: string; key?: boolean; qr?: boolean }
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
+export function addLoginCommand(program: Command): void {
+  addClientOptions(program.command('login').description('Log in to a service: shows a code, and waits for your yes.'))
+    .option('--scope <list>', 'what to ask for, comma-separated (default: what the application usually asks for)')
+    .option('--key', 'ask for an access key, which does not run out, instead of tokens that renew themselves')
+    .option('--qr', 'show a QR code of the page at once')
+    .option('--json', 'print JSON, one object per line: first the code, then the outcome')
+    .action(login)
+}
+
+async function login(options: LoginOptions): Promise<void> {
+  const kept = openKeptLogin()
+  const before = await kept.read()
+  const chosen = await readChosen(options, before)
+  if (before) await refuseIfStillIn(kept, { ...before, secret: chosen.secret })
+  const client = createClientFor(chosen, kept.store)
+  await kept.prepare()
+  const end = listenForEnd()
+  try {
+    const variant = options.key ? 'key' : 'oauth'
+    const session = await client.device.start({ variant, scope: options.scope, signal: end.signal })
+    await kept.write(chosen)
+    const { scope } = await waitForDecision(session, options, end)
+    const access = await describeAccess(client, chosen).catch(() => ({ scope: scope.join(',') }))
+    tell(options, chosen, kept, access)
+  } catch (error) {
+    await kept.forget()
+    throw explainRefusal(error, chosen)
+  } finally {
+    end.ignore()
+  }
+}
+
+type End = { readonly signal: AbortSignal; now(): void; ignore(): void }
+
+/** Somebody has had enough of waiting: then nothing is left behind. */
+function listenForEnd(): End {
+  const controller = new AbortController()
+  const now = () => controller.abort()
+  for (const signal of SIGNALS) process.once(signal, now)
+  const ignore = () => {
+    for (const signal of SIGNALS) process.off(signal, now)
+  }
+  return { signal: controller.signal, now, ignore }
+}
+
+/** Another login would leave the old access behind, with nobody who can end it from here. */
+async function refuseIfStillIn(kept: KeptLogin, before: ChosenApplication): Promise<void> {
+  try {
+    const { account } = await describeAccess(createClientFor(before, kept.store), before)
+    throw new CommandRefused(
+      `You are logged in already, at ${before.server} in the account ${account}. Run "latchkey logout" first.`,
+    )
+  } catch (error) {
+    if (!hasEnded(error)) throw explainRefusal(error, before)
+    await kept.forget()
+  }
+}
+
+function hasEnded(error: unknown): boolean {
+  return (error as { code?: unknown }).code === 'reauthorize'
+}
+
+async function waitForDecision(session: DeviceSession, options: LoginOptions, end: End): Promise<Credentials> {
+  if (options.json) console.log(JSON.stringify(codeAsJson(session)))
+  const screen = openLoginScreen(session, options, end.now)
+  try {
+    return await session.wait({ signal: end.signal })
+  } catch (error) {
+    if (!end.signal.aborted) throw error
+    const words = `Ended: nothing was kept here. Do not enter ${session.displayCode} any more; it runs out by itself.`
+    throw new CommandRefused(words, INTERRUPTED)
+  } finally {
+    screen.close()
+  }
+}
+
+function codeAsJson(session: DeviceSession) {
+  const { userCode, verificationUrl } = session
+  return { event: 'code', user_code: userCode, verification_url: verificationUrl, expires_in: session.remaining() }
+}
+
+function tell(
+  options: LoginOptions,
+  { server, application }: ChosenApplication,
+  { path }: KeptLogin,
+  access: Partial<Described> & Pick<Described, 'scope'>,
+): void {
+  const value = { event: 'logged_in', server, application, ...access, kept_in: path }
+  print(options, value, `Logged in at ${server}.\n\n${describedInWords({ application, ...access }, path)}`)
+}

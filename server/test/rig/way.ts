@@ -1,0 +1,46 @@
+/** A way to a service that can be taken away, or on which something else asks along. */
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { buffer } from 'node:stream/consumers'
+
+export type Way = { readonly address: string; close(): Promise<void> }
+
+export type WayOptions = {
+  /** Each poll is sent by a second program as well, a moment earlier. */
+  readonly pollTwice?: boolean
+  /** As a proxy does that was not told to keep it: the host is that of where it sends to. */
+  readonly changeHost?: boolean
+}
+
+/** `to` is asked for each request: a service may be started after the way to it. */
+export async function openWay(
+  to: () => string,
+  { pollTwice = false, changeHost = false }: WayOptions = {},
+): Promise<Way> {
+  const pass = async (incoming: IncomingMessage, body: Buffer): Promise<IncomingMessage> => {
+    const target = new URL(to())
+    const headers = { ...incoming.headers, ...(changeHost ? { host: target.host } : {}) }
+    const outgoing = request(new URL(incoming.url ?? '/', target), { method: incoming.method ?? 'GET', headers })
+    outgoing.end(body)
+    const [answer] = await once(outgoing, 'response')
+    return answer as IncomingMessage
+  }
+  const server = createServer(async (incoming, response) => {
+    const body = await buffer(incoming)
+    if (pollTwice && /polling$|oauth\/token$/.test(incoming.url ?? '')) (await pass(incoming, body)).resume()
+    const answer = await pass(incoming, body)
+    response.writeHead(answer.statusCode ?? 0, answer.headers)
+    answer.pipe(response)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    address: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close: async () => {
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
