@@ -14,6 +14,8 @@ export type Mail = {
 export type Mailer = {
   /** Resolves when the mail server has taken it; otherwise rejects with MailNotSent. */
   send(mail: Mail): Promise<void>
+  /** Goes as far as one can without a mail: connects, encrypts, signs in. Rejects with MailNotSent. */
+  greet(): Promise<void>
   close(): void
 }
 
@@ -66,6 +68,14 @@ export function createMailer(
         const { code, responseCode = 0 } = error as NodemailerError
         const aboutThisMail = code === 'EENVELOPE' || code === 'EMESSAGE'
         throw new MailNotSent(`${code} ${responseCode}`, aboutThisMail && responseCode >= 500)
+      }
+    },
+    greet: async () => {
+      try {
+        await transport.verify()
+      } catch (error) {
+        const { code, responseCode = 0 } = error as NodemailerError
+        throw new MailNotSent(`${code} ${responseCode}`, false)
       }
     },
     close: () => transport.close(),

@@ -12,6 +12,7 @@ import { addAccountCommands } from './account.ts'
 import { addApplicationCommands } from './application.ts'
 import { addAuditCommands } from './audit.ts'
 import { addCodeCommands } from './code.ts'
+import { addDoctorCommand } from './doctor.ts'
 import { addLoginCommand } from './login.ts'
 import { CommandRefused, type OutputOptions, print, STATUSES } from './output.ts'
 import { addStatusCommands } from './status.ts'
@@ -75,6 +76,7 @@ export function createProgram(wiring: Wiring): Command {
   addApplicationCommands(program)
   addCodeCommands(program, wiring)
   addAuditCommands(program)
+  addDoctorCommand(program)
   program.commandsGroup('For whoever uses a service:')
   addLoginCommand(program)
   addStatusCommands(program)

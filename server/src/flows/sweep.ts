@@ -3,7 +3,13 @@ import type { Config } from '../config.ts'
 import { KEPT_AFTER_EXPIRY_MS } from '../core/device-code.ts'
 import { forgetCounts } from '../store/application-activity.ts'
 import { forgetAttempts } from '../store/attempts.ts'
-import { type Dropped, dropPartitions, ensurePartitions, readClock } from '../store/device-code-partitions.ts'
+import {
+  countMissing,
+  type Dropped,
+  dropPartitions,
+  ensurePartitions,
+  readClock,
+} from '../store/device-code-partitions.ts'
 import { forgetDialogs, voidUnexchanged } from '../store/dialogs.ts'
 import { forgetEarlyPolls } from '../store/early-polls.ts'
 import { forgetLinks } from '../store/links.ts'
@@ -52,4 +58,10 @@ export async function sweep(
 export async function makePartitionsAhead(db: Postgres, lifetimeMs: number): Promise<void> {
   const now = await readClock(db)
   await ensurePartitions(db, now, now + lifetimeMs + AHEAD_MS)
+}
+
+/** How many of them are not there, a few missed sweeps allowed. */
+export async function missingPartitions(db: Postgres, lifetimeMs: number): Promise<number> {
+  const now = await readClock(db)
+  return countMissing(db, now, now + lifetimeMs + AHEAD_MS / 2)
 }

@@ -37,6 +37,12 @@ export async function findAccount(db: Queryable, slug: string): Promise<Account 
   return rows[0] ? fromRow(rows[0]) : null
 }
 
+/** Some account's, to try its address; null while there is none. */
+export async function readAnySlug(db: Queryable): Promise<string | null> {
+  const { rows } = await db.query<{ slug: string }>('select slug from accounts order by created_at limit 1')
+  return rows[0]?.slug ?? null
+}
+
 export async function readAccount(db: Queryable, id: string): Promise<Account | null> {
   const { rows } = await db.query<Row>(`${ACCOUNT} where id = $1`, [id])
   return rows[0] ? fromRow(rows[0]) : null

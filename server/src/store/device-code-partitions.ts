@@ -13,10 +13,21 @@ const PARTITION_LOCK = 7_018_002
 
 /** Makes every partition that a code expiring between the two moments needs. */
 export async function ensurePartitions(db: Postgres, from: number, to: number): Promise<void> {
+  for (const start of await missingStarts(db, from, to)) await makePartition(db, start)
+}
+
+/** How many it would make. */
+export async function countMissing(db: Postgres, from: number, to: number): Promise<number> {
+  return (await missingStarts(db, from, to)).length
+}
+
+async function missingStarts(db: Postgres, from: number, to: number): Promise<readonly number[]> {
   const existing = new Set((await listPartitions(db)).map((partition) => partition.start))
+  const missing: number[] = []
   for (let start = from - (from % HOUR); start <= to; start += HOUR) {
-    if (!existing.has(start)) await makePartition(db, start)
+    if (!existing.has(start)) missing.push(start)
   }
+  return missing
 }
 
 /** By a function with the rights of the table's owner: the service itself may run under a role that owns nothing. */

@@ -126,7 +126,7 @@ describe('a mail', () => {
     const send = async () => {
       taken.push((await mails()).filter(({ attempts }) => attempts > 0).length)
     }
-    const mailer = { send, close: () => {} }
+    const mailer = { send, greet: async () => {}, close: () => {} }
     expect(await sendDueMails({ ...service.context, mailer })).toBe(3)
     expect(taken).toEqual([1, 2, 3])
   })

@@ -1,0 +1,99 @@
+/** `latchkey doctor`: examines the set-up that the environment describes, and says what to mend. Changes nothing. */
+import { styleText } from 'node:util'
+import type { Command } from 'commander'
+import type { Config } from '../config.ts'
+import { createMailer } from '../mail.ts'
+import { openPostgres, type Postgres } from '../store/postgres.ts'
+import { examineClocks } from './doctor/clocks.ts'
+import { examineConfiguration, readWhatCanBeRead } from './doctor/configuration.ts'
+import { broken, type Finding, ok, type Standing, warning, worstOf } from './doctor/finding.ts'
+import { examineHosts } from './doctor/hosts.ts'
+import { examineKeys } from './doctor/keys.ts'
+import { examineMigrations, examinePartitions, examinePostgres, examineRole } from './doctor/postgres.ts'
+import { type ExaminedRedis, examineRedis } from './doctor/redis.ts'
+import { type OutputOptions, print } from './output.ts'
+
+const STATUS: Readonly<Record<Standing, number>> = { ok: 0, warning: 1, broken: 2 }
+const COLOUR = { ok: 'green', warning: 'yellow', broken: 'red' } as const
+
+export function addDoctorCommand(program: Command): void {
+  program
+    .command('doctor')
+    .description('Examine configuration, keys, engines, schema, clocks, hosts and mail, and say what to mend.')
+    .option('--json', 'print one JSON object')
+    .action(async (options: OutputOptions) => {
+      const findings = await examine()
+      const standing = worstOf(findings)
+      print(options, { standing, findings }, inWords(findings))
+      process.exitCode = STATUS[standing]
+    })
+}
+
+async function examine(): Promise<readonly Finding[]> {
+  const { config, problems } = readWhatCanBeRead()
+  const configuration = await examineConfiguration(config, problems)
+  const redis = config.redisUrl === undefined ? null : await examineRedis(config.redisUrl)
+  const db = config.databaseUrl === undefined ? null : openPostgres(config.databaseUrl, 2)
+  try {
+    const database = db ? await examineDatabase(db, config, redis) : { findings: [], ready: false }
+    const hosts = config.publicUrl === undefined ? [] : await examineHosts(config.publicUrl, database.ready ? db : null)
+    const mail = config.smtpUrl === undefined ? [] : [await examineMail(config.smtpUrl)]
+    return [...configuration, ...database.findings, ...(redis?.findings ?? []), ...hosts, ...mail]
+  } finally {
+    await db?.close()
+  }
+}
+
+type Database = { readonly findings: readonly Finding[]; readonly ready: boolean }
+
+/** What hangs on something broken is not asked: it would only say the same again. */
+async function examineDatabase(db: Postgres, config: Partial<Config>, redis: ExaminedRedis | null): Promise<Database> {
+  const { databaseUrl = '', keys, publicUrl, deviceCodeLifetimeMs } = config
+  const server = await examinePostgres(db)
+  if (server.standing === 'broken') return { findings: [server], ready: false }
+  const clocks = await examineClocks(db, redis?.clock ?? null)
+  const migrations = await examineMigrations(databaseUrl, db)
+  if (migrations.standing === 'broken') return { findings: [server, ...clocks, migrations], ready: false }
+  const role = await examineRole(db, publicUrl)
+  if (role.standing === 'broken') return { findings: [server, ...clocks, migrations, role], ready: false }
+  return {
+    findings: [
+      server,
+      ...clocks,
+      migrations,
+      role,
+      ...(keys ? await examineKeys(db, keys) : []),
+      ...(deviceCodeLifetimeMs ? [await examinePartitions(db, { deviceCodeLifetimeMs })] : []),
+    ],
+    ready: true,
+  }
+}
+
+/** No mail is sent: the server is greeted, and the password tried if there is one. */
+async function examineMail(smtpUrl: string | null): Promise<Finding> {
+  const mailer = createMailer(smtpUrl, 'doctor@localhost')
+  if (!mailer) {
+    const mend = 'Set SMTP_URL; until then "latchkey user link" prints what a mail would carry.'
+    return warning('mail', 'SMTP_URL is not set: invitations and recovery wait in the outbox.', mend)
+  }
+  try {
+    await mailer.greet()
+    return ok('mail', 'The mail server answers.')
+  } catch (error) {
+    const mend = 'Start it, or correct SMTP_URL; mails wait in the outbox meanwhile.'
+    return broken('mail', `The mail server does not take mails: ${(error as Error).message}.`, mend)
+  } finally {
+    mailer.close()
+  }
+}
+
+function inWords(findings: readonly Finding[]): string {
+  const lines = findings.flatMap(({ check, standing, what, mend }) => [
+    `${styleText(COLOUR[standing], standing.padEnd(9))}${check.padEnd(19)}${what}`,
+    ...(mend === null ? [] : [`${' '.repeat(28)}${mend}`]),
+  ])
+  const count = (wanted: Standing) => findings.filter(({ standing }) => standing === wanted).length
+  const [bad, doubtful] = [count('broken'), count('warning')]
+  if (bad + doubtful === 0) return [...lines, '', 'All is well.'].join('\n')
+  return [...lines, '', `${bad} broken, ${doubtful} ${doubtful === 1 ? 'warning' : 'warnings'}.`].join('\n')
+}

@@ -1,0 +1,31 @@
+/** Do the clocks agree? Lifetimes are PostgreSQL's alone; authenticators, webhooks and people who read logs go by the world's. */
+import { readClock } from '../../store/device-code-partitions.ts'
+import type { Postgres } from '../../store/postgres.ts'
+import { broken, type Finding, ok, warning } from './finding.ts'
+import type { ExaminedRedis } from './redis.ts'
+
+const NOTICEABLE_MS = 2_000
+/** One step of an authenticator: from here on codes are refused. */
+const HARMFUL_MS = 30_000
+
+const MEND =
+  'Set the clocks right and keep them so: chrony, systemd-timesyncd or your provider’s own, on every machine.'
+
+export async function examineClocks(db: Postgres, redis: ExaminedRedis['clock']): Promise<readonly Finding[]> {
+  const asked = Date.now()
+  const theirs = await readClock(db)
+  const postgres = theirs - (asked + Date.now()) / 2
+  const findings = [
+    ...judge('PostgreSQL', postgres, 'codes of authenticators are refused'),
+    ...(redis ? judge('Redis', redis.theirs - redis.ours, null) : []),
+  ]
+  return findings.length > 0 ? findings : [ok('clocks', 'The clocks agree.')]
+}
+
+function judge(engine: string, aheadMs: number, harm: string | null): readonly Finding[] {
+  const by = Math.abs(aheadMs)
+  if (by < NOTICEABLE_MS) return []
+  const what = `The clock of ${engine} is ${Math.round(by / 1000)} s ${aheadMs > 0 ? 'ahead of' : 'behind'} this machine's`
+  if (harm && by >= HARMFUL_MS) return [broken('clocks', `${what}: ${harm}.`, MEND)]
+  return [warning('clocks', `${what}.`, MEND)]
+}

@@ -1,0 +1,67 @@
+/** Can every setting be read, and do they fit together? */
+import { type Config, everyOption, readConfig } from '../../config.ts'
+import { openPlaces } from '../../places.ts'
+import { broken, type Finding, ok, warning } from './finding.ts'
+
+const CHECK = 'configuration'
+
+/** One by one: what can be read is examined further, whatever is wrong with the rest. */
+export function readWhatCanBeRead(): { readonly config: Partial<Config>; readonly problems: readonly string[] } {
+  const problems: string[] = []
+  const parts = everyOption.map((name) => {
+    try {
+      return readConfig([name])
+    } catch (error) {
+      problems.push((error as Error).message)
+      return {}
+    }
+  })
+  return { config: Object.assign({}, ...parts), problems }
+}
+
+export async function examineConfiguration(
+  config: Partial<Config>,
+  problems: readonly string[],
+): Promise<readonly Finding[]> {
+  const findings = [
+    ...problems.map((problem) => {
+      const [what = '', example = ''] = problem.split(/(?<=\.) (?=Example: )/)
+      return broken(CHECK, what, `Set it, and start again. ${example}`)
+    }),
+    ...(await examinePlaces(config)),
+    ...examinePublic(config),
+  ]
+  return findings.length > 0 ? findings : [ok(CHECK, 'Every setting can be read.')]
+}
+
+async function examinePlaces({ placesFile = null, networksFile = null }: Partial<Config>): Promise<readonly Finding[]> {
+  try {
+    await openPlaces(placesFile, networksFile)
+    return []
+  } catch (error) {
+    return [broken(CHECK, (error as Error).message, 'Put a MaxMind database there, or unset the variable.')]
+  }
+}
+
+/** What is right on a laptop and wrong where others can reach it. */
+function examinePublic({ publicUrl, trustProxy, outboundPrivate }: Partial<Config>): readonly Finding[] {
+  if (publicUrl === undefined || isLocal(publicUrl)) return []
+  const findings: Finding[] = []
+  if (publicUrl.startsWith('http:')) {
+    const mend = 'Put a proxy that speaks TLS in front, and set PUBLIC_URL to its https address.'
+    findings.push(warning(CHECK, `PUBLIC_URL is ${publicUrl}: without https nobody can sign in.`, mend))
+  } else if (trustProxy?.length === 0) {
+    const what = 'TRUST_PROXY is not set: every request seems to come from the proxy, and all the world is one network.'
+    findings.push(warning(CHECK, what, 'Set TRUST_PROXY to the network of your proxy, for example 10.0.0.0/8.'))
+  }
+  if (outboundPrivate) {
+    const what = 'OUTBOUND_PRIVATE is true: developers can send webhooks into your own network.'
+    findings.push(warning(CHECK, what, 'Unset OUTBOUND_PRIVATE; it is for development.'))
+  }
+  return findings
+}
+
+export function isLocal(publicUrl: string): boolean {
+  const { hostname } = new URL(publicUrl)
+  return /(^|\.)localhost$/.test(hostname) || hostname === '127.0.0.1' || hostname === '[::1]'
+}

@@ -1,0 +1,88 @@
+/** Does the service answer where PUBLIC_URL says, is it this one, and do the accounts' own addresses lead there? */
+import { isIP } from 'node:net'
+import { readAnySlug } from '../../store/accounts.ts'
+import type { Postgres } from '../../store/postgres.ts'
+import { type Asked, ask } from './ask.ts'
+import { broken, type Finding, ok, warning } from './finding.ts'
+
+const METADATA = '/.well-known/oauth-authorization-server'
+
+const NAME_UNKNOWN = /^(ENOTFOUND|EAI_AGAIN|ENODATA)$/
+const CERTIFICATE = /CERT|SELF_SIGNED|ALTNAME|^ERR_(TLS|SSL)|VERIFY/
+
+export async function examineHosts(publicUrl: string, db: Postgres | null): Promise<readonly Finding[]> {
+  const base = judgeBase(publicUrl, await ask(publicUrl + METADATA))
+  if (base.standing !== 'ok') return [base]
+  const slug = db && (await readAnySlug(db))
+  if (!slug) return [base]
+  const { protocol, host, hostname } = new URL(publicUrl)
+  if (isIP(hostname.replace(/[[\]]/g, ''))) {
+    const what = `PUBLIC_URL is ${publicUrl}: no account can have a name in front of an address.`
+    return [base, broken('account addresses', what, 'Set PUBLIC_URL to a name; on this machine localhost is one.')]
+  }
+  const account = `${protocol}//${slug}.${host}`
+  return [base, judgeAccount(account, slug, host, await ask(`${account}/sign-in`))]
+}
+
+function judgeBase(publicUrl: string, asked: Asked): Finding {
+  const check = 'public address'
+  if ('fault' in asked) {
+    const what = `Nothing answers at PUBLIC_URL, ${publicUrl} (${asked.fault}).`
+    if (CERTIFICATE.test(asked.fault)) {
+      return broken(check, what, 'Give the proxy a certificate for this host, and for all names in front of it.')
+    }
+    return warning(check, what, 'Start the service with "latchkey serve", or correct PUBLIC_URL or the proxy in front.')
+  }
+  const issuer = issuerOf(asked.body)
+  if (asked.status !== 200 || issuer === null) {
+    const instead = asked.location ? `a redirect to ${asked.location}` : `HTTP ${asked.status}`
+    const what = `What answers at PUBLIC_URL, ${publicUrl}, is not Latchkey: ${instead}.`
+    return broken(
+      check,
+      what,
+      'Set PUBLIC_URL to the address that applications use, or point the proxy at the service.',
+    )
+  }
+  if (issuer !== publicUrl) {
+    const what = `The service at ${publicUrl} calls itself ${issuer}: it runs with another PUBLIC_URL than this one.`
+    return broken(check, what, `Give every process and this command the same PUBLIC_URL: ${issuer}, or ${publicUrl}.`)
+  }
+  return ok(check, `The service answers at ${publicUrl}.`)
+}
+
+function judgeAccount(account: string, slug: string, host: string, asked: Asked): Finding {
+  const check = 'account addresses'
+  if ('fault' in asked) {
+    const what = `Accounts cannot be reached at their own addresses: ${account} (${asked.fault}).`
+    if (NAME_UNKNOWN.test(asked.fault)) return broken(check, what, `Point *.${host} at the proxy, in DNS.`)
+    if (CERTIFICATE.test(asked.fault)) return broken(check, what, `Give the proxy a certificate for *.${host}.`)
+    return broken(check, what, `Let the proxy take requests for *.${host}, too.`)
+  }
+  if (asked.status === 200) return ok(check, `The account ${slug} is at ${account}.`)
+  if (asked.status === 421) {
+    const what = `The service does not see that ${account} was asked for: the proxy changes Host on the way.`
+    return broken(
+      check,
+      what,
+      'Let the proxy pass Host on as it came, port included (nginx: proxy_set_header Host $http_host).',
+    )
+  }
+  if (asked.status === 404) {
+    const what = `The service at ${account} does not know the account ${slug}: it uses another database than this command.`
+    return broken(check, what, 'Give every process and this command the same DATABASE_URL.')
+  }
+  return broken(
+    check,
+    `${account} answers HTTP ${asked.status}.`,
+    'Look at what stands between, and into the log of the service.',
+  )
+}
+
+function issuerOf(body: string): string | null {
+  try {
+    const { issuer } = JSON.parse(body)
+    return typeof issuer === 'string' ? issuer : null
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,54 @@
+/** Are the keys of LATCHKEY_KEYS those that made what is stored? */
+import { fits } from '../../flows/explain-break.ts'
+import { NO_SEAL } from '../../secrets/audit-seal.ts'
+import type { Keyset } from '../../secrets/keyset.ts'
+import { readChain, readLastSeal } from '../../store/audit-seals.ts'
+import type { Postgres } from '../../store/postgres.ts'
+import { type KeyUse, readKeyUse } from '../../store/set-up-facts.ts'
+import { broken, type Finding, ok } from './finding.ts'
+
+export async function examineKeys(db: Postgres, keys: Keyset): Promise<readonly Finding[]> {
+  const findings = [...missing(keys, await readKeyUse(db)), ...(await examineSeal(db, keys))]
+  if (findings.length > 0) return findings
+  const ids = [...keys.byId.keys()].join(', ')
+  return [ok('keys', `Key ${keys.signing.id} signs; ${ids} ${keys.byId.size > 1 ? 'are' : 'is'} known.`)]
+}
+
+function missing(keys: Keyset, used: readonly KeyUse[]): readonly Finding[] {
+  const ids = new Set(used.map(({ keyId }) => keyId).filter((id) => !keys.byId.has(id)))
+  return [...ids].map((id) => {
+    const made = used.filter(({ keyId }) => keyId === id).map(({ what, count }) => `${count} ${what}`)
+    return broken(
+      'keys',
+      `Key ${id} is not in LATCHKEY_KEYS, and nothing that it made works: ${made.join(', ')}.`,
+      `Put key ${id} back at the end of LATCHKEY_KEYS, in every process (docs/operations.md, "Keys").`,
+    )
+  })
+}
+
+/**
+ * A key with the right number and other bytes is told by the newest seal of the audit log: it is the one thing in the database
+ * that can be made again without knowing anybody's secret.
+ */
+async function examineSeal(db: Postgres, keys: Keyset): Promise<readonly Finding[]> {
+  const last = await readLastSeal(db)
+  if (!last) return []
+  const links = await readChain(db, last.position - 2, 2)
+  const seal = links.at(-1)
+  const before = last.position === 1 ? NO_SEAL : links.length === 2 ? links[0]?.hash : undefined
+  // What came before was archived: nothing to compare with.
+  if (!seal?.entry || !before) return []
+  const { keyId, position } = seal
+  if (!keys.byId.has(keyId)) {
+    const mend = `Put key ${keyId} back into LATCHKEY_KEYS: the service sealed with it a moment ago.`
+    return [broken('keys', `The audit log ends with a seal of key ${keyId}, which is not in LATCHKEY_KEYS.`, mend)]
+  }
+  if (fits(keys, seal, { previous: before, position }, seal.entry)) return []
+  return [
+    broken(
+      'keys',
+      `Key ${keyId} is not the key ${keyId} that this service used before: the newest seal of the audit log does not fit it.`,
+      `Find the right key ${keyId} and put it into LATCHKEY_KEYS; if it is the right one, the log was changed: "latchkey audit verify" says where.`,
+    ),
+  ]
+}

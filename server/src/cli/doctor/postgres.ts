@@ -1,0 +1,74 @@
+/** PostgreSQL: does it answer, is it new enough, is the schema this version's, may the role do what the service does? */
+import type { Config } from '../../config.ts'
+import { missingPartitions } from '../../flows/sweep.ts'
+import { pendingMigrations, readSchemaState } from '../../store/migrate.ts'
+import type { Postgres } from '../../store/postgres.ts'
+import { readRoleFacts, readServerFacts } from '../../store/set-up-facts.ts'
+import { isLocal } from './configuration.ts'
+import { broken, type Finding, ok, warning } from './finding.ts'
+
+const OLDEST = 150_000
+
+/** What PostgreSQL says by code (SQLSTATE), and what mends it. */
+const REFUSALS: Readonly<Record<string, readonly [what: string, mend: string]>> = {
+  '3D000': [
+    'The database in DATABASE_URL does not exist.',
+    'Create it ("create database latchkey"), then run "latchkey migrate".',
+  ],
+  '28000': ['PostgreSQL does not let the user in DATABASE_URL in.', 'Correct the user, or pg_hba.conf.'],
+  '28P01': ['PostgreSQL refuses the password in DATABASE_URL.', 'Correct the password in DATABASE_URL.'],
+}
+
+export async function examinePostgres(db: Postgres): Promise<Finding> {
+  try {
+    const { version, versionNumber, readOnly } = await readServerFacts(db)
+    if (versionNumber < OLDEST)
+      return broken('postgresql', `PostgreSQL is ${version}; 15 is needed.`, 'Upgrade PostgreSQL to 15 or later.')
+    if (readOnly) {
+      const mend = 'Name the primary in DATABASE_URL; if it is the primary, set default_transaction_read_only to off.'
+      return broken('postgresql', 'This PostgreSQL takes no writes: it is a standby.', mend)
+    }
+    return ok('postgresql', `PostgreSQL ${version.split(' ')[0]} answers.`)
+  } catch (error) {
+    const { code = '', message } = error as Error & { code?: string }
+    const [what, mend] = REFUSALS[code] ?? [
+      `PostgreSQL does not answer: ${message.replace(/^PostgreSQL: /, '')}.`,
+      'Start it, or correct host and port in DATABASE_URL.',
+    ]
+    return broken('postgresql', what, mend)
+  }
+}
+
+export async function examineMigrations(databaseUrl: string, db: Postgres): Promise<Finding> {
+  const pending = await pendingMigrations(databaseUrl)
+  if (pending.length > 0) {
+    return broken('migrations', `The database lacks ${pending.join(', ')}.`, 'Run "latchkey migrate".')
+  }
+  const { unknown, newest } = await readSchemaState(db)
+  if (unknown.length > 0) {
+    const what = `The database was migrated by a newer version: ${unknown.join(', ')} is not known to this one.`
+    return warning('migrations', what, 'Run the version that it was migrated with.')
+  }
+  return ok('migrations', `The schema is this version's (${newest}).`)
+}
+
+/** docs/operations.md, "A role that owns nothing". */
+export async function examineRole(db: Postgres, publicUrl: string | undefined): Promise<Finding> {
+  const { role, owner, lacking } = await readRoleFacts(db)
+  const script = 'psql "$OWNER_URL" -f deploy/postgresql/service-role.sql'
+  if (lacking.length > 0) {
+    return broken('role', `The role ${role} lacks rights: ${lacking.join(', ')}.`, `As the owner, run: ${script}`)
+  }
+  if (owner && publicUrl !== undefined && !isLocal(publicUrl)) {
+    const what = `The role ${role} owns the tables: whoever takes over the service can rewrite the audit log.`
+    return warning('role', what, `Let the service run under a role that owns nothing: ${script}`)
+  }
+  return ok('role', owner ? `The role ${role} owns the tables.` : `The role ${role} owns nothing and lacks nothing.`)
+}
+
+export async function examinePartitions(db: Postgres, config: Pick<Config, 'deviceCodeLifetimeMs'>): Promise<Finding> {
+  const missing = await missingPartitions(db, config.deviceCodeLifetimeMs)
+  if (missing === 0) return ok('partitions', 'There is room for the codes of the hours to come.')
+  const what = `Partitions for ${missing} of the hours to come are missing: no service runs, or its sweeps fail.`
+  return warning('partitions', what, 'Run "latchkey sweep"; if the service runs, look for task_failed in its log.')
+}

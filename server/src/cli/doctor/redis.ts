@@ -1,0 +1,62 @@
+/** Redis or Valkey, if there is one: does it answer, is it new enough, does it make room for itself? */
+import { once } from 'node:events'
+import { openRedis, type RedisClient } from '../../gate/redis-link.ts'
+import { type Finding, ok, warning } from './finding.ts'
+
+const OLDEST = 7
+const PATIENCE_MS = 3_000
+
+export type ExaminedRedis = {
+  readonly findings: readonly Finding[]
+  /** Its clock, and what this machine's said meanwhile; null where nobody answered. */
+  readonly clock: { readonly theirs: number; readonly ours: number } | null
+}
+
+export async function examineRedis(url: string | null): Promise<ExaminedRedis> {
+  if (url === null) {
+    return { findings: [ok('redis', 'REDIS_URL is not set: each process paces on its own.')], clock: null }
+  }
+  let why = 'no answer'
+  const link = openRedis(url, (_, reason) => {
+    why = reason ?? why
+  })
+  try {
+    await once(link.redis, 'ready', { signal: AbortSignal.timeout(PATIENCE_MS) })
+    const facts = await readInfo(link.redis)
+    return { findings: [judge(facts)], clock: await readTime(link.redis) }
+  } catch {
+    const what = `Redis does not answer (${why}): each process paces and counts on its own.`
+    return { findings: [warning('redis', what, 'Start it, or correct REDIS_URL.')], clock: null }
+  } finally {
+    await link.close()
+  }
+}
+
+type Facts = { readonly version: string; readonly maxMemory: number; readonly policy: string }
+
+async function readInfo(redis: RedisClient): Promise<Facts> {
+  const text = await redis.info()
+  const field = (name: string) => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(text)?.[1]
+  return {
+    version: field('valkey_version') ?? field('redis_version') ?? '',
+    maxMemory: Number(field('maxmemory') ?? 0),
+    policy: field('maxmemory_policy') ?? '',
+  }
+}
+
+function judge({ version, maxMemory, policy }: Facts): Finding {
+  if (Number.parseInt(version, 10) < OLDEST)
+    return warning('redis', `Redis is ${version}; 7 is needed.`, 'Upgrade it to Redis or Valkey 7 or later.')
+  if (maxMemory > 0 && policy === 'noeviction') {
+    const what = 'Redis refuses writes when its memory is full (noeviction), and then each process paces on its own.'
+    return warning('redis', what, 'Run "redis-cli config set maxmemory-policy volatile-ttl": nothing in it is missed.')
+  }
+  return ok('redis', `Redis ${version} answers.`)
+}
+
+async function readTime(redis: RedisClient): Promise<NonNullable<ExaminedRedis['clock']>> {
+  const asked = Date.now()
+  const [seconds, microseconds] = await redis.time()
+  const ours = (asked + Date.now()) / 2
+  return { theirs: Number(seconds) * 1000 + Number(microseconds) / 1000, ours }
+}

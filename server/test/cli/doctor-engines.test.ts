@@ -1,0 +1,147 @@
+/** `latchkey doctor` and the engines: which one does not answer, what it lacks, and what its role may not do. */
+import { randomBytes } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { createRedis, freePort } from '../../../tools/engine-processes.ts'
+import { makeHome } from '../rig/command.ts'
+import { createTestDatabase } from '../rig/database.ts'
+import { NOBODY, type SetUp, startSetUp } from '../rig/doctor.ts'
+import type { TestService } from '../rig/service.ts'
+
+let setUp: SetUp
+let service: TestService
+const doctor: SetUp['doctor'] = (changed) => setUp.doctor(changed)
+beforeAll(async () => {
+  setUp = await startSetUp()
+  service = setUp.service
+})
+afterAll(() => setUp.stop())
+
+describe('an engine that does not answer', () => {
+  it('PostgreSQL: nothing works without it', async () => {
+    const { status, found, findings } = await doctor({ DATABASE_URL: `postgres://latchkey:hush@${NOBODY}/latchkey` })
+    expect(status).toBe(2)
+    expect(found('postgresql')).toEqual([
+      {
+        check: 'postgresql',
+        standing: 'broken',
+        what: `PostgreSQL does not answer: connect ECONNREFUSED ${NOBODY}.`,
+        mend: 'Start it, or correct host and port in DATABASE_URL.',
+      },
+    ])
+    expect(findings.map(({ check }) => check)).not.toContain('migrations')
+  })
+
+  it('PostgreSQL without this database', async () => {
+    const url = Object.assign(new URL(service.database.url), { pathname: '/nowhere' }).toString()
+    expect((await doctor({ DATABASE_URL: url })).found('postgresql')).toMatchObject([
+      { standing: 'broken', what: 'The database in DATABASE_URL does not exist.' },
+    ])
+  })
+
+  it('Redis: the service works, but not as it should', async () => {
+    const { status, found } = await doctor({ REDIS_URL: `redis://${NOBODY}` })
+    expect(status).toBe(1)
+    expect(found('redis')).toEqual([
+      {
+        check: 'redis',
+        standing: 'warning',
+        what: `Redis does not answer (connect ECONNREFUSED ${NOBODY}): each process paces and counts on its own.`,
+        mend: 'Start it, or correct REDIS_URL.',
+      },
+    ])
+  })
+
+  it('the mail server', async () => {
+    const { status, found } = await doctor({ SMTP_URL: `smtp://${NOBODY}` })
+    expect(status).toBe(2)
+    expect(found('mail')).toMatchObject([{ standing: 'broken', what: expect.stringContaining('ESOCKET') }])
+  })
+})
+
+it('a Redis that refuses writes when it is full is told how to make room', async () => {
+  const home = makeHome()
+  const redis = createRedis(home.folder, await freePort())
+  redis.start()
+  onTestFinished(() => {
+    redis.stop('SIGKILL')
+    home.remove()
+  })
+  const client = new Redis(redis.url)
+  await client.config('SET', 'maxmemory', '16mb')
+  client.disconnect()
+  expect((await doctor({ REDIS_URL: redis.url })).found('redis')).toMatchObject([
+    { standing: 'warning', mend: expect.stringContaining('config set maxmemory-policy volatile-ttl') },
+  ])
+})
+
+describe('the role of the service', () => {
+  const role = `doctor_${randomBytes(6).toString('hex')}`
+  const as = () => Object.assign(new URL(service.database.url), { username: role, password: role }).toString()
+  beforeAll(async () => {
+    const script = new URL('../../../deploy/postgresql/service-role.sql', import.meta.url)
+    await service.database.query(readFileSync(script, 'utf8').replaceAll('latchkey_service', role))
+    await service.database.query(`alter role ${role} password '${role}'; grant usage on schema test_clock to ${role};
+      grant select on all tables in schema test_clock to ${role}`)
+  })
+  afterAll(async () => {
+    await service.database.query(`drop owned by ${role}`)
+    await service.database.query(`drop role ${role}`)
+  })
+
+  it('that owns nothing and lacks nothing is as it should be', async () => {
+    expect((await doctor({ DATABASE_URL: as() })).found('role')).toMatchObject([
+      { standing: 'ok', what: `The role ${role} owns nothing and lacks nothing.` },
+    ])
+  })
+
+  it('that lacks rights is told which, and the script that gives them', async () => {
+    await service.database.query(`revoke select on grants, mails from ${role};
+      revoke execute on function make_device_code_partition(timestamptz) from ${role}, public`)
+    const { status, found } = await doctor({ DATABASE_URL: as() })
+    expect(status).toBe(2)
+    expect(found('role')).toEqual([
+      {
+        check: 'role',
+        standing: 'broken',
+        what: `The role ${role} lacks rights: grants, mails, making partitions.`,
+        mend: 'As the owner, run: psql "$OWNER_URL" -f deploy/postgresql/service-role.sql',
+      },
+    ])
+  })
+})
+
+describe('the schema', () => {
+  it('a pending migration is named with its command', async () => {
+    const newest =
+      readdirSync(new URL('../../migrations/', import.meta.url))
+        .sort()
+        .at(-1) ?? ''
+    const behind = await createTestDatabase()
+    onTestFinished(behind.drop)
+    await behind.query('delete from migrations where name = $1', [newest])
+    const { status, found } = await doctor({ DATABASE_URL: behind.url })
+    expect(status).toBe(2)
+    expect(found('migrations')).toEqual([
+      {
+        check: 'migrations',
+        standing: 'broken',
+        what: `The database lacks ${newest}.`,
+        mend: 'Run "latchkey migrate".',
+      },
+    ])
+  })
+
+  it('of a newer version is told, and partitions that nobody made', async () => {
+    const ahead = await createTestDatabase()
+    onTestFinished(ahead.drop)
+    await ahead.query("insert into migrations values ('0999_later.sql', now())")
+    const { status, found } = await doctor({ DATABASE_URL: ahead.url })
+    expect(status).toBe(1)
+    expect(found('migrations')[0]?.what).toContain('migrated by a newer version: 0999_later.sql')
+    expect(found('partitions')).toMatchObject([
+      { standing: 'warning', mend: expect.stringContaining('latchkey sweep') },
+    ])
+  })
+})

@@ -1,0 +1,214 @@
+/** `latchkey doctor`: a set-up that is well is called so, and each way in which it can be broken is named, with its mend. */
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { freePort } from '../../../tools/engine-processes.ts'
+import { createKey } from '../../src/secrets/keyset.ts'
+import { runCommand } from '../rig/command.ts'
+import { NOBODY, type SetUp, startSetUp } from '../rig/doctor.ts'
+import { TEST_KEYS } from '../rig/make.ts'
+import { startTestService, type TestService } from '../rig/service.ts'
+import { openWay } from '../rig/way.ts'
+
+let setUp: SetUp
+let service: TestService
+const doctor: SetUp['doctor'] = (changed) => setUp.doctor(changed)
+beforeAll(async () => {
+  setUp = await startSetUp()
+  service = setUp.service
+})
+afterAll(() => setUp.stop())
+
+describe('a set-up that is well', () => {
+  it('is called so, with status 0', async () => {
+    const { status, standing, findings } = await doctor()
+    expect(findings.filter((each) => each.standing !== 'ok')).toEqual([])
+    expect([status, standing]).toEqual([0, 'ok'])
+    expect(findings.map(({ check }) => check)).toEqual([
+      'configuration',
+      'postgresql',
+      'clocks',
+      'migrations',
+      'role',
+      'keys',
+      'partitions',
+      'redis',
+      'public address',
+      'account addresses',
+      'mail',
+    ])
+  })
+
+  it('in words: one line each, and no colour where it is not a terminal', async () => {
+    const { status, stdout } = await runCommand(['doctor'], { environment: setUp.environment({}) })
+    expect(status).toBe(0)
+    expect(stdout).toMatch(/^ok {7}postgresql {9}PostgreSQL \d+\.\d+ answers\.$/m)
+    expect(stdout).toContain(`ok       public address     The service answers at ${service.config.publicUrl}.\n`)
+    expect(stdout.trimEnd().split('\n').at(-1)).toBe('All is well.')
+    expect(stdout).not.toContain('\u001b')
+  })
+
+  it('says nothing that is secret', async () => {
+    const { stdout } = await runCommand(['doctor'], {
+      environment: setUp.environment({ REDIS_URL: `redis://:hush@${NOBODY}` }),
+    })
+    expect(stdout).not.toContain('hush')
+    expect(stdout).not.toContain(TEST_KEYS.slice(2))
+  })
+})
+
+describe('a wrong key', () => {
+  it('with the right number is told by the newest seal', async () => {
+    const { status, found } = await doctor({ LATCHKEY_KEYS: createKey(1) })
+    expect(status).toBe(2)
+    expect(found('keys')).toEqual([
+      {
+        check: 'keys',
+        standing: 'broken',
+        what: 'Key 1 is not the key 1 that this service used before: the newest seal of the audit log does not fit it.',
+        mend: expect.stringMatching(/^Find the right key 1 .* "latchkey audit verify" says where\.$/),
+      },
+    ])
+  })
+
+  it('that was taken out is told with all that it made', async () => {
+    const { status, found } = await doctor({ LATCHKEY_KEYS: createKey(7) })
+    expect(status).toBe(2)
+    expect(found('keys').map(({ what }) => what)).toEqual([
+      'Key 1 is not in LATCHKEY_KEYS, and nothing that it made works: 1 application secrets.',
+      'The audit log ends with a seal of key 1, which is not in LATCHKEY_KEYS.',
+    ])
+    expect(found('keys')[0]?.mend).toContain('Put key 1 back at the end of LATCHKEY_KEYS')
+  })
+
+  it('that is only in front of the right one is fine', async () => {
+    expect((await doctor({ LATCHKEY_KEYS: `${createKey(9)},${TEST_KEYS}` })).found('keys')).toMatchObject([
+      { standing: 'ok', what: 'Key 9 signs; 9, 1 are known.' },
+    ])
+  })
+})
+
+describe('a host that does not match', () => {
+  it('the service at PUBLIC_URL calls itself something else', async () => {
+    const publicUrl = `http://127.0.0.1:${service.config.port}`
+    const { status, found } = await doctor({ PUBLIC_URL: publicUrl })
+    expect(status).toBe(2)
+    expect(found('public address')).toEqual([
+      {
+        check: 'public address',
+        standing: 'broken',
+        what: `The service at ${publicUrl} calls itself ${service.config.publicUrl}: it runs with another PUBLIC_URL than this one.`,
+        mend: `Give every process and this command the same PUBLIC_URL: ${service.config.publicUrl}, or ${publicUrl}.`,
+      },
+    ])
+  })
+
+  it('a proxy that changes Host hides the accounts', async () => {
+    let inner: TestService | null = null
+    const proxy = await openWay(() => inner?.address ?? '', { changeHost: true })
+    onTestFinished(proxy.close)
+    const publicUrl = `http://localhost:${new URL(proxy.address).port}`
+    inner = await startTestService({ PUBLIC_URL: publicUrl })
+    onTestFinished(inner.stop)
+    const { status, found } = await doctor({ DATABASE_URL: inner.database.url, PUBLIC_URL: publicUrl })
+    const { slug } = inner.account
+    expect(status).toBe(2)
+    expect(found('public address')).toMatchObject([{ standing: 'ok' }])
+    expect(found('account addresses')).toEqual([
+      {
+        check: 'account addresses',
+        standing: 'broken',
+        what: `The service does not see that ${publicUrl.replace('//', `//${slug}.`)} was asked for: the proxy changes Host on the way.`,
+        mend: expect.stringContaining('Let the proxy pass Host on as it came, port included'),
+      },
+    ])
+  })
+
+  it('an address has no room for accounts in front of it', async () => {
+    const port = await freePort()
+    const numeric = await startTestService({ PORT: String(port), PUBLIC_URL: `http://127.0.0.1:${port}` })
+    onTestFinished(numeric.stop)
+    const { status, found } = await doctor({
+      DATABASE_URL: numeric.database.url,
+      PUBLIC_URL: numeric.config.publicUrl,
+    })
+    expect(status).toBe(2)
+    expect(found('account addresses')).toMatchObject([
+      { mend: 'Set PUBLIC_URL to a name; on this machine localhost is one.' },
+    ])
+  })
+
+  it('something else answers there', async () => {
+    const other = createServer((_, response) => response.end('<h1>It works!</h1>')).listen(0, 'localhost')
+    await once(other, 'listening')
+    onTestFinished(() => void other.close())
+    const publicUrl = `http://localhost:${(other.address() as AddressInfo).port}`
+    const { status, found } = await doctor({ PUBLIC_URL: publicUrl })
+    expect(status).toBe(2)
+    expect(found('public address')).toMatchObject([
+      { what: `What answers at PUBLIC_URL, ${publicUrl}, is not Latchkey: HTTP 200.` },
+    ])
+  })
+
+  it('nobody answers there: perhaps the service is merely not started', async () => {
+    const { status, found } = await doctor({ PUBLIC_URL: `http://${NOBODY}` })
+    expect(status).toBe(1)
+    expect(found('public address')[0]?.mend).toContain('Start the service with "latchkey serve"')
+  })
+
+  it('the service there uses another database', async () => {
+    const other = await startTestService({}, { listen: false })
+    onTestFinished(other.stop)
+    const { found } = await doctor({ DATABASE_URL: other.database.url })
+    expect(found('account addresses')).toMatchObject([
+      { standing: 'broken', mend: 'Give every process and this command the same DATABASE_URL.' },
+    ])
+  })
+})
+
+describe('the configuration', () => {
+  it('what cannot be read is listed, and the rest is examined all the same', async () => {
+    const { status, found } = await doctor({ LATCHKEY_KEYS: '1:short', PORT: 'eighty' })
+    expect(status).toBe(2)
+    expect(found('configuration').map(({ what }) => what)).toEqual([
+      'PORT is not a whole number from 0 to 65535.',
+      'LATCHKEY_KEYS cannot be read: each key is written as id:key, a number and 43 base64url characters.',
+    ])
+    expect(found('configuration')[0]?.mend).toBe('Set it, and start again. Example: PORT=8080')
+    expect(found('migrations')).toMatchObject([{ standing: 'ok' }])
+    expect(found('keys')).toEqual([])
+  })
+
+  it('what is right on a laptop only is said elsewhere', async () => {
+    const given = { PUBLIC_URL: 'https://service.invalid', OUTBOUND_PRIVATE: 'true' }
+    const { found } = await doctor(given)
+    expect(found('configuration').map(({ what }) => what.split(':')[0])).toEqual([
+      'TRUST_PROXY is not set',
+      'OUTBOUND_PRIVATE is true',
+    ])
+    expect(found('role')).toMatchObject([{ standing: 'warning', mend: expect.stringContaining('service-role.sql') }])
+    expect(found('public address')[0]?.what).toMatch(/service\.invalid \((ENOTFOUND|EAI_AGAIN)\)/)
+  })
+})
+
+it('clocks that differ are named, and from half a minute on it is broken', async () => {
+  await service.database.advance(10_000)
+  const { status, found } = await doctor()
+  expect(status).toBe(1)
+  expect(found('clocks')).toMatchObject([
+    { standing: 'warning', what: "The clock of PostgreSQL is 10 s ahead of this machine's." },
+  ])
+  await service.database.advance(-310_000)
+  const worse = await doctor()
+  await service.database.advance(300_000)
+  expect(worse.status).toBe(2)
+  expect(worse.found('clocks')).toEqual([
+    {
+      check: 'clocks',
+      standing: 'broken',
+      what: "The clock of PostgreSQL is 300 s behind this machine's: codes of authenticators are refused.",
+      mend: expect.stringContaining('Set the clocks right'),
+    },
+  ])
+})

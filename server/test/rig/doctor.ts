@@ -1,0 +1,64 @@
+/** A set-up that is well, for `latchkey doctor` to examine, with something in it changed. */
+import { expect } from 'vitest'
+import { sealBatch } from '../../src/flows/seal-audit.ts'
+import { runCommand } from './command.ts'
+import { engineUrl } from './database.ts'
+import { startMailbox } from './mailbox.ts'
+import { makeEnvironment } from './make.ts'
+import { startTestService, type TestService } from './service.ts'
+
+export type Finding = {
+  readonly check: string
+  readonly standing: string
+  readonly what: string
+  readonly mend: string | null
+}
+
+export type Examined = {
+  readonly status: number
+  readonly standing: string
+  readonly findings: readonly Finding[]
+  found(check: string): readonly Finding[]
+}
+
+/** What the environment of the set-up has otherwise. */
+type Changed = Readonly<Record<string, string>>
+
+export type SetUp = {
+  readonly service: TestService
+  environment(changed?: Changed): Record<string, string>
+  doctor(changed?: Changed): Promise<Examined>
+  stop(): Promise<void>
+}
+
+/** An address on this machine that nobody listens at. */
+export const NOBODY = '127.0.0.1:1'
+
+export async function startSetUp(): Promise<SetUp> {
+  const mailbox = await startMailbox()
+  const service = await startTestService({ REDIS_URL: engineUrl('REDIS_URL') }, { clock: true })
+  while ((await sealBatch(service.context)) > 0);
+  const environment = (changed: Changed = {}) =>
+    makeEnvironment({
+      DATABASE_URL: service.database.url,
+      REDIS_URL: engineUrl('REDIS_URL'),
+      PUBLIC_URL: service.config.publicUrl,
+      PORT: String(service.config.port),
+      SMTP_URL: mailbox.url,
+      ...changed,
+    })
+  return {
+    service,
+    environment,
+    doctor: async (changed) => {
+      const { status, stdout, stderr } = await runCommand(['doctor', '--json'], { environment: environment(changed) })
+      expect(stderr).toBe('')
+      const { standing, findings } = JSON.parse(stdout) as Pick<Examined, 'standing' | 'findings'>
+      return { status, standing, findings, found: (check) => findings.filter((each) => each.check === check) }
+    },
+    stop: async () => {
+      await service.stop()
+      await mailbox.stop()
+    },
+  }
+}
