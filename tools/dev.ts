@@ -3,7 +3,7 @@
  * What it makes lives under .engines/ and is found again next time.
  */
 import { spawn } from 'node:child_process'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { createApplication } from '../server/src/flows/manage-application.ts'
@@ -77,6 +77,8 @@ writeFileSync(
   ].join('\n'),
   { mode: 0o600 },
 )
+// For "npm run latchkey -- login" and "… demo", which speak for an application.
+appendFileSync(ENVIRONMENT, `LATCHKEY_SERVER=${address}\nLATCHKEY_APP=${demo.id}\nLATCHKEY_SECRET=${demo.secret}\n`)
 const links = await makeLinks()
 
 const args = ['--import', 'tsx', `--env-file=${ENVIRONMENT}`, join(ROOT, 'server', 'src', 'latchkey.ts'), 'serve']
@@ -194,9 +196,13 @@ function linesToTry(): string {
   const account = `http://acme.localhost:${port}`
   const comeIn = links.length > 0 ? `\nFirst choose a password (each link works once):\n\n${links.join('\n')}\n` : ''
   return `
-Try it. The account's pages are at ${account}
+Try it. In another terminal, the whole of it, explained line by line:
+
+  npm run latchkey -- demo --grant
+
+The account's pages are at ${account}
 ${comeIn}
-In another terminal, a television to connect (more in examples/README.md):
+A television to connect, in a window of its own (more in examples/README.md):
 
   npm run example television
 

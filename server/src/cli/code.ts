@@ -87,7 +87,8 @@ function decision(code: Command, verb: string, description: string): Command {
     .option('--json', 'print one JSON object')
 }
 
-async function enter(context: Context, userId: string, typed: string) {
+/** As if typed on the account's page. */
+export async function enter(context: Context, userId: string, typed: string) {
   const entered = await enterUserCode(context, userId, typed)
   if (entered.outcome === 'claimed') return entered.code
   if (entered.outcome === 'not_recognised') {
@@ -98,9 +99,9 @@ async function enter(context: Context, userId: string, typed: string) {
   throw new CommandRefused('This is not a code: check the digits.')
 }
 
-async function asUser(
+export async function asUser(
   wiring: Wiring,
-  options: DecisionOptions,
+  options: Pick<DecisionOptions, 'account' | 'user'>,
   work: (context: Context, userId: string) => Promise<void>,
 ): Promise<void> {
   const context = await wiring.createContext({ ...readConfig(everyOption), logLevel: 'silent' })

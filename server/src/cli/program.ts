@@ -12,6 +12,7 @@ import { addAccountCommands } from './account.ts'
 import { addApplicationCommands } from './application.ts'
 import { addAuditCommands } from './audit.ts'
 import { addCodeCommands } from './code.ts'
+import { addDemoCommand } from './demo.ts'
 import { addDoctorCommand } from './doctor.ts'
 import { addLoginCommand } from './login.ts'
 import { CommandRefused, type OutputOptions, print, STATUSES } from './output.ts'
@@ -80,5 +81,6 @@ export function createProgram(wiring: Wiring): Command {
   program.commandsGroup('For whoever uses a service:')
   addLoginCommand(program)
   addStatusCommands(program)
+  addDemoCommand(program, wiring)
   return program
 }

@@ -1,0 +1,87 @@
+/**
+ * `latchkey demo`: plays a device against a running service, from the first request to the last, with one line for each exchange.
+ * For somebody's first look: `npm run dev` in one terminal, `npm run latchkey -- demo --grant` in another.
+ */
+import { type Client, createClient } from '@latchkey/sdk'
+import type { Command } from 'commander'
+import { formatScope } from '../core/scope.ts'
+import { grantDeviceCode } from '../flows/decide-device-code.ts'
+import { addClientOptions, type ClientOptions, readChosen } from './client-settings.ts'
+import { asUser, enter } from './code.ts'
+import { explainExchanges } from './demo-exchanges.ts'
+import { type Described, describeAccess } from './describe-access.ts'
+import { explainRefusal } from './explain-refusal.ts'
+import { CommandRefused, EXPIRED, print, REJECTED } from './output.ts'
+import type { Wiring } from './wiring.ts'
+
+type DemoOptions = ClientOptions & { grant?: boolean; account: string; user: string }
+
+export function addDemoCommand(program: Command, wiring: Wiring): void {
+  addClientOptions(
+    program.command('demo').description('Play a device against a running service, and explain every exchange.'),
+  )
+    .option('--grant', 'also play its user, with the configuration of the service; otherwise the demo waits for you')
+    .option('--account <slug>', 'the account of the user', 'acme')
+    .option('--user <email>', 'the user who decides', 'ann@acme.example')
+    .option('--json', 'explain on standard error, and print one JSON object at the end')
+    .action((options: DemoOptions) => demo(wiring, options))
+}
+
+async function demo(wiring: Wiring, options: DemoOptions): Promise<void> {
+  const chosen = await readChosen(options, null)
+  const { server: baseUrl, application: appId, secret: appSecret } = chosen
+  const say = (words: string) => (options.json ? console.error(words) : console.log(words))
+  const exchanges = explainExchanges(say)
+  const client = createClient({ baseUrl, appId, appSecret, fetch: exchanges.fetch, userAgent: 'latchkey demo' })
+  try {
+    const access = await play(client, wiring, options, baseUrl, say)
+    const value = { ...access, exchanges: exchanges.count() }
+    print(
+      options,
+      value,
+      '\nThat was all of it. docs/interface.md has every word; the client library does the waiting for you.',
+    )
+  } catch (error) {
+    throw explainRefusal(error, chosen)
+  }
+}
+
+async function play(
+  client: Client,
+  wiring: Wiring,
+  options: DemoOptions,
+  server: string,
+  say: (words: string) => void,
+): Promise<Described> {
+  const session = await client.device.start({ variant: 'oauth' })
+  say(`\n    The device shows:   ${session.displayCode}\n`)
+  if (!options.grant) {
+    say(
+      `Open ${session.verificationUrl}, sign in, type the code and decide. Or let the command line do it, in another terminal:`,
+    )
+    say(`  npm run latchkey -- code grant ${session.userCode} --account ${options.account} --user ${options.user}\n`)
+  }
+  let toGrant = options.grant
+  for await (const event of session) {
+    if (event.type === 'rejected') throw new CommandRefused('The answer was no. That is an outcome, too.', REJECTED)
+    if (event.type === 'expired') throw new CommandRefused('The code ran out. Start again for a new one.', EXPIRED)
+    if (event.type === 'pending' && toGrant) {
+      toGrant = false
+      say(await grant(wiring, options, session.userCode))
+    }
+  }
+  const access = await describeAccess(client, { server })
+  await client.revoke()
+  return access
+}
+
+/** The person's part, by the flow that the account's page calls. */
+async function grant(wiring: Wiring, options: DemoOptions, userCode: string): Promise<string> {
+  let words = ''
+  await asUser(wiring, options, async (context, userId) => {
+    const result = await grantDeviceCode(context, userId, await enter(context, userId, userCode))
+    if (result.outcome !== 'granted') throw new CommandRefused(`${options.user} could not allow it: ${result.outcome}.`)
+    words = `\n    ${options.user} types the code on the account's page and allows ${formatScope(result.consent.granted)}.\n`
+  })
+  return words
+}
