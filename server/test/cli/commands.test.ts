@@ -39,7 +39,8 @@ const json = (args: string[], input?: string) => {
 }
 
 describe('from nothing to a granted device', () => {
-  it('registers, requests, grants, collects', async () => {
+  // Twenty processes, one after the other.
+  it('registers, requests, grants, collects', { timeout: 60_000 }, async () => {
     expect(json(['migrate'])).toEqual({ applied: [] })
     expect(json(['account', 'create', '--slug', 'acme', '--name', 'Acme'])).toMatchObject({
       id: expect.stringMatching(/^acc_/),
