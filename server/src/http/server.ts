@@ -119,7 +119,8 @@ export function createHttpServer(context: Context): HttpServer {
       // Node stops enforcing its own time limits once it closes; a client that fell silent must not keep us for ever.
       const timer = setTimeout(() => server.closeAllConnections(), LAST_REQUESTS_MS)
       const closed = once(server, 'close')
-      server.close()
+      // Right after those that knocked were let in: whoever knocks between that and the closing is sent away unheard.
+      setImmediate(() => server.close())
       await closed
       clearTimeout(timer)
       await Promise.all(afterwards)

@@ -11,6 +11,12 @@ import { PROXIES, startProxy } from './proxy-process.ts'
 
 const CLIENTS = 8
 
+/**
+ * HAProxy and Caddy ask who is ready, and send a process that leaves nothing more. nginx does not ask: a request that it sends in
+ * the instant in which the process stops listening is lost, and nginx does not send a form twice (docs/install.md, "Behind a proxy").
+ */
+const LOST_AT_MOST = { nginx: 2, haproxy: 0, caddy: 0 }
+
 let certificate: Certificate
 let service: TestService
 beforeAll(async () => {
@@ -20,7 +26,7 @@ beforeAll(async () => {
 afterAll(() => service?.stop())
 
 it.concurrent.each(PROXIES)(
-  'behind %s, one of two processes stops, another takes its place, and every request is answered',
+  'behind %s, one of two processes stops, another takes its place, and requests are answered',
   async (kind) => {
     const port = await findFreePort()
     const spare = await findFreePort()
@@ -60,8 +66,10 @@ it.concurrent.each(PROXIES)(
     await Promise.all(clients)
     await proxy.stop()
     await replacement.kill('SIGKILL')
-    expect(Object.keys(seen)).toEqual(['200'])
-    expect(seen['200']).toBeGreaterThan(200)
+    const { 200: answered = 0, 502: lost = 0, ...others } = seen
+    expect(others).toEqual({})
+    expect(lost).toBeLessThanOrEqual(LOST_AT_MOST[kind])
+    expect(answered).toBeGreaterThan(200)
   },
   90_000,
 )
