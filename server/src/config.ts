@@ -3,8 +3,8 @@
  * this table, with its unit and its reason; docs/configuration.md is generated from it.
  */
 import { readFileSync } from 'node:fs'
-import { isIP } from 'node:net'
 import { type Keyset, parseKeyset } from './secrets/keyset.ts'
+import { collector, nameServers, networks, oneOf, part, seconds, url, whole } from './setting-texts.ts'
 
 export type Option<T> = {
   readonly env: string
@@ -266,6 +266,59 @@ export const options = {
     example: '50',
     parse: whole(0, 60_000),
   }),
+  metricsPort: option<number | null>({
+    env: 'METRICS_PORT',
+    fallback: '',
+    about:
+      'A second port, for Prometheus alone: figures at `/metrics`, without authentication. Never the port that your proxy reaches. Absent: there is none.',
+    example: '9464',
+    parse: (text) => (text === '' ? null : whole(0, 65_535)(text)),
+  }),
+  metricsHost: option({
+    env: 'METRICS_HOST',
+    fallback: '127.0.0.1',
+    about: 'The interface for `METRICS_PORT`. Name another one only where nobody but Prometheus can reach it.',
+    example: '10.0.0.7',
+    parse: (text) => text,
+  }),
+  otlpUrl: option<string | null>({
+    env: 'OTEL_EXPORTER_OTLP_ENDPOINT',
+    fallback: '',
+    about:
+      'An OpenTelemetry collector that speaks OTLP over HTTP: traces go to `/v1/traces` behind it, metrics to `/v1/metrics`. Its own `OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_EXPORTER_OTLP_TIMEOUT`, `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` are heeded. Absent: nothing of it is even loaded.',
+    example: 'http://localhost:4318',
+    parse: collector,
+  }),
+  otlpTracesUrl: option<string | null>({
+    env: 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
+    fallback: '',
+    about:
+      'Where traces go, as it stands, instead of `OTEL_EXPORTER_OTLP_ENDPOINT`. Also without that one: then only traces are sent.',
+    example: 'http://localhost:4318/v1/traces',
+    parse: collector,
+  }),
+  otlpMetricsUrl: option<string | null>({
+    env: 'OTEL_EXPORTER_OTLP_METRICS_ENDPOINT',
+    fallback: '',
+    about: 'The same for metrics.',
+    example: 'http://localhost:4318/v1/metrics',
+    parse: collector,
+  }),
+  tracedPart: option({
+    env: 'OTEL_TRACES_SAMPLER_ARG',
+    fallback: '1',
+    about:
+      'The part of requests that is traced, from 0 to 1; where a proxy of `TRUST_PROXY` sends a `traceparent`, the proxy decides. With thousands of polls a second, 0.01 is plenty.',
+    example: '0.01',
+    parse: part,
+  }),
+  metricsEveryMs: option({
+    env: 'OTEL_METRIC_EXPORT_INTERVAL',
+    fallback: '60000',
+    about: 'Milliseconds between two sendings of metrics to the collector.',
+    example: '15000',
+    parse: whole(100, 3_600_000),
+  }),
   drainMs: option({
     env: 'DRAIN_SECONDS',
     fallback: '5',
@@ -277,7 +330,8 @@ export const options = {
   logLevel: option({
     env: 'LOG_LEVEL',
     fallback: 'info',
-    about: 'The least important thing worth a line: `debug`, `info`, `warn`, `error` or `silent`.',
+    about:
+      'The least important thing worth a line: `debug` (a line for every request), `info`, `warn`, `error` or `silent`.',
     example: 'info',
     parse: oneOf('debug', 'info', 'warn', 'error', 'silent'),
   }),
@@ -328,63 +382,5 @@ function readSecretFile(env: string, path: string): string {
     return readFileSync(path, 'utf8').trim()
   } catch (error) {
     throw new Error(`cannot be read from ${env}_FILE: ${(error as NodeJS.ErrnoException).code ?? 'unknown error'}`)
-  }
-}
-
-function url(...protocols: string[]): (text: string) => string {
-  return (text) => {
-    if (!URL.canParse(text)) throw new Error('is not an address')
-    if (!protocols.includes(new URL(text).protocol))
-      throw new Error(`does not start with ${protocols.join('// or ')}//`)
-    return text
-  }
-}
-
-function whole(least: number, most: number): (text: string) => number {
-  return (text) => {
-    const value = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN
-    if (!(value >= least && value <= most)) throw new Error(`is not a whole number from ${least} to ${most}`)
-    return value
-  }
-}
-
-/** Seconds exist only in the environment and on the wire; the house counts milliseconds. */
-function seconds(least: number, most: number): (text: string) => number {
-  const parse = whole(least, most)
-  return (text) => parse(text) * 1000
-}
-
-function networks(text: string): readonly string[] {
-  const given = text.split(/[\s,]+/).filter((part) => part !== '')
-  const wrong = given.find((part) => {
-    const [address = '', prefix = '0', ...rest] = part.split('/')
-    return (
-      isIP(address) === 0 ||
-      address.toLowerCase().startsWith('::ffff:') ||
-      !/^\d{1,3}$/.test(prefix) ||
-      Number(prefix) > (isIP(address) === 4 ? 32 : 128) ||
-      rest.length > 0
-    )
-  })
-  if (wrong !== undefined) throw new Error(`has "${wrong}", which is not a network`)
-  return given
-}
-
-function nameServers(text: string): readonly string[] {
-  const given = text.split(/[\s,]+/).filter((part) => part !== '')
-  const wrong = given.find((part) => {
-    const [, bracketed, plain = '', port = '53'] = /^(?:\[(.+)\]|([^[\]:]+))(?::(\d{1,5}))?$/.exec(part) ?? []
-    const address = bracketed ?? plain
-    const isAddress = isIP(part) !== 0 || isIP(address) === (bracketed === undefined ? 4 : 6)
-    return !isAddress || Number(port) < 1 || Number(port) > 65_535
-  })
-  if (wrong !== undefined) throw new Error(`has "${wrong}", which is not an address with or without a port`)
-  return given
-}
-
-function oneOf(...words: string[]): (text: string) => string {
-  return (text) => {
-    if (!words.includes(text)) throw new Error(`is not one of ${words.join(', ')}`)
-    return text
   }
 }

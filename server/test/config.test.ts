@@ -45,6 +45,30 @@ describe('reading', () => {
     })
   })
 
+  test('nothing is measured for others unless a port or a collector is named', () => {
+    const names = ['metricsPort', 'metricsHost', 'otlpUrl', 'otlpTracesUrl', 'otlpMetricsUrl', 'tracedPart'] as const
+    expect(readConfig(names, {})).toEqual({
+      metricsPort: null,
+      metricsHost: '127.0.0.1',
+      otlpUrl: null,
+      otlpTracesUrl: null,
+      otlpMetricsUrl: null,
+      tracedPart: 1,
+    })
+    for (const part of ['0', '1', '0.01', '.5', '1.0']) {
+      expect(readConfig(['tracedPart'], { OTEL_TRACES_SAMPLER_ARG: part }).tracedPart).toBe(Number(part))
+    }
+    for (const [name, wrong] of [
+      ['OTEL_TRACES_SAMPLER_ARG', '1.1'],
+      ['OTEL_TRACES_SAMPLER_ARG', '-0.5'],
+      ['OTEL_TRACES_SAMPLER_ARG', 'half'],
+      ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector:4318'],
+      ['METRICS_PORT', '70000'],
+    ] as const) {
+      expect(problemsOf({ ...GIVEN, [name]: wrong })).toEqual([expect.stringMatching(`^${name} `)])
+    }
+  })
+
   test('nobody runs the service from a page unless an account is named, and then from anywhere unless networks are', () => {
     const read = (given: Record<string, string>) => readConfig(['operatorAccount', 'operatorNetworks'], given)
     expect(read({})).toEqual({ operatorAccount: null, operatorNetworks: [] })

@@ -1,0 +1,72 @@
+/** How settings are written: what can be read, and what is said of what cannot. Each throws an Error whose message completes "NAME …". */
+import { isIP } from 'node:net'
+
+export function url(...protocols: string[]): (text: string) => string {
+  return (text) => {
+    if (!URL.canParse(text)) throw new Error('is not an address')
+    if (!protocols.includes(new URL(text).protocol))
+      throw new Error(`does not start with ${protocols.join('// or ')}//`)
+    return text
+  }
+}
+
+export function whole(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const value = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN
+    if (!(value >= least && value <= most)) throw new Error(`is not a whole number from ${least} to ${most}`)
+    return value
+  }
+}
+
+/** Seconds exist only in the environment and on the wire; the house counts milliseconds. */
+export function seconds(least: number, most: number): (text: string) => number {
+  const parse = whole(least, most)
+  return (text) => parse(text) * 1000
+}
+
+export function networks(text: string): readonly string[] {
+  const given = text.split(/[\s,]+/).filter((part) => part !== '')
+  const wrong = given.find((part) => {
+    const [address = '', prefix = '0', ...rest] = part.split('/')
+    return (
+      isIP(address) === 0 ||
+      address.toLowerCase().startsWith('::ffff:') ||
+      !/^\d{1,3}$/.test(prefix) ||
+      Number(prefix) > (isIP(address) === 4 ? 32 : 128) ||
+      rest.length > 0
+    )
+  })
+  if (wrong !== undefined) throw new Error(`has "${wrong}", which is not a network`)
+  return given
+}
+
+export function nameServers(text: string): readonly string[] {
+  const given = text.split(/[\s,]+/).filter((part) => part !== '')
+  const wrong = given.find((part) => {
+    const [, bracketed, plain = '', port = '53'] = /^(?:\[(.+)\]|([^[\]:]+))(?::(\d{1,5}))?$/.exec(part) ?? []
+    const address = bracketed ?? plain
+    const isAddress = isIP(part) !== 0 || isIP(address) === (bracketed === undefined ? 4 : 6)
+    return !isAddress || Number(port) < 1 || Number(port) > 65_535
+  })
+  if (wrong !== undefined) throw new Error(`has "${wrong}", which is not an address with or without a port`)
+  return given
+}
+
+export function oneOf(...words: string[]): (text: string) => string {
+  return (text) => {
+    if (!words.includes(text)) throw new Error(`is not one of ${words.join(', ')}`)
+    return text
+  }
+}
+
+/** From 0 to 1. */
+export function part(text: string): number {
+  const value = /^(?:0|1|0?\.\d{1,12}|1\.0{1,12})$/.test(text) ? Number(text) : Number.NaN
+  if (Number.isNaN(value)) throw new Error('is not a number from 0 to 1')
+  return value
+}
+
+/** Null: nobody collects. */
+export function collector(text: string): string | null {
+  return text === '' ? null : url('http:', 'https:')(text)
+}
