@@ -19,9 +19,17 @@ export type Load = {
   sheds(what: Sheddable): boolean
   /** Does the work when it is its turn. `shed`: there were too many before it. */
   inTurn<T>(place: Place, work: () => Promise<T>): Promise<T | 'shed'>
+  /** Since the process started, what was turned away; and how things stand. */
+  figures(): LoadFigures
   /** Writes down how many were turned away, if any; throws when PostgreSQL is away. */
   save(): Promise<void>
   close(): void
+}
+
+export type LoadFigures = {
+  readonly shed: Readonly<Record<Sheddable | 'line', number>>
+  /** How long requests wait before they are looked at, as OVERLOAD_DELAY counts it. */
+  readonly delayMs: number
 }
 
 /** How long requests wait before they are looked at. */
@@ -63,12 +71,14 @@ export function createLoad({ config, db, events }: Given, delay: Delay = measure
   /** When each application asked last, the latest at the end. */
   const asking = new Map<string, number>()
   let atWork = 0
+  const shedSinceStart = { code: 0, dialog: 0, page: 0, line: 0 }
   let shed = 0
   let shedding = false
   let lastShedAt = Number.NEGATIVE_INFINITY
 
-  const count = (): 'shed' => {
+  const count = (what: keyof LoadFigures['shed']): 'shed' => {
     shed += 1
+    shedSinceStart[what] += 1
     lastShedAt = performance.now()
     return 'shed'
   }
@@ -109,7 +119,7 @@ export function createLoad({ config, db, events }: Given, delay: Delay = measure
     new Promise((resolve) => {
       const settle: Waiting['settle'] = (how) => {
         clearTimeout(timer)
-        if (how === 'shed') count()
+        if (how === 'shed') count('line')
         resolve(how)
       }
       const waiting = { ...place, settle }
@@ -124,13 +134,13 @@ export function createLoad({ config, db, events }: Given, delay: Delay = measure
     overloaded: () => isSlow(SHORT_LINE) || performance.now() - lastShedAt < AFTERMATH_MS,
     sheds: (what) => {
       const away = isSlow(LEVELS[what])
-      if (away) count()
+      if (away) count(what)
       return away
     },
     inTurn: async (place, work) => {
       asks(place.applicationId)
       if (atWork < abreast && mayBegin(place.applicationId)) begin(place.applicationId)
-      else if (isSlow(SHORT_LINE) && turns.waitingOf(place.applicationId) > 0) return count()
+      else if (isSlow(SHORT_LINE) && turns.waitingOf(place.applicationId) > 0) return count('line')
       else if ((await wait(place)) === 'shed') return 'shed'
       try {
         return await work()
@@ -138,6 +148,7 @@ export function createLoad({ config, db, events }: Given, delay: Delay = measure
         end(place.applicationId)
       }
     },
+    figures: () => ({ shed: { ...shedSinceStart }, delayMs: delay.ms() }),
     save: async () => {
       const saving = shed
       if (shedding !== saving > 0) events.shedding(saving)

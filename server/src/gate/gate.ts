@@ -16,6 +16,8 @@ export type Gate = {
   drop(id: string): Promise<void>
   /** Whether the shared engine answers; always true where there is none. */
   readonly answers: boolean
+  /** How often it did not, since the process started. */
+  readonly failures: number
   close(): Promise<void>
 }
 

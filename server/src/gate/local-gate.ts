@@ -32,6 +32,7 @@ export function createLocalGate(monotonicMs: () => number = () => performance.no
 
   return {
     answers: true,
+    failures: 0,
     poll: async (id, paceMs) => {
       const now = monotonicMs()
       const entry = entryFor(id, now)

@@ -101,6 +101,9 @@ export function createRedisGate(link: RedisLink): Gate {
     get answers() {
       return link.answers
     },
+    get failures() {
+      return link.failures
+    },
     poll: (id, paceMs) => {
       if (!reachable()) return alone.poll(id, paceMs)
       return new Promise((resolve) => {

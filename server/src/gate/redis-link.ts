@@ -12,6 +12,8 @@ export type RedisLink = {
   succeeded(): void
   /** What the last of them said. */
   readonly answers: boolean
+  /** Of whoever asked, and of the connection itself. */
+  readonly failures: number
   close(): Promise<void>
 }
 
@@ -24,9 +26,11 @@ const PAUSE_MS = 500
 export function openRedis(url: string, onChange: (answers: boolean, why?: string) => void): RedisLink {
   const redis = connect(url)
   let answers = true
+  let failures = 0
   let pausedUntil = 0
 
   const failed = (why: string) => {
+    failures += 1
     pausedUntil = performance.now() + PAUSE_MS
     if (answers) onChange(false, why)
     answers = false
@@ -43,6 +47,9 @@ export function openRedis(url: string, onChange: (answers: boolean, why?: string
     },
     get answers() {
       return answers
+    },
+    get failures() {
+      return failures
     },
     close: async () => redis.disconnect(),
   }

@@ -135,6 +135,21 @@ export async function readChain(db: Queryable, after: number, limit: number): Pr
   }))
 }
 
+/** Events get their numbers before they are committed, so one of a slow transaction may be a few numbers behind the last seal. */
+const STRAGGLERS = 200
+
+/** How long the oldest event waits for its seal; 0 when none does. Of a long backlog it is one of the oldest. */
+export async function readSealLagMs(db: Queryable): Promise<number> {
+  const { rows } = await db.query<{ lagMs: number }>(
+    `select coalesce(max(case when isfinite(e.at) then extract(epoch from now() - e.at) * 1000 end), 0)::float8 as "lagMs"
+     from (select e.at from audit_events e
+       where e.id > (select coalesce(max(s.event_id), 0) - $1 from audit_seals s) and ${NOT_SEALED}
+       order by e.id limit 1) e`,
+    [STRAGGLERS],
+  )
+  return Math.max(0, rows[0]?.lagMs ?? 0)
+}
+
 export type UnsealedEntry = {
   readonly id: string
   /** The chain went past it, or its transaction has not been yet: the service did not write it when it says it did. */

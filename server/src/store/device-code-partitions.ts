@@ -94,6 +94,12 @@ function voidUncollected(db: Postgres, partition: string): Promise<number> {
   })
 }
 
+/** How far into the future codes find their partition ready. */
+export async function readAheadMs(db: Queryable): Promise<number> {
+  const partitions = await listPartitions(db)
+  return Math.max(0, ...partitions.map(({ start }) => start + HOUR)) - (await readClock(db))
+}
+
 type Partition = { readonly name: string; readonly start: number }
 
 async function listPartitions(db: Queryable): Promise<readonly Partition[]> {

@@ -44,6 +44,25 @@ export type MailFigures = {
   readonly givenUp: number
 }
 
+export type WebhookFigures = {
+  readonly waiting: number
+  /** When the oldest that waits was queued; null when none does. A receiver that is away makes it old. */
+  readonly oldest: number | null
+  /** How long the oldest that is due has been. If it grows, nobody sends. */
+  readonly overdueMs: number
+}
+
+/** Of endpoints that are sent to: what waits for others is forgotten one day. */
+export async function readWebhookFigures(db: Queryable): Promise<WebhookFigures> {
+  const { rows } = await db.query<WebhookFigures>(
+    `select count(*) as waiting, min(d.created_at) as oldest,
+       coalesce(extract(epoch from now() - min(d.due_at) filter (where d.due_at <= now())) * 1000, 0)::float8 as "overdueMs"
+     from webhook_deliveries d join webhook_endpoints w on w.id = d.endpoint_id
+     where d.delivered_at is null and d.given_up_at is null and w.disabled_at is null`,
+  )
+  return rows[0] ?? { waiting: 0, oldest: null, overdueMs: 0 }
+}
+
 export async function readMailFigures(db: Queryable): Promise<MailFigures> {
   const { rows } = await db.query<MailFigures>(
     `select waiting, oldest, (select count(*) from mails

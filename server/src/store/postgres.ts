@@ -30,7 +30,17 @@ export type Postgres = Queryable & {
   /** For the shared reads of polls: its own few connections, so that polls never keep a decision waiting. */
   readonly reads: Queryable
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
+  pools(): readonly PoolFigures[]
   close(): Promise<void>
+}
+
+/** Connections of one pool at this moment, and how many wait for one. */
+export type PoolFigures = {
+  readonly name: 'decisions' | 'polls'
+  readonly used: number
+  readonly idle: number
+  readonly most: number
+  readonly waiting: number
 }
 
 /** PostgreSQL cannot be asked at the moment, or did not say whether it committed. Nothing is wrong with the request. */
@@ -53,6 +63,9 @@ const types = new pg.TypeOverrides()
 types.setTypeParser(TIMESTAMPTZ, (text: string) => Date.parse(text))
 types.setTypeParser(INT8, Number)
 
+/** Kept for polls. */
+const READ_CONNECTIONS = 2
+
 export function openPostgres(url: string, connections: number): Postgres {
   const settings: pg.PoolConfig = {
     connectionString: url,
@@ -67,17 +80,23 @@ export function openPostgres(url: string, connections: number): Postgres {
     options: '-c timezone=UTC',
   }
   const pool = new pg.Pool({ ...settings, max: connections })
-  const readPool = new pg.Pool({ ...settings, max: 2 })
+  const readPool = new pg.Pool({ ...settings, max: READ_CONNECTIONS })
   // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
   for (const each of [pool, readPool]) each.on('error', () => {})
   return {
     ...queryable(pool),
     reads: queryable(readPool),
     transaction: (work) => transaction(pool, work),
+    pools: () => [figuresOf('decisions', pool, connections), figuresOf('polls', readPool, READ_CONNECTIONS)],
     close: async () => {
       await Promise.all([pool.end(), readPool.end()])
     },
   }
+}
+
+function figuresOf(name: PoolFigures['name'], pool: pg.Pool, most: number): PoolFigures {
+  const { totalCount, idleCount: idle, waitingCount: waiting } = pool
+  return { name, used: totalCount - idle, idle, most, waiting }
 }
 
 function queryable(target: pg.Pool | pg.PoolClient): Queryable {
