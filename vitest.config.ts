@@ -5,6 +5,7 @@ const PURE = [
   'server/test/core/**',
   'server/test/secrets/**',
   'server/test/pages/**',
+  'server/test/telemetry/**',
   'server/test/*.test.ts',
   'sdk/test/pure/**',
 ]

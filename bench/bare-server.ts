@@ -17,6 +17,7 @@ const PENDING_POLL: Reply = {
     'cache-control': 'no-store',
     pragma: 'no-cache',
     'x-content-type-options': 'nosniff',
+    'x-request-id': '5d0c8e2f9a4b7163',
     'retry-after': '5',
   },
   body: '{"error":"auth_pending","message":"The user has not yet processed the code. Keep polling, no faster than the interval."}',

@@ -8,6 +8,7 @@ import type { Context } from './flows/context.ts'
 import { createEarlyPolls } from './flows/early-polls.ts'
 import { createLiveCodes } from './flows/live-codes.ts'
 import { createLoad } from './flows/load.ts'
+import { createMetricsReader, type MetricsReader } from './flows/read-metrics.ts'
 import { createStandings } from './flows/standings.ts'
 import { makePartitionsAhead } from './flows/sweep.ts'
 import { createTally } from './flows/tally.ts'
@@ -16,7 +17,10 @@ import { createLimiter } from './gate/limiter.ts'
 import { createLocalGate } from './gate/local-gate.ts'
 import { createRedisGate } from './gate/redis-gate.ts'
 import { openRedis } from './gate/redis-link.ts'
-import { createHttpServer, type HttpServer } from './http/server.ts'
+import { traceGate, traceLimiter } from './gate/traced-gate.ts'
+import { startMetricsServer } from './http/metrics-server.ts'
+import { aboutRequest } from './http/request-scope.ts'
+import { createHttpServer, everyRoute, type HttpServer } from './http/server.ts'
 import { startBackground } from './jobs/background.ts'
 import { createMailer } from './mail.ts'
 import { createNames } from './names.ts'
@@ -28,20 +32,30 @@ import { createPasswords } from './secrets/password.ts'
 import { gatherReads } from './store/gathered-reads.ts'
 import { pendingMigrations } from './store/migrate.ts'
 import { openPostgres } from './store/postgres.ts'
+import { tracePostgres } from './store/traced-postgres.ts'
+import { countEvents } from './telemetry/counting-events.ts'
+import { createCounts } from './telemetry/counts.ts'
+import type { Telemetry } from './telemetry/open-telemetry.ts'
 
-export async function createContext(config: Config): Promise<Context> {
-  const events = createEvents(config.logLevel)
+/** `traced`: what asks an engine can be seen in a trace. */
+export async function createContext(config: Config, traced = false): Promise<Context> {
+  const counts = createCounts(everyRoute)
+  const events = countEvents(createEvents(config.logLevel, aboutRequest), counts)
   const places = await openPlaces(config.placesFile, config.networksFile)
-  const db = openPostgres(config.databaseUrl, config.databaseConnections)
+  const postgres = openPostgres(config.databaseUrl, config.databaseConnections)
+  const db = traced ? tracePostgres(postgres) : postgres
   const load = createLoad({ config, db, events })
   const link =
     config.redisUrl === null ? null : openRedis(config.redisUrl, (answers, why) => events.engine('redis', answers, why))
+  const gate = link ? createRedisGate(link) : createLocalGate()
+  const limiter = createLimiter(config, link)
+  const where = link ? 'redis' : 'in process'
   return {
     config,
     db,
     reads: gatherReads(db.reads),
-    gate: link ? createRedisGate(link) : createLocalGate(),
-    limiter: createLimiter(config, link),
+    gate: traced ? traceGate(gate, where) : gate,
+    limiter: traced ? traceLimiter(limiter, where) : limiter,
     load,
     applications: createApplicationCopy(db, config.keys),
     liveCodes: createLiveCodes(db),
@@ -57,6 +71,7 @@ export async function createContext(config: Config): Promise<Context> {
     mailer: createMailer(config.smtpUrl, config.mailFrom),
     outbound: createOutbound({ privateToo: config.outboundPrivate, dnsServers: config.dnsServers }),
     events,
+    counts,
   }
 }
 
@@ -66,7 +81,13 @@ export async function closeContext(context: Context): Promise<void> {
   await Promise.all([context.gate.close(), context.db.close()])
 }
 
-export type RunningService = { readonly address: string; readonly context: Context; stop(): Promise<void> }
+export type RunningService = {
+  readonly address: string
+  /** Null: there are none to fetch. */
+  readonly metricsAddress: string | null
+  readonly context: Context
+  stop(): Promise<void>
+}
 
 /** Refuses to start on a schema that it does not know; then ready when it returns. */
 export async function startService(config: Config): Promise<RunningService> {
@@ -74,17 +95,26 @@ export async function startService(config: Config): Promise<RunningService> {
   if (pending.length > 0) {
     throw new CommandRefused(`The database lacks ${pending.join(', ')}. Run "latchkey migrate" first.`)
   }
-  const context = await createContext(config)
-  const server = createHttpServer(context)
+  const tracesUrl = config.otlpTracesUrl ?? behind(config.otlpUrl, 'v1/traces')
+  const metricsUrl = config.otlpMetricsUrl ?? behind(config.otlpUrl, 'v1/metrics')
+  const traced = tracesUrl !== null
+  const context = await createContext(config, traced)
+  const server = createHttpServer(context, traced)
+  const readMetrics = createMetricsReader(context)
+  const metrics = await startMetricsServer(context, readMetrics).catch(closing(context))
   const address = await prepare(context, server).catch(async (error) => {
-    await closeContext(context)
-    throw error
+    await metrics?.close()
+    return closing(context)(error)
   })
+  const telemetry =
+    traced || metricsUrl !== null ? await loadTelemetry(config, { tracesUrl, metricsUrl }, readMetrics) : null
   if (!context.mailer) context.events.mailOff()
   const background = startBackground(context)
+  if (metrics) context.events.metricsListening(metrics.address)
   context.events.listening(address)
   return {
     address,
+    metricsAddress: metrics?.address ?? null,
     context,
     stop: async () => {
       context.events.draining(config.drainMs / 1000)
@@ -92,10 +122,34 @@ export async function startService(config: Config): Promise<RunningService> {
       await new Promise((resolve) => setTimeout(resolve, config.drainMs))
       await server.close()
       await background.stop()
+      await telemetry?.stop()
+      await metrics?.close()
       await closeContext(context)
       context.events.stopped()
     },
   }
+}
+
+/** What could not start leaves nothing open. */
+function closing(context: Context): (error: unknown) => Promise<never> {
+  return async (error) => {
+    await closeContext(context)
+    throw error
+  }
+}
+
+type Urls = { readonly tracesUrl: string | null; readonly metricsUrl: string | null }
+
+/** The SDK of OpenTelemetry is a dozen packages: whoever did not ask for it does not load one of them. */
+async function loadTelemetry(config: Config, urls: Urls, read: MetricsReader): Promise<Telemetry> {
+  const { startTelemetry } = await import('./telemetry/open-telemetry.ts')
+  const { tracedPart: sampledPart, metricsEveryMs } = config
+  return startTelemetry({ ...urls, sampledPart, metricsEveryMs }, read)
+}
+
+/** As OpenTelemetry's specification of exporters has it: the signal's own path behind what was given. */
+function behind(base: string | null, path: string): string | null {
+  return base === null ? null : `${base.replace(/\/+$/, '')}/${path}`
 }
 
 async function prepare(context: Context, server: HttpServer): Promise<string> {

@@ -4,8 +4,15 @@
  */
 import { pino } from 'pino'
 
+/** The request that a line is written for: nothing where there is none. */
+export type About = { readonly requestId?: string; readonly route?: string; readonly traceId?: string }
+
+export type Answered = { readonly method: string; readonly status: number; readonly ms: number }
+
 export type Events = {
   listening(address: string): void
+  /** Metrics can be fetched there, and only there. */
+  metricsListening(address: string): void
   draining(seconds: number): void
   stopped(): void
   /** An engine stopped or started answering. Said once per change, not once per request. */
@@ -13,6 +20,7 @@ export type Events = {
   /** By a typed code or in the dialog. */
   granted(grantId: string, applicationId: string, accountId: string): void
   codeRejected(applicationId: string, accountId: string): void
+  dialogDenied(applicationId: string, accountId: string): void
   /** A refresh token, a code or a found credential said that somebody has a copy: the grant was ended. */
   grantEnded(grantId: string, why: string): void
   /** `givenUp`: it will not be tried again. */
@@ -29,12 +37,22 @@ export type Events = {
   taskFailed(task: string, error: unknown): void
   /** A bug: something was thrown that nobody expected. */
   unexpected(where: string, error: unknown): void
+  /** Every request, for who looks for one with LOG_LEVEL=debug. Null: nobody does, and so it costs nothing. */
+  readonly answered: ((answered: Answered) => void) | null
 }
 
-export function createEvents(level: string): Events {
-  const log = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime })
+export function createEvents(level: string, about: () => About = () => ({})): Events {
+  const log = pino({
+    level,
+    base: null,
+    timestamp: pino.stdTimeFunctions.isoTime,
+    // A word: who reads this at night does not know pino's numbers.
+    formatters: { level: (word) => ({ level: word }) },
+    mixin: about,
+  })
   return {
     listening: (address) => log.info({ event: 'listening', address }, `listening on ${address}`),
+    metricsListening: (address) => log.info({ event: 'metrics_listening', address }, `metrics on ${address}/metrics`),
     draining: (seconds) => log.info({ event: 'draining', seconds }, `draining for ${seconds} s, then stopping`),
     stopped: () => log.info({ event: 'stopped' }, 'stopped'),
     engine: (name, answers, why) =>
@@ -45,6 +63,8 @@ export function createEvents(level: string): Events {
       log.info({ event: 'granted', grantId, applicationId, accountId }, 'a user connected an application'),
     codeRejected: (applicationId, accountId) =>
       log.info({ event: 'code_rejected', applicationId, accountId }, 'a code was rejected'),
+    dialogDenied: (applicationId, accountId) =>
+      log.info({ event: 'dialog_denied', applicationId, accountId }, 'a dialog was denied'),
     grantEnded: (grantId, why) =>
       log.warn({ event: 'grant_ended', grantId, why }, 'a grant was ended because a credential of it got about'),
     mailFailed: (mailId, attempts, givenUp, error) =>
@@ -63,6 +83,10 @@ export function createEvents(level: string): Events {
       log.error({ event: 'audit_differs', position }, 'the audit log no longer has what was sealed before'),
     taskFailed: (task, error) => log.warn({ event: 'task_failed', task, ...described(error) }, `${task} failed`),
     unexpected: (where, error) => log.error({ event: 'unexpected', where, ...described(error) }, `bug in ${where}`),
+    answered: log.isLevelEnabled('debug')
+      ? ({ method, status, ms }) =>
+          log.debug({ event: 'answered', method, status, ms: Math.round(ms * 10) / 10 }, `answered ${status}`)
+      : null,
   }
 }
 

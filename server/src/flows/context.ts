@@ -17,6 +17,7 @@ import type { DeviceCodeOpener } from '../secrets/device-code-text.ts'
 import type { Passwords } from '../secrets/password.ts'
 import type { GatheredReads } from '../store/gathered-reads.ts'
 import type { Postgres } from '../store/postgres.ts'
+import type { Counts } from '../telemetry/counts.ts'
 import type { ApplicationCopy } from './application-copy.ts'
 import type { EarlyPolls } from './early-polls.ts'
 import type { LiveCodes } from './live-codes.ts'
@@ -48,4 +49,6 @@ export type Context = {
   /** To addresses that developers chose. */
   readonly outbound: Outbound
   readonly events: Events
+  /** For metrics. What applications are told about themselves is in the tally. */
+  readonly counts: Counts
 }

@@ -53,7 +53,8 @@ export async function decideDialog(
       codeLifetimeMs: config.dialogCodeLifetimeMs,
     })
     if (step.answer === 'not_open') return { outcome: 'not_open' } as const
-    if (step.answer === 'repeated') return { outcome: 'decided', redirectUri, state, granted: null } as const
+    if (step.answer === 'repeated')
+      return { outcome: 'decided', redirectUri, state, granted: null, denied: null } as const
     const application = await findApplication(tx, dialog.applicationId)
     const account = await readAccount(tx, user.accountId)
     if (!application || application.deleted || !account) return { outcome: 'not_open' } as const
@@ -63,7 +64,7 @@ export async function decideDialog(
     if (answer.decision === 'cancel') {
       await saveDialog(tx, step.next)
       await recordEvent(tx, { kind: 'dialog.denied', ...about, userId: user.id })
-      return { outcome: 'decided', redirectUri, state, granted: null } as const
+      return { outcome: 'decided', redirectUri, state, granted: null, denied: about } as const
     }
     if (application.suspended || !policyAllows(account.policy, application)) return { outcome: 'changed' } as const
     const consent = resolveConsent(dialog.scopes, user.heldScopes, application)
@@ -78,12 +79,13 @@ export async function decideDialog(
       requestedFrom: answer.address,
     })
     await saveDialog(tx, step.next)
-    return { outcome: 'decided', redirectUri, state, granted: about } as const
+    return { outcome: 'decided', redirectUri, state, granted: about, denied: null } as const
   })
 
   if (result.outcome !== 'decided') return result
-  const { redirectUri, state, granted } = result
+  const { redirectUri, state, granted, denied } = result
   if (granted) events.granted(grantId, granted.applicationId, granted.accountId)
+  if (denied) events.dialogDenied(denied.applicationId, denied.accountId)
   if (answer.decision === 'cancel') return { outcome: 'denied', redirectUri, state }
   return { outcome: 'allowed', code: sealAuthorizationCode(config.keys, dialogId), redirectUri, state }
 }

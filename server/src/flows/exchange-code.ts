@@ -58,6 +58,7 @@ export async function exchangeCode(context: Context, request: ExchangeRequest): 
       events.grantEnded(result.grantId, result.why)
       return INVALID_GRANT
     }
+    if (result.outcome === 'exchanged') context.counts.credentials.add('token_set', 'first')
     if (result.outcome !== 'being_delivered') return result
     await sleep(waitMs)
   }

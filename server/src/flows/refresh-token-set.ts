@@ -48,6 +48,7 @@ export async function refreshTokenSet(context: Context, request: RefreshRequest)
     const scopes = resolveEffective(grant.scopes, standing.heldScopes, standing.allowedScopes)
     return { outcome: 'refreshed', issued: { scopes, ...tokenSetOf(context, current, current.issuedAt ?? now) } }
   })
+  if (result.outcome === 'refreshed') context.counts.credentials.add('token_set', 'renewed')
   if (result.outcome !== 'reused') return result
   events.grantEnded(opened.grantId, 'refresh_token_reused')
   return INVALID_GRANT

@@ -47,6 +47,12 @@ export type CodeRequestResult =
   | { readonly outcome: 'shed' }
 
 export async function requestDeviceCode(context: Context, request: CodeRequest): Promise<CodeRequestResult> {
+  const result = await placeCode(context, request)
+  context.counts.codeRequests.add(result.outcome)
+  return result
+}
+
+async function placeCode(context: Context, request: CodeRequest): Promise<CodeRequestResult> {
   const { applications, config, limiter, load } = context
   if (load.sheds('code')) return { outcome: 'shed' }
   const network = networkOf(request.requestedFrom)

@@ -27,7 +27,7 @@ export async function rotateAccessKey(context: Context, request: RotationRequest
   const opened = context.openCredential(request.accessKey)
   if (opened?.is !== 'access_key') return { outcome: 'invalid_grant' }
 
-  return db.transaction(async (tx): Promise<RotationResult> => {
+  const result = await db.transaction(async (tx): Promise<RotationResult> => {
     const standing = await lockGrantStanding(tx, opened.grantId)
     if (!standing || standing.grant.applicationId !== application.id) return { outcome: 'invalid_grant' }
     const { grant, holder, now } = standing
@@ -41,4 +41,6 @@ export async function rotateAccessKey(context: Context, request: RotationRequest
     const scopes = resolveEffective(grant.scopes, standing.heldScopes, standing.allowedScopes)
     return { outcome: 'rotated', issued: { scopes, accessKey }, overlapSeconds: config.accessKeyOverlapMs / 1000 }
   })
+  if (result.outcome === 'rotated') context.counts.credentials.add('access_key', 'renewed')
+  return result
 }

@@ -106,7 +106,10 @@ export function polling(variant: Variant): Handler {
   return async (context, request) => {
     // A poll has six outcomes and no seventh: one that cannot be read fits no code, so it is `invalid`.
     const parameters = await readable(request)
-    if (!parameters) return { refusal: 'invalid' }
+    if (!parameters) {
+      context.counts.polls.add('invalid')
+      return { refusal: 'invalid' }
+    }
     const result = await pollDeviceCode(context, {
       applicationId: parameters.get('SVCappid') ?? '',
       secret: parameters.get('SVCsecret') ?? '',
@@ -120,6 +123,7 @@ export function polling(variant: Variant): Handler {
 
 /** The six outcomes on the wire. `fieldsOf`: what an accepted one looks like in this dialect. */
 export function answerToPoll(context: Context, result: PollResult, fieldsOf: (issued: Issued) => Fields): Answer {
+  context.counts.polls.add(result.outcome)
   switch (result.outcome) {
     case 'invalid':
       return { refusal: 'invalid' }
@@ -130,6 +134,8 @@ export function answerToPoll(context: Context, result: PollResult, fieldsOf: (is
     case 'auth_expired':
       return { refusal: result.outcome, ...delivering(context, result.ticket) }
     case 'accepted':
+      if (result.ticket)
+        context.counts.credentials.add('accessKey' in result.issued ? 'access_key' : 'token_set', 'first')
       return { status: 200, fields: fieldsOf(result.issued), ...delivering(context, result.ticket) }
   }
 }

@@ -15,7 +15,12 @@ const CONTENT_TYPES = {
 } as const
 
 /** Returns what happens after the answer was sent, for those who must not stop before it is done. */
-export function respond(response: ServerResponse, format: Format, answer: Answer): Promise<void> | undefined {
+export function respond(
+  response: ServerResponse,
+  requestId: string,
+  format: Format,
+  answer: Answer,
+): Promise<void> | undefined {
   const refused = 'refusal' in answer
   const { text, bytes } = bodyOf(format, answer)
   const afterwards = answer.whenSent && sent(response).then(answer.whenSent)
@@ -24,6 +29,7 @@ export function respond(response: ServerResponse, format: Format, answer: Answer
     'cache-control': 'no-store',
     pragma: 'no-cache',
     'x-content-type-options': 'nosniff',
+    'x-request-id': requestId,
   }
   if (bytes > 0) headers['content-type'] = 'type' in answer ? answer.type : CONTENT_TYPES[format]
   if ('headers' in answer) Object.assign(headers, answer.headers)
@@ -32,6 +38,7 @@ export function respond(response: ServerResponse, format: Format, answer: Answer
   if (answer.wwwAuthenticate !== undefined) headers['www-authenticate'] = answer.wwwAuthenticate
   if (answer.allowOrigin !== undefined) {
     headers['access-control-allow-origin'] = answer.allowOrigin
+    headers['access-control-expose-headers'] = 'retry-after, x-request-id'
     headers.vary = 'origin'
   }
   // RFC 6749, section 5.2, and RFC 9110, section 15.5.2: who is not known is told how to say who they are.

@@ -4,18 +4,21 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo, Socket } from 'node:net'
 import { Refusal, type RefusalCode, refusals } from '../core/refusal.ts'
 import type { Context } from '../flows/context.ts'
-import { createAccountServer, isPagePath } from './account/serve.ts'
+import { createRequestId } from '../secrets/random.ts'
+import { createAccountServer, isPagePath, pageRoute, pageRoutes } from './account/serve.ts'
 import type { Answer, Format } from './answer.ts'
 import { answerToError, MethodNotAllowed } from './answer-to-error.ts'
-import { createBaseServer, isBasePath } from './base/serve.ts'
+import { baseRoute, baseRoutes, createBaseServer, isBasePath } from './base/serve.ts'
 import { createAddressReader } from './client-address.ts'
 import { readForm } from './form.ts'
 import { singleHeader } from './header.ts'
 import { createHostReader } from './hosts.ts'
 import { noteRequest } from './note-request.ts'
 import { type Form, readParameters } from './parameters.ts'
+import { ASSETS, createScopeOpener, NO_ROUTE, type RequestScope, runWithin } from './request-scope.ts'
 import { respond, write } from './respond.ts'
 import { type Door, doors } from './routes.ts'
+import { traceRequest } from './trace-request.ts'
 
 /**
  * Devices poll every few seconds over the same connection. Node's own five seconds would close it at about the moment of
@@ -49,8 +52,16 @@ export type HttpServer = {
   close(): Promise<void>
 }
 
-export function createHttpServer(context: Context): HttpServer {
+/** What a request can be counted under. Paths of pages are the same at every account's address. */
+export const everyRoute: readonly string[] = [
+  ...new Set([NO_ROUTE, ASSETS, ...doors.map(({ path }) => path), ...baseRoutes, ...pageRoutes]),
+]
+
+/** `traced`: somebody listens to spans. Otherwise none is made. */
+export function createHttpServer(context: Context, traced: boolean): HttpServer {
   const paths = openDoors()
+  const { requests } = context.counts
+  const openScope = createScopeOpener(context.config.trustProxy)
   const addressOf = createAddressReader(context.config.trustProxy)
   const slugOf = createHostReader(context.config.publicUrl)
   const afterwards = new Set<Promise<void>>()
@@ -60,31 +71,37 @@ export function createHttpServer(context: Context): HttpServer {
     afterwards.add(work)
     work.finally(() => afterwards.delete(work))
   }
-  const answer = (response: ServerResponse, format: Format, given: Answer) => {
+  const answer = (response: ServerResponse, { id }: RequestScope, format: Format, given: Answer) => {
     if (draining) response.setHeader('connection', 'close')
-    const after = respond(response, format, given)
-    if (after) track(after)
+    const after = respond(response, id, format, given)
+    if (!after) return
+    requests.leased(1)
+    track(after.finally(() => requests.leased(-1)))
   }
   const serveAccount = createAccountServer(context, addressOf, track)
   const serveBase = createBaseServer(context, addressOf)
 
-  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    // Without a socket of its own, it waits behind another answer.
-    if (response.socket === null && isCrowded(request.socket, response)) return void request.socket.destroy()
+  const serve = async (request: IncomingMessage, response: ServerResponse, scope: RequestScope): Promise<void> => {
+    const startedAt = performance.now()
+    requests.began()
     let format: Format = 'json'
     try {
+      if (hasNoHost(request)) throw new Refusal('invalid_request')
       const slug = slugOf(request)
       const { path, query } = takeQueryOff(request)
       if (slug !== null) {
+        scope.route = pageRoute(path)
         if (draining) response.setHeader('connection', 'close')
-        return await serveAccount(request, response, { slug, path, query })
+        return await serveAccount(request, response, { requestId: scope.id, slug, path, query })
       }
       if (isBasePath(path)) {
+        scope.route = baseRoute(path)
         if (draining) response.setHeader('connection', 'close')
-        return await serveBase(request, response, { path, query })
+        return await serveBase(request, response, { requestId: scope.id, path, query })
       }
       format = formatOf(path)
       const door = chooseDoor(paths, path, request.method)
+      scope.route = door.path
       const form: Form | undefined = await readForm(request)
       const asked = {
         parameters: () => readParameters(query, form),
@@ -94,16 +111,31 @@ export function createHttpServer(context: Context): HttpServer {
         draining,
       }
       const given = await door.handler(context, asked).catch((error: unknown) => answerToError(context, error))
-      answer(response, format, given)
+      answer(response, scope, format, given)
       noteRequest(context, door, asked, query.includes('secret'), given)
     } catch (error) {
-      answer(response, format, answerToError(context, error))
+      answer(response, scope, format, answerToError(context, error))
+    } finally {
+      const ms = performance.now() - startedAt
+      requests.ended(scope.route, response.statusCode, ms / 1000)
+      context.events.answered?.({ method: request.method ?? '', status: response.statusCode, ms })
     }
   }
 
-  const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: WHOLE_REQUEST_MS }, serve)
+  const receive = (request: IncomingMessage, response: ServerResponse) => {
+    // Without a socket of its own, it waits behind another answer.
+    if (response.socket === null && isCrowded(request.socket, response)) return void request.socket.destroy()
+    const scope = openScope(request)
+    const work = () => serve(request, response, scope)
+    return runWithin(scope, traced ? () => traceRequest(request, response, scope, work) : work)
+  }
+
+  const settings = { keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: WHOLE_REQUEST_MS, requireHostHeader: false }
+  const server = createServer(settings, receive)
   server.setTimeout(SILENCE_MS)
-  server.on('clientError', refuseBrokenRequest)
+  // Node would answer these two by itself, in other words. An expectation that nobody knows may be ignored (RFC 9110, section 10.1.1).
+  server.on('checkExpectation', receive)
+  server.on('clientError', (error, socket) => refuseBrokenRequest(error, socket as Socket, requests.broken))
 
   return {
     listen: async (host, port) => {
@@ -126,6 +158,11 @@ export function createHttpServer(context: Context): HttpServer {
       await Promise.all(afterwards)
     },
   }
+}
+
+/** RFC 9112, section 3.2: it has to be refused. */
+function hasNoHost({ headers, httpVersion }: IncomingMessage): boolean {
+  return headers.host === undefined && httpVersion === '1.1'
 }
 
 const behind = new WeakMap<Socket, number>()
@@ -182,15 +219,17 @@ function chooseDoor(paths: Paths, path: string, method = ''): Door {
 }
 
 /** What does not even parse as HTTP never reaches a door; it is refused in the same words, and the connection ends. */
-function refuseBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void {
+function refuseBrokenRequest(error: NodeJS.ErrnoException, socket: Socket, count: (status: number) => void): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
   const code: RefusalCode = error.code === 'HPE_HEADER_OVERFLOW' ? 'headers_too_large' : 'invalid_request'
+  count(refusals[code].status)
   const body = write('json', { error: code, message: refusals[code].message })
   socket.end(
     [
       `HTTP/1.1 ${refusals[code].status} ${code === 'headers_too_large' ? 'Request Header Fields Too Large' : 'Bad Request'}`,
       'content-type: application/json; charset=utf-8',
       'cache-control: no-store',
+      `x-request-id: ${createRequestId()}`,
       `content-length: ${Buffer.byteLength(body)}`,
       'connection: close',
       '',

@@ -13,9 +13,11 @@ export type RefusalModel = {
     | 'method_not_allowed'
     | 'payload_too_large'
     | 'invalid_request'
+  /** With it somebody finds what the log says about a failure that nobody expected. */
+  readonly requestId: string
 }
 
-export function refusalPage(frame: Frame, { code }: RefusalModel): string {
+export function refusalPage(frame: Frame, { code, requestId }: RefusalModel): string {
   const { words } = frame
   return page(
     frame,
@@ -23,6 +25,14 @@ export function refusalPage(frame: Frame, { code }: RefusalModel): string {
     <section class="card stack">
       <h1>{words.t(`refusal.${code}`)}</h1>
       <p>{words.t(`refusal.${code}_text`)}</p>
+      {code === 'server_error' && (
+        <p>
+          {words.t('refusal.tell')}{' '}
+          <code class="technical" dir="ltr">
+            {requestId}
+          </code>
+        </p>
+      )}
       {frame.account && !frame.dialog && (
         <p>
           <a href="/">{words.t('refusal.home')}</a>

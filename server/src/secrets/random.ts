@@ -33,3 +33,19 @@ export function createUserCode(randomDigits: number): string {
   const digits = Array.from({ length: randomDigits }, () => randomInt(10)).join('')
   return digits + checkDigit(digits)
 }
+
+const REQUEST_ID_DIGITS = 16
+const REQUEST_IDS_AT_ONCE = 512
+
+let requestIds = ''
+let taken = 0
+
+/** 64 random bits: it says nothing about other requests, not even how many there were. Cut off a long text, because every poll has one. */
+export function createRequestId(): string {
+  if (taken === requestIds.length) {
+    requestIds = randomBytes((REQUEST_IDS_AT_ONCE * REQUEST_ID_DIGITS) / 2).toString('hex')
+    taken = 0
+  }
+  taken += REQUEST_ID_DIGITS
+  return requestIds.slice(taken - REQUEST_ID_DIGITS, taken)
+}

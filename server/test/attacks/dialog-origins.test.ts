@@ -103,6 +103,9 @@ const HOSTILE = [
 const corsOf = ({ headers }: WireAnswer) =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith('access-control-')))
 
+/** Beside the body: when to come again, and what to tell the operators. */
+const EXPOSED = { 'access-control-expose-headers': 'retry-after, x-request-id' }
+
 describe.each(readable)('%s', (_name, status, ask) => {
   it.each(['https://app.example', 'http://127.0.0.1:4000'])(
     'DG-28: may be read from %s, which is registered',
@@ -110,7 +113,7 @@ describe.each(readable)('%s', (_name, status, ask) => {
       const answer = await ask(origin)
       expect([answer.status, corsOf(answer), answer.headers.vary]).toEqual([
         status,
-        { 'access-control-allow-origin': origin },
+        { 'access-control-allow-origin': origin, ...EXPOSED },
         'origin',
       ])
     },
@@ -163,6 +166,6 @@ it('DG-28: what is for servers is read from no page, registered or not', async (
 it('DG-28: the metadata may be read from everywhere, without cookies', async () => {
   for (const origin of ['null', 'https://evil.example']) {
     const answer = await send('/.well-known/oauth-authorization-server', origin, {}, 'GET')
-    expect([answer.status, corsOf(answer)]).toEqual([200, { 'access-control-allow-origin': '*' }])
+    expect([answer.status, corsOf(answer)]).toEqual([200, { 'access-control-allow-origin': '*', ...EXPOSED }])
   }
 })

@@ -116,6 +116,7 @@ export function makeDialogProblem(given: Partial<DialogProblemModel> = {}): Dial
 }
 
 const AT = Date.UTC(2026, 10, 15, 14, 32)
+const REQUEST_ID = '0f3a9c1e5b7d2468'
 
 function makeGrant(application: string): GrantLine {
   return {
@@ -147,7 +148,7 @@ export function everyDialogPage(given: Frame, application = 'Acme Signage'): Rea
     dialogSignInWrong: signInPage(out, { ...signIn, email: 'maria@northwind.example', problem: 'wrong' }),
     dialogSecondStep: secondStepPage(out, { step: 'step', next: signIn.next, minutes: 3, problem: null }),
     dialogConfirm: confirmPage(frame, confirm),
-    dialogRefusal: refusalPage(frame, { code: 'stale' }),
+    dialogRefusal: refusalPage(frame, { code: 'stale', requestId: REQUEST_ID }),
     chooseAccount: chooseAccountPage(base, makeChooseAccount({ purpose })),
     chooseAccountWrong: chooseAccountPage(
       base,
@@ -263,8 +264,8 @@ export function everyPage(frame: Frame, application = 'Acme Signage'): Readonly<
       problem: 'exists',
     }),
     looks: looksPage(frame, { name: application, colour: '#0a7d55', logo: '/logo', problem: 'logo', saved: false }),
-    refusal: refusalPage(frame, { code: 'stale' }),
-    noAccount: refusalPage({ ...frame, account: null, user: null }, { code: 'no_account' }),
+    refusal: refusalPage(frame, { code: 'stale', requestId: REQUEST_ID }),
+    noAccount: refusalPage({ ...frame, account: null, user: null }, { code: 'no_account', requestId: REQUEST_ID }),
     ...everyDialogPage(frame, application),
     ...everyDeveloperPage(frame, application),
     ...everyOperatorPage(frame, application),

@@ -33,6 +33,8 @@ export function post(
     raw?: string | Buffer
     headers?: Record<string, string>
     method?: string
+    /** Which of this machine's own addresses it comes from. */
+    localAddress?: string
   },
 ): Promise<WireAnswer> {
   const query = sent.query ? `?${new URLSearchParams(sent.query)}` : ''
@@ -46,7 +48,7 @@ export function post(
   return new Promise((resolve, reject) => {
     const outgoing = request(
       `${address}${path}${query}`,
-      { method: sent.method ?? 'POST', agent, headers },
+      { method: sent.method ?? 'POST', agent, headers, ...(sent.localAddress && { localAddress: sent.localAddress }) },
       (response) => {
         const chunks: Buffer[] = []
         response.on('data', (chunk) => chunks.push(chunk))

@@ -12,6 +12,8 @@ import { Web } from './web.ts'
 
 export type TestService = {
   readonly address: string
+  /** Null unless it was given a METRICS_PORT. */
+  readonly metricsAddress: string | null
   readonly config: Config
   readonly database: TestDatabase
   /** The user's side: flows called as the web interface and the command line call them. */
@@ -52,6 +54,7 @@ export async function startTestService(
   const address = running?.address ?? ''
   return {
     address,
+    metricsAddress: running?.metricsAddress ?? null,
     config,
     database,
     context,

@@ -1,7 +1,14 @@
 /** Entropy: even digits, ids with their prefix, nothing twice. */
 import { describe, expect, test } from 'vitest'
 import { readTypedCode } from '../../src/core/user-code.ts'
-import { createDeviceCodeId, createGrantId, createId, createLeaseId, createUserCode } from '../../src/secrets/random.ts'
+import {
+  createDeviceCodeId,
+  createGrantId,
+  createId,
+  createLeaseId,
+  createRequestId,
+  createUserCode,
+} from '../../src/secrets/random.ts'
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
@@ -99,4 +106,10 @@ describe('ids', () => {
     expect(new Set(ids).size).toBe(2_000)
     expect(createDeviceCodeId(now) < createDeviceCodeId(now + 1)).toBe(true)
   })
+})
+
+test('a request’s id is 16 digits, never the same twice, also where the pool is filled anew', () => {
+  const ids = Array.from({ length: 5_000 }, createRequestId)
+  expect(ids.filter((id) => !/^[0-9a-f]{16}$/.test(id))).toEqual([])
+  expect(new Set(ids).size).toBe(ids.length)
 })

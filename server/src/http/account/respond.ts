@@ -21,6 +21,7 @@ const STATUS: Readonly<Record<RefusalModel['code'], number>> = {
 const STRICT_TRANSPORT = 'max-age=63072000; includeSubDomains'
 
 export type Surroundings = {
+  readonly requestId: string
   readonly nonce: string
   readonly secure: boolean
   /** Where forms may lead beside our own origin; a page may name another. */
@@ -59,7 +60,10 @@ export function respondPage(response: ServerResponse, around: Surroundings, answ
   response.writeHead(status, headers).end(text)
 }
 
-function pageHeaders({ nonce, secure, inDialog }: Surroundings, formTarget: string | undefined): OutgoingHttpHeaders {
+function pageHeaders(
+  { requestId, nonce, secure, inDialog }: Surroundings,
+  formTarget: string | undefined,
+): OutgoingHttpHeaders {
   return {
     'cache-control': 'no-store',
     'content-security-policy': [
@@ -82,13 +86,19 @@ function pageHeaders({ nonce, secure, inDialog }: Surroundings, formTarget: stri
     ...(secure ? { 'strict-transport-security': STRICT_TRANSPORT } : {}),
     'x-content-type-options': 'nosniff',
     'x-frame-options': 'DENY',
+    'x-request-id': requestId,
   }
 }
 
 /** The address changes with the content, so a browser may keep it for good. */
-export function respondAsset(request: IncomingMessage, response: ServerResponse, asset: Asset, secure: boolean): void {
+export function respondAsset(
+  request: IncomingMessage,
+  response: ServerResponse,
+  asset: Asset,
+  { requestId, secure }: Pick<Surroundings, 'requestId' | 'secure'>,
+): void {
   if (request.method !== 'GET' && request.method !== 'HEAD') {
-    response.writeHead(405, { allow: 'GET, HEAD', 'content-length': 0 }).end()
+    response.writeHead(405, { allow: 'GET, HEAD', 'content-length': 0, 'x-request-id': requestId }).end()
     return
   }
   const accepted = String(request.headers['accept-encoding'] ?? '')
@@ -107,6 +117,7 @@ export function respondAsset(request: IncomingMessage, response: ServerResponse,
       'cross-origin-resource-policy': 'same-origin',
       ...(secure ? { 'strict-transport-security': STRICT_TRANSPORT } : {}),
       'x-content-type-options': 'nosniff',
+      'x-request-id': requestId,
     })
     .end(bytes)
 }

@@ -22,6 +22,7 @@ import type { Visit, Visitor } from '../../store/sessions.ts'
 import { type AddressReader, createNetworkCheck } from '../client-address.ts'
 import { singleHeader } from '../header.ts'
 import { type Parameters, readParameters } from '../parameters.ts'
+import { ASSETS, NO_ROUTE } from '../request-scope.ts'
 import { tooBusy } from '../too-much.ts'
 import type { PageAnswer, PageRequest, UserRequest } from './answer.ts'
 import { BROWSER, DIALOG, LANGUAGE, readCookie, SESSION } from './cookies.ts'
@@ -33,7 +34,12 @@ import { respondAsset, respondPage, type Surroundings } from './respond.ts'
 import { isSameOrigin } from './same-origin.ts'
 import { readUpload } from './upload.ts'
 
-export type Asked = { readonly slug: string; readonly path: string; readonly query: string }
+export type Asked = {
+  readonly requestId: string
+  readonly slug: string
+  readonly path: string
+  readonly query: string
+}
 
 type Doors = ReadonlyMap<string, Readonly<Partial<Record<'GET' | 'POST', PageDoor>>>>
 
@@ -51,6 +57,13 @@ const A_BEAT_MS = 200
 /** Looking at these is nobody's haste, and nobody needs them to decide something or to take it back. */
 const CAN_WAIT = /^\/developer(\/|$)/
 
+/** The door's path, whoever knocks and whether or not it is opened to them. */
+export function pageRoute(path: string): string {
+  return findAsset(path) ? ASSETS : doors.has(path) ? path : NO_ROUTE
+}
+
+export const pageRoutes: readonly string[] = [...doors.keys()]
+
 /** Whether there is such a page at every account's address: where the operators' pages are is nobody else's business. */
 export function isPagePath(path: string): boolean {
   return Object.values(doors.get(path) ?? {}).some(({ access }) => access !== 'operator')
@@ -61,17 +74,19 @@ export function createAccountServer(context: Context, addressOf: AddressReader, 
   const secure = context.config.publicUrl.startsWith('https:')
   const isElsewhere = createElsewhere(context.config.operatorNetworks)
   return async (request: IncomingMessage, response: ServerResponse, asked: Asked): Promise<void> => {
+    const { requestId } = asked
     const asset = findAsset(asked.path)
-    if (asset) return respondAsset(request, response, asset, secure)
+    if (asset) return respondAsset(request, response, asset, { requestId, secure })
     const nonce = randomBytes(16).toString('base64')
     const origin = { headers: request.headers, slug: asked.slug, nonce }
     let dialog = isInDialog(asked.path, new URLSearchParams(asked.query).get('next'))
     let frame = frameFor(context, { ...origin, here: '/', dialog }, null)
     const around: Surroundings = {
+      requestId,
       nonce,
       secure,
       inDialog: () => dialog,
-      refuse: (code) => refusalPage(frame, { code }),
+      refuse: (code) => refusalPage(frame, { code, requestId }),
     }
     try {
       if (request.method !== 'POST' && CAN_WAIT.test(asked.path) && context.load.sheds('page')) {

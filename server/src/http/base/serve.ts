@@ -21,6 +21,7 @@ import type { AddressReader } from '../client-address.ts'
 import { readForm } from '../form.ts'
 import { singleHeader } from '../header.ts'
 import { type Parameters, readParameters } from '../parameters.ts'
+import { ASSETS } from '../request-scope.ts'
 import { type BaseDoor, baseDoors } from './doors.ts'
 
 type Doors = ReadonlyMap<string, Readonly<Partial<Record<'GET' | 'POST', BaseDoor>>>>
@@ -37,7 +38,13 @@ export function isBasePath(path: string): boolean {
   return doors.has(path) || findAsset(path) !== null
 }
 
-export type BaseAsked = { readonly path: string; readonly query: string }
+export function baseRoute(path: string): string {
+  return doors.has(path) ? path : ASSETS
+}
+
+export const baseRoutes: readonly string[] = [...doors.keys()]
+
+export type BaseAsked = { readonly requestId: string; readonly path: string; readonly query: string }
 
 export function createBaseServer(context: Context, addressOf: AddressReader) {
   const { publicUrl } = context.config
@@ -45,16 +52,18 @@ export function createBaseServer(context: Context, addressOf: AddressReader) {
   // A form here may lead to every account's host, and browsers look at where a form leads in the end.
   const accounts = publicUrl.replace('://', '://*.')
   return async (request: IncomingMessage, response: ServerResponse, asked: BaseAsked): Promise<void> => {
+    const { requestId } = asked
     const asset = findAsset(asked.path)
-    if (asset) return respondAsset(request, response, asset, secure)
+    if (asset) return respondAsset(request, response, asset, { requestId, secure })
     const nonce = randomBytes(16).toString('base64')
     let frame = frameAt(request, asked.path, asked.query, nonce)
     const around: Surroundings = {
+      requestId,
       nonce,
       secure,
       formTarget: accounts,
       inDialog: () => frame.dialog,
-      refuse: (code) => refusalPage(frame, { code }),
+      refuse: (code) => refusalPage(frame, { code, requestId }),
     }
     try {
       const received = await receive(request, asked, publicUrl)

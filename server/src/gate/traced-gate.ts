@@ -1,0 +1,37 @@
+/** A gate, and a limiter, whose calls can be seen in a trace. What code or network they are about cannot. */
+import { inSpan } from '../spans.ts'
+import type { Gate } from './gate.ts'
+import type { Limiter } from './limiter.ts'
+
+type Where = 'redis' | 'in process'
+
+export function traceGate(gate: Gate, where: Where): Gate {
+  return {
+    get answers() {
+      return gate.answers
+    },
+    get failures() {
+      return gate.failures
+    },
+    poll: (id, paceMs) => inSpan(spanOf('poll', where), () => gate.poll(id, paceMs)),
+    hint: gate.hint,
+    drop: (id) => inSpan(spanOf('drop', where), () => gate.drop(id)),
+    close: gate.close,
+  }
+}
+
+export function traceLimiter(limiter: Limiter, where: Where): Limiter {
+  return {
+    codeRequest: (network) => inSpan(spanOf('count code request', where), () => limiter.codeRequest(network)),
+    dialog: (network) => inSpan(spanOf('count dialog', where), () => limiter.dialog(network)),
+    codes: limiter.codes,
+  }
+}
+
+function spanOf(operation: string, where: Where) {
+  return {
+    name: `gate ${operation}`,
+    kind: where === 'redis' ? ('client' as const) : ('internal' as const),
+    attributes: { 'latchkey.gate': where, ...(where === 'redis' ? { 'db.system.name': 'redis' } : {}) },
+  }
+}

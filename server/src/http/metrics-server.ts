@@ -1,0 +1,40 @@
+/** The second port: what Prometheus fetches. Nothing of it is ever on the first one. docs/operations.md, "Metrics". */
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Context } from '../flows/context.ts'
+import type { MetricsReader } from '../flows/read-metrics.ts'
+import { CONTENT_TYPE, writeExposition } from '../telemetry/exposition.ts'
+
+export type MetricsServer = { readonly address: string; close(): Promise<void> }
+
+/** Null: the configuration wants none. */
+export async function startMetricsServer(context: Context, read: MetricsReader): Promise<MetricsServer | null> {
+  const { metricsHost, metricsPort } = context.config
+  if (metricsPort === null) return null
+  const server = createServer(async (request, response) => {
+    const path = request.url?.split('?', 1)[0]
+    if (path !== '/metrics' || (request.method !== 'GET' && request.method !== 'HEAD')) {
+      return void response.writeHead(path === '/metrics' ? 405 : 404, { 'content-length': 0 }).end()
+    }
+    try {
+      const text = writeExposition(await read())
+      response.writeHead(200, { 'content-type': CONTENT_TYPE, 'content-length': Buffer.byteLength(text) }).end(text)
+    } catch (error) {
+      context.events.unexpected('metrics', error)
+      response.writeHead(500, { 'content-length': 0 }).end()
+    }
+  })
+  server.listen(metricsPort, metricsHost)
+  await once(server, 'listening')
+  const { address, family, port } = server.address() as AddressInfo
+  return {
+    address: `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`,
+    close: async () => {
+      server.closeAllConnections()
+      const closed = once(server, 'close')
+      server.close()
+      await closed
+    },
+  }
+}

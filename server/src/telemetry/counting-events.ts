@@ -1,0 +1,41 @@
+/** Counts what the operator is told, so that the log and the metrics never disagree about it. */
+import type { Events } from '../events.ts'
+import type { Counts } from './counts.ts'
+
+export function countEvents(events: Events, counts: Counts): Events {
+  return {
+    ...events,
+    granted: (...told) => {
+      counts.decisions.add('granted')
+      events.granted(...told)
+    },
+    codeRejected: (...told) => {
+      counts.decisions.add('rejected')
+      events.codeRejected(...told)
+    },
+    dialogDenied: (...told) => {
+      counts.decisions.add('rejected')
+      events.dialogDenied(...told)
+    },
+    grantEnded: (grantId, why) => {
+      counts.grantsEnded.add(why)
+      events.grantEnded(grantId, why)
+    },
+    mailFailed: (mailId, attempts, givenUp, error) => {
+      counts.mailFailures.add(givenUp ? 'given_up' : 'due')
+      events.mailFailed(mailId, attempts, givenUp, error)
+    },
+    auditDiffers: (position) => {
+      counts.auditDifferences.add()
+      events.auditDiffers(position)
+    },
+    taskFailed: (task, error) => {
+      counts.taskFailures.add(task)
+      events.taskFailed(task, error)
+    },
+    unexpected: (where, error) => {
+      counts.unexpected.add(where)
+      events.unexpected(where, error)
+    },
+  }
+}

@@ -1,0 +1,125 @@
+/** What this process counts while it works: plain numbers in memory, read when somebody asks for them. */
+import { type Counter, createCounter, type Family } from './family.ts'
+import { createRequestCounts, type RequestCounts } from './request-counts.ts'
+
+export type Counts = {
+  /** `outcome` as the poll is answered. */
+  readonly polls: Counter<PollOutcome>
+  readonly codeRequests: Counter<string>
+  readonly decisions: Counter<'granted' | 'rejected'>
+  /** A repeated answer is none: it has the same credentials. */
+  readonly credentials: Counter<'token_set' | 'access_key' | 'first' | 'renewed'>
+  readonly grantsEnded: Counter<string>
+  readonly mailFailures: Counter<'due' | 'given_up'>
+  readonly taskFailures: Counter<string>
+  readonly unexpected: Counter<string>
+  readonly auditDifferences: Counter<never>
+  readonly requests: RequestCounts
+  families(): readonly Family[]
+}
+
+type PollOutcome = 'accepted' | 'auth_pending' | 'slow_down' | 'auth_rejected' | 'auth_expired' | 'invalid'
+
+const POLL_OUTCOMES: readonly PollOutcome[] = [
+  'accepted',
+  'auth_pending',
+  'slow_down',
+  'auth_rejected',
+  'auth_expired',
+  'invalid',
+]
+
+const CODE_REQUEST_OUTCOMES = [
+  'requested',
+  'invalid_application',
+  'application_suspended',
+  'device_flow_disabled',
+  'state_not_echoable',
+  'invalid_scope',
+  'too_many_requests',
+  'unavailable',
+  'shed',
+]
+
+/** `routes`: every one there is, so that each is there before its first request. */
+export function createCounts(routes: readonly string[]): Counts {
+  const of = <Value extends string>(
+    name: string,
+    help: string,
+    labels: readonly string[],
+    known: readonly (readonly Value[])[],
+  ) => createCounter<Value>({ name: `latchkey_${name}_total`, help }, labels, known)
+
+  const requests = createRequestCounts(routes)
+  const counters = {
+    polls: of(
+      'polls',
+      'Polls by outcome.',
+      ['outcome'],
+      POLL_OUTCOMES.map((outcome) => [outcome]),
+    ),
+    codeRequests: of(
+      'code_requests',
+      'Code requests by outcome.',
+      ['outcome'],
+      CODE_REQUEST_OUTCOMES.map((outcome) => [outcome]),
+    ),
+    decisions: of<'granted' | 'rejected'>(
+      'decisions',
+      'What people decided, by code or in the dialog.',
+      ['decision'],
+      [['granted'], ['rejected']],
+    ),
+    credentials: of<'token_set' | 'access_key' | 'first' | 'renewed'>(
+      'credentials_issued',
+      'Token sets and access keys that were handed out, for the first time or renewed.',
+      ['variant', 'issue'],
+      [
+        ['token_set', 'first'],
+        ['token_set', 'renewed'],
+        ['access_key', 'first'],
+        ['access_key', 'renewed'],
+      ],
+    ),
+    grantsEnded: of<string>(
+      'grants_ended',
+      'Grants that were ended because a credential of them got about, by reason.',
+      ['why'],
+      [
+        ['refresh_token_reused'],
+        ['authorization_code_refused'],
+        ['authorization_code_reused'],
+        ['credential_reported'],
+      ],
+    ),
+    mailFailures: of<'due' | 'given_up'>(
+      'mail_failures',
+      'Mails that the mail server did not take: still due, or given up.',
+      ['then'],
+      [['due'], ['given_up']],
+    ),
+    taskFailures: of<string>(
+      'task_failures',
+      'Background tasks that failed for another reason than an outage.',
+      ['task'],
+      [],
+    ),
+    unexpected: of(
+      'unexpected_errors',
+      'Bugs: something was thrown that nobody expected.',
+      ['where'],
+      ['http', 'pages', 'poll', 'delivery', 'tally'].map((where) => [where]),
+    ),
+    auditDifferences: of<never>(
+      'audit_differences',
+      'Times that the audit log lacked what was sealed before.',
+      [],
+      [[]],
+    ),
+  }
+  return {
+    ...counters,
+    requests,
+    families: () => [...requests.families(), ...Object.values(counters).map((counter) => counter.family())],
+  }
+}

@@ -1,0 +1,61 @@
+/**
+ * What is measured, as both worlds know it: families of samples, each with a few labels of few values. Prometheus fetches them
+ * (exposition.ts), OpenTelemetry is sent them (otlp-metrics.ts); the counts are the same.
+ *
+ * `telemetry/` only counts and hands on. Nothing in it decides anything, and no label ever holds an id, a host or what somebody sent.
+ */
+export type Labels = Readonly<Record<string, string>>
+
+export type Sample = { readonly labels: Labels; readonly value: number }
+
+export type Distribution = {
+  readonly labels: Labels
+  /** How many were at most as large as each bound and larger than the one before; the last one is for all beyond. */
+  readonly counts: readonly number[]
+  readonly sum: number
+}
+
+type Described = { readonly name: string; readonly help: string }
+
+export type Family = Described &
+  (
+    | { readonly type: 'counter' | 'gauge'; readonly samples: readonly Sample[] }
+    | { readonly type: 'histogram'; readonly bounds: readonly number[]; readonly samples: readonly Distribution[] }
+  )
+
+export type Counter<Value extends string> = {
+  add(...values: readonly Value[]): void
+  family(): Family
+}
+
+/** One label or two. What is named in `known` is there from the start: a rate needs a zero to begin with. */
+export function createCounter<Value extends string>(
+  described: Described,
+  names: readonly string[],
+  known: readonly (readonly Value[])[] = [],
+): Counter<Value> {
+  const counts = new Map<string, { readonly labels: Labels; value: number }>()
+  const countOf = (values: readonly Value[]) => {
+    const key = values.length === 1 ? (values[0] as string) : values.join('\n')
+    const found = counts.get(key)
+    if (found) return found
+    const made = { labels: labelled(names, values), value: 0 }
+    counts.set(key, made)
+    return made
+  }
+  for (const values of known) countOf(values)
+  return {
+    add: (...values) => {
+      countOf(values).value += 1
+    },
+    family: () => ({ ...described, type: 'counter', samples: [...counts.values()] }),
+  }
+}
+
+export function gauge(name: string, help: string, value: number | readonly Sample[]): Family {
+  return { name, help, type: 'gauge', samples: typeof value === 'number' ? [{ labels: {}, value }] : value }
+}
+
+function labelled(names: readonly string[], values: readonly string[]): Labels {
+  return Object.fromEntries(names.map((name, index) => [name, values[index] ?? '']))
+}

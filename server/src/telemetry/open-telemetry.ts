@@ -1,0 +1,95 @@
+/**
+ * The SDK of OpenTelemetry: traces and metrics to a collector, over HTTP, as JSON. app.ts imports this file only when the configuration
+ * names a collector, so that nobody else pays for it. docs/decisions/0028-telemetry.md.
+ */
+import { context, propagation, trace } from '@opentelemetry/api'
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
+import { W3CTraceContextPropagator } from '@opentelemetry/core'
+import { OTLPMetricExporter } from '@opentelemetry/exporter-metrics-otlp-http'
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
+import { defaultResource, detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources'
+import { MeterProvider, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics'
+import {
+  BatchSpanProcessor,
+  ParentBasedSampler,
+  TraceIdRatioBasedSampler,
+  TracerProvider,
+} from '@opentelemetry/sdk-trace'
+import type { Family } from './family.ts'
+import { createMetricProducer } from './otlp-metrics.ts'
+import { VERSION } from './process-figures.ts'
+
+export type Collector = {
+  /** Null: none are sent. */
+  readonly tracesUrl: string | null
+  readonly metricsUrl: string | null
+  /** Of the traces that begin here, from 0 to 1. */
+  readonly sampledPart: number
+  readonly metricsEveryMs: number
+}
+
+export type Telemetry = { stop(): Promise<void> }
+
+/** Whoever looks for the request of a moment ago waits no longer than this. */
+const SPANS_EVERY_MS = 1_000
+
+/** How long the last spans and figures may take to leave, when the process stops. */
+const LAST_WORDS_MS = 3_000
+
+export function startTelemetry(collector: Collector, read: () => Promise<readonly Family[]>): Telemetry {
+  const stops = [startTraces(collector), startMetrics(collector, read)]
+  return {
+    stop: async () => {
+      const stopped = Promise.allSettled(stops.map((stop) => stop()))
+      const late = new Promise((resolve) => setTimeout(resolve, LAST_WORDS_MS).unref())
+      await Promise.race([stopped, late])
+    },
+  }
+}
+
+/** OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES have the last word. */
+function describeUs() {
+  return defaultResource()
+    .merge(resourceFromAttributes({ 'service.name': 'latchkey', 'service.version': VERSION }))
+    .merge(detectResources({ detectors: [envDetector] }))
+}
+
+function startTraces({ tracesUrl, sampledPart }: Collector): () => Promise<void> {
+  if (tracesUrl === null) return async () => {}
+  const provider = new TracerProvider({
+    resource: describeUs(),
+    sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(sampledPart) }),
+    spanProcessors: [
+      new BatchSpanProcessor({
+        exporter: new OTLPTraceExporter({ url: tracesUrl }),
+        scheduledDelayMillis: SPANS_EVERY_MS,
+      }),
+    ],
+  })
+  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
+  propagation.setGlobalPropagator(new W3CTraceContextPropagator())
+  trace.setGlobalTracerProvider(provider)
+  return async () => {
+    await provider.shutdown()
+    for (const each of [trace, propagation, context]) each.disable()
+  }
+}
+
+function startMetrics(
+  { metricsUrl, metricsEveryMs }: Collector,
+  read: () => Promise<readonly Family[]>,
+): () => Promise<void> {
+  if (metricsUrl === null) return async () => {}
+  const provider = new MeterProvider({
+    resource: describeUs(),
+    readers: [
+      new PeriodicExportingMetricReader({
+        exporter: new OTLPMetricExporter({ url: metricsUrl }),
+        exportIntervalMillis: metricsEveryMs,
+        exportTimeoutMillis: metricsEveryMs,
+        metricProducers: [createMetricProducer(read)],
+      }),
+    ],
+  })
+  return () => provider.shutdown()
+}

@@ -1,0 +1,87 @@
+/** How many requests there were, how they were answered and how long it took, by route. Every poll passes here, so it is one look-up. */
+import { type Distribution, type Family, gauge, type Sample } from './family.ts'
+
+export type RequestCounts = {
+  began(): void
+  /** `seconds` until the answer was written; what a slow client takes to fetch it is not in it. */
+  ended(route: string, status: number, seconds: number): void
+  /** What did not even parse as HTTP. */
+  broken(status: number): void
+  /** A final outcome went on its way; -1: it is written down what became of it. */
+  leased(by: 1 | -1): void
+  families(): readonly Family[]
+}
+
+/** A pending poll takes a millisecond, a decision ten, a password a few hundred; two seconds is what PostgreSQL is given. */
+const BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
+
+const CLASSES = ['1xx', '2xx', '3xx', '4xx', '5xx']
+
+/** There before the first of them, because a rate needs a zero to begin with. */
+const ALWAYS: readonly (string | undefined)[] = ['2xx', '4xx', '5xx']
+
+const BROKEN = 'broken'
+
+type Route = { readonly answered: number[]; readonly took: number[]; sum: number }
+
+const newRoute = (): Route => ({ answered: CLASSES.map(() => 0), took: [...BOUNDS, 0].map(() => 0), sum: 0 })
+
+export function createRequestCounts(known: readonly string[]): RequestCounts {
+  const routes = new Map([...known, BROKEN].map((route) => [route, newRoute()]))
+  let underWay = 0
+  let leases = 0
+
+  const answered = (name: string, status: number): Route => {
+    const route = routes.get(name) ?? newRoute()
+    routes.set(name, route)
+    const kind = Math.floor(status / 100) - 1
+    route.answered[kind] = (route.answered[kind] ?? 0) + 1
+    return route
+  }
+
+  return {
+    began: () => {
+      underWay += 1
+    },
+    ended: (name, status, seconds) => {
+      underWay -= 1
+      const route = answered(name, status)
+      let bucket = 0
+      while (bucket < BOUNDS.length && seconds > (BOUNDS[bucket] as number)) bucket += 1
+      route.took[bucket] = (route.took[bucket] ?? 0) + 1
+      route.sum += seconds
+    },
+    broken: (status) => {
+      answered(BROKEN, status)
+    },
+    leased: (by) => {
+      leases += by
+    },
+    families: () => [
+      {
+        name: 'latchkey_http_requests_total',
+        help: 'Answered requests by route and class of status. Route none: no door was found; broken: it was not HTTP.',
+        type: 'counter',
+        samples: [...routes].flatMap(([route, { answered }]) => samplesOf(route, answered)),
+      },
+      {
+        name: 'latchkey_http_request_duration_seconds',
+        help: 'From the head of a request until its answer was written, by route. Only routes that were asked for.',
+        type: 'histogram',
+        bounds: BOUNDS,
+        samples: [...routes].flatMap(([route, { took, sum }]): Distribution[] =>
+          took.some((count) => count > 0) ? [{ labels: { route }, counts: took, sum }] : [],
+        ),
+      },
+      gauge('latchkey_http_requests_in_flight', 'Requests that are being answered.', underWay),
+      gauge('latchkey_leases_open', 'Final outcomes on their way to a client, not yet written down as sent.', leases),
+    ],
+  }
+}
+
+function samplesOf(route: string, answered: readonly number[]): Sample[] {
+  return answered.flatMap((value, kind) => {
+    const status = CLASSES[kind]
+    return status !== undefined && (value > 0 || ALWAYS.includes(status)) ? [{ labels: { route, status }, value }] : []
+  })
+}
