@@ -55,7 +55,9 @@ describe('what is counted', () => {
     const other = await second.code()
     await service.reject(other.user_code)
     await second.poll(other.device_code)
-    await post(service.address, '/auth/oauth/device/polling', { raw: 'x', headers: { 'content-type': 'text/plain' } })
+    const twice = 'SVCappid=a&SVCappid=b'
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+    await post(service.address, '/auth/oauth/device/polling', { raw: twice, headers })
     await post(service.address, '/auth/oauth/device/code', { form: { SVCappid: 'app_x', SVCsecret: 'y' } })
     const refresh = { ...first.credentials, refresh_token: body.refresh_token }
     expect((await post(service.address, '/auth/oauth/refresh', { form: refresh })).status).toBe(200)
@@ -79,7 +81,7 @@ describe('what is counted', () => {
     }).toEqual({
       pending: 1,
       early: 1,
-      invalid: 1,
+      invalid: 2,
       accepted: 1,
       rejected: 1,
       requested: 2,
