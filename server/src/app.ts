@@ -149,7 +149,7 @@ async function loadTelemetry(config: Config, urls: Urls, read: MetricsReader): P
 
 /** As OpenTelemetry's specification of exporters has it: the signal's own path behind what was given. */
 function behind(base: string | null, path: string): string | null {
-  return base === null ? null : `${base.replace(/\/+$/, '')}/${path}`
+  return base === null ? null : `${base}${base.endsWith('/') ? '' : '/'}${path}`
 }
 
 async function prepare(context: Context, server: HttpServer): Promise<string> {
