@@ -211,10 +211,8 @@ describe('the chart', () => {
   test('sets only variables that the service knows, and no secret ones', () => {
     const set = Array.from(all.matchAll(/- name: ([A-Z_]+)\n/g), ([, name = '']) => name)
     expect(set).toContain('PUBLIC_URL')
-    // The listener for Prometheus brings this one.
-    const known = [...variables, 'METRICS_PORT']
     const names = [...set, ...Object.keys(values.environment)]
-    expect(names.filter((name) => !known.includes(name) || secretVariables.includes(name))).toEqual([])
+    expect(names.filter((name) => !variables.includes(name) || secretVariables.includes(name))).toEqual([])
   })
 
   test('lets a pod drain before it is killed', () => {

@@ -19,12 +19,21 @@ function load(extension: 'css' | 'js' | 'svg', contentType: string): Asset {
   // The same way up from src/pages/ and from dist/pages/.
   const bytes = readFileSync(new URL(`../../assets/latchkey.${extension}`, import.meta.url))
   const digest = createHash('sha256').update(bytes).digest('hex').slice(0, 12)
+  // When a browser first asks for it: commands load this file, too, and send it to nobody.
+  let brotli: Buffer | undefined
+  let gzip: Buffer | undefined
   return {
     path: `/assets/latchkey.${digest}.${extension}`,
     contentType,
     bytes,
-    brotli: brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } }),
-    gzip: gzipSync(bytes, { level: 9 }),
+    get brotli() {
+      brotli ??= brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } })
+      return brotli
+    },
+    get gzip() {
+      gzip ??= gzipSync(bytes, { level: 9 })
+      return gzip
+    },
   }
 }
 

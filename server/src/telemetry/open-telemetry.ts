@@ -1,6 +1,6 @@
 /**
  * The SDK of OpenTelemetry: traces and metrics to a collector, over HTTP, as JSON. app.ts imports this file only when the configuration
- * names a collector, so that nobody else pays for it. docs/decisions/0028-telemetry.md.
+ * names a collector, so that nobody else pays for it. docs/decisions/0025-telemetry-costs-little-until-it-is-asked-for.md.
  */
 import { context, propagation, trace } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'

@@ -68,6 +68,16 @@ describe.each(PROXIES)('%s with the reference configuration', (kind) => {
     expect(elsewhere.status).toBe(421)
   })
 
+  it('gives each request an id, which the answer carries, whatever the client calls it', async () => {
+    const sent = { body: form({}), headers: { 'x-request-id': 'mine' } }
+    const ids = [await atService('/auth/oauth/device/code', sent), await atService('/auth/oauth/device/code', sent)]
+    const [first, second] = ids.map(({ headers }) => String(headers['x-request-id']))
+    expect(first).toMatch(/^[\da-f-]{32,36}$/)
+    expect(second).not.toBe(first)
+    // Caddy's log holds no header at all.
+    if (kind !== 'caddy') await expect.poll(() => proxy.written()).toContain(first)
+  })
+
   it('tells the service where a client is, and not what the client says of it', async () => {
     const sent = { body: form({}), headers: { 'x-forwarded-for': '203.0.113.9' } }
     const { body } = await atService('/auth/oauth/device/code', sent)
