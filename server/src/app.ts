@@ -1,6 +1,5 @@
 /** Assembles the service: the one file that knows every room. */
 import { CommandRefused } from './cli/output.ts'
-import { createProgram } from './cli/program.ts'
 import { type Config, everyOption, readConfig } from './config.ts'
 import { createEvents } from './events.ts'
 import { createApplicationCopy } from './flows/application-copy.ts'
@@ -163,15 +162,11 @@ async function prepare(context: Context, server: HttpServer): Promise<string> {
 }
 
 /** Until SIGTERM or SIGINT. A second signal does not wait. */
-async function serve(): Promise<void> {
+export async function serve(): Promise<void> {
   const service = await startService(readConfig(everyOption))
   await new Promise<void>((resolve) => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve())
   })
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => process.exit(1))
   await service.stop()
-}
-
-export async function main(argv: readonly string[]): Promise<void> {
-  await createProgram({ serve, createContext, closeContext }).parseAsync(argv)
 }

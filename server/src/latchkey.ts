@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /** The executable. Says what went wrong in the words of the person who can mend it, and ends with a status that scripts can read. */
-import { main } from './app.ts'
 import { CommandRefused } from './cli/output.ts'
+import { createProgram } from './cli/program.ts'
 import { ConfigurationError } from './config.ts'
 import { PlacesUnreadable } from './places.ts'
 import { Unavailable } from './store/postgres.ts'
@@ -21,8 +21,16 @@ const SENTENCES: Record<string, string> = {
   '42P01': 'The database was not migrated. Run "latchkey migrate" first.',
 }
 
+/** Most commands need no service. Loading it takes longer than what they do. */
+const app = () => import('./app.ts')
+
 try {
-  await main(process.argv)
+  const program = createProgram({
+    serve: async () => (await app()).serve(),
+    createContext: async (config) => (await app()).createContext(config),
+    closeContext: async (context) => (await app()).closeContext(context),
+  })
+  await program.parseAsync(process.argv)
 } catch (error) {
   const configuration = error instanceof ConfigurationError || error instanceof PlacesUnreadable
   process.exitCode = configuration ? CONFIGURATION : error instanceof CommandRefused ? error.status : MENDABLE

@@ -96,7 +96,7 @@ function readServer(given: string): string {
   if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash) {
     throw new CommandRefused(`The address of the service looks like this: ${SERVER.example}.`)
   }
-  return url.href.replace(/\/+$/, '')
+  return url.href.endsWith('/') ? url.href.slice(0, -1) : url.href
 }
 
 function read<T>(setting: Option<T>): T {

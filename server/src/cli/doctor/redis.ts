@@ -36,7 +36,8 @@ type Facts = { readonly version: string; readonly maxMemory: number; readonly po
 
 async function readInfo(redis: RedisClient): Promise<Facts> {
   const text = await redis.info()
-  const field = (name: string) => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(text)?.[1]
+  const lines = text.split('\r\n')
+  const field = (name: string) => lines.find((line) => line.startsWith(`${name}:`))?.slice(name.length + 1)
   return {
     version: field('valkey_version') ?? field('redis_version') ?? '',
     maxMemory: Number(field('maxmemory') ?? 0),
