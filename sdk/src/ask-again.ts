@@ -10,8 +10,9 @@ export async function askAgain(
   { clock, wire }: Context,
   path: string,
   form: Record<string, string | undefined>,
+  withinMs: number = WITHIN_MS,
 ): Promise<Answer> {
-  const until = clock.now() + WITHIN_MS
+  const until = clock.now() + withinMs
   for (let faults = 0; ; faults += 1) {
     try {
       return await wire.ask(path, { form, timeLimitMs: ATTEMPT_LIMIT_MS })
