@@ -75,7 +75,8 @@ it('RL-13: after a crash, ten times as many as fit are served as many as fit; it
   const [[flooded], [polled]] = await Promise.all([herd.run(6), devices.run(6)])
   const goodput = answered(flooded, '200') / ((performance.now() - up) / 1000)
   const story = JSON.stringify({ capacity: Math.round(capacity), goodput: Math.round(goodput), flooded, polled })
-  expect(goodput / capacity, story).toBeGreaterThan(0.25)
+  // Alone on a machine it is 0.99 to 1.02; beside another test, which the herd's own work disturbs as well, 0.88 to 0.97.
+  expect(goodput / capacity, story).toBeGreaterThan(0.7)
   const known = ['200', '503 unavailable', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'unsent']
   expect(
     Object.keys(flooded?.answers ?? {}).filter((word) => !known.includes(word)),
