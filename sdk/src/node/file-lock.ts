@@ -101,7 +101,8 @@ function isRunning(pid: number): boolean {
   }
 }
 
-async function readOrNull(path: string): Promise<string | null> {
+/** Null: there is no such file. */
+export async function readOrNull(path: string): Promise<string | null> {
   try {
     return await readFile(path, 'utf8')
   } catch (error) {

@@ -3,11 +3,11 @@
  * step, so a crash leaves the old one or the new one. Processes that share it take turns, by a lock file beside it.
  */
 import { randomUUID } from 'node:crypto'
-import { chmod, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
+import { chmod, mkdir, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { LatchkeyError } from '../errors.ts'
 import { createQueue, readKept, type Store } from '../store.ts'
-import { withFileLock } from './file-lock.ts'
+import { readOrNull, withFileLock } from './file-lock.ts'
 
 export interface FileStoreOptions {
   /** Where; its folder is made if it is not there. One file for the credentials of one user. */
@@ -51,15 +51,6 @@ export function fileStore({ path }: FileStoreOptions): Store {
 
 async function makeFolder(path: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })
-}
-
-async function readOrNull(path: string): Promise<string | null> {
-  try {
-    return await readFile(path, 'utf8')
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
-    throw error
-  }
 }
 
 function parse(text: string, path: string): unknown {
