@@ -10,7 +10,7 @@ import { languages } from '../../src/pages/words.ts'
 import { useBrowsing } from '../rig/browsing.ts'
 import { overhang } from '../rig/chromium.ts'
 import { chooseLanguage, signIn } from '../rig/clicks.ts'
-import { everyAnswer } from '../rig/every-answer.ts'
+import { answersToLookAt, everyAnswer } from '../rig/every-answer.ts'
 import { everyDoorPage, openViewers, PICTURES, type Viewers } from '../rig/every-page.ts'
 import { makeUser } from '../rig/make.ts'
 import { HAMBURG, PASSWORD } from '../rig/northwind.ts'
@@ -100,13 +100,13 @@ test.each(languages)(
   },
 )
 
-test('so is every answer of a form, in the language with the longest words, and says what it is about', {
+test('so is what forms answer, in the language with the longest words, and says what it is about', {
   timeout: 180_000,
 }, async () => {
   const viewers = await viewersIn('de')
   const english = englishOnly('de')
   const found: string[] = []
-  for (const { name, as, says, open, after } of everyAnswer(browsing.northwind)) {
+  for (const { name, as, says, open, after } of answersToLookAt(browsing.northwind)) {
     // Where there is no account, no language was chosen.
     if (name === 'refusal-no-account') continue
     await open(viewers[as])
