@@ -1,7 +1,8 @@
 /** The HTTP server: node:http, with every door opened from routes.ts and nothing else (docs/decisions/0010-no-web-framework.md). */
 import { once } from 'node:events'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
+import { setImmediate } from 'node:timers/promises'
 import { Refusal, type RefusalCode, refusals } from '../core/refusal.ts'
 import type { Context } from '../flows/context.ts'
 import { createRequestId } from '../secrets/random.ts'
@@ -151,13 +152,33 @@ export function createHttpServer(context: Context, traced: boolean): HttpServer 
       // Node stops enforcing its own time limits once it closes; a client that fell silent must not keep us for ever.
       const timer = setTimeout(() => server.closeAllConnections(), LAST_REQUESTS_MS)
       const closed = once(server, 'close')
-      // Right after those that knocked were let in: whoever knocks between that and the closing is sent away unheard.
-      setImmediate(() => server.close())
+      await nobodyKnocks(server)
+      server.close()
       await closed
       clearTimeout(timer)
       await Promise.all(afterwards)
     },
   }
+}
+
+/** Turns of the event loop; enough for all that the system keeps waiting, one by one. */
+const MOST_TURNS = 1_000
+
+/**
+ * Until a turn passed in which nobody had to be let in. Whom the system has let in and this process has not, when it stops
+ * listening, is sent away unheard, and a proxy that does not ask who is ready goes on sending until then.
+ */
+async function nobodyKnocks(server: Server): Promise<void> {
+  let knocked = true
+  const note = () => {
+    knocked = true
+  }
+  server.on('connection', note)
+  for (let turn = 0; knocked && turn < MOST_TURNS; turn += 1) {
+    knocked = false
+    await setImmediate()
+  }
+  server.off('connection', note)
 }
 
 /** RFC 9112, section 3.2: it has to be refused. */
