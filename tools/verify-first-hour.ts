@@ -4,9 +4,9 @@
  * granted devices, one of them an application with nothing but the packed client library. Prints how long each step takes.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { startChromium } from '../server/test/rig/chromium.ts'
 import { freePort } from './engine-processes.ts'
 import { createFirstPerson, type FirstPerson } from './first-person.ts'
@@ -16,6 +16,9 @@ import { type Running, runInShell } from './terminal.ts'
 const ROOT = join(import.meta.dirname, '..')
 const GOAL_SECONDS = 300
 const STOP = 'npm run engines -- --stop'
+
+/** What is made here, and is in no clone. */
+const MADE = ['.git', '.engines', '.site', '.verify', 'dist', 'node_modules']
 
 /** These go on in a terminal of their own; with what they say when they are ready. */
 const STAYING: Readonly<Record<string, RegExp>> = {
@@ -45,8 +48,7 @@ let enginesRun = false
 process.once('exit', leaveNothing)
 const chromium = await startChromium()
 try {
-  if (git('status', '--porcelain') !== '') console.log('What is not committed is not cloned, and so not tried.')
-  await time('git clone', () => git('clone', '--quiet', ROOT, clone))
+  await time('git clone', takeClone)
   const steps = readSteps(readFileSync(join(clone, 'README.md'), 'utf8'), 'Try it')
   const [servicePort, televisionPort] = [await portOr(8080), await portOr(4000)]
   const person = createFirstPerson(await chromium.open())
@@ -81,6 +83,17 @@ try {
 } finally {
   await chromium.close()
   await interruptAll()
+}
+
+/** Where this is no repository, an unpacked archive for one, or one of somebody whom git does not trust: a copy. */
+function takeClone(): void {
+  try {
+    if (git('status', '--porcelain') !== '') console.log('What is not committed is not cloned, and so not tried.')
+    git('clone', '--quiet', ROOT, clone)
+  } catch {
+    console.log('git does not clone this folder; it is copied, without what was made in it.')
+    cpSync(ROOT, clone, { recursive: true, filter: (source) => !MADE.includes(basename(source)) })
+  }
 }
 
 /** However this ends, by Ctrl-C as well. */
