@@ -287,8 +287,7 @@ describe('a receiver that', () => {
     const began = Date.now()
     expect(await open().post(receiver.url, MESSAGE)).toMatchObject(outcome)
     expect(Date.now() - began).toBeLessThan(1_500)
-    await new Promise((resolve) => setTimeout(resolve, 50))
-    expect(receiver.connections.open).toBe(0)
+    await expect.poll(() => receiver.connections.open).toBe(0)
   })
 
   test('is not there is said to be unreachable', async () => {

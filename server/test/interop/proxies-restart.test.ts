@@ -15,7 +15,7 @@ const CLIENTS = 8
  * HAProxy and Caddy ask who is ready, and send a process that leaves nothing more. nginx does not ask: a request that it sends in
  * the instant in which the process stops listening is lost, and nginx does not send a form twice (docs/install.md, "Behind a proxy").
  */
-const LOST_AT_MOST = { nginx: 2, haproxy: 0, caddy: 0 }
+const LOST_AT_MOST = { nginx: 5, haproxy: 0, caddy: 0 }
 
 let certificate: Certificate
 let service: TestService
