@@ -65,6 +65,7 @@ export type Series = {
   }[]
   /** Of the last thirty days, in order. */
   readonly days: readonly {
+    /** Its start, in UTC. */
     readonly day: number
     readonly requested: number
     readonly entered: number
@@ -72,7 +73,9 @@ export type Series = {
     readonly rejected: number
     readonly polls: number
     readonly early: number
+    /** Who granted it something for the first time. */
     readonly newUsers: number
+    /** From which its codes were asked for that were granted. */
     readonly networks: number
     readonly countries: number
   }[]

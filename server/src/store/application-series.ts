@@ -1,7 +1,9 @@
 /** How an application did, step by step, for charts: the last hours by five minutes, the last weeks by days. */
+import type { Series } from '../core/review.ts'
 import { PATIENT, type Queryable } from './postgres.ts'
 
-export type MinutePoint = { readonly at: number; readonly polls: number; readonly early: number }
+/** How many were allowed is for the rule to say. */
+type MinutePoint = Omit<Series['minutes'][number], 'allowed'>
 
 /** Of the last `hours`, each five minutes once, also those without a poll. */
 export async function readMinutes(
@@ -21,20 +23,8 @@ export async function readMinutes(
   return rows
 }
 
-export type DayPoint = {
-  /** Its start, in UTC. */
-  readonly day: number
-  readonly requested: number
-  readonly entered: number
-  readonly granted: number
-  readonly rejected: number
-  readonly polls: number
-  readonly early: number
-  /** Who granted it something for the first time. */
-  readonly newUsers: number
-  /** From which its codes were asked for that were granted. */
-  readonly networks: number
-}
+/** Countries are not in the database. */
+type DayPoint = Omit<Series['days'][number], 'countries'>
 
 /** For a query over `generate_series(…) as step(day)`: rows of a table with its condition, within that day. */
 const within = (moment: string) => `${moment} >= step.day and ${moment} < step.day + interval '1 day'`
