@@ -28,5 +28,5 @@ revoke insert, update, delete on migrations from latchkey_service;
 
 -- The audit log is only ever added to. Number and transaction of an event are PostgreSQL's to give.
 revoke insert, update, delete, truncate, references, trigger on audit_events, audit_seals from latchkey_service;
-grant insert (at, kind, account_id, user_id, application_id, grant_id, device_code_id, detail) on audit_events to latchkey_service;
+grant insert (at, kind, actor_kind, actor_id, via, account_id, user_id, application_id, grant_id, device_code_id, detail) on audit_events to latchkey_service;
 grant insert on audit_seals to latchkey_service;

@@ -94,8 +94,11 @@ create table grants (
   created_at     timestamptz not null,
   issued_at      timestamptz,
   revoked_at     timestamptz,
-  revoked_why    text,
-  check ((revoked_at is null) = (revoked_why is null))
+  revocation_reason text check (revocation_reason in (
+    'application_deleted', 'application_suspended', 'authorization_code_refused', 'authorization_code_reused',
+    'credential_reported', 'never_collected', 'password_changed', 'refresh_token_reused', 'removed_by_administrator',
+    'removed_by_user', 'revoked_by_application', 'revoked_by_review', 'user_disabled', 'user_reset')),
+  check ((revoked_at is null) = (revocation_reason is null))
 );
 
 create index on grants (user_id);
@@ -134,6 +137,11 @@ create table audit_events (
   id             bigint generated always as identity primary key,
   at             timestamptz not null,
   kind           text not null,
+  -- Who did it, and through which interface: core/audit-actor.ts.
+  actor_kind     text not null check (actor_kind in ('user', 'operator', 'application', 'service', 'anonymous')),
+  actor_id       text not null,
+  via            text not null check (via in ('web', 'api', 'cli', 'mail', 'job')),
+  -- What it is about.
   account_id     text,
   user_id        text,
   application_id text,
@@ -144,3 +152,4 @@ create table audit_events (
 
 create index on audit_events (account_id, at);
 create index on audit_events (application_id, at);
+create index on audit_events (actor_id, at);

@@ -5,7 +5,8 @@ alter table applications
   add column redirect_uris   text[] not null default '{}' check (cardinality(redirect_uris) <= 10),
   -- A public application cannot keep a secret, so it has none; the code verifier proves that an exchange is its own.
   add column public          boolean not null default false,
-  add column pkce_required   boolean not null default true,
+  -- The dialog is opened only with a code challenge. Otherwise it may have one, and then it counts as well.
+  add column pkce_required   boolean not null default false,
   -- May ask about credentials of every application (RFC 7662), not only about its own.
   add column resource_server boolean not null default false,
   add check (pkce_required or not public);

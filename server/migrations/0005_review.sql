@@ -66,7 +66,7 @@ create table reviews (
   -- The last time that the evidence gave rise to more than watching: one that stays calm is closed by itself.
   stirred_at         timestamptz not null,
   warned_at          timestamptz,
-  -- Suspended by the rule, until when: without a person's decision it is restored by itself then.
+  -- Suspended by the rule; and when it is reinstated without a person's decision, null where it waits for one.
   suspended_at       timestamptz,
   suspension_ends_at timestamptz,
   appealed_at        timestamptz,
@@ -115,3 +115,10 @@ create table review_decisions (
 create index on review_decisions (review_id, at);
 -- A review waits for one second operator at a time.
 create unique index on review_decisions (review_id) where took_effect_at is null and undone_at is null;
+
+alter table grants
+  -- Revoked by this decision, and restored if it is undone.
+  add column revoked_by_decision text references review_decisions,
+  add check (revoked_by_decision is null or revocation_reason = 'revoked_by_review');
+
+create index on grants (revoked_by_decision) where revoked_by_decision is not null;

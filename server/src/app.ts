@@ -4,6 +4,7 @@ import { type Config, everyOption, readConfig } from './config.ts'
 import { createEvents } from './events.ts'
 import { createApplicationCopy } from './flows/application-copy.ts'
 import type { Context } from './flows/context.ts'
+import { createDecisionFeed } from './flows/decision-feed.ts'
 import { createEarlyPolls } from './flows/early-polls.ts'
 import { createLiveCodes } from './flows/live-codes.ts'
 import { createLoad } from './flows/load.ts'
@@ -54,6 +55,7 @@ export async function createContext(config: Config, traced = false): Promise<Con
     db,
     reads: gatherReads(db.reads),
     gate: traced ? traceGate(gate, where) : gate,
+    decisions: createDecisionFeed(db.reads, gate),
     limiter: traced ? traceLimiter(limiter, where) : limiter,
     load,
     applications: createApplicationCopy(db, config.keys),
@@ -156,6 +158,7 @@ async function prepare(context: Context, server: HttpServer): Promise<string> {
   await makePartitionsAhead(context.db, deviceCodeLifetimeMs)
   await context.applications.refresh()
   await context.standings.pull()
+  await context.decisions.pull()
   // Where it takes too long, user codes are a few digits longer until the next count.
   await context.liveCodes.recount().catch((error) => context.events.taskFailed('counting live codes', error))
   return server.listen(host, port)

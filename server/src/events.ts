@@ -22,7 +22,7 @@ export type Events = {
   codeRejected(applicationId: string, accountId: string): void
   dialogDenied(applicationId: string, accountId: string): void
   /** A refresh token, a code or a found credential said that somebody has a copy: the grant was ended. */
-  grantEnded(grantId: string, why: string): void
+  grantRevoked(grantId: string, reason: string): void
   /** `givenUp`: it will not be tried again. */
   mailFailed(mailId: number, attempts: number, givenUp: boolean, error: unknown): void
   /** Requests are turned away because there are too many at once; 0: not any more. Said once per change. */
@@ -65,8 +65,8 @@ export function createEvents(level: string, about: () => About = () => ({})): Ev
       log.info({ event: 'code_rejected', applicationId, accountId }, 'a code was rejected'),
     dialogDenied: (applicationId, accountId) =>
       log.info({ event: 'dialog_denied', applicationId, accountId }, 'a dialog was denied'),
-    grantEnded: (grantId, why) =>
-      log.warn({ event: 'grant_ended', grantId, why }, 'a grant was ended because a credential of it got about'),
+    grantRevoked: (grantId, reason) =>
+      log.warn({ event: 'grant_revoked', grantId, reason }, 'grant revoked: a credential leaked or was reused'),
     mailFailed: (mailId, attempts, givenUp, error) =>
       log.warn(
         { event: 'mail_failed', mailId, attempts, givenUp, ...described(error) },

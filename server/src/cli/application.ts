@@ -24,7 +24,7 @@ type CreateOptions = OutputOptions & {
   deviceFlow?: boolean
   redirectUri: string[]
   public?: boolean
-  pkce: boolean
+  requirePkce?: boolean
   resourceServer?: boolean
 }
 
@@ -50,7 +50,7 @@ export function addApplicationCommands(program: Command): void {
       [],
     )
     .option('--public', 'it cannot keep a secret (a page, a program on other people’s machines) and gets none')
-    .option('--no-pkce', 'let it open the dialog without a code challenge, as programs before 2015 do')
+    .option('--require-pkce', 'refuse to open its dialog without a code challenge; always so for a public application')
     .option('--resource-server', 'let it ask about the credentials of every application')
     .option('--json', 'print one JSON object')
     .action((options: CreateOptions) => {
@@ -61,7 +61,7 @@ export function addApplicationCommands(program: Command): void {
         const defaultScopes = options.defaultScopes === undefined ? allowedScopes : parseScope(options.defaultScopes)
         const requiredScopes = parseScope(options.requiredScopes)
         const deviceFlow = options.deviceFlow ?? false
-        const { redirectUri: redirectUris, pkce: pkceRequired } = options
+        const { redirectUri: redirectUris } = options
         const { id, secret } = unwrap(
           await createApplication(db, keys, {
             account,
@@ -72,7 +72,7 @@ export function addApplicationCommands(program: Command): void {
             deviceFlow,
             redirectUris,
             public: options.public ?? false,
-            pkceRequired,
+            pkceRequired: options.requirePkce ?? false,
             resourceServer: options.resourceServer ?? false,
           }),
         )
@@ -139,7 +139,7 @@ export function addApplicationCommands(program: Command): void {
 
   app
     .command('suspend')
-    .description('Refuse new codes, dialogs and grants. Running codes and issued credentials go on, unless --revoke.')
+    .description('Refuse new codes, dialogs and grants. What was granted before goes on, unless --revoke.')
     .argument('<id>', 'the application, app_…')
     .option('--revoke', 'also end everything that users granted to it; this cannot be taken back')
     .option('--reason <words>', 'why, for the audit log, where its owner reads it', 'by operator')

@@ -5,28 +5,37 @@ import { isExpired } from '../core/device-code.ts'
 import { formatScope } from '../core/scope.ts'
 import { groupDigits } from '../core/user-code.ts'
 import type { Context } from '../flows/context.ts'
-import { grantDeviceCode, rejectDeviceCode, showDeviceCode } from '../flows/decide-device-code.ts'
+import { grantDeviceCode, rejectDeviceCode, type ShownCode, showDeviceCode } from '../flows/decide-device-code.ts'
 import { enterUserCode } from '../flows/enter-code.ts'
+import { foreseeDecision } from '../flows/foresee-decision.ts'
 import { findAccount } from '../store/accounts.ts'
+import type { Queryable } from '../store/postgres.ts'
 import { findUser } from '../store/users.ts'
 import { CommandRefused, type OutputOptions, print } from './output.ts'
 import { type Wiring, withDatabase } from './wiring.ts'
 
-type DecisionOptions = OutputOptions & { account: string; user: string }
+type Who = { account: string; user: string }
+type DecisionOptions = OutputOptions & Who
 
 export function addCodeCommands(program: Command, wiring: Wiring): void {
   const code = program.command('code').description('Codes that applications show to users.')
 
   code
     .command('show')
-    .description('What became of a code.')
+    .description('What became of a code; with a user, also what they would meet if they entered it now.')
     .argument('<user-code>', 'the digits, in any grouping')
+    .option('--account <slug>', 'the account of the user')
+    .option('--user <email>', 'the user who wants to enter the code')
     .option('--json', 'print one JSON object')
-    .action((typed: string, options: OutputOptions) =>
+    .action((typed: string, options: OutputOptions & Partial<Who>) =>
       withDatabase(readConfig(['databaseUrl']).databaseUrl, async (db) => {
+        if ((options.account === undefined) !== (options.user === undefined)) {
+          throw new CommandRefused('--account and --user belong together: give both or neither.')
+        }
         const shown = await showDeviceCode({ db }, typed)
         if (!shown) throw new CommandRefused('There is no code with these digits, or it was mistyped.')
         const { code: found, now } = shown
+        const foreseen = await foresee(db, shown, options)
         const status = found.status === 'pending' && isExpired(found, now) ? 'expired' : found.status
         const value = {
           user_code: found.userCode,
@@ -37,9 +46,10 @@ export function addCodeCommands(program: Command, wiring: Wiring): void {
           claimed_by: found.claimedBy,
           can_be_entered: shown.open,
           expires_in: Math.max(0, Math.floor((found.expiresAt - now) / 1000)),
+          ...foreseen,
         }
         const words = Object.entries(value).map(
-          ([name, each]) => `${name.replaceAll('_', ' ').padEnd(16)}${each ?? '-'}`,
+          ([name, each]) => `${name.replaceAll('_', ' ').padEnd(16)}${each === null || each === '' ? '-' : each}`,
         )
         print(options, value, words.join('\n'))
       }),
@@ -77,6 +87,27 @@ export function addCodeCommands(program: Command, wiring: Wiring): void {
   )
 }
 
+async function foresee(db: Queryable, shown: ShownCode, { account, user }: Partial<Who>) {
+  if (account === undefined || user === undefined) return {}
+  const foreseen = await foreseeDecision(db, shown, await findUserId(db, { account, user }))
+  return (
+    foreseen && {
+      entry: foreseen.entry,
+      would_grant: formatScope(foreseen.granted),
+      lacks: formatScope(foreseen.lacking),
+      can_allow: foreseen.grantable,
+    }
+  )
+}
+
+async function findUserId(db: Queryable, { account: slug, user: email }: Who): Promise<string> {
+  const account = await findAccount(db, slug)
+  if (!account) throw new CommandRefused(`There is no account "${slug}".`)
+  const user = await findUser(db, account.id, email)
+  if (!user) throw new CommandRefused(`The account "${slug}" has no user ${email}.`)
+  return user.id
+}
+
 function decision(code: Command, verb: string, description: string): Command {
   return code
     .command(verb)
@@ -91,9 +122,12 @@ function decision(code: Command, verb: string, description: string): Command {
 export async function enter(context: Context, userId: string, typed: string) {
   const entered = await enterUserCode(context, userId, typed)
   if (entered.outcome === 'claimed') return entered.code
+  if (entered.outcome === 'taken') {
+    throw new CommandRefused('Another user of this account has entered this code and has yet to decide.')
+  }
   if (entered.outcome === 'not_recognised') {
     throw new CommandRefused(
-      'This code is not recognised: unknown, expired, decided already, or entered by somebody else.',
+      'This code is not recognised: unknown, expired, decided already, or entered in another account.',
     )
   }
   throw new CommandRefused('This is not a code: check the digits.')
@@ -101,16 +135,12 @@ export async function enter(context: Context, userId: string, typed: string) {
 
 export async function asUser(
   wiring: Wiring,
-  options: Pick<DecisionOptions, 'account' | 'user'>,
+  options: Who,
   work: (context: Context, userId: string) => Promise<void>,
 ): Promise<void> {
   const context = await wiring.createContext({ ...readConfig(everyOption), logLevel: 'silent' })
   try {
-    const account = await findAccount(context.db, options.account)
-    if (!account) throw new CommandRefused(`There is no account "${options.account}".`)
-    const user = await findUser(context.db, account.id, options.user)
-    if (!user) throw new CommandRefused(`The account "${options.account}" has no user ${options.user}.`)
-    await work(context, user.id)
+    await work(context, await findUserId(context.db, options))
   } finally {
     await wiring.closeContext(context)
   }

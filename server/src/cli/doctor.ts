@@ -2,7 +2,6 @@
 import { styleText } from 'node:util'
 import type { Command } from 'commander'
 import type { Config } from '../config.ts'
-import { createMailer } from '../mail.ts'
 import { openPostgres, type Postgres } from '../store/postgres.ts'
 import { examineClocks } from './doctor/clocks.ts'
 import { examineConfiguration, readWhatCanBeRead } from './doctor/configuration.ts'
@@ -10,7 +9,7 @@ import { broken, type Finding, ok, type Standing, warning, worstOf } from './doc
 import { examineHosts } from './doctor/hosts.ts'
 import { examineKeys } from './doctor/keys.ts'
 import { examineMigrations, examinePartitions, examinePostgres, examineRole } from './doctor/postgres.ts'
-import { type ExaminedRedis, examineRedis } from './doctor/redis.ts'
+import type { ExaminedRedis } from './doctor/redis.ts'
 import { type OutputOptions, print } from './output.ts'
 
 const STATUS: Readonly<Record<Standing, number>> = { ok: 0, warning: 1, broken: 2 }
@@ -32,6 +31,8 @@ export function addDoctorCommand(program: Command): void {
 async function examine(): Promise<readonly Finding[]> {
   const { config, problems } = readWhatCanBeRead()
   const configuration = await examineConfiguration(config, problems)
+  // Clients that no other command uses are loaded here.
+  const { examineRedis } = await import('./doctor/redis.ts')
   const redis = config.redisUrl === undefined ? null : await examineRedis(config.redisUrl)
   const db = config.databaseUrl === undefined ? null : openPostgres(config.databaseUrl, 2)
   try {
@@ -71,6 +72,7 @@ async function examineDatabase(db: Postgres, config: Partial<Config>, redis: Exa
 
 /** No mail is sent: the server is greeted, and the password tried if there is one. */
 async function examineMail(smtpUrl: string | null): Promise<Finding> {
+  const { createMailer } = await import('../mail.ts')
   const mailer = createMailer(smtpUrl, 'doctor@localhost')
   if (!mailer) {
     const mend = 'Set SMTP_URL; until then "latchkey user link" prints what a mail would carry.'

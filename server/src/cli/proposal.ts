@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import { readConfig } from '../config.ts'
+import { BY_COMMAND_LINE } from '../core/audit-actor.ts'
 import {
   acceptProposal,
   declineProposal,
@@ -13,9 +14,6 @@ import {
 import type { Postgres } from '../store/postgres.ts'
 import { CommandRefused, type OutputOptions, print } from './output.ts'
 import { withDatabase } from './wiring.ts'
-
-/** Who it was, in the audit log: the command line does not ask. */
-const OPERATOR = 'operator'
 
 export function addProposalCommands(app: Command): void {
   app
@@ -41,7 +39,7 @@ export function addProposalCommands(app: Command): void {
     .action((id: string, options: OutputOptions & { version: string }) =>
       withDatabase(readConfig(['databaseUrl']).databaseUrl, async (db) => {
         const version = Number(options.version)
-        const { outcome } = await acceptProposal({ db }, OPERATOR, id, version)
+        const { outcome } = await acceptProposal({ db }, BY_COMMAND_LINE, id, version)
         if (outcome !== 'accepted') throw new CommandRefused(WHY_NOT[outcome](id))
         print(options, { id, version, outcome }, `Accepted. Everybody sees the new name and logo of ${id}.`)
       }),
@@ -57,7 +55,7 @@ export function addProposalCommands(app: Command): void {
     .action((id: string, options: OutputOptions & { version: string; reason: string }) =>
       withDatabase(readConfig(['databaseUrl']).databaseUrl, async (db) => {
         const version = Number(options.version)
-        const { outcome } = await declineProposal({ db }, OPERATOR, id, version, options.reason)
+        const { outcome } = await declineProposal({ db }, BY_COMMAND_LINE, id, version, options.reason)
         if (outcome !== 'declined') throw new CommandRefused(WHY_NOT[outcome](id))
         print(options, { id, version, outcome }, `Declined. ${id} looks as before, and its people are told why.`)
       }),

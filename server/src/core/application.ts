@@ -26,7 +26,7 @@ export type Application = ScopePolicy & {
   readonly redirectUris: readonly string[]
   /** Cannot keep a secret and has none: a page, a program on somebody else's machine. */
   readonly public: boolean
-  /** The dialog is opened only with a code challenge (RFC 7636). Always so for a public one. */
+  /** The dialog is opened only with a code challenge (RFC 7636). Otherwise it may have one, and then it counts as well. */
   readonly pkceRequired: boolean
   /** May ask about credentials of every application. */
   readonly resourceServer: boolean

@@ -23,8 +23,10 @@ export type DeviceCode = {
   readonly status: 'pending' | 'accepted' | 'rejected' | 'used'
   /** The account user who entered the code first; only they may decide. */
   readonly claimedBy: string | null
-  /** Nobody may decide any more: a second account user entered the code, or a poll was told that it expired. */
+  /** Nobody may decide any more: a user of another account entered the code, or a poll was told that it expired. */
   readonly entryClosed: boolean
+  /** Who else entered the code while it was claimed: another user of the claimant's account, or of another account. */
+  readonly alsoEntered: 'colleague' | 'another_account' | null
   readonly grantId: string | null
   readonly delivery: Delivery | null
 }
@@ -34,7 +36,7 @@ export type Delivery = {
   readonly leaseId: string
   readonly until: number
   readonly outcome: FinalOutcome
-  /** Digest of the poll's Idempotency-Key: its repetition gets the same answer. */
+  /** Digest of the poll's Idempotency-Key: its repetition gets the same outcome, for REPEAT_MS. */
   readonly idempotencyKey: string | null
 }
 
@@ -46,6 +48,12 @@ export const LEASE_MS = 10_000
 
 /** How long an outcome waits to be collected, and is remembered, after the code's own expiry. */
 export const KEPT_AFTER_EXPIRY_MS = 24 * 60 * 60 * 1000
+
+/**
+ * How long the poll that was answered may ask for its answer again, told by its Idempotency-Key: time for every retry of a
+ * client that lost an answer, and no longer, because a used code answers `invalid`.
+ */
+export const REPEAT_MS = 10 * 60 * 1000
 
 export type PollRequest = {
   readonly now: number
@@ -66,7 +74,9 @@ export type PollStep =
 export function poll(code: DeviceCode, request: PollRequest): PollStep {
   switch (code.status) {
     case 'used':
-      return isRepetition(code, request) ? { answer: 'repeat', delivery: code.delivery } : { answer: 'invalid' }
+      return isRepetition(code, request) && request.now < takenAt(code.delivery) + REPEAT_MS
+        ? { answer: 'repeat', delivery: code.delivery }
+        : { answer: 'invalid' }
     case 'accepted':
       return deliver(code, 'accepted', request)
     case 'rejected':
@@ -93,6 +103,11 @@ function isRepetition(code: DeviceCode, request: PollRequest): code is DeviceCod
   return request.idempotencyKey !== null && code.delivery?.idempotencyKey === request.idempotencyKey
 }
 
+/** When the poll took the outcome. */
+function takenAt(delivery: Delivery): number {
+  return delivery.until - LEASE_MS
+}
+
 /** The answer was handed to the network. That counts even if the lease ran out, or was taken over, on the way. */
 export function confirm(code: DeviceCode, delivery: Delivery): DeviceCode {
   return code.status === 'used' ? code : { ...code, status: 'used', delivery }
@@ -104,24 +119,30 @@ export function release(code: DeviceCode, delivery: Delivery): DeviceCode {
   return { ...code, delivery: null }
 }
 
-/** Entering a code: `claimed` leads to the decision; the other two are told apart only in the audit log. */
+/**
+ * Entering a code: `claimed` leads to the decision; `taken` tells a colleague of the claimant to wait or to start again.
+ * `closed` and `not_open` get one answer and are told apart only in the audit log.
+ */
 export type ClaimStep =
   | { readonly answer: 'claimed'; readonly next: DeviceCode }
+  | { readonly answer: 'taken'; readonly next: DeviceCode }
   | { readonly answer: 'closed'; readonly next: DeviceCode }
   | { readonly answer: 'not_open' }
 
-export function claim(code: DeviceCode, userId: string, now: number): ClaimStep {
+/** `sameAccount`: the user belongs to the account of the user who claimed the code before. */
+export function claim(code: DeviceCode, userId: string, sameAccount: boolean, now: number): ClaimStep {
   if (!isOpen(code, now)) return { answer: 'not_open' }
   if (code.claimedBy === null || code.claimedBy === userId) {
     return { answer: 'claimed', next: { ...code, claimedBy: userId } }
   }
-  return { answer: 'closed', next: { ...code, entryClosed: true } }
+  if (sameAccount) return { answer: 'taken', next: { ...code, alsoEntered: 'colleague' } }
+  return { answer: 'closed', next: { ...code, entryClosed: true, alsoEntered: 'another_account' } }
 }
 
-/** Whoever entered the code wants to decide as somebody else: it is as if nobody had entered it. */
+/** The claimant hands the code back: it is as if nobody had entered it. */
 export function unclaim(code: DeviceCode, userId: string, now: number): DecisionStep {
   if (!isOpen(code, now) || code.claimedBy !== userId) return { answer: 'not_open' }
-  return { answer: 'decided', next: { ...code, claimedBy: null } }
+  return { answer: 'decided', next: { ...code, claimedBy: null, alsoEntered: null } }
 }
 
 export type DecisionStep = { readonly answer: 'decided'; readonly next: DeviceCode } | { readonly answer: 'not_open' }

@@ -22,13 +22,35 @@ export type Grant = {
 }
 
 /**
- * An answer that has to be sent again within this time is the very same bytes. Later (the server died in the middle and the
- * device slept), the access token is stamped anew, because `expires_in` counts from the answer and must not lie by more.
+ * When an access token that is issued at this moment expires. The token carries whole seconds; rounding up keeps the first
+ * `expires_in` at the full lifetime.
  */
-export const SAME_BYTES_MS = 60_000
+export function accessTokenExpiry(issuedAt: number, lifetimeMs: number): number {
+  return Math.ceil((issuedAt + lifetimeMs) / 1000) * 1000
+}
 
-export function issueTime(grant: Grant, now: number): number {
-  return grant.issuedAt !== null && now - grant.issuedAt <= SAME_BYTES_MS ? grant.issuedAt : now
+/** `expires_in`: the whole seconds that an access token has left, rounded down; 0 when it is dead or as good as dead. */
+export function expiresInSeconds(expiresAt: number, now: number): number {
+  return Math.max(0, Math.floor((expiresAt - now) / 1000))
+}
+
+/**
+ * An answer that was not sent carries the same access token when it is given again within this time. Later (the server died
+ * in the middle and the device slept), the application gets an access token with a full lifetime.
+ */
+export const SAME_TOKEN_MS = 60_000
+
+/** From when on the access token of an answer counts that has not been sent yet. A dead token is never given again. */
+export function issueTime(grant: Grant, now: number, lifetimeMs: number): number {
+  const { issuedAt } = grant
+  if (issuedAt === null || now - issuedAt > SAME_TOKEN_MS) return now
+  return expiresInSeconds(accessTokenExpiry(issuedAt, lifetimeMs), now) > 0 ? issuedAt : now
+}
+
+/** May an answer that was sent be repeated? Not a token set whose access token has died meanwhile. An access key does not die. */
+export function isRepeatable(grant: Grant, now: number, lifetimeMs: number): boolean {
+  if (grant.variant === 'access_key') return true
+  return grant.issuedAt !== null && expiresInSeconds(accessTokenExpiry(grant.issuedAt, lifetimeMs), now) > 0
 }
 
 export type Holder = { readonly userDisabled: boolean; readonly applicationDeleted: boolean }
@@ -95,7 +117,7 @@ export type RefreshLimits = {
 
 export type RefreshStep =
   | { readonly answer: 'refreshed'; readonly next: Grant }
-  /** The same set again. */
+  /** The same two tokens again, with what is left of them. */
   | { readonly answer: 'repeated' }
   /** An old refresh token: somebody kept a copy. */
   | { readonly answer: 'reused' }

@@ -1,5 +1,6 @@
 /** What people are told by mail: every kind, and the facts each needs. No address, no secret: those are computed when it is sent. */
 import type { Reason } from './review.ts'
+import type { AlarmingReason } from './revocation-reason.ts'
 import type { Figures } from './suspension.ts'
 
 export type MailMatter =
@@ -31,7 +32,7 @@ export type MailMatter =
       readonly detail: { readonly method: 'passkey' | 'authenticator' }
     }
   /** Access was ended without anybody asking for it here, because a credential seems to be in the wrong hands. */
-  | { readonly kind: 'grant_ended'; readonly detail: { readonly application: string; readonly why: GrantEndedWhy } }
+  | { readonly kind: 'grant_ended'; readonly detail: { readonly application: string; readonly reason: AlarmingReason } }
   /** To administrators: many people, of all accounts, were asked by one application from one network within minutes. */
   | {
       readonly kind: 'many_codes'
@@ -60,6 +61,17 @@ export type MailMatter =
 
   /** To administrators of the account that registered an application: it polls too fast, or somebody decided about it. */
   | { readonly kind: 'application_review'; readonly detail: ReviewNews }
+  /** To operators: suspended applications wait for a review. */
+  | {
+      readonly kind: 'suspensions_waiting'
+      readonly detail: {
+        readonly count: number
+        /** By name, the longest waiting first; not all of them where there are very many. */
+        readonly applications: readonly string[]
+        /** Since when the first of them waits. */
+        readonly since: number
+      }
+    }
 
 export type ReviewNews = {
   readonly what: 'warned' | 'suspended' | 'expired' | 'reinstated' | 'slowed' | 'kept' | 'revoked' | 'undone'
@@ -72,10 +84,9 @@ export type ReviewNews = {
   /** The operator's own. */
   readonly words: string | null
   readonly figures: Figures | null
-  /** When it may be suspended after a warning, or when a suspension ends by itself. */
+  /** When it may be suspended after a warning, or when a suspension ends by itself; null: when an operator has reviewed it. */
   readonly until: number | null
   readonly intervalSeconds: number | null
 }
 
 /** What made us end an access: a copy of something that works once was used, or somebody found a credential in public. */
-export type GrantEndedWhy = 'refresh_token_reused' | 'authorization_code_reused' | 'credential_reported'

@@ -43,7 +43,7 @@ export const refusals = {
     status: 400,
     standard: 'invalid_scope',
     message: 'The scope is unknown or not allowed for this application.',
-    mend: 'Ask only for scopes in the application’s allowed set, or leave `scope` out to get its default set.',
+    mend: 'Ask only for scopes in the application’s allowed set, or leave `scope` out to get its default set. Without `scope`, it is that set which cannot be granted: its owner has to change it.',
   },
   invalid_grant: {
     status: 400,
@@ -84,8 +84,9 @@ export const refusals = {
   application_suspended: {
     status: 403,
     standard: 'unauthorized_client',
-    message: 'The application is suspended pending review. Running codes and issued credentials still work.',
-    mend: 'New codes and dialogs are refused until the review ends and an operator restores the application. Ask the operator of the service why.',
+    message:
+      'The application is suspended pending review. Codes that were granted before and issued credentials go on working; nothing else can be granted until the review has ended.',
+    mend: 'New codes and dialogs are refused, and a code that no user has granted yet cannot be granted, until an operator has reviewed the application and restored it. Ask the operator of the service why.',
   },
   device_flow_disabled: {
     status: 403,

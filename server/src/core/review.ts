@@ -16,6 +16,17 @@ export const reasons = [
 
 export type Reason = (typeof reasons)[number]
 
+/** Why an application was warned, suspended or restored: an operator's reason, or one of the service and the command line. */
+export const suspensionReasons = [
+  ...reasons,
+  'polls_too_fast',
+  'not_decided_in_time',
+  'decision_undone',
+  'by_operator',
+] as const
+
+export type SuspensionReason = (typeof suspensionReasons)[number]
+
 /** What an operator writes to the owner, and the owner to the operators. */
 export const LONGEST_WORDS = 2000
 

@@ -24,10 +24,13 @@ export type RequestedScopes =
   | { readonly answer: 'scopes'; readonly scopes: readonly string[] }
   | { readonly answer: 'not_allowed'; readonly names: readonly string[] }
 
-/** What a request asks for: its own list, or the application's default set when it names none. */
+/**
+ * What a request asks for: its own list, or the application's default set, whole, when it names none. A default set that
+ * cannot be granted is refused like a list that cannot: narrowing it would grant something else than what was configured.
+ */
 export function resolveRequested(requested: string | null, policy: ScopePolicy): RequestedScopes {
   const asked = requested === null ? [] : parseScope(requested)
-  const scopes = asked.length === 0 ? policy.defaultScopes.filter((name) => policy.allowedScopes.includes(name)) : asked
+  const scopes = asked.length === 0 ? policy.defaultScopes : asked
   const refused = scopes.filter((name) => !policy.allowedScopes.includes(name))
   return refused.length > 0 ? { answer: 'not_allowed', names: refused } : { answer: 'scopes', scopes }
 }

@@ -20,8 +20,8 @@ export type Thresholds = {
   readonly accountAgeDays: number
   /** Between the warning and a suspension, at least. */
   readonly warningHours: number
-  /** A suspension by the rule ends by itself after so long, unless a person has decided. */
-  readonly suspensionHours: number
+  /** A suspension by the rule ends by itself after so many hours. 0: never, it lasts until an operator has reviewed it. */
+  readonly reinstateAfterHours: number
   /** Distinct accounts that report something within a day: a person should look. */
   readonly reports: number
   /** To end all grants of an application with so many, two operators are needed. */
@@ -37,7 +37,7 @@ export const defaultThresholds: Thresholds = {
   earlyPolls: 20,
   accountAgeDays: 30,
   warningHours: 24,
-  suspensionHours: 24,
+  reinstateAfterHours: 0,
   reports: 3,
   secondOperatorGrants: 1000,
 }
@@ -52,7 +52,7 @@ export const thresholdLimits: Readonly<Record<keyof Thresholds, readonly [number
   earlyPolls: [5, 10_000],
   accountAgeDays: [1, 365],
   warningHours: [1, 168],
-  suspensionHours: [1, 168],
+  reinstateAfterHours: [0, 8_760],
   reports: [1, 10_000],
   secondOperatorGrants: [1, 1_000_000_000],
 }
@@ -172,13 +172,21 @@ export function windowsInARow({ windows }: Pick<Evidence, 'windows'>, thresholds
   return short === -1 ? windows.length : short
 }
 
-/** Whatever the thresholds say, nobody is nothing: without an account that granted, no window is beyond them. */
-function isBeyond(counts: WindowCounts, { accounts, share, networks }: Thresholds): boolean {
+/**
+ * How many of the accounts in good standing that granted in a window may ignore slow_down, in any number of networks, before the
+ * window is beyond the thresholds. An attacker with no more old accounts than this in one of the windows cannot have the
+ * application suspended. Devices of strangers that ignore slow_down count along with the attacker's.
+ */
+export function toleratedAccounts({ accounts, share }: Thresholds, grantedAccounts: number): number {
+  return Math.max(1, accounts, Math.ceil(share * grantedAccounts)) - 1
+}
+
+/** Whatever the thresholds say, a window without an account that granted is not beyond them. */
+function isBeyond(counts: WindowCounts, thresholds: Thresholds): boolean {
   const { grantedAccounts, ignoringAccounts, ignoringNetworks } = counts
   return (
-    ignoringAccounts >= Math.max(1, accounts) &&
-    ignoringAccounts >= share * grantedAccounts &&
-    ignoringNetworks >= Math.max(1, networks)
+    ignoringAccounts > toleratedAccounts(thresholds, grantedAccounts) &&
+    ignoringNetworks >= Math.max(1, thresholds.networks)
   )
 }
 
@@ -242,6 +250,7 @@ export type Standing = {
   /** Null: its owner was not warned. */
   readonly warned: { readonly at: number; readonly until: number } | null
   readonly suspended: boolean
+  /** Null: it lasts until an operator has reviewed it. */
   readonly suspensionEndsAt: number | null
   readonly appealedAt: number | null
   /** What a review asked for. Null: as configured. */

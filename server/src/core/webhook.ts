@@ -4,6 +4,7 @@
 export const WEBHOOK_KINDS = [
   'grant.created',
   'grant.revoked',
+  'grant.restored',
   'application.warned',
   'application.suspended',
   'application.restored',

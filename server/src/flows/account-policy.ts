@@ -1,5 +1,6 @@
 /** An account's own rules about applications: read, and changed by its administrators. */
 import type { AccountPolicy } from '../core/account-policy.ts'
+import { byUser } from '../core/audit-actor.ts'
 import { readAccount, savePolicy as storePolicy } from '../store/accounts.ts'
 import { type ListedApplication, listApplications, listApplicationsAround } from '../store/applications.ts'
 import { recordEvent } from '../store/audit-events.ts'
@@ -44,8 +45,9 @@ export function savePolicy(
       await storePolicy(tx, account.id, policy)
       await recordEvent(tx, {
         kind: 'account.policy_changed',
+        actor: byUser(by),
         accountId: account.id,
-        detail: { by, changed: Object.fromEntries(changed) },
+        detail: { changed: Object.fromEntries(changed) },
       })
     }
     return { outcome: 'saved' }

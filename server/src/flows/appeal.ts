@@ -1,4 +1,5 @@
 /** The owner of a suspended application says why it should come back. Operators read it in the review; nobody else does. */
+import { byUser } from '../core/audit-actor.ts'
 import { areFitWords } from '../core/review.ts'
 import { recordEvent } from '../store/audit-events.ts'
 import { readClock } from '../store/device-code-partitions.ts'
@@ -25,7 +26,7 @@ export function appeal(context: Context, by: string, applicationId: string, word
     const review = open ?? (await openReviewByHand(context, tx, application, now))
     const appealed = { appealedAt: now, appealedBy: by, appeal: text }
     await saveReview(tx, { ...review, ...appealed, version: review.version + 1 })
-    const about = { accountId: account.id, userId: by, applicationId }
+    const about = { actor: byUser(by), accountId: account.id, applicationId }
     await recordEvent(tx, { kind: 'application.appealed', ...about, detail: { review: review.id } })
     return { outcome: 'appealed' }
   })

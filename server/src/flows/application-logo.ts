@@ -1,4 +1,5 @@
 /** An application's logo: uploaded by the account that registered it, shown where somebody vouches for it. */
+import { byUser } from '../core/audit-actor.ts'
 import { readLogo, setLogo } from '../store/application-logos.ts'
 import { readOwnProposedLogo } from '../store/application-proposals.ts'
 import { recordEvent } from '../store/audit-events.ts'
@@ -32,8 +33,8 @@ export function changeLogo(
     await setLogo(tx, id, logo)
     // Also from what waits, where it would come back.
     if (await isWaiting(tx, id)) await proposeFace(tx, application, by, { logo })
-    const about = { accountId: account.id, userId: by, applicationId: id }
-    await recordEvent(tx, { kind: 'application.logo_changed', ...about, detail: { by, logo: logo !== null } })
+    const about = { actor: byUser(by), accountId: account.id, applicationId: id }
+    await recordEvent(tx, { kind: 'application.logo_changed', ...about, detail: { logo: logo !== null } })
     return { outcome: 'saved' }
   })
 }

@@ -5,7 +5,7 @@
  * grant that was removed are seen within two seconds, and a credential in use asks no engine (flows/standings.ts).
  */
 import type { Variant } from '../core/device-code.ts'
-import { isValid } from '../core/grant.ts'
+import { expiresInSeconds, isValid } from '../core/grant.ts'
 import { resolveEffective } from '../core/scope.ts'
 import type { OpenedCredential } from '../secrets/credentials.ts'
 import type { GrantStanding } from '../store/grants.ts'
@@ -56,9 +56,10 @@ export async function checkCredential(
     applicationId: grant.applicationId,
     scopes: resolveEffective(grant.scopes, standing.heldScopes, application?.allowedScopes ?? standing.allowedScopes),
     variant: grant.variant,
-    issuedAt: expiresAt === null ? null : expiresAt - context.config.accessTokenLifetimeMs,
+    // The expiry was rounded up to a whole second. The issue time is rounded down, so that it is never in the future.
+    issuedAt: expiresAt === null ? null : expiresAt - context.config.accessTokenLifetimeMs - 1_000,
     expiresAt,
-    expiresInSeconds: expiresAt === null ? null : Math.floor((expiresAt - now) / 1000),
+    expiresInSeconds: expiresAt === null ? null : expiresInSeconds(expiresAt, now),
   }
 }
 

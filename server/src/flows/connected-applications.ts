@@ -1,4 +1,5 @@
 /** What users connected: they see it and take it back, administrators for everybody in their account. */
+import { byUser } from '../core/audit-actor.ts'
 import { type Grant, isGrantId } from '../core/grant.ts'
 import { resolveEffective } from '../core/scope.ts'
 import { makeAccessKey, RetiredKey } from '../secrets/credentials.ts'
@@ -124,12 +125,12 @@ export async function removeGrant(context: Pick<Context, 'db'>, removal: Removal
     if (!user || user.disabled) return NOT_FOUND
     const grant = await findListedGrant(tx, user.accountId, grantId)
     if (!grant || !mayRemove(user, grant, asAdministrator)) return NOT_FOUND
-    const why = asAdministrator ? 'removed_by_administrator' : 'removed_by_user'
-    if (!(await revokeGrant(tx, grantId, why))) return NOT_FOUND
+    const reason = asAdministrator ? 'removed_by_administrator' : 'removed_by_user'
+    if (!(await revokeGrant(tx, grantId, reason))) return NOT_FOUND
     const { accountId, userId, applicationId } = grant
-    const about = { accountId, userId, applicationId, grantId }
-    await recordEvent(tx, { kind: 'grant.revoked', ...about, detail: { why, by } })
-    if (reported) await recordEvent(tx, { kind: 'application.reported', ...about, detail: { by } })
+    const about = { actor: byUser(by), accountId, userId, applicationId, grantId }
+    await recordEvent(tx, { kind: 'grant.revoked', ...about, detail: { reason } })
+    if (reported) await recordEvent(tx, { kind: 'application.reported', ...about })
     return { outcome: 'removed', applicationId }
   })
 }

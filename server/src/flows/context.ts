@@ -19,6 +19,7 @@ import type { GatheredReads } from '../store/gathered-reads.ts'
 import type { Postgres } from '../store/postgres.ts'
 import type { Counts } from '../telemetry/counts.ts'
 import type { ApplicationCopy } from './application-copy.ts'
+import type { DecisionFeed } from './decision-feed.ts'
 import type { EarlyPolls } from './early-polls.ts'
 import type { LiveCodes } from './live-codes.ts'
 import type { Load } from './load.ts'
@@ -31,6 +32,7 @@ export type Context = {
   readonly db: Postgres
   readonly reads: GatheredReads
   readonly gate: Gate
+  readonly decisions: DecisionFeed
   readonly limiter: Limiter
   readonly load: Load
   readonly applications: ApplicationCopy

@@ -1,5 +1,6 @@
 /** The user's yes, from a typed code or from the dialog: one row, one event, a mail, in the transaction that decides. */
 import type { Application } from '../core/application.ts'
+import type { Actor } from '../core/audit-actor.ts'
 import { recordEvent } from '../store/audit-events.ts'
 import { insertGrant, type NewGrant } from '../store/grants.ts'
 import { addToWaitingMail, insertMail, lockRecentMails } from '../store/mails.ts'
@@ -10,6 +11,7 @@ import { createLink } from './links.ts'
 
 export async function createGrant(
   tx: Transaction,
+  actor: Actor,
   user: User,
   application: Pick<Application, 'id' | 'name' | 'testedAs'>,
   given: Omit<NewGrant, 'accountId' | 'userId' | 'applicationId'>,
@@ -17,8 +19,8 @@ export async function createGrant(
   const about = { accountId: user.accountId, userId: user.id, applicationId: application.id }
   await insertGrant(tx, { ...given, ...about })
   const deviceCode = given.deviceCodeId === null ? {} : { deviceCodeId: given.deviceCodeId }
-  const detail = { scopes: given.scopes, by: given.deviceCodeId === null ? 'dialog' : 'code' }
-  await recordEvent(tx, { kind: 'grant.created', ...about, ...deviceCode, grantId: given.id, detail })
+  const detail = { scopes: given.scopes, flow: given.deviceCodeId === null ? 'dialog' : 'device' }
+  await recordEvent(tx, { kind: 'grant.created', actor, ...about, ...deviceCode, grantId: given.id, detail })
   // Their own tests are no news to a developer.
   if (application.testedAs === user.id) return
   await tell(tx, user, application, given)

@@ -1,6 +1,7 @@
 /** An account user grants or rejects the code they entered. docs/interface.md, "The user decides". */
 import { mayConnectByCode } from '../core/account-policy.ts'
 import { deviceFlowPolicy } from '../core/application.ts'
+import { type Actor, BY_COMMAND_LINE, byUser } from '../core/audit-actor.ts'
 import { accept, isOpen, reject, unclaim } from '../core/device-code.ts'
 import { type Consent, resolveConsent } from '../core/scope.ts'
 import { readTypedCode } from '../core/user-code.ts'
@@ -64,7 +65,7 @@ export async function grantDeviceCode(
     if (!consent.grantable) return { outcome: 'lacking', consent } as const
     if (onPage && !isAsShown(onPage.shown, consent.granted)) return { outcome: 'changed', consent } as const
 
-    await createGrant(tx, user, application, {
+    await createGrant(tx, actorOf(userId, onPage), user, application, {
       id: grantId,
       variant: code.variant,
       scopes: consent.granted,
@@ -83,28 +84,42 @@ export async function grantDeviceCode(
   return { outcome: 'granted', grantId, consent: result.consent }
 }
 
+/** On the command line an operator decides in the user's name. */
+function actorOf(userId: string, onPage: { readonly sessionId: string } | null): Actor {
+  return onPage ? byUser(userId) : BY_COMMAND_LINE
+}
+
 export type RejectResult = { readonly outcome: 'rejected' | 'not_open' }
 
-/** `reported`: "I did not start this". A no like any other, and worth a closer look. */
+/** A no that was said on a page. On the command line there is no session. */
+export type RejectedOnPage = {
+  readonly sessionId: string
+  /** "I did not start this". A no like any other, and worth a closer look. */
+  readonly reported: boolean
+}
+
 export async function rejectDeviceCode(
   context: Context,
   userId: string,
   place: Place,
-  reported = false,
+  onPage: RejectedOnPage | null = null,
 ): Promise<RejectResult> {
   const rejected = await context.db.transaction(async (tx) => {
     const locked = await lockDeviceCode(tx, place)
     const user = await lockUser(tx, userId)
     if (!locked || !user || user.disabled) return null
+    // As for a yes: a report counts against the application, so an ended session must not make one.
+    if (onPage && !(await holdSession(tx, onPage.sessionId, userId))) return null
     const step = reject(locked.code, userId, locked.now)
     if (step.answer === 'not_open') return null
 
     await saveDeviceCode(tx, step.next)
     const about = { accountId: user.accountId, applicationId: locked.code.applicationId }
-    await recordEvent(tx, { kind: 'code.rejected', ...about, userId, deviceCodeId: place.id })
-    if (reported) {
+    const event = { actor: actorOf(userId, onPage), ...about, userId, deviceCodeId: place.id }
+    await recordEvent(tx, { kind: 'code.rejected', ...event })
+    if (onPage?.reported) {
       const detail = { requestedFrom: locked.code.requestedFrom }
-      await recordEvent(tx, { kind: 'code.reported', ...about, userId, deviceCodeId: place.id, detail })
+      await recordEvent(tx, { kind: 'code.reported', ...event, detail })
     }
     return about
   })
@@ -116,16 +131,17 @@ export async function rejectDeviceCode(
 }
 
 /** "Not you?": the code can be entered again, by another user of any account, without being closed for it. */
-export async function releaseCode(context: Context, userId: string, place: Place): Promise<void> {
+export async function releaseCode(context: Context, userId: string, place: Place, sessionId: string): Promise<void> {
   await context.db.transaction(async (tx) => {
     const locked = await lockDeviceCode(tx, place)
     const user = await lockUser(tx, userId)
-    if (!locked || !user) return
+    if (!locked || !user || user.disabled) return
+    if (!(await holdSession(tx, sessionId, userId))) return
     const step = unclaim(locked.code, userId, locked.now)
     if (step.answer === 'not_open') return
     await saveDeviceCode(tx, step.next)
     const { applicationId } = locked.code
-    const about = { accountId: user.accountId, userId, applicationId, deviceCodeId: place.id }
+    const about = { actor: byUser(userId), accountId: user.accountId, userId, applicationId, deviceCodeId: place.id }
     await recordEvent(tx, { kind: 'code.released', ...about })
   })
 }

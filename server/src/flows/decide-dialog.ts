@@ -1,5 +1,6 @@
 /** The user's answer in the dialog. A yes makes the grant; the code that it returns is computed, and exchanged within a minute. */
 import { policyAllows } from '../core/account-policy.ts'
+import { byUser } from '../core/audit-actor.ts'
 import { decide } from '../core/dialog.ts'
 import { resolveConsent } from '../core/scope.ts'
 import { sealAuthorizationCode } from '../secrets/dialog-texts.ts'
@@ -63,13 +64,13 @@ export async function decideDialog(
 
     if (answer.decision === 'cancel') {
       await saveDialog(tx, step.next)
-      await recordEvent(tx, { kind: 'dialog.denied', ...about, userId: user.id })
+      await recordEvent(tx, { kind: 'dialog.denied', actor: byUser(user.id), ...about, userId: user.id })
       return { outcome: 'decided', redirectUri, state, granted: null, denied: about } as const
     }
     if (application.suspended || !policyAllows(account.policy, application)) return { outcome: 'changed' } as const
     const consent = resolveConsent(dialog.scopes, user.heldScopes, application)
     if (!consent.grantable || !isAsShown(answer.shown, consent.granted)) return { outcome: 'changed' } as const
-    await createGrant(tx, user, application, {
+    await createGrant(tx, byUser(user.id), user, application, {
       id: grantId,
       variant: 'token_set',
       scopes: consent.granted,

@@ -19,7 +19,7 @@ export type PageDecision =
 export type PageDecisionResult =
   /** Whatever it was, the page of the decision says what became of it. */
   | { readonly outcome: 'decided' }
-  | { readonly outcome: 'reported'; readonly application: string | null }
+  | { readonly outcome: 'reported'; readonly application: string | null; readonly shared: boolean }
   /** Nothing was decided: the last group was not typed right, or what would be granted is not what was shown. */
   | { readonly outcome: 'retype' | 'changed' }
 
@@ -34,10 +34,12 @@ export async function decideOnPage(
 ): Promise<PageDecisionResult> {
   if (given.decision !== 'allow') {
     const reported = given.decision === 'not_me'
-    const { outcome } = await rejectDeviceCode(context, visitor.id, place, reported)
+    const onPage = { sessionId: visitor.session.id, reported }
+    const { outcome } = await rejectDeviceCode(context, visitor.id, place, onPage)
     if (outcome === 'not_open' || !reported) return DECIDED
     const view = await readDecision(context, visitor, place, asking)
-    return { outcome: 'reported', application: 'application' in view ? view.application : null }
+    const application = 'application' in view ? view.application : null
+    return { outcome: 'reported', application, shared: 'shared' in view && view.shared }
   }
   const view = await readDecision(context, visitor, place, asking)
   if (view.outcome !== 'open') return DECIDED

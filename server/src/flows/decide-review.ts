@@ -3,6 +3,7 @@
  * decision closes the review; flows/undo-decision.ts opens it again.
  */
 import type { Application } from '../core/application.ts'
+import { byOperator } from '../core/audit-actor.ts'
 import type { ReviewNews } from '../core/mail.ts'
 import { areFitWords, type Decision, isFitInterval, needsSecondOperator, type Reason } from '../core/review.ts'
 import { figuresOf } from '../core/suspension.ts'
@@ -10,7 +11,7 @@ import { createId } from '../secrets/random.ts'
 import { findApplication, markApplicationChanged, setPollInterval } from '../store/applications.ts'
 import { recordEvent } from '../store/audit-events.ts'
 import { readClock } from '../store/device-code-partitions.ts'
-import { hasLiveGrants, revokeByReview } from '../store/grants.ts'
+import { hasLiveGrants, revokeGrants } from '../store/grants.ts'
 import type { Transaction } from '../store/postgres.ts'
 import {
   type Before,
@@ -162,11 +163,12 @@ async function takeEffect(tx: Transaction, { application, review, decision, oper
   const suspended = decision.decision === 'keep' || decision.decision === 'keep_and_revoke'
   const detail = { reason: decision.reason, review: review.id, decision: decision.id }
   const before = standingOf(application, review, now)
-  if (application.suspended !== suspended) await setSuspension(tx, application.id, suspended, detail)
+  if (application.suspended !== suspended)
+    await setSuspension(tx, byOperator(operator.id), application.id, suspended, detail)
   else await markApplicationChanged(tx, application.id)
   // What comes back comes back as usual, or as slow as was decided now; what stays suspended is left as it is.
   if (!suspended) await setPollInterval(tx, application.id, decision.intervalSeconds)
-  const revoked = decision.decision === 'keep_and_revoke' ? await revokeByReview(tx, application.id, decision.id) : 0
+  const revoked = await revokeUntilUndone(tx, operator, application.id, decision)
   await markTakenEffect(tx, decision.id, before, revoked)
   const { version } = review
   await saveReview(tx, { ...review, closedAt: now, suspensionEndsAt: null, version: version + 1 })
@@ -178,6 +180,17 @@ async function takeEffect(tx: Transaction, { application, review, decision, oper
     what: NEWS[decision.decision],
     ...{ suspended, reason, words, intervalSeconds, figures },
   })
+}
+
+/** Keep and revoke: every live grant of the application, until the decision is undone. Returns how many. */
+async function revokeUntilUndone(
+  tx: Transaction,
+  operator: User,
+  applicationId: string,
+  { id, decision }: ReviewDecision,
+): Promise<number> {
+  if (decision !== 'keep_and_revoke') return 0
+  return revokeGrants(tx, byOperator(operator.id), { applicationId, decisionId: id }, 'revoked_by_review')
 }
 
 function standingOf(application: Application, { suspensionEndsAt }: Review, now: number): Before {
@@ -196,5 +209,5 @@ export function recordReview(
 ): Promise<void> {
   const { id, reviewId, applicationId, reason } = decision
   const detail = { review: reviewId, decision: id, decided: decision.decision, reason, ...more }
-  return recordEvent(tx, { kind, accountId: operator.accountId, userId: operator.id, applicationId, detail })
+  return recordEvent(tx, { kind, actor: byOperator(operator.id), accountId: operator.accountId, applicationId, detail })
 }

@@ -2,7 +2,7 @@
  * Mint once, deliver until sent. docs/interface.md, "Delivery".
  *
  * A poll that gets a final outcome holds it under a lease. When the answer was handed to the network the code is `used`;
- * when the client vanished first, the next poll may have the same answer at once; when this process dies, the lease runs
+ * when the client vanished first, the next poll may have the same credentials at once; when this process dies, the lease runs
  * out and the next poll after it may.
  */
 import { setTimeout as sleep } from 'node:timers/promises'

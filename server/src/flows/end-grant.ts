@@ -1,6 +1,7 @@
 /** A grant ends: whoever ends it and for whatever reason, the row, the event and the feed say so together. */
+import type { Actor } from '../core/audit-actor.ts'
 import type { Grant } from '../core/grant.ts'
-import type { MailMatter } from '../core/mail.ts'
+import type { AlarmingReason, RevocationReason } from '../core/revocation-reason.ts'
 import { findApplication } from '../store/applications.ts'
 import { recordEvent } from '../store/audit-events.ts'
 import { revokeGrant } from '../store/grants.ts'
@@ -14,21 +15,29 @@ export function aboutGrant({ id, accountId, userId, applicationId }: Grant) {
 }
 
 /** False when it had ended before: of many who do it at once, one does. */
-export async function endGrant(tx: Transaction, grant: Grant, why: string): Promise<boolean> {
-  if (!(await revokeGrant(tx, grant.id, why))) return false
-  await recordEvent(tx, { kind: 'grant.revoked', ...aboutGrant(grant), detail: { why } })
+export async function endGrant(
+  tx: Transaction,
+  actor: Actor,
+  grant: Grant,
+  reason: RevocationReason,
+): Promise<boolean> {
+  if (!(await revokeGrant(tx, grant.id, reason))) return false
+  await recordEvent(tx, { kind: 'grant.revoked', actor, ...aboutGrant(grant), detail: { reason } })
   return true
 }
 
-type Alarm = Extract<MailMatter, { kind: 'grant_ended' }>['detail']['why']
-
 /** Something is wrong with its credentials: the user hears of it, once. */
-export async function endGrantWithMail(tx: Transaction, grant: Grant, why: Alarm): Promise<boolean> {
-  if (!(await endGrant(tx, grant, why))) return false
+export async function endGrantWithMail(
+  tx: Transaction,
+  actor: Actor,
+  grant: Grant,
+  reason: AlarmingReason,
+): Promise<boolean> {
+  if (!(await endGrant(tx, actor, grant, reason))) return false
   const { accountId, userId } = grant
   const user = await readUser(tx, userId)
   const application = await findApplication(tx, grant.applicationId)
   const about = { accountId, userId, linkId: null, language: user?.language ?? 'en' }
-  await insertMail(tx, { kind: 'grant_ended', ...about, detail: { application: application?.name ?? '', why } })
+  await insertMail(tx, { kind: 'grant_ended', ...about, detail: { application: application?.name ?? '', reason } })
   return true
 }

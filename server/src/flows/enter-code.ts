@@ -2,6 +2,7 @@
 import { mayConnectByCode } from '../core/account-policy.ts'
 import type { Application } from '../core/application.ts'
 import { CROWD, mayEnterCode, USER_MISSES } from '../core/attempts.ts'
+import { BY_COMMAND_LINE, byService, byUser } from '../core/audit-actor.ts'
 import { claim } from '../core/device-code.ts'
 import { networkOf } from '../core/network.ts'
 import { readTypedCode } from '../core/user-code.ts'
@@ -12,7 +13,7 @@ import { hasRecentEvent, recordEvent } from '../store/audit-events.ts'
 import { findByUserCode, lockLiveUserCode, type StoredDeviceCode, saveDeviceCode } from '../store/device-codes.ts'
 import type { Transaction } from '../store/postgres.ts'
 import type { VisitedAccount, Visitor } from '../store/sessions.ts'
-import { lockUser } from '../store/users.ts'
+import { lockUser, readUser } from '../store/users.ts'
 import type { Context } from './context.ts'
 import { tellAdministrators } from './tell-administrators.ts'
 
@@ -24,7 +25,9 @@ export type EntryResult =
     }
   | { readonly outcome: 'empty' }
   | { readonly outcome: 'mistyped'; readonly digits: number }
-  /** Unknown, expired, decided, used, barred by the account, or entered by somebody else before: one answer for all. */
+  /** Another user of this account entered the code before and has yet to decide. */
+  | { readonly outcome: 'taken' }
+  /** Unknown, expired, decided, used, barred by the account, or entered in another account: one answer for all. */
   | { readonly outcome: 'not_recognised' }
 
 /** On the command line: an operator enters a code for a user, and is not taken for a guesser. */
@@ -32,7 +35,7 @@ export async function enterUserCode(context: Context, userId: string, typed: str
   const read = readTypedCode(typed)
   if (read.answer === 'empty') return { outcome: 'empty' }
   if (read.answer === 'mistyped') return { outcome: 'mistyped', digits: read.digits }
-  return context.db.transaction((tx) => claimUserCode(tx, userId, read.userCode, 'operator'))
+  return context.db.transaction(async (tx) => (await claimUserCode(tx, userId, read.userCode, 'operator')).result)
 }
 
 export type WebEntryResult =
@@ -60,50 +63,67 @@ export async function enterCode(
     const allowance = mayEnterCode(history)
     if (!allowance.allowed) return { outcome: 'locked', waitMs: allowance.waitMs }
 
-    const result = await claimUserCode(tx, visitor.id, read.userCode, 'page')
+    const { result, met } = await claimUserCode(tx, visitor.id, read.userCode, 'page')
     // Asked for in every case, for the same reason as in claimUserCode.
     const known = await findByUserCode(tx, read.userCode)
-    const outcome = result.outcome === 'claimed' ? 'claimed' : known ? 'known' : 'missed'
-    const application = result.outcome === 'claimed' ? result.application : null
-    const requestedNetwork = result.outcome === 'claimed' ? networkOf(result.code.requestedFrom) : null
+    const outcome = met ? 'claimed' : known ? 'known' : 'missed'
+    const application = met?.application ?? null
+    const requestedNetwork = met && networkOf(met.code.requestedFrom)
     await recordEntry(tx, { ...who, outcome, applicationId: application?.id ?? null, requestedNetwork })
     if (outcome === 'missed' && history.userMisses.length + 1 === USER_MISSES.most) {
-      await recordEvent(tx, { kind: 'entry.locked', ...who, detail: { network: who.network } })
+      await recordEvent(tx, {
+        kind: 'entry.locked',
+        actor: byUser(who.userId),
+        ...who,
+        detail: { network: who.network },
+      })
     }
     if (application && requestedNetwork) await watchCrowd(tx, account, application, requestedNetwork)
     return result
   })
 }
 
+type Claimed = {
+  readonly result: EntryResult
+  /** The open code that was entered, also where another user holds it: each of its users counts towards a crowd. */
+  readonly met: { readonly code: StoredDeviceCode; readonly application: Pick<Application, 'id' | 'name'> } | null
+}
+
+const NOT_RECOGNISED: Claimed = { result: { outcome: 'not_recognised' }, met: null }
+
 async function claimUserCode(
   tx: Transaction,
   userId: string,
   userCode: string,
   by: 'page' | 'operator',
-): Promise<EntryResult> {
+): Promise<Claimed> {
   const locked = await lockLiveUserCode(tx, userCode)
   const user = await lockUser(tx, userId)
-  // Both are asked for in every case, so that a code that exists takes no longer than one that does not.
+  // All three are asked for in every case, so that a code that exists takes no longer than one that does not.
   const application = await findApplication(tx, locked?.code.applicationId ?? '')
   const account = await readAccount(tx, user?.accountId ?? '')
-  if (!locked || !user || user.disabled || !application || !account) return { outcome: 'not_recognised' }
-  if (!mayConnectByCode(account.policy, application)) return { outcome: 'not_recognised' }
+  const claimant = await readUser(tx, locked?.code.claimedBy ?? '')
+  if (!locked || !user || user.disabled || !application || !account) return NOT_RECOGNISED
+  if (!mayConnectByCode(account.policy, application)) return NOT_RECOGNISED
   // A code of an application in test mode is for its own tests.
-  if (by === 'page' && application.testedAs !== null) return { outcome: 'not_recognised' }
-  const step = claim(locked.code, userId, locked.now)
-  if (step.answer === 'not_open') return { outcome: 'not_recognised' }
+  if (by === 'page' && application.testedAs !== null) return NOT_RECOGNISED
+  const step = claim(locked.code, userId, claimant?.accountId === user.accountId, locked.now)
+  if (step.answer === 'not_open') return NOT_RECOGNISED
 
   await saveDeviceCode(tx, step.next)
-  await recordEvent(tx, {
-    kind: step.answer === 'claimed' ? 'code.claimed' : 'code.closed',
-    accountId: user.accountId,
-    userId,
-    applicationId: application.id,
-    deviceCodeId: locked.code.id,
-  })
-  if (step.answer === 'closed') return { outcome: 'not_recognised' }
-  return { outcome: 'claimed', code: { ...locked.code, ...step.next }, application }
+  const about = { applicationId: application.id, deviceCodeId: locked.code.id }
+  const actor = by === 'page' ? byUser(userId) : BY_COMMAND_LINE
+  await recordEvent(tx, { kind: KINDS[step.answer], actor, accountId: user.accountId, userId, ...about })
+  if (step.answer === 'closed' && claimant) {
+    const whose = { accountId: claimant.accountId, userId: claimant.id }
+    await recordEvent(tx, { kind: 'code.entered_elsewhere', actor: byService('code-entry'), ...whose, ...about })
+  }
+  const met = { code: { ...locked.code, ...step.next }, application }
+  if (step.answer === 'claimed') return { result: { outcome: 'claimed', ...met }, met }
+  return { result: { outcome: step.answer === 'taken' ? 'taken' : 'not_recognised' }, met }
 }
+
+const KINDS = { claimed: 'code.claimed', taken: 'code.also_entered', closed: 'code.closed' } as const
 
 /** Many people, one application, one network: their administrators hear of it, once an hour at most. */
 async function watchCrowd(
@@ -117,7 +137,7 @@ async function watchCrowd(
   await lockCrowd(tx, account.id, application.id)
   const event = { kind: 'code.crowd', accountId: account.id, applicationId: application.id } as const
   if (await hasRecentEvent(tx, event)) return
-  await recordEvent(tx, { ...event, detail: { people, requestedNetwork } })
+  await recordEvent(tx, { ...event, actor: byService('code-entry'), detail: { people, requestedNetwork } })
   const detail = { application: application.name, people, requestedFrom: requestedNetwork.split('/')[0] ?? null }
   await tellAdministrators(tx, account.id, { kind: 'many_codes', detail })
 }

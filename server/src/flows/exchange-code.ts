@@ -5,6 +5,7 @@
  * is in two hands, and what it led to ends (RFC 6749, section 4.1.2).
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { byApplication } from '../core/audit-actor.ts'
 import { confirmExchange, type Dialog, exchange, releaseExchange } from '../core/dialog.ts'
 import { openAuthorizationCode } from '../secrets/dialog-texts.ts'
 import { fitsChallenge } from '../secrets/pkce.ts'
@@ -55,7 +56,7 @@ export async function exchangeCode(context: Context, request: ExchangeRequest): 
   for (const waitMs of WAITS_MS) {
     const result = await tryExchange(context, request, application.id, dialogId, arrivedAt)
     if (result.outcome === 'ended') {
-      events.grantEnded(result.grantId, result.why)
+      events.grantRevoked(result.grantId, result.reason)
       return INVALID_GRANT
     }
     if (result.outcome === 'exchanged') context.counts.credentials.add('token_set', 'first')
@@ -70,7 +71,7 @@ type Try =
   | ExchangeResult
   | { readonly outcome: 'being_delivered' }
   /** Refused, and what the code led to is over. */
-  | { readonly outcome: 'ended'; readonly grantId: string; readonly why: string }
+  | { readonly outcome: 'ended'; readonly grantId: string; readonly reason: Ended }
 
 function tryExchange(
   context: Context,
@@ -123,15 +124,16 @@ function isProven(dialog: Dialog, verifier: string | null): boolean {
 
 type Ended = 'authorization_code_refused' | 'authorization_code_reused'
 
-/** What was refused nobody ever got; what was used by two is worth a mail. */
-async function endExchanged(tx: Transaction, grantId: string, why: Ended): Promise<Try> {
+/** A refused code never yielded tokens: revoke silently. A replayed one may have leaked: notify the user (RFC 6749 §4.1.2). */
+async function endExchanged(tx: Transaction, grantId: string, reason: Ended): Promise<Try> {
   const locked = await lockGrant(tx, grantId)
   if (!locked) return INVALID_GRANT
+  const actor = byApplication(locked.grant.applicationId)
   const ended =
-    why === 'authorization_code_reused'
-      ? await endGrantWithMail(tx, locked.grant, why)
-      : await endGrant(tx, locked.grant, why)
-  return ended ? { outcome: 'ended', grantId, why } : INVALID_GRANT
+    reason === 'authorization_code_reused'
+      ? await endGrantWithMail(tx, actor, locked.grant, reason)
+      : await endGrant(tx, actor, locked.grant, reason)
+  return ended ? { outcome: 'ended', grantId, reason } : INVALID_GRANT
 }
 
 export function confirmExchangeSent(context: Context, ticket: ExchangeTicket): Promise<void> {

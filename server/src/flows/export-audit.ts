@@ -1,4 +1,5 @@
 /** The audit log to take along: as a table for people, or one JSON object per line for programs. Taking it along is an event. */
+import { type Actor, BY_COMMAND_LINE, byUser } from '../core/audit-actor.ts'
 import { csvLine } from '../core/csv.ts'
 import { findAccount } from '../store/accounts.ts'
 import { recordEvent } from '../store/audit-events.ts'
@@ -28,6 +29,9 @@ function cellsOf(line: AuditLine): Cells {
     at: new Date(line.at).toISOString(),
     kind: line.kind,
     who: 'name' in line.who ? line.who.name : line.who.is,
+    actor_kind: line.actorKind,
+    actor_id: line.actorId,
+    via: line.via,
     account: line.account,
     user_id: line.userId,
     person: line.person,
@@ -46,6 +50,9 @@ const COLUMNS = [
   'at',
   'kind',
   'who',
+  'actor_kind',
+  'actor_id',
+  'via',
   'account',
   'user_id',
   'person',
@@ -113,7 +120,7 @@ export async function downloadAudit(
     parts.push(write(format, { kind: 'continues', detail: { at: wanted.addressAfter(written.after) } }))
     break
   }
-  await recordExport(context.db, wish, { by, format, rows })
+  await recordExport(context.db, wish, byUser(by), { format, rows })
   return { bytes: Buffer.from(parts.join('')), rows }
 }
 
@@ -126,7 +133,7 @@ export async function* exportAudit(db: Postgres, wish: AuditWish, format: Export
       yield written.text
     }
   } finally {
-    await recordExport(db, wish, { by: 'operator', format, rows })
+    await recordExport(db, wish, BY_COMMAND_LINE, { format, rows })
   }
 }
 
@@ -134,9 +141,12 @@ export async function* exportAudit(db: Postgres, wish: AuditWish, format: Export
 async function recordExport(
   db: Postgres,
   wish: AuditWish,
-  detail: { readonly by: string; readonly format: ExportFormat; readonly rows: number },
+  actor: Actor,
+  detail: { readonly format: ExportFormat; readonly rows: number },
 ): Promise<void> {
   const named = wish.account === null ? null : await findAccount(db, wish.account)
   const accountId = wish.accountId ?? named?.id
-  await db.transaction((tx) => recordEvent(tx, { kind: 'audit.exported', ...(accountId ? { accountId } : {}), detail }))
+  await db.transaction((tx) =>
+    recordEvent(tx, { kind: 'audit.exported', actor, ...(accountId ? { accountId } : {}), detail }),
+  )
 }

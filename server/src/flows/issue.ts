@@ -1,5 +1,14 @@
 /** What a grant is worth on the wire: its credentials, computed when they are handed out. docs/interface.md, "Credentials". */
-import { type Grant, isCollectable, isFirstIssue, issueTime } from '../core/grant.ts'
+import { byApplication } from '../core/audit-actor.ts'
+import {
+  accessTokenExpiry,
+  expiresInSeconds,
+  type Grant,
+  isCollectable,
+  isFirstIssue,
+  isRepeatable,
+  issueTime,
+} from '../core/grant.ts'
 import { makeAccessKey, makeTokenSet } from '../secrets/credentials.ts'
 import { recordEvent } from '../store/audit-events.ts'
 import { lockGrant, saveIssueTime } from '../store/grants.ts'
@@ -16,16 +25,24 @@ export type IssuedTokenSet = {
 
 export type IssuedKey = { readonly scopes: readonly string[]; readonly accessKey: string }
 
-/** The set of the grant's present generation: the same text whenever it is asked for. */
-export function tokenSetOf(context: Context, grant: Grant, issuedAt: number): Omit<IssuedTokenSet, 'scopes'> {
+/** The set of the grant's present generation: the same two tokens whenever it is asked for, and the seconds that are left. */
+export function tokenSetOf(
+  context: Context,
+  grant: Grant,
+  issuedAt: number,
+  now: number,
+): Omit<IssuedTokenSet, 'scopes'> {
   const { keys, accessTokenLifetimeMs } = context.config
   const tokens = makeTokenSet(keys, grant, issuedAt, accessTokenLifetimeMs)
-  return { ...tokens, expiresInSeconds: accessTokenLifetimeMs / 1000 }
+  const expiresAt = accessTokenExpiry(issuedAt, accessTokenLifetimeMs)
+  // A transaction that waited for the grant may have begun before the token was issued: the later of the two moments counts.
+  return { ...tokens, expiresInSeconds: expiresInSeconds(expiresAt, Math.max(issuedAt, now)) }
 }
 
 /**
- * The first credentials of a grant, for the code that led to it; `again` when it was answered before and not heard. Null when
- * they may no longer be handed out: then the grant ends here, or the application has renewed them since.
+ * The first credentials of a grant, for the code that led to it; `again` when they were sent before and are asked for once
+ * more. Null when they may no longer be handed out: the grant ends here, the application has renewed them since, or the
+ * access token that was sent has died.
  */
 export async function issueFirst(
   context: Context,
@@ -38,16 +55,23 @@ export async function issueFirst(
   if (!locked || !isFirstIssue(locked.grant)) return null
   const { grant, holder } = locked
   if (!isCollectable(grant, holder)) {
-    await endGrant(tx, grant, holder.userDisabled ? 'user_disabled' : 'application_deleted')
+    await endGrant(
+      tx,
+      byApplication(grant.applicationId),
+      grant,
+      holder.userDisabled ? 'user_disabled' : 'application_deleted',
+    )
     return null
   }
 
-  const issuedAt = again && grant.issuedAt !== null ? grant.issuedAt : issueTime(grant, now)
+  const { accessTokenLifetimeMs } = context.config
+  if (again && !isRepeatable(grant, now, accessTokenLifetimeMs)) return null
+  const issuedAt = again && grant.issuedAt !== null ? grant.issuedAt : issueTime(grant, now, accessTokenLifetimeMs)
   if (issuedAt !== grant.issuedAt) {
     await saveIssueTime(tx, grantId, issuedAt)
-    await recordEvent(tx, { kind: 'grant.issued', ...aboutGrant(grant) })
+    await recordEvent(tx, { kind: 'grant.issued', actor: byApplication(grant.applicationId), ...aboutGrant(grant) })
   }
   const { scopes } = grant
   if (grant.variant === 'access_key') return { scopes, accessKey: makeAccessKey(context.config.keys, grant) }
-  return { scopes, ...tokenSetOf(context, grant, issuedAt) }
+  return { scopes, ...tokenSetOf(context, grant, issuedAt, now) }
 }

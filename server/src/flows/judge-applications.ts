@@ -1,9 +1,11 @@
 /**
  * The rule at work, each minute: what speaks against applications is read, judged, and written into reviews. Owners are warned
- * first; only then, a day later, is anything suspended, and never for longer than a day without a person's decision.
+ * first; only then, a day later, is anything suspended. A suspension lasts until an operator has decided about the review, unless
+ * the rule says after how many hours an application comes back without a decision.
  * docs/operations.md, "When an application polls too fast".
  */
 import type { Application } from '../core/application.ts'
+import { byService } from '../core/audit-actor.ts'
 import { spanOf } from '../core/evidence.ts'
 import {
   type Evidence,
@@ -34,6 +36,8 @@ import { setSuspension } from './manage-application.ts'
 import { openedReview } from './open-review.ts'
 import { type Case, completeCase, readCases } from './read-evidence.ts'
 import { tellOwners } from './review-news.ts'
+
+const BY_RULE = byService('suspension-rule')
 
 const HOUR_MS = 3_600_000
 
@@ -82,12 +86,13 @@ async function judgeOne(tx: Transaction, known: Case, rule: SuspensionRule): Pro
   const newest = await findNewestReview(tx, known.applicationId)
   // Somebody decided about this very evidence in the meantime.
   if (newest && newest.closedAt !== null && newest.closedAt >= known.now) return
-  const open = newest?.closedAt === null ? newest : null
+  const current = newest?.closedAt === null ? newest : null
   const application = await findApplication(tx, known.applicationId)
   if (!application || application.deleted) {
-    if (open) await saveReview(tx, { ...open, suspensionEndsAt: null, closedAt: known.now })
+    if (current) await saveReview(tx, { ...current, suspensionEndsAt: null, closedAt: known.now })
     return
   }
+  const open = current && isRestoredByHand(current, application) ? withoutWarning(current) : current
   // What was only tried out has warned nobody.
   const warnedAt = open?.dryRun === rule.dryRun ? open.warnedAt : null
   const judgement = judge({ ...known, warnedAt }, rule.thresholds)
@@ -95,8 +100,8 @@ async function judgeOne(tx: Transaction, known: Case, rule: SuspensionRule): Pro
 
   const turn = { tx, application, rule, judgement, evidence: await completeCase(tx, known, warnedAt) }
   const judged = await writeDown(turn, open)
-  const expired = await endInTime(turn, await suspend(turn, await warn(turn, judged)))
-  const next = isOverForGood(turn, expired) ? { ...expired, closedAt: known.now } : expired
+  const result = await reinstateInTime(turn, await suspend(turn, await warn(turn, judged)))
+  const next = isOverForGood(turn, result) ? { ...result, closedAt: known.now } : result
   await (open ? saveReview(tx, next) : insertReview(tx, next))
 }
 
@@ -113,7 +118,7 @@ async function writeDown({ tx, application, rule, evidence, judgement }: Turn, o
   const worse = !open || RANKS.indexOf(verdict) > RANKS.indexOf(open.verdict)
   if (worse) {
     const detail = { review: review.id, verdict, because, ruleVersion, dryRun }
-    await recordEvent(tx, { kind: 'application.judged', applicationId: application.id, detail })
+    await recordEvent(tx, { kind: 'application.judged', actor: BY_RULE, applicationId: application.id, detail })
   }
   return {
     ...review,
@@ -138,8 +143,9 @@ async function warn({ tx, application, rule, evidence, judgement }: Turn, review
   const until = evidence.now + thresholds.warningHours * HOUR_MS
   await recordEvent(tx, {
     ...about,
+    actor: BY_RULE,
     accountId: application.accountId,
-    detail: { review: review.id, ruleVersion, figures },
+    detail: { reason: 'polls_too_fast', review: review.id, ruleVersion, figures },
   })
   await tellOwners(tx, application, { what: 'warned', suspended: application.suspended, figures, until })
   return warned
@@ -149,23 +155,36 @@ async function suspend({ tx, application, rule, evidence, judgement }: Turn, rev
   if (judgement.verdict !== 'suspend' || rule.dryRun || application.suspended) return review
   const { version: ruleVersion, thresholds } = rule
   const figures = figuresOf(evidence, thresholds)
-  const until = evidence.now + thresholds.suspensionHours * HOUR_MS
-  const detail = { reason: 'polls_too_fast', review: review.id, ruleVersion, figures }
+  const { reinstateAfterHours } = thresholds
+  const until = reinstateAfterHours === 0 ? null : evidence.now + reinstateAfterHours * HOUR_MS
+  const detail = { reason: 'polls_too_fast' as const, review: review.id, ruleVersion, figures }
   // Somebody did so by hand at this very moment: then it is theirs, and has no end of its own.
-  if ((await setSuspension(tx, application.id, true, detail)).outcome === 'refused') return review
+  if ((await setSuspension(tx, BY_RULE, application.id, true, detail)).outcome === 'refused') return review
   await tellOwners(tx, application, { what: 'suspended', suspended: true, figures, until })
   return { ...review, suspendedAt: evidence.now, suspensionEndsAt: until, version: review.version + 1 }
 }
 
-/** What the rule suspended comes back by itself, unless a person is deciding to end even more. Another warning goes before another time. */
-async function endInTime({ tx, application, evidence }: Turn, review: Review): Promise<Review> {
+/**
+ * Reinstates what the rule suspended, where the rule said so when it suspended, unless a person is deciding to end even more. The
+ * review stays open. Another warning goes before another suspension.
+ */
+async function reinstateInTime({ tx, application, evidence }: Turn, review: Review): Promise<Review> {
   const { suspensionEndsAt } = review
   if (suspensionEndsAt === null || evidence.now < suspensionEndsAt) return review
   if ((await findWaitingDecision(tx, review.id))?.decision === 'keep_and_revoke') return review
   if (application.suspended) {
-    await setSuspension(tx, application.id, false, { reason: 'not_decided_in_time', review: review.id })
+    await setSuspension(tx, BY_RULE, application.id, false, { reason: 'not_decided_in_time', review: review.id })
     await tellOwners(tx, application, { what: 'expired', suspended: false })
   }
+  return withoutWarning(review)
+}
+
+/** An operator restored it at the command line. The warning before that suspension has served: another suspension takes another. */
+function isRestoredByHand({ suspendedAt, warnedAt }: Review, { suspended }: Application): boolean {
+  return !suspended && suspendedAt !== null && warnedAt !== null && warnedAt < suspendedAt
+}
+
+function withoutWarning(review: Review): Review {
   return { ...review, suspensionEndsAt: null, warnedAt: null, version: review.version + 1 }
 }
 

@@ -4,6 +4,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import type { Config } from '../config.ts'
+import { byAnybody, byMailLink } from '../core/audit-actor.ts'
 import type { MailMatter } from '../core/mail.ts'
 import { type PasswordProblem, passwordProblem } from '../core/password.ts'
 import { isCommonPassword } from '../secrets/password.ts'
@@ -85,7 +86,12 @@ export async function requestRecovery(
   await context.db.transaction(async (tx) => {
     if ((await lockRecentMails(tx, user.id, ['recovery'])) >= 3) return
     await mailLink(tx, user, user.language ?? language, { kind: 'recovery', detail: {} })
-    await recordEvent(tx, { kind: 'user.recovery_requested', accountId: account.id, userId: user.id })
+    await recordEvent(tx, {
+      kind: 'user.recovery_requested',
+      actor: byAnybody('web'),
+      accountId: account.id,
+      userId: user.id,
+    })
   })
 }
 
@@ -125,13 +131,14 @@ export async function setPasswordByLink(
     const owner = await lockUserForChange(tx, link.userId)
     if (!owner || !(await lockLink(tx, account.id, link.id))) return false
     const about = { accountId: account.id, userId: owner.id }
+    const actor = byMailLink(owner.id)
     await spendPasswordLinks(tx, owner.id)
     await savePassword(tx, owner.id, digest)
     await deleteSessions(tx, owner.id)
-    await recordEvent(tx, { kind: 'user.password_set', ...about, detail: { by: link.kind } })
+    await recordEvent(tx, { kind: 'user.password_set', actor, ...about, detail: { link: link.kind } })
     // Whoever sets their first password knows. Whoever had one hears of it, in case somebody else reads their mails.
     if (link.kind === 'recovery') {
-      await revokeGrants(tx, { tokenSetsOf: owner.id }, 'password_changed')
+      await revokeGrants(tx, actor, { tokenSetsOf: owner.id }, 'password_changed')
       const language = owner.language ?? browser.language
       await insertMail(tx, { kind: 'password_changed', ...about, linkId: null, language, detail: {} })
     }
@@ -157,8 +164,8 @@ export async function removeGrantByLink(
     await spendLink(tx, link.id)
     if (await revokeGrant(tx, link.grantId, 'removed_by_user')) {
       const about = { accountId: account.id, userId: link.userId, grantId: link.grantId }
-      const detail = { why: 'removed_by_user', by: link.userId, how: 'mail' }
-      await recordEvent(tx, { kind: 'grant.revoked', ...about, applicationId: link.applicationId ?? '', detail })
+      const event = { actor: byMailLink(link.userId), ...about, applicationId: link.applicationId ?? '' }
+      await recordEvent(tx, { kind: 'grant.revoked', ...event, detail: { reason: 'removed_by_user' } })
     }
     return { outcome: 'removed', link }
   })

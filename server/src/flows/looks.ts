@@ -1,4 +1,5 @@
 /** How an account looks to its people: name, colour, logo. */
+import { byUser } from '../core/audit-actor.ts'
 import { isName } from '../core/name.ts'
 import { type Looks, readLogo, saveLooks as storeLooks } from '../store/accounts.ts'
 import { recordEvent } from '../store/audit-events.ts'
@@ -27,7 +28,12 @@ export function saveLooks(context: Pick<Context, 'db'>, by: string, wanted: Look
       ...(looks.logo === undefined ? [] : ['logo']),
     ]
     if (changed.length > 0) {
-      await recordEvent(tx, { kind: 'account.looks_changed', accountId: account.id, detail: { by, changed } })
+      await recordEvent(tx, {
+        kind: 'account.looks_changed',
+        actor: byUser(by),
+        accountId: account.id,
+        detail: { changed },
+      })
     }
     return { outcome: 'saved' }
   })

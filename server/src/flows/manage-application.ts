@@ -1,7 +1,9 @@
 /** The life of an application: registered, its publisher looked into, suspended pending review, restored; its secrets rotated. */
 import { isPublisherName, MOST_LIVE_SECRETS, type Publisher } from '../core/application.ts'
-import { type SettingsProblem, settingsProblem } from '../core/application-settings.ts'
+import { type ScopeFacts, type SettingsProblem, settingsProblem } from '../core/application-settings.ts'
+import { type Actor, BY_COMMAND_LINE } from '../core/audit-actor.ts'
 import { MOST_REDIRECTS, type RedirectProblem } from '../core/redirect-uri.ts'
+import type { SuspensionReason } from '../core/review.ts'
 import { createApplicationSecret, digestApplicationSecret } from '../secrets/application-secret.ts'
 import type { Keyset } from '../secrets/keyset.ts'
 import { createId } from '../secrets/random.ts'
@@ -18,7 +20,7 @@ import {
 import { type AuditEvent, recordEvent } from '../store/audit-events.ts'
 import { revokeGrants } from '../store/grants.ts'
 import type { Postgres, Transaction } from '../store/postgres.ts'
-import { unknownScopes } from '../store/scopes.ts'
+import { readScopeFacts } from '../store/scopes.ts'
 import { done, type Registered, refused } from './register.ts'
 import { isNameTaken } from './taken-names.ts'
 import { vouchFor } from './vouch.ts'
@@ -53,20 +55,25 @@ export function createApplication(
   return db.transaction(async (tx) => {
     const account = await findAccount(tx, application.account)
     if (!account) return refused(`There is no account "${application.account}".`)
-    const problem = settingsProblem(application, await unknownScopes(tx, application.allowedScopes))
+    const problem = settingsProblem(application, await readScopeFacts(tx, application.allowedScopes))
     if (problem) return refused(inWords(problem))
     if (await isNameTaken(tx, account.id, application.name)) {
       return refused(inWords({ field: 'name', problem: 'taken' }))
     }
-    if (application.public && !application.pkceRequired)
-      return refused('A public application has no secret, so PKCE is required for it.')
     if (application.public && application.resourceServer)
       return refused('A resource server proves itself with a secret, so it cannot be public.')
 
     const id = createId('app')
-    await insertApplication(tx, { ...application, id, accountId: account.id })
+    // Without a secret, only the code verifier proves that an exchange is the application's own.
+    const pkceRequired = application.public || application.pkceRequired
+    await insertApplication(tx, { ...application, id, accountId: account.id, pkceRequired })
     const secret = application.public ? null : await addSecret(tx, keys, id)
-    await recordEvent(tx, { kind: 'application.created', accountId: account.id, applicationId: id })
+    await recordEvent(tx, {
+      kind: 'application.created',
+      actor: BY_COMMAND_LINE,
+      accountId: account.id,
+      applicationId: id,
+    })
     return done({ id, secret })
   })
 }
@@ -91,6 +98,9 @@ function inWords(problem: SettingsProblem): string {
     case 'scopes': {
       const names = problem.names.join(', ')
       if (problem.problem === 'unknown') return `Not in the scope catalogue: ${names}.`
+      if (problem.problem === 'not_by_device') {
+        return `No typed code may lead to ${names}, so an application with the device flow cannot have it in its default scopes. Leave it out there; requests in the dialog can still name it.`
+      }
       return `Default and required scopes must be allowed ones; ${names} is not.`
     }
     case 'redirects':
@@ -98,6 +108,9 @@ function inWords(problem: SettingsProblem): string {
       return `"${problem.uri}" cannot be a redirect address: ${REDIRECT_PROBLEMS[problem.problem]}`
   }
 }
+
+/** Nothing to find fault with: only the addresses change. */
+const UNCHANGED_SCOPES: ScopeFacts = { unknown: [], notByDevice: [] }
 
 /** The dialog returns to these from now on, and to no others: one that is open with another address is over. */
 export function setApplicationRedirects(
@@ -107,11 +120,16 @@ export function setApplicationRedirects(
 ): Promise<Registered<{ id: string }>> {
   return db.transaction(async (tx) => {
     const application = await findApplication(tx, id)
-    const problem = application && settingsProblem({ ...application, redirectUris }, [])
+    const problem = application && settingsProblem({ ...application, redirectUris }, UNCHANGED_SCOPES)
     if (problem) return refused(inWords(problem))
     if (!(await markApplicationChanged(tx, id))) return refused(`There is no application "${id}".`)
     await setRedirects(tx, id, redirectUris)
-    await recordEvent(tx, { kind: 'application.redirects_set', ...(await about(tx, id)), detail: { redirectUris } })
+    await recordEvent(tx, {
+      kind: 'application.redirects_set',
+      actor: BY_COMMAND_LINE,
+      ...(await about(tx, id)),
+      detail: { redirectUris },
+    })
     return done({ id })
   })
 }
@@ -125,7 +143,12 @@ export function rotateSecret(db: Postgres, keys: Keyset, id: string): Promise<Re
     if ((await findApplication(tx, id))?.public) return refused(`The application "${id}" is public and has no secret.`)
     const revokedSecrets = await revokeOldestSecrets(tx, id, MOST_LIVE_SECRETS - 1)
     const secret = await addSecret(tx, keys, id)
-    await recordEvent(tx, { kind: 'application.secret_rotated', ...(await about(tx, id)), detail: { revokedSecrets } })
+    await recordEvent(tx, {
+      kind: 'application.secret_rotated',
+      actor: BY_COMMAND_LINE,
+      ...(await about(tx, id)),
+      detail: { revokedSecrets },
+    })
     return done({ secret, revokedSecrets })
   })
 }
@@ -134,35 +157,46 @@ export function rotateSecret(db: Postgres, keys: Keyset, id: string): Promise<Re
 export function suspendApplication(
   db: Postgres,
   id: string,
-  reason: string,
+  message: string,
   revoking = false,
 ): Promise<Registered<Suspended>> {
   return db.transaction(async (tx) => {
-    const suspended = await setSuspension(tx, id, true, { reason })
+    const suspended = await setSuspension(tx, BY_COMMAND_LINE, id, true, { reason: 'by_operator', message })
     if (suspended.outcome === 'refused') return suspended
-    return done({ id, revoked: revoking ? await revokeGrants(tx, { applicationId: id }, 'application_suspended') : 0 })
+    return done({
+      id,
+      revoked: revoking ? await revokeGrants(tx, BY_COMMAND_LINE, { applicationId: id }, 'application_suspended') : 0,
+    })
   })
 }
 
 export type Suspended = { readonly id: string; readonly revoked: number }
 
-export function restoreApplication(db: Postgres, id: string, reason: string): Promise<Registered<{ id: string }>> {
-  return db.transaction((tx) => setSuspension(tx, id, false, { reason }))
+export function restoreApplication(db: Postgres, id: string, message: string): Promise<Registered<{ id: string }>> {
+  return db.transaction((tx) => setSuspension(tx, BY_COMMAND_LINE, id, false, { reason: 'by_operator', message }))
 }
 
-/** The change itself, for whoever decided it; `detail` is for the audit trail, and for whoever the application tells. */
+/** For the audit log; the reason and the operator's message also for webhooks. */
+export type SuspensionDetail = {
+  readonly reason: SuspensionReason
+  readonly message?: string
+  readonly [more: string]: unknown
+}
+
+/** Suspends or restores an application and records it. The one place that does. */
 export async function setSuspension(
   tx: Transaction,
+  actor: Actor,
   id: string,
   suspended: boolean,
-  detail: Readonly<Record<string, unknown>>,
+  detail: SuspensionDetail,
 ): Promise<Registered<{ id: string }>> {
   if (!(await markApplicationChanged(tx, id))) return refused(`There is no application "${id}".`)
   if (!(await setSuspended(tx, id, suspended))) {
     return refused(`The application "${id}" is ${suspended ? 'suspended already' : 'not suspended'}.`)
   }
   const kind = suspended ? 'application.suspended' : 'application.restored'
-  await recordEvent(tx, { kind, ...(await about(tx, id)), detail })
+  await recordEvent(tx, { kind, actor, ...(await about(tx, id)), detail })
   return done({ id })
 }
 
@@ -188,7 +222,12 @@ export function setApplicationPublisher(
       return refused('A verified publisher has a domain: give it with --name.')
     if (!(await markApplicationChanged(tx, id))) return refused(`There is no application "${id}".`)
     await vouchFor(tx, id, publisher, { proven: false, by: null })
-    await recordEvent(tx, { kind: 'application.publisher_set', ...(await about(tx, id)), detail: { name, standing } })
+    await recordEvent(tx, {
+      kind: 'application.publisher_set',
+      actor: BY_COMMAND_LINE,
+      ...(await about(tx, id)),
+      detail: { name, standing },
+    })
     return done({ id })
   })
 }

@@ -10,6 +10,7 @@ import {
 } from '../store/figures-of-everything.ts'
 import { readSchemaState, type SchemaState } from '../store/migrate.ts'
 import { Unavailable } from '../store/postgres.ts'
+import { listWaitingSuspensions } from '../store/reviews.ts'
 import type { Context } from './context.ts'
 import { listReviews, type ReviewLine } from './reviews.ts'
 import type { TaskLine } from './tasks.ts'
@@ -34,6 +35,13 @@ export type Overview = {
   }
   /** Open ones, the worst first. */
   readonly reviews: readonly ReviewLine[]
+  /** Suspended applications that wait for a decision; since when the first of them does, null without one. */
+  readonly waitingSuspensions: { readonly count: number; readonly oldest: number | null }
+}
+
+async function readWaitingSuspensions({ db }: Context): Promise<Overview['waitingSuspensions']> {
+  const waiting = await listWaitingSuspensions(db)
+  return { count: waiting.length, oldest: waiting[0]?.since ?? null }
 }
 
 export async function readOverview(context: Context): Promise<Overview> {
@@ -57,6 +65,7 @@ export async function readOverview(context: Context): Promise<Overview> {
       outcomes: await readOutcomes(db).catch(tooMany),
     },
     reviews: await listReviews(context, 'open'),
+    waitingSuspensions: await readWaitingSuspensions(context),
   }
 }
 

@@ -1,6 +1,7 @@
 /** An account looks after the applications that it registered: the console's side of flows/manage-application.ts. */
 import { MOST_LIVE_SECRETS } from '../core/application.ts'
 import { type ApplicationSettings, type SettingsProblem, settingsProblem } from '../core/application-settings.ts'
+import { byUser } from '../core/audit-actor.ts'
 import { createId } from '../secrets/random.ts'
 import { findProposal } from '../store/application-proposals.ts'
 import { insertApplication, markApplicationChanged } from '../store/applications.ts'
@@ -14,7 +15,7 @@ import {
   revokeSecret,
   saveSettings,
 } from '../store/own-applications.ts'
-import { unknownScopes } from '../store/scopes.ts'
+import { readScopeFacts } from '../store/scopes.ts'
 import { asAdministrator, type Forbidden } from './administrator.ts'
 import type { Context } from './context.ts'
 import { addSecret } from './manage-application.ts'
@@ -43,14 +44,20 @@ export function registerApplication(
   wish: NewOwnApplication,
 ): Promise<RegistrationResult> {
   return asAdministrator(context, by, async (tx, account): Promise<RegistrationResult> => {
-    const problem = settingsProblem(wish, await unknownScopes(tx, wish.allowedScopes))
+    const problem = settingsProblem(wish, await readScopeFacts(tx, wish.allowedScopes))
     if (problem) return { outcome: 'unfit', problem }
     if (await isNameTaken(tx, account.id, wish.name)) return NAME_TAKEN
     const id = createId('app')
-    await insertApplication(tx, { ...wish, id, accountId: account.id, pkceRequired: true, resourceServer: false })
+    await insertApplication(tx, {
+      ...wish,
+      id,
+      accountId: account.id,
+      pkceRequired: wish.public,
+      resourceServer: false,
+    })
     const secret = wish.public ? null : await addSecret(tx, context.config.keys, id)
-    const about = { accountId: account.id, userId: by, applicationId: id }
-    await recordEvent(tx, { kind: 'application.created', ...about, detail: { by } })
+    const about = { actor: byUser(by), accountId: account.id, applicationId: id }
+    await recordEvent(tx, { kind: 'application.created', ...about })
     return { outcome: 'registered', id, secret }
   })
 }
@@ -62,14 +69,20 @@ export type SettingsResult =
   | { readonly outcome: 'unfit'; readonly problem: SettingsProblem }
   | Forbidden
 
+export type ChangedSettings = ApplicationSettings & {
+  readonly testMode: boolean
+  /** The dialog needs a code challenge. Of a public application it always does. */
+  readonly pkceRequired: boolean
+}
+
 export function changeSettings(
   context: Context,
   by: string,
   id: string,
-  settings: ApplicationSettings & { readonly testMode: boolean },
+  settings: ChangedSettings,
 ): Promise<SettingsResult> {
   return asAdministrator(context, by, async (tx, account): Promise<SettingsResult> => {
-    const problem = settingsProblem(settings, await unknownScopes(tx, settings.allowedScopes))
+    const problem = settingsProblem(settings, await readScopeFacts(tx, settings.allowedScopes))
     if (problem) return { outcome: 'unfit', problem }
     const application = await lockOwnApplication(tx, account.id, id)
     if (!application) return { outcome: 'not_found' }
@@ -78,9 +91,10 @@ export function changeSettings(
     // Once somebody vouched for it, people go on reading the name that they know until an operator has seen the new one.
     const name = application.vouchedFor ? application.name : settings.name
     const testedAs = settings.testMode ? (application.testedAs ?? by) : null
-    await saveSettings(tx, id, { ...settings, name, testedAs })
-    const about = { accountId: account.id, userId: by, applicationId: id }
-    await recordEvent(tx, { kind: 'application.changed', ...about, detail: { by, ...settings, name } })
+    const pkceRequired = application.public || settings.pkceRequired
+    await saveSettings(tx, id, { ...settings, name, testedAs, pkceRequired })
+    const about = { actor: byUser(by), accountId: account.id, applicationId: id }
+    await recordEvent(tx, { kind: 'application.changed', ...about, detail: { ...settings, name, pkceRequired } })
     if (application.vouchedFor) await proposeFace(tx, application, by, { name: settings.name })
     return { outcome: 'saved' }
   })
@@ -101,8 +115,8 @@ export function addOwnSecret(context: Context, by: string, id: string, label: st
     if (application.secretLines.length >= MOST_LIVE_SECRETS) return { outcome: 'too_many' }
     await markApplicationChanged(tx, id)
     const secret = await addSecret(tx, context.config.keys, id, label)
-    const about = { accountId: account.id, userId: by, applicationId: id }
-    await recordEvent(tx, { kind: 'application.secret_rotated', ...about, detail: { by, revokedSecrets: [] } })
+    const about = { actor: byUser(by), accountId: account.id, applicationId: id }
+    await recordEvent(tx, { kind: 'application.secret_rotated', ...about, detail: { revokedSecrets: [] } })
     return { outcome: 'added', secret }
   })
 }
@@ -117,8 +131,8 @@ export function revokeOwnSecret(context: Context, by: string, id: string, secret
     if (application.secretLines.length === 1) return { outcome: 'last' }
     await markApplicationChanged(tx, id)
     await revokeSecret(tx, id, secretId)
-    const about = { accountId: account.id, userId: by, applicationId: id }
-    await recordEvent(tx, { kind: 'application.secret_revoked', ...about, detail: { by, secret: secretId } })
+    const about = { actor: byUser(by), accountId: account.id, applicationId: id }
+    await recordEvent(tx, { kind: 'application.secret_revoked', ...about, detail: { secret: secretId } })
     return { outcome: 'revoked' }
   })
 }

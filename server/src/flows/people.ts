@@ -1,4 +1,5 @@
 /** The people of an account, as its administrators look after them. */
+import { byUser } from '../core/audit-actor.ts'
 import { readEmail } from '../core/email.ts'
 import { createId } from '../secrets/random.ts'
 import { recordEvent } from '../store/audit-events.ts'
@@ -83,9 +84,10 @@ export function invitePerson(
     if (!(await insertUser(tx, { ...user, email, passwordDigest: null, roleIds }))) return { outcome: 'exists' }
     await recordEvent(tx, {
       kind: 'user.invited',
+      actor: byUser(by),
       accountId: account.id,
       userId: user.id,
-      detail: { by, roles: roleIds },
+      detail: { roles: roleIds },
     })
     await mailLink(tx, user, person.language, { kind: 'invitation', detail: { by: administrator.email } })
     return { outcome: 'invited', userId: user.id }
@@ -137,9 +139,10 @@ export function setPersonRoles(
     await replaceUserRoles(tx, userId, roles.roleIds)
     await recordEvent(tx, {
       kind: 'user.roles_changed',
+      actor: byUser(by),
       accountId: account.id,
       userId,
-      detail: { by, added, removed },
+      detail: { added, removed },
     })
     return { outcome: 'saved' }
   })
@@ -170,7 +173,7 @@ export function disablePerson(context: Pick<Context, 'db'>, by: string, userId: 
     // Or a link from before would let them in on the day that they are enabled again.
     await spendPasswordLinks(tx, userId)
     await deleteSessions(tx, userId)
-    await recordEvent(tx, { kind: 'user.disabled', accountId: account.id, userId, detail: { by } })
+    await recordEvent(tx, { kind: 'user.disabled', actor: byUser(by), accountId: account.id, userId })
     return { outcome: 'disabled' }
   })
 }
@@ -181,7 +184,7 @@ export function enablePerson(context: Pick<Context, 'db'>, by: string, userId: s
   return asAdministrator(context, by, async (tx, account): Promise<EnablingResult> => {
     if (!(await findMember(tx, account.id, userId))) return { outcome: 'not_found' }
     if (await setDisabled(tx, userId, false)) {
-      await recordEvent(tx, { kind: 'user.enabled', accountId: account.id, userId, detail: { by } })
+      await recordEvent(tx, { kind: 'user.enabled', actor: byUser(by), accountId: account.id, userId })
     }
     return { outcome: 'enabled' }
   })
@@ -212,8 +215,8 @@ export function sendPersonLink(
     if (status === 'disabled') return { outcome: 'disabled' }
     const recent = await lockRecentMails(tx, userId, ['invitation', 'reset'])
     if (recent >= LINKS_PER_PERSON) return { outcome: 'too_many' }
-    await resetUser(tx, userId)
-    await recordEvent(tx, { kind: 'user.reset', accountId: account.id, userId, detail: { by } })
+    await resetUser(tx, byUser(by), userId)
+    await recordEvent(tx, { kind: 'user.reset', actor: byUser(by), accountId: account.id, userId })
     const kind = status === 'invited' ? 'invitation' : 'reset'
     await mailLink(tx, person, person.language ?? language, { kind, detail: { by: administrator.email } })
     return { outcome: 'sent' }

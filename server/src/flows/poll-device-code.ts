@@ -64,7 +64,8 @@ async function lookOrWait(
   try {
     return await look(context, request, code, early)
   } catch (error) {
-    // Without PostgreSQL nothing final can be said, so the device keeps waiting and nothing is lost. The same for a bug.
+    // Without PostgreSQL nothing final can be said, also past the code's expiry: a yes that is stored may not have been
+    // delivered yet. So the device keeps waiting and nothing is lost. The same for a bug.
     if (!(error instanceof Unavailable)) context.events.unexpected('poll', error)
     return notYet(code, early)
   }
@@ -82,14 +83,14 @@ async function look(context: Context, request: PollRequest, code: DeviceCodeText
     request.idempotencyKey === null ? null : digestIdempotencyKey(context.config.keys, request.idempotencyKey, code.id)
   for (const waitMs of WAITS_MS) {
     const glimpse = await context.reads.glimpse(code)
-    if (glimpse === null) return INVALID
-    if (glimpse.status === 'pending') {
+    if (glimpse?.status === 'pending') {
       context.gate.hint(code.id, Math.min(LONGEST_HINT_MS, glimpse.remainingMs))
       return notYet(code, early)
     }
-    const repetition = idempotencyKey !== null && idempotencyKey === glimpse.idempotencyKey
-    if (glimpse.status === 'used' && !repetition) return INVALID
-    if (glimpse.status !== 'leased' || repetition) {
+    const repetition = idempotencyKey !== null && idempotencyKey === glimpse?.idempotencyKey
+    if (glimpse?.status === 'used' && !repetition) return INVALID
+    // Also where no row was found: a standby may lack it, and refuses the transaction.
+    if (glimpse?.status !== 'leased' || repetition) {
       const result = await collect(context, code, idempotencyKey, early)
       if (result !== 'being_delivered') return result
     }

@@ -3,6 +3,7 @@
  * it (docs/decisions/0024-a-verified-application-changes-its-face-only-with-a-second-look.md).
  */
 import type { Application } from '../core/application.ts'
+import { type Actor, byOperator, byUser } from '../core/audit-actor.ts'
 import {
   applyProposal,
   deleteProposal,
@@ -50,10 +51,10 @@ export async function proposeFace(
   const changed = 'name' in face ? { name: face.name } : { logo: face.logo !== null }
   await recordEvent(tx, {
     kind,
+    actor: byUser(by),
     accountId: application.accountId,
-    userId: by,
     applicationId: id,
-    detail: { by, ...changed },
+    detail: changed,
   })
 }
 
@@ -76,8 +77,8 @@ export function withdrawProposal(context: Pick<Context, 'db'>, by: string, id: s
     if (!proposal) return { outcome: 'withdrawn' }
     await deleteProposal(tx, id)
     if (proposal.declinedBecause === null) {
-      const about = { accountId: account.id, userId: by, applicationId: id }
-      await recordEvent(tx, { kind: 'application.face_withdrawn', ...about, detail: { by } })
+      const about = { actor: byUser(by), accountId: account.id, applicationId: id }
+      await recordEvent(tx, { kind: 'application.face_withdrawn', ...about })
     }
     return { outcome: 'withdrawn' }
   })
@@ -102,14 +103,14 @@ export type Acceptance = {
   readonly outcome: 'accepted' | 'not_found' | 'stale' | 'taken'
 }
 
-/** `version`: the one that was looked at. People see it from now on. `by`: who says so, for the audit log. */
+/** `version`: the one that was looked at. People see it from now on. */
 export function acceptProposal(
   { db }: Pick<Context, 'db'>,
-  by: string,
+  actor: Actor,
   applicationId: string,
   version: number,
 ): Promise<Acceptance> {
-  return db.transaction((tx) => accept(tx, by, applicationId, version))
+  return db.transaction((tx) => accept(tx, actor, applicationId, version))
 }
 
 /** The same in the console, by one of those who may. */
@@ -119,10 +120,10 @@ export function acceptAsOperator(
   applicationId: string,
   version: number,
 ): Promise<Acceptance | Forbidden> {
-  return asOperator(context, by, (tx) => accept(tx, by, applicationId, version))
+  return asOperator(context, by, (tx) => accept(tx, byOperator(by), applicationId, version))
 }
 
-async function accept(tx: Transaction, by: string, applicationId: string, version: number): Promise<Acceptance> {
+async function accept(tx: Transaction, actor: Actor, applicationId: string, version: number): Promise<Acceptance> {
   const looked = await lockProposal(tx, applicationId, version)
   if ('outcome' in looked) return looked
   const { application, proposal } = looked
@@ -131,8 +132,8 @@ async function accept(tx: Transaction, by: string, applicationId: string, versio
   if (renamed && (await isNameTaken(tx, accountId, proposal.name))) return { outcome: 'taken' }
   await applyProposal(tx, applicationId)
   const { name, logoVersion } = proposal
-  const detail = { by, version, from: application.name, name, logoVersion }
-  await recordEvent(tx, { kind: 'application.face_accepted', accountId, applicationId, detail })
+  const detail = { version, from: application.name, name, logoVersion }
+  await recordEvent(tx, { kind: 'application.face_accepted', actor, accountId, applicationId, detail })
   await tellAdministrators(tx, accountId, { kind: 'face_decided', detail: { application: name, because: null } })
   return { outcome: 'accepted' }
 }
@@ -144,12 +145,12 @@ const MOST_WORDS = 500
 /** `words`: why not, for whoever proposed it. */
 export function declineProposal(
   { db }: Pick<Context, 'db'>,
-  by: string,
+  actor: Actor,
   applicationId: string,
   version: number,
   words: string,
 ): Promise<Declination> {
-  return db.transaction((tx) => decline(tx, by, { applicationId, version, words }))
+  return db.transaction((tx) => decline(tx, actor, { applicationId, version, words }))
 }
 
 type Declining = { readonly applicationId: string; readonly version: number; readonly words: string }
@@ -159,12 +160,12 @@ export function declineAsOperator(
   by: string,
   declining: Declining,
 ): Promise<Declination | Forbidden> {
-  return asOperator(context, by, (tx) => decline(tx, by, declining))
+  return asOperator(context, by, (tx) => decline(tx, byOperator(by), declining))
 }
 
 async function decline(
   tx: Transaction,
-  by: string,
+  actor: Actor,
   { applicationId, version, words }: Declining,
 ): Promise<Declination> {
   const because = words
@@ -176,8 +177,8 @@ async function decline(
   if ('outcome' in looked) return looked
   const { accountId, name } = looked.application
   await markDeclined(tx, applicationId, because)
-  const detail = { by, version, name: looked.proposal.name, because }
-  await recordEvent(tx, { kind: 'application.face_declined', accountId, applicationId, detail })
+  const detail = { version, name: looked.proposal.name, because }
+  await recordEvent(tx, { kind: 'application.face_declined', actor, accountId, applicationId, detail })
   await tellAdministrators(tx, accountId, { kind: 'face_decided', detail: { application: name, because } })
   return { outcome: 'declined' }
 }

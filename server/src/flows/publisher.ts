@@ -1,5 +1,6 @@
 /** A publisher shows that a domain is theirs, by a record in DNS. docs/interface.md, "Whom an application comes from". */
 import { mayCheckPublisher } from '../core/attempts.ts'
+import { byUser } from '../core/audit-actor.ts'
 import { type DomainProblem, readDomain, recordName } from '../core/publisher-domain.ts'
 import { isPublisherRecord, publisherRecord } from '../secrets/publisher-proof.ts'
 import { setPublisher } from '../store/applications.ts'
@@ -74,8 +75,8 @@ export async function provePublisher(context: Context, by: string, id: string, t
     if (isOperatorsWord(application)) return { outcome: 'operators_word' }
     if (await isNameTaken(tx, account.id, application.name)) return { outcome: 'name_taken' }
     await vouchFor(tx, id, { standing: 'verified', name: domain }, { proven: true, by })
-    const about = { accountId: account.id, userId: by, applicationId: id }
-    await recordEvent(tx, { kind: 'application.publisher_proven', ...about, detail: { by, domain } })
+    const about = { actor: byUser(by), accountId: account.id, applicationId: id }
+    await recordEvent(tx, { kind: 'application.publisher_proven', ...about, detail: { domain } })
     return { outcome: 'proven' }
   })
 }
@@ -90,8 +91,8 @@ export function removePublisher(context: Pick<Context, 'db'>, by: string, id: st
     if (isOperatorsWord(application)) return { outcome: 'operators_word' }
     if (application.publisherProvenAt === null) return { outcome: 'removed' }
     await setPublisher(tx, id, { standing: 'unverified', name: null }, false)
-    const about = { accountId: account.id, userId: by, applicationId: id }
-    const detail = { by, domain: application.publisher.name }
+    const about = { actor: byUser(by), accountId: account.id, applicationId: id }
+    const detail = { domain: application.publisher.name }
     await recordEvent(tx, { kind: 'application.publisher_removed', ...about, detail })
     return { outcome: 'removed' }
   })

@@ -1,5 +1,5 @@
 /** The audit log as people read it: an account its own, an operator all of it; what happened, who did it, and where it is sealed. */
-import { type AuditDetail, type Doer, doerOf, tellableDetail } from '../core/audit-detail.ts'
+import { type AuditDetail, visibleDetail } from '../core/audit-detail.ts'
 import { findAccount } from '../store/accounts.ts'
 import {
   type EventFilter,
@@ -36,7 +36,9 @@ export type Who =
   | { readonly is: 'person' | 'application'; readonly name: string | null }
   | { readonly is: 'operator' | 'service' | 'somebody' }
 
-export type AuditLine = Omit<ListedEvent, 'detail'> & {
+export type AuditLine = Omit<ListedEvent, 'detail' | 'actorId'> & {
+  /** Null for an operator, in an account's own log. */
+  readonly actorId: string | null
   readonly who: Who
   /** What they are called at this moment: whom and what it is about, and in which account. */
   readonly person: string | null
@@ -106,6 +108,7 @@ const ID = /^(?:usr|rol|app|acc)_[0-9a-z]{12}$/
 function idsIn(events: readonly ListedEvent[]): readonly string[] {
   const texts = events.flatMap((event) => [
     event.accountId,
+    event.actorId,
     event.userId,
     event.applicationId,
     ...Object.values(event.detail).flat(),
@@ -116,11 +119,12 @@ function idsIn(events: readonly ListedEvent[]): readonly string[] {
 function lineOf(event: ListedEvent, names: ReadonlyMap<string, string>, toAccount: boolean): AuditLine {
   const nameOf = (id: string | null) => (id === null ? null : (names.get(id) ?? null))
   const named = (value: unknown) => (typeof value === 'string' ? (names.get(value) ?? value) : value)
-  const told = Object.entries(tellableDetail(event.detail, toAccount))
+  const told = Object.entries(visibleDetail(event.detail, toAccount))
   const application = nameOf(event.applicationId)
   return {
     ...event,
-    who: whoIs(doerOf(event), nameOf, application),
+    actorId: toAccount && event.actorKind === 'operator' ? null : event.actorId,
+    who: whoIs(event, nameOf),
     person: nameOf(event.userId),
     application,
     account: nameOf(event.accountId),
@@ -130,9 +134,11 @@ function lineOf(event: ListedEvent, names: ReadonlyMap<string, string>, toAccoun
   }
 }
 
-/** Whoever has no name in this log is none of the account's people: somebody of the service did it. */
-function whoIs(doer: Doer, nameOf: (id: string) => string | null, application: string | null): Who {
-  if ('is' in doer) return doer.is === 'application' ? { is: doer.is, name: application } : { is: doer.is }
-  const name = nameOf(doer.person)
+/** In an account's log an operator stays unnamed: only its own people have names there. */
+function whoIs({ actorKind, actorId }: ListedEvent, nameOf: (id: string) => string | null): Who {
+  const name = nameOf(actorId)
+  if (actorKind === 'application') return { is: 'application', name }
+  if (actorKind === 'service') return { is: 'service' }
+  if (actorKind === 'anonymous') return { is: 'somebody' }
   return name === null ? { is: 'operator' } : { is: 'person', name }
 }

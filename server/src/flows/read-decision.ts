@@ -33,14 +33,18 @@ export type OpenDecision = DescribedConsent & {
   readonly elsewhere: boolean
   /** Many people claimed codes of this application, asked for from this network, within minutes. */
   readonly crowded: boolean
+  /** Another user of the same account entered this code, too. */
+  readonly shared: boolean
   /** The last group of the code has to be typed once more: whoever reads a code out over the telephone has to say it again. */
   readonly retype: boolean
 }
 
 export type DecisionView =
   | OpenDecision
-  | { readonly outcome: 'granted' | 'rejected'; readonly application: string }
-  /** Expired, entered by somebody else, barred, or never this user's: one answer. */
+  | { readonly outcome: 'granted' | 'rejected'; readonly application: string; readonly shared: boolean }
+  /** This user entered the code first; then it was entered in another account, which closed it. */
+  | { readonly outcome: 'entered_elsewhere'; readonly application: string }
+  /** Expired, barred, or never this user's: one answer. */
   | { readonly outcome: 'closed' }
   /** An access key, something dangerous or a crowd: first the user proves once more who they are. */
   | { readonly outcome: 'stale_session' }
@@ -62,7 +66,9 @@ export async function readDecision(
   const account = user && (await readAccount(context.db, user.accountId))
   if (!application || !user || !account) return { outcome: 'closed' }
   const decided = outcomeOf(code)
-  if (decided) return { outcome: decided, application: application.name }
+  const shared = code.alsoEntered === 'colleague'
+  if (decided) return { outcome: decided, application: application.name, shared }
+  if (code.alsoEntered === 'another_account') return { outcome: 'entered_elsewhere', application: application.name }
   if (!isOpen(code, now) || !mayConnectByCode(account.policy, application)) return { outcome: 'closed' }
 
   const consent = await describeConsent(context.db, user, code.scopes, deviceFlowPolicy(application))
@@ -85,6 +91,7 @@ export async function readDecision(
     suspended: application.suspended,
     elsewhere,
     crowded,
+    shared,
     retype: elsewhere || crowded,
   }
 }

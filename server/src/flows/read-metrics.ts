@@ -6,6 +6,7 @@ import { readSealLagMs } from '../store/audit-seals.ts'
 import { readAheadMs } from '../store/device-code-partitions.ts'
 import { readMailFigures, readServer, readWebhookFigures } from '../store/figures-of-everything.ts'
 import { Unavailable } from '../store/postgres.ts'
+import { listWaitingSuspensions } from '../store/reviews.ts'
 import { type Family, gauge } from '../telemetry/family.ts'
 import { readProcess } from '../telemetry/process-figures.ts'
 import type { Context } from './context.ts'
@@ -95,6 +96,7 @@ async function readBacklogs({ db }: Context): Promise<readonly Family[]> {
     const { now } = await readServer(db)
     const mails = await readMailFigures(db)
     const webhooks = await readWebhookFigures(db)
+    const suspensions = await listWaitingSuspensions(db)
     const age = (oldest: number | null) => (oldest === null ? 0 : Math.max(0, now - oldest) / 1000)
     return [
       up(true),
@@ -110,6 +112,16 @@ async function readBacklogs({ db }: Context): Promise<readonly Family[]> {
         'latchkey_webhooks_overdue_seconds',
         'How long the oldest webhook that is due has waited to be sent.',
         webhooks.overdueMs / 1000,
+      ),
+      gauge(
+        'latchkey_suspensions_waiting',
+        'Suspended applications that wait for an operator to review them.',
+        suspensions.length,
+      ),
+      gauge(
+        'latchkey_suspension_wait_seconds',
+        'How long the first of them has waited.',
+        age(suspensions[0]?.since ?? null),
       ),
       gauge(
         'latchkey_audit_seal_lag_seconds',

@@ -1,4 +1,5 @@
 /** Once a day, by itself: is the record by which a publisher proved a domain still there? */
+import { byService } from '../core/audit-actor.ts'
 import { type RecordStanding, recheck, recordName } from '../core/publisher-domain.ts'
 import { isPublisherRecord } from '../secrets/publisher-proof.ts'
 import { markApplicationChanged, setPublisher } from '../store/applications.ts'
@@ -36,7 +37,13 @@ function conclude(context: Context, looked: DueProof, record: RecordStanding): P
     if (outcome === 'missed' || outcome === 'lost') {
       const lost = outcome === 'lost'
       const kind = lost ? 'application.publisher_lost' : 'application.publisher_missing'
-      await recordEvent(tx, { kind, accountId, applicationId: id, detail: { domain } })
+      await recordEvent(tx, {
+        kind,
+        actor: byService('publisher-check'),
+        accountId,
+        applicationId: id,
+        detail: { domain },
+      })
       const detail = { application: proof.name, domain, record: recordName(domain), lost }
       await tellAdministrators(tx, accountId, { kind: 'publisher_record', detail })
     }

@@ -1,5 +1,6 @@
 /** An application renews its token set. docs/interface.md, "Refresh". */
 import type { Config } from '../config.ts'
+import { byApplication } from '../core/audit-actor.ts'
 import { type RefreshLimits, refresh } from '../core/grant.ts'
 import { parseScope, resolveEffective } from '../core/scope.ts'
 import { lockGrantStanding, saveRefresh } from '../store/grants.ts'
@@ -38,7 +39,9 @@ export async function refreshTokenSet(context: Context, request: RefreshRequest)
     const step = refresh(grant, holder, opened.generation, now, refreshLimits(config))
     if (step.answer === 'not_valid') return INVALID_GRANT
     if (step.answer === 'reused') {
-      return (await endGrantWithMail(tx, grant, 'refresh_token_reused')) ? { outcome: 'reused' } : INVALID_GRANT
+      return (await endGrantWithMail(tx, byApplication(grant.applicationId), grant, 'refresh_token_reused'))
+        ? { outcome: 'reused' }
+        : INVALID_GRANT
     }
     if (request.scope !== null && !parseScope(request.scope).every((name) => grant.scopes.includes(name))) {
       return { outcome: 'invalid_scope' }
@@ -46,11 +49,11 @@ export async function refreshTokenSet(context: Context, request: RefreshRequest)
     const current = step.answer === 'refreshed' ? step.next : grant
     if (step.answer === 'refreshed') await saveRefresh(tx, current)
     const scopes = resolveEffective(grant.scopes, standing.heldScopes, standing.allowedScopes)
-    return { outcome: 'refreshed', issued: { scopes, ...tokenSetOf(context, current, current.issuedAt ?? now) } }
+    return { outcome: 'refreshed', issued: { scopes, ...tokenSetOf(context, current, current.issuedAt ?? now, now) } }
   })
   if (result.outcome === 'refreshed') context.counts.credentials.add('token_set', 'renewed')
   if (result.outcome !== 'reused') return result
-  events.grantEnded(opened.grantId, 'refresh_token_reused')
+  events.grantRevoked(opened.grantId, 'refresh_token_reused')
   return INVALID_GRANT
 }
 

@@ -1,4 +1,5 @@
 /** What an operator registers: accounts, roles, users, the scope catalogue. */
+import { BY_COMMAND_LINE } from '../core/audit-actor.ts'
 import { readEmail } from '../core/email.ts'
 import { isName } from '../core/name.ts'
 import { FEWEST_CHARACTERS, MOST_CHARACTERS, passwordProblem } from '../core/password.ts'
@@ -46,7 +47,7 @@ export async function addAccount(tx: Transaction, account: NewAccount): Promise<
   if (!(await insertAccount(tx, { id, slug, name }))) return refused(`An account "${slug}" exists already.`)
   const role = { id: createId('rol'), accountId: id, name: ADMINISTRATOR, holdsEveryScope: true, scopes: [] }
   await insertRole(tx, role)
-  await recordEvent(tx, { kind: 'account.created', accountId: id })
+  await recordEvent(tx, { kind: 'account.created', actor: BY_COMMAND_LINE, accountId: id })
   return done({ id })
 }
 
@@ -63,7 +64,7 @@ export function createRole(
     const id = createId('rol')
     const inserted = await insertRole(tx, { ...role, id, accountId: account.id, holdsEveryScope: false })
     if (!inserted) return refused(`The account "${role.account}" has a role "${role.name}" already.`)
-    await recordEvent(tx, { kind: 'role.created', accountId: account.id, detail: { role: id } })
+    await recordEvent(tx, { kind: 'role.created', actor: BY_COMMAND_LINE, accountId: account.id, detail: { role: id } })
     return done({ id })
   })
 }
@@ -99,7 +100,7 @@ export async function addUser(
   const { passwordDigest } = user
   const inserted = await insertUser(tx, { id, accountId: account.id, email, passwordDigest, roleIds })
   if (!inserted) return refused(`The account "${user.account}" has a user ${email} already.`)
-  await recordEvent(tx, { kind: 'user.created', accountId: account.id, userId: id })
+  await recordEvent(tx, { kind: 'user.created', actor: BY_COMMAND_LINE, accountId: account.id, userId: id })
   return done({ id })
 }
 
@@ -115,7 +116,11 @@ export function createScope(
     if (!isName(title)) return refused(NAME)
     if (!(await insertScope(tx, { name, title, dangerous, deviceFlow })))
       return refused(`The scope "${name}" exists already.`)
-    await recordEvent(tx, { kind: 'scope.created', detail: { scope: name, dangerous, deviceFlow } })
+    await recordEvent(tx, {
+      kind: 'scope.created',
+      actor: BY_COMMAND_LINE,
+      detail: { scope: name, dangerous, deviceFlow },
+    })
     return done({ name })
   })
 }

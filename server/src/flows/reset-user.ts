@@ -1,4 +1,5 @@
 /** A user is to begin anew: nothing that they, or somebody in their name, knew or held goes on working. */
+import type { Actor } from '../core/audit-actor.ts'
 import { revokeGrants } from '../store/grants.ts'
 import { spendPasswordLinks } from '../store/links.ts'
 import type { Transaction } from '../store/postgres.ts'
@@ -6,9 +7,9 @@ import { deleteSessions } from '../store/sessions.ts'
 import { clearFactors } from '../store/users.ts'
 
 /** Links, password, passkeys, authenticator, sessions and token sets. Access keys go on, as after a changed password. */
-export async function resetUser(tx: Transaction, userId: string): Promise<void> {
+export async function resetUser(tx: Transaction, actor: Actor, userId: string): Promise<void> {
   await spendPasswordLinks(tx, userId)
   await clearFactors(tx, userId)
   await deleteSessions(tx, userId)
-  await revokeGrants(tx, { tokenSetsOf: userId }, 'user_reset')
+  await revokeGrants(tx, actor, { tokenSetsOf: userId }, 'user_reset')
 }

@@ -49,6 +49,8 @@ export type ReviewLine = {
   readonly suspensionEndsAt: number | null
   readonly appealedAt: number | null
   readonly waitsForSecond: boolean
+  /** Since when the suspended application waits for a decision; null: it does not. */
+  readonly waitingSince: number | null
   /** Accounts touched. */
   readonly people: number
   readonly factor: number | null
@@ -61,10 +63,10 @@ export async function listReviews(context: Context, filter: 'open' | 'closed'): 
 
 function lineOf(review: ListedReview): ReviewLine {
   const { id, applicationId, application, account, why, verdict, harm, openedAt, closedAt } = review
-  const { suspended, suspensionEndsAt, appealedAt, waitsForSecond, evidence } = review
+  const { suspended, suspensionEndsAt, appealedAt, waitsForSecond, waitingSince, evidence } = review
   return {
     ...{ id, applicationId, application, account, why, verdict, harm, openedAt, closedAt },
-    ...{ suspended, suspensionEndsAt, appealedAt, waitsForSecond },
+    ...{ suspended, suspensionEndsAt, appealedAt, waitsForSecond, waitingSince },
     people: peopleTouched(evidence),
     factor: evidence.factor,
   }

@@ -2,6 +2,7 @@
  * A credential is given up by its application (RFC 7009), or reported by whoever found it. Either ends the grant: every
  * credential of it is computed from the same row.
  */
+import { byAnybody, byApplication } from '../core/audit-actor.ts'
 import { type Grant, isCollectable, isValid } from '../core/grant.ts'
 import { recordEvent } from '../store/audit-events.ts'
 import { lockGrant, lockGrantStanding } from '../store/grants.ts'
@@ -28,7 +29,7 @@ export async function revokeCredential(context: Context, request: RevocationRequ
     const locked = await lockGrant(tx, opened.grantId)
     if (locked?.grant.applicationId !== application.id) return
     if (request.variant !== null && locked.grant.variant !== request.variant) return
-    await endGrant(tx, locked.grant, 'revoked_by_application')
+    await endGrant(tx, byApplication(locked.grant.applicationId), locked.grant, 'revoked_by_application')
   })
   return { outcome: 'revoked' }
 }
@@ -50,10 +51,15 @@ export async function reportCredential(context: Context, credential: string): Pr
       opened.is === 'refresh_token'
         ? isCollectable(before, holder)
         : isValid(before, holder, opened, now, context.config.accessKeyOverlapMs)
-    if (!genuine || !(await endGrantWithMail(tx, grant, 'credential_reported'))) return false
-    await recordEvent(tx, { kind: 'credential.reported', ...aboutGrant(grant), detail: { is: opened.is } })
+    if (!genuine || !(await endGrantWithMail(tx, byAnybody('api'), grant, 'credential_reported'))) return false
+    await recordEvent(tx, {
+      kind: 'credential.reported',
+      actor: byAnybody('api'),
+      ...aboutGrant(grant),
+      detail: { is: opened.is },
+    })
     return true
   })
-  if (ended) context.events.grantEnded(opened.grantId, 'credential_reported')
+  if (ended) context.events.grantRevoked(opened.grantId, 'credential_reported')
   return ended
 }

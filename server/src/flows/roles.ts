@@ -1,4 +1,5 @@
 /** The roles of an account: named sets of scopes that its administrators hand to people. */
+import { byUser } from '../core/audit-actor.ts'
 import { isName } from '../core/name.ts'
 import { createId } from '../secrets/random.ts'
 import { recordEvent } from '../store/audit-events.ts'
@@ -61,7 +62,12 @@ export function saveRole(context: Pick<Context, 'db'>, by: string, change: RoleC
       const id = createId('rol')
       const role = { id, accountId: account.id, name, holdsEveryScope: false, scopes }
       if (!(await insertRole(tx, role))) return { outcome: 'exists' }
-      await recordEvent(tx, { kind: 'role.created', accountId: account.id, detail: { by, role: id, scopes } })
+      await recordEvent(tx, {
+        kind: 'role.created',
+        actor: byUser(by),
+        accountId: account.id,
+        detail: { role: id, scopes },
+      })
       return { outcome: 'saved' }
     }
 
@@ -72,8 +78,8 @@ export function saveRole(context: Pick<Context, 'db'>, by: string, change: RoleC
     const removed = known.scopes.filter((scope) => !kept.includes(scope))
     if (added.length + removed.length > 0) await replaceRoleScopes(tx, account.id, known.id, kept)
     if (name !== known.name || added.length + removed.length > 0) {
-      const detail = { by, role: known.id, added, removed, renamed: name !== known.name }
-      await recordEvent(tx, { kind: 'role.changed', accountId: account.id, detail })
+      const detail = { role: known.id, added, removed, renamed: name !== known.name }
+      await recordEvent(tx, { kind: 'role.changed', actor: byUser(by), accountId: account.id, detail })
     }
     return { outcome: 'saved' }
   })
@@ -93,8 +99,8 @@ export function removeRole(context: Pick<Context, 'db'>, by: string, roleId: str
     if (!role) return { outcome: 'not_found' }
     if (role.holdsEveryScope) return { outcome: 'holds_every_scope' }
     await deleteRole(tx, account.id, role.id)
-    const detail = { by, role: role.id, name: role.name, people: role.people }
-    await recordEvent(tx, { kind: 'role.removed', accountId: account.id, detail })
+    const detail = { role: role.id, name: role.name, people: role.people }
+    await recordEvent(tx, { kind: 'role.removed', actor: byUser(by), accountId: account.id, detail })
     return { outcome: 'removed' }
   })
 }

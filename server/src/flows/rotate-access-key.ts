@@ -1,4 +1,5 @@
 /** An application replaces its access key. Both work for a while, so that every device can be told. docs/interface.md, "Access keys". */
+import { byApplication } from '../core/audit-actor.ts'
 import { rotateKey } from '../core/grant.ts'
 import { resolveEffective } from '../core/scope.ts'
 import { makeAccessKey } from '../secrets/credentials.ts'
@@ -35,7 +36,8 @@ export async function rotateAccessKey(context: Context, request: RotationRequest
     if (step.answer === 'not_valid') return { outcome: 'invalid_grant' }
     if (step.answer === 'rotated') {
       await saveRotation(tx, step.next)
-      await recordEvent(tx, { kind: 'grant.key_rotated', ...aboutGrant(grant) })
+      const actor = byApplication(grant.applicationId)
+      await recordEvent(tx, { kind: 'grant.key_rotated', actor, ...aboutGrant(grant) })
     }
     const accessKey = makeAccessKey(config.keys, step.answer === 'rotated' ? step.next : grant)
     const scopes = resolveEffective(grant.scopes, standing.heldScopes, standing.allowedScopes)

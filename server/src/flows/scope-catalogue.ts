@@ -1,4 +1,5 @@
 /** The scope catalogue, as operators look after it. A scope stays what it was made; only the words for it can be mended. */
+import { byOperator } from '../core/audit-actor.ts'
 import { isName } from '../core/name.ts'
 import { isScopeName } from '../core/scope.ts'
 import { recordEvent } from '../store/audit-events.ts'
@@ -20,7 +21,7 @@ export function addScope(context: Context, by: string, scope: Scope): Promise<Sc
     if (!isName(title)) return { outcome: 'title' }
     if (!(await insertScope(tx, scope))) return { outcome: 'exists' }
     const detail = { scope: name, dangerous, deviceFlow }
-    await recordEvent(tx, { kind: 'scope.created', accountId: account.id, userId: operator.id, detail })
+    await recordEvent(tx, { kind: 'scope.created', actor: byOperator(operator.id), accountId: account.id, detail })
     return { outcome: 'added' }
   })
 }
@@ -37,7 +38,7 @@ export function changeScopeTitle(
     if (!isName(title)) return { outcome: 'title' }
     if (!(await saveTitle(tx, name, title))) return { outcome: 'not_found' }
     const detail = { scope: name, title }
-    await recordEvent(tx, { kind: 'scope.changed', accountId: account.id, userId: operator.id, detail })
+    await recordEvent(tx, { kind: 'scope.changed', actor: byOperator(operator.id), accountId: account.id, detail })
     return { outcome: 'saved' }
   })
 }

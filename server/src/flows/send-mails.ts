@@ -83,6 +83,8 @@ function contentOf(context: Context, mail: DueMail): MailContent {
       const figures = `${accountOrigin(context, slug)}/developer/application/activity?${query}`
       return { ...about, kind: mail.kind, ...mail.detail, link: figures }
     }
+    case 'suspensions_waiting':
+      return { ...about, kind: mail.kind, ...mail.detail, link: `${accountOrigin(context, slug)}/operator/reviews` }
     case 'face_decided':
       return { ...about, kind: mail.kind, ...mail.detail }
     case 'publisher_record':

@@ -3,6 +3,7 @@
  * another sends it again under the same id. Nobody's receiver can keep another one waiting: a lane belongs to one endpoint, and
  * lanes are shared out by endpoint, by account, and between those who answer quickly and those who do not.
  */
+import { byService } from '../core/audit-actor.ts'
 import { isDelivered, isGone, pauseAfter } from '../core/webhook.ts'
 import type { Posted } from '../outbound.ts'
 import { webhookHeaders, webhookSecret } from '../secrets/webhook-secret.ts'
@@ -162,6 +163,11 @@ async function giveUpEndpoint(context: Context, endpointId: string): Promise<voi
   await context.db.transaction(async (tx) => {
     const applicationId = await disableEndpoint(tx, endpointId, 'gone')
     if (applicationId === null) return
-    await recordEvent(tx, { kind: 'webhook.gone', applicationId, detail: { endpoint: endpointId } })
+    await recordEvent(tx, {
+      kind: 'webhook.gone',
+      actor: byService('webhook-delivery'),
+      applicationId,
+      detail: { endpoint: endpointId },
+    })
   })
 }

@@ -1,5 +1,6 @@
 /** The way in for somebody who has no way in yet, made by an operator: a one-time link, never a password. */
 import type { Config } from '../config.ts'
+import { BY_COMMAND_LINE } from '../core/audit-actor.ts'
 import { findAccount } from '../store/accounts.ts'
 import { recordEvent } from '../store/audit-events.ts'
 import type { Postgres, Transaction } from '../store/postgres.ts'
@@ -32,13 +33,13 @@ async function addSetupLink(
   const user = known && (await lockUserForChange(tx, known.id))
   if (!user) return refused(`The account "${given.account}" has no user ${given.email}.`)
   if (user.disabled) return refused(`${user.email} is disabled.`)
-  const about = { accountId: account.id, userId: user.id }
+  const about = { actor: BY_COMMAND_LINE, accountId: account.id, userId: user.id }
   if (given.reset) {
-    await resetUser(tx, user.id)
-    await recordEvent(tx, { kind: 'user.reset', ...about, detail: { by: 'operator' } })
+    await resetUser(tx, BY_COMMAND_LINE, user.id)
+    await recordEvent(tx, { kind: 'user.reset', ...about })
   }
   const link = await createLink(tx, 'setup', user)
-  await recordEvent(tx, { kind: 'user.link_created', ...about, detail: { by: 'operator' } })
+  await recordEvent(tx, { kind: 'user.link_created', ...about })
   return done({ address: linkAddress({ config }, account.slug, link) })
 }
 

@@ -1,5 +1,6 @@
 /** How a user signs in, changed by themselves: password, passkeys, second factor. Each change is told to them by mail. */
 import { randomUUID } from 'node:crypto'
+import { byUser } from '../core/audit-actor.ts'
 import type { MailMatter } from '../core/mail.ts'
 import { type PasswordProblem, passwordProblem } from '../core/password.ts'
 import {
@@ -83,7 +84,7 @@ export async function changePassword(
       await spendPasswordLinks(tx, visitor.id)
       await savePassword(tx, visitor.id, digest)
       await deleteSessions(tx, visitor.id, visitor.session.id)
-      await revokeGrants(tx, { tokenSetsOf: visitor.id }, 'password_changed')
+      await revokeGrants(tx, byUser(visitor.id), { tokenSetsOf: visitor.id }, 'password_changed')
       await changed(tx, account, visitor, 'user.password_set', { kind: 'password_changed', detail: {} })
       return true
     })
@@ -232,6 +233,6 @@ async function changed(
   matter: Extract<MailMatter, { kind: 'password_changed' | 'sign_in_method_added' | 'sign_in_method_removed' }>,
 ): Promise<void> {
   const about = { accountId: account.id, userId: visitor.id }
-  await recordEvent(tx, { kind, ...about, detail: { by: 'user' } })
+  await recordEvent(tx, { kind, actor: byUser(visitor.id), ...about })
   await insertMail(tx, { ...matter, ...about, linkId: null, language: visitor.language ?? 'en' })
 }

@@ -1,4 +1,5 @@
 /** The rule by which applications are warned and suspended: operators read it and change it. Every version stays. */
+import { byOperator } from '../core/audit-actor.ts'
 import { type Thresholds, thresholdProblem } from '../core/suspension.ts'
 import { recordEvent } from '../store/audit-events.ts'
 import { insertRule, readNewestRule, type SuspensionRule } from '../store/suspension-rules.ts'
@@ -23,7 +24,7 @@ export function changeRule(context: Context, by: string, thresholds: Thresholds,
     if (field) return { outcome: 'unfit', field }
     const version = await insertRule(tx, { thresholds, dryRun }, by)
     const detail = { version, thresholds, dryRun }
-    await recordEvent(tx, { kind: 'rule.changed', accountId: operator.accountId, userId: by, detail })
+    await recordEvent(tx, { kind: 'rule.changed', actor: byOperator(by), accountId: operator.accountId, detail })
     return { outcome: 'changed' }
   })
 }

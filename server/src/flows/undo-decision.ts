@@ -1,10 +1,11 @@
 /** A decision about an application is undone: everything is as it was before, and the review is open again. */
 import type { Application } from '../core/application.ts'
+import { byOperator } from '../core/audit-actor.ts'
 import { UNDOABLE_MS } from '../core/review.ts'
 import { figuresOf } from '../core/suspension.ts'
 import { findApplication, markApplicationChanged, setPollInterval } from '../store/applications.ts'
 import { readClock } from '../store/device-code-partitions.ts'
-import { reviveGrants } from '../store/grants.ts'
+import { restoreGrants } from '../store/grants.ts'
 import type { Transaction } from '../store/postgres.ts'
 import {
   type Before,
@@ -84,12 +85,13 @@ type Undoing = {
 
 async function undo(tx: Transaction, undoing: Undoing): Promise<void> {
   const { operator, application, review, decision, before, now } = undoing
-  const detail = { reason: 'undone', review: review.id, decision: decision.id }
+  const detail = { reason: 'decision_undone' as const, review: review.id, decision: decision.id }
   if (application.suspended !== before.suspended) {
-    await setSuspension(tx, application.id, before.suspended, detail)
+    await setSuspension(tx, byOperator(operator.id), application.id, before.suspended, detail)
   } else await markApplicationChanged(tx, application.id)
   await setPollInterval(tx, application.id, before.pollIntervalSeconds)
-  const revived = decision.revoked > 0 ? await reviveGrants(tx, application.id, decision.id) : 0
+  const revived =
+    decision.revoked > 0 ? await restoreGrants(tx, byOperator(operator.id), application.id, decision.id) : 0
   await markUndone(tx, decision.id, operator.id)
   await reopen(tx, review, before, now)
   await recordReview(tx, 'review.undone', operator, decision, { revived })

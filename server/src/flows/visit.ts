@@ -1,5 +1,6 @@
 /** Who is there: sessions of the web interface, from the first sign-in to signing out everywhere. */
 import { randomUUID } from 'node:crypto'
+import { byUser } from '../core/audit-actor.ts'
 import { openSession, sealSession } from '../secrets/web-texts.ts'
 import { recordEvent } from '../store/audit-events.ts'
 import type { Transaction } from '../store/postgres.ts'
@@ -52,7 +53,13 @@ export async function startSession(
   const { address, agent, language } = browser
   await suggestLanguage(tx, user.id, language)
   await insertSession(tx, { id, accountId: user.accountId, userId: user.id, lifetimeMs, address, agent })
-  await recordEvent(tx, { kind: 'session.started', accountId: user.accountId, userId: user.id, detail: { how } })
+  await recordEvent(tx, {
+    kind: 'session.started',
+    actor: byUser(user.id),
+    accountId: user.accountId,
+    userId: user.id,
+    detail: { how },
+  })
   return { outcome: 'signed_in', cookie: sealSession(keys, id, user.slug), userId: user.id }
 }
 
@@ -64,7 +71,13 @@ export async function signOut(context: Context, visitor: Visitor): Promise<void>
 export async function signOutEverywhere(context: Context, accountId: string, visitor: Visitor): Promise<void> {
   await context.db.transaction(async (tx) => {
     const sessions = await deleteSessions(tx, visitor.id)
-    await recordEvent(tx, { kind: 'session.ended_everywhere', accountId, userId: visitor.id, detail: { sessions } })
+    await recordEvent(tx, {
+      kind: 'session.ended_everywhere',
+      actor: byUser(visitor.id),
+      accountId,
+      userId: visitor.id,
+      detail: { sessions },
+    })
   })
 }
 

@@ -1,4 +1,5 @@
 /** An account looks after the webhooks of its own applications: where they go, what signs them, what became of them. */
+import { byUser } from '../core/audit-actor.ts'
 import { isDeliveryId, MOST_ENDPOINTS, WEBHOOK_TEST } from '../core/webhook.ts'
 import type { AddressProblem } from '../outbound.ts'
 import { createId } from '../secrets/random.ts'
@@ -140,7 +141,7 @@ function withOwn<T>(
 ): Promise<T | { readonly outcome: 'not_found' } | Forbidden> {
   return asAdministrator(context, by, async (tx, account) => {
     if (!(await findOwnApplication(tx, account.id, id))) return { outcome: 'not_found' }
-    const about = { accountId: account.id, userId: by, applicationId: id }
-    return work(tx, (kind, detail) => recordEvent(tx, { kind, ...about, detail: { by, ...detail } }))
+    const about = { actor: byUser(by), accountId: account.id, applicationId: id }
+    return work(tx, (kind, detail) => recordEvent(tx, { kind, ...about, detail }))
   })
 }

@@ -28,7 +28,7 @@ export type Knock = {
   readonly pending: boolean
 }
 
-/** The longest a decision can go unnoticed when the drop of its hint was lost. */
+/** The longest a decision can go unnoticed when both the drop of its hint and its announcement (flows/decision-feed.ts) were lost. */
 export const LONGEST_HINT_MS = 10_000
 
 /** Where honest pollers end up a little early because networks and clocks jitter. */

@@ -1,28 +1,37 @@
 /**
  * The gate in process: the whole gate of a single server, and the stand-in while Redis is away. Two generations of entries
- * turn over, so memory is bounded by what was touched in the last two minutes and nothing has to be swept.
+ * turn over, so memory is bounded by what was touched in the last two minutes, plus the codes whose pace is longer than that.
  */
 import { type Gate, LONGEST_HINT_MS } from './gate.ts'
 
-/**
- * Longer than any hint, and than any pace that the configuration allows, so an entry that still matters is in one of the two
- * generations. A review may ask for a longer pace: who polls again within a minute keeps it alive, and who does not harms nobody.
- */
+/** Longer than any hint and any interval that the configuration allows. Only a review asks for longer intervals. */
 const GENERATION_MS = 61_000
 
 type Entry = { paceUntil: number; hintUntil: number; decidedUntil: number }
 
+type Generation = Map<string, Entry>
+
 export function createLocalGate(monotonicMs: () => number = () => performance.now()): Gate {
-  let current = new Map<string, Entry>()
-  let previous = new Map<string, Entry>()
+  let current: Generation = new Map()
+  let previous: Generation = new Map()
   let turnAt = monotonicMs() + GENERATION_MS
+  /** When the last of the paces ends that are longer than a generation. */
+  let longPacesEndAt = 0
+
+  /** Entries are read one by one only while a long pace runs: 100,000 of them take up to 60 ms, once a minute. */
+  const turnOver = (now: number) => {
+    const idle = now >= turnAt + GENERATION_MS
+    const kept: Generation = new Map()
+    for (const old of now < longPacesEndAt ? [previous, ...(idle ? [current] : [])] : []) {
+      for (const [id, entry] of old) if (now < entry.paceUntil) kept.set(id, entry)
+    }
+    previous = idle ? new Map() : current
+    current = kept
+    turnAt = now + GENERATION_MS
+  }
 
   const entryFor = (id: string, now: number): Entry => {
-    if (now >= turnAt) {
-      previous = now >= turnAt + GENERATION_MS ? new Map() : current
-      current = new Map()
-      turnAt = now + GENERATION_MS
-    }
+    if (now >= turnAt) turnOver(now)
     const known = current.get(id)
     if (known) return known
     const entry = previous.get(id) ?? { paceUntil: 0, hintUntil: 0, decidedUntil: 0 }
@@ -38,6 +47,7 @@ export function createLocalGate(monotonicMs: () => number = () => performance.no
       const entry = entryFor(id, now)
       const early = now < entry.paceUntil
       if (!early) entry.paceUntil = now + paceMs
+      if (paceMs > GENERATION_MS) longPacesEndAt = Math.max(longPacesEndAt, entry.paceUntil)
       return { early, pending: now < entry.hintUntil }
     },
     hint: (id, forMs) => {

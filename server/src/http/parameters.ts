@@ -2,7 +2,8 @@
  * Parameters of a request, read once: query and form together, as text. docs/interface.md, "Parameters".
  *
  * A name given twice, anywhere, is refused: where two layers disagree on which one counts, somebody gets through between
- * them. Bytes that are not UTF-8 are refused rather than mended, because `state` is echoed exactly.
+ * them. Bytes that are not UTF-8 are refused rather than mended, because `state` is echoed exactly. Only the value of
+ * `grant_type` may be anything, because the contract ignores it; one that cannot be decoded counts as empty.
  */
 import { isUtf8 } from 'node:buffer'
 import { Refusal } from '../core/refusal.ts'
@@ -14,6 +15,8 @@ export type Form = { readonly bytes: Buffer; readonly multipart: string | null }
 
 const MOST_PARAMETERS = 50
 
+const IGNORED = 'grant_type'
+
 /** Throws a Refusal. Only a multipart form takes a moment to read. */
 export function readParameters(
   query: string,
@@ -23,10 +26,18 @@ export function readParameters(
   const parameters = new Map<string, string>()
   addPairs(parameters, query, most)
   if (!form) return parameters
-  if (!isUtf8(form.bytes)) throw unreadable()
   if (form.multipart !== null) return addParts(parameters, form.bytes, form.multipart, most)
-  addPairs(parameters, form.bytes.toString(), most)
+  addPairs(parameters, textOf(form.bytes), most)
   return parameters
+}
+
+/** A form as text. Where it is not UTF-8, it is read without the value that is ignored. */
+function textOf(bytes: Buffer): string {
+  if (isUtf8(bytes)) return bytes.toString()
+  const rest = bytes.toString('latin1').replace(/(^|&)grant_type=[^&]*/g, '$1grant_type=')
+  const readable = Buffer.from(rest, 'latin1')
+  if (!isUtf8(readable)) throw unreadable()
+  return readable.toString()
 }
 
 function addPairs(parameters: Map<string, string>, text: string, most: number): void {
@@ -34,8 +45,9 @@ function addPairs(parameters: Map<string, string>, text: string, most: number): 
   for (const pair of text.split('&')) {
     if (pair === '') continue
     const equals = pair.indexOf('=')
-    if (equals === -1) add(parameters, decode(pair), '', most)
-    else add(parameters, decode(pair.slice(0, equals)), decode(pair.slice(equals + 1)), most)
+    const name = decode(equals === -1 ? pair : pair.slice(0, equals))
+    const value = equals === -1 ? '' : pair.slice(equals + 1)
+    add(parameters, name, name === IGNORED ? decodeIgnored(value) : decode(value), most)
   }
 }
 
@@ -50,8 +62,11 @@ async function addParts(
   const form = await new Response(new Uint8Array(bytes), { headers }).formData().catch(() => {
     throw unreadable()
   })
+  const exact = isUtf8(bytes)
   for (const [name, value] of form) {
     if (typeof value !== 'string') throw new Refusal('invalid_request', 'Files are not accepted.')
+    // What is not UTF-8 was read as U+FFFD.
+    if (!exact && (name.includes('\uFFFD') || (name !== IGNORED && value.includes('\uFFFD')))) throw unreadable()
     add(parameters, name, value, most)
   }
   return parameters
@@ -70,6 +85,14 @@ function decode(text: string): string {
     return decodeURIComponent(spaced)
   } catch {
     throw unreadable()
+  }
+}
+
+function decodeIgnored(text: string): string {
+  try {
+    return decode(text)
+  } catch {
+    return ''
   }
 }
 

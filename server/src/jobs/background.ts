@@ -1,5 +1,5 @@
 /**
- * What runs beside the requests: pulling what changed, noting what was used, judging applications, sending mails and webhooks,
+ * What runs beside the requests: pulling what changed and what was decided, noting what was used, judging applications, sending mails and webhooks,
  * sealing the audit log, counting live codes, sweeping.
  *
  * `jobs/` only says when; what is done is a flow. A task that fails is tried again at its next turn.
@@ -7,6 +7,7 @@
 import type { Context } from '../flows/context.ts'
 import { judgeApplications } from '../flows/judge-applications.ts'
 import { recheckPublisher } from '../flows/recheck-publisher.ts'
+import { remindOperators } from '../flows/remind-operators.ts'
 import { createSealer } from '../flows/seal-audit.ts'
 import { sendDueMails } from '../flows/send-mails.ts'
 import { createWebhookSender } from '../flows/send-webhooks.ts'
@@ -15,6 +16,9 @@ import { Unavailable } from '../store/postgres.ts'
 
 /** Suspensions, secrets, new applications and revocations are known everywhere within this time and a round trip. */
 const REFRESH_MS = 1_000
+
+/** Decisions made elsewhere are known here within this time and a round trip: within a second, also on a busy machine. */
+const DECISIONS_MS = 250
 
 /** Of use is only the day; a second's worth of them is one statement. */
 const USES_MS = 1_000
@@ -34,6 +38,9 @@ const TALLY_MS = 2_000
 const EARLY_POLLS_MS = 10_000
 
 const JUDGE_MS = 60_000
+
+/** A suspension is told within this time; an operator who was reminded is reminded again a day later. */
+const REMIND_MS = 60_000
 
 /** So late does a process learn what the others gave an application. */
 const EXCHANGE_MS = 1_000
@@ -72,10 +79,12 @@ export function startBackground(context: Context): Background {
   const tasks = [
     repeat(context, 'pulling applications', REFRESH_MS, refresh),
     repeat(context, 'pulling revocations', REFRESH_MS, () => context.standings.pull().catch(expected)),
+    repeat(context, 'pulling decisions', DECISIONS_MS, () => context.decisions.pull().catch(expected)),
     repeat(context, 'noting use', USES_MS, () => saveUses(context).catch(expected)),
     repeat(context, 'saving the tally', TALLY_MS, () => context.tally.save().catch(expected)),
     repeat(context, 'saving early polls', EARLY_POLLS_MS, () => context.earlyPolls.save().catch(expected)),
     repeat(context, 'judging applications', JUDGE_MS, () => judgeApplications(context).catch(expected)),
+    repeat(context, 'reminding operators', REMIND_MS, () => remindOperators(context).catch(expected)),
     repeat(context, 'sending webhooks', WEBHOOKS_MS, () => webhooks.turn().catch(expected)),
     repeat(context, 'exchanging counts', EXCHANGE_MS, () => context.limiter.codes.exchange()),
     repeat(context, 'saving what was shed', TALLY_MS, () => context.load.save().catch(expected)),

@@ -5,7 +5,14 @@ import { Form } from './form.tsx'
 import { type Frame, page } from './layout.tsx'
 import { Problems } from './notice.tsx'
 import { RedirectsField, redirectTroubleText } from './redirects-field.tsx'
-import { firstScopeField, type RedirectTrouble, type ScopeChoice, ScopeFields } from './scope-choice.tsx'
+import {
+  firstScopeField,
+  type RedirectTrouble,
+  type ScopeChoice,
+  ScopeFields,
+  type ScopeTrouble,
+} from './scope-choice.tsx'
+import type { Words } from './words.ts'
 
 export type ApplicationSettingsModel = {
   readonly id: string
@@ -13,25 +20,24 @@ export type ApplicationSettingsModel = {
   readonly deviceFlow: boolean
   /** It decides its own codes, for its developer's tests. */
   readonly testMode: boolean
+  /** `always`: it is public, so there is nothing to choose. */
+  readonly pkce: 'always' | 'required' | 'offered'
   readonly scopes: readonly ScopeChoice[]
   /** One per line. */
   readonly redirects: string
   /** A new name waits until an operator has seen it. */
   readonly secondLook: boolean
-  readonly problem: null | 'name' | 'taken' | 'scopes' | RedirectTrouble
+  readonly problem: null | 'name' | 'taken' | ScopeTrouble | RedirectTrouble
 }
 
 export function applicationSettingsPage(frame: Frame, model: ApplicationSettingsModel): string {
   const { words } = frame
   const { id, scopes, problem } = model
   const part = problem === null || typeof problem === 'string' ? problem : 'redirects'
-  const wrong =
-    problem &&
-    (typeof problem === 'string'
-      ? words.t(`application_settings.problem_${problem}`)
-      : redirectTroubleText(words, problem))
+  const wrong = problem && problemText(words, problem)
   const isName = part === 'name' || part === 'taken'
-  const field = part === 'scopes' ? firstScopeField(scopes) : isName ? 'name' : part
+  const isScopes = part === 'scopes' || part === 'not_by_code'
+  const field = isScopes ? firstScopeField(scopes) : isName ? 'name' : part
   return page(
     frame,
     words.t('application_settings.title'),
@@ -67,12 +73,20 @@ export function applicationSettingsPage(frame: Frame, model: ApplicationSettings
             hint={words.t('application_settings.test_mode_hint')}
             checked={model.testMode}
           />
+          {model.pkce !== 'always' && (
+            <Checkbox
+              id="require_pkce"
+              label={words.t('application_settings.require_pkce')}
+              hint={words.t('application_settings.require_pkce_hint')}
+              checked={model.pkce === 'required'}
+            />
+          )}
           <RedirectsField words={words} value={model.redirects} problem={part === 'redirects' ? wrong : null} />
           <ScopeFields
             words={words}
             legend={<h2>{words.t('register.heading_scopes')}</h2>}
             scopes={scopes}
-            problem={part === 'scopes' ? wrong : null}
+            problem={isScopes ? wrong : null}
           />
           <p class="actions">
             <button type="submit" class="button">
@@ -85,4 +99,10 @@ export function applicationSettingsPage(frame: Frame, model: ApplicationSettings
     </>,
     { problem: problem !== null },
   )
+}
+
+function problemText(words: Words, problem: NonNullable<ApplicationSettingsModel['problem']>): string {
+  if (problem === 'not_by_code') return words.t('scope_choice.problem_not_by_code')
+  if (typeof problem !== 'string') return redirectTroubleText(words, problem)
+  return words.t(`application_settings.problem_${problem}`)
 }

@@ -1,6 +1,7 @@
 /** One entry of the audit log: what happened in a sentence, who did it and when; below it what else is known. */
-import { type AuditDetail, isAuditDetail, isEndReason } from '../core/audit-detail.ts'
+import { type AuditDetail, isAuditDetail } from '../core/audit-detail.ts'
 import { isAuditKind } from '../core/audit-kind.ts'
+import { isRevocationReason } from '../core/revocation-reason.ts'
 import { Moment } from './elements.tsx'
 import { Fact, Facts } from './facts.tsx'
 import type { Words } from './words.ts'
@@ -101,7 +102,7 @@ type ValueProps = { readonly words: Words; readonly name: string; readonly value
 
 /** As it was recorded, but for what we have words for. */
 function Value({ words, name, value }: ValueProps) {
-  if (name === 'why' && typeof value === 'string' && isEndReason(value)) return <>{words.t(`audit_why.${value}`)}</>
+  if (name === 'reason' && isRevocationReason(value)) return <>{words.t(`revocation_reason.${value}`)}</>
   if (Array.isArray(value)) return value.length === 0 ? null : <Technical text={value.map(textOf).join(', ')} />
   return <Technical text={textOf(value)} />
 }

@@ -2,15 +2,18 @@
 import type { ConsentModel } from './consent.tsx'
 import { ExpiryNotice } from './elements.tsx'
 import { Fact, Facts } from './facts.tsx'
+import type { Frame } from './layout.tsx'
 import { Notice } from './notice.tsx'
 import type { Words } from './words.ts'
 
-export function Warnings({ words, model }: { readonly words: Words; readonly model: ConsentModel }) {
-  if (!model.crowded && !model.request.elsewhere) return null
+export function Warnings({ frame, model }: { readonly frame: Frame; readonly model: ConsentModel }) {
+  const { words } = frame
+  if (!model.crowded && !model.shared && !model.request.elsewhere) return null
   return (
     <Notice kind="warning" title={words.t('consent.beware')}>
       {model.request.elsewhere && <p>{words.t('consent.elsewhere')}</p>}
       {model.crowded && <p>{words.t('consent.crowded')}</p>}
+      {model.shared && <p>{words.t('consent.shared', { name: frame.account?.name ?? '' })}</p>}
       <p>{words.t('consent.when_in_doubt')}</p>
     </Notice>
   )

@@ -29,6 +29,8 @@ export type ConsentModel = {
   readonly variant: 'token_set' | 'access_key'
   /** After so many days without use a token set ends. */
   readonly unusedDays: number
+  /** After so many days it ends in any case. */
+  readonly longestDays: number
   readonly request: {
     readonly address: string | null
     readonly place: string | null
@@ -46,6 +48,8 @@ export type ConsentModel = {
   readonly retype: boolean
   /** Many people were asked by this application from the same place in the last minutes. */
   readonly crowded: boolean
+  /** Another user of the account entered the same code. */
+  readonly shared: boolean
   readonly problem: null | 'retype' | 'changed'
   /** Shown to whoever makes the application. It looks the same, and nothing of it can be answered. */
   readonly preview?: true
@@ -72,7 +76,7 @@ export function consentPage(frame: Frame, model: ConsentModel): string {
           logo={model.logo}
           change={preview ? null : { action: '/connect/switch', bound: { ref: model.ref } }}
         />
-        <Warnings words={words} model={model} />
+        <Warnings frame={frame} model={model} />
         <CodeAsked words={words} model={model} />
         <Permissions frame={frame} model={model} />
         <Decision frame={frame} model={model} wrong={problem === 'retype' ? wrong : null} />

@@ -21,8 +21,10 @@ export type DialogConsentModel = {
   readonly logo: string | null
   /** The host of the address that either answer leads to. */
   readonly returnTo: string
-  /** After so many days without use the access ends. */
+  /** After so many days without use a token set ends. */
   readonly unusedDays: number
+  /** After so many days it ends in any case. */
+  readonly longestDays: number
   readonly can: readonly Permission[]
   readonly lacking: readonly LackingPermission[]
   readonly grantable: boolean

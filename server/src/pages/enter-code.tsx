@@ -15,7 +15,9 @@ export type EnterCodeModel = {
     | { readonly kind: 'empty' }
     | { readonly kind: 'length'; readonly digits: number }
     | { readonly kind: 'mistyped' }
-    /** Unknown, expired, used, another user's: one text for all. */
+    /** Another user of this account entered the code and has yet to decide. */
+    | { readonly kind: 'taken' }
+    /** Unknown, expired, used, entered in another account: one text for all. */
     | { readonly kind: 'not_recognised' }
     | { readonly kind: 'locked'; readonly minutes: number }
   /** The account does not use codes. */
@@ -27,7 +29,7 @@ export type EnterCodeModel = {
 export function enterCodePage(frame: Frame, model: EnterCodeModel): string {
   const { words } = frame
   if (model.off) return switchedOff(frame)
-  const wrong = model.problem && problemText(words, model.problem)
+  const wrong = model.problem && problemText(frame, model.problem)
   return page(
     frame,
     words.t('enter_code.title'),
@@ -75,12 +77,14 @@ export function enterCodePage(frame: Frame, model: EnterCodeModel): string {
 /** With the check digit. */
 const FEWEST = FEWEST_RANDOM_DIGITS + 1
 
-function problemText(words: Words, problem: NonNullable<EnterCodeModel['problem']>): string {
+function problemText({ words, account }: Frame, problem: NonNullable<EnterCodeModel['problem']>): string {
   switch (problem.kind) {
     case 'length':
       return words.t('enter_code.problem_length', { fewest: FEWEST, digits: problem.digits })
     case 'locked':
       return words.t('enter_code.problem_locked', { minutes: problem.minutes })
+    case 'taken':
+      return words.t('enter_code.problem_taken', { name: account?.name ?? '' })
     default:
       return words.t(`enter_code.problem_${problem.kind}`)
   }

@@ -2,7 +2,7 @@
 import { Field } from './field.tsx'
 import { Form } from './form.tsx'
 import { type Frame, page } from './layout.tsx'
-import { Problems } from './notice.tsx'
+import { MailWaits, Problems } from './notice.tsx'
 import { firstBoxOf, RoleChoice, type RoleOption } from './role-choice.tsx'
 
 export type InviteModel = {
@@ -25,6 +25,7 @@ export function invitePage(frame: Frame, { email, roles, problem }: InviteModel)
       <section class="card stack">
         <h1>{words.t('invite.title', { name })}</h1>
         <p>{words.t('invite.text')}</p>
+        <MailWaits frame={frame} />
         <Form frame={frame} action="/account/people/invite" class="stack">
           <Field
             id="email"

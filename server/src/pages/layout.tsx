@@ -32,6 +32,8 @@ export type Frame = {
   /** With the query: what the navigation marks as current, and where one comes back to after changing the language. */
   readonly path: string
   readonly nonce: string
+  /** Whether mails are sent: an operator has set a mail server. */
+  readonly mail: boolean
   /** Inside the window that an application opened: small, one thing to do, nothing that leads away. */
   readonly dialog: boolean
   /** Signs a form: the token ties it to this session, its action and the values that must come back as they were shown. */

@@ -3,7 +3,8 @@
  * anything, counts anything or asks for anything but a click.
  */
 import { renderToString } from 'preact-render-to-string'
-import type { GrantEndedWhy, ReviewNews } from '../core/mail.ts'
+import type { ReviewNews } from '../core/mail.ts'
+import type { AlarmingReason } from '../core/revocation-reason.ts'
 import { composeReview } from './review-mail.ts'
 import type { Words } from './words.ts'
 
@@ -39,7 +40,12 @@ export type MailContent = About &
         readonly method: 'passkey' | 'authenticator'
         readonly at: number
       }
-    | { readonly kind: 'grant_ended'; readonly application: string; readonly why: GrantEndedWhy; readonly at: number }
+    | {
+        readonly kind: 'grant_ended'
+        readonly application: string
+        readonly reason: AlarmingReason
+        readonly at: number
+      }
     /** To administrators: many people, of all accounts, were asked by one application from one place within minutes. */
     | {
         readonly kind: 'many_codes'
@@ -49,6 +55,14 @@ export type MailContent = About &
       }
     /** To administrators: an application of theirs polls too fast, or somebody decided about it. The link leads to its figures. */
     | (ReviewNews & { readonly kind: 'application_review'; readonly link: string })
+    /** To operators: suspended applications wait for a review. The link leads to the queue. */
+    | {
+        readonly kind: 'suspensions_waiting'
+        readonly count: number
+        readonly applications: readonly string[]
+        readonly since: number
+        readonly link: string
+      }
     /** To administrators: an operator has looked at an application's new name or logo. `because`: why not. */
     | { readonly kind: 'face_decided'; readonly application: string; readonly because: string | null }
     /** To administrators: a publisher's record is not in DNS any more. */
@@ -144,10 +158,10 @@ function compose(words: Words, mail: MailContent): readonly [string, ...Block[]]
       ]
     }
     case 'grant_ended': {
-      const { application, why } = mail
+      const { application, reason } = mail
       return [
         words.t('mail.grant_ended_subject', { application, name }),
-        { says: words.t(`mail.${why}_text`, { application, when: words.moment(mail.at) }) },
+        { says: words.t(`mail.${reason}_text`, { application, when: words.moment(mail.at) }) },
         { says: words.t('mail.grant_ended_done', { application, name }) },
         { says: words.t('mail.grant_ended_what', { application }) },
       ]
@@ -161,6 +175,21 @@ function compose(words: Words, mail: MailContent): readonly [string, ...Block[]]
       ]
     case 'application_review':
       return composeReview(words, mail, name, mail.link)
+    case 'suspensions_waiting': {
+      const { count, applications, since, link } = mail
+      return [
+        words.t('mail.suspensions_waiting_subject', { count }),
+        { says: words.t('mail.suspensions_waiting_text', { count }) },
+        {
+          facts: [
+            [words.t('mail.suspensions_waiting_which', { count }), words.list(applications)],
+            [words.t('mail.suspensions_waiting_since'), words.moment(since)],
+          ],
+        },
+        { says: words.t('mail.suspensions_waiting_what') },
+        { link, label: words.t('mail.suspensions_waiting_link') },
+      ]
+    }
     case 'face_decided': {
       const { application, because } = mail
       const how = because === null ? 'accepted' : 'declined'

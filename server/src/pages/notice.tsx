@@ -1,5 +1,6 @@
 /** What a page has to say before anything else: what is wrong, what went well, what to beware of. */
 import type { ComponentChildren } from 'preact'
+import type { Frame } from './layout.tsx'
 import type { Words } from './words.ts'
 
 /** `field` is the id of the field it is about; null when it is about no field. */
@@ -43,4 +44,9 @@ export function Notice({ kind, title, children }: NoticeProps) {
       {children}
     </div>
   )
+}
+
+/** Beside a sentence that promises an e-mail, where the service has no mail server. */
+export function MailWaits({ frame }: { readonly frame: Frame }) {
+  return frame.mail ? null : <p class="hint">{frame.words.t('notice.mail_waits')}</p>
 }

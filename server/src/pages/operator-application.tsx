@@ -4,7 +4,7 @@ import type { Evidence, Thresholds } from '../core/suspension.ts'
 import { Day } from './elements.tsx'
 import { Fact, Facts } from './facts.tsx'
 import { type Frame, page } from './layout.tsx'
-import { Notice, Problems } from './notice.tsx'
+import { MailWaits, Notice, Problems } from './notice.tsx'
 import { ApplicationCharts } from './operator-charts.tsx'
 import { DecisionCard, type DecisionForm, fieldOf } from './operator-decide.tsx'
 import { PastDecisions } from './operator-decisions.tsx'
@@ -65,7 +65,12 @@ export function operatorApplicationPage(frame: Frame, model: OperatorApplication
     name,
     <>
       <Problems words={words} problems={wrong} />
-      {notice && wrong.length === 0 && <Notice kind="success">{words.t(`operator.notice_${notice}`)}</Notice>}
+      {notice && wrong.length === 0 && (
+        <Notice kind="success">
+          {words.t(`operator.notice_${notice}`)}
+          {(notice === 'decided' || notice === 'confirmed') && <MailWaits frame={frame} />}
+        </Notice>
+      )}
       <header class="stack tight">
         <div class="heading">
           <h1>

@@ -1,10 +1,12 @@
 /** What an operator can decide about an application: each with a reason and words that its developer is sent. */
+
 import { type Decision, type Reason, reasons } from '../core/review.ts'
 import { AreYouSure } from './are-you-sure.tsx'
 import { Field } from './field.tsx'
 import { OwnWords, Radio, Select } from './field-kinds.tsx'
 import { Form } from './form.tsx'
 import type { Frame } from './layout.tsx'
+import { MailWaits } from './notice.tsx'
 import type { OperatorApplicationModel } from './operator-application.tsx'
 import { operatorHref } from './operator-review-line.tsx'
 import type { Words } from './words.ts'
@@ -60,6 +62,7 @@ export function DecisionCard({ frame, model }: CardProps) {
     <section class="card stack" aria-labelledby="decide">
       <h2 id="decide">{words.t('operator.decide')}</h2>
       <p>{words.t('operator.decide_text')}</p>
+      <MailWaits frame={frame} />
       {form === null ? (
         <p>
           <a class="button" href={`/confirm?next=${next}`}>

@@ -5,7 +5,7 @@ import { Fact, Facts } from './facts.tsx'
 import { Field } from './field.tsx'
 import { Form } from './form.tsx'
 import { type Frame, page } from './layout.tsx'
-import { Notice, Problems } from './notice.tsx'
+import { MailWaits, Notice, Problems } from './notice.tsx'
 import { operatorHref } from './operator-review-line.tsx'
 import { type Publisher, PublisherLine } from './publisher.tsx'
 
@@ -49,7 +49,12 @@ export function operatorFacesPage(frame: Frame, model: OperatorFacesModel): stri
         <Problems words={words} problems={[{ field: wordsField(place), text: words.t('operator.face_no_words') }]} />
       )}
       {typeof problem === 'string' && <Notice kind="warning">{words.t(`operator.face_${problem}`)}</Notice>}
-      {notice && !problem && <Notice kind="success">{words.t(`operator.face_${notice}`)}</Notice>}
+      {notice && !problem && (
+        <Notice kind="success">
+          {words.t(`operator.face_${notice}`)}
+          <MailWaits frame={frame} />
+        </Notice>
+      )}
       <header class="stack tight">
         <h1>{title}</h1>
         <p class="soft">{words.t('operator.faces_text')}</p>

@@ -40,6 +40,8 @@ export type OperatorOverviewModel = {
   /** The first few of those that are open. */
   readonly reviews: readonly ListedReview[]
   readonly openReviews: number
+  /** Suspended applications that wait for a decision; since when the first of them does, null without one. */
+  readonly waitingSuspensions: { readonly count: number; readonly oldest: number | null }
 }
 
 type PartProps = { readonly words: Words; readonly model: OperatorOverviewModel }
@@ -78,8 +80,12 @@ const CLOCK_MS = 2_000
 /** A mail that could not be sent at once is tried again within minutes. */
 const MAIL_MS = 15 * 60 * 1000
 
+/** Somebody has had a working day to decide. */
+const REVIEW_MS = 24 * 60 * 60 * 1000
+
 /** Each is a sentence that says what is wrong and what it means. */
-function troubles({ words, model: { now, postgres, gate, mail, tasks } }: PartProps): readonly string[] {
+function troubles({ words, model }: PartProps): readonly string[] {
+  const { now, postgres, gate, mail, tasks, waitingSuspensions } = model
   const { missing, unknown } = postgres.schema
   const seconds = Math.round(Math.abs(postgres.clockAheadMs) / 1000)
   const failing = tasks.filter(({ overdue }) => overdue).map(({ name }) => name)
@@ -94,6 +100,9 @@ function troubles({ words, model: { now, postgres, gate, mail, tasks } }: PartPr
       mail.oldest !== null &&
       now - mail.oldest > MAIL_MS &&
       words.t('operator.trouble_mail', { mails: mail.waiting }),
+    waitingSuspensions.oldest !== null &&
+      now - waitingSuspensions.oldest > REVIEW_MS &&
+      words.t('operator.trouble_suspensions', { suspensions: waitingSuspensions.count }),
     mail.givenUp > 0 && words.t('operator.trouble_given_up', { mails: mail.givenUp }),
   ].filter((text) => text !== false)
 }
@@ -113,7 +122,7 @@ function Verdict(props: PartProps) {
   )
 }
 
-function Live({ words, model: { live, mail, openReviews } }: PartProps) {
+function Live({ words, model: { live, mail, openReviews, waitingSuspensions } }: PartProps) {
   const { outcomes } = live
   const many = words.t('operator.too_many')
   return (
@@ -127,6 +136,7 @@ function Live({ words, model: { live, mail, openReviews } }: PartProps) {
         <Tile name={words.t('operator.live_expired')}>{outcomes ? words.number(outcomes.expired) : many}</Tile>
         <Tile name={words.t('operator.live_mails')}>{words.number(mail.waiting)}</Tile>
         <Tile name={words.t('operator.live_reviews')}>{words.number(openReviews)}</Tile>
+        <Tile name={words.t('operator.live_suspensions')}>{words.number(waitingSuspensions.count)}</Tile>
       </dl>
     </section>
   )

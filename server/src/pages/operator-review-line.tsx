@@ -16,6 +16,8 @@ export type ListedReview = {
   readonly suspensionEndsAt: number | null
   readonly appealedAt: number | null
   readonly waitsForSecond: boolean
+  /** Since when the suspended application waits for a decision; null: it does not. */
+  readonly waitingSince: number | null
   /** Accounts touched. */
   readonly people: number
   /** How many times as often as allowed it polls; null: nobody knows. */
@@ -44,7 +46,7 @@ export function ReviewList({ words, reviews, now }: ListProps) {
 type LineProps = { readonly words: Words; readonly review: ListedReview; readonly now: number }
 
 function ReviewLine({ words, review, now }: LineProps) {
-  const { applicationId, application, account, openedAt, closedAt, suspensionEndsAt } = review
+  const { applicationId, application, account, openedAt, closedAt, waitingSince, suspensionEndsAt } = review
   return (
     <li>
       <div class="stack tight">
@@ -62,6 +64,12 @@ function ReviewLine({ words, review, now }: LineProps) {
           {closedAt !== null && (
             <>
               {words.t('operator.line_closed')} <Moment words={words} ms={closedAt} />
+            </>
+          )}
+          {waitingSince !== null && (
+            <>
+              {' · '}
+              {words.t('operator.line_waiting', { ago: words.ago(now - waitingSince) })}
             </>
           )}
           {closedAt === null && suspensionEndsAt !== null && (

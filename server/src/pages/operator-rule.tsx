@@ -31,7 +31,7 @@ export const thresholdNames: readonly ThresholdName[] = [
   'networks',
   'reports',
   'warningHours',
-  'suspensionHours',
+  'reinstateAfterHours',
   'secondOperatorGrants',
 ]
 

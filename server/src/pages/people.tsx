@@ -1,6 +1,6 @@
 /** The people of the account, for its administrators. */
 import { type Frame, page } from './layout.tsx'
-import { Notice } from './notice.tsx'
+import { MailWaits, Notice } from './notice.tsx'
 import { type PersonStatus, Status } from './person-status.tsx'
 import type { Words } from './words.ts'
 
@@ -28,7 +28,10 @@ export function peoplePage(frame: Frame, { people, notice, who }: PeopleModel): 
     words.t('people.title'),
     <>
       {notice && (
-        <Notice kind="success">{words.t(`people.notice_${notice}`, { who: who ?? words.t('people.somebody') })}</Notice>
+        <Notice kind="success">
+          {words.t(`people.notice_${notice}`, { who: who ?? words.t('people.somebody') })}
+          {(notice === 'invited' || notice === 'link_sent') && <MailWaits frame={frame} />}
+        </Notice>
       )}
       <header class="stack tight">
         <h1>{words.t('people.title')}</h1>

@@ -3,7 +3,7 @@ import { AreYouSure } from './are-you-sure.tsx'
 import { Fact, Facts } from './facts.tsx'
 import { Form } from './form.tsx'
 import { type Frame, page } from './layout.tsx'
-import { Problems } from './notice.tsx'
+import { MailWaits, Problems } from './notice.tsx'
 import { type PersonStatus, Status } from './person-status.tsx'
 import { firstBoxOf, RoleChoice, type RoleOption } from './role-choice.tsx'
 import { strong } from './strong.tsx'
@@ -80,6 +80,7 @@ function SignIn({ frame, model }: PartProps) {
       <section class="card stack" aria-labelledby="factors">
         <h2 id="factors">{words.t('person.invitation')}</h2>
         <p>{words.t('person.invitation_text')}</p>
+        <MailWaits frame={frame} />
         <Form frame={frame} action="/account/person/send-link" bound={{ user: model.id }} class="actions">
           <button type="submit" class="button quiet">
             {words.t('person.invite_again')}
@@ -103,6 +104,7 @@ function SignIn({ frame, model }: PartProps) {
       <div class="stack tight">
         <h3>{words.t('person.link')}</h3>
         <p>{words.t('person.link_text')}</p>
+        <MailWaits frame={frame} />
       </div>
       <AreYouSure label={words.t('person.link_send')} question={words.rich('person.link_sure', { email, b: strong })}>
         <Form frame={frame} action="/account/person/send-link" bound={{ user: model.id }} class="actions">

@@ -2,7 +2,7 @@
 import { Field } from './field.tsx'
 import { Form } from './form.tsx'
 import { type Frame, page } from './layout.tsx'
-import { Problems } from './notice.tsx'
+import { Notice, Problems } from './notice.tsx'
 import { strong } from './strong.tsx'
 
 export type RecoverModel = { readonly email: string; readonly sent: boolean; readonly problem: null | 'email' }
@@ -21,7 +21,7 @@ function ask(frame: Frame, { email, problem }: RecoverModel): string {
       <Problems words={words} problems={wrong ? [{ field: 'email', text: wrong }] : []} />
       <section class="card stack">
         <h1>{words.t('recover.title')}</h1>
-        <p>{words.t('recover.text')}</p>
+        {frame.mail ? <p>{words.t('recover.text')}</p> : <NoMail frame={frame} />}
         <Form frame={frame} action="/recover" class="stack">
           <Field
             id="email"
@@ -45,15 +45,30 @@ function ask(frame: Frame, { email, problem }: RecoverModel): string {
   )
 }
 
+function NoMail({ frame }: { readonly frame: Frame }) {
+  return (
+    <Notice kind="warning">
+      <p>{frame.words.t('recover.no_mail', { name: frame.account?.name ?? '' })}</p>
+    </Notice>
+  )
+}
+
 function sent(frame: Frame, email: string): string {
   const { words } = frame
+  const title = words.t(frame.mail ? 'recover.sent' : 'recover.title')
   return page(
     frame,
-    words.t('recover.sent'),
+    title,
     <section class="card stack">
-      <h1>{words.t('recover.sent')}</h1>
-      <p>{words.rich('recover.sent_text', { email, b: strong })}</p>
-      <p class="soft">{words.t('recover.sent_wait', { name: frame.account?.name ?? '' })}</p>
+      <h1>{title}</h1>
+      {frame.mail ? (
+        <>
+          <p>{words.rich('recover.sent_text', { email, b: strong })}</p>
+          <p class="soft">{words.t('recover.sent_wait', { name: frame.account?.name ?? '' })}</p>
+        </>
+      ) : (
+        <NoMail frame={frame} />
+      )}
       <p>
         <a href="/sign-in">{words.t('recover.back')}</a>
       </p>

@@ -6,7 +6,13 @@ import { Form } from './form.tsx'
 import { type Frame, page } from './layout.tsx'
 import { Problems } from './notice.tsx'
 import { RedirectsField, redirectTroubleText } from './redirects-field.tsx'
-import { firstScopeField, type RedirectTrouble, type ScopeChoice, ScopeFields } from './scope-choice.tsx'
+import {
+  firstScopeField,
+  type RedirectTrouble,
+  type ScopeChoice,
+  ScopeFields,
+  type ScopeTrouble,
+} from './scope-choice.tsx'
 import type { Words } from './words.ts'
 
 export type RegisterModel = {
@@ -17,7 +23,7 @@ export type RegisterModel = {
   readonly scopes: readonly ScopeChoice[]
   /** One per line. */
   readonly redirects: string
-  readonly problem: null | 'name' | 'taken' | 'kind' | 'scopes' | RedirectTrouble
+  readonly problem: null | 'name' | 'taken' | 'kind' | ScopeTrouble | RedirectTrouble
 }
 
 type StepProps = { readonly frame: Frame; readonly model: RegisterModel; readonly wrong: string | null }
@@ -54,13 +60,14 @@ export function registerApplicationPage(frame: Frame, model: RegisterModel): str
 }
 
 function problemText(words: Words, problem: NonNullable<RegisterModel['problem']>): string {
+  if (problem === 'not_by_code') return words.t('scope_choice.problem_not_by_code')
   return typeof problem === 'string' ? words.t(`register.problem_${problem}`) : redirectTroubleText(words, problem)
 }
 
 /** What a summary of problems leads to. */
 function fieldOf({ problem, scopes, kind }: RegisterModel): string | null {
   if (problem === 'kind') return `kind-${KINDS[0]}`
-  if (problem === 'scopes') return firstScopeField(scopes, kind === 'device')
+  if (problem === 'scopes' || problem === 'not_by_code') return firstScopeField(scopes, kind === 'device')
   return problem === 'name' || problem === 'taken' ? 'name' : 'redirects'
 }
 

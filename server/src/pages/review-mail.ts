@@ -26,11 +26,17 @@ export function composeReview(
   return [
     words.t(`application_review.${what}_subject`, about),
     { says: words.t(`application_review.${what}_text`, about) },
+    ...(what === 'suspended' ? [{ says: howLong(words, news) }] : []),
     ...(facts.some(([, value]) => value) ? [{ facts }] : []),
     ...(news.words === null ? [] : [{ says: words.t('application_review.words', { words: news.words }) }]),
     ...whatToDo(words, news),
     { link, label },
   ]
+}
+
+function howLong(words: Words, { until }: ReviewNews): string {
+  if (until === null) return words.t('application_review.suspended_until_review')
+  return words.t('application_review.suspended_until', { until: words.moment(until) })
 }
 
 function whatToDo(words: Words, { what, suspended }: ReviewNews): Block[] {

@@ -15,6 +15,9 @@ export type ScopeChoice = {
   readonly use: ScopeUse
 }
 
+/** `not_by_code`: it shows codes, and would ask by default for what no code may lead to. */
+export type ScopeTrouble = 'scopes' | 'not_by_code'
+
 export type RedirectTrouble = { readonly uri: string; readonly why: RedirectProblem | 'too_many' | 'none' }
 
 type ScopeFieldsProps = {

@@ -2,7 +2,7 @@
  * Access tokens, refresh tokens and access keys. They are computed from a grant and never stored: the same grant at the
  * same generation always gives the same text, so handing it out twice is harmless.
  */
-import type { Grant } from '../core/grant.ts'
+import { accessTokenExpiry, type Grant } from '../core/grant.ts'
 import { uuidBytes, uuidFrom } from './device-code-text.ts'
 import type { Keyset } from './keyset.ts'
 import { createRecent } from './recent.ts'
@@ -25,7 +25,7 @@ export type TokenSet = { readonly accessToken: string; readonly refreshToken: st
 /** `issuedAt` and `lifetimeMs` fix the expiry, to the whole second. */
 export function makeTokenSet(keys: Keyset, grant: Grant, issuedAt: number, lifetimeMs: number): TokenSet {
   const expiry = Buffer.alloc(5)
-  expiry.writeUIntBE(Math.floor((issuedAt + lifetimeMs) / 1000), 0, 5)
+  expiry.writeUIntBE(accessTokenExpiry(issuedAt, lifetimeMs) / 1000, 0, 5)
   const key = keyOf(keys, grant)
   const body = reference(grant.id, grant.generation)
   return {

@@ -3,17 +3,17 @@
  * whatever is in them, nothing here throws.
  */
 import { hash, randomBytes } from 'node:crypto'
-import {
-  type AuthenticationResponseJSON,
-  type PublicKeyCredentialCreationOptionsJSON,
-  type PublicKeyCredentialRequestOptionsJSON,
-  type RegistrationResponseJSON,
-  verifyAuthenticationResponse,
-  verifyRegistrationResponse,
+import type {
+  AuthenticationResponseJSON,
+  PublicKeyCredentialCreationOptionsJSON,
+  PublicKeyCredentialRequestOptionsJSON,
+  RegistrationResponseJSON,
 } from '@simplewebauthn/server'
-import { decodeAttestationObject } from '@simplewebauthn/server/helpers'
 import type { Keyset } from './keyset.ts'
 import { type Seal, seal, unseal } from './sealed-text.ts'
+
+/** Loaded by the first passkey: three hundred files that no command of the command line needs. */
+const webAuthn = () => import('@simplewebauthn/server')
 
 /** random 16 | expiry 6, bound to what the challenge is for. */
 const challengeSeal: Seal = { prefix: '', purpose: 'challenge', bodyBytes: 22 }
@@ -94,7 +94,8 @@ const LONGEST_ID_BYTES = 1023
 export async function verifyRegistration(given: Expected & { readonly answer: string }): Promise<PasskeyRecord | null> {
   try {
     const response = readAnswer(given.answer) as RegistrationResponseJSON
-    if (!isPlainAttestation(response.response.attestationObject)) return null
+    if (!(await isPlainAttestation(response.response.attestationObject))) return null
+    const { verifyRegistrationResponse } = await webAuthn()
     const { verified, registrationInfo } = await verifyRegistrationResponse({
       response,
       expectedChallenge: given.challengeOk,
@@ -125,6 +126,7 @@ export async function verifyAssertion(
     const response = readAnswer(given.answer) as AuthenticationResponseJSON
     // The library verifies with the key that it is given, whichever passkey the answer names.
     if (response.id !== given.passkey.id) return null
+    const { verifyAuthenticationResponse } = await webAuthn()
     const { verified, authenticationInfo } = await verifyAuthenticationResponse({
       response,
       expectedChallenge: given.challengeOk,
@@ -174,7 +176,8 @@ function clientDataOf(response: Answer['response']): { challenge: string; crossO
  * None at all, or the passkey's own signature. Nothing else was asked for; the library would follow certificates that a
  * stranger sent, to addresses that are written in them.
  */
-function isPlainAttestation(attestationObject: string): boolean {
+async function isPlainAttestation(attestationObject: string): Promise<boolean> {
+  const { decodeAttestationObject } = await import('@simplewebauthn/server/helpers')
   const attestation = decodeAttestationObject(Uint8Array.from(decoded(attestationObject)))
   const fmt = attestation.get('fmt')
   return fmt === 'none' || (fmt === 'packed' && attestation.get('attStmt').get('x5c') === undefined)

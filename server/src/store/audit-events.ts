@@ -2,12 +2,15 @@
  * The table audit_events: what happened, written in the same transaction that made it happen. Ids only, never a secret. It is
  * only ever added to; store/audit-seals.ts makes a chain of it afterwards.
  */
+import type { Actor } from '../core/audit-actor.ts'
 import type { AuditKind } from '../core/audit-kind.ts'
 import type { Queryable, Transaction } from './postgres.ts'
 import { QUEUE_RECORDED } from './webhook-deliveries.ts'
 
 export type AuditEvent = {
   readonly kind: AuditKind
+  readonly actor: Actor
+  /** The account, user, application, grant and code that the event is about. */
   readonly accountId?: string
   readonly userId?: string
   readonly applicationId?: string
@@ -17,17 +20,20 @@ export type AuditEvent = {
 }
 
 export async function recordEvent(tx: Transaction, event: AuditEvent): Promise<void> {
+  const { kind, actor, accountId, userId, applicationId, grantId, deviceCodeId, detail = {} } = event
   await tx.query({
     name: 'record-event',
-    text: `with ${recordAll('select now(), $1::text, $2::text, $3::text, $4::text, $5::uuid, $6::uuid, $7::jsonb')} select`,
+    text: `with ${recordAll(`select now(), $1::text, $2::text, $3::text, $4::text, $5::text, $6::text, $7::text,
+      $8::uuid, $9::uuid, $10::jsonb`)} select`,
     values: [
-      event.kind,
-      event.accountId ?? null,
-      event.userId ?? null,
-      event.applicationId ?? null,
-      event.grantId ?? null,
-      event.deviceCodeId ?? null,
-      JSON.stringify(event.detail ?? {}),
+      kind,
+      ...[actor.kind, actor.id, actor.via],
+      accountId ?? null,
+      userId ?? null,
+      applicationId ?? null,
+      grantId ?? null,
+      deviceCodeId ?? null,
+      JSON.stringify(detail),
     ],
   })
 }
@@ -46,13 +52,13 @@ export async function hasEventOfToday(
 }
 
 /**
- * For statements that record many: a part of their `with`, after which `recorded` holds the events. `select` gives when, kind,
- * account, user, application, grant, device code and detail. The one way into the table: whoever comes through it has told the
- * application's webhooks as well, in the same statement.
+ * The `with` clause that inserts events: `recorded` holds them afterwards. `select` yields at, kind, actor_kind, actor_id, via, account_id,
+ * user_id, application_id, grant_id, device_code_id and detail. Every insert goes through it, so that the webhooks of an event are
+ * queued in the same statement.
  */
 export function recordAll(select: string): string {
   return `recorded as (
-      insert into audit_events (at, kind, account_id, user_id, application_id, grant_id, device_code_id, detail)
+      insert into audit_events (at, kind, actor_kind, actor_id, via, account_id, user_id, application_id, grant_id, device_code_id, detail)
       ${select}
       returning *),
     ${QUEUE_RECORDED}`

@@ -24,6 +24,9 @@ export type EntryRow = {
   readonly id: string
   readonly at: string
   readonly kind: string
+  readonly actor_kind: string
+  readonly actor_id: string
+  readonly via: string
   readonly account_id: string | null
   readonly user_id: string | null
   readonly application_id: string | null
@@ -34,7 +37,8 @@ export type EntryRow = {
 }
 
 /** For a query over `audit_events e`. */
-const ENTRY = `e.id::text as id, trunc(extract(epoch from e.at) * 1000000)::text as at, e.kind, e.account_id, e.user_id,
+const ENTRY = `e.id::text as id, trunc(extract(epoch from e.at) * 1000000)::text as at, e.kind, e.actor_kind, e.actor_id, e.via,
+  e.account_id, e.user_id,
   e.application_id, e.grant_id::text as grant_id, e.device_code_id::text as device_code_id, e.detail::text as detail,
   e.xid::text as xid`
 

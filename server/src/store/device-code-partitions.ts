@@ -77,12 +77,12 @@ function voidUncollected(db: Postgres, partition: string): Promise<number> {
     await tx.query("set local statement_timeout = '60s'")
     const { rows } = await tx.query<{ grant_id: string }>({
       text: `with voided as (
-          update grants set revoked_at = now(), revoked_why = 'never_collected'
+          update grants set revoked_at = now(), revocation_reason = 'never_collected'
           where revoked_at is null
             and id in (select grant_id from ${partition} where status = 'accepted' and lease_id is null)
           returning id, account_id, user_id, application_id),
-        ${recordAll(`select now(), 'grant.revoked', account_id, user_id, application_id, id, null::uuid,
-          '{"why":"never_collected"}'::jsonb from voided`)}
+        ${recordAll(`select now(), 'grant.revoked', 'service', 'expiry', 'job', account_id, user_id, application_id, id, null::uuid,
+          '{"reason":"never_collected"}'::jsonb from voided`)}
         select grant_id from recorded`,
       query_timeout: 61_000,
     })

@@ -17,7 +17,7 @@ export type Place = { readonly id: string; readonly expiresAt: number }
 /** A row, and what PostgreSQL's clock said when it was read: the clock that judges it. */
 export type Found = { readonly code: StoredDeviceCode; readonly now: number }
 
-const COLUMNS = `id, expires_at, created_at, application_id, variant, status, entry_closed, user_code, scopes, state,
+const COLUMNS = `id, expires_at, created_at, application_id, variant, status, entry_closed, also_entered, user_code, scopes, state,
   claimed_by, grant_id, lease_id, leased_until, outcome, idempotency_key, host(requested_from) as requested_from,
   requested_with`
 
@@ -29,6 +29,7 @@ type Row = {
   variant: DeviceCode['variant']
   status: DeviceCode['status']
   entry_closed: boolean
+  also_entered: DeviceCode['alsoEntered']
   user_code: string
   scopes: string[]
   state: string
@@ -123,7 +124,7 @@ export async function saveDeviceCode(tx: Transaction, code: DeviceCode): Promise
     name: 'save-device-code',
     text: `update device_codes set
         status = $3, entry_closed = $4, claimed_by = $5, grant_id = $6, lease_id = $7, leased_until = $8, outcome = $9,
-        idempotency_key = $10,
+        idempotency_key = $10, also_entered = $11,
         decided_at = case when $3::device_code_status in ('accepted', 'rejected')
           then coalesce(decided_at, now()) else decided_at end,
         used_at = case when $3::device_code_status = 'used' then coalesce(used_at, now()) end
@@ -139,6 +140,7 @@ export async function saveDeviceCode(tx: Transaction, code: DeviceCode): Promise
       code.delivery ? new Date(code.delivery.until) : null,
       code.delivery?.outcome ?? null,
       code.delivery?.idempotencyKey ?? null,
+      code.alsoEntered,
     ],
   })
 }
@@ -199,6 +201,7 @@ function fromRow(row: Row): StoredDeviceCode {
     status: row.status,
     claimedBy: row.claimed_by,
     entryClosed: row.entry_closed,
+    alsoEntered: row.also_entered,
     grantId: row.grant_id,
     delivery:
       row.lease_id !== null && row.leased_until !== null && row.outcome !== null

@@ -89,11 +89,11 @@ export async function voidUnexchanged(tx: Transaction, codeLifetimeMs: number): 
          and decided_at < now() - $1 * interval '1 millisecond'
        for update skip locked),
      voided as (
-       update grants g set revoked_at = now(), revoked_why = 'never_collected' from late
+       update grants g set revoked_at = now(), revocation_reason = 'never_collected' from late
        where late.grant_id = g.id and g.revoked_at is null
        returning g.id, g.account_id, g.user_id, g.application_id),
-     ${recordAll(`select now(), 'grant.revoked', account_id, user_id, application_id, id, null::uuid,
-       '{"why":"never_collected"}'::jsonb from voided`)}
+     ${recordAll(`select now(), 'grant.revoked', 'service', 'expiry', 'job', account_id, user_id, application_id, id, null::uuid,
+       '{"reason":"never_collected"}'::jsonb from voided`)}
      select grant_id from recorded`,
     [codeLifetimeMs],
   )

@@ -1,5 +1,7 @@
 /** The table grants: one row per grant, from which every credential is computed. Lists of them are in listed-grants.ts. */
+import type { Actor } from '../core/audit-actor.ts'
 import type { Grant, Holder } from '../core/grant.ts'
+import type { RevocationReason } from '../core/revocation-reason.ts'
 import { recordAll } from './audit-events.ts'
 import type { Queryable, Transaction } from './postgres.ts'
 import { announce } from './standing-changes.ts'
@@ -155,22 +157,27 @@ export async function saveIssueTime(tx: Transaction, id: string, issuedAt: numbe
 }
 
 /** False when it was revoked before: of many who do it at once, one does. */
-export async function revokeGrant(tx: Transaction, id: string, why: string): Promise<boolean> {
+export async function revokeGrant(tx: Transaction, id: string, reason: RevocationReason): Promise<boolean> {
   const { rowCount } = await tx.query(
-    'update grants set revoked_at = now(), revoked_why = $2 where id = $1 and revoked_at is null',
-    [id, why],
+    'update grants set revoked_at = now(), revocation_reason = $2 where id = $1 and revoked_at is null',
+    [id, reason],
   )
   if (rowCount === 1) await announce(tx, { grantId: id })
-  else await keepEnded(tx, ['id = $1', id], why)
+  else await makeFinal(tx, ['id = $1', id], reason)
   return rowCount === 1
 }
 
-/**
- * Grants that a review ended may live again, if the review is undone. Whoever ends one of them meanwhile, for a reason of their
- * own, has ended it for good.
- */
-async function keepEnded(tx: Transaction, [condition, of]: readonly [string, string], why: string): Promise<void> {
-  await tx.query(`update grants set revoked_why = $2 where ${condition} and revoked_why like 'review:%'`, [of, why])
+/** A second revocation, for another reason than the review: undoing the review no longer restores the grant. */
+async function makeFinal(
+  tx: Transaction,
+  [condition, of]: readonly [string, string],
+  reason: RevocationReason,
+): Promise<void> {
+  await tx.query(
+    `update grants set revocation_reason = $2, revoked_by_decision = null
+     where ${condition} and revoked_by_decision is not null`,
+    [of, reason],
+  )
 }
 
 /** Counts no further than it has to. */
@@ -183,63 +190,66 @@ export async function hasLiveGrants(db: Queryable, applicationId: string, atLeas
   return (rows[0]?.grants ?? 0) >= atLeast
 }
 
-/** Why a decision of a review ended grants. */
-function endedBy(decisionId: string): string {
-  return `review:${decisionId}`
-}
-
-/** Ends every live grant of an application, until this decision is undone. Returns how many. */
-export function revokeByReview(tx: Transaction, applicationId: string, decisionId: string): Promise<number> {
-  return revokeGrants(tx, { applicationId }, endedBy(decisionId))
-}
-
-/** Those that this decision ended live again, and their credentials with them. Returns how many. */
-export async function reviveGrants(tx: Transaction, applicationId: string, decisionId: string): Promise<number> {
+/** Restores the grants that this decision revoked, and their credentials with them. Returns how many. */
+export async function restoreGrants(
+  tx: Transaction,
+  actor: Actor,
+  applicationId: string,
+  decisionId: string,
+): Promise<number> {
   await tx.query("set local statement_timeout = '60s'")
-  const { rows } = await tx.query<{ revived: number }>({
+  const { rows } = await tx.query<{ restored: number }>({
     query_timeout: 61_000,
-    text: `with revived as (
-       update grants set revoked_at = null, revoked_why = null where application_id = $1 and revoked_why = $2
+    text: `with restored as (
+       update grants set revoked_at = null, revocation_reason = null, revoked_by_decision = null
+       where application_id = $1 and revoked_by_decision = $2
        returning id, account_id, user_id, application_id),
-     ${recordAll(`select now(), 'grant.restored', account_id, user_id, application_id, id, null::uuid,
-       jsonb_build_object('why', $2::text) from revived`)}
-     select count(*) as revived from recorded`,
-    values: [applicationId, endedBy(decisionId)],
+     ${recordAll(`select now(), 'grant.restored', $3::text, $4::text, $5::text, account_id, user_id, application_id, id, null::uuid,
+       jsonb_build_object('decision', $2::text) from restored`)}
+     select count(*) as restored from recorded`,
+    values: [applicationId, decisionId, actor.kind, actor.id, actor.via],
   })
-  const revived = rows[0]?.revived ?? 0
-  if (revived > 0) await announce(tx, { applicationId })
-  return revived
+  const restored = rows[0]?.restored ?? 0
+  if (restored > 0) await announce(tx, { applicationId })
+  return restored
 }
 
-/** Whose grants end together, and of which variant. */
-export type Ending =
-  | { readonly applicationId: string }
+/** Whose grants are revoked together, and of which variant. */
+export type Revocation =
+  /** With a decision: until that decision is undone. */
+  | { readonly applicationId: string; readonly decisionId?: string }
   /** Token sets only: access keys go on until somebody removes them. */
   | { readonly tokenSetsOf: string }
 
-/** Ends every live grant of one application, or every token set of one user, each with its event. Returns how many. */
-export async function revokeGrants(tx: Transaction, ending: Ending, why: string): Promise<number> {
-  const [condition, of] =
-    'applicationId' in ending
-      ? (['application_id = $1', ending.applicationId] as const)
-      : (["user_id = $1 and variant = 'token_set'", ending.tokenSetsOf] as const)
+/** Revokes every live grant of one application, or every token set of one user, each with its event. Returns how many. */
+export async function revokeGrants(
+  tx: Transaction,
+  actor: Actor,
+  which: Revocation,
+  reason: RevocationReason,
+): Promise<number> {
+  const [condition, of, decisionId] =
+    'applicationId' in which
+      ? (['application_id = $1', which.applicationId, which.decisionId ?? null] as const)
+      : (["user_id = $1 and variant = 'token_set'", which.tokenSetsOf, null] as const)
   // An application may have as many as there are people.
   await tx.query("set local statement_timeout = '60s'")
-  const { rows } = await tx.query<{ ended: number }>({
+  const { rows } = await tx.query<{ revoked: number }>({
     query_timeout: 61_000,
-    text: `with ended as (
-       update grants set revoked_at = now(), revoked_why = $2 where revoked_at is null and ${condition}
+    text: `with revoked as (
+       update grants set revoked_at = now(), revocation_reason = $2, revoked_by_decision = $3
+       where revoked_at is null and ${condition}
        returning id, account_id, user_id, application_id),
-     ${recordAll(`select now(), 'grant.revoked', account_id, user_id, application_id, id, null::uuid,
-       jsonb_build_object('why', $2::text) from ended`)}
-     select count(*) as ended from recorded`,
-    values: [of, why],
+     ${recordAll(`select now(), 'grant.revoked', $4::text, $5::text, $6::text, account_id, user_id, application_id, id, null::uuid,
+       jsonb_strip_nulls(jsonb_build_object('reason', $2::text, 'decision', $3::text)) from revoked`)}
+     select count(*) as revoked from recorded`,
+    values: [of, reason, decisionId, actor.kind, actor.id, actor.via],
   })
-  const ended = rows[0]?.ended ?? 0
-  if ('tokenSetsOf' in ending) await keepEnded(tx, [condition, of], why)
-  const about = 'applicationId' in ending ? { applicationId: ending.applicationId } : { userId: ending.tokenSetsOf }
-  if (ended > 0) await announce(tx, about)
-  return ended
+  const revoked = rows[0]?.revoked ?? 0
+  if ('tokenSetsOf' in which) await makeFinal(tx, [condition, of], reason)
+  const about = 'applicationId' in which ? { applicationId: which.applicationId } : { userId: which.tokenSetsOf }
+  if (revoked > 0) await announce(tx, about)
+  return revoked
 }
 
 export function grantFrom(row: GrantRow): Grant {

@@ -1,10 +1,14 @@
 /** Events as people are shown them: page by page, by what they look for, with the place in the chain and the names behind ids. */
+import type { ActorKind, Interface } from '../core/audit-actor.ts'
 import type { Queryable } from './postgres.ts'
 
 export type ListedEvent = {
   readonly id: number
   readonly at: number
   readonly kind: string
+  readonly actorKind: ActorKind
+  readonly actorId: string
+  readonly via: Interface
   readonly accountId: string | null
   readonly userId: string | null
   readonly applicationId: string | null
@@ -69,9 +73,9 @@ export async function listEvents(
        where ${inReach}
          and (e.at, e.id) ${within} (select coalesce(max(at), '${farthest}'), coalesce(max(id), 0) from edge)
          and ($5::text[] is null or e.application_id = any($5)) and ($6::text[] is null or e.kind = any($6))
-         and ($7::text[] is null or e.user_id = any($7) or e.detail ->> 'by' = any($7))
+         and ($7::text[] is null or e.user_id = any($7) or e.actor_id = any($7))
        ${sorted} limit $9)
-     select (select id from edge) as edge, e.id, e.at, e.kind, e.account_id as "accountId", e.user_id as "userId",
+     select (select id from edge) as edge, e.id, e.at, e.kind, e.actor_kind as "actorKind", e.actor_id as "actorId", e.via, e.account_id as "accountId", e.user_id as "userId",
        e.application_id as "applicationId", e.grant_id as "grantId", e.device_code_id as "deviceCodeId", e.detail,
        s.position, s.hash
      from (select 1) one left join found e on true ${WITH_SEAL}

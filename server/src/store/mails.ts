@@ -100,6 +100,15 @@ export async function lockRecentMails(
   return rows[0]?.mails ?? 0
 }
 
+/** When the newest mail of this kind was written to the user; null: none is known any more. */
+export async function findLastMail(db: Queryable, userId: string, kind: MailMatter['kind']): Promise<number | null> {
+  const { rows } = await db.query<{ at: number | null }>(
+    'select max(created_at) as at from mails where user_id = $1 and kind = $2',
+    [userId, kind],
+  )
+  return rows[0]?.at ?? null
+}
+
 /** Of one account, within the last hour. Meant under `lockAccount`. */
 export async function countRecentInvitations(tx: Transaction, accountId: string): Promise<number> {
   const { rows } = await tx.query<{ mails: number }>(

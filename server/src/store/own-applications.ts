@@ -82,13 +82,20 @@ export async function revokeSecret(tx: Transaction, applicationId: string, secre
 
 export type Settings = Pick<
   Application,
-  'name' | 'allowedScopes' | 'defaultScopes' | 'requiredScopes' | 'deviceFlow' | 'redirectUris' | 'testedAs'
+  | 'name'
+  | 'allowedScopes'
+  | 'defaultScopes'
+  | 'requiredScopes'
+  | 'deviceFlow'
+  | 'redirectUris'
+  | 'pkceRequired'
+  | 'testedAs'
 >
 
 export async function saveSettings(tx: Transaction, id: string, settings: Settings): Promise<void> {
   await tx.query(
     `update applications set name = $2, allowed_scopes = $3, default_scopes = $4, required_scopes = $5, device_flow = $6,
-       redirect_uris = $7, tested_as = $8
+       redirect_uris = $7, tested_as = $8, pkce_required = $9
      where id = $1`,
     [
       id,
@@ -99,6 +106,7 @@ export async function saveSettings(tx: Transaction, id: string, settings: Settin
       settings.deviceFlow,
       settings.redirectUris,
       settings.testedAs,
+      settings.pkceRequired,
     ],
   )
 }

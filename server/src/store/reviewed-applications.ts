@@ -61,7 +61,7 @@ export async function readTimeline(db: Queryable, applicationId: string): Promis
   const { rows } = await db.query<TimelineEvent>(
     `select e.at, e.kind, u.email as by, e.detail
      from audit_events e join applications a on a.id = e.application_id
-       left join users u on u.id = e.user_id and (u.account_id = a.account_id or e.kind like 'review.%')
+       left join users u on u.id = e.actor_id and (u.account_id = a.account_id or e.actor_kind = 'operator')
          and e.kind not in ('code.reported', 'application.reported', 'credential.reported', 'code.crowd')
      where e.application_id = $1 and (e.kind like 'application.%' or e.kind like 'review.%'
        or e.kind in ('code.reported', 'credential.reported', 'code.crowd'))

@@ -44,9 +44,19 @@ export async function lockReviews(tx: Transaction, applicationId: string): Promi
 }
 
 /** False when another process is reading evidence at this moment. */
-export async function tryLockJudging(tx: Transaction): Promise<boolean> {
+export function tryLockJudging(tx: Transaction): Promise<boolean> {
+  return tryLock(tx, 'judging')
+}
+
+/** False when another process is reminding operators at this moment. */
+export function tryLockReminding(tx: Transaction): Promise<boolean> {
+  return tryLock(tx, 'reminding')
+}
+
+async function tryLock(tx: Transaction, name: string): Promise<boolean> {
   const { rows } = await tx.query<{ locked: boolean }>(
-    "select pg_try_advisory_xact_lock(hashtextextended('judging', 0)) as locked",
+    'select pg_try_advisory_xact_lock(hashtextextended($1, 0)) as locked',
+    [name],
   )
   return rows[0]?.locked ?? false
 }
@@ -146,11 +156,18 @@ export type ListedReview = Review & {
   /** The application, at this moment. */
   readonly suspended: boolean
   readonly waitsForSecond: boolean
+  /** Since when the suspended application waits for a decision; null: it does not. */
+  readonly waitingSince: number | null
 }
+
+/** A suspension waits for its review from the moment on at which there were both. For a query over `applications a`. */
+const waitingSince = (openedAt: string) => `greatest(a.suspended_at, ${openedAt})`
 
 const MOST_LISTED = 500
 
 const LISTED = `select review.*, a.name as application, c.slug as account, a.suspended_at is not null as suspended,
+    case when review."closedAt" is null and a.suspended_at is not null
+      then ${waitingSince('review."openedAt"')} end as "waitingSince",
     exists (select from review_decisions d
       where d.review_id = review.id and d.took_effect_at is null and d.undone_at is null) as "waitsForSecond"
   from (${REVIEW}) review join applications a on a.id = review."applicationId" join accounts c on c.id = a.account_id`
@@ -170,4 +187,16 @@ export async function listReviews(db: Queryable, filter: 'open' | 'closed'): Pro
 export async function findListedReview(db: Queryable, id: string): Promise<ListedReview | null> {
   const { rows } = await db.query<ListedReview>(`${LISTED} where review.id = $1`, [id])
   return rows[0] ?? null
+}
+
+export type WaitingSuspension = { readonly application: string; readonly since: number }
+
+/** Suspended applications with an open review, the longest waiting first. */
+export async function listWaitingSuspensions(db: Queryable): Promise<readonly WaitingSuspension[]> {
+  const { rows } = await db.query<WaitingSuspension>(
+    `select a.name as application, ${waitingSince('r.opened_at')} as since
+     from reviews r join applications a on a.id = r.application_id
+     where r.closed_at is null and a.suspended_at is not null and a.deleted_at is null order by since, r.id`,
+  )
+  return rows
 }

@@ -2,6 +2,7 @@
  * The table scopes: the catalogue of what can be granted at all. A scope stays what it was made: nothing here changes what it
  * allows, only the words for it.
  */
+import type { ScopeFacts } from '../core/application-settings.ts'
 import type { Queryable, Transaction } from './postgres.ts'
 
 export type Scope = {
@@ -30,6 +31,17 @@ export async function unknownScopes(db: Queryable, names: readonly string[]): Pr
     [names],
   )
   return rows.map((row) => row.name)
+}
+
+/** What an application's settings are judged by. */
+export async function readScopeFacts(db: Queryable, names: readonly string[]): Promise<ScopeFacts> {
+  const { rows } = await db.query<{ name: string; device_flow: boolean | null }>(
+    'select asked.name, s.device_flow from unnest($1::text[]) as asked(name) left join scopes s on s.name = asked.name',
+    [names],
+  )
+  const those = (deviceFlow: boolean | null) =>
+    rows.filter((row) => row.device_flow === deviceFlow).map(({ name }) => name)
+  return { unknown: those(null), notByDevice: those(false) }
 }
 
 const SCOPE = 'select s.name, s.title, s.dangerous, s.device_flow as "deviceFlow" from scopes s'

@@ -45,13 +45,13 @@ export type PulledChange = StandingChange & { readonly xid: string }
 
 export type PulledChanges = { readonly position: FeedPosition; readonly changes: readonly PulledChange[] }
 
-/** `after` null: from now on. */
+/** `after` null: from now on. Then the changes are those that the next pull reads again, because an older transaction still runs. */
 export async function readStandingChanges(db: Queryable, after: FeedPosition | null): Promise<PulledChanges> {
   const { rows } = await db.query<Row>({
     name: 'read-standing-changes',
     text: `select pg_snapshot_xmin(pg_current_snapshot())::text as position, c.xid::text as xid, c.grant_id, c.user_id, c.account_id,
         c.application_id
-      from (select 1) as one left join standing_changes c on c.xid >= $1::xid8`,
+      from (select 1) as one left join standing_changes c on c.xid >= coalesce($1::xid8, pg_snapshot_xmin(pg_current_snapshot()))`,
     values: [after],
   })
   return { position: rows[0]?.position ?? '0', changes: rows.flatMap(changeFrom) }

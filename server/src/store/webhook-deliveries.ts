@@ -18,7 +18,7 @@ export const QUEUE_RECORDED = `heard as materialized (
     select w.id, h.event_id, h.kind, jsonb_strip_nulls(jsonb_build_object(
         'application', h.application_id, 'account', c.slug, 'user', g.user_id, 'grant', g.id,
         'scope', array_to_string(g.scopes, ','), 'variant', g.variant, 'test', g.test,
-        'credential', h.detail ->> 'is', 'reason', coalesce(h.detail ->> 'why', h.detail ->> 'reason'))),
+        'credential', h.detail ->> 'is', 'reason', h.detail ->> 'reason', 'message', h.detail ->> 'message')),
       h.at, h.at
     from heard h
       join webhook_endpoints w on w.application_id = h.application_id and w.disabled_at is null

@@ -17,9 +17,9 @@ export function countEvents(events: Events, counts: Counts): Events {
       counts.decisions.add('rejected')
       events.dialogDenied(...told)
     },
-    grantEnded: (grantId, why) => {
-      counts.grantsEnded.add(why)
-      events.grantEnded(grantId, why)
+    grantRevoked: (grantId, reason) => {
+      counts.grantsRevoked.add(reason)
+      events.grantRevoked(grantId, reason)
     },
     mailFailed: (mailId, attempts, givenUp, error) => {
       counts.mailFailures.add(givenUp ? 'given_up' : 'due')

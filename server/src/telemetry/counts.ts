@@ -9,7 +9,7 @@ export type Counts = {
   readonly decisions: Counter<'granted' | 'rejected'>
   /** A repeated answer is none: it has the same credentials. */
   readonly credentials: Counter<'token_set' | 'access_key' | 'first' | 'renewed'>
-  readonly grantsEnded: Counter<string>
+  readonly grantsRevoked: Counter<string>
   readonly mailFailures: Counter<'due' | 'given_up'>
   readonly taskFailures: Counter<string>
   readonly unexpected: Counter<string>
@@ -81,10 +81,10 @@ export function createCounts(routes: readonly string[]): Counts {
         ['access_key', 'renewed'],
       ],
     ),
-    grantsEnded: of<string>(
-      'grants_ended',
-      'Grants that were ended because a credential of them got about, by reason.',
-      ['why'],
+    grantsRevoked: of<string>(
+      'grants_revoked',
+      'Grants revoked because a credential leaked or was reused, by reason.',
+      ['reason'],
       [
         ['refresh_token_reused'],
         ['authorization_code_refused'],

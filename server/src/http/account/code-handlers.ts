@@ -11,6 +11,7 @@ import { decidedPage } from '../../pages/decided.tsx'
 import { type EnterCodeModel, enterCodePage } from '../../pages/enter-code.tsx'
 import { openDecision, sealDecision } from '../../secrets/web-texts.ts'
 import type { Parameters } from '../parameters.ts'
+import { accessLifetimes } from './access-lifetimes.ts'
 import type { PageAnswer, PageHandler, UserRequest } from './answer.ts'
 import { logoAddress } from './application-logo.ts'
 import { clearCookie, SESSION } from './cookies.ts'
@@ -34,8 +35,9 @@ export const enterTypedCode: PageHandler<UserRequest> = async (context, request)
       const problem = isCodeLength(digits) ? ({ kind: 'mistyped' } as const) : ({ kind: 'length', digits } as const)
       return { page: await entryPage(context, request, problem), status: 400 }
     }
+    case 'taken':
     case 'not_recognised':
-      return { page: await entryPage(context, request, { kind: 'not_recognised' }), status: 400 }
+      return { page: await entryPage(context, request, { kind: result.outcome }), status: 400 }
     case 'locked': {
       const minutes = Math.ceil(result.waitMs / 60_000)
       const retryAfterSeconds = Math.ceil(result.waitMs / 1000)
@@ -46,6 +48,8 @@ export const enterTypedCode: PageHandler<UserRequest> = async (context, request)
   }
 }
 
+const CLOSED = { outcome: 'closed', application: null } as const
+
 /** One address for the question and for what became of it: reloading and going back are harmless. */
 export const showDecision: PageHandler<UserRequest> = (context, request) => decisionPage(context, request, null)
 
@@ -53,7 +57,7 @@ export const decide: PageHandler<UserRequest> = async (context, request) => {
   const { visitor, fields, browser, frame, now } = request
   const ref = fields.get('ref') ?? ''
   const place = openDecision(context.config.keys, ref, visitor.id)
-  if (!place) return { page: decidedPage(frame, { outcome: 'closed', application: null }), status: 403 }
+  if (!place) return { page: decidedPage(frame, CLOSED), status: 403 }
   const given = readAnswer(fields)
   if (!given) return { refusal: 'invalid_request' }
   const result = await decideOnPage(context, visitor, place, given, { address: browser.address, now })
@@ -70,10 +74,10 @@ function readAnswer(fields: Parameters): PageDecision | null {
   return { decision, shown, lastGroup: fields.get('last_group') ?? '' }
 }
 
-/** Hands the code back and signs out, so that somebody else can enter it here without closing it. */
+/** Hands the code back and signs out, so that somebody else can enter and decide it. */
 export const switchUser: PageHandler<UserRequest> = async (context, { visitor, fields }) => {
   const place = openDecision(context.config.keys, fields.get('ref') ?? '', visitor.id)
-  if (place) await releaseCode(context, visitor.id, place)
+  if (place) await releaseCode(context, visitor.id, place, visitor.session.id)
   await signOut(context, visitor)
   return { seeOther: '/sign-in?notice=switched&next=%2Fconnect%2Fcode', cookies: [clearCookie(SESSION)] }
 }
@@ -87,10 +91,8 @@ async function decisionPage(
   const ref = fields.get('ref') ?? ''
   const place = openDecision(context.config.keys, ref, visitor.id)
   const asking = { address: browser.address, now }
-  const view = place ? await readDecision(context, visitor, place, asking) : ({ outcome: 'closed' } as const)
-  if (view.outcome === 'closed') {
-    return { page: decidedPage(frame, { outcome: 'closed', application: null }), status: place ? 200 : 403 }
-  }
+  const view = place ? await readDecision(context, visitor, place, asking) : CLOSED
+  if (view.outcome === 'closed') return { page: decidedPage(frame, CLOSED), status: place ? 200 : 403 }
   if (view.outcome === 'stale_session') {
     return { seeOther: `/confirm?next=${encodeURIComponent(`/connect/decision?ref=${ref}`)}` }
   }
@@ -115,7 +117,7 @@ function consentModel(
     shown: view.can.map(({ name }) => name).join(','),
     age: ageMs,
     remaining: remainingMs,
-    unusedDays: Math.round(context.config.refreshTokenLifetimeMs / 86_400_000),
+    ...accessLifetimes(context.config),
     request: {
       address: requestedFrom,
       place: place.place(frame.words.language),

@@ -47,7 +47,8 @@ export function readRedirects(text: string): readonly string[] {
 }
 
 /** Which part of the form it is about. */
-export function troubleOf(problem: SettingsProblem): 'name' | 'taken' | 'scopes' | RedirectTrouble {
+export function troubleOf(problem: SettingsProblem): 'name' | 'taken' | 'scopes' | 'not_by_code' | RedirectTrouble {
+  if (problem.problem === 'not_by_device') return 'not_by_code'
   if (problem.field === 'redirects') return { uri: problem.uri, why: problem.problem }
   return problem.field === 'name' && problem.problem === 'taken' ? 'taken' : problem.field
 }

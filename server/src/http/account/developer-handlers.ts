@@ -11,7 +11,7 @@ import {
 } from '../../flows/own-applications.ts'
 import { readProposal } from '../../flows/proposals.ts'
 import { readScopeCatalogue } from '../../flows/roles.ts'
-import { applicationSettingsPage } from '../../pages/application-settings.tsx'
+import { type ApplicationSettingsModel, applicationSettingsPage } from '../../pages/application-settings.tsx'
 import { developerListPage } from '../../pages/developer-list.tsx'
 import { type OwnApplicationModel, ownApplicationPage } from '../../pages/own-application.tsx'
 import { type RegisterModel, registerApplicationPage } from '../../pages/register-application.tsx'
@@ -59,7 +59,8 @@ export const register: PageHandler<UserRequest> = async (context, request) => {
   if (result.outcome === 'unfit') {
     const trouble = troubleOf(result.problem)
     const isName = trouble === 'name' || trouble === 'taken'
-    return again(isName ? 'kind' : trouble === 'scopes' ? 'scopes' : 'redirects', trouble)
+    const isScopes = trouble === 'scopes' || trouble === 'not_by_code'
+    return again(isName ? 'kind' : isScopes ? 'scopes' : 'redirects', trouble)
   }
   const { id, secret } = result
   const ways = { code: !dialog, redirect: redirectUris[0] ?? null, public: wish.public }
@@ -119,13 +120,14 @@ export const showSettings: PageHandler<UserRequest> = async (context, { account,
   const application = await readOwnApplication(context, account.id, fields.get('application') ?? '')
   if (!application) return { refusal: 'not_found' }
   const { id, deviceFlow, vouchedFor: secondLook } = application
+  const pkce = pkceOf(application)
   const testMode = application.testedAs !== null
   const scopes = scopeChoiceOf(await readScopeCatalogue(context), application)
   const redirects = application.redirectUris.join('\n')
   // What waits is what its people want; saving the page must not take it back.
   const proposal = await readProposal(context, id)
   const name = proposal?.declinedBecause === null ? proposal.name : application.name
-  const model = { id, name, deviceFlow, testMode, scopes, redirects, secondLook, problem: null }
+  const model = { id, name, deviceFlow, testMode, pkce, scopes, redirects, secondLook, problem: null }
   return { page: applicationSettingsPage(frame, model) }
 }
 
@@ -134,15 +136,26 @@ export const saveSettings: PageHandler<UserRequest> = async (context, { visitor,
   const name = (fields.get('name') ?? '').trim()
   const deviceFlow = fields.has('device_flow')
   const testMode = fields.has('test_mode')
+  const pkceRequired = fields.has('require_pkce')
   const redirects = (fields.get('redirects') ?? '').slice(0, 20_000)
   const scopes = readScopeChoice(await readScopeCatalogue(context), fields)
-  const settings = { name, deviceFlow, testMode, ...scopeSettings(scopes), redirectUris: readRedirects(redirects) }
+  const redirectUris = readRedirects(redirects)
+  const settings = { name, deviceFlow, testMode, pkceRequired, ...scopeSettings(scopes), redirectUris }
   const result = await changeSettings(context, visitor.id, id, settings)
   if (result.outcome === 'saved') return { seeOther: `/developer/application?application=${id}&notice=saved` }
   if (result.outcome !== 'unfit') return { refusal: result.outcome }
-  const secondLook = (await readOwnApplication(context, account.id, id))?.vouchedFor ?? false
-  const model = { id, name, deviceFlow, testMode, scopes, redirects, secondLook, problem: troubleOf(result.problem) }
+  const application = await readOwnApplication(context, account.id, id)
+  if (!application) return { refusal: 'not_found' }
+  const pkce = pkceOf({ public: application.public, pkceRequired })
+  const secondLook = application.vouchedFor
+  const problem = troubleOf(result.problem)
+  const model = { id, name, deviceFlow, testMode, pkce, scopes, redirects, secondLook, problem }
   return { page: applicationSettingsPage(frame, model), status: 400 }
+}
+
+function pkceOf(application: Pick<OwnApplication, 'public' | 'pkceRequired'>): ApplicationSettingsModel['pkce'] {
+  if (application.public) return 'always'
+  return application.pkceRequired ? 'required' : 'offered'
 }
 
 async function applicationPage(

@@ -5,6 +5,7 @@ import { groupDigits } from '../../core/user-code.ts'
 import { previewConsent } from '../../flows/preview-consent.ts'
 import { consentPage } from '../../pages/consent.tsx'
 import { dialogConsentPage } from '../../pages/dialog-consent.tsx'
+import { accessLifetimes } from './access-lifetimes.ts'
 import type { PageHandler, UserRequest } from './answer.ts'
 import { logoAddress } from './application-logo.ts'
 
@@ -24,7 +25,7 @@ export const showPreview: PageHandler<UserRequest> = async (context, request) =>
     publisher: application.publisher,
     logo: logoAddress(shownLogo(application)),
     suspended: application.suspended,
-    unusedDays: Math.round(context.config.refreshTokenLifetimeMs / 86_400_000),
+    ...accessLifetimes(context.config),
     problem: null,
     preview: true,
   } as const
@@ -50,6 +51,7 @@ export const showPreview: PageHandler<UserRequest> = async (context, request) =>
       },
       retype: false,
       crowded: false,
+      shared: false,
     }),
   }
 }

@@ -8,6 +8,7 @@ import { type DialogConsentModel, dialogConsentPage } from '../../pages/dialog-c
 import { type DialogProblemModel, dialogProblemPage } from '../../pages/dialog-problem.tsx'
 import { createBrowserMark, digestBrowserMark, openAccountReference } from '../../secrets/dialog-texts.ts'
 import type { Parameters } from '../parameters.ts'
+import { accessLifetimes } from './access-lifetimes.ts'
 import type { PageAnswer, PageHandler, PageRequest, UserRequest } from './answer.ts'
 import { logoAddress } from './application-logo.ts'
 import { clearCookie, DIALOG, DIALOG_SECONDS, SESSION, setCookie } from './cookies.ts'
@@ -105,7 +106,7 @@ function consentModel(
     request: fields.get('request') ?? '',
     shown: view.can.map(({ name }) => name).join(','),
     returnTo: redirectHost(redirectUri),
-    unusedDays: Math.round(context.config.refreshTokenLifetimeMs / 86_400_000),
+    ...accessLifetimes(context.config),
     problem: wrong,
   }
 }

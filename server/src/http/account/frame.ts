@@ -42,6 +42,7 @@ export function frameFor(
     },
     path: here,
     nonce,
+    mail: context.mailer !== null,
     dialog,
     sign: (action, bound) =>
       visitor === null ? '' : signForm(context.config.keys, formHolder(visitor), action, bound),

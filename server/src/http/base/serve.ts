@@ -115,6 +115,8 @@ function frameAt({ headers }: IncomingMessage, path: string, query: string, nonc
     user: null,
     path: here,
     nonce,
+    // No page of the base host speaks of mails.
+    mail: false,
     dialog: path.endsWith('/authorize') || isInDialog(path, new URLSearchParams(query).get('next')),
     sign: () => '',
   }

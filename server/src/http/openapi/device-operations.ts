@@ -20,7 +20,7 @@ const idempotencyKey = Type.Object({
   'Idempotency-Key': Type.Optional(
     Type.String({
       description:
-        'One random text per device code, sent with every poll: 1 to 255 printable characters without spaces. If the final answer got lost on its way, the next poll with the same key gets it again.',
+        'One random text per device code, sent with every poll: 1 to 255 printable characters without spaces. If the final answer got lost on its way, a poll with the same key gets it again for 10 minutes, with the `expires_in` that is left.',
       maxLength: 255,
     }),
   ),

@@ -20,7 +20,7 @@ const optional = {
   code_challenge: Type.Optional(
     Type.String({
       description:
-        'SHA-256 of your `code_verifier`, in base64url (RFC 7636). Applications have to send it unless they were registered without.',
+        'SHA-256 of your `code_verifier`, in base64url (RFC 7636). Public applications have to send it, and those that were registered so; all others may. What was sent is always checked.',
       pattern: '^[A-Za-z0-9_-]{43}$',
     }),
   ),

@@ -71,7 +71,7 @@ export const standardOperations = {
       code_challenge: Type.Optional(
         Type.String({
           description:
-            'SHA-256 of your `code_verifier`, in base64url. Needed unless the application was registered without.',
+            'SHA-256 of your `code_verifier`, in base64url. Public applications have to send it, and those that were registered so; all others may.',
           pattern: '^[A-Za-z0-9_-]{43}$',
         }),
       ),
@@ -136,7 +136,7 @@ Renewing: store the new set before you use it. If the answer got lost, the same 
       'Idempotency-Key': Type.Optional(
         Type.String({
           description:
-            'For polls: one random text per device code. With it a lost final answer can be asked for again.',
+            'For polls: one random text per device code. With it a lost final answer can be asked for again for 10 minutes.',
           maxLength: 255,
         }),
       ),

@@ -1,0 +1,33 @@
+/**
+ * Why a grant was revoked. One closed list for the table grants, the audit log, webhooks (docs/interface.md, "Webhooks"), metrics
+ * and the sentences in pages/messages/.
+ */
+export const revocationReasons = [
+  'application_deleted',
+  'application_suspended',
+  'authorization_code_refused',
+  'authorization_code_reused',
+  'credential_reported',
+  'never_collected',
+  'password_changed',
+  'refresh_token_reused',
+  'removed_by_administrator',
+  'removed_by_user',
+  'revoked_by_application',
+  'revoked_by_review',
+  'user_disabled',
+  'user_reset',
+] as const
+
+export type RevocationReason = (typeof revocationReasons)[number]
+
+/** A newer version may have written one that this version does not know. */
+export function isRevocationReason(value: unknown): value is RevocationReason {
+  return (revocationReasons as readonly unknown[]).includes(value)
+}
+
+/** A credential may be in the wrong hands: the user is notified by mail. */
+export type AlarmingReason = Extract<
+  RevocationReason,
+  'authorization_code_reused' | 'credential_reported' | 'refresh_token_reused'
+>
