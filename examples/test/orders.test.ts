@@ -4,15 +4,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { connect } from '../../server/test/rig/connect.ts'
-import { freePort } from '../../tools/engine-processes.ts'
+import { onFreePort } from '../../tools/free-port.ts'
 import { codeOf, useTrying } from './rig/trying.ts'
 
 const trying = useTrying()
 
-async function startApi(): Promise<string> {
-  const port = await freePort()
-  await trying.start('api/server.ts', { PORT: String(port) }).says(/The API is at/)
-  return `http://127.0.0.1:${port}`
+function startApi(): Promise<string> {
+  return onFreePort(async (port) => {
+    await trying.start('api/server.ts', { PORT: String(port) }).says(/The API is at/)
+    return `http://127.0.0.1:${port}`
+  })
 }
 
 test('the API lets in who has the scope, whoever asks, and says to others what is missing', async () => {

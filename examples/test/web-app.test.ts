@@ -6,7 +6,7 @@ import { useBrowsing } from '../../server/test/rig/browsing.ts'
 import { answerAndClose, goToQuestion } from '../../server/test/rig/dialog-browsing.ts'
 import { makeApplication } from '../../server/test/rig/make.ts'
 import { type Northwind, startNorthwind } from '../../server/test/rig/northwind.ts'
-import { freePort } from '../../tools/engine-processes.ts'
+import { freePort, onFreePort } from '../../tools/free-port.ts'
 import { type Program, startExample } from './rig/program.ts'
 
 const programs: Program[] = []
@@ -21,8 +21,10 @@ afterAll(async () => {
 })
 
 /** The page and the API, each at an address of its own. */
-async function startExamples({ service: { context, config } }: Northwind): Promise<string> {
-  const [pagePort, apiPort] = [await freePort(), await freePort()]
+const startExamples = (northwind: Northwind) => onFreePort((pagePort) => startExamplesAt(pagePort, northwind))
+
+async function startExamplesAt(pagePort: number, { service: { context, config } }: Northwind): Promise<string> {
+  const apiPort = await freePort()
   const page = `http://127.0.0.1:${pagePort}`
   const { id: LATCHKEY_PUBLIC_APP_ID } = await makeApplication(context.db, config, 'makers', {
     name: 'Acme Orders',

@@ -3,7 +3,7 @@
  * and "Delivery".
  *
  * Every poll of a session has the same `Idempotency-Key`. So an outcome whose answer was lost, here or in front of the
- * service, is given again; a key per poll would not do: an answer that was read whole may belong to an earlier poll when
+ * service, is given again for ten minutes; a key per poll would not do: an answer that was read whole may belong to an earlier poll when
  * something on the way repeats answers, and then the one that counted is lost without a fault.
  */
 import type { Context } from './context.ts'
@@ -128,7 +128,7 @@ async function read<V extends Variant>(
   }
 }
 
-/** Kept before anybody is told. If the store fails, the next poll gets the same answer. */
+/** Kept before anybody is told. If the store fails, the next poll gets the same credentials. */
 async function accept<V extends Variant>(
   { context, tokens, saved }: Polls<V>,
   answer: Answer,

@@ -2,7 +2,7 @@
  * The life of what was granted: kept in the store, renewed in time, by one at once, given back. docs/interface.md,
  * "Refresh".
  *
- * A refresh token that was replaced gets the same set again for 30 s, for answers that were lost; presented later it looks
+ * A refresh token that was replaced gets the same tokens again for 30 s, for answers that were lost; presented later it looks
  * stolen and ends the access. So the new set is written before it is used, a refresh is repeated within that time only, and
  * those who share a store take turns.
  */

@@ -227,6 +227,14 @@ test.concurrent('a token set is renewed, repeated, checked and ended; an older r
     await side.grant(session.userCode)
     const first = await session.wait()
     const by = { SVCappid: application.id, SVCsecret: application.secret }
+    const saved = session.toJSON()
+    const poll = () =>
+      ask(
+        '/auth/oauth/device/polling',
+        { ...by, device_code: saved.deviceCode },
+        { 'idempotency-key': saved.idempotencyKey },
+      )
+    expect((await poll()).access_token).toBe(first.accessToken)
     const bearer = { authorization: `Bearer ${first.accessToken}` }
     await ask('/me', undefined, bearer)
     await ask('/auth/verify?scope=orders:read,orders:write', undefined, bearer)
@@ -236,6 +244,7 @@ test.concurrent('a token set is renewed, repeated, checked and ended; an older r
     const second = await ask('/auth/oauth/refresh', { ...by, refresh_token: first.refreshToken })
     const again = await ask('/auth/oauth/refresh', { ...by, refresh_token: first.refreshToken })
     expect([again.access_token, again.refresh_token]).toEqual([second.access_token, second.refresh_token])
+    expect((await poll()).error).toBe('invalid')
     await ask('/auth/oauth/refresh', { ...by, refresh_token: second.refresh_token ?? '', scope: 'orders:delete' })
     await ask('/auth/oauth/refresh', { ...by, refresh_token: first.accessToken })
     await ask('/me', undefined, bearer)
@@ -327,6 +336,13 @@ test.concurrent('the dialog: allowed and exchanged once, cancelled, and with wha
     ).toBe('code_used')
     expect(await outcome(client.dialog.exchange({ code: burned, verifier, redirectUri: CALLBACK }))).toBe('code_used')
     const by = { SVCappid: side.application.id, SVCsecret: side.application.secret }
+    // Without a challenge, as an application with a secret may: exchanged without a verifier, and not with one.
+    const plain = address.replace(/&code_challenge=.*$/, '')
+    const answerPlain = async () => new URL(await side.answerDialog(plain, 'allow')).searchParams.get('code') ?? ''
+    const exchanged = await ask('/auth/oauth/token', { ...by, code: await answerPlain(), redirect_uri: CALLBACK })
+    expect(exchanged.state).toBe('basket-7')
+    const verified = { ...by, code: await answerPlain(), redirect_uri: CALLBACK, code_verifier: verifier }
+    expect((await ask('/auth/oauth/token', verified)).error).toBe('invalid_grant')
     await ask('/auth/oauth/token', { ...by, code: 'lkc_unknown', redirect_uri: CALLBACK })
     await ask('/auth/oauth/token', { ...by, code })
   })

@@ -1,8 +1,8 @@
 /** An example in a process of its own, as a developer starts it: what it says, what is typed into it, how it ends. */
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { spawnTied } from '../../../server/test/rig/tied-process.ts'
 
 const EXAMPLES = join(import.meta.dirname, '..', '..')
 const PATIENCE_MS = 20_000
@@ -26,15 +26,15 @@ export function startExample(
   args: readonly string[] = [],
 ): Program {
   const interpreter = INTERPRETERS[file.split('.').at(-1) ?? ''] ?? ''
-  const child = spawn(interpreter, [join(EXAMPLES, file), ...args], {
+  const child = spawnTied('TERM', interpreter, [join(EXAMPLES, file), ...args], {
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...environment },
   })
   let [said, heard, stdout] = ['', 0, '']
-  child.stdout.setEncoding('utf8').on('data', (text) => {
+  child.stdout?.setEncoding('utf8').on('data', (text) => {
     said += text
     stdout += text
   })
-  child.stderr.setEncoding('utf8').on('data', (text) => {
+  child.stderr?.setEncoding('utf8').on('data', (text) => {
     said += text
   })
   let over = false
@@ -55,7 +55,7 @@ export function startExample(
         if (ending || Date.now() > until) throw new Error(`${file} did not say ${pattern}, but:\n${said}`)
       }
     },
-    type: (line) => child.stdin.write(`${line}\n`),
+    type: (line) => child.stdin?.write(`${line}\n`),
     ended,
     stop: async () => {
       if (!over) child.kill('SIGTERM')

@@ -4,7 +4,7 @@ import { setApplicationPublisher } from '../../../server/src/flows/manage-applic
 import { press, submit } from '../../../server/test/rig/clicks.ts'
 import { type MadeUser, makeApplication } from '../../../server/test/rig/make.ts'
 import { type Northwind, PASSWORD } from '../../../server/test/rig/northwind.ts'
-import { freePort } from '../../../tools/engine-processes.ts'
+import { onFreePort } from '../../../tools/free-port.ts'
 import { startExample } from './program.ts'
 
 /** As the set in the living room. */
@@ -19,15 +19,16 @@ export async function startTelevision({ service }: Northwind): Promise<Televisio
   const { id, secret } = await makeApplication(context.db, config, 'makers', wish)
   await setApplicationPublisher(context.db, id, { standing: 'verified', name: 'acme.example' })
   await context.applications.refresh()
-  const port = await freePort()
-  const program = startExample('television/server.ts', {
-    LATCHKEY_BASE_URL: config.publicUrl,
-    LATCHKEY_APP_ID: id,
-    LATCHKEY_APP_SECRET: secret,
-    PORT: String(port),
+  return onFreePort(async (port) => {
+    const program = startExample('television/server.ts', {
+      LATCHKEY_BASE_URL: config.publicUrl,
+      LATCHKEY_APP_ID: id,
+      LATCHKEY_APP_SECRET: secret,
+      PORT: String(port),
+    })
+    await program.says(/The television is on/)
+    return { address: `http://127.0.0.1:${port}`, stop: program.stop }
   })
-  await program.says(/The television is on/)
-  return { address: `http://127.0.0.1:${port}`, stop: program.stop }
 }
 
 /** Presses the button that is chosen, as a remote control does, and waits for the screen with this id. */

@@ -1,5 +1,12 @@
 /** Issuing, renewing, replacing, ending and checking credentials, as the service does it. docs/interface.md, "Credentials". */
-import { type FakeAnswer, type FakeParameters, FakeRefused, parseScope, required } from './fake-answer.ts'
+import {
+  type FakeAnswer,
+  type FakeFields,
+  type FakeParameters,
+  FakeRefused,
+  parseScope,
+  required,
+} from './fake-answer.ts'
 import { authenticate, type FakeCredential, type FakeGrant, type FakeWorld, randomText } from './fake-world.ts'
 
 /** For so long the predecessor of a refresh token gets the same set again. */
@@ -28,6 +35,13 @@ export function issue(world: FakeWorld, grant: FakeGrant): Record<string, string
         }
   grant.issued = { fields, at: now }
   return fields
+}
+
+/** What was issued at this moment, with the whole seconds that its access token has left. */
+export function remaining<Fields extends FakeFields>(world: FakeWorld, fields: Fields, issuedAt: number): Fields {
+  if (fields.expires_in === undefined) return fields
+  const left = Math.floor((issuedAt + world.lifetimes.accessToken * 1000 - world.now()) / 1000)
+  return { ...fields, expires_in: Math.max(0, left) }
 }
 
 export function refresh(world: FakeWorld, parameters: FakeParameters): FakeAnswer {
@@ -59,7 +73,8 @@ function renewable(
   const { grant, generation } = credential
   if (generation === grant.generation) return { grant, again: null }
   const recent = grant.issued !== null && world.now() - grant.issued.at <= graceMs
-  if (recent && generation === grant.generation - 1) return { grant, again: grant.issued?.fields ?? null }
+  if (recent && generation === grant.generation - 1)
+    return { grant, again: grant.issued && remaining(world, grant.issued.fields, grant.issued.at) }
   if (is === 'refresh_token') grant.revoked = true
   throw new FakeRefused('invalid_grant')
 }

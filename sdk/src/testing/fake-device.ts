@@ -1,6 +1,6 @@
 /** The device flow of the fake: code requests and polls with their six outcomes. docs/interface.md, "Poll for authorization". */
 import { type FakeAnswer, type FakeParameters, FakeRefused, required } from './fake-answer.ts'
-import { issue } from './fake-credentials.ts'
+import { issue, remaining } from './fake-credentials.ts'
 import {
   authenticate,
   createGrant,
@@ -13,6 +13,8 @@ import {
 } from './fake-world.ts'
 
 const LONGEST_STATE_BYTES = 1024
+/** For so long the poll that was answered gets its answer again. */
+const REPEAT_MS = 10 * 60_000
 /** A poll that comes before this part of the interval has passed is early. */
 const TOLERATED = 0.9
 
@@ -65,11 +67,11 @@ export function poll(variant: FakeVariant, world: FakeWorld, parameters: FakePar
 export function collect(world: FakeWorld, variant: FakeVariant, deviceCode: string, key: string | null): FakeAnswer {
   const code = world.codes.get(deviceCode)
   if (code?.variant !== variant) return INVALID
-  if (code.status === 'used') return repeated(code, key)
+  if (code.status === 'used') return repeated(world, code, key)
   if (code.status === 'pending' && world.now() < code.expiresAt) return pace(world, code)
   const answer = outcome(world, code)
   code.status = 'used'
-  code.delivered = { key, answer }
+  code.delivered = { key, answer, at: world.now() }
   return answer
 }
 
@@ -89,10 +91,14 @@ function outcome(world: FakeWorld, { status, grant, state }: FakeCode): FakeAnsw
   return grant.revoked ? INVALID : { fields: { ...issue(world, grant), state } }
 }
 
-/** The same answer for the same key, unless it is worth nothing any more. */
-function repeated({ delivered, grant }: FakeCode, key: string | null): FakeAnswer {
+/** The same outcome for the same key, for a while, unless it is worth nothing any more. */
+function repeated(world: FakeWorld, { delivered, grant }: FakeCode, key: string | null): FakeAnswer {
   if (!delivered || key === null || delivered.key !== key) return INVALID
-  return grant && (grant.revoked || grant.generation > 1) ? INVALID : delivered.answer
+  if (world.now() >= delivered.at + REPEAT_MS) return INVALID
+  if (!grant || !('fields' in delivered.answer)) return delivered.answer
+  if (grant.revoked || grant.generation > 1) return INVALID
+  const fields = remaining(world, delivered.answer.fields, delivered.at)
+  return fields.expires_in === 0 ? INVALID : { fields }
 }
 
 /** What the user does in the web interface; nothing that is over can be decided again. */

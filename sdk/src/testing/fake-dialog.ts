@@ -28,7 +28,7 @@ export function answerDialog(world: FakeWorld, address: string, decision: 'cance
     world.dialogCodes.set(code, {
       grant: createGrant(world, 'token_set', scopes),
       redirectUri,
-      challenge: searchParams.get('code_challenge') ?? '',
+      challenge: searchParams.get('code_challenge'),
       state: state ?? '',
       expiresAt: world.now() + CODE_LIFETIME_MS,
       used: false,
@@ -45,8 +45,10 @@ function problemOf({ application, suspended }: FakeWorld, asked: URLSearchParams
   if (!application.redirectUris.includes(redirectUri)) return 'the redirect address is not registered'
   if (suspended) return 'the application is suspended'
   if (asked.get('response_type') !== 'code') return 'response_type is not code'
-  const challenged = asked.get('code_challenge_method') === 'S256' && asked.get('code_challenge')?.length === 43
-  return challenged ? null : 'there is no code_challenge of the kind S256'
+  const [challenge, method] = [asked.get('code_challenge'), asked.get('code_challenge_method')]
+  // Offered to every application, and required of one without a secret.
+  if (challenge === null && method === null && application.secret !== '') return null
+  return method === 'S256' && challenge?.length === 43 ? null : 'there is no code_challenge of the kind S256'
 }
 
 /** A code that comes a second time, too late, or with what does not fit it ends what was granted. */
@@ -54,7 +56,8 @@ export async function exchange(world: FakeWorld, parameters: FakeParameters): Pr
   authenticate(world, required(parameters, 'SVCappid'), parameters.get('SVCsecret') ?? '')
   const code = world.dialogCodes.get(required(parameters, 'code'))
   const redirectUri = required(parameters, 'redirect_uri')
-  const challenge = await challengeOf(parameters.get('code_verifier') ?? '')
+  const verifier = parameters.get('code_verifier')
+  const challenge = verifier === undefined ? null : await challengeOf(verifier)
   if (!code) throw new FakeRefused('invalid_grant')
   if (code.used || !fits(world, code, redirectUri, challenge)) {
     code.used = true
@@ -65,7 +68,7 @@ export async function exchange(world: FakeWorld, parameters: FakeParameters): Pr
   return { fields: { ...issue(world, code.grant), state: code.state } }
 }
 
-function fits(world: FakeWorld, code: FakeDialogCode, redirectUri: string, challenge: string): boolean {
+function fits(world: FakeWorld, code: FakeDialogCode, redirectUri: string, challenge: string | null): boolean {
   return world.now() < code.expiresAt && code.redirectUri === redirectUri && code.challenge === challenge
 }
 

@@ -51,15 +51,16 @@ export type FakeCode = {
   grant: FakeGrant | null
   /** The last poll that was not early. */
   lastPollAt: number | null
-  /** The poll that was given the outcome, for one that repeats it. */
-  delivered: { readonly key: string | null; readonly answer: FakeAnswer } | null
+  /** The poll that was given the outcome, and when, for one that repeats it. */
+  delivered: { readonly key: string | null; readonly answer: FakeAnswer; readonly at: number } | null
 }
 
 /** A code that a dialog returned with. */
 export type FakeDialogCode = {
   readonly grant: FakeGrant
   readonly redirectUri: string
-  readonly challenge: string
+  /** Null: the dialog was opened without one, so the exchange must come without a verifier. */
+  readonly challenge: string | null
   readonly state: string
   readonly expiresAt: number
   used: boolean

@@ -9,7 +9,7 @@ test('the entry for pages is smaller than 8 KB, compressed, and has neither the 
   process.stdout.write(`@latchkey/sdk/browser: ${bytes} bytes minified, ${compressedBytes} compressed\n`)
   expect(compressedBytes).toBeLessThan(LARGEST_BYTES)
   expect(text).not.toMatch(/device\/polling|node:|require\(/)
-}, 60_000)
+})
 
 test.each([
   '@latchkey/sdk',

