@@ -1,0 +1,31 @@
+/** What a benchmark runs on: written beside a baseline, because a figure without its machine says little. */
+import { cpus, totalmem } from 'node:os'
+import { Redis } from 'ioredis'
+import { engineUrl, type TestDatabase } from '../server/test/rig/database.ts'
+
+export type Machine = Readonly<Record<string, string | number>>
+
+export async function describeMachine(database: TestDatabase): Promise<Machine> {
+  const [postgres] = await database.query<{ server_version: string }>('show server_version')
+  return {
+    cores: cpus().length,
+    processor: cpus()[0]?.model ?? '',
+    memory_gb: Math.round(totalmem() / 2 ** 30),
+    node: process.versions.node,
+    postgres: postgres?.server_version.split(' ')[0] ?? '',
+    redis: await redisFact('redis_version'),
+  }
+}
+
+export async function redisPid(): Promise<number> {
+  return Number(await redisFact('process_id'))
+}
+
+async function redisFact(name: 'redis_version' | 'process_id'): Promise<string> {
+  const redis = new Redis(engineUrl('REDIS_URL'))
+  try {
+    return new RegExp(`^${name}:(\\S+)`, 'm').exec(await redis.info('server'))?.[1] ?? ''
+  } finally {
+    redis.disconnect()
+  }
+}

@@ -1,0 +1,52 @@
+/** Every page of the web interface as a request: path, Host, and the cookies that the viewer's browser has for it. */
+import { randomUUID } from 'node:crypto'
+import { DIALOG, SESSION } from '../server/src/http/account/cookies.ts'
+import { sealSession } from '../server/src/secrets/web-texts.ts'
+import { insertSession } from '../server/src/store/sessions.ts'
+import { everyDoorPage, MARK, PICTURES, type Viewer } from '../server/test/rig/every-page.ts'
+import type { Northwind } from '../server/test/rig/northwind.ts'
+
+export type Visited = {
+  readonly name: string
+  readonly path: string
+  readonly host: string
+  /** Of several browsers of the same person, which differ in their session. */
+  readonly cookies: readonly string[]
+}
+
+const BROWSERS = 3
+
+/** Answers with a redirect to `dialog-consent`, which is in the list. */
+const NO_PAGE = 'dialog-enter'
+
+export async function openPages(northwind: Northwind): Promise<readonly Visited[]> {
+  const sessions = new Map<Viewer, readonly string[]>()
+  for (const viewer of ['ann', 'ben', 'ida', 'olga'] as const) {
+    sessions.set(viewer, await signInEverywhere(northwind, northwind[viewer].id))
+  }
+  const base = new URL(northwind.service.config.publicUrl).host
+  const pages = (await everyDoorPage(northwind)).filter(({ name }) => name !== NO_PAGE && !PICTURES.includes(name))
+  return pages.map(({ name, path, as }) => {
+    const address = new URL(path, northwind.origin)
+    const known = as === 'nobody' ? '' : `; __Host-accounts=${northwind.slug}`
+    const own = sessions.get(as)?.map((session) => `${SESSION}=${session}; ${DIALOG}=${MARK}`)
+    const cookies = address.host === base ? [`${DIALOG}=${MARK}${known}`] : (own ?? [`${DIALOG}=${MARK}`])
+    return { name, path: address.pathname + address.search, host: address.host, cookies }
+  })
+}
+
+async function signInEverywhere({ service }: Northwind, userId: string): Promise<readonly string[]> {
+  const { context, config, database } = service
+  const [user] = await database.query<{ account_id: string; slug: string }>(
+    'select u.account_id, a.slug from users u join accounts a on a.id = u.account_id where u.id = $1',
+    [userId],
+  )
+  if (!user) throw new Error('there is no such user')
+  const made = Array.from({ length: BROWSERS }, async () => {
+    const id = randomUUID()
+    const session = { id, accountId: user.account_id, userId, lifetimeMs: 3_600_000, address: null, agent: null }
+    await context.db.transaction((tx) => insertSession(tx, session))
+    return sealSession(config.keys, id, user.slug)
+  })
+  return Promise.all(made)
+}
