@@ -1,4 +1,8 @@
-/** Two projects: `pure` needs nothing but Node; `engines` needs the PostgreSQL and Redis that tools/engines.ts starts. */
+/**
+ * Four projects. `pure` needs nothing but Node; the others need the PostgreSQL and Redis that tools/engines.ts starts, `browser`
+ * also Chromium. `timing` measures time: its files run last and one at a time, so that no other test slows them. One
+ * that fails is tried once more: another program may have had the processor, while a fault is there the second time, too.
+ */
 import { defineConfig } from 'vitest/config'
 
 const PURE = [
@@ -6,36 +10,62 @@ const PURE = [
   'server/test/secrets/**',
   'server/test/pages/**',
   'server/test/telemetry/**',
+  'server/test/mutants/**',
   'server/test/*.test.ts',
   'sdk/test/pure/**',
+  'bench/test/**',
 ]
 
-/** Two cores: more files at once only wait for each other. The same in both, or the second would wait for the first to end. */
-const WORKERS = 2
+const TIMING = [
+  'examples/test/device-flow.test.ts',
+  'server/test/attacks/limits-{expressions,herd,overload,silent-clients}.test.ts',
+  'server/test/attacks/signing-in.test.ts',
+  'server/test/conformance/{decision-elsewhere,limits,transitions}.test.ts',
+  'server/test/faults/drain.test.ts',
+  'server/test/flows/load.test.ts',
+  'server/test/gate/contract.test.ts',
+  'server/test/http/picture.test.ts',
+  'server/test/interop/proxies-restart.test.ts',
+  'server/test/secrets/password.test.ts',
+]
+
+const BROWSER = ['server/test/browser/**']
+
+/** Two cores, and one file for the time that the others wait. Equal in all projects of a group, or one would wait for the other. */
+const TOGETHER = { maxWorkers: 3, sequence: { groupOrder: 0 } }
+const ALONE = { maxWorkers: 1, sequence: { groupOrder: 1 }, retry: 1 }
+
+const testsIn = (folders: readonly string[]) => folders.map((folder) => folder.replace(/\*\*$/, '**/*.test.ts'))
+
+/** Far longer than anything takes on a quiet machine: only what hangs is ended. */
+const ON_ENGINES = { globalSetup: 'server/test/rig/engines.ts', testTimeout: 120_000, hookTimeout: 120_000 }
 
 export default defineConfig({
   test: {
     projects: [
-      {
-        test: {
-          name: 'pure',
-          include: PURE.map((folder) => folder.replace(/\*\*$/, '**/*.test.ts')),
-          // What is pure leaves nothing behind for the next file. It takes a third of the time.
-          isolate: false,
-          maxWorkers: WORKERS,
-        },
-      },
+      // Projects of a group start in the order of their names: the slowest files first.
+      { test: { name: 'browser', include: testsIn(BROWSER), ...ON_ENGINES, ...TOGETHER } },
       {
         test: {
           name: 'engines',
           include: ['server/test/**/*.test.ts', 'sdk/test/**/*.test.ts', 'examples/test/**/*.test.ts'],
-          exclude: PURE,
-          globalSetup: 'server/test/rig/engines.ts',
-          testTimeout: 30_000,
-          hookTimeout: 60_000,
-          maxWorkers: WORKERS,
+          exclude: [...PURE, ...BROWSER, ...TIMING],
+          ...ON_ENGINES,
+          ...TOGETHER,
         },
       },
+      {
+        test: {
+          name: 'pure',
+          include: testsIn(PURE),
+          exclude: TIMING,
+          // What is pure leaves nothing behind for the next file. It takes a third of the time.
+          isolate: false,
+          testTimeout: 120_000,
+          ...TOGETHER,
+        },
+      },
+      { test: { name: 'timing', include: TIMING, ...ON_ENGINES, ...ALONE } },
     ],
   },
 })

@@ -147,7 +147,7 @@ async function makeDemo(): Promise<Demo> {
           deviceFlow: wish.resourceServer !== true,
           redirectUris: wish.redirectUri ? [wish.redirectUri] : [],
           public: wish.public ?? false,
-          pkceRequired: true,
+          pkceRequired: false,
           resourceServer: wish.resourceServer ?? false,
         }),
       )

@@ -1,10 +1,10 @@
 /** One PostgreSQL and one Redis process each, in a folder of its own: started, found again, stopped, killed. */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { hash } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { removeFolder } from './remove-folder.ts'
 
 const DATABASE = 'latchkey'
 
@@ -26,7 +26,7 @@ export function createPostgres(
   const sockets = join(own, 'sockets')
 
   const initialise = () => {
-    rmSync(data, { recursive: true, force: true })
+    removeFolder(data)
     for (const each of [data, sockets]) mkdirSync(each, { recursive: true, mode: 0o700 })
     if (process.getuid?.() === 0) execFileSync('chown', ['-R', 'postgres', data, sockets])
     asPostgres('initdb', '-D', data, '-U', 'latchkey', '--auth=trust', '--encoding=UTF8', '--locale=C.UTF-8')
@@ -76,7 +76,7 @@ function command(program: string, args: string[]): string[] {
 }
 
 /** Debian keeps each major version in a folder of its own; elsewhere `pg_config` knows. */
-function postgresFolder(): string {
+export function postgresFolder(): string {
   const debian = '/usr/lib/postgresql'
   const [newest] = existsSync(debian) ? readdirSync(debian).sort((a, b) => Number(b) - Number(a)) : []
   return newest ? join(debian, newest, 'bin') : execFileSync('pg_config', ['--bindir'], { encoding: 'utf8' }).trim()
@@ -84,10 +84,11 @@ function postgresFolder(): string {
 
 export function createRedis(folder: string, port: number): EngineProcess & { stop(signal: NodeJS.Signals): void } {
   const pidFile = join(folder, 'redis.pid')
-  // A pid of an earlier life may belong to somebody else by now; Redis shows its port in its title.
+  // A stale pid may belong to another program by now; Redis shows its port in its title.
+  const runs = (pid: number) => titleOf(pid).includes(`redis-server 127.0.0.1:${port}`)
   const pid = () => {
     const known = readPid(pidFile)
-    return known !== null && titleOf(known).includes(`redis-server 127.0.0.1:${port}`) ? known : null
+    return known !== null && runs(known) ? known : null
   }
   return {
     url: `redis://127.0.0.1:${port}`,
@@ -99,16 +100,23 @@ export function createRedis(folder: string, port: number): EngineProcess & { sto
       for (let attempt = 0; attempt < 100; attempt += 1) {
         const { stdout } = spawnSync('redis-cli', ['-p', String(port), 'ping'], { encoding: 'utf8' })
         if (stdout.trim() === 'PONG' && pid() !== null) return
-        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 50)
+        pause(50)
       }
       throw new Error(`Redis does not answer on port ${port}; ${join(folder, 'redis.log')} may say why`)
     },
     pid,
     stop: (signal) => {
       const running = pid()
-      if (running !== null) process.kill(running, signal)
+      if (running === null) return
+      process.kill(running, signal)
+      // Redis removes its pid file before it exits and logs once more after: only the process itself tells when it is over.
+      for (let attempt = 0; attempt < 250 && runs(running); attempt += 1) pause(20)
     },
   }
+}
+
+function pause(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
 }
 
 function readPid(file: string): number | null {
@@ -118,15 +126,4 @@ function readPid(file: string): number | null {
 function titleOf(pid: number): string {
   const file = `/proc/${pid}/cmdline`
   return existsSync(file) ? readFileSync(file, 'utf8').replaceAll('\0', ' ') : ''
-}
-
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer()
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0))
-    })
-  })
 }

@@ -8,7 +8,8 @@
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createPostgres, createRedis, freePort } from './engine-processes.ts'
+import { createPostgres, createRedis } from './engine-processes.ts'
+import { freePort } from './free-port.ts'
 
 const FOLDER = join(import.meta.dirname, '..', '.engines')
 const RECORD = join(FOLDER, 'engines.json')

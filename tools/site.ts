@@ -4,8 +4,9 @@
  *
  *   npm run site    write it to .site/
  */
-import { copyFileSync, existsSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
+import { removeFolder } from './remove-folder.ts'
 import { layOut } from './site/layout.ts'
 import { type Chapter, type Page, ROOT, readChapters, summaryOf } from './site/pages.ts'
 import { renderMarkdown } from './site/render.ts'
@@ -24,7 +25,7 @@ export function buildSite(folder: string): readonly string[] {
     mkdirSync(dirname(file), { recursive: true })
     return file
   }
-  rmSync(folder, { recursive: true, force: true })
+  removeFolder(folder)
   for (const [index, page] of pages.entries()) {
     const resolve = (href: string) => {
       const { path, copied } = follow(href, page, pages)

@@ -4,13 +4,14 @@
  * granted devices, one of them an application with nothing but the packed client library. Prints how long each step takes.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
-import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { startChromium } from '../server/test/rig/chromium.ts'
-import { freePort } from './engine-processes.ts'
 import { createFirstPerson, type FirstPerson } from './first-person.ts'
+import { freePort, isFree } from './free-port.ts'
 import { type Command, createFilling, readSteps } from './readme-steps.ts'
+import { removeFolder } from './remove-folder.ts'
 import { type Running, runInShell } from './terminal.ts'
 
 const ROOT = join(import.meta.dirname, '..')
@@ -100,7 +101,7 @@ function takeClone(): void {
 function leaveNothing(): void {
   for (const command of running) command.kill()
   if (enginesRun) spawnSync('bash', ['-c', STOP], { cwd: clone, env: environment() })
-  rmSync(folder, { recursive: true, force: true })
+  removeFolder(folder)
 }
 
 /** Until it is ready; then it is used. */
@@ -173,11 +174,7 @@ function environment(): NodeJS.ProcessEnv {
 
 /** The README's own, unless somebody is there already. */
 async function portOr(wanted: number): Promise<number> {
-  const isFree = await fetch(`http://localhost:${wanted}`).then(
-    () => false,
-    () => true,
-  )
-  if (isFree) return wanted
+  if (await isFree(wanted)) return wanted
   const port = await freePort()
   console.log(`Port ${wanted} is taken; it is ${port} wherever the README says ${wanted}.`)
   return port

@@ -1,9 +1,10 @@
 /** The environment: what is read, what is said when it cannot be, and what is never said. docs/configuration.md. */
 import { Resolver } from 'node:dns'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
+import { removeFolder } from '../../tools/remove-folder.ts'
 import { ConfigurationError, everyOption, options, readConfig } from '../src/config.ts'
 import { createKey } from '../src/secrets/keyset.ts'
 
@@ -21,7 +22,7 @@ function problemsOf(environment: Record<string, string>): string[] {
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'latchkey-config-'))
-afterAll(() => rmSync(folder, { recursive: true }))
+afterAll(() => removeFolder(folder))
 
 function fileWith(content: string): string {
   const path = join(mkdtempSync(join(folder, 'file-')), 'value')

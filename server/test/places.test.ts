@@ -1,14 +1,15 @@
 /** Where an address is, read from real database files. docs/configuration.md, "PLACES_FILE" and "NETWORKS_FILE". */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterAll, describe, expect, test } from 'vitest'
+import { removeFolder } from '../../tools/remove-folder.ts'
 import { openPlaces } from '../src/places.ts'
 import { writeMmdb } from './rig/mmdb.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'places-'))
-afterAll(() => rmSync(folder, { recursive: true }))
+afterAll(() => removeFolder(folder))
 const file = (name: string) => join(folder, name)
 
 const germany = { iso_code: 'DE', names: { en: 'Germany', de: 'Deutschland', es: 'Alemania' } }

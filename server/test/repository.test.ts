@@ -77,8 +77,17 @@ test('a change is judged by .ci/run, and with no right but to read', () => {
   )
 })
 
-test('CI runs on the Debian and the Node that the container has', () => {
-  const images = Array.from(read('.github/workflows/ci.yml').matchAll(/container: (\S+)/g), ([, image]) => image)
+test('every benchmark runs by itself and by hand, and fails the run when it fails', () => {
+  const workflow: Workflow = parse(read('.github/workflows/benchmarks.yml'))
+  expect(Object.keys(workflow.on)).toEqual(['schedule', 'workflow_dispatch'])
+  const run = Object.values(workflow.jobs).flatMap(({ steps }) => steps.map((step) => step.run))
+  const scripts = Object.keys(JSON.parse(read('package.json')).scripts).filter((name) => name.startsWith('bench:'))
+  expect(scripts).toHaveLength(3)
+  expect(scripts.filter((name) => !run.includes(`npm run -s ${name}`))).toEqual([])
+})
+
+test.each(['ci', 'benchmarks'])('%s.yml runs on the Debian and the Node that the container has', (name) => {
+  const images = Array.from(read(`.github/workflows/${name}.yml`).matchAll(/container: (\S+)/g), ([, image]) => image)
   const [, base] = /^FROM (\S+)-slim/m.exec(read('deploy/container/Dockerfile')) ?? []
   expect(new Set(images)).toEqual(new Set([base]))
 })

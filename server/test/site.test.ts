@@ -1,9 +1,10 @@
 /** The documentation site: every link leads somewhere, nothing comes from elsewhere, and what is written is well formed. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, posix } from 'node:path'
 import { SaxesParser } from 'saxes'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { removeFolder } from '../../tools/remove-folder.ts'
 import { buildSite } from '../../tools/site.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'latchkey-site-'))
@@ -11,7 +12,7 @@ let files: readonly string[] = []
 beforeAll(() => {
   files = buildSite(folder)
 })
-afterAll(() => rmSync(folder, { recursive: true }))
+afterAll(() => removeFolder(folder))
 
 type Element = { readonly name: string; readonly attributes: Readonly<Record<string, string>> }
 type ReadPage = { readonly path: string; readonly elements: readonly Element[]; readonly ids: readonly string[] }

@@ -25,7 +25,14 @@ const CHAPTERS: Readonly<Record<string, readonly string[]>> = {
     'docs/guides/web.md',
     'docs/guides/api.md',
   ],
-  Reference: ['docs/interface.md', 'docs/errors.md', 'sdk/README.md', 'docs/command-line.md', 'docs/configuration.md'],
+  Reference: [
+    'docs/interface.md',
+    'docs/conformance.md',
+    'docs/errors.md',
+    'sdk/README.md',
+    'docs/command-line.md',
+    'docs/configuration.md',
+  ],
   Running: ['docs/operations.md', 'docs/scale.md', 'docs/security.md', 'SECURITY.md', 'CHANGELOG.md'],
   Working: ['ARCHITECTURE.md', 'CONTRIBUTING.md'],
 }

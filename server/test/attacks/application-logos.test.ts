@@ -1,5 +1,6 @@
 /** WB-18, AD-05: pictures of applications. What is kept was written by us, and shown to those who may see it, as a picture. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { BY_COMMAND_LINE } from '../../src/core/audit-actor.ts'
 import { setApplicationPublisher } from '../../src/flows/manage-application.ts'
 import { acceptProposal, listProposals } from '../../src/flows/proposals.ts'
 import { wordsFor } from '../../src/pages/words.ts'
@@ -56,7 +57,7 @@ async function makeShown(): Promise<{ id: string; secret: string; version: strin
   await vouch(application.id)
   await send(application.id, { bytes: logo })
   const [proposal] = (await listProposals(service.context)).filter((each) => each.applicationId === application.id)
-  await acceptProposal(service.context, 'operator', application.id, proposal?.version ?? 0)
+  await acceptProposal(service.context, BY_COMMAND_LINE, application.id, proposal?.version ?? 0)
   return { ...application, version: (await stored(application.id)).version }
 }
 

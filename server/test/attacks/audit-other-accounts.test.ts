@@ -1,5 +1,6 @@
 /** TN-04 for the audit log: an account sees its own events, whatever it asks for; and what it takes along harms no spreadsheet. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { byOperator } from '../../src/core/audit-actor.ts'
 import { suspendApplication } from '../../src/flows/manage-application.ts'
 import { readAudit } from '../../src/flows/read-audit.ts'
 import { recordEvent } from '../../src/store/audit-events.ts'
@@ -130,9 +131,10 @@ describe('TN-04: whatever is asked for', () => {
     await service.context.db.transaction((tx) =>
       recordEvent(tx, {
         kind: 'application.restored',
+        actor: byOperator(theirs.administrator.id),
         accountId: ours.account.id,
         applicationId: ours.application.id,
-        detail: { by: theirs.administrator.id, reason: 'looked into', evidence: [theirs.clerk.email] },
+        detail: { reason: 'looked into', evidence: [theirs.clerk.email] },
       }),
     )
     const { text } = await ours.web.get('/account/audit')
@@ -213,7 +215,7 @@ describe('a file', () => {
       'x-content-type-options': 'nosniff',
     })
     const rows = file.text.split('\r\n')
-    expect(rows[0]).toMatch(/^\ufeffid,at,kind,who,account,/)
+    expect(rows[0]).toMatch(/^\ufeffid,at,kind,who,actor_kind,actor_id,via,account,/)
     const { text } = await ours.web.get('/account/audit')
     expect(textOf(text)).toContain(`Downloaded the audit log ${ours.administrator.email}`)
     const [event] = lines((await exported(ours.web)).text)
@@ -263,8 +265,8 @@ describe('a file', () => {
   }, async () => {
     const crowded = await makeSide('crowded')
     await service.database.query(
-      `insert into audit_events (at, kind, account_id, detail)
-       select now() - i * interval '1 second', 'grant.issued', $1, jsonb_build_object('rows', i) from generate_series(1, 50050) i`,
+      `insert into audit_events (at, kind, actor_kind, actor_id, via, account_id, detail)
+       select now() - i * interval '1 second', 'grant.issued', 'service', 'test', 'job', $1, jsonb_build_object('rows', i) from generate_series(1, 50050) i`,
       [crowded.account.id],
     )
     const first = lines((await exported(crowded.web, { kind: 'access' })).text)

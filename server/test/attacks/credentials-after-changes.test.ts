@@ -103,11 +103,11 @@ describe('a password', () => {
     const bystander = await makeWorld({ application: world.application })
     expect(await change(world)).toMatchObject({ outcome })
     expect(await alive(world)).toEqual(KEYS_ONLY)
-    expect(await grantLine(service, world.token.grantId)).toMatchObject({ revoked_why: 'password_changed' })
+    expect(await grantLine(service, world.token.grantId)).toMatchObject({ revocation_reason: 'password_changed' })
     expect(await grantEvents(service, world.token.grantId)).toEqual([
-      { kind: 'grant.revoked', detail: { why: 'password_changed' } },
+      { kind: 'grant.revoked', detail: { reason: 'password_changed' } },
     ])
-    expect(await grantLine(service, world.key.grantId)).toMatchObject({ revoked_why: null })
+    expect(await grantLine(service, world.key.grantId)).toMatchObject({ revocation_reason: null })
     expect(await mailsOf(service, world.user)).toContain('password_changed')
     expect(await alive(bystander), 'somebody else').toEqual(ALL)
   })
@@ -147,7 +147,7 @@ describe('a password', () => {
     expect(await reset(world.user)).toMatchObject({ outcome: expect.stringMatching(/^(sent|done)$/) })
     expect(await choosePassword(world.user)).toMatchObject({ outcome: 'signed_in' })
     expect(await alive(world)).toEqual(KEYS_ONLY)
-    expect(await grantLine(service, world.token.grantId)).toMatchObject({ revoked_why: expect.any(String) })
+    expect(await grantLine(service, world.token.grantId)).toMatchObject({ revocation_reason: expect.any(String) })
   })
 })
 
@@ -158,7 +158,7 @@ describe('a user', () => {
     expect(await alive(world)).toEqual(NONE)
     expect(await sessionsOf(service, world.user)).toEqual([])
     for (const { grantId } of [world.token, world.key]) {
-      expect(await grantLine(service, grantId)).toEqual({ generation: 1, key: 1, revoked_why: null })
+      expect(await grantLine(service, grantId)).toEqual({ generation: 1, key: 1, revocation_reason: null })
     }
     await enablePerson(service.context, service.user.id, world.user.id)
     expect(await alive(world)).toEqual(ALL)
@@ -195,9 +195,9 @@ describe('an application', () => {
     expect(suspended).toMatchObject({ value: { revoked: 2 } })
     expect(await alive(world)).toEqual(NONE)
     for (const { grantId } of [world.token, world.key]) {
-      expect(await grantLine(service, grantId)).toMatchObject({ revoked_why: 'application_suspended' })
+      expect(await grantLine(service, grantId)).toMatchObject({ revocation_reason: 'application_suspended' })
       expect(await grantEvents(service, grantId)).toEqual([
-        { kind: 'grant.revoked', detail: { why: 'application_suspended' } },
+        { kind: 'grant.revoked', detail: { reason: 'application_suspended' } },
       ])
     }
     await restoreApplication(service.context.db, world.application.id, 'test')

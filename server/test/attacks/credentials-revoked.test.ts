@@ -16,7 +16,7 @@ import { startTestService, type TestService } from '../rig/service.ts'
 
 let service: TestService
 beforeAll(async () => {
-  service = await startTestService()
+  service = await startTestService({}, { clock: true })
 })
 afterAll(() => service.stop())
 
@@ -56,10 +56,10 @@ describe('TK-08: revoked and still accepted', () => {
       const refused = await refresh(service, service.application, connected.refreshToken)
       expect([refused.status, refused.body.error]).toEqual([400, 'invalid_grant'])
     }
-    expect(await grantLine(service, connected.grantId)).toMatchObject({ revoked_why: 'revoked_by_application' })
+    expect(await grantLine(service, connected.grantId)).toMatchObject({ revocation_reason: 'revoked_by_application' })
     expect(told(await give(service.application, textOf(kind, connected))), 'and once more').toEqual(NOTHING)
     expect(await grantEvents(service, connected.grantId)).toEqual([
-      { kind: 'grant.revoked', detail: { why: 'revoked_by_application' } },
+      { kind: 'grant.revoked', detail: { reason: 'revoked_by_application' } },
     ])
   })
 
@@ -114,7 +114,7 @@ describe('TK-09: PostgreSQL fails in the middle of a revocation', () => {
   }
 
   async function expectRetryWorks(connected: Connected, retry: () => Promise<WireAnswer>): Promise<void> {
-    expect(await grantLine(service, connected.grantId)).toMatchObject({ revoked_why: null })
+    expect(await grantLine(service, connected.grantId)).toMatchObject({ revocation_reason: null })
     expect((await askMe(service, connected.credential)).status).toBe(200)
     expect((await retry()).status).toBe(200)
     await service.context.standings.pull()
@@ -241,12 +241,20 @@ describe('TK-10: what is not theirs', () => {
 
   it('a report says no more of what is dead, expired or made up than that it ended nothing', async () => {
     const report = (credential: string) => post(service.address, '/auth/report', { form: { credential } })
-    const { credential, refreshToken, grantId } = await connect(service)
+    const [{ credential, refreshToken, grantId }, expired] = [await connect(service), await connect(service)]
     expect((await report(refreshToken)).body).toEqual({ revoked: true })
+    await service.database.advance(service.config.accessTokenLifetimeMs + 1_000)
     const before = await restingRows(service)
-    const texts = [credential, refreshToken, `lka_${randomBytes(42).toString('base64url')}`, service.application.secret]
+    const texts = [
+      credential,
+      refreshToken,
+      expired.credential,
+      `lka_${randomBytes(42).toString('base64url')}`,
+      service.application.secret,
+    ]
     for (const text of texts) expect(told(await report(text))).toEqual([200, '{"revoked":false}'])
     expect(await restingRows(service)).toEqual(before)
-    expect(await grantLine(service, grantId)).toMatchObject({ revoked_why: 'credential_reported' })
+    expect(await grantLine(service, grantId)).toMatchObject({ revocation_reason: 'credential_reported' })
+    expect(await grantLine(service, expired.grantId)).toMatchObject({ revocation_reason: null })
   })
 })

@@ -83,7 +83,7 @@ async function expectNotOpened(application: MadeApplication, parameters: Record<
 const { verifier, challenge } = makePkce()
 
 describe.each<[string, Wish]>([
-  ['a confidential application', {}],
+  ['a confidential application that must use PKCE', { pkceRequired: true }],
   ['a public application', { public: true }],
 ])('downgrades of %s', (_what, wish) => {
   it('DG-11: the challenge dropped: no dialog opens', async () => {
@@ -134,8 +134,8 @@ describe.each<[string, Wish]>([
   })
 })
 
-describe('an application that need not use PKCE', () => {
-  const wish = { pkceRequired: false }
+describe('a confidential application as it is registered by default', () => {
+  const wish = {}
 
   /** A dialog without a challenge. */
   async function withoutChallenge(): Promise<Given> {

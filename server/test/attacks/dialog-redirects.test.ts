@@ -141,7 +141,7 @@ describe('registration', () => {
     })
     expect(taken).toEqual([])
     expect(await everyRow(service)).toEqual(before)
-  }, 60_000)
+  })
 
   it('DG-04: what looks like a pattern is compared as text', async () => {
     const dotted = await makeDialogApplication(service, { redirectUris: ['https://a.example/(cb).+'] })

@@ -258,6 +258,6 @@ describe('a yes that was given before', () => {
     expect((await grantsOf(service, user)).length).toBe(1)
     const { left } = await window.submit(window.account, '/dialog/decision', { decision: 'cancel' })
     expect(left?.searchParams.get('error')).toBe('access_denied')
-    expect((await grantsOf(service, user)).map((grant) => grant.revoked_why)).toEqual([null])
+    expect((await grantsOf(service, user)).map((grant) => grant.revocation_reason)).toEqual([null])
   })
 })

@@ -7,7 +7,7 @@ import { madeUp, missTimes, someNetwork, somewhere } from '../rig/guesses.ts'
 import { makeAccount, makeApplication, makeUser } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 import { statementsOf } from '../rig/statements.ts'
-import { makeVisitor, makeVisitors, type Visitor } from '../rig/visitor.ts'
+import { makeVisitor } from '../rig/visitor.ts'
 import { type Page, textOf, Web } from '../rig/web.ts'
 import { codeRow, entriesOf, eventKinds, UNTOUCHED } from '../rig/witness.ts'
 
@@ -215,7 +215,8 @@ describe('one answer', () => {
     await service.reject(rejected.user_code)
     await service.grant(collected.user_code)
     await device.poll(collected.device_code)
-    const [first, second] = (await makeVisitors(service, 2, await somewhere(service))) as [Visitor, Visitor]
+    const first = await makeVisitor(service, await somewhere(service))
+    const second = await makeVisitor(service, await somewhere(service))
     await first.web.enterCode(claimed.user_code)
     await first.web.enterCode(closed.user_code)
     await second.web.enterCode(closed.user_code)
@@ -223,6 +224,7 @@ describe('one answer', () => {
     const made = { expired, rejected, collected, claimed, closed, barred: open }
     codes.unknown = madeUp()
     for (const [name, { user_code }] of Object.entries(made)) codes[name] = user_code
+    codes['claimed, seen again'] = claimed.user_code
 
     const { user, web } = await makeVisitor(service, { account, headers: someNetwork() })
     for (const [name, code] of Object.entries(codes)) {
@@ -231,20 +233,33 @@ describe('one answer', () => {
       expect(textOf(result.text), name).toContain(NOT_RECOGNISED)
       seen[name] = { answer: `${result.status} ${alike(result)}`, statements }
     }
-    expect(await entriesOf(service, user)).toEqual(['missed', ...Array.from({ length: 6 }, () => 'known')])
+    const entries = ['missed', 'known', 'known', 'known', 'claimed', 'known', 'known', 'known']
+    expect(await entriesOf(service, user), 'the open code counts towards a crowd').toEqual(entries)
     expect(await codeRow(service, claimed.user_code)).toMatchObject({ claimed_by: first.user.id, entry_closed: true })
     expect(await codeRow(service, open.user_code)).toMatchObject(UNTOUCHED)
   })
 
-  it.each(['expired', 'rejected', 'collected', 'claimed', 'closed', 'barred'])(
+  it.each(['expired', 'rejected', 'collected', 'claimed', 'claimed, seen again', 'closed', 'barred'])(
     'UC-19: a code that is %s has the status, the headers and the body of one that never was',
     (name) => expect(seen[name]?.answer).toBe(seen.unknown?.answer),
   )
 
-  it.each(['expired', 'rejected', 'collected', 'closed', 'barred'])(
+  it.each(['expired', 'rejected', 'collected', 'closed', 'barred', 'claimed, seen again'])(
     'UC-19: a code that is %s takes the statements that one takes that never was',
     (name) => expect(seen[name]?.statements).toEqual(seen.unknown?.statements),
   )
+
+  it('UC-19: a code that is claimed takes four statements more, once: they end it, record it in both accounts, and look for a crowd', () => {
+    const [usual, claimed] = [seen.unknown?.statements ?? [], seen.claimed?.statements ?? []]
+    const more = claimed.filter((statement) => !usual.includes(statement))
+    expect(more).toEqual([
+      expect.stringMatching(/^update device_codes /),
+      expect.stringMatching(/insert into audit_events/),
+      expect.stringMatching(/insert into audit_events/),
+      expect.stringMatching(/^select count\(distinct user_id\)/),
+    ])
+    expect(claimed.filter((statement) => !more.includes(statement))).toEqual(usual)
+  })
 })
 
 /** A page and its headers, without its nonce, its tokens and what was typed into it. */

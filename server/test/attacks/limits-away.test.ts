@@ -1,10 +1,12 @@
 /** RL-11: the Redis that counts goes away in the middle. What people do stays limited, code requests are counted here, polls go on. */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { createRedis, freePort } from '../../../tools/engine-processes.ts'
+import { createRedis } from '../../../tools/engine-processes.ts'
+import { freePort } from '../../../tools/free-port.ts'
+import { removeFolder } from '../../../tools/remove-folder.ts'
 import { post } from '../rig/device.ts'
 import { missTimes, someNetwork, somewhere } from '../rig/guesses.ts'
 import { makeUser } from '../rig/make.ts'
@@ -30,7 +32,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await service.stop()
   redis.stop('SIGTERM')
-  rmSync(folder, { recursive: true, force: true })
+  removeFolder(folder)
 })
 
 const ask = (headers: Record<string, string>) =>
@@ -81,4 +83,4 @@ it('RL-11: with Redis stopped, sign-in, code entry and code requests stay limite
     await sleep(50)
   }
   expect(await askedInARow(someNetwork(), 15), 'when it is back').toEqual({ 200: PER_NETWORK, 429: 5 })
-}, 60_000)
+})

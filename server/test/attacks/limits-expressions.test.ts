@@ -84,22 +84,22 @@ function took(run: () => void, times = 1): number {
   return least
 }
 
-/** Four times as much text, four times as long; where it grows with the square it is sixteen. */
-const LENGTH = 1_000
-const MOST_GROWTH = 9
+/** Six times as much text takes six times as long; where time grows with the square, thirty-six times. */
+const LENGTH = 2_000
+const TIMES_LONGER = 6
+const MAX_GROWTH = 15
 
-/** Below this a linear one stays with certainty, unless somebody else had the processor; then the growth decides. */
-const SUSPICIOUS_MS = 0.3
+/** A linear one takes a twentieth of this, a quadratic one more than four times as much. In between the growth decides. */
+const SUSPICIOUS_MS = 0.5
 
-function growth(run: (text: string) => void, text: (length: number) => string): number {
-  const [short, long] = [text(LENGTH), text(4 * LENGTH)]
-  return (
-    took(() => run(long), 5) /
-    Math.max(
-      took(() => run(short), 5),
-      0.001,
-    )
+/** One run of five that is as fast as a linear one is enough: a busy machine adds time, and nothing takes it away. */
+function growsTooMuch(run: (text: string) => void, text: (length: number) => string): boolean {
+  const [short, long] = [text(LENGTH), text(TIMES_LONGER * LENGTH)]
+  const shortMs = Math.max(
+    took(() => run(short), 7),
+    0.001,
   )
+  return [1, 2, 3, 4, 5].every(() => took(() => run(long)) > MAX_GROWTH * shortMs)
 }
 
 /** The first text that shows it, if there is one. */
@@ -107,8 +107,7 @@ function superlinear(run: (text: string) => void, texts: Iterable<Pumped>): stri
   for (const { text, name } of texts) {
     const given = text(LENGTH)
     if (took(() => run(given)) < SUSPICIOUS_MS) continue
-    // Twice, because a pause of the process can hit the longer of the two.
-    if (growth(run, text) > MOST_GROWTH && growth(run, text) > MOST_GROWTH) return name
+    if (growsTooMuch(run, text)) return name
   }
   return null
 }

@@ -1,10 +1,10 @@
 /**
- * RL-13, in short: a process died, and everybody comes back at once, ten times as many as it can serve. It serves about as many as
- * before, tells the others to come later, forgets nobody's polls, keeps its memory, and is itself again soon after.
+ * RL-13, in short: a process died, and everybody comes back at once, ten times as many as it can serve. It serves at least
+ * four fifths of what it serves when as many come as fit, tells the others to come later, forgets nobody's polls, keeps its memory, and is itself again soon after.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { freePort } from '../../../tools/engine-processes.ts'
+import { freePort } from '../../../tools/free-port.ts'
 import { engineUrl } from '../rig/database.ts'
 import { Device } from '../rig/device.ts'
 import { residentMb, type ServerProcess, startServerProcess } from '../rig/server-process.ts'
@@ -41,7 +41,26 @@ function load(given: Pick<Plan, 'connections' | 'nice'>, streams: Plan['streams'
   return started
 }
 
-const answered = (measured: Measured | undefined, word: string) => measured?.answers[word] ?? 0
+type Answers = Readonly<Record<string, number>>
+
+/** All answers of several runs of one load, by their word. */
+function together(runs: readonly (Measured | undefined)[]): Answers {
+  const sum: Record<string, number> = {}
+  for (const run of runs)
+    for (const [word, count] of Object.entries(run?.answers ?? {})) sum[word] = (sum[word] ?? 0) + count
+  return sum
+}
+
+/** How many were answered 200 in each second of a run. */
+async function servedPerSecond(
+  run: Promise<readonly Measured[]>,
+): Promise<{ rate: number; measured: Measured | undefined }> {
+  const begun = performance.now()
+  const [measured] = await run
+  return { rate: (measured?.answers['200'] ?? 0) / ((performance.now() - begun) / 1000), measured }
+}
+
+const ROUNDS = 3
 
 it('RL-13: after a crash, ten times as many as fit are served as many as fit; it recovers, and memory stays', async () => {
   const device = new Device(server.address, service.application)
@@ -61,9 +80,7 @@ it('RL-13: after a crash, ten times as many as fit are served as many as fit; it
   // As many as there is an answer for: sixteen at a time, each when the one before was answered.
   const steady = load({ connections: 16, nice: 0 }, codes(400))
   await steady.run(0.5)
-  const begun = performance.now()
-  const [full] = await steady.run(3)
-  const capacity = answered(full, '200') / ((performance.now() - begun) / 1000)
+  const { rate: capacity } = await servedPerSecond(steady.run(2))
   expect(capacity).toBeGreaterThan(20)
   const before = residentMb(server.pid)
 
@@ -71,21 +88,29 @@ it('RL-13: after a crash, ten times as many as fit are served as many as fit; it
   const devices = load({ connections: 50, nice: 0 }, [polls])
   await server.kill('SIGKILL')
   server = await startServerProcess(environment)
-  const up = performance.now()
-  const [[flooded], [polled]] = await Promise.all([herd.run(6), devices.run(6)])
-  const goodput = answered(flooded, '200') / ((performance.now() - up) / 1000)
-  const story = JSON.stringify({ capacity: Math.round(capacity), goodput: Math.round(goodput), flooded, polled })
-  // Alone on a machine it is 0.99 to 1.02; beside another test, which the herd's own work disturbs as well, 0.88 to 0.97.
-  expect(goodput / capacity, story).toBeGreaterThan(0.7)
+  // The herd and as many as fit take turns: both are measured on the same machine in the same seconds.
+  const turns = { herd: 0, steady: 0 }
+  const flooded: (Measured | undefined)[] = []
+  const polled: (Measured | undefined)[] = []
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const [rush, [waited]] = await Promise.all([servedPerSecond(herd.run(3)), devices.run(3)])
+    turns.herd += rush.rate
+    flooded.push(rush.measured)
+    polled.push(waited)
+    turns.steady += (await servedPerSecond(steady.run(2))).rate
+  }
+  const [rushed, waited] = [together(flooded), together(polled)]
+  const story = JSON.stringify({ capacity: Math.round(capacity), turns, rushed, waited })
+  expect(turns.herd / turns.steady, story).toBeGreaterThanOrEqual(0.8)
   const known = ['200', '503 unavailable', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'unsent']
   expect(
-    Object.keys(flooded?.answers ?? {}).filter((word) => !known.includes(word)),
+    Object.keys(rushed).filter((word) => !known.includes(word)),
     story,
   ).toEqual([])
-  expect(answered(flooded, '503 unavailable'), story).toBeGreaterThan(0)
+  expect(rushed['503 unavailable'] ?? 0, story).toBeGreaterThan(0)
   const outcomes = ['400 auth_pending', '400 slow_down', 'unsent']
   expect(
-    Object.keys(polled?.answers ?? {}).filter((word) => !outcomes.includes(word)),
+    Object.keys(waited).filter((word) => !outcomes.includes(word)),
     story,
   ).toEqual([])
 
@@ -100,5 +125,5 @@ it('RL-13: after a crash, ten times as many as fit are served as many as fit; it
   expect(residentMb(server.pid), `megabytes; ${before} before`).toBeLessThan(before + 200)
   await sleep(2_500)
   const [row] = await service.database.query<{ shed: string }>('select coalesce(sum(shed), 0) as shed from overloads')
-  expect(Number(row?.shed), 'counted').toBeGreaterThanOrEqual(answered(flooded, '503 unavailable') * 0.9)
-}, 90_000)
+  expect(Number(row?.shed), 'counted').toBeGreaterThanOrEqual((rushed['503 unavailable'] ?? 0) * 0.9)
+}, 120_000)

@@ -17,7 +17,8 @@ let mailbox: Mailbox
 let service: TestService
 beforeAll(async () => {
   mailbox = await startMailbox()
-  service = await startTestService({ TRUST_PROXY: '127.0.0.1' }, { clock: true })
+  // A busy machine must not turn code requests away: that is another file's concern.
+  service = await startTestService({ TRUST_PROXY: '127.0.0.1', OVERLOAD_DELAY: '0' }, { clock: true })
 })
 afterAll(async () => {
   await service.stop()
@@ -48,7 +49,8 @@ describe('RL-10: there is no budget of an application that somebody could burn',
 
 describe('RL-15: mails', () => {
   async function times(count: number, trigger: () => Promise<unknown>): Promise<void> {
-    for (let done = 0; done < count; done += 50) await Promise.all(Array.from({ length: 50 }, trigger))
+    // All of them wait for one user's lock: more at once would wait for longer than PostgreSQL lets them.
+    for (let done = 0; done < count; done += 10) await Promise.all(Array.from({ length: 10 }, trigger))
   }
   const kinds = async (user: MadeUser) => {
     const counted: Record<string, number> = {}
@@ -80,7 +82,7 @@ describe('RL-15: mails', () => {
       [user.id],
     )
     expect([mail?.detail.count, mail?.detail.applications.length]).toEqual([990, 20])
-  }, 60_000)
+  })
 
   it('RL-15: every grant is told of within ten minutes; nobody hides one behind ten others', async () => {
     const own = await startTestService({ SMTP_URL: mailbox.url }, { clock: true, listen: false })

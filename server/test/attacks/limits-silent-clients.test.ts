@@ -53,6 +53,8 @@ async function until(holds: () => boolean, seconds: number): Promise<boolean> {
   return holds()
 }
 
+const SILENT_CLIENTS = 5_000
+
 describe('clients that do not read', () => {
   it('RL-14: who sends a thousand requests at once and fetches nothing is cut off, and the answers do not pile up', async () => {
     const before = residentMb(server.pid)
@@ -61,19 +63,21 @@ describe('clients that do not read', () => {
     expect(residentMb(server.pid) - before, 'megabytes more').toBeLessThan(300)
     expect((await post(server.address, '/health/live', { method: 'GET' })).status).toBe(200)
     for (const socket of sockets) socket.destroy()
-  }, 90_000)
+  })
 
-  it('RL-14: a thousand clients that ask for a little each and fetch nothing cost little, and others are served', async () => {
+  it('RL-14: five thousand clients that ask once each and fetch nothing cost little, and others are served', async () => {
     const before = residentMb(server.pid)
-    const sockets = await silent(1_000, LONG)
-    await until(() => openConnections() >= 1_000, 20)
+    const sockets = await silent(SILENT_CLIENTS, LONG)
+    // On a slow machine the first ones are cut off for their silence before the last ones are there.
+    const most = 0.9 * SILENT_CLIENTS
+    expect(await until(() => openConnections() >= most, 25), `${openConnections()} are open`).toBe(true)
     const code = await post(server.address, '/auth/oauth/device/code', { form: service.device().credentials })
     expect(code.status).toBe(200)
     const poll = { ...service.device().credentials, device_code: code.body.device_code }
     expect((await post(server.address, '/auth/oauth/device/polling', { form: poll })).body.error).toBe('auth_pending')
     expect(residentMb(server.pid) - before, 'megabytes more').toBeLessThan(300)
     for (const socket of sockets) socket.destroy()
-  }, 60_000)
+  })
 
   it('RL-14: a connection on which nothing moves in the middle of something ends after half a minute', async () => {
     const accepted: Socket[] = []

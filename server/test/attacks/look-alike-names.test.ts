@@ -1,6 +1,7 @@
 /** AD-10: names that people would take for that of an application which somebody vouches for. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { isApplicationName } from '../../src/core/application.ts'
+import { BY_COMMAND_LINE } from '../../src/core/audit-actor.ts'
 import { createApplication, setApplicationPublisher } from '../../src/flows/manage-application.ts'
 import { changeSettings, registerApplication } from '../../src/flows/own-applications.ts'
 import { acceptProposal, listProposals } from '../../src/flows/proposals.ts'
@@ -34,7 +35,7 @@ afterAll(async () => {
 })
 
 const change = (by: MadeUser, id: string, given: object) =>
-  changeSettings(service.context, by.id, id, { ...OWN_SETTINGS, testMode: false, ...given })
+  changeSettings(service.context, by.id, id, { ...OWN_SETTINGS, testMode: false, pkceRequired: false, ...given })
 const versionOf = async (id: string) =>
   (await listProposals(service.context)).find(({ applicationId }) => applicationId === id)?.version ?? 0
 
@@ -119,5 +120,5 @@ it('AD-10: a proposal whose name was taken meanwhile is not accepted', async () 
   await change(first, id, { name: 'New Clock' })
   const other = await makeOwn(service, second, 'New C1ock')
   await setApplicationPublisher(service.context.db, other.id, { standing: 'own', name: null })
-  expect(await acceptProposal(service.context, 'operator', id, await versionOf(id))).toEqual({ outcome: 'taken' })
+  expect(await acceptProposal(service.context, BY_COMMAND_LINE, id, await versionOf(id))).toEqual({ outcome: 'taken' })
 })

@@ -1,17 +1,21 @@
 /** DC-08, counted exactly: engines of this file's own, no background work, nothing but the attack. */
 import { randomBytes } from 'node:crypto'
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { createRedis, freePort } from '../../../tools/engine-processes.ts'
+import { createRedis } from '../../../tools/engine-processes.ts'
+import { freePort } from '../../../tools/free-port.ts'
+import { removeFolder } from '../../../tools/remove-folder.ts'
 import { pollDeviceCode } from '../../src/flows/poll-device-code.ts'
+import { createHttpServer } from '../../src/http/server.ts'
 import { sealDeviceCode } from '../../src/secrets/device-code-text.ts'
 import { createDeviceCodeId } from '../../src/secrets/random.ts'
 import { engineUrl } from '../rig/database.ts'
+import { Device } from '../rig/device.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'latchkey-made-up-'))
@@ -34,7 +38,7 @@ afterAll(async () => {
   await witness.end()
   await service.stop()
   redis.stop('SIGTERM')
-  rmSync(folder, { recursive: true, force: true })
+  removeFolder(folder)
 })
 
 /** What the engines were asked so far. PostgreSQL is asked from another database, so that asking does not count. */
@@ -49,7 +53,11 @@ async function questions(): Promise<{ postgresql: number; redis: number }> {
   return { postgresql: Number(rows[0]?.count), redis: commands }
 }
 
-it('DC-08: a million made-up codes are refused without a question to either engine', async () => {
+const BY_FLOW = 1_000_000
+const BY_HTTP = 10_000
+const LANES = 64
+
+it('DC-08: a million made-up codes, and ten thousand more over HTTP, are refused without a question to either engine', async () => {
   const { context, application, config } = service
   const { id: applicationId, secret } = application
   const poll = (deviceCode: string) =>
@@ -71,26 +79,49 @@ it('DC-08: a million made-up codes are refused without a question to either engi
   let refused = 0
   const asked: { postgresql: number; redis: number }[] = []
   let after = await questions()
-  for (let attempt = 0; attempt < 1_000_000; attempt += 1) {
-    // Key, cell, variant and interval are right: the id, the end of the expiry and the MAC are guessed.
+  // Key, cell, variant and interval are right: the id, the end of the expiry and the MAC are guessed.
+  const makeUp = (attempt: number) => {
     noise.copy(bytes, 2, (attempt * 37) % 1_000_000, ((attempt * 37) % 1_000_000) + 16)
     bytes.writeUInt32BE(attempt, 24)
     noise.copy(bytes, 28, (attempt * 101) % 1_000_000, ((attempt * 101) % 1_000_000) + 14)
-    if ((await poll(`lkd_${bytes.toString('base64url')}`)).outcome === 'invalid') refused += 1
+    return `lkd_${bytes.toString('base64url')}`
+  }
+  for (let attempt = 0; attempt < BY_FLOW; attempt += 1) {
+    if ((await poll(makeUp(attempt))).outcome === 'invalid') refused += 1
     if (attempt % 250_000 !== 249_999) continue
     const before = after
     after = await questions()
     asked.push({ postgresql: after.postgresql - before.postgresql, redis: after.redis - before.redis })
   }
-  expect(refused).toBe(1_000_000)
+  expect(refused).toBe(BY_FLOW)
   // The one command is the counting itself. PostgreSQL's own housekeeping may fall into one quarter or two, not into all.
   expect(asked.map(({ redis: commands }) => commands)).toEqual([1, 1, 1, 1])
   expect(asked).toContainEqual({ postgresql: 0, redis: 1 })
   for (const { postgresql } of asked) expect(postgresql).toBeLessThan(10)
+
+  const http = createHttpServer(context, false)
+  const device = new Device(await http.listen('127.0.0.1', 0), application)
+  const answers: Record<string, number> = {}
+  let attempt = BY_FLOW
+  const lanes = Array.from({ length: LANES }, async () => {
+    while (attempt < BY_FLOW + BY_HTTP) {
+      const { status, text } = await device.poll(makeUp(attempt++))
+      const answer = `${status} ${text}`
+      answers[answer] = (answers[answer] ?? 0) + 1
+    }
+  })
+  await Promise.all(lanes)
+  await http.close()
+  expect(Object.values(answers), 'one answer for all').toEqual([BY_HTTP])
+  expect(Object.keys(answers)[0]).toMatch(/^400 \{"error":"invalid",/)
+  const before = after
+  after = await questions()
+  expect(after.redis - before.redis).toBe(1)
+  expect(after.postgresql - before.postgresql).toBeLessThan(10)
 
   // And the counters can count: the genuine one is asked about, in both.
   await poll(text)
   const once = await questions()
   expect(once.postgresql - after.postgresql).toBeGreaterThan(0)
   expect(once.redis - after.redis).toBeGreaterThan(1)
-}, 120_000)
+}, 180_000)

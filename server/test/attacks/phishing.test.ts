@@ -1,8 +1,9 @@
 /** UC-11, UC-12, UC-15: somebody talks people into entering codes. What they are shown, who is warned, how it is taken back. */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { removeFolder } from '../../../tools/remove-folder.ts'
 import { closeContext, createContext } from '../../src/app.ts'
 import { groupDigits } from '../../src/core/user-code.ts'
 import { checkCredential } from '../../src/flows/check-credential.ts'
@@ -40,7 +41,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await service.stop()
   await mailbox.stop()
-  rmSync(folder, { recursive: true })
+  removeFolder(folder)
 })
 
 const from = (address: string) => ({ 'x-forwarded-for': address })
@@ -197,6 +198,21 @@ describe('one sender, many people', () => {
     expect(await told([gone, first.user])).toEqual([[], []])
   })
 
+  it('UC-12: one code that ten people of an account enter is a crowd, too, though one of them holds it', async () => {
+    const { account, administrators, people, application } = await crowd(10)
+    const [first, ...others] = people as [Visitor, ...Visitor[]]
+    const { code, page } = await claimBy(first, application)
+    expect(textOf(page.text)).not.toContain(fraud(account))
+    for (const { web } of others) await web.enterCode(code.user_code)
+    expect(await crowdEvents(account)).toEqual([
+      { application_id: application.id, detail: { people: 10, requestedNetwork: '198.51.100.0/24' } },
+    ])
+    expect(await told(administrators)).toEqual([['many_codes'], ['many_codes']])
+    const reloaded = textOf((await first.web.get(decisionPath(first))).text)
+    expect(reloaded).toContain(fraud(account))
+    expect(reloaded).toContain(t('consent.shared', { name: `Account ${account.slug}` }))
+  })
+
   it('UC-12: a session that is a while old has to prove itself before such a code is decided', async () => {
     const { account, people, application } = await crowd(10)
     const password = 'a quiet green harbour'
@@ -261,7 +277,8 @@ describe('taking it back', () => {
     const { user, web } = await makeVisitor(service, { headers: from(GERMANY) })
     const code = await codeFrom(GERMANY, application)
     await web.enterCode(code.user_code)
-    await web.submit('/connect/decision', { decision: 'allow' })
+    const decided = await web.submit('/connect/decision', { decision: 'allow' })
+    expect(textOf(decided.text)).toContain(t('decided.granted_what'))
     const { body } = await service.device('oauth', application).poll(code.device_code)
     expect((await askMe(service, body.access_token)).status).toBe(200)
     return { user, web, credential: body.access_token, code }
@@ -284,13 +301,13 @@ describe('taking it back', () => {
     expect(textOf((await stranger.submit('/link/remove')).text)).toContain(t('remove_by_link.removed'))
     await service.context.standings.pull()
     expect((await askMe(service, credential)).status).toBe(401)
-    expect(await grantsOf(service, user)).toMatchObject([{ revoked_why: 'removed_by_user' }])
+    expect(await grantsOf(service, user)).toMatchObject([{ revocation_reason: 'removed_by_user' }])
     expect((await stranger.get(`${link.pathname}${link.search}`)).status, 'a second time').toBe(404)
     const events = await service.database.query(
       `select detail from audit_events where user_id = $1 and kind = 'grant.revoked'`,
       [user.id],
     )
-    expect(events).toMatchObject([{ detail: { why: 'removed_by_user' } }])
+    expect(events).toMatchObject([{ detail: { reason: 'removed_by_user' } }])
     const used = await service.database.query('select from links where user_id = $1 and used_at is not null', [user.id])
     expect(used).toHaveLength(1)
   })
@@ -307,7 +324,7 @@ describe('taking it back', () => {
       await service.context.standings.pull()
       expect((await askMe(service, credential)).status).toBe(401)
       expect((await checkCredential(elsewhere, credential)).outcome).toBe('not_valid')
-      expect(await grantsOf(service, user)).toMatchObject([{ revoked_why: 'removed_by_user' }])
+      expect(await grantsOf(service, user)).toMatchObject([{ revocation_reason: 'removed_by_user' }])
     } finally {
       await closeContext(elsewhere)
     }
@@ -324,7 +341,7 @@ describe('taking it back', () => {
     await stranger.get(`${link.pathname}${link.search}`)
     await stranger.submit('/link/remove')
     expect((await service.device('oauth', application).poll(code.device_code)).body.error).toBe('invalid')
-    expect(await grantsOf(service, user)).toMatchObject([{ revoked_why: 'removed_by_user' }])
+    expect(await grantsOf(service, user)).toMatchObject([{ revocation_reason: 'removed_by_user' }])
   })
 
   it('UC-15: one yes, however often it is sent, is one grant and one mail, and the mail is sent once', async () => {

@@ -2,6 +2,7 @@
 import { createSocket } from 'node:dgram'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { BY_COMMAND_LINE } from '../../src/core/audit-actor.ts'
 import { changeSettings } from '../../src/flows/own-applications.ts'
 import { acceptProposal, listProposals, readProposedLogo, withdrawProposal } from '../../src/flows/proposals.ts'
 import { provePublisher, removePublisher } from '../../src/flows/publisher.ts'
@@ -47,7 +48,7 @@ async function consentOf(application: MadeApplication): Promise<string> {
 }
 
 const change = (by: MadeUser, id: string, given: object) =>
-  changeSettings(service.context, by.id, id, { ...OWN_SETTINGS, testMode: false, ...given })
+  changeSettings(service.context, by.id, id, { ...OWN_SETTINGS, testMode: false, pkceRequired: false, ...given })
 const uploadLogo = async (id: string, bytes: Buffer, by = owner, at = web) => {
   const path = '/developer/application/logo'
   return upload(at, path, await signedFor(service, by, path, { application: id }), { name: 'logo', bytes })
@@ -66,7 +67,7 @@ describe('bait and switch', () => {
     const own = await web.get(`/developer/application?application=${acme.id}`)
     expect(textOf(own.text)).toContain(t('proposal.title'))
     expect(textOf(own.text)).toContain('Northwind Bank')
-    expect(await acceptProposal(service.context, 'operator', acme.id, await versionOf(acme.id))).toEqual({
+    expect(await acceptProposal(service.context, BY_COMMAND_LINE, acme.id, await versionOf(acme.id))).toEqual({
       outcome: 'accepted',
     })
     const after = await consentOf(acme)
@@ -75,7 +76,7 @@ describe('bait and switch', () => {
     const picture = await service.web().send('GET', address.replaceAll('&amp;', '&'))
     expect([picture.status, picture.headers['content-type']]).toEqual([200, 'image/png'])
     await change(owner, acme.id, { name: 'Acme Television' })
-    await acceptProposal(service.context, 'operator', acme.id, await versionOf(acme.id))
+    await acceptProposal(service.context, BY_COMMAND_LINE, acme.id, await versionOf(acme.id))
   })
 
   it('AD-02: taking the domain off, changing the face and proving the domain again is no way around', async () => {
@@ -98,7 +99,7 @@ describe('bait and switch', () => {
     expect(await consentOf(application)).not.toContain('/application-logo')
     expect(await proveDomain(service, dns, stranger, application.id, 'frame.example')).toBe('proven')
     expect(await consentOf(application)).not.toContain('/application-logo')
-    await acceptProposal(service.context, 'operator', application.id, await versionOf(application.id))
+    await acceptProposal(service.context, BY_COMMAND_LINE, application.id, await versionOf(application.id))
     expect(await consentOf(application)).toContain('/application-logo')
     await removePublisher(service.context, stranger.id, application.id)
     expect(await consentOf(application)).not.toContain('/application-logo')
@@ -128,7 +129,7 @@ describe('whoever looks and whoever edits', () => {
     await change(owner, acme.id, { name: 'Acme Television 3' })
     const looked = await versionOf(acme.id)
     await change(owner, acme.id, { name: 'Northwind Bank' })
-    expect(await acceptProposal(service.context, 'operator', acme.id, looked)).toEqual({ outcome: 'stale' })
+    expect(await acceptProposal(service.context, BY_COMMAND_LINE, acme.id, looked)).toEqual({ outcome: 'stale' })
     expect((await findApplication(service.context.db, acme.id))?.name).toBe('Acme Television')
     await withdrawProposal(service.context, owner.id, acme.id)
   })
@@ -138,7 +139,7 @@ describe('whoever looks and whoever edits', () => {
     const looked = await versionOf(acme.id)
     await withdrawProposal(service.context, owner.id, acme.id)
     await change(owner, acme.id, { name: 'Northwind Bank' })
-    expect(await acceptProposal(service.context, 'operator', acme.id, looked)).toEqual({ outcome: 'stale' })
+    expect(await acceptProposal(service.context, BY_COMMAND_LINE, acme.id, looked)).toEqual({ outcome: 'stale' })
     expect((await uploadLogo(acme.id, await drawLogo())).status).toBe(303)
     expect(await readProposedLogo(service.context, acme.id, looked)).toBeNull()
     await withdrawProposal(service.context, owner.id, acme.id)
@@ -150,7 +151,7 @@ describe('whoever looks and whoever edits', () => {
       const [good, evil] = [`Acme Television ${round} a`, `Northwind Bank ${round}`]
       await change(owner, acme.id, { name: good })
       const looked = await versionOf(acme.id)
-      const accepting = () => acceptProposal(service.context, 'operator', acme.id, looked)
+      const accepting = () => acceptProposal(service.context, BY_COMMAND_LINE, acme.id, looked)
       const editing = () => change(owner, acme.id, { name: evil })
       const [result] =
         round % 2 === 0
@@ -167,18 +168,18 @@ describe('whoever looks and whoever edits', () => {
     }
     expect(tally.accepted + tally.stale).toBe(25)
     await change(owner, acme.id, { name: 'Acme Television' })
-    await acceptProposal(service.context, 'operator', acme.id, await versionOf(acme.id))
+    await acceptProposal(service.context, BY_COMMAND_LINE, acme.id, await versionOf(acme.id))
   })
 
   it('AD-08: two operators at once accept it once', async () => {
     await change(owner, acme.id, { name: 'Acme Television 4' })
     const version = await versionOf(acme.id)
     const results = await Promise.all(
-      Array.from({ length: 4 }, () => acceptProposal(service.context, 'operator', acme.id, version)),
+      Array.from({ length: 4 }, () => acceptProposal(service.context, BY_COMMAND_LINE, acme.id, version)),
     )
     expect(results.map(({ outcome }) => outcome).sort()).toEqual(['accepted', 'not_found', 'not_found', 'not_found'])
     await change(owner, acme.id, { name: 'Acme Television' })
-    await acceptProposal(service.context, 'operator', acme.id, await versionOf(acme.id))
+    await acceptProposal(service.context, BY_COMMAND_LINE, acme.id, await versionOf(acme.id))
   })
 })
 

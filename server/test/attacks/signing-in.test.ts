@@ -104,7 +104,13 @@ describe('trying passwords', () => {
     const looked = pages.filter(({ status }) => status === 400).length
     expect(looked).toBeLessThanOrEqual(10)
     expect(new Set(pages.map(({ status }) => status)).difference(new Set([400, 429, 503]))).toEqual(new Set())
-    expect(await failuresOf(user.email), 'what was not looked at is no failure').toBe(looked)
+    // A sign-in that lost PostgreSQL after its password was checked is a failure, and its answer says only that.
+    const lost = pages.filter(
+      ({ status, text }) => status === 503 && !textOf(text).includes(t('sign_in.problem_busy')),
+    ).length
+    const failures = await failuresOf(user.email)
+    expect(failures, 'what was not looked at is no failure').toBeGreaterThanOrEqual(looked)
+    expect(failures).toBeLessThanOrEqual(looked + lost)
     expect(await sessionsOf(service, user)).toEqual([])
   })
 
@@ -205,21 +211,25 @@ describe('wearing the service out', () => {
   it('WB-09: of two hundred sign-ins at once some are told to come back later, and polls go on as ever', async () => {
     const device = service.device()
     const { device_code } = await device.code()
-    const begun = performance.now()
     const emails = Array.from({ length: 200 }, (_, index) => `flood-${index}@acme.example`)
-    const flood = Promise.all(emails.map((email) => tryPassword(stranger(), email, WRONG)))
+    let checked = 0
+    const signIn = async (email: string) => {
+      const page = await tryPassword(stranger(), email, WRONG)
+      if (page.status === 400) checked += 1
+      return page
+    }
+    const flood = Promise.all(emails.map(signIn))
     let over = false
-    const polls: { ms: number; error: string }[] = []
+    const polls: { checkedMeanwhile: number; error: string }[] = []
     const polling = (async () => {
       while (!over) {
-        const start = performance.now()
+        const before = checked
         const { body } = await device.poll(device_code)
-        polls.push({ ms: performance.now() - start, error: body.error })
+        polls.push({ checkedMeanwhile: checked - before, error: body.error })
         await new Promise((resolve) => setTimeout(resolve, 10))
       }
     })()
     const pages = await flood
-    const tookMs = performance.now() - begun
     over = true
     await polling
 
@@ -240,8 +250,8 @@ describe('wearing the service out', () => {
       new Set(),
     )
     // The first poll shares its moment with two hundred requests that all arrive at once; none waits for their passwords.
-    const times = polls.map(({ ms }) => ms).sort((a, b) => a - b)
-    expect(times[Math.floor(times.length / 2)], 'no poll stands in their line').toBeLessThan(tookMs / 4)
+    const waits = polls.map(({ checkedMeanwhile }) => checkedMeanwhile).sort((a, b) => a - b)
+    expect(waits[Math.floor(waits.length / 2)], 'passwords checked while a poll waits').toBeLessThan(looked / 4)
   })
 
   it('WB-09: who chooses a password by a link in that moment is told to come back, and the link still works', async () => {

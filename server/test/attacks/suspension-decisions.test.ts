@@ -29,7 +29,7 @@ beforeEach(async () => {
   application = await makeApplication(service.context.db, service.config, service.account.slug)
   for (const stranger of strangers) {
     await service.database.query(
-      "insert into audit_events (at, kind, account_id, application_id) values (now(), 'code.reported', $1, $2)",
+      "insert into audit_events (at, kind, actor_kind, actor_id, via, account_id, application_id) values (now(), 'code.reported', 'service', 'test', 'job', $1, $2)",
       [stranger.account.id, application.id],
     )
   }

@@ -12,6 +12,7 @@ import { codeRow, eventKinds, grantsOf, sessionsOf, UNTOUCHED } from '../rig/wit
 
 const { t } = wordsFor('en')
 const CLOSED = t('decided.closed')
+const CLOSED_FOR_SAFETY = t('decided.entered_elsewhere')
 const NOT_RECOGNISED = t('enter_code.problem_not_recognised')
 
 let service: TestService
@@ -19,6 +20,10 @@ beforeAll(async () => {
   service = await startTestService()
 })
 afterAll(() => service.stop())
+
+/** Of the account that the service was started with. */
+const here = () => ({ name: `Account ${service.account.slug}` })
+const taken = () => t('enter_code.problem_taken', here())
 
 const allow = (web: Web, form: Record<string, string>) =>
   web.send('POST', '/connect/decision', { ...form, decision: 'allow' })
@@ -31,8 +36,11 @@ describe('who decides', () => {
     const { user, web, code, form } = await ask(service)
     const answer = await allow(web, form)
     expect(answer.status).toBe(303)
-    expect(textOf((await web.get(answer.location ?? '')).text)).toContain(t('decided.granted'))
-    expect(await grantsOf(service, user)).toMatchObject([{ scopes: ['orders:read'], revoked_why: null }])
+    const said = textOf((await web.get(answer.location ?? '')).text)
+    expect(said).toContain(t('decided.granted'))
+    expect(said, 'this service has no mail server').toContain(t('decided.granted_remove'))
+    expect(said).not.toContain(t('decided.granted_what'))
+    expect(await grantsOf(service, user)).toMatchObject([{ scopes: ['orders:read'], revocation_reason: null }])
     expect(await codeRow(service, code.user_code)).toMatchObject({ status: 'accepted', claimed_by: user.id })
   })
 
@@ -168,35 +176,93 @@ describe('who decides', () => {
 })
 
 describe('one code, several people', () => {
-  it('UC-06: of a hundred users who enter one code at once, one claims it, and it is closed for all of them', async () => {
-    const visitors = await makeVisitors(service, 100)
-    const code = await service.device().code()
+  const enterAtOnce = async (visitors: readonly Visitor[], userCode: string) => {
     await Promise.all(visitors.map(({ web }) => web.get('/connect/code')))
     const answers = await Promise.all(
       visitors.map(({ web }) =>
-        web.send('POST', '/connect/code', {
-          ...formFields(web.last?.text ?? '', '/connect/code'),
-          code: code.user_code,
-        }),
+        web.send('POST', '/connect/code', { ...formFields(web.last?.text ?? '', '/connect/code'), code: userCode }),
       ),
-    )
-    expect(new Set(answers.map(({ status }) => status)).difference(new Set([303, 400, 503])), 'or later').toEqual(
-      new Set(),
     )
     const claimants = visitors.filter((_, index) => answers[index]?.status === 303)
     expect(claimants, 'exactly one claim ever').toHaveLength(1)
-    const claimant = claimants[0] as Visitor
+    return {
+      answers,
+      claimant: claimants[0] as Visitor,
+      path: answers.find(({ location }) => location)?.location ?? '',
+    }
+  }
+
+  it('UC-06: of a hundred users of as many accounts who enter one code at once, one claims it, and it is closed for all', async () => {
+    const visitors: Visitor[] = []
+    for (let made = 0; made < 100; made += 1) {
+      visitors.push(await makeVisitor(service, { account: await makeAccount(service.context.db) }))
+    }
+    const code = await service.device().code()
+    const { answers, claimant, path } = await enterAtOnce(visitors, code.user_code)
+    expect(new Set(answers.map(({ status }) => status)).difference(new Set([303, 400, 503])), 'or later').toEqual(
+      new Set(),
+    )
     const row = await codeRow(service, code.user_code)
     expect(row).toMatchObject({ status: 'pending', claimed_by: claimant.user.id, entry_closed: true, grant_id: null })
-    expect(await eventKinds(service, { code: row })).toEqual(['code.claimed', 'code.closed'])
+    expect(await eventKinds(service, { code: row })).toEqual(['code.claimed', 'code.closed', 'code.entered_elsewhere'])
 
-    const page = await claimant.web.get(answers.find(({ location }) => location)?.location ?? '')
-    expect(textOf(page.text)).toContain(CLOSED)
+    expect(textOf((await claimant.web.get(path)).text)).toContain(CLOSED_FOR_SAFETY)
     expect(await grantsOf(service, claimant.user)).toEqual([])
   })
 
+  it('UC-06: of twenty colleagues who enter one code at once, one claims it and decides; the others are told that it is taken', async () => {
+    const visitors = await makeVisitors(service, 20)
+    const device = await someDevice(service)
+    const code = await device.code()
+    const { answers, claimant, path } = await enterAtOnce(visitors, code.user_code)
+    const told = answers.filter(({ status }) => status === 400)
+    expect(told.length).toBeGreaterThan(0)
+    for (const { text } of told) expect(textOf(text)).toContain(taken())
+
+    const question = await claimant.web.get(path)
+    expect(textOf(question.text)).toContain(t('consent.shared', here()))
+    const last_group = code.user_code.slice(-3)
+    await claimant.web.send('POST', '/connect/decision', {
+      ...formFields(question.text, '/connect/decision'),
+      decision: 'allow',
+      last_group,
+    })
+    expect(textOf((await claimant.web.get(path)).text)).toContain(t('decided.granted'))
+    for (const { user } of visitors) expect(await grantsOf(service, user)).toHaveLength(user === claimant.user ? 1 : 0)
+  })
+
+  it.each([
+    ['allow', 'granted'],
+    ['cancel', 'rejected'],
+    ['not_me', 'reported'],
+  ] as const)(
+    'UC-06: %s on a page that was open before a colleague entered the code counts, and the answer says that they did',
+    async (decision, outcome) => {
+      const first = await ask(service)
+      const second = await makeVisitor(service)
+      const page = await second.web.enterCode(first.code.user_code)
+      expect([page.status, textOf(page.text)]).toEqual([400, expect.stringContaining(taken())])
+      expect(page.text, 'without a name').not.toContain(first.user.email)
+
+      const answer = await first.web.send('POST', '/connect/decision', { ...first.form, decision })
+      const said = textOf((answer.location ? await first.web.get(answer.location) : answer).text)
+      expect(said).toContain(t(`decided.${outcome}`))
+      expect(said).toContain(t(decision === 'allow' ? 'decided.shared_granted' : 'decided.shared_refused'))
+      expect(await grantsOf(service, first.user)).toHaveLength(decision === 'allow' ? 1 : 0)
+      const row = await codeRow(service, first.code.user_code)
+      expect((await eventKinds(service, { code: row })).slice(0, 2)).toEqual(['code.claimed', 'code.also_entered'])
+    },
+  )
+
+  it('UC-06: a decision without a colleague says nothing of one', async () => {
+    const { web, form, path } = await ask(service)
+    expect(textOf((await web.get(path)).text)).not.toContain(t('consent.shared', here()))
+    const answer = await allow(web, form)
+    expect(textOf((await web.get(answer.location ?? '')).text)).not.toContain(t('decided.shared', here()))
+  })
+
   it.each(['allow', 'cancel', 'not_me'])(
-    'UC-13: a code that three people were sent is dead after the second, also for who was first and says %s',
+    'UC-13: a code that three people were sent is dead after the second account, and who was first and says %s is told why',
     async (decision) => {
       const first = await ask(service)
       const others = await makeVisitors(service, 2, { account: await makeAccount(service.context.db) })
@@ -205,41 +271,72 @@ describe('one code, several people', () => {
         expect([page.status, textOf(page.text)]).toEqual([400, expect.stringContaining(NOT_RECOGNISED)])
       }
       const answer = await first.web.send('POST', '/connect/decision', { ...first.form, decision })
-      const page = await first.web.get(answer.location ?? '')
-      expect(textOf(page.text)).toContain(CLOSED)
+      const page = textOf((await first.web.get(answer.location ?? '')).text)
+      expect(page).toContain(CLOSED_FOR_SAFETY)
+      expect(page).toContain(t('decided.entered_elsewhere_what'))
 
       const row = await codeRow(service, first.code.user_code)
       expect(row).toMatchObject({ status: 'pending', claimed_by: first.user.id, entry_closed: true, grant_id: null })
-      expect(await eventKinds(service, { code: row })).toEqual(['code.claimed', 'code.closed'])
+      const kinds = ['code.claimed', 'code.closed', 'code.entered_elsewhere']
+      expect(await eventKinds(service, { code: row })).toEqual(kinds)
       expect((await first.device.poll(first.code.device_code)).body.error).toBe('auth_pending')
       for (const { user } of [first, ...others]) expect(await grantsOf(service, user)).toEqual([])
     },
   )
 
+  it('UC-13: each of the two accounts finds in its audit log what happened, and nothing of the other account', async () => {
+    const first = await ask(service)
+    const account = await makeAccount(service.context.db)
+    const second = await makeVisitor(service, { account })
+    await second.web.enterCode(first.code.user_code)
+    const row = await codeRow(service, first.code.user_code)
+    const found = await service.database.query(
+      'select kind, account_id, user_id, detail from audit_events where device_code_id = $1 order by id',
+      [row?.id],
+    )
+    const ours = { account_id: service.account.id, user_id: first.user.id, detail: {} }
+    expect(found).toEqual([
+      { kind: 'code.claimed', ...ours },
+      { kind: 'code.closed', account_id: account.id, user_id: second.user.id, detail: {} },
+      { kind: 'code.entered_elsewhere', ...ours },
+    ])
+  })
+
   it('UC-13: when its time is over, the application of a closed code hears auth_expired', async () => {
     const own = await startTestService({ DEVICE_CODE_LIFETIME: '60' }, { clock: true })
     try {
       const code = await own.device().code()
-      const others = await makeVisitors(own, 2)
-      for (const { web } of others) await web.enterCode(code.user_code)
+      const first = await makeVisitor(own)
+      const second = await makeVisitor(own, { account: await makeAccount(own.context.db) })
+      for (const { web } of [first, second]) await web.enterCode(code.user_code)
       await own.database.advance(61_000)
       expect((await own.device().poll(code.device_code)).body.error).toBe('auth_expired')
-      expect(await codeRow(own, code.user_code)).toMatchObject({ claimed_by: others[0]?.user.id, grant_id: null })
+      expect(await codeRow(own, code.user_code)).toMatchObject({ claimed_by: first.user.id, grant_id: null })
     } finally {
       await own.stop()
     }
   })
 
-  it('UC-14: an onlooker who enters the code first gains nothing once its owner enters it', async () => {
-    const onlooker = await ask(service)
+  it('UC-14: an onlooker of another account who enters the code first gains nothing once its owner enters it', async () => {
+    const account = await makeAccount(service.context.db)
+    const onlooker = await ask(service, await makeVisitor(service, { account }))
     const owner = await makeVisitor(service)
     const told = await owner.web.enterCode(onlooker.code.user_code)
     expect(textOf(told.text)).toContain(NOT_RECOGNISED)
     const answer = await allow(onlooker.web, onlooker.form)
-    expect(textOf((await onlooker.web.get(answer.location ?? '')).text)).toContain(CLOSED)
+    expect(textOf((await onlooker.web.get(answer.location ?? '')).text)).toContain(CLOSED_FOR_SAFETY)
     expect(await grantsOf(service, onlooker.user)).toEqual([])
     expect(await grantsOf(service, owner.user)).toEqual([])
     expect(await codeRow(service, onlooker.code.user_code)).toMatchObject({ entry_closed: true, grant_id: null })
+  })
+
+  it('UC-14: an onlooker of the same account decides for themselves alone; the owner is told that somebody was faster', async () => {
+    const onlooker = await ask(service)
+    const owner = await makeVisitor(service)
+    expect(textOf((await owner.web.enterCode(onlooker.code.user_code)).text)).toContain(taken())
+    await allow(onlooker.web, onlooker.form)
+    expect(await grantsOf(service, onlooker.user)).toHaveLength(1)
+    expect(await grantsOf(service, owner.user), 'nothing of the owner’s').toEqual([])
   })
 
   it('UC-06: "Not you?" hands the code back and signs out; another user may then enter and decide it', async () => {

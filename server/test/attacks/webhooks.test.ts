@@ -1,5 +1,6 @@
 /** AD-03 to AD-05: webhooks. Addresses that lead inside, fields that nobody asked for, other people's endpoints. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { BY_COMMAND_LINE } from '../../src/core/audit-actor.ts'
 import { registerApplication } from '../../src/flows/own-applications.ts'
 import { readWebhooks } from '../../src/flows/webhooks.ts'
 import { createOutbound } from '../../src/outbound.ts'
@@ -59,7 +60,7 @@ afterEach(async () => {
 
 const happen = () =>
   quiet.context.db.transaction((tx) =>
-    recordEvent(tx, { kind: 'application.warned', applicationId: quiet.application.id }),
+    recordEvent(tx, { kind: 'application.warned', actor: BY_COMMAND_LINE, applicationId: quiet.application.id }),
   )
 
 const addForm = (url: string) =>

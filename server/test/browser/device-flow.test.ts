@@ -45,7 +45,8 @@ test.each(['oauth', 'key'] as const)(
     await heading(page).getByText('Acme Signage wants to use your account at Northwind Traders').waitFor()
     expect(await page.getByText(grouped(code.user_code)).count()).toBe(1)
     expect(await page.getByText(t('publisher.verified', { name: 'acme.example' })).count()).toBe(1)
-    const lasts = variant === 'key' ? t('consent.lasts_access_key') : t('consent.lasts_token_set', { days: 60 })
+    const lasts =
+      variant === 'key' ? t('consent.lasts_access_key') : t('consent.lasts_token_set', { days: 60, longest: 365 })
     expect(await page.getByText(lasts).count()).toBe(1)
     await page.getByRole('button', { name: t('consent.allow') }).click()
     await heading(page).getByText(t('decided.granted')).waitFor()

@@ -68,7 +68,7 @@ function shownFrames(page: Page): readonly string[] {
   return urls.filter((url) => url.includes(host))
 }
 
-test('DG-13: the dialog is not shown in a frame, however it is put there', { timeout: 60_000 }, async () => {
+test('DG-13: the dialog is not shown in a frame, however it is put there', async () => {
   const { northwind, chromium } = browsing
   const { ann } = await openViewers(northwind, () => chromium.open({ baseURL: northwind.origin }))
   onTestFinished(() => ann.context().close())
@@ -193,7 +193,7 @@ async function suspects(page: Page): Promise<readonly unknown[]> {
 }
 
 describe('DG-20: texts that somebody made up are texts', () => {
-  test('in an address or a form', { timeout: 60_000 }, async () => {
+  test('in an address or a form', async () => {
     const { service, origin } = browsing.northwind
     const page = await browsing.open()
     const found: unknown[] = []

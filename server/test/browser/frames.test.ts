@@ -2,10 +2,10 @@
  * What pages of other origins can do to an account's pages in real Chromium: nothing. Accounts are siblings on one site, as
  * they are behind a real domain, so a sibling's forms bring the user's cookies along; a stranger's do not.
  */
-import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { onFreePort } from '../../../tools/free-port.ts'
+import { remindOperators } from '../../src/flows/remind-operators.ts'
 import { pageDoors } from '../../src/http/account/doors.ts'
 import { script } from '../../src/pages/assets.ts'
 import { signForm } from '../../src/secrets/web-texts.ts'
@@ -21,24 +21,19 @@ let elsewhere: CraftedPages
 
 const browsing = useBrowsing(async () => {
   elsewhere = await startCraftedPages()
-  const port = await freePort()
   // Behind `localhost` itself every account would be a site of its own, and there would be no siblings.
-  return startNorthwind({ PORT: port, PUBLIC_URL: `http://service.localhost:${port}` })
+  // Rows must not change by themselves: without SMTP no mail is sent.
+  return onFreePort((port) =>
+    startNorthwind({ PORT: String(port), PUBLIC_URL: `http://service.localhost:${port}`, SMTP_URL: '' }),
+  )
 })
 afterAll(() => elsewhere?.stop())
-
-async function freePort(): Promise<string> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return String(port)
-}
 
 let doors: readonly DoorPage[]
 beforeAll(async () => {
   doors = await everyDoorPage(browsing.northwind)
+  // Of the suspensions that were made for these pages, operators are reminded now and not meanwhile.
+  await remindOperators(browsing.northwind.service.context)
 })
 
 /** A site is a scheme and a domain (HTML, "same site"): the port makes no difference to it, and none to cookies. */
@@ -58,7 +53,7 @@ async function openAnn(): Promise<Page> {
 /** Lures a window to a page that somebody else wrote. */
 async function lure(page: Page, host: string, body: string): Promise<void> {
   elsewhere.show(body)
-  await page.goto(`http://${host}:${elsewhere.port}/`)
+  await page.goto(`http://${host}:${elsewhere.port}/`, { timeout: 60_000 })
 }
 
 describe.each(ORIGINS)('$who', ({ host, withCookies }) => {
@@ -70,16 +65,14 @@ describe.each(ORIGINS)('$who', ({ host, withCookies }) => {
     const urls = () => page.frames().map((frame) => frame.url())
     // A script is no page: that it is shown says that frames are tried at all. So many take their time.
     await expect
-      .poll(() => urls().slice(1), { timeout: 10_000 })
+      .poll(() => urls().slice(1), { timeout: 60_000 })
       .toEqual([
         ...paths.slice(0, -1).map(() => 'chrome-error://chromewebdata/'),
         browsing.northwind.origin + script.path,
       ])
   })
 
-  test('cannot send any form, not even one that is signed for the session it meets, and no row changes', {
-    timeout: 90_000,
-  }, async () => {
+  test('cannot send any form, not even one that is signed for the session it meets, and no row changes', async () => {
     const page = await openAnn()
     const before = await everyRow(browsing.northwind.service)
     const statuses: Record<string, number> = {}
@@ -163,7 +156,7 @@ async function fieldsFor(path: string): Promise<Record<string, string>> {
 }
 
 describe('looking', () => {
-  test('at every page in a browser changes no row, sessions and audit included', { timeout: 60_000 }, async () => {
+  test('at every page in a browser changes no row, sessions and audit included', async () => {
     const viewers = await openViewers(browsing.northwind, () => browsing.open())
     const before = await everyRow(browsing.northwind.service)
     for (const { as, path } of doors.filter(({ name }) => !PICTURES.includes(name))) await viewers[as].goto(path)

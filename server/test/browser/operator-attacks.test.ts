@@ -67,8 +67,8 @@ async function writeEverywhere(): Promise<string> {
 async function writeHistory(application: string, some: readonly string[]): Promise<void> {
   const { database } = browsing.northwind.service
   await database.query(
-    `insert into audit_events (at, kind, application_id, detail)
-     select now(), 'application.' || text, $1, jsonb_build_object('reason', text, text, text) from unnest($2::text[]) as made(text)`,
+    `insert into audit_events (at, kind, actor_kind, actor_id, via, application_id, detail)
+     select now(), 'application.' || text, 'service', 'test', 'job', $1, jsonb_build_object('reason', text, text, text) from unnest($2::text[]) as made(text)`,
     [application, some],
   )
   await database.query(

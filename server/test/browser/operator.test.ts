@@ -17,6 +17,7 @@ import { type Mailbox, startMailbox } from '../rig/mailbox.ts'
 import { type MadeApplication, type MadeUser, makeApplication } from '../rig/make.ts'
 import { PASSWORD, startNorthwind } from '../rig/northwind.ts'
 import { reviewed } from '../rig/reviewed.ts'
+import { startSession } from '../rig/visitor.ts'
 
 /** As the pages say it; what they say exactly may change without notice. */
 const { t } = wordsFor('en')
@@ -92,7 +93,8 @@ async function report(application: MadeApplication, by: Stranger): Promise<void>
   const { user_code } = await service.device('oauth', application).code()
   const entered = await enterUserCode(service.context, by.id, user_code)
   if (entered.outcome !== 'claimed') throw new Error(`the code was not taken: ${entered.outcome}`)
-  await rejectDeviceCode(service.context, by.id, entered.code, true)
+  const sessionId = await startSession(service, by, { account: by.account })
+  await rejectDeviceCode(service.context, by.id, entered.code, { sessionId, reported: true })
 }
 
 describe('an application whose devices poll much too fast, and one that people complain about', () => {
@@ -131,7 +133,7 @@ describe('an application whose devices poll much too fast, and one that people c
     const text = await textOf(standing)
     expect(text).toMatch(/Devices of 30 accounts .* They are in 30 networks\./)
     expect(text).toContain(t('operator.state_suspended'))
-    expect(text).toContain(t('operator.next_ends'))
+    expect(text).toContain(t('operator.next_stays'))
     const box = await standing.boundingBox()
     expect((box?.y ?? 900) + (box?.height ?? 900), 'without scrolling').toBeLessThan(800)
     for (const chart of ['polls', 'slow-down', 'funnel', 'origins', 'users']) {
@@ -148,9 +150,7 @@ describe('an application whose devices poll much too fast, and one that people c
     expect(timeline).toContain(t('operator.fact_suspended'))
   })
 
-  test('reinstating it sends its developer the mail, with the words and the figures; undoing it sends another', {
-    timeout: 60_000,
-  }, async () => {
+  test('reinstating it sends its developer the mail, with the words and the figures; undoing it sends another', async () => {
     const { own, ann, olga } = browsing.northwind
     const page = await openConsole(olga)
     await openApplication(page, 'Order Board')

@@ -1,11 +1,12 @@
 /** The documentation site in a real browser: without a script, in light and dark, on a desk and on a telephone. */
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { extname, join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { removeFolder } from '../../../tools/remove-folder.ts'
 import { buildSite } from '../../../tools/site.ts'
 import { accessibilityProblems, contrastProblems } from '../rig/accessibility.ts'
 import { type Chromium, overhang, startChromium, watchViolations } from '../rig/chromium.ts'
@@ -37,7 +38,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await chromium?.close()
   server?.close()
-  rmSync(folder, { recursive: true })
+  removeFolder(folder)
 })
 
 const at = (path: string) => `http://127.0.0.1:${(server.address() as AddressInfo).port}${BELOW}${path}`

@@ -30,7 +30,7 @@ test('the JavaScript of all pages together is below 15 kB as it is sent', async 
   expect(Math.max(total, script.gzip.length)).toBeLessThan(LARGEST_SCRIPTS)
 })
 
-test('no page loads anything else', { timeout: 60_000 }, async () => {
+test('no page loads anything else', async () => {
   const { northwind } = browsing
   const viewers = await openViewers(northwind, () => browsing.open())
   const responses = Object.values(viewers).map(watchResponses)

@@ -178,9 +178,9 @@ describe('a log to take along', () => {
   it('as a table', () => {
     const [heading, first] = run(['export', '--format', 'csv', '--account', account.slug]).stdout.split('\r\n')
     expect(heading).toBe(
-      'id,at,kind,who,account,user_id,person,application_id,application,grant_id,device_code_id,detail,position,hash',
+      'id,at,kind,who,actor_kind,actor_id,via,account,user_id,person,application_id,application,grant_id,device_code_id,detail,position,hash',
     )
-    expect(first).toContain(`,account.created,operator,${account.slug},`)
+    expect(first).toContain(`,account.created,operator,operator,cli,cli,${account.slug},`)
   })
 
   it.each([
@@ -198,7 +198,7 @@ describe('a log to take along', () => {
 
   it('ends quietly when nobody reads on', async () => {
     await database.query(
-      "insert into audit_events (at, kind, detail) select now(), 'grant.issued', jsonb_build_object('reason', repeat('x', 500)) from generate_series(1, 20000)",
+      "insert into audit_events (at, kind, actor_kind, actor_id, via, detail) select now(), 'grant.issued', 'service', 'test', 'job', jsonb_build_object('reason', repeat('x', 500)) from generate_series(1, 20000)",
     )
     const child = spawn(process.execPath, [EXECUTABLE, 'audit', 'export'], {
       env: environment(),
@@ -215,7 +215,9 @@ describe('a log to take along', () => {
   })
 
   it('entries that wait for longer than a minute are reported', async () => {
-    await database.query("insert into audit_events (at, kind) values (now() - interval '2 minutes', 'grant.issued')")
+    await database.query(
+      "insert into audit_events (at, kind, actor_kind, actor_id, via) values (now() - interval '2 minutes', 'grant.issued', 'service', 'test', 'job')",
+    )
     const result = run(['verify'])
     expect(result.status).toBe(1)
     expect(result.stderr).toMatch(

@@ -1,5 +1,4 @@
 /** docs/command-line.md: every command in it is run as it stands there, in a terminal, and says what the page says that it does. */
-
 import { spawn } from 'node:child_process'
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -118,7 +117,7 @@ it('has a sample for every command that it is about', () => {
     expect(all).toContain(`latchkey ${command}`)
 })
 
-it.each(samples)('$command', { timeout: 60_000 }, async ({ command, shown }) => {
+it.each(samples)('$command', async ({ command, shown }) => {
   const ended = await run(command)
   expect(ended.status, ended.shown).toBe(0)
   const lines = settled(ended.shown)

@@ -152,9 +152,7 @@ describe('logging out', () => {
     )
   })
 
-  it('says what is left when the service cannot be reached; --forget leaves nothing here', {
-    timeout: 90_000,
-  }, async () => {
+  it('says what is left when the service cannot be reached; --forget leaves nothing here', async () => {
     await login()
     const credential = JSON.parse(readFileSync(kept('credentials.json'), 'utf8')).accessToken
     await way.close()
@@ -184,9 +182,7 @@ describe('logging out', () => {
   })
 })
 
-it('a second program with the same code ends the waiting, before the application is suspended for it', {
-  timeout: 60_000,
-}, async () => {
+it('a second program with the same code ends the waiting, before the application is suspended for it', async () => {
   const busy = await openWay(() => service.address, { pollTwice: true })
   const args = ['login', '--server', busy.address, '--app', program.id]
   const { status, stderr } = await runCommand(args, { environment: home.environment })

@@ -87,7 +87,7 @@ describe.each(dialects.map((dialect) => ({ dialect, name: describeDialect(dialec
     expect([status, Object.keys(fields)]).toEqual([200, ['access_token', 'refresh_token', 'expires_in', 'scope']])
     expect(fields).toMatchObject({ expires_in: '3600', scope: 'orders:read,orders:write' })
     expect((await askMe(service, fields.access_token ?? '')).status).toBe(200)
-    expect(await grantLine(service, grantId)).toEqual({ generation: 2, key: 1, revoked_why: null })
+    expect(await grantLine(service, grantId)).toEqual({ generation: 2, key: 1, revocation_reason: null })
     const wider = { ...own(), refresh_token: fields.refresh_token ?? '', scope: 'money:move' }
     expectRefusal(await say(dialect, '/auth/oauth/refresh', wider), 400, 'invalid_scope')
   })
@@ -99,7 +99,7 @@ describe.each(dialects.map((dialect) => ({ dialect, name: describeDialect(dialec
     expect([status, Object.keys(fields)]).toEqual([200, ['access_key', 'scope', 'overlap']])
     expect(fields).toMatchObject({ scope: 'orders:read,orders:write', overlap: '86400' })
     expect((await rotate()).fields).toEqual(fields)
-    expect(await grantLine(service, grantId)).toEqual({ generation: 1, key: 2, revoked_why: null })
+    expect(await grantLine(service, grantId)).toEqual({ generation: 1, key: 2, revocation_reason: null })
     for (const text of [credential, fields.access_key ?? '']) expect((await askMe(service, text)).status).toBe(200)
   })
 
@@ -118,7 +118,7 @@ describe.each(dialects.map((dialect) => ({ dialect, name: describeDialect(dialec
       expect([status, fields]).toEqual([200, {}])
     }
     for (const { grantId } of [token, key]) {
-      expect(await grantLine(service, grantId)).toMatchObject({ revoked_why: 'revoked_by_application' })
+      expect(await grantLine(service, grantId)).toMatchObject({ revocation_reason: 'revoked_by_application' })
     }
   })
 
@@ -128,7 +128,7 @@ describe.each(dialects.map((dialect) => ({ dialect, name: describeDialect(dialec
       const { status, fields } = await say(dialect, '/auth/report', { credential })
       expect([status, fields]).toEqual([200, { revoked }])
     }
-    expect(await grantLine(service, grantId)).toMatchObject({ revoked_why: 'credential_reported' })
+    expect(await grantLine(service, grantId)).toMatchObject({ revocation_reason: 'credential_reported' })
   })
 
   it('what is missing is named; who is unknown and what is not valid is refused; nothing changes', async () => {
@@ -323,7 +323,7 @@ describe('what a life of renewals leaves in the database', () => {
     const { grants: was, ...rest } = resting
     expect(grown).not.toBe(was)
     expect(others).toEqual(rest)
-    expect(await grantLine(service, grantId)).toEqual({ generation: 10_002, key: 1, revoked_why: null })
+    expect(await grantLine(service, grantId)).toEqual({ generation: 10_002, key: 1, revocation_reason: null })
     const bytes = (of: readonly Table[]) => of.reduce((sum, each) => sum + each.bytes, 0)
     expect(bytes(after) - bytes(before)).toBeLessThanOrEqual(SLACK_BYTES)
     expect((await refresh(service, application, token)).status).toBe(200)

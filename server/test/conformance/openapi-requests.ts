@@ -223,7 +223,7 @@ export async function describedRequests(service: TestService): Promise<Readonly<
         }),
       },
       refused: {
-        invalid_request: () => ({ form: { ...client(dialog), response_type: 'code', redirect_uri: CALLBACK } }),
+        invalid_request: () => ({ form: { ...client(dialog), ...opening(), code_challenge_method: 'plain' } }),
         invalid_scope: () => ({ form: { ...client(dialog), ...opening(), scope: 'unknown' } }),
         unsupported_response_type: () => ({ form: { ...client(dialog), ...opening(), response_type: 'token' } }),
         invalid_client: () => ({ form: { client_id: 'app_000000000000' } }),

@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Device, WireAnswer, WireVariant } from '../rig/device.ts'
+import { type Device, pollWithin, type WireAnswer, type WireVariant } from '../rig/device.ts'
 import { gates } from '../rig/gates.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 
@@ -55,10 +55,12 @@ describe.each(gates)('with $name', ({ environment }) => {
     })
 
     it('pending, poll faster than the interval: stays pending, answers slow_down and does not move the clock', async () => {
-      const code = await device.code()
-      expectError(await device.poll(code.device_code), 'auth_pending')
-      await sleep(INTERVAL_MS / 2)
-      const early = await device.poll(code.device_code)
+      const {
+        code,
+        first,
+        second: early,
+      } = await pollWithin(device, { pauseMs: INTERVAL_MS / 2, withinMs: 0.9 * INTERVAL_MS })
+      expectError(first, 'auth_pending')
       expectError(early, 'slow_down')
       expect(early.headers['retry-after']).toBe('1')
       await sleep(INTERVAL_MS / 2)

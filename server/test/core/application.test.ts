@@ -74,8 +74,8 @@ describe('UC-18: a scope that no typed code may lead to', () => {
     })
   })
 
-  test('is not in the default set', () => {
-    expect(resolveRequested(null, policy)).toEqual({ answer: 'scopes', scopes: ['orders:read'] })
+  test('is refused in a default set, too: the set is never narrowed', () => {
+    expect(resolveRequested(null, policy)).toEqual({ answer: 'not_allowed', names: ['account:close'] })
   })
 
   test('is not granted, nor missed, should a code carry it all the same', () => {

@@ -48,6 +48,14 @@ describe('entering codes', () => {
     expect(mayEnterCode(entries({ ...nearly, userMisses: [MINUTE] }))).toEqual({ allowed: true })
   })
 
+  test.each([
+    ['account', 'accountMisses', ACCOUNT_MISSES.most],
+    ['network', 'networkMisses', NETWORK_MISSES.most],
+  ] as const)('a crowded %s is enough, and it is crowded from exactly its budget on', (_where, misses, most) => {
+    const mayTry = (count: number) => mayEnterCode(entries({ [misses]: count, userMisses: [MINUTE] })).allowed
+    expect([mayTry(most - 1), mayTry(most)]).toEqual([true, false])
+  })
+
   test('UC-21: nobody claims more than twenty codes in ten minutes', () => {
     const claims = Array.from({ length: USER_CLAIMS.most }, (_, index) => index * 1000)
     expect(mayEnterCode(entries({ userClaims: claims.slice(1) })).allowed).toBe(true)

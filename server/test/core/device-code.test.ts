@@ -14,8 +14,10 @@ import {
   type PollRequest,
   type PollStep,
   poll,
+  REPEAT_MS,
   reject,
   release,
+  unclaim,
 } from '../../src/core/device-code.ts'
 import { EXPIRES_AT, makeDeviceCode, NOW } from '../rig/records.ts'
 
@@ -127,7 +129,7 @@ describe('the transition table', () => {
       const { code, now } = starts[from] ?? { code: pending, now: NOW }
       const entered = { ...code, claimedBy: 'usr_a' }
       expect(isOpen(entered, now)).toBe(false)
-      expect(claim(entered, 'usr_a', now)).toEqual({ answer: 'not_open' })
+      expect(claim(entered, 'usr_a', true, now)).toEqual({ answer: 'not_open' })
       expect(accept(entered, 'usr_a', 'grant-2', now)).toEqual({ answer: 'not_open' })
       expect(reject(entered, 'usr_a', now)).toEqual({ answer: 'not_open' })
     },
@@ -153,7 +155,7 @@ describe('expiry', () => {
     const claimed = makeDeviceCode({ claimedBy: 'usr_a' })
     expect(accept(claimed, 'usr_a', 'grant-1', EXPIRES_AT - 1).answer).toBe('decided')
     expect(reject(claimed, 'usr_a', EXPIRES_AT - 1).answer).toBe('decided')
-    expect(claim(claimed, 'usr_a', EXPIRES_AT - 1).answer).toBe('claimed')
+    expect(claim(claimed, 'usr_a', true, EXPIRES_AT - 1).answer).toBe('claimed')
     expect(pollAt(claimed, EXPIRES_AT - 1)).toEqual({ answer: 'auth_pending' })
   })
 
@@ -161,7 +163,7 @@ describe('expiry', () => {
     const claimed = makeDeviceCode({ claimedBy: 'usr_a' })
     expect(accept(claimed, 'usr_a', 'grant-1', EXPIRES_AT)).toEqual({ answer: 'not_open' })
     expect(reject(claimed, 'usr_a', EXPIRES_AT)).toEqual({ answer: 'not_open' })
-    expect(claim(claimed, 'usr_a', EXPIRES_AT)).toEqual({ answer: 'not_open' })
+    expect(claim(claimed, 'usr_a', true, EXPIRES_AT)).toEqual({ answer: 'not_open' })
     expect(outcomeOf(pollAt(claimed, EXPIRES_AT))).toBe('auth_expired')
   })
 
@@ -242,11 +244,24 @@ describe('delivery', () => {
 describe('repetition with an Idempotency-Key', () => {
   const used = usedBy(accepted, NOW, { idempotencyKey: 'key-1' })
 
-  test('after the answer was sent, the same key gets the same outcome and changes nothing', () => {
-    expect(pollAt(used, NOW + 5_000, { leaseId: 'lease-2', idempotencyKey: 'key-1' })).toEqual({
-      answer: 'repeat',
-      delivery: used.delivery,
-    })
+  test.each([0, 5_000, REPEAT_MS - 1])(
+    '%d ms after the poll took the outcome, the same key gets it again and changes nothing',
+    (later) => {
+      expect(pollAt(used, NOW + later, { leaseId: 'lease-2', idempotencyKey: 'key-1' })).toEqual({
+        answer: 'repeat',
+        delivery: used.delivery,
+      })
+    },
+  )
+
+  test.each([
+    ['accepted', accepted, NOW],
+    ['rejected', rejected, NOW],
+    ['expired', pending, EXPIRES_AT],
+  ])('ten minutes after the poll took the outcome %s, the same key gets invalid', (_name, code, now) => {
+    const sent = usedBy(code, now, { idempotencyKey: 'key-1' })
+    expect(pollAt(sent, now + 600_000 - 1, { idempotencyKey: 'key-1' }).answer).toBe('repeat')
+    expect(pollAt(sent, now + 600_000, { idempotencyKey: 'key-1' })).toEqual({ answer: 'invalid' })
   })
 
   test.each(['key-2', null])('DC-05 after the answer was sent, the key %s gets invalid', (idempotencyKey) => {
@@ -270,29 +285,49 @@ describe('repetition with an Idempotency-Key', () => {
 })
 
 describe('entering and deciding', () => {
-  const claimed = Object.freeze(decided(claim(pending, 'usr_a', NOW)))
+  const claimed = Object.freeze(decided(claim(pending, 'usr_a', true, NOW)))
 
   test('the first account user who enters the code has it, and may enter it again', () => {
     expect(claimed).toEqual({ ...pending, claimedBy: 'usr_a' })
-    expect(claim(claimed, 'usr_a', NOW)).toEqual({ answer: 'claimed', next: claimed })
+    expect(claim(claimed, 'usr_a', true, NOW)).toEqual({ answer: 'claimed', next: claimed })
   })
 
-  test('UC-13 a second account user who enters the code closes it for everybody, the first one included', () => {
-    const step = claim(claimed, 'usr_b', NOW)
-    expect(step).toEqual({ answer: 'closed', next: { ...claimed, entryClosed: true } })
+  test('UC-13 a user of another account who enters the code closes it for everybody, the first one included', () => {
+    const step = claim(claimed, 'usr_b', false, NOW)
+    expect(step).toEqual({
+      answer: 'closed',
+      next: { ...claimed, entryClosed: true, alsoEntered: 'another_account' },
+    })
     const closed = Object.freeze(decided(step))
     for (const user of ['usr_a', 'usr_b', 'usr_c']) {
-      expect(claim(closed, user, NOW)).toEqual({ answer: 'not_open' })
+      expect(claim(closed, user, true, NOW)).toEqual({ answer: 'not_open' })
       expect(accept(closed, user, 'grant-1', NOW)).toEqual({ answer: 'not_open' })
       expect(reject(closed, user, NOW)).toEqual({ answer: 'not_open' })
     }
   })
 
   test('UC-13 the application learns nothing of a closed code: auth_pending until it is auth_expired', () => {
-    const closed = decided(claim(claimed, 'usr_b', NOW))
+    const closed = decided(claim(claimed, 'usr_b', false, NOW))
     expect(outcomeOf(pollAt(closed, NOW))).toBe('auth_pending')
     expect(outcomeOf(pollAt(closed, NOW, { tooEarly: true }))).toBe('slow_down')
     expect(outcomeOf(pollAt(closed, EXPIRES_AT))).toBe('auth_expired')
+  })
+
+  test('UC-06 a colleague who enters the code is noted, and the claim stands: the first user decides', () => {
+    const step = claim(claimed, 'usr_b', true, NOW)
+    expect(step).toEqual({ answer: 'taken', next: { ...claimed, alsoEntered: 'colleague' } })
+    const shared = Object.freeze(decided(step))
+    expect(claim(shared, 'usr_a', true, NOW)).toEqual({ answer: 'claimed', next: shared })
+    expect(accept(shared, 'usr_b', 'grant-1', NOW)).toEqual({ answer: 'not_open' })
+    expect(decided(accept(shared, 'usr_a', 'grant-1', NOW))).toMatchObject({ status: 'accepted', claimedBy: 'usr_a' })
+    expect(decided(reject(shared, 'usr_a', NOW))).toMatchObject({ status: 'rejected', claimedBy: 'usr_a' })
+    expect(decided(claim(shared, 'usr_c', false, NOW))).toMatchObject({ alsoEntered: 'another_account' })
+  })
+
+  test('UC-06 a code that was handed back is as if nobody had entered it', () => {
+    const shared = decided(claim(claimed, 'usr_b', true, NOW))
+    expect(decided(unclaim(shared, 'usr_a', NOW))).toEqual(pending)
+    expect(unclaim(shared, 'usr_b', NOW)).toEqual({ answer: 'not_open' })
   })
 
   test('UC-05 only the user who entered the code decides', () => {

@@ -2,44 +2,103 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
+  accessTokenExpiry,
+  expiresInSeconds,
   type Grant,
   isCollectable,
   isFirstIssue,
   isGrantId,
   isOver,
+  isRepeatable,
   issueTime,
   isValid,
   type Presented,
   REFRESH_GRACE_MS,
   refresh,
   rotateKey,
-  SAME_BYTES_MS,
+  SAME_TOKEN_MS,
 } from '../../src/core/grant.ts'
 import { makeGrant, NOW } from '../rig/records.ts'
 
-describe('the issue time', () => {
-  test('is now, when nothing was handed out yet', () => {
-    expect(issueTime(makeGrant(), NOW)).toBe(NOW)
-  })
+const holder = { userDisabled: false, applicationDeleted: false }
+const HOUR = 3_600_000
+const MINUTE = 60_000
 
-  test.each([0, 1, SAME_BYTES_MS])(
-    'DC-20 of an answer sent again %d ms later is the first one: the same bytes',
-    (later) => {
-      expect(issueTime(makeGrant({ issuedAt: NOW }), NOW + later)).toBe(NOW)
+describe('expires_in', () => {
+  test.each([0, 1, 499, 999])(
+    'is the whole lifetime in the answer of the moment of issue, %d ms into a second',
+    (ms) => {
+      const issuedAt = NOW + ms
+      expect(expiresInSeconds(accessTokenExpiry(issuedAt, HOUR), issuedAt)).toBe(3600)
     },
   )
 
-  test('of an answer sent again later than that is now, so that expires_in does not lie', () => {
-    const later = NOW + SAME_BYTES_MS + 1
-    expect(issueTime(makeGrant({ issuedAt: NOW }), later)).toBe(later)
+  test.each([
+    [1_000, 3599],
+    [20_000, 3580],
+    [20_001, 3579],
+    [HOUR - 1_000, 1],
+    [HOUR - 999, 0],
+    [HOUR, 0],
+    [HOUR + MINUTE, 0],
+  ])('%d ms later is what is left, rounded down: %d', (later, left) => {
+    expect(expiresInSeconds(accessTokenExpiry(NOW, HOUR), NOW + later)).toBe(left)
   })
 
-  test('stays the first one when the clock of a new primary is a little behind', () => {
-    expect(issueTime(makeGrant({ issuedAt: NOW }), NOW - 50)).toBe(NOW)
+  test('never promises more than the token holds', () => {
+    fc.assert(
+      fc.property(fc.nat(100_000), fc.nat(2 * HOUR), (ms, later) => {
+        const expiresAt = accessTokenExpiry(NOW + ms, HOUR)
+        const now = NOW + ms + later
+        const token = { is: 'access_token', expiresAt } as const
+        const promised = expiresInSeconds(expiresAt, now) * 1000
+        if (promised > 0) expect(isValid(makeGrant(), holder, token, now + promised - 1, 0)).toBe(true)
+      }),
+    )
   })
 })
 
-const holder = { userDisabled: false, applicationDeleted: false }
+describe('the issue time', () => {
+  test('is now, when nothing was handed out yet', () => {
+    expect(issueTime(makeGrant(), NOW, HOUR)).toBe(NOW)
+  })
+
+  test.each([0, 1, SAME_TOKEN_MS])(
+    'DC-20 of an answer given again %d ms later is the first one: the same access token',
+    (later) => {
+      expect(issueTime(makeGrant({ issuedAt: NOW }), NOW + later, HOUR)).toBe(NOW)
+    },
+  )
+
+  test('of an answer given again later than that is now: the full lifetime', () => {
+    const later = NOW + SAME_TOKEN_MS + 1
+    expect(issueTime(makeGrant({ issuedAt: NOW }), later, HOUR)).toBe(later)
+  })
+
+  test('of an answer whose access token has less than a second left is now', () => {
+    const grant = makeGrant({ issuedAt: NOW })
+    expect(issueTime(grant, NOW + MINUTE - 1_000, MINUTE)).toBe(NOW)
+    expect(issueTime(grant, NOW + MINUTE - 999, MINUTE)).toBe(NOW + MINUTE - 999)
+  })
+
+  test('stays the first one when the clock of a new primary is a little behind', () => {
+    expect(issueTime(makeGrant({ issuedAt: NOW }), NOW - 50, HOUR)).toBe(NOW)
+  })
+})
+
+describe('repeating', () => {
+  const sent = makeGrant({ issuedAt: NOW })
+
+  test('a token set is repeated while its access token lives for another second, and not after that', () => {
+    expect(isRepeatable(sent, NOW + MINUTE - 1_000, MINUTE)).toBe(true)
+    expect(isRepeatable(sent, NOW + MINUTE - 999, MINUTE)).toBe(false)
+    expect(isRepeatable(sent, NOW + MINUTE + 3_000, MINUTE)).toBe(false)
+  })
+
+  test('an access key has no expiry that could forbid it', () => {
+    expect(isRepeatable({ ...sent, variant: 'access_key' }, NOW + 10 * HOUR, MINUTE)).toBe(true)
+  })
+})
 
 describe('collecting', () => {
   test('a living grant can be collected', () => {

@@ -60,7 +60,7 @@ describe('a scope name', () => {
 })
 
 describe('what a request asks for', () => {
-  test.each([null, '', ' , '])('is the application’s default set when scope is %j', (requested) => {
+  test.each([null, '', ',', ' , '])('is the application’s default set when scope is %j', (requested) => {
     expect(resolveRequested(requested, makePolicy())).toEqual({ answer: 'scopes', scopes: ['orders:read'] })
   })
 
@@ -85,10 +85,13 @@ describe('what a request asks for', () => {
     },
   )
 
-  test('a default that is no longer allowed is left out rather than refused', () => {
-    const policy = makePolicy({ allowedScopes: ['stock:read'], defaultScopes: ['orders:read', 'stock:read'] })
-    expect(resolveRequested(null, policy)).toEqual({ answer: 'scopes', scopes: ['stock:read'] })
-  })
+  test.each([null, '', ','])(
+    'a default set that is not allowed is refused, never narrowed, when scope is %j',
+    (requested) => {
+      const policy = makePolicy({ allowedScopes: ['stock:read'], defaultScopes: ['orders:read', 'stock:read'] })
+      expect(resolveRequested(requested, policy)).toEqual({ answer: 'not_allowed', names: ['orders:read'] })
+    },
+  )
 })
 
 describe('consent', () => {

@@ -11,6 +11,7 @@ import {
   type Thresholds,
   thresholdLimits,
   thresholdProblem,
+  toleratedAccounts,
   type Window,
   warningStanding,
   windowsInARow,
@@ -92,6 +93,27 @@ describe('an application is suspended', () => {
   })
 })
 
+describe('the number of accounts that may ignore slow_down', () => {
+  const suspends = (ignoringAccounts: number, grantedAccounts: number) => {
+    const window = makeWindow({ grantedAccounts, ignoringAccounts, ignoringNetworks: 10_000 })
+    return verdictOf({ windows: [window, window, window], warnedAt: WARNED }) === 'suspend'
+  }
+
+  it.each([
+    [0, 24],
+    [500, 24],
+    [501, 25],
+    [1_000, 49],
+    [10_000, 499],
+  ])(
+    'of %i accounts that granted in a window is %i: with one more, and any number of networks, it is suspended',
+    (granted, tolerated) => {
+      expect(toleratedAccounts(defaultThresholds, granted)).toBe(tolerated)
+      expect([suspends(tolerated, granted), suspends(tolerated + 1, granted)]).toEqual([false, true])
+    },
+  )
+})
+
 describe('a person is called, and nothing happens to the application', () => {
   const young = makeWindow(NOBODY, { anyStanding: MANY })
 
@@ -143,7 +165,7 @@ const anyThresholds: fc.Arbitrary<Thresholds> = fc.record({
   earlyPolls: fc.nat(50),
   accountAgeDays: fc.nat(60),
   warningHours: fc.nat(48),
-  suspensionHours: fc.nat(48),
+  reinstateAfterHours: fc.nat(48),
   reports: fc.nat(10),
   secondOperatorGrants: fc.nat(1_000),
 })

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { engineUrl } from '../rig/database.ts'
 import { post } from '../rig/device.ts'
+import { makeUser } from '../rig/make.ts'
 import { type ServerProcess, startServerProcess } from '../rig/server-process.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 
@@ -19,44 +20,87 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 
-it('F31: processes are replaced one after the other under load, and every request is answered', async () => {
-  const servers = await Promise.all([startServerProcess(environment()), startServerProcess(environment())])
+const MAX_ROUNDS = 6
+
+it('F31: processes are replaced one after the other under load: every poll, code request, delivery and refresh is answered, and nothing is lost', async () => {
+  // A busy machine must not turn code requests away: that is another test's concern.
+  const settings = { ...environment(), OVERLOAD_DELAY: '0' }
+  const servers = await Promise.all([startServerProcess(settings), startServerProcess(settings)])
   const balancer = balance(servers)
-  const code = await service.device().code()
-  const form = { ...service.device().credentials, device_code: code.device_code }
-  let answered = 0
+  const counted: Record<Kind, { answered: number; whileDraining: number }> = {
+    poll: { answered: 0, whileDraining: 0 },
+    code: { answered: 0, whileDraining: 0 },
+    delivery: { answered: 0, whileDraining: 0 },
+    refresh: { answered: 0, whileDraining: 0 },
+  }
   const failures: string[] = []
   let done = false
-  const clients = Array.from({ length: 20 }, async () => {
-    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
-    while (!done) {
-      try {
-        const status = await pollOnce(agent, balancer.pick(), form)
-        if (status === 400) answered += 1
-        else failures.push(`status ${status}`)
-      } catch (error) {
-        failures.push((error as Error).message)
+  const inLoop = (count: number, work: (send: Send, lane: number) => Promise<void>) =>
+    Array.from({ length: count }, async (_, lane) => {
+      const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+      const send: Send = async (kind, wanted, form) => {
+        const answer = await sendOnce(agent, `${balancer.pick()}${PATHS[kind]}`, {
+          ...service.device().credentials,
+          ...form,
+        })
+        if (answer.status !== wanted) throw new Error(`${kind}: ${answer.status} ${JSON.stringify(answer.body)}`)
+        counted[kind].answered += 1
+        if (answer.draining) counted[kind].whileDraining += 1
+        return answer.body
       }
-      await sleep(5)
+      while (!done) {
+        await work(send, lane).catch((error: Error) => failures.push(error.message))
+        await sleep(5)
+      }
+      agent.destroy()
+    })
+
+  const { device_code } = await service.device().code()
+  const renewals = new Map<string, number>()
+  const waiting = inLoop(10, async (send) => void (await send('poll', 400, { device_code })))
+  // One each: the grants of one user wait for each other.
+  const users = await Promise.all(Array.from({ length: 10 }, () => makeUser(service.context.db, service.account.slug)))
+  const granted = inLoop(users.length, async (send, lane) => {
+    const code = await send('code', 200, {})
+    const outcome = await service.grant(code.user_code, users[lane])
+    if (outcome !== 'granted') throw new Error(`the grant was ${outcome}`)
+    let { refresh_token } = await send('delivery', 200, { device_code: code.device_code })
+    renewals.set(code.user_code, 0)
+    for (let step = 1; step <= 3; step += 1) {
+      ;({ refresh_token } = await send('refresh', 200, { refresh_token }))
+      renewals.set(code.user_code, step)
     }
-    agent.destroy()
   })
 
   await sleep(500)
-  for (const [index, old] of servers.entries()) {
-    const replacement = await startServerProcess(environment())
-    balancer.add(replacement)
-    await old.kill('SIGTERM')
-    servers[index] = replacement
-    await sleep(300)
+  // A process drains unnoticed for a tenth of a second, until the balancer asks again: some kinds take a few rounds to meet one.
+  const met = () => Object.values(counted).every(({ whileDraining }) => whileDraining > 0)
+  for (let round = 1; round === 1 || (round <= MAX_ROUNDS && !met()); round += 1) {
+    for (const [index, old] of servers.entries()) {
+      const replacement = await startServerProcess(settings)
+      balancer.add(replacement)
+      await old.kill('SIGTERM')
+      servers[index] = replacement
+      await sleep(300)
+    }
   }
   done = true
-  await Promise.all(clients)
+  await Promise.all([...waiting, ...granted])
   balancer.stop()
   await Promise.all(servers.map((server) => server.kill('SIGTERM')))
-  expect(failures).toEqual([])
-  expect(answered).toBeGreaterThan(500)
-}, 60_000)
+
+  expect([...new Set(failures)]).toEqual([])
+  for (const [kind, { answered, whileDraining }] of Object.entries(counted)) {
+    expect(answered, kind).toBeGreaterThan(20)
+    expect(whileDraining, `${kind}, by a process that was told to stop`).toBeGreaterThan(0)
+  }
+  const rows = await service.database.query<{ user_code: string; status: string; generation: number }>(
+    'select d.user_code, d.status, g.generation from device_codes d join grants g on g.device_code_id = d.id',
+  )
+  const left = rows.map(({ user_code, status, generation }) => [user_code, status, generation])
+  const expected = [...renewals].map(([userCode, steps]) => [userCode, 'used', steps + 1])
+  expect(left.sort()).toEqual(expected.sort())
+}, 180_000)
 
 it('answers on kept connections carry Connection: close while draining, and /health/ready says no', async () => {
   const server = await startServerProcess(environment())
@@ -95,14 +139,14 @@ function balance(initial: readonly ServerProcess[]) {
   let ready = [...initial]
   let turn = 0
   const timer = setInterval(async () => {
-    const checked = await Promise.all(
-      all.map(async (server) => {
-        const answer = await post(server.address, '/health/ready', { method: 'GET' }).catch(() => null)
-        return answer?.status === 200 ? server : null
-      }),
+    const asked = all
+    const answers = await Promise.all(
+      asked.map((server) => post(server.address, '/health/ready', { method: 'GET' }).catch(() => null)),
     )
-    ready = checked.filter((server) => server !== null)
-    all = all.filter((server) => ready.includes(server))
+    const leaving = asked.filter((_, index) => answers[index]?.status !== 200)
+    // One that was added meanwhile was not asked: it stays, and gets requests once it was.
+    all = all.filter((server) => !leaving.includes(server))
+    ready = all.filter((server) => asked.includes(server))
   }, 100)
   return {
     pick: () => {
@@ -116,13 +160,38 @@ function balance(initial: readonly ServerProcess[]) {
   }
 }
 
-function pollOnce(agent: Agent, address: string, form: Record<string, string>): Promise<number> {
+type Kind = 'poll' | 'code' | 'delivery' | 'refresh'
+
+const PATHS: Readonly<Record<Kind, string>> = {
+  poll: '/auth/oauth/device/polling',
+  code: '/auth/oauth/device/code',
+  delivery: '/auth/oauth/device/polling',
+  refresh: '/auth/oauth/refresh',
+}
+
+/** Throws unless the answer has the status that is wanted. */
+type Send = (kind: Kind, wanted: number, form: Record<string, string>) => Promise<Body>
+
+/** Of a code request, a delivery or a refresh, what this file looks at. */
+type Body = { readonly device_code: string; readonly user_code: string; readonly refresh_token: string }
+
+type Answer = { readonly status: number; readonly draining: boolean; readonly body: Body }
+
+function sendOnce(agent: Agent, address: string, form: Record<string, string>): Promise<Answer> {
   const body = new URLSearchParams(form).toString()
   const headers = { 'content-type': 'application/x-www-form-urlencoded', 'content-length': body.length }
   return new Promise((resolve, reject) => {
-    const outgoing = request(`${address}/auth/oauth/device/polling`, { method: 'POST', agent, headers }, (response) => {
-      response.resume()
-      response.on('end', () => resolve(response.statusCode ?? 0))
+    const outgoing = request(address, { method: 'POST', agent, headers }, (response) => {
+      let text = ''
+      response.setEncoding('utf8')
+      response.on('data', (chunk) => {
+        text += chunk
+      })
+      response.on('error', reject)
+      response.on('end', () => {
+        const draining = response.headers.connection === 'close'
+        resolve({ status: response.statusCode ?? 0, draining, body: JSON.parse(text) })
+      })
     })
     outgoing.on('error', reject)
     outgoing.end(body)

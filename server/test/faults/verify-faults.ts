@@ -3,25 +3,23 @@
  * load on two server processes. Every poll gets one of the six outcomes, no final outcome is wrong or lost, code requests
  * answer 503 with Retry-After, and everything recovers by itself.
  */
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createPostgres, createRedis, freePort } from '../../../tools/engine-processes.ts'
+import { createRedis } from '../../../tools/engine-processes.ts'
+import { freePort } from '../../../tools/free-port.ts'
+import { removeFolder } from '../../../tools/remove-folder.ts'
 import { closeContext, createContext } from '../../src/app.ts'
-import { migrate } from '../../src/store/migrate.ts'
 import { makeAccount, makeApplication, makeConfig, makeUser } from '../rig/make.ts'
+import { startOwnPostgres } from '../rig/own-postgres.ts'
 import { startServerProcess } from '../rig/server-process.ts'
 import { type Load, startLoad } from './load.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'latchkey-faults-'))
-// PostgreSQL runs as a user of its own and has to get in.
-chmodSync(folder, 0o755)
 const redis = createRedis(folder, await freePort())
-const postgres = createPostgres(folder, await freePort())
+const postgres = await startOwnPostgres()
 redis.start()
-postgres.start()
-await migrate(postgres.url)
 const environment = { DATABASE_URL: postgres.url, REDIS_URL: redis.url, POLL_INTERVAL: '1', LOG_LEVEL: 'silent' }
 const config = makeConfig(environment)
 const context = await createContext(config)
@@ -54,26 +52,18 @@ const faults: { name: string; seconds: number; break(): void; mend(): void; code
   {
     name: 'postgresql stopped',
     seconds: 5,
-    break: () => postgres.stop('immediate'),
+    break: () => postgres.stop(),
     mend: () => postgres.start(),
     codesRefused: true,
   },
   {
     name: 'postgresql hung',
     seconds: 5,
-    break: () => freeze('SIGSTOP'),
-    mend: () => freeze('SIGCONT'),
+    break: () => postgres.freeze(),
+    mend: () => postgres.thaw(),
     codesRefused: true,
   },
 ]
-
-/** All of PostgreSQL's processes: a stopped postmaster alone would not keep its backends from answering. */
-function freeze(name: 'SIGSTOP' | 'SIGCONT'): void {
-  const pid = postgres.pid()
-  if (pid === null) return
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number)
-  for (const each of [pid, ...children]) process.kill(each, name)
-}
 
 const problems: string[] = []
 try {
@@ -106,7 +96,7 @@ try {
 } finally {
   await Promise.all(servers.map((server) => server.kill('SIGTERM')))
   await closeContext(context)
-  postgres.stop('fast')
+  postgres.remove()
   redis.stop('SIGTERM')
-  rmSync(folder, { recursive: true, force: true })
+  removeFolder(folder)
 }

@@ -25,8 +25,8 @@ beforeEach(async () => {
 
 const policyOf = async (id: string) => (await readPolicy(service.context, id))?.policy
 const events = (kind: string) =>
-  service.database.query<{ detail: { by: string } }>(
-    'select detail from audit_events where account_id = $1 and kind = $2 order by id',
+  service.database.query<{ by: string; detail: object }>(
+    'select actor_id as by, detail from audit_events where account_id = $1 and kind = $2 order by id',
     [account.id, kind],
   )
 
@@ -46,8 +46,8 @@ describe('the policy', () => {
     expect(await policyOf(other.id)).toEqual(OPEN)
     expect(await events('account.policy_changed')).toEqual([
       {
+        by: administrator.id,
         detail: {
-          by: administrator.id,
           changed: {
             deviceFlow: { from: true, to: false },
             onlyApplications: { from: null, to: [listed.id] },
@@ -117,7 +117,7 @@ describe('the looks', () => {
     })
     expect(await readAccountLogo(service.context, account.id)).toEqual(LOGO)
     expect(await events('account.looks_changed')).toEqual([
-      { detail: { by: administrator.id, changed: ['name', 'colour', 'logo'] } },
+      { by: administrator.id, detail: { changed: ['name', 'colour', 'logo'] } },
     ])
   })
 

@@ -289,8 +289,10 @@ describe('DC-15: between the grant and the poll', () => {
       expect((await device.poll(deviceCode)).body.error).toBe('invalid')
       await enablePerson(service.context, service.user.id, clerk.id)
       expect((await device.poll(deviceCode)).body.error).toBe('invalid')
-      const rows = await service.database.query('select revoked_why, issued_at from grants where id = $1', [grantId])
-      expect(rows).toEqual([{ revoked_why: why, issued_at: null }])
+      const rows = await service.database.query('select revocation_reason, issued_at from grants where id = $1', [
+        grantId,
+      ])
+      expect(rows).toEqual([{ revocation_reason: why, issued_at: null }])
     },
   )
 })

@@ -26,8 +26,8 @@ const makeClerk = () => makeUser(service.context.db, service.account.slug, { hol
 const own = async (user: MadeUser) => (await listOwnGrants(service.context, user.id)).grants
 const ids = (grants: readonly ConnectedApplication[]) => grants.map((each) => each.id)
 const eventsOf = (grantId: string) =>
-  service.database.query<{ kind: string; user_id: string; application_id: string; detail: object }>(
-    `select kind, user_id, application_id, detail from audit_events
+  service.database.query<{ kind: string; by: string; user_id: string; application_id: string; detail: object }>(
+    `select kind, actor_id as by, user_id, application_id, detail from audit_events
      where grant_id = $1 and kind in ('grant.revoked', 'application.reported') order by id`,
     [grantId],
   )
@@ -159,7 +159,8 @@ describe('removing', () => {
         kind: 'grant.revoked',
         user_id: clerk.id,
         application_id: service.application.id,
-        detail: { why: 'removed_by_user', by: clerk.id },
+        by: clerk.id,
+        detail: { reason: 'removed_by_user' },
       },
     ])
     expect(await remove(clerk, grantId)).toEqual({ outcome: 'not_found' })
@@ -173,11 +174,11 @@ describe('removing', () => {
     expect(result.outcome).toBe('removed')
     const by = service.user.id
     expect(await eventsOf(grantId)).toMatchObject([
-      { kind: 'grant.revoked', user_id: clerk.id, detail: { why: 'removed_by_administrator', by } },
-      { kind: 'application.reported', user_id: clerk.id, application_id: service.application.id, detail: { by } },
+      { kind: 'grant.revoked', user_id: clerk.id, by, detail: { reason: 'removed_by_administrator' } },
+      { kind: 'application.reported', user_id: clerk.id, application_id: service.application.id, by },
     ])
-    const [row] = await service.database.query('select revoked_why from grants where id = $1', [grantId])
-    expect(row).toEqual({ revoked_why: 'removed_by_administrator' })
+    const [row] = await service.database.query('select revocation_reason from grants where id = $1', [grantId])
+    expect(row).toEqual({ revocation_reason: 'removed_by_administrator' })
   })
 
   it('is for its own user and for administrators, who have to say that they act as such', async () => {

@@ -73,16 +73,33 @@ describe('entering a code', () => {
     expect(await enter('000000000', service.user)).toEqual({ outcome: 'not_recognised' })
   })
 
-  it.each([
-    ['of another account', () => stranger],
-    ['of the same account', () => colleague],
-  ])('UC-13: a second user %s ends the code for entry, and nobody can grant it any more', async (_, second) => {
+  it('UC-13: a user of another account closes the code, and nobody can grant it any more', async () => {
     const { code, entered } = await claimed(service.user)
-    expect(await enter(code.user_code, second())).toEqual({ outcome: 'not_recognised' })
+    expect(await enter(code.user_code, stranger)).toEqual({ outcome: 'not_recognised' })
     expect((await grantDeviceCode(service.context, service.user.id, entered.code)).outcome).toBe('not_open')
     expect((await enter(code.user_code, service.user)).outcome).toBe('not_recognised')
     expect((await service.device().poll(code.device_code)).body.error).toBe('auth_pending')
-    expect((await events(code.user_code)).map((event) => event.kind)).toEqual(['code.claimed', 'code.closed'])
+    expect(await events(code.user_code)).toEqual([
+      { kind: 'code.claimed', user_id: service.user.id },
+      { kind: 'code.closed', user_id: stranger.id },
+      { kind: 'code.entered_elsewhere', user_id: service.user.id },
+    ])
+  })
+
+  it('UC-06: a colleague is told that the code is taken, as often as they try, and the first user still grants it', async () => {
+    const { code, entered } = await claimed(service.user)
+    for (let tries = 0; tries < 2; tries += 1) {
+      expect(await enter(code.user_code, colleague)).toEqual({ outcome: 'taken' })
+    }
+    expect((await grantDeviceCode(service.context, colleague.id, entered.code)).outcome).toBe('not_open')
+    expect((await grantDeviceCode(service.context, service.user.id, entered.code)).outcome).toBe('granted')
+    expect(await events(code.user_code)).toEqual([
+      { kind: 'code.claimed', user_id: service.user.id },
+      { kind: 'code.also_entered', user_id: colleague.id },
+      { kind: 'code.also_entered', user_id: colleague.id },
+      { kind: 'grant.created', user_id: service.user.id },
+    ])
+    expect((await service.device().poll(code.device_code)).status).toBe(200)
   })
 
   it('a disabled user enters nothing', async () => {
@@ -101,6 +118,17 @@ describe('deciding', () => {
     }
     expect((await grantDeviceCode(service.context, service.user.id, entered.code)).outcome).toBe('granted')
     expect((await events(code.user_code)).at(-1)).toEqual({ kind: 'grant.created', user_id: service.user.id })
+  })
+
+  it.each([
+    ['grant', grantDeviceCode, [200, undefined]],
+    ['reject', rejectDeviceCode, [400, 'auth_rejected']],
+  ] as const)('is heard by the very next poll, whatever polls were told before: %s', async (_name, decide, heard) => {
+    const { code, entered } = await claimed(service.user)
+    expect((await service.device().poll(code.device_code)).body.error).toBe('auth_pending')
+    await decide(service.context, service.user.id, entered.code)
+    const answer = await service.device().poll(code.device_code)
+    expect([answer.status, answer.body.error]).toEqual(heard)
   })
 
   it('DC-06: is final: neither decision can follow the other, nor itself', async () => {

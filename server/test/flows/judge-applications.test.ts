@@ -110,13 +110,14 @@ describe('the life of a review', () => {
     expect(await mailsOf()).toEqual(['… polls too fast'])
   })
 
-  it('suspends a day later, for a day, and tells the owner; appealed, slowed down, undone', async () => {
+  it('suspends a day later, until it is reviewed, and tells the owner; appealed, slowed down, undone', async () => {
     await suspended()
     expect(await mailsOf()).toEqual(['… polls too fast', '… is suspended'])
     const refused = await requestCode()
     expect([refused.status, refused.body.error]).toEqual([403, 'application_suspended'])
     const before = await read()
-    expect((before.review?.suspensionEndsAt ?? 0) - (before.review?.evidence.now ?? 0)).toBe(DAY)
+    expect(before.review?.suspensionEndsAt).toBeNull()
+    expect((await toldOf()).at(-1)?.text).toContain('It stays suspended until the people who run this service')
 
     expect(await appeal(service.context, service.user.id, application.id, ' Firmware 3 is out. ')).toEqual({
       outcome: 'appealed',
@@ -148,8 +149,7 @@ describe('the life of a review', () => {
     expect((await requestCode()).status).toBe(403)
     const after = await read()
     expect(after).toMatchObject({ suspended: true, pollIntervalSeconds: 5, review: { closedAt: null } })
-    // As long again as it had.
-    expect(after.review?.suspensionEndsAt).toBeGreaterThan(before.review?.suspensionEndsAt ?? 0)
+    expect(after.review?.suspensionEndsAt).toBeNull()
     expect((await mailsOf()).at(-1)).toBe('A decision about … was taken back')
     expect(await eventsOf()).toEqual([
       ...['application.created', 'application.judged', 'application.warned', 'application.judged'],
@@ -158,8 +158,13 @@ describe('the life of a review', () => {
     ])
   })
 
-  it('ends a suspension by itself when nobody decided in time, and warns before the next', async () => {
+  it('reinstates after the hours that operators configured, and warns before the next suspension', async () => {
+    const thresholds = { ...defaultThresholds, reinstateAfterHours: 24 }
+    expect(await changeRule(service.context, operator.id, thresholds, false)).toEqual({ outcome: 'changed' })
     await suspended()
+    const before = await reviewOf()
+    expect((before?.suspensionEndsAt ?? 0) - (before?.evidence.now ?? 0)).toBe(DAY)
+    expect((await toldOf()).at(-1)?.text).toContain('the suspension ends by itself.')
     await advance(service, DAY - HOUR)
     await judgeNow(service)
     expect(await reviewOf()).toMatchObject({ suspended: true })
@@ -232,7 +237,7 @@ describe('reports', () => {
   const report = async (count: number) => {
     for (const { account, id } of strangers.slice(0, count)) {
       await service.database.query(
-        "insert into audit_events (at, kind, account_id, user_id, application_id) values (now(), 'code.reported', $1, $2, $3)",
+        "insert into audit_events (at, kind, actor_kind, actor_id, via, account_id, user_id, application_id) values (now(), 'code.reported', 'service', 'test', 'job', $1, $2, $3)",
         [account.id, id, application.id],
       )
     }
@@ -377,5 +382,16 @@ describe('what the command line did', () => {
     await judgeNow(service)
     expect(await reviewOf()).toMatchObject({ suspended: false, suspensionEndsAt: null })
     expect((await mailsOf()).at(-1)).toBe('… is suspended')
+  })
+
+  it('uses up the warning: what was restored by hand is warned again before it is suspended again', async () => {
+    await suspended()
+    await restoreApplication(service.context.db, application.id, 'by hand')
+    await misbehaving(3)
+    expect(await reviewOf()).toMatchObject({ verdict: 'warn', suspended: false })
+    expect((await mailsOf()).at(-1)).toBe('… polls too fast')
+    await advance(service, DAY)
+    await misbehaving(3)
+    expect(await reviewOf()).toMatchObject({ verdict: 'suspend', suspended: true })
   })
 })

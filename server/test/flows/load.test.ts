@@ -193,7 +193,7 @@ describe('when requests wait before they are looked at', () => {
     await sleep(4_000)
     expect(load.overloaded(), 'four seconds later').toBe(false)
     load.close()
-  }, 30_000)
+  })
 })
 
 describe('what was turned away', () => {

@@ -198,15 +198,15 @@ describe('the scope catalogue', () => {
     expect(await changeScopeTitle(context, operator.id, 'doors:open', 'two\nlines')).toEqual({ outcome: 'title' })
     expect(await changeScopeTitle(context, operator.id, 'doors:none', 'None')).toEqual({ outcome: 'not_found' })
     const events = await database.query(
-      "select kind, user_id, detail from audit_events where kind like 'scope.%' and user_id is not null order by id",
+      "select kind, actor_id as by, detail from audit_events where kind like 'scope.%' and via = 'web' order by id",
     )
     expect(events).toEqual([
       {
         kind: 'scope.created',
-        user_id: operator.id,
+        by: operator.id,
         detail: { scope: 'doors:open', dangerous: true, deviceFlow: false },
       },
-      { kind: 'scope.changed', user_id: operator.id, detail: { scope: 'doors:open', title: 'Open every door' } },
+      { kind: 'scope.changed', by: operator.id, detail: { scope: 'doors:open', title: 'Open every door' } },
     ])
   })
 })

@@ -121,15 +121,44 @@ describe('settings', () => {
   it('are known to the running service with the next pull', async () => {
     const { id, secret } = await register()
     const settings = { ...wish, name: 'Kitchen screen', defaultScopes: ['orders:write'], deviceFlow: false }
-    expect((await changeSettings(service.context, service.user.id, id, { ...settings, testMode: false })).outcome).toBe(
-      'saved',
-    )
+    expect(
+      (
+        await changeSettings(service.context, service.user.id, id, {
+          ...settings,
+          testMode: false,
+          pkceRequired: false,
+        })
+      ).outcome,
+    ).toBe('saved')
     await service.context.applications.refresh()
     expect((await requestCode(id, secret ?? '')).body.error).toBe('device_flow_disabled')
     expect(service.context.applications.find(id)).toMatchObject({
       name: 'Kitchen screen',
       defaultScopes: ['orders:write'],
     })
+  })
+})
+
+describe('a code challenge in the dialog', () => {
+  const redirectUris = ['https://app.example/callback']
+  const isRequired = async (id: string) =>
+    (await readOwnApplication(service.context, service.account.id, id))?.pkceRequired
+
+  it('is not required of an application that has a secret, until its account asks for it', async () => {
+    const { id } = await register({ deviceFlow: false, redirectUris })
+    expect(await isRequired(id)).toBe(false)
+    const settings = { ...wish, deviceFlow: false, redirectUris, testMode: false }
+    await changeSettings(service.context, service.user.id, id, { ...settings, pkceRequired: true })
+    expect(await isRequired(id)).toBe(true)
+    await changeSettings(service.context, service.user.id, id, { ...settings, pkceRequired: false })
+    expect(await isRequired(id)).toBe(false)
+  })
+
+  it('is always required of a public application, whatever a form says', async () => {
+    const { id } = await register({ public: true, deviceFlow: false, redirectUris })
+    const settings = { ...wish, deviceFlow: false, redirectUris, testMode: false }
+    await changeSettings(service.context, service.user.id, id, { ...settings, pkceRequired: false })
+    expect(await isRequired(id)).toBe(true)
   })
 })
 
@@ -143,7 +172,9 @@ describe('AD-05: of another account', () => {
       await service.database.query<{ account_id: string }>('select account_id from users where id = $1', [stranger.id])
     )[0]?.account_id
     expect(await readOwnApplication(context, other ?? '', id)).toBeNull()
-    expect((await changeSettings(context, stranger.id, id, { ...wish, testMode: false })).outcome).toBe('not_found')
+    expect(
+      (await changeSettings(context, stranger.id, id, { ...wish, testMode: false, pkceRequired: false })).outcome,
+    ).toBe('not_found')
     expect((await addOwnSecret(context, stranger.id, id, null)).outcome).toBe('not_found')
     expect((await revokeOwnSecret(context, stranger.id, id, secret?.id ?? '')).outcome).toBe('not_found')
     expect(await everyRow(service)).toEqual(before)
@@ -154,9 +185,9 @@ describe('AD-05: of another account', () => {
     const { id } = await register()
     const before = await everyRow(service)
     expect((await registerApplication(service.context, clerk.id, wish)).outcome).toBe('forbidden')
-    expect((await changeSettings(service.context, clerk.id, id, { ...wish, testMode: false })).outcome).toBe(
-      'forbidden',
-    )
+    expect(
+      (await changeSettings(service.context, clerk.id, id, { ...wish, testMode: false, pkceRequired: false })).outcome,
+    ).toBe('forbidden')
     expect((await addOwnSecret(service.context, clerk.id, id, null)).outcome).toBe('forbidden')
     expect(await everyRow(service)).toEqual(before)
   })

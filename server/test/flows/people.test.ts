@@ -35,8 +35,8 @@ const makeAdministrator = async () => {
 const makeClerk = () => makeUser(service.context.db, account.slug, { holds: ['orders:read'] })
 const read = (user: { id: string }) => readPerson(service.context, account.id, user.id)
 const events = (kind: string) =>
-  service.database.query<{ user_id: string; detail: object }>(
-    'select user_id, detail from audit_events where account_id = $1 and kind = $2 order by id',
+  service.database.query<{ user_id: string; by: string; detail: object }>(
+    'select user_id, actor_id as by, detail from audit_events where account_id = $1 and kind = $2 order by id',
     [account.id, kind],
   )
 
@@ -124,7 +124,7 @@ describe('inviting', () => {
     expect(await outbox()).toEqual([
       { user_id: userId, kind: 'invitation', language: 'de', detail: { by: ann.email }, link: 'invitation' },
     ])
-    expect(await events('user.invited')).toEqual([{ user_id: userId, detail: { by: ann.id, roles: [roles.clerk] } }])
+    expect(await events('user.invited')).toEqual([{ user_id: userId, by: ann.id, detail: { roles: [roles.clerk] } }])
   })
 
   it.each([
@@ -187,7 +187,7 @@ describe('the roles of a person', () => {
     expect((await read(clerk))?.roles.map((role) => role.name)).toEqual(['administrator', 'clerk'])
     const added = [roles.administrator, roles.clerk]
     expect(await events('user.roles_changed')).toEqual([
-      { user_id: clerk.id, detail: { by: ann.id, added, removed: [before?.id] } },
+      { user_id: clerk.id, by: ann.id, detail: { added, removed: [before?.id] } },
     ])
   })
 
@@ -209,11 +209,11 @@ describe('disabling', () => {
     expect(await disablePerson(service.context, ann.id, clerk.id)).toEqual({ outcome: 'disabled' })
     expect(await disablePerson(service.context, ann.id, clerk.id)).toEqual({ outcome: 'disabled' })
     expect([await sessionsOf(clerk), await sessionsOf(ann)]).toEqual([0, 2])
-    expect(await events('user.disabled')).toEqual([{ user_id: clerk.id, detail: { by: ann.id } }])
+    expect(await events('user.disabled')).toEqual([{ user_id: clerk.id, by: ann.id, detail: {} }])
     expect(await enablePerson(service.context, ann.id, clerk.id)).toEqual({ outcome: 'enabled' })
     expect(await enablePerson(service.context, ann.id, clerk.id)).toEqual({ outcome: 'enabled' })
     expect(await read(clerk)).toMatchObject({ status: 'active', factors: { password: true, passkeys: 1 } })
-    expect(await events('user.enabled')).toEqual([{ user_id: clerk.id, detail: { by: ann.id } }])
+    expect(await events('user.enabled')).toEqual([{ user_id: clerk.id, by: ann.id, detail: {} }])
   })
 
   it('ends the links that were sent before, also for the day that they are enabled again', async () => {
@@ -254,7 +254,7 @@ describe('sending a link', () => {
         { user_id: clerk.id, sent: true },
       ]),
     )
-    expect(await events('user.reset')).toEqual([{ user_id: clerk.id, detail: { by: ann.id } }])
+    expect(await events('user.reset')).toEqual([{ user_id: clerk.id, by: ann.id, detail: {} }])
   })
 
   it('to somebody who has yet to come in is one more invitation', async () => {

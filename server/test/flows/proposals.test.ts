@@ -1,5 +1,6 @@
 /** A new name or logo of an application that somebody vouches for: what waits, who lets it through, and what people see meanwhile. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { BY_COMMAND_LINE } from '../../src/core/audit-actor.ts'
 import { changeLogo, readApplicationLogo } from '../../src/flows/application-logo.ts'
 import { setApplicationPublisher } from '../../src/flows/manage-application.ts'
 import { changeSettings, registerApplication } from '../../src/flows/own-applications.ts'
@@ -57,7 +58,7 @@ async function make(given: { vouched?: boolean } = {}): Promise<{ id: string; na
 const vouch = (id: string, standing: 'verified' | 'own' | 'unverified' = 'verified') =>
   setApplicationPublisher(service.context.db, id, { standing, name: standing === 'verified' ? 'acme.example' : null })
 const rename = (id: string, name: string) =>
-  changeSettings(service.context, by.id, id, { ...SETTINGS, name, testMode: false })
+  changeSettings(service.context, by.id, id, { ...SETTINGS, name, testMode: false, pkceRequired: false })
 const upload = (id: string, picture: Buffer | null) => changeLogo(service.context, by.id, id, picture)
 const seen = async (id: string) => {
   const application = await findApplication(service.context.db, id)
@@ -66,9 +67,9 @@ const seen = async (id: string) => {
 }
 const waiting = async (id: string) => (await listProposals(service.context)).find((each) => each.applicationId === id)
 const versionOf = async (id: string) => (await waiting(id))?.version ?? 0
-const accept = (id: string, version: number) => acceptProposal(service.context, 'operator', id, version)
+const accept = (id: string, version: number) => acceptProposal(service.context, BY_COMMAND_LINE, id, version)
 const decline = (id: string, version: number, words = 'It is somebody else’s brand.') =>
-  declineProposal(service.context, 'operator', id, version, words)
+  declineProposal(service.context, BY_COMMAND_LINE, id, version, words)
 const eventsOf = async (id: string) => {
   const rows = await service.database.query<{ kind: string }>(
     `select kind from audit_events where application_id = $1 and kind like 'application.face%' order by id`,
@@ -134,7 +135,14 @@ describe('an application that somebody vouches for', () => {
 
   it('changes everything else at once', async () => {
     const { id, name } = await make()
-    const settings = { ...SETTINGS, name, deviceFlow: false, redirectUris: ['https://new.example/'], testMode: false }
+    const settings = {
+      ...SETTINGS,
+      name,
+      deviceFlow: false,
+      redirectUris: ['https://new.example/'],
+      testMode: false,
+      pkceRequired: false,
+    }
     expect(await changeSettings(service.context, by.id, id, settings)).toEqual({ outcome: 'saved' })
     expect(await waiting(id)).toBeUndefined()
     expect(await findApplication(service.context.db, id)).toMatchObject({

@@ -110,7 +110,14 @@ describe('AD-08: what is decided is what was seen', () => {
   it('not after the application became another one', async () => {
     const wish = await world.wish({ decision: 'reinstate' })
     const settings = { allowedScopes: ['orders:read'], defaultScopes: [], requiredScopes: [] }
-    const changed = { name: 'Bank of Northwind', deviceFlow: true, redirectUris: [], testMode: false, ...settings }
+    const changed = {
+      name: 'Bank of Northwind',
+      deviceFlow: true,
+      redirectUris: [],
+      testMode: false,
+      pkceRequired: false,
+      ...settings,
+    }
     expect(await changeSettings(service.context, service.user.id, world.application.id, changed)).toEqual({
       outcome: 'saved',
     })
@@ -167,7 +174,7 @@ describe('AD-09: two operators', () => {
     })
     expect(timeline.slice(0, 3).map(({ kind, by }) => [kind, by])).toEqual([
       ['review.decided', world.second.email],
-      ['application.restored', null],
+      ['application.restored', world.second.email],
       ['review.proposed', world.operator.email],
     ])
     expect((await confirmDecision(service.context, world.second.id, decisions[0]?.id ?? '')).outcome).toBe('not_found')

@@ -36,8 +36,8 @@ const roleOf = async (user: MadeUser) => {
   return row?.id ?? ''
 }
 const events = (kind: string) =>
-  service.database.query<{ detail: object }>(
-    'select detail from audit_events where account_id = $1 and kind = $2 order by id',
+  service.database.query<{ by: string; detail: object }>(
+    'select actor_id as by, detail from audit_events where account_id = $1 and kind = $2 order by id',
     [account.id, kind],
   )
 
@@ -57,7 +57,7 @@ describe('saving', () => {
       ['administrator', 1],
     ])
     expect(await events('role.created')).toEqual([
-      { detail: { by: ann.id, role: roleId, scopes: ['orders:read', 'orders:write'] } },
+      { by: ann.id, detail: { role: roleId, scopes: ['orders:read', 'orders:write'] } },
     ])
   })
 
@@ -69,7 +69,7 @@ describe('saving', () => {
     expect(await readRole(service.context, account.id, id)).toMatchObject({ name: 'till', people: 1 })
     await save('till', ['orders:read', 'stock:read'], id)
     expect(await events('role.changed')).toEqual([
-      { detail: { by: ann.id, role: id, added: ['stock:read'], removed: ['orders:write'], renamed: true } },
+      { by: ann.id, detail: { role: id, added: ['stock:read'], removed: ['orders:write'], renamed: true } },
     ])
   })
 
@@ -140,7 +140,7 @@ describe('removing', () => {
     expect(await readRole(service.context, account.id, id)).toBeNull()
     expect(await removeRole(service.context, ann.id, id)).toEqual({ outcome: 'not_found' })
     expect(await events('role.removed')).toEqual([
-      { detail: { by: ann.id, role: id, name: expect.stringMatching(/^role/), people: 1 } },
+      { by: ann.id, detail: { role: id, name: expect.stringMatching(/^role/), people: 1 } },
     ])
   })
 })

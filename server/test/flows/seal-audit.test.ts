@@ -55,7 +55,7 @@ describe('while many record and the sealer is killed again and again', () => {
       const numbers = Array.from({ length: 1 + (began % 3) }, next)
       for (const number of numbers) {
         await client.query(
-          "insert into audit_events (at, kind, detail) values (now(), 'session.started', jsonb_build_object('number', $1::int))",
+          "insert into audit_events (at, kind, actor_kind, actor_id, via, detail) values (now(), 'session.started', 'service', 'test', 'job', jsonb_build_object('number', $1::int))",
           [number],
         )
         // Some take their time, so that transactions end in another order than they began.
@@ -151,7 +151,9 @@ describe('the order', () => {
     await reader.query('begin isolation level repeatable read')
     await reader.query('select count(*) from audit_events')
     await slow.query('begin')
-    await slow.query("insert into audit_events (at, kind) values (now(), 'role.created')")
+    await slow.query(
+      "insert into audit_events (at, kind, actor_kind, actor_id, via) values (now(), 'role.created', 'service', 'test', 'job')",
+    )
     await log.record({ kind: 'role.changed' })
     for (let turn = 0; turn < 3; turn += 1) await sealBatch({ db: log.db, config: { keys } as never })
     expect((await sealed()).filter(({ kind }) => kind.startsWith('role.'))).toEqual([])
@@ -166,7 +168,7 @@ describe('the order', () => {
 
   it('a backlog is worked off in turns of ten thousand, each batch on its own', async () => {
     await database.query(
-      "insert into audit_events (at, kind) select now(), 'grant.issued' from generate_series(1, 10700)",
+      "insert into audit_events (at, kind, actor_kind, actor_id, via) select now(), 'grant.issued', 'service', 'test', 'job' from generate_series(1, 10700)",
     )
     const before = (await sealed()).length
     const told: string[] = []
@@ -253,7 +255,9 @@ describe('what is dated long before its neighbours', () => {
     const fresh = await createTestDatabase()
     const young = openLog(fresh, keys)
     await young.record({})
-    await fresh.query("insert into audit_events (at, kind) values (now() - interval '3 days', 'session.started')")
+    await fresh.query(
+      "insert into audit_events (at, kind, actor_kind, actor_id, via) values (now() - interval '3 days', 'session.started', 'service', 'test', 'job')",
+    )
     await young.record({})
     await young.seal()
     expect(await young.verify()).toMatchObject({ problem: null, verified: 3, backdated: { count: 1, first: 2 } })
@@ -267,7 +271,9 @@ describe('a log that nobody seals', () => {
     const fresh = await createTestDatabase()
     const alone = openLog(fresh, keys)
     await alone.record({})
-    await fresh.query("insert into audit_events (at, kind) values (now() - interval '2 minutes', 'session.started')")
+    await fresh.query(
+      "insert into audit_events (at, kind, actor_kind, actor_id, via) values (now() - interval '2 minutes', 'session.started', 'service', 'test', 'job')",
+    )
     expect(await alone.verify()).toMatchObject({ problem: null, young: 1, waiting: 1 })
     await alone.close()
     await fresh.drop()
@@ -278,11 +284,10 @@ describe('a log that was moved to another PostgreSQL', () => {
   /** There, transactions had far higher numbers; the last event came along unsealed. */
   async function move(fresh: TestDatabase, moved: Log): Promise<AuditHead> {
     for (const [index, event] of makeEvents(5).entries()) {
-      await fresh.query('insert into audit_events (at, kind, detail, xid) values (now(), $1, $2, $3)', [
-        event.kind,
-        event.detail,
-        String(900_000_000_000 + index),
-      ])
+      await fresh.query(
+        "insert into audit_events (at, kind, actor_kind, actor_id, via, detail, xid) values (now(), $1, 'service', 'test', 'job', $2, $3)",
+        [event.kind, event.detail, String(900_000_000_000 + index)],
+      )
     }
     const last = { position: 0, eventId: '0', xid: '899999999999', keyId: 1, hash: NO_SEAL, fromElsewhere: true }
     return moved.db.transaction(async (tx) => {

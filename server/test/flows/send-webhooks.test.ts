@@ -1,6 +1,7 @@
 /** The outbox of webhooks: each event arrives at least once, in bounded time, whatever its receiver and our processes do. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { closeContext, createContext } from '../../src/app.ts'
+import { BY_COMMAND_LINE } from '../../src/core/audit-actor.ts'
 import { createWebhookSender } from '../../src/flows/send-webhooks.ts'
 import { resend, rotateEndpointSecret, testEndpoint } from '../../src/flows/webhooks.ts'
 import { createKey } from '../../src/secrets/keyset.ts'
@@ -34,7 +35,12 @@ afterEach(() => receiver.stop())
 async function happen(events = 1, applicationId = service.application.id): Promise<void> {
   await service.context.db.transaction(async (tx) => {
     for (let event = 1; event <= events; event += 1) {
-      await recordEvent(tx, { kind: 'application.warned', applicationId, detail: { reason: `the ${event}.` } })
+      await recordEvent(tx, {
+        kind: 'application.warned',
+        actor: BY_COMMAND_LINE,
+        applicationId,
+        detail: { reason: `the ${event}.` },
+      })
     }
   })
 }

@@ -1,9 +1,12 @@
 /** What is swept when it is over, and what is kept until then. Device codes have their own tests (store/device-codes.test.ts). */
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { confirmExchangeSent, exchangeCode } from '../../src/flows/exchange-code.ts'
 import { sweep } from '../../src/flows/sweep.ts'
 import { forgetAttempts } from '../../src/store/attempts.ts'
 import type { Queryable } from '../../src/store/postgres.ts'
+import { createScene } from '../rig/scene.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
+import { eventKinds } from '../rig/witness.ts'
 
 const DAY = 24 * 3_600_000
 
@@ -41,6 +44,36 @@ it('a link is forgotten 31 days after it ran out, and not while a mail refers to
   await service.database.advance(30 * DAY)
   await run()
   expect(await linksLeft()).toEqual([])
+})
+
+it('what was allowed in a dialog ends when its code was not exchanged in time, and nothing else does', async () => {
+  const halfMs = service.config.dialogCodeLifetimeMs / 2
+  const [late, taken, held] = [await createScene(service), await createScene(service), await createScene(service)]
+  for (const [scene, settle] of [
+    [taken, confirmExchangeSent],
+    [held, null],
+  ] as const) {
+    const by = { applicationId: scene.application.id, secret: scene.application.secret }
+    const exchanged = await exchangeCode(service.context, { ...by, ...(await scene.allowedDialog()) })
+    if (exchanged.outcome !== 'exchanged') throw new Error(exchanged.outcome)
+    // Without this, as when a process died: the answer may have been heard.
+    await settle?.(service.context, exchanged.ticket)
+  }
+  await late.allowedDialog()
+  const ended = async () => {
+    const sql = 'select user_id, revocation_reason from grants where revoked_at is not null'
+    return (await service.database.query<{ user_id: string; revocation_reason: string }>(sql)).map(Object.values)
+  }
+  await service.database.advance(halfMs)
+  await run()
+  expect(await ended()).toEqual([])
+  const announced = () => service.database.query('select from standing_changes')
+  const before = (await announced()).length
+  await service.database.advance(halfMs)
+  await run()
+  expect(await ended()).toEqual([[late.user.id, 'never_collected']])
+  expect(await eventKinds(service, { user: late.user })).toEqual(['grant.created', 'grant.revoked'])
+  expect(await announced()).toHaveLength(before + 1)
 })
 
 it('is done in batches: no statement deletes more than ten thousand rows', async () => {

@@ -1,5 +1,6 @@
 /** A decision is undone: to the last credential, for three days, and no further than it should. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { BY_COMMAND_LINE } from '../../src/core/audit-actor.ts'
 import { resetUser } from '../../src/flows/reset-user.ts'
 import { listReviews, undoDecision } from '../../src/flows/reviews.ts'
 import { reportCredential } from '../../src/flows/revoke-credential.ts'
@@ -31,7 +32,7 @@ describe('ending every access', () => {
     const remembered = [await ask(token), await ask(key), await ask(removed)]
     expect(remembered).toEqual([200, 200, 200])
     await service.database.query(
-      "update grants set revoked_at = now(), revoked_why = 'removed_by_user' where id = $1",
+      "update grants set revoked_at = now(), revocation_reason = 'removed_by_user' where id = $1",
       [removed.grantId],
     )
 
@@ -45,8 +46,8 @@ describe('ending every access', () => {
     expect((await refresh(service, world.application, token.refreshToken)).status).toBe(200)
     expect((await world.read()).suspended).toBe(false)
     expect(await grantEvents(service, token.grantId)).toEqual([
-      { kind: 'grant.revoked', detail: { why: expect.stringMatching(/^review:dec_/) } },
-      { kind: 'grant.restored', detail: { why: expect.stringMatching(/^review:dec_/) } },
+      { kind: 'grant.revoked', detail: { reason: 'revoked_by_review', decision: expect.stringMatching(/^dec_/) } },
+      { kind: 'grant.restored', detail: { decision: expect.stringMatching(/^dec_/) } },
     ])
   })
 
@@ -59,7 +60,7 @@ describe('ending every access', () => {
       await connect(service, { application: world.application, variant: 'key', user: clerk }),
     ]
     expect(await world.decide({ decision: 'keep_and_revoke' })).toBe('decided')
-    await service.context.db.transaction((tx) => resetUser(tx, clerk.id))
+    await service.context.db.transaction((tx) => resetUser(tx, BY_COMMAND_LINE, clerk.id))
     const found = await house(service, world.application, '/auth/key/revoke', { access_key: returned.credential })
     expect(found.status).toBe(200)
     expect(await reportCredential(service.context, reported.credential)).toBe(false)

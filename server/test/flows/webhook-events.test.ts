@@ -1,5 +1,6 @@
 /** What applications hear of: each event that is committed, and none that is not. docs/interface.md, "Webhooks". */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { byOperator } from '../../src/core/audit-actor.ts'
 import { removeGrant } from '../../src/flows/connected-applications.ts'
 import { restoreApplication, suspendApplication } from '../../src/flows/manage-application.ts'
 import { changeSettings } from '../../src/flows/own-applications.ts'
@@ -66,7 +67,11 @@ describe('a grant', () => {
       redirectUris: [],
     }
     const testMode = async (on: boolean) => {
-      await changeSettings(service.context, service.user.id, service.application.id, { ...settings, testMode: on })
+      await changeSettings(service.context, service.user.id, service.application.id, {
+        ...settings,
+        testMode: on,
+        pkceRequired: false,
+      })
       await service.context.applications.refresh()
     }
     await testMode(true)
@@ -138,19 +143,24 @@ describe('an application', () => {
     const data = { application: application.id }
     expect(await heard()).toEqual([
       created(grantId, data),
-      { kind: 'application.suspended', data: { ...data, reason: 'ignores slow_down' } },
+      { kind: 'application.suspended', data: { ...data, reason: 'by_operator', message: 'ignores slow_down' } },
       revoked(grantId, 'application_suspended', data),
-      { kind: 'application.restored', data: { ...data, reason: 'firmware mended' } },
+      { kind: 'application.restored', data: { ...data, reason: 'by_operator', message: 'firmware mended' } },
     ])
   })
 
   it('that is warned hears so, and not who warned it', async () => {
     const { context, application, account } = service
-    const detail = { reason: 'polls too fast', by: service.user.id }
-    const event = { kind: 'application.warned', accountId: account.id, userId: service.user.id, detail } as const
+    const detail = { reason: 'polls_too_fast', review: 'rev_000000000001' }
+    const event = {
+      kind: 'application.warned',
+      actor: byOperator(service.user.id),
+      accountId: account.id,
+      detail,
+    } as const
     await context.db.transaction((tx) => recordEvent(tx, { ...event, applicationId: application.id }))
     expect(await heard()).toEqual([
-      { kind: 'application.warned', data: { application: application.id, reason: 'polls too fast' } },
+      { kind: 'application.warned', data: { application: application.id, reason: 'polls_too_fast' } },
     ])
   })
 
@@ -179,7 +189,11 @@ describe('an event', () => {
   it('that was not committed is not told of', async () => {
     const { context, application } = service
     const failing = context.db.transaction(async (tx) => {
-      await recordEvent(tx, { kind: 'application.warned', applicationId: application.id })
+      await recordEvent(tx, {
+        kind: 'application.warned',
+        actor: byOperator(service.user.id),
+        applicationId: application.id,
+      })
       throw new Error('after all, no')
     })
     await expect(failing).rejects.toThrow('after all, no')
@@ -215,4 +229,4 @@ it('ten thousand grants that end at once are ten thousand deliveries, each with 
     [endpoint.id],
   )
   expect(counted).toEqual({ told: 10_000, ids: 10_000 })
-}, 60_000)
+})

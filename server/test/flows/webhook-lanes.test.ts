@@ -1,5 +1,6 @@
 /** Receivers that hang: they keep nobody waiting, neither other receivers nor people nor PostgreSQL. Real times, real sockets. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { BY_COMMAND_LINE } from '../../src/core/audit-actor.ts'
 import { createWebhookSender, type WebhookSender } from '../../src/flows/send-webhooks.ts'
 import { recordEvent } from '../../src/store/audit-events.ts'
 import { type MadeApplication, type MadeUser, makeAccount, makeApplication, makeUser } from '../rig/make.ts'
@@ -66,7 +67,7 @@ async function makeHooked(
 async function happen({ id: applicationId }: MadeApplication, events: number): Promise<void> {
   await service.context.db.transaction(async (tx) => {
     for (let event = 0; event < events; event += 1)
-      await recordEvent(tx, { kind: 'application.restored', applicationId })
+      await recordEvent(tx, { kind: 'application.restored', actor: BY_COMMAND_LINE, applicationId })
   })
 }
 
@@ -155,7 +156,7 @@ describe('an endpoint', () => {
     receiver.answer('hang')
     await send()
     expect(await slowOf(application)).toEqual({ slow: true })
-  }, 20_000)
+  })
 })
 
 describe('a process that stops', () => {

@@ -1,5 +1,6 @@
 /** The console's side of webhooks: where they go, what signs them, and whose they are. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { BY_COMMAND_LINE } from '../../src/core/audit-actor.ts'
 import { sweep } from '../../src/flows/sweep.ts'
 import {
   addEndpoint,
@@ -33,7 +34,7 @@ const add = (url: string, by = service.user) => addEndpoint(service.context, by.
 const read = () => readWebhooks(service.context, service.account.id, application.id)
 const happen = () =>
   service.context.db.transaction((tx) =>
-    recordEvent(tx, { kind: 'application.restored', applicationId: application.id }),
+    recordEvent(tx, { kind: 'application.restored', actor: BY_COMMAND_LINE, applicationId: application.id }),
   )
 
 describe('an endpoint', () => {

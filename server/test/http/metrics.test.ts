@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { startService } from '../../src/app.ts'
+import { restoreApplication, suspendApplication } from '../../src/flows/manage-application.ts'
 import { createMetricsReader } from '../../src/flows/read-metrics.ts'
 import { writeExposition } from '../../src/telemetry/exposition.ts'
 import { engineUrl } from '../rig/database.ts'
@@ -141,6 +142,33 @@ describe('what is counted', () => {
   })
 })
 
+describe('suspensions that wait for a review', () => {
+  const figures = async () => {
+    const text = writeExposition(await createMetricsReader(service.context)())
+    const value = (name: string) => Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1])
+    return [value('latchkey_suspensions_waiting'), value('latchkey_suspension_wait_seconds')] as const
+  }
+
+  it('are counted, with the time that the first of them has waited', async () => {
+    expect(await figures()).toEqual([0, 0])
+    const { context, database, application } = service
+    const { id } = application
+    await suspendApplication(context.db, id, 'polls too fast')
+    expect(await figures(), 'a suspension that no review is open for was decided by a person').toEqual([0, 0])
+    await database.query(
+      `insert into reviews (id, application_id, opened_at, why, verdict, harm, evidence, judged_at, rule_version, dry_run, stirred_at)
+       values ($1, $2, now() - interval '3 hours', 'polling', 'suspend', 0, '{}', now(), 0, false, now())`,
+      [id.replace('app_', 'rev_'), id],
+    )
+    await database.query("update applications set suspended_at = now() - interval '2 hours' where id = $1", [id])
+    const [count, age] = await figures()
+    expect(count).toBe(1)
+    expect(Math.abs(age - 7_200)).toBeLessThan(60)
+    await restoreApplication(context.db, id, 'reviewed')
+    expect(await figures()).toEqual([0, 0])
+  })
+})
+
 describe('the second port', () => {
   it('has nothing but /metrics, and the first one has no such thing', async () => {
     const at = async (address: string | null, path: string, method = 'GET') =>
@@ -190,7 +218,19 @@ describe('the names', () => {
   it('have few labels of few values', async () => {
     const { text } = await scrape()
     const labels = new Set(Array.from(text.matchAll(/[{,]([a-z_]+)="/g), ([, label]) => label))
-    const known = ['route', 'status', 'le', 'outcome', 'decision', 'variant', 'issue', 'why', 'then', 'task', 'where']
+    const known = [
+      'route',
+      'status',
+      'le',
+      'outcome',
+      'decision',
+      'variant',
+      'issue',
+      'reason',
+      'then',
+      'task',
+      'where',
+    ]
     expect([...labels].sort()).toEqual([...known, 'what', 'pool', 'state', 'version', 'node_version'].sort())
     expect(text.split('\n').length).toBeLessThan(2_500)
   })

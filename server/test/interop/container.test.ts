@@ -5,7 +5,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readFileSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -13,12 +13,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { parse } from 'yaml'
+import { freePort } from '../../../tools/free-port.ts'
+import { removeFolder } from '../../../tools/remove-folder.ts'
 import { engineUrl } from '../rig/database.ts'
 import { Device, post } from '../rig/device.ts'
 import { commandOf, environmentOf, named } from '../rig/dockerfile.ts'
 import type { MadeApplication } from '../rig/make.ts'
+import { accepting } from './accepting.ts'
 import { lastStage, layOut } from './container-folder.ts'
-import { accepting, findFreePort } from './ports.ts'
 
 const COMPOSE = parse(readFileSync(new URL('../../../deploy/compose.yaml', import.meta.url), 'utf8'), { merge: true })
 const DRAIN_SECONDS = 2
@@ -39,12 +41,12 @@ beforeAll(async () => {
   // What mkdtemp makes is closed to others.
   for (const each of [root, keys]) chmodSync(each, 0o755)
   await asAdmin(`create database ${database}`)
-  port = await findFreePort()
+  port = await freePort()
 })
 afterAll(async () => {
   await asAdmin(`drop database if exists ${database} with (force)`)
-  rmSync(root, { recursive: true })
-  rmSync(keys, { recursive: true })
+  removeFolder(root)
+  removeFolder(keys)
 })
 
 function userOfTheContainer(): [number, number] {
@@ -172,4 +174,4 @@ it('the service comes up, is healthy by its own check, serves both hosts, and dr
   const [said = '', complained = ''] = await log
   expect(said).toContain('"event":"stopped"')
   expect(said + complained).not.toMatch(/ERR_ACCESS_DENIED|EACCES|EROFS|"level":"error"/)
-}, 60_000)
+})

@@ -107,7 +107,7 @@ describe('name servers that are of no use', () => {
     expect(ms).toBeLessThan(3_000)
   })
 
-  it('by default are waited for no longer than somebody waits for a page', { timeout: 20_000 }, async () => {
+  it('by default are waited for no longer than somebody waits for a page', async () => {
     const silent = await listen(() => null)
     const ms = await took(() => createNames([silent.address]).findTexts('_latchkey.one.example'))
     expect(ms).toBeLessThan(7_000)

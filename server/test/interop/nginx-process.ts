@@ -1,11 +1,14 @@
 /** A real nginx in a process of its own, with deploy/nginx/forward-auth.conf: the very file, with this test's ports filled in. */
-import { execFile, spawn } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { accepting, findFreePort } from './ports.ts'
+import { onFreePort } from '../../../tools/free-port.ts'
+import { removeFolder } from '../../../tools/remove-folder.ts'
+import { spawnTied } from '../rig/tied-process.ts'
+import { accepting } from './accepting.ts'
 
 const NGINX = '/usr/sbin/nginx'
 
@@ -22,14 +25,16 @@ export type NginxProcess = {
 /** Both are host and port. */
 export type Behind = { readonly latchkey: string; readonly api: string }
 
-export async function startNginx(behind: Behind): Promise<NginxProcess> {
+export const startNginx = (behind: Behind): Promise<NginxProcess> =>
+  onFreePort((port) => startNginxAt(`127.0.0.1:${port}`, behind))
+
+async function startNginxAt(listen: string, behind: Behind): Promise<NginxProcess> {
   const folder = mkdtempSync(join(tmpdir(), 'latchkey-nginx-'))
-  const listen = `127.0.0.1:${await findFreePort()}`
   writeFileSync(join(folder, 'forward-auth.conf'), fillIn({ ...behind, listen }))
   writeFileSync(join(folder, 'nginx.conf'), surroundings())
   const args = ['-p', folder, '-c', 'nginx.conf', '-e', 'error.log']
   const { stderr: checked } = await promisify(execFile)(NGINX, [...args, '-t'])
-  const child = spawn(NGINX, [...args, '-g', 'daemon off;'], { stdio: 'ignore' })
+  const child = spawnTied('TERM', NGINX, [...args, '-g', 'daemon off;'], { stdio: 'ignore' })
   const exited = once(child, 'exit')
   const log = () => readFileSync(join(folder, 'error.log'), 'utf8')
   await Promise.race([
@@ -43,7 +48,7 @@ export async function startNginx(behind: Behind): Promise<NginxProcess> {
     stop: async () => {
       child.kill('SIGTERM')
       await exited
-      rmSync(folder, { recursive: true })
+      removeFolder(folder)
     },
   }
 }

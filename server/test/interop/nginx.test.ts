@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { freePort } from '../../../tools/free-port.ts'
 import { connect } from '../rig/connect.ts'
 import { post } from '../rig/device.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
@@ -147,7 +148,7 @@ describe('what is stopped at the door', () => {
   it('everybody, with 503, while Latchkey cannot be asked', async () => {
     const { credential } = await connect(service)
     // Port 9 is for discarding; nobody listens there.
-    const alone = await startNginx({ latchkey: '127.0.0.1:9', api: apiHost() })
+    const alone = await startNginx({ latchkey: `127.0.0.1:${await freePort()}`, api: apiHost() })
     const answer = await ask('/', credential, { by: alone })
     await alone.stop()
     expect([answer.status, answer.headers['retry-after']]).toEqual([503, '1'])

@@ -1,10 +1,10 @@
 /** Real proxies in front of the service, with the configurations that we hand out. docs/install.md, "Behind a proxy". */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { freePort, onFreePort } from '../../../tools/free-port.ts'
 import { connect } from '../rig/connect.ts'
 import { type Certificate, makeCertificate } from '../rig/receiver.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
-import { findFreePort } from './ports.ts'
 import { ask, CLIENT, type Sent } from './proxy-client.ts'
 import { PROXIES, type ProxyProcess, startProxy } from './proxy-process.ts'
 
@@ -22,10 +22,13 @@ describe.each(PROXIES)('%s with the reference configuration', (kind) => {
   let proxy: ProxyProcess
 
   beforeAll(async () => {
-    port = await findFreePort()
-    service = await startTestService({ PUBLIC_URL: `https://service.example:${port}`, TRUST_PROXY: '127.0.0.1' })
-    const upstreams = [new URL(service.address).host]
-    proxy = await startProxy(kind, { listen: `127.0.0.1:${port}`, upstreams, certificate })
+    await onFreePort(async (free) => {
+      port = free
+      await service?.stop()
+      service = await startTestService({ PUBLIC_URL: `https://service.example:${port}`, TRUST_PROXY: '127.0.0.1' })
+      const upstreams = [new URL(service.address).host]
+      proxy = await startProxy(kind, { listen: `127.0.0.1:${port}`, upstreams, certificate })
+    })
   })
   afterAll(async () => {
     await proxy?.stop()
@@ -113,8 +116,10 @@ describe.each(PROXIES)('%s with the reference configuration', (kind) => {
       'idempotency-key': 'canary-in-key',
     }
     const body = form({ state: 'canary-in-form', device_code: deviceCode })
-    const away = await findFreePort()
-    const alone = await startProxy(kind, { listen: `127.0.0.1:${away}`, upstreams: ['127.0.0.1:9'], certificate })
+    const nowhere = `127.0.0.1:${await freePort()}`
+    const [away, alone] = await onFreePort(async (free) => {
+      return [free, await startProxy(kind, { listen: `127.0.0.1:${free}`, upstreams: [nowhere], certificate })] as const
+    })
 
     const statuses = []
     for (const path of ['/auth/oauth/device/polling', '/auth/oauth/device/code', '/nowhere', '/auth/verify']) {

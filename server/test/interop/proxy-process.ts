@@ -2,14 +2,17 @@
  * Real nginx, HAProxy and Caddy, each in a process of its own, with the reference configurations under deploy/: the very files, in
  * which only what an operator changes is changed, that is certificates, places of logs, and addresses.
  */
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { type ChildProcess, execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { freePort } from '../../../tools/free-port.ts'
+import { removeFolder } from '../../../tools/remove-folder.ts'
 import type { Certificate } from '../rig/receiver.ts'
-import { accepting, findFreePort } from './ports.ts'
+import { spawnTied } from '../rig/tied-process.ts'
+import { accepting } from './accepting.ts'
 
 const DEPLOY = new URL('../../../deploy/', import.meta.url)
 
@@ -45,7 +48,7 @@ export async function startProxy(kind: ProxyKind, given: Given): Promise<ProxyPr
   const [checker, ...checkArgs] = check
   const checked = await promisify(execFile)(checker, checkArgs, options)
   const [program, ...args] = run
-  const child = spawn(program, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawnTied('TERM', program, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] })
   const streams = collect(child)
   const exited = once(child, 'exit')
   const written = () => [...everyFile(folder), streams()].join('\n')
@@ -59,8 +62,8 @@ export async function startProxy(kind: ProxyKind, given: Given): Promise<ProxyPr
     stop: async () => {
       child.kill('SIGTERM')
       await exited
-      rmSync(folder, { recursive: true })
-      rmSync(settings, { recursive: true })
+      removeFolder(folder)
+      removeFolder(settings)
     },
   }
 }
@@ -106,7 +109,7 @@ const prepare: Record<ProxyKind, (folder: string, settings: string, given: Given
     return {
       check: ['/usr/bin/caddy', 'validate', ...args],
       run: ['/usr/bin/caddy', 'run', ...args],
-      environment: { HOME: folder, CADDY_ADMIN: `127.0.0.1:${await findFreePort()}` },
+      environment: { HOME: folder, CADDY_ADMIN: `127.0.0.1:${await freePort()}` },
     }
   },
 }

@@ -15,7 +15,7 @@ import {
   reject,
   release,
 } from '../../src/core/device-code.ts'
-import { type CoreOperation, coreOperations, timeAt } from './core-operations.ts'
+import { ACCOUNTS, type CoreOperation, coreOperations, timeAt, type User } from './core-operations.ts'
 import { ReferenceCode, type View, type VisibleStatus } from './reference-model.ts'
 import { type Checked, describe, Seen, seedFor } from './seen.ts'
 
@@ -26,7 +26,7 @@ const SHOULD_HAPPEN: Readonly<Record<string, readonly string[]>> = {
     ...['auth_pending', 'slow_down', 'invalid', 'being_delivered', 'accepted', 'rejected', 'expired'],
     ...['accepted again', 'rejected again', 'expired again'],
   ],
-  claim: ['claimed', 'not_recognised'],
+  claim: ['claimed', 'taken', 'not_recognised'],
   grant: ['granted', 'not_open'],
   reject: ['rejected', 'not_open'],
 }
@@ -69,7 +69,7 @@ function stepModel(model: ReferenceCode, operation: CoreOperation, index: number
       model[operation.do](leaseOf(index, operation.lease))
       return 'done'
     case 'claim':
-      return model.enter(operation.user)
+      return model.enter(operation.user, ACCOUNTS[operation.user])
     case 'grant':
       return model.grant(operation.user)
     case 'reject':
@@ -91,6 +91,7 @@ class CoreCode {
     status: 'pending',
     claimedBy: null,
     entryClosed: false,
+    alsoEntered: null,
     grantId: null,
     delivery: null,
   }
@@ -109,9 +110,10 @@ class CoreCode {
         return 'done'
       }
       case 'claim': {
-        const step = claim(code, operation.user, now)
+        const sameAccount = code.claimedBy !== null && ACCOUNTS[code.claimedBy as User] === ACCOUNTS[operation.user]
+        const step = claim(code, operation.user, sameAccount, now)
         if (step.answer !== 'not_open') this.#code = step.next
-        return step.answer === 'claimed' ? 'claimed' : 'not_recognised'
+        return step.answer === 'claimed' || step.answer === 'taken' ? step.answer : 'not_recognised'
       }
       case 'grant':
         return this.#decide(accept(code, operation.user, `grant ${index}`, now), 'granted')
@@ -140,11 +142,12 @@ class CoreCode {
   }
 
   view(now: number): View {
-    const { status, claimedBy, delivery } = this.#code
+    const { status, claimedBy, alsoEntered, delivery } = this.#code
     const visible: VisibleStatus = status === 'pending' && isExpired(this.#code, now) ? 'expired' : status
     return {
       status: visible,
       claimedBy,
+      alsoEntered,
       open: isOpen(this.#code, now),
       grants: this.#grants.size,
       lease: delivery && { id: delivery.leaseId, until: delivery.until, key: delivery.idempotencyKey },

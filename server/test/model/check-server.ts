@@ -71,7 +71,7 @@ const SHOULD_HAPPEN: Readonly<Record<string, readonly string[]>> = {
   stranger: ['invalid'],
   vanish: ['accepted', 'rejected'],
   die: ['accepted', 'expired'],
-  claim: ['claimed', 'not_recognised'],
+  claim: ['claimed', 'taken', 'not_recognised'],
   grant: ['granted', 'not_open'],
   reject: ['rejected', 'not_open'],
   advance: ['pending', 'accepted', 'expired'],

@@ -1,8 +1,12 @@
 /** What can happen to one device code, as plain data that prints and shrinks well: the alphabet of the core part. */
 import fc from 'fast-check'
-import { KEPT_MS, type ReferenceCode } from './reference-model.ts'
+import { KEPT_MS, LEASE_MS, REPEAT_MS, type ReferenceCode } from './reference-model.ts'
 
-export type User = 'A' | 'B'
+export type User = 'A' | 'B' | 'C'
+
+/** A and B are colleagues. */
+export const ACCOUNTS: Readonly<Record<User, string>> = { A: 'first', B: 'first', C: 'second' }
+
 export type Key = 'k1' | 'k2' | null
 
 /** The moments at which an answer may change, and the millisecond before each. */
@@ -10,6 +14,8 @@ export type Moment =
   | 'a moment later'
   | 'just before the lease ends'
   | 'when the lease ends'
+  | 'just before repeats end'
+  | 'when repeats end'
   | 'just before expiry'
   | 'at expiry'
   | 'just before it is forgotten'
@@ -25,16 +31,17 @@ export type CoreOperation =
 
 export const keys: fc.Arbitrary<Key> = fc.constantFrom(null, 'k1', 'k2')
 
-/** Mostly A: two users at once end most codes for entry, and then nothing more is decided. */
+/** Mostly A: users of two accounts close most codes, and then nothing more is decided. */
 export const users: fc.Arbitrary<User> = fc.oneof(
   { arbitrary: fc.constant('A' as const), weight: 7 },
-  { arbitrary: fc.constant('B' as const), weight: 1 },
+  { arbitrary: fc.constantFrom('B' as const, 'C' as const), weight: 2 },
 )
 
 /** Mostly short steps: a code that has expired in its second operation has little left to show. */
 const moments: fc.Arbitrary<Moment> = fc.oneof(
   { arbitrary: fc.constantFrom('a moment later' as const), weight: 3 },
   { arbitrary: fc.constantFrom('just before the lease ends' as const, 'when the lease ends' as const), weight: 8 },
+  { arbitrary: fc.constantFrom('just before repeats end' as const, 'when repeats end' as const), weight: 2 },
   { arbitrary: fc.constantFrom('just before expiry' as const), weight: 2 },
   { arbitrary: fc.constantFrom('at expiry' as const), weight: 2 },
   { arbitrary: fc.constantFrom('just before it is forgotten' as const, 'when it is forgotten' as const), weight: 1 },
@@ -56,10 +63,13 @@ export const coreOperations: fc.Arbitrary<CoreOperation[]> = fc.array(
 /** Where the clock stands after the step. It never goes back: a moment that has passed is now. */
 export function timeAt(moment: Moment, code: ReferenceCode): number {
   const leaseEnd = code.lease?.until ?? code.now
+  const repeatEnd = leaseEnd - LEASE_MS + REPEAT_MS
   const target = {
     'a moment later': code.now + 1,
     'just before the lease ends': leaseEnd - 1,
     'when the lease ends': leaseEnd,
+    'just before repeats end': repeatEnd - 1,
+    'when repeats end': repeatEnd,
     'just before expiry': code.expiresAt - 1,
     'at expiry': code.expiresAt,
     'just before it is forgotten': code.expiresAt + KEPT_MS - 1,

@@ -21,10 +21,13 @@ export type PollAnswer =
   /** The outcome was sent before, and the same poll asks for it once more. */
   | `${Outcome} again`
 
-export type EntryAnswer = 'claimed' | 'not_recognised'
+export type EntryAnswer = 'claimed' | 'taken' | 'not_recognised'
 
 /** So long the poll that got the outcome has it for itself. */
 export const LEASE_MS = 10_000
+
+/** So long after it took the outcome, the poll that was answered gets it again by showing its key. */
+export const REPEAT_MS = 10 * 60 * 1000
 
 /** So long after expiry an outcome waits to be collected, and is remembered; then the code is `invalid`. */
 export const KEPT_MS = 24 * 60 * 60 * 1000
@@ -35,6 +38,7 @@ type Lease = { readonly id: string; readonly until: number; readonly key: string
 export type View = {
   readonly status: VisibleStatus
   readonly claimedBy: string | null
+  readonly alsoEntered: 'colleague' | 'another_account' | null
   readonly open: boolean
   readonly grants: number
   readonly lease: Lease | null
@@ -44,7 +48,11 @@ export class ReferenceCode {
   readonly expiresAt: number
   now: number
   claimedBy: string | null = null
-  /** A second user entered the code. */
+  /** The account of the user who claimed the code. */
+  account: string | null = null
+  /** Another user of that account entered the code, too. */
+  shared = false
+  /** A user of another account entered the code, too. */
   passedAround = false
   decision: 'accepted' | 'rejected' | null = null
   /** How many grants came out of this code. */
@@ -80,10 +88,16 @@ export class ReferenceCode {
     return this.sent === null && this.lease !== null && this.now < this.lease.until
   }
 
+  /** Is the answer young enough to be given again? */
+  get repeats(): boolean {
+    return this.lease !== null && this.now < this.lease.until - LEASE_MS + REPEAT_MS
+  }
+
   get view(): View {
     return {
       status: this.status,
       claimedBy: this.claimedBy,
+      alsoEntered: this.passedAround ? 'another_account' : this.shared ? 'colleague' : null,
       open: this.open,
       grants: this.grants,
       lease: this.lease,
@@ -96,7 +110,7 @@ export class ReferenceCode {
     // A final outcome beats pacing: slow_down exists only while the user has yet to act.
     if (status === 'pending') return early ? 'slow_down' : 'auth_pending'
     const sameKey = key !== null && this.lease?.key === key
-    if (status === 'used') return sameKey && this.sent !== null ? `${this.sent} again` : 'invalid'
+    if (status === 'used') return sameKey && this.sent !== null && this.repeats ? `${this.sent} again` : 'invalid'
     if (this.leased && !sameKey) return 'being_delivered'
     this.lease = { id: lease, until: this.now + LEASE_MS, key }
     this.given.set(lease, { ...this.lease, outcome: status })
@@ -117,13 +131,18 @@ export class ReferenceCode {
     if (this.sent === null && this.lease?.id === lease) this.lease = null
   }
 
-  enter(user: string): EntryAnswer {
+  enter(user: string, account: string): EntryAnswer {
     if (!this.open) return 'not_recognised'
-    if (this.claimedBy !== null && this.claimedBy !== user) {
+    if (this.account !== null && this.account !== account) {
       this.passedAround = true
       return 'not_recognised'
     }
+    if (this.claimedBy !== null && this.claimedBy !== user) {
+      this.shared = true
+      return 'taken'
+    }
     this.claimedBy = user
+    this.account = account
     return 'claimed'
   }
 

@@ -7,7 +7,8 @@ import { pollDeviceCode } from '../../src/flows/poll-device-code.ts'
 import { createApplicationSecret } from '../../src/secrets/application-secret.ts'
 import { openDeviceCode } from '../../src/secrets/device-code-text.ts'
 import { readClock } from '../../src/store/device-code-partitions.ts'
-import { type CodeRecord, Device, post, type WireAnswer, type WireVariant } from '../rig/device.ts'
+import { type CodeRecord, Device, post, type WireAnswer, type WireVariant, withoutExpiresIn } from '../rig/device.ts'
+import { ACCOUNTS, type User } from './core-operations.ts'
 import { checkIssued } from './issued-answer.ts'
 import { type Early, Pace } from './pace.ts'
 import { type Outcome, type PollAnswer, ReferenceCode } from './reference-model.ts'
@@ -139,18 +140,18 @@ export class ServerCode {
     return word
   }
 
-  async claim(user: 'A' | 'B'): Promise<string> {
+  async claim(user: User): Promise<string> {
     const { context } = this.#world.service
     const { outcome } = await enterUserCode(context, this.#world.users[user].id, this.#record.user_code)
-    return same('entering the code', outcome, this.model.enter(user))
+    return same('entering the code', outcome, this.model.enter(user, ACCOUNTS[user]))
   }
 
-  async grant(user: 'A' | 'B'): Promise<string> {
+  async grant(user: User): Promise<string> {
     const { outcome } = await grantDeviceCode(this.#world.service.context, this.#world.users[user].id, this.#place)
     return same('granting', outcome, this.model.grant(user))
   }
 
-  async reject(user: 'A' | 'B'): Promise<string> {
+  async reject(user: User): Promise<string> {
     const { outcome } = await rejectDeviceCode(this.#world.service.context, this.#world.users[user].id, this.#place)
     return same('rejecting', outcome, this.model.reject(user))
   }
@@ -162,12 +163,13 @@ export class ServerCode {
     const shouldBe = {
       status: model.status === 'expired' ? 'pending' : model.status,
       outcome: model.sent ?? (model.lease === null ? null : (model.decision ?? 'expired')),
-      claimed_by: model.claimedBy === null ? null : users[model.claimedBy as 'A' | 'B'].id,
+      claimed_by: model.claimedBy === null ? null : users[model.claimedBy as User].id,
+      also_entered: model.view.alsoEntered,
       grants: model.grants,
     }
     for (let tries = 0; ; tries += 1) {
       const [row] = await service.database.query(
-        `select status, outcome, claimed_by, (select count(*)::int from grants where device_code_id = d.id) as grants
+        `select status, outcome, claimed_by, also_entered, (select count(*)::int from grants where device_code_id = d.id) as grants
          from public.device_codes d where id = $1 and expires_at = $2`,
         [this.#place.id, new Date(this.#place.expiresAt)],
       )
@@ -211,7 +213,9 @@ export class ServerCode {
 
   #keepAccepted(answer: WireAnswer, again = false): void {
     checkIssued(this.#world.service, this.#device.variant, answer, this.#accepted)
-    if (again && answer.text !== this.#accepted?.text) throw new Error('a repeated poll was answered with other bytes')
+    if (again && withoutExpiresIn(answer.text) !== withoutExpiresIn(this.#accepted?.text ?? '')) {
+      throw new Error('a repeated poll was answered with other credentials')
+    }
     this.#accepted = answer
   }
 }

@@ -1,4 +1,4 @@
-/** Where the server part runs: services in this process, each on a database of its own, with two users and two applications. */
+/** Where the server part runs: services in this process, each on a database of its own, with three users and two applications. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { engineUrl } from '../rig/database.ts'
 import { type MadeApplication, type MadeUser, makeAccount, makeApplication, makeUser } from '../rig/make.ts'
@@ -22,13 +22,13 @@ export async function startWorld(clock: boolean): Promise<World> {
   }
   const service = await startTestService(environment, { clock })
   const { context, config, user: A } = service
-  // B is at home in another account: a code that is passed around is usually passed between accounts.
+  const B = await makeUser(context.db, service.account.slug)
   const elsewhere = await makeAccount(context.db)
-  const B = await makeUser(context.db, elsewhere.slug)
+  const C = await makeUser(context.db, elsewhere.slug)
   const stranger = await makeApplication(context.db, config, elsewhere.slug)
   await context.applications.refresh()
   await knows(service, stranger)
-  return { service, users: { A, B }, stranger, clock }
+  return { service, users: { A, B, C }, stranger, clock }
 }
 
 /** The running server pulls new applications each second. */

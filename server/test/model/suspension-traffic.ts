@@ -1,5 +1,6 @@
 /** Made-up traffic of one application, from a seed: what devices and attackers do, as codes that somebody granted or nobody did. */
-import type { Observation } from '../../src/core/evidence.ts'
+import { type Observation, spanOf } from '../../src/core/evidence.ts'
+import { defaultThresholds } from '../../src/core/suspension.ts'
 
 const MINUTE = 60_000
 const DAY = 1_440 * MINUTE
@@ -22,6 +23,9 @@ export type Traffic = {
   readonly codes: Observation[]
 }
 
+/** Codes of the windows that are judged, and of a while before and after them. */
+const MINUTES = 45
+
 export function between(random: () => number, least: number, most: number): number {
   return least + Math.floor(random() * (most - least + 1))
 }
@@ -34,7 +38,7 @@ function momentBefore({ random, now }: Traffic, minutes: number): number {
 const OLD = 900 * DAY
 
 /** One of a million devices; so many of them are connected in the time that is looked at. Now and then one is a little early. */
-export function addHonest(traffic: Traffic, count: number, minutes = 45): void {
+export function addHonest(traffic: Traffic, count: number, minutes = MINUTES): void {
   const { random, codes, now } = traffic
   for (let each = 0; each < count; each += 1) {
     const device = between(random, 0, 999_999)
@@ -49,13 +53,14 @@ export function addHonest(traffic: Traffic, count: number, minutes = 45): void {
   }
 }
 
-/** A hundred polls a second for an hour. Its owner says yes as often as they like: it stays one account, and one network or a few. */
+/** A hundred polls a second for an hour. Its owner grants as often as they like: it stays one account, in one network or a few. */
 export function addRogue(traffic: Traffic): void {
   const { random, codes, now } = traffic
   const accountId = `stranger-${between(random, 0, 999_999)}`
-  for (let each = 0; each < between(random, 1, 200); each += 1) {
+  const count = between(random, 1, 200)
+  for (let each = 0; each < count; each += 1) {
     codes.push({
-      grantedAt: momentBefore(traffic, 45),
+      grantedAt: momentBefore(traffic, MINUTES),
       accountId,
       accountCreatedAt: now - OLD,
       own: false,
@@ -65,42 +70,82 @@ export function addRogue(traffic: Traffic): void {
   }
 }
 
-/** The secret, ten thousand addresses, and accounts of his own: made for the purpose, or a handful that are old enough. */
-export function addThief(traffic: Traffic): void {
-  const { random, codes, now } = traffic
-  const [young, old] = [between(random, 0, 500), between(random, 0, 24)]
-  for (let each = 0; each < between(random, 1_000, 10_000); each += 1) {
-    const own = between(random, 0, young + old + 1)
-    const granted = random() < 0.3
-    const ageDays = own < young ? random() * 29.9 : 400
-    const grantedAt = granted ? momentBefore(traffic, 45) : null
+/** Each of the thief's codes comes from an address, and a network, of its own. */
+export const THIEF_ADDRESSES = 10_000
+
+/**
+ * The thief has the secret, 10,000 addresses, up to 500 young accounts, and `oldAccounts` that the rule cannot tell from those of
+ * strangers. Each old account grants in every window that is judged: fewer grants would speak less against the application.
+ */
+export function addThief(traffic: Traffic, oldAccounts: number): void {
+  const { random, codes } = traffic
+  const young = between(random, 1, 500)
+  const grantedShare = 0.1 + 0.9 * random()
+  for (let each = 0; each < THIEF_ADDRESSES; each += 1) {
+    const own = between(random, 1, young + oldAccounts + 1)
+    const isOld = own > young && own <= young + oldAccounts
+    const granted = random() < grantedShare
     codes.push({
-      grantedAt,
-      accountId: `thief-${own}`,
-      accountCreatedAt: (grantedAt ?? now) - ageDays * DAY,
-      // Whoever registered the application may have been robbed of that as well.
-      own: own > young + old,
-      network: `thief-${between(random, 0, 9_999)}`,
-      earlyPolls: between(random, 20, 50_000),
+      ...thiefsCode(traffic, `thief-${own}`, granted ? momentBefore(traffic, MINUTES) : null, isOld),
+      network: `thief-${each}`,
+      // The account that registered the application may have been stolen as well.
+      own: own === young + oldAccounts + 1,
+    })
+  }
+  for (let old = 1; old <= oldAccounts; old += 1) addOldAccount(traffic, `thief-${young + old}`)
+}
+
+/** One more account that is old enough: its devices ignore slow_down in every window that is judged. */
+export function addOldAccount(traffic: Traffic, accountId: string): void {
+  const { from, to, windowMs } = spanOf(traffic.now, defaultThresholds)
+  for (let startsAt = from; startsAt < to; startsAt += windowMs) {
+    const grantedAt = startsAt + Math.floor(traffic.random() * windowMs)
+    traffic.codes.push(thiefsCode(traffic, accountId, grantedAt, true))
+  }
+}
+
+function thiefsCode(
+  { random, now }: Traffic,
+  accountId: string,
+  grantedAt: number | null,
+  isOld: boolean,
+): Observation {
+  const ageMs = isOld ? 400 * DAY : random() * defaultThresholds.accountAgeDays * DAY * 0.999
+  return {
+    grantedAt,
+    accountId,
+    accountCreatedAt: (grantedAt ?? now) - ageMs,
+    own: false,
+    network: `thief-${between(random, 0, THIEF_ADDRESSES - 1)}`,
+    earlyPolls: between(random, 20, 50_000),
+  }
+}
+
+/** A device that polls each second instead of every five is told slow_down four times in five. */
+export const EARLY_SHARE = 0.8
+
+/** A firmware with a fault, from this moment on: this share of the devices that are connected ignores slow_down. */
+export function addFirmware(traffic: Traffic, count: number, share: number, since: number, until: number): void {
+  const { random, codes } = traffic
+  for (let each = 0; each < count; each += 1) {
+    const grantedAt = since + Math.floor(random() * (until - since))
+    // The owner of a device takes half a minute to five minutes to grant.
+    const waited = between(random, 30, 300)
+    codes.push({
+      ...strangersCode(traffic, grantedAt),
+      earlyPolls: random() < share ? Math.floor(waited * EARLY_SHARE) : 0,
     })
   }
 }
 
-/** A firmware with a fault, from this moment on: this share of the devices that are connected ignores slow_down. */
-export function addFirmware(traffic: Traffic, count: number, share: number, since: number, until: number): void {
-  const { random, codes, now } = traffic
-  for (let each = 0; each < count; each += 1) {
-    const device = between(random, 0, 999_999)
-    const grantedAt = since + Math.floor(random() * (until - since))
-    // Each second a poll, four of five too early, for as long as its owner takes: half a minute to five.
-    const waited = between(random, 30, 300)
-    codes.push({
-      grantedAt,
-      accountId: `stranger-${device}`,
-      accountCreatedAt: now - OLD,
-      own: false,
-      network: `network-${device % 100}`,
-      earlyPolls: random() < share ? Math.floor(waited * 0.8) : 0,
-    })
+export function strangersCode({ random, now }: Traffic, grantedAt: number): Observation {
+  const device = between(random, 0, 999_999)
+  return {
+    grantedAt,
+    accountId: `stranger-${device}`,
+    accountCreatedAt: now - OLD,
+    own: false,
+    network: `network-${device % 100}`,
+    earlyPolls: 0,
   }
 }

@@ -1,21 +1,32 @@
 /**
- * Can anybody have an application suspended who should not, and is a broken firmware caught? Made-up traffic from one seed, gathered
- * and judged by the rule itself, as it comes.
+ * Can an application be suspended by somebody who should not be able to, and is a broken firmware caught? Made-up traffic from one
+ * seed, gathered and judged by the rule itself, as it comes.
  *
  *   npm run verify:suspension                            a new seed, ten thousand runs of each
  *   npm run verify:suspension -- --seed 42 --runs 500    the same again, or fewer
  *
- * The owner was always warned more than a day ago: nothing but the evidence stands before a suspension.
+ * The owner was always warned more than a day ago: nothing but the evidence stands before a suspension. The thief and the overload
+ * have a control each, which has to be suspended: the same traffic with one old account more, and without the marks of the overload.
  */
 import { parseArgs } from 'node:util'
-import { gatherWindows } from '../../src/core/evidence.ts'
-import { defaultThresholds, judge, type Verdict } from '../../src/core/suspension.ts'
-import { addFirmware, addHonest, addRogue, addThief, between, randomFrom, type Traffic } from './suspension-traffic.ts'
+import { gatherWindows, spanOf } from '../../src/core/evidence.ts'
+import { defaultThresholds, judge, toleratedAccounts, type Verdict } from '../../src/core/suspension.ts'
+import { addOverload, type Overload } from './suspension-overload.ts'
+import {
+  addFirmware,
+  addHonest,
+  addOldAccount,
+  addRogue,
+  addThief,
+  between,
+  randomFrom,
+  THIEF_ADDRESSES,
+  type Traffic,
+} from './suspension-traffic.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const BEGIN = Date.parse('2026-03-01T12:00:00Z')
-const CODE_LIFETIME_MS = 15 * MINUTE
 
 const { values } = parseArgs({ options: { seed: { type: 'string' }, runs: { type: 'string' } } })
 const seed = values.seed === undefined ? Math.floor(Math.random() * 2 ** 30) : Number(values.seed)
@@ -25,8 +36,10 @@ console.log(`seed: ${seed}`)
 
 type Counted = Record<Verdict, number>
 
-function verdictOn({ codes }: Traffic, now: number, overloads: readonly number[] = []): Verdict {
-  const options = { now, since: 0, overloads, codeLifetimeMs: CODE_LIFETIME_MS }
+const NO_OVERLOAD = { marks: [], codeLifetimeMs: 15 * MINUTE }
+
+function verdictOn({ codes }: Traffic, now: number, { marks, codeLifetimeMs }: Overload = NO_OVERLOAD): Verdict {
+  const options = { now, since: 0, overloads: marks, codeLifetimeMs }
   const gathered = gatherWindows(codes, options, defaultThresholds)
   return judge({ ...gathered, reports: 0, warnedAt: now - 25 * HOUR, now }, defaultThresholds).verdict
 }
@@ -54,28 +67,60 @@ const rogue = each('rogue', (traffic) => {
   return verdictOn(traffic, traffic.now)
 })
 
+/**
+ * So many accounts that ignore slow_down the rule claims to tolerate in each window, beside the honest accounts of this traffic. The
+ * honest ones are counted here, not by the rule; what ignores slow_down is counted among those that granted, as the rule does.
+ */
+function tolerated({ codes, now }: Traffic): number {
+  const { from, to, windowMs } = spanOf(now, defaultThresholds)
+  const honest = Array.from({ length: (to - from) / windowMs }, () => new Set<string>())
+  for (const { grantedAt, accountId } of codes) {
+    if (grantedAt !== null) honest[Math.floor((grantedAt - from) / windowMs)]?.add(accountId)
+  }
+  const most = Math.max(...honest.map(({ size }) => size))
+  let count = 0
+  while (count < toleratedAccounts(defaultThresholds, most + count + 1)) count += 1
+  return count
+}
+
+const thiefSizes = { fewestTolerated: Infinity, mostTolerated: 0, fewestAddresses: Infinity, atTheLimit: 0 }
+let thiefControl = 0
+
+/** Every second run is at the limit: as many accounts ignore slow_down as the rule claims to tolerate. Some of them are strangers'. */
 const thief = each('thief', (traffic) => {
-  addHonest(traffic, between(traffic.random, 0, 600))
-  addThief(traffic)
-  return verdictOn(traffic, traffic.now)
+  const { random, now, codes } = traffic
+  addHonest(traffic, between(random, 0, random() < 0.5 ? 600 : 6_000))
+  const most = tolerated(traffic)
+  const atTheLimit = random() < 0.5
+  const ignoring = atTheLimit ? most : between(random, 0, most)
+  const strangers = Math.min(ignoring, between(random, 0, 3))
+  for (let stranger = 0; stranger < strangers; stranger += 1) addOldAccount(traffic, `impatient-${stranger}`)
+  addThief(traffic, ignoring - strangers)
+
+  thiefSizes.fewestTolerated = Math.min(thiefSizes.fewestTolerated, most)
+  thiefSizes.mostTolerated = Math.max(thiefSizes.mostTolerated, most)
+  const networks = new Set(codes.flatMap(({ network }) => (network?.startsWith('thief-') ? [network] : [])))
+  thiefSizes.fewestAddresses = Math.min(thiefSizes.fewestAddresses, networks.size)
+  const verdict = verdictOn(traffic, now)
+  if (atTheLimit) {
+    thiefSizes.atTheLimit += 1
+    addOldAccount(traffic, 'one-more')
+    if (verdictOn(traffic, now) === 'suspend') thiefControl += 1
+  }
+  return verdict
 })
 
-/** Had it been the devices' own fault. */
-let blamed = 0
+let overloadControl = 0
 
-/** Everything is late, everybody polls again at once, and in one minute or in several of the last three quarters of an hour we shed. */
+/** Honest devices poll too fast because this service is too busy to answer in time. */
 const overload = each('overload', (traffic) => {
-  const { random, now } = traffic
-  addFirmware(traffic, between(random, 600, 1_500), 0.3 + random() * 0.7, now - 45 * MINUTE, now)
-  const minutes = Array.from({ length: between(random, 1, 10) }, () => now - between(random, 0, 29) * MINUTE)
-  const shed = minutes.map((minute) => Math.floor(minute / MINUTE) * MINUTE)
-  if (verdictOn(traffic, now) === 'suspend') blamed += 1
-  // Only a minute of a whole window can have spoilt it; the one that is not over yet is not looked at.
-  const whole = Math.floor(now / (10 * MINUTE)) * 10 * MINUTE
-  return verdictOn(traffic, now, [...shed, whole - between(random, 1, 30) * MINUTE])
+  const made = addOverload(traffic)
+  if (verdictOn(traffic, traffic.now, { ...made, marks: [] }) === 'suspend') overloadControl += 1
+  return verdictOn(traffic, traffic.now, made)
 })
 
-/** Judged each minute, as the job does it: after how many minutes is its owner told, and is it suspended once it was heard? */
+/** Judged each minute, as the job does it: the owner is warned within so many minutes, and later the application is suspended. */
+const FLAGGED_WITHIN_MINUTES = 20
 let slowest = 0
 let missed = 0
 const firmware = each('firmware', (traffic) => {
@@ -84,25 +129,47 @@ const firmware = each('firmware', (traffic) => {
   addHonest({ ...traffic, now: since }, between(random, 100, 400), 60)
   // Twenty to eighty new devices a minute, three of ten with the fault, in a hundred networks.
   addFirmware(traffic, between(random, 1_300, 5_200), 0.3, since, since + 65 * MINUTE)
-  let minute = 1
-  while (minute <= 60 && !['warn', 'suspend'].includes(verdictOn(traffic, since + minute * MINUTE))) minute += 1
+  const minute = firstFlagged(traffic, since)
   slowest = Math.max(slowest, minute)
-  if (minute > 30) missed += 1
+  if (minute > FLAGGED_WITHIN_MINUTES) missed += 1
   return verdictOn(traffic, since + 61 * MINUTE)
 })
+
+/** Only whole windows are judged, so the verdict can change only in the first minute after the end of one. */
+function firstFlagged(traffic: Traffic, since: number): number {
+  let judgedTo = 0
+  for (let minute = 1; minute <= 60; minute += 1) {
+    const now = since + minute * MINUTE
+    const { to } = spanOf(now, defaultThresholds)
+    if (to === judgedTo) continue
+    judgedTo = to
+    if (['warn', 'suspend'].includes(verdictOn(traffic, now))) return minute
+  }
+  return Number.POSITIVE_INFINITY
+}
 
 const harmless = { rogue, thief, overload }
 for (const [scenario, counted] of Object.entries(harmless)) {
   console.log(`${scenario}: runs=${runs} suspended=${counted.suspend} ${inWords(counted)}`)
 }
-console.log(`overload: would_be_suspended_without_it=${blamed}`)
+const { fewestTolerated, mostTolerated, fewestAddresses, atTheLimit } = thiefSizes
+console.log(
+  `thief: addresses=${fewestAddresses} tolerated_accounts=${fewestTolerated}..${mostTolerated} runs_at_the_limit=${atTheLimit}`,
+)
+console.log(`thief: suspended_with_one_account_more=${thiefControl} of ${atTheLimit}`)
+console.log(`overload: suspended_without_its_marks=${overloadControl}`)
 console.log(`firmware: runs=${runs} flagged_late=${missed} slowest_minutes=${slowest} suspended=${firmware.suspend}`)
 
 const wrong = Object.values(harmless).reduce((sum, { suspend }) => sum + suspend, 0)
-// What would not have been suspended anyway proves nothing.
-const caught = missed === 0 && firmware.suspend === runs && blamed === runs
-console.log(`suspension: wrongly_suspended=${wrong} broken_firmware_caught=${caught}`)
-process.exitCode = wrong === 0 && caught ? 0 : 1
+const caught = missed === 0 && firmware.suspend === runs
+// A proof needs its extremes, large applications among them, where the share counts; and controls that are suspended.
+const extremes =
+  fewestAddresses >= THIEF_ADDRESSES && atTheLimit >= runs / 3 && mostTolerated > defaultThresholds.accounts
+const controls = thiefControl === atTheLimit && overloadControl >= runs / 10
+console.log(
+  `suspension: wrongly_suspended=${wrong} broken_firmware_caught=${caught} extremes_reached=${extremes} controls_suspended=${controls}`,
+)
+process.exitCode = wrong === 0 && caught && extremes && controls ? 0 : 1
 
 function inWords({ suspend: _, ...others }: Counted): string {
   return Object.entries(others)

@@ -61,8 +61,11 @@ function nameOf(world: World): string {
 const LAST = ['accepted', 'rejected', 'expired']
 
 function brokenByStep(world: World, { polled, next }: Step): string | null {
-  if (next.grants > world.grants && next.entered.A && next.entered.B)
-    return 'A code was granted that two users entered.'
+  if (next.grants > world.grants && (next.entered.A || next.entered.B) && next.entered.C)
+    return 'A code was granted that users of two accounts entered.'
+  if (world.code.claimedBy !== null && next.code.claimedBy !== world.code.claimedBy) return 'A claim was passed on.'
+  if (next.code.status === 'accepted' && next.code.alsoEntered !== sharedIn(next))
+    return 'A code was granted that says wrongly who else entered it.'
   if (polled && polled.tooSoon !== ['auth_pending', 'slow_down'].includes(polled.answer)) {
     return `A poll was answered ${polled.answer} ${polled.tooSoon ? 'before' : 'after'} there was an outcome.`
   }
@@ -72,10 +75,20 @@ function brokenByStep(world: World, { polled, next }: Step): string | null {
   return world.code.status === 'used' ? brokenAfterUse(world, polled, next) : null
 }
 
+/** Of a code that was granted: its account has two users here, A and B. */
+function sharedIn({ entered }: World): 'colleague' | null {
+  return entered.A && entered.B ? 'colleague' : null
+}
+
 function brokenAfterUse(world: World, polled: Polled | undefined, next: World): string | null {
-  if (JSON.stringify(next.code) !== JSON.stringify(world.code)) return 'A used code was changed.'
-  const shouldBe = polled?.sameKey ? world.code.delivery?.outcome : 'invalid'
+  if (timeless(next) !== timeless(world)) return 'A used code was changed.'
+  const shouldBe = polled?.sameKey && polled.repeats ? world.code.delivery?.outcome : 'invalid'
   return polled && polled.answer !== shouldBe ? `A used code was answered ${polled.answer}, not ${shouldBe}.` : null
+}
+
+/** A used code without its time: how long ago its outcome was taken is for the clock alone to change. */
+function timeless({ code }: World): string {
+  return JSON.stringify({ ...code, delivery: { ...code.delivery, until: 0 } })
 }
 
 function brokenByWorld(world: World): string | null {

@@ -1,9 +1,9 @@
 /**
- * One code among two pollers and two users: every step that any of them, or the clock, can take next. The steps go through
+ * One code among two pollers and three users, two of them of one account: every step that any of them, or the clock, can take next. The steps go through
  * core/device-code.ts; what they mean for the people around the code is kept beside it.
  *
  * Time is cut down to what the rules compare it with: before or after the code's expiry, before or after the end of the
- * lease. Each world stands for all moments between two such boundaries.
+ * lease, before or after the end of the time for repeats. Each world stands for all moments between two such boundaries.
  */
 import {
   accept,
@@ -17,9 +17,12 @@ import {
   reject,
   release,
 } from '../../src/core/device-code.ts'
+import { REPEAT_MS } from './reference-model.ts'
 
 const POLLERS = ['p1', 'p2'] as const
-const USERS = ['A', 'B'] as const
+const USERS = ['A', 'B', 'C'] as const
+/** A and B are colleagues. */
+const ACCOUNTS = { A: 'first', B: 'first', C: 'second' } as const
 const KEYS = [null, 'k', 'other'] as const
 type Poller = (typeof POLLERS)[number]
 type User = (typeof USERS)[number]
@@ -37,7 +40,7 @@ export type World = {
   /** An outcome that was sent, or may have been. */
   readonly told: FinalOutcome | null
   readonly grants: number
-  /** Who was let in with the digits, or closed them by trying. */
+  /** Who met the code while it was open: claimed it, was told that it is taken, or closed it. */
   readonly entered: Readonly<Record<User, boolean>>
 }
 
@@ -52,15 +55,16 @@ export const FIRST_WORLD: World = {
     status: 'pending',
     claimedBy: null,
     entryClosed: false,
+    alsoEntered: null,
     grantId: null,
     delivery: null,
   },
   expired: false,
   inFlight: { p1: null, p2: null },
-  begun: { p1: false, p2: false, A: false, B: false },
+  begun: { p1: false, p2: false, A: false, B: false, C: false },
   told: null,
   grants: 0,
-  entered: { A: false, B: false },
+  entered: { A: false, B: false, C: false },
 }
 
 /** What a poll was answered, and what it met. */
@@ -68,6 +72,8 @@ export type Polled = {
   readonly answer: string
   /** It showed the key of the poll that had the outcome last. */
   readonly sameKey: boolean
+  /** The outcome was taken so lately that its key may ask for it again. */
+  readonly repeats: boolean
   /** Another poll held the outcome. */
   readonly leased: boolean
   /** By its own clock, there was no outcome yet. */
@@ -93,7 +99,7 @@ export function stepsFrom(world: World): Step[] {
 
 /** PostgreSQL's `now()` is the start of the transaction, so a step may be judged by a time from before expiry, after it. */
 function times(world: World, who: Poller | User): { now: number; when: string; begun: World['begun'] }[] {
-  const now = world.expired ? EXPIRY : BEFORE
+  const now = timeOf(world)
   const onTime = { now, when: '', begun: world.begun }
   const late = { now: BEFORE, when: ', begun before expiry', begun: { ...world.begun, [who]: false } }
   return world.begun[who] ? [late] : [onTime]
@@ -115,6 +121,7 @@ function asking(world: World, poller: Poller): Step[] {
         const polled = {
           answer: 'delivery' in step ? step.delivery.outcome : step.answer,
           sameKey,
+          repeats: repeats(world.code, now),
           leased: isLeased(world.code, now),
           tooSoon: world.code.status === 'pending' && now < EXPIRY,
         }
@@ -136,8 +143,9 @@ function asking(world: World, poller: Poller): Step[] {
 function sending(world: World, poller: Poller, held: Delivery): Step[] {
   const inFlight = { ...world.inFlight, [poller]: null }
   const told = held.outcome
+  const sent = { ...held, until: timeOf(world) }
   return [
-    { what: `${poller} sent it`, next: { ...world, inFlight, told, code: confirm(world.code, held) } },
+    { what: `${poller} sent it`, next: { ...world, inFlight, told, code: confirm(world.code, sent) } },
     { what: `${poller}'s client vanished`, next: { ...world, inFlight, code: release(world.code, held) } },
     // Nobody knows whether the answer was sent: it has to be counted as told.
     { what: `${poller} crashes`, next: { ...world, inFlight, told } },
@@ -147,7 +155,8 @@ function sending(world: World, poller: Poller, held: Delivery): Step[] {
 function deciding(world: World, user: User): Step[] {
   const { code } = world
   const decisions = times(world, user).flatMap(({ now, when, begun }): Step[] => {
-    const entered = claim(code, user, now)
+    const sameAccount = code.claimedBy !== null && ACCOUNTS[code.claimedBy as User] === ACCOUNTS[user]
+    const entered = claim(code, user, sameAccount, now)
     const granted = accept(code, user, `grant ${world.grants + 1}`, now)
     const rejected = reject(code, user, now)
     const afterwards = (step: typeof entered | typeof granted, grants = world.grants): World => ({
@@ -176,7 +185,7 @@ function deciding(world: World, user: User): Step[] {
 
 function passing(world: World): Step[] {
   const { code, expired } = world
-  const now = expired ? EXPIRY : BEFORE
+  const now = timeOf(world)
   const leased = isLeased(code, now)
   const steps: Step[] = []
   if (leased) {
@@ -184,15 +193,28 @@ function passing(world: World): Step[] {
     const begun = expired ? FIRST_WORLD.begun : world.begun
     steps.push({ what: 'the lease ends', next: { ...world, begun, code: withLeaseUntil(code, now) } })
   }
+  if (code.status === 'used' && repeats(code, now)) {
+    const next = { ...world, code: withLeaseUntil(code, now - REPEAT_MS) }
+    steps.push({ what: 'the time for repeats ends', next })
+  }
   if (!expired) {
-    // A living lease goes on living at first; "the lease ends" is then a step of its own.
-    const moved = code.status === 'used' ? code : withLeaseUntil(code, leased ? EXPIRY + LEASE_MS : EXPIRY)
+    // What lives goes on living at first; its end is then a step of its own.
+    const over = code.status === 'used' && !repeats(code, now)
+    const moved = withLeaseUntil(code, leased ? EXPIRY + LEASE_MS : over ? EXPIRY - REPEAT_MS : EXPIRY)
     steps.push({ what: 'the code expires', next: { ...world, expired: true, code: moved } })
   }
   return steps
 }
 
-/** Of a used code only the memory is left, and no clock touches that. */
+function timeOf(world: World): number {
+  return world.expired ? EXPIRY : BEFORE
+}
+
+function repeats(code: DeviceCode, now: number): boolean {
+  return code.delivery !== null && now < code.delivery.until - LEASE_MS + REPEAT_MS
+}
+
+/** Of a used code only the memory is left. */
 function isLeased(code: DeviceCode, now: number): boolean {
   return code.status !== 'used' && code.delivery !== null && now < code.delivery.until
 }

@@ -149,6 +149,9 @@ describe('suspension', () => {
     const suspended = { suspended: true, suspensionEndsAt: when }
     const form = htmlOf({ standing: makeStanding(suspended) })
     expect(textOf(form)).toContain('If nobody decides earlier, it ends by itself on 1 March 2026 at 12:00 UTC.')
+    const untilReview = textOf(htmlOf({ standing: makeStanding({ ...suspended, suspensionEndsAt: null }) }))
+    expect(untilReview).toContain('no new access until somebody has looked into it')
+    expect(untilReview).not.toContain('by itself')
     expect(form).toContain('action="/developer/application/appeal"')
     const appealed = htmlOf({ standing: makeStanding({ ...suspended, appealedAt: when }) })
     expect(appealed).not.toContain('<textarea')

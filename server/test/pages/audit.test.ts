@@ -1,7 +1,8 @@
 /** The audit log's page: what happened in plain words, in every language, and the way to find it again. */
 import { describe, expect, test } from 'vitest'
-import { auditDetails, endReasons } from '../../src/core/audit-detail.ts'
+import { auditDetails } from '../../src/core/audit-detail.ts'
 import { auditGroups, everyAuditKind, kindsIn } from '../../src/core/audit-kind.ts'
+import { revocationReasons } from '../../src/core/revocation-reason.ts'
 import { auditHref, auditPage } from '../../src/pages/audit.tsx'
 import { languages, wordsFor } from '../../src/pages/words.ts'
 import { textOf } from '../rig/web.ts'
@@ -27,9 +28,9 @@ describe.each(languages)('$name', ({ code }) => {
 
   test('has words for every detail that an account is shown, and for why access ends', () => {
     for (const name of auditDetails) expect(words.t(`audit_detail.${name}`)).not.toBe('')
-    for (const why of endReasons) {
-      const html = show({ entries: [makeEntry({ detail: { why } })] }, makeFrame({ words }))
-      expect(textOf(html)).toContain(words.t(`audit_why.${why}`))
+    for (const reason of revocationReasons) {
+      const html = show({ entries: [makeEntry({ detail: { reason } })] }, makeFrame({ words }))
+      expect(textOf(html)).toContain(words.t(`revocation_reason.${reason}`))
     }
   })
 })

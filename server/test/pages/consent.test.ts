@@ -68,7 +68,7 @@ test('a permission that no role is named for is still told of, with whom to ask'
 })
 
 test.each([
-  ['token_set', 'ends after 60 days without use'],
+  ['token_set', 'ends after 60 days without use, and in any case 365 days after you allow it'],
   ['access_key', 'Until you remove it.'],
 ] as const)('how long a %s lasts is said', (variant, text) => {
   expect(consentPage(frame, makeConsent({ variant }))).toContain(text)

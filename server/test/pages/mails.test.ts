@@ -24,11 +24,12 @@ function makeMails(name: string): readonly MailContent[] {
     { ...about, kind: 'sign_in_method_added', method: 'authenticator', at: AT },
     { ...about, kind: 'sign_in_method_removed', method: 'passkey', at: AT },
     { ...about, kind: 'sign_in_method_removed', method: 'authenticator', at: AT },
-    { ...about, kind: 'grant_ended', application: name, why: 'refresh_token_reused', at: AT },
-    { ...about, kind: 'grant_ended', application: name, why: 'authorization_code_reused', at: AT },
-    { ...about, kind: 'grant_ended', application: name, why: 'credential_reported', at: AT },
+    { ...about, kind: 'grant_ended', application: name, reason: 'refresh_token_reused', at: AT },
+    { ...about, kind: 'grant_ended', application: name, reason: 'authorization_code_reused', at: AT },
+    { ...about, kind: 'grant_ended', application: name, reason: 'credential_reported', at: AT },
     { ...about, kind: 'many_codes', application: name, people: 12, place: 'Hamburg' },
     ...NEWS.map((what) => ({ ...about, ...makeNews(what, { application: name, words: name }) })),
+    { ...about, kind: 'suspensions_waiting', count: 2, applications: [name, name], since: AT, link: LINK },
     { ...about, kind: 'face_decided', application: name, because: null },
     { ...about, kind: 'face_decided', application: name, because: name },
     { ...about, kind: 'publisher_record', application: name, domain: 'acme.example', record: RECORD, lost: false },
@@ -127,14 +128,14 @@ test('the mail about a new access says what, when and where, and leaves out what
 test('an access that was ended without anybody asking is told of: what happened and when, what we did, and what to do', () => {
   const about = { accountName: 'Northwind', accountHost: 'northwind.service.example', email: 'maria@northwind.example' }
   const mail = { ...about, kind: 'grant_ended', application: 'Acme Signage', at: AT } as const
-  const reused = renderMail(wordsFor('en'), { ...mail, why: 'refresh_token_reused' })
+  const reused = renderMail(wordsFor('en'), { ...mail, reason: 'refresh_token_reused' })
   expect(reused.subject).toBe('We ended the access of Acme Signage to your account at Northwind')
   expect(reused.text).toContain(
     'On 15 November 2026 at 14:32 UTC, somebody used a refresh token of Acme Signage that had been replaced.',
   )
   expect(reused.text).toContain('\n\nWe ended the access of Acme Signage to your account at Northwind at once.\n\n')
   expect(reused.text).toContain('If you still use Acme Signage, connect it again.')
-  const reported = renderMail(wordsFor('en'), { ...mail, why: 'credential_reported' })
+  const reported = renderMail(wordsFor('en'), { ...mail, reason: 'credential_reported' })
   expect(reported.text).toContain('with which Acme Signage uses your account was found in public.')
   expect(reported.text).not.toContain('stolen')
 })
@@ -158,6 +159,25 @@ test.each(languages)('in $name, everything that can come of a review is told in 
   const about = { accountName: 'Northwind', accountHost: 'northwind.service.example', email: 'maria@northwind.example' }
   const why = reasons.map((reason) => renderMail(wordsFor(code), { ...about, ...makeNews('kept', { reason }) }).text)
   expect(new Set(why).size).toBe(reasons.length)
+})
+
+test('an owner is told that a suspension lasts until its review, or when it ends without one', () => {
+  const about = { accountName: 'Northwind', accountHost: 'northwind.service.example', email: 'maria@northwind.example' }
+  const suspended = (until: number | null) =>
+    renderMail(wordsFor('en'), { ...about, ...makeNews('suspended', { until }) }).text
+  const untilReview = 'It stays suspended until the people who run this service have reviewed it.'
+  expect(suspended(null)).toContain(untilReview)
+  expect(suspended(null)).not.toContain('by itself')
+  expect(suspended(AT)).not.toContain(untilReview)
+  expect(suspended(AT)).toContain('not decided by 15 November 2026 at 14:32 UTC, the suspension ends by itself.')
+})
+
+test('an operator reads which suspensions wait, and since when', () => {
+  const about = { accountName: 'Operators', accountHost: 'operators.service.example', email: 'olga@operators.example' }
+  const mail = { ...about, kind: 'suspensions_waiting', count: 2, since: AT, link: LINK } as const
+  const { subject, text } = renderMail(wordsFor('en'), { ...mail, applications: ['Acme Signage', 'Night Porter'] })
+  expect(subject).toBe('2 suspended applications wait for your review')
+  expect(text).toContain('2 applications: Acme Signage and Night Porter\nWaiting since: 15 November 2026 at 14:32 UTC')
 })
 
 test('an owner reads the figures that were decided on, beside where suspension is considered', () => {

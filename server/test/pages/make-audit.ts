@@ -19,7 +19,7 @@ export function makeEntry(given: Partial<AuditEntry> = {}): AuditEntry {
     account: null,
     grantId: '0193d3a1-0000-7000-8000-000000000001',
     deviceCodeId: null,
-    detail: { scopes: ['calendars', 'screens'], way: 'code' },
+    detail: { scopes: ['calendars', 'screens'], flow: 'device' },
     position: 4709,
     ...given,
   }
@@ -56,7 +56,12 @@ export function everyAuditPage(frame: Frame, name: string): Record<string, strin
       position: null,
       detail: { changed: { [name]: [name, null] } },
     }),
-    makeEntry({ id: 1, kind: 'grant.revoked', who: { is: 'application', name }, detail: { why: 'never_collected' } }),
+    makeEntry({
+      id: 1,
+      kind: 'grant.revoked',
+      who: { is: 'application', name },
+      detail: { reason: 'never_collected' },
+    }),
   ]
   const filters = { kind: 'access', person: name, application: name, from: '2026-11-01', until: '2026-11-15' }
   return {

@@ -46,6 +46,7 @@ export function makeSettings(given: Partial<ApplicationSettingsModel> = {}): App
     name: 'Acme Signage',
     deviceFlow: true,
     testMode: false,
+    pkce: 'offered',
     scopes,
     redirects: REDIRECT,
     secondLook: false,

@@ -34,6 +34,7 @@ export function makeListedReview(given: Partial<ListedReview> = {}): ListedRevie
     closedAt: null,
     suspended: true,
     suspensionEndsAt: NOW + 21 * 60 * MINUTE,
+    waitingSince: NOW - 2 * 60 * MINUTE,
     appealedAt: NOW - 20 * MINUTE,
     waitsForSecond: false,
     people: 31,
@@ -188,6 +189,7 @@ export function makeOverview(given: Partial<OperatorOverviewModel> = {}): Operat
     live: { waitingDevices: 1_204, pollsPerSecond: 241.3, outcomes: { granted: 310, rejected: 12, expired: 80 } },
     reviews: [makeListedReview()],
     openReviews: 1,
+    waitingSuspensions: { count: 1, oldest: NOW - 2 * 60 * MINUTE },
     ...given,
   }
 }

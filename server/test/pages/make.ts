@@ -40,6 +40,7 @@ export function makeFrame(given: Partial<Frame> = {}): Frame {
     user: { email: 'maria@northwind.example', administrator: true },
     path: '/',
     nonce: 'nonce-of-this-answer',
+    mail: true,
     dialog: false,
     sign: (action, bound) => `signed ${action} ${JSON.stringify(bound)}`,
     ...given,
@@ -58,6 +59,7 @@ export function makeConsent(given: Partial<ConsentModel> = {}): ConsentModel {
     remaining: 720_000,
     variant: 'token_set',
     unusedDays: 60,
+    longestDays: 365,
     request: { address: '203.0.113.9', place: 'Hamburg', network: 'AS 64496', elsewhere: false, says: 'Living room' },
     can: [{ name: 'calendars', title: 'See your calendars', dangerous: false }],
     lacking: [
@@ -67,13 +69,14 @@ export function makeConsent(given: Partial<ConsentModel> = {}): ConsentModel {
     suspended: false,
     retype: false,
     crowded: false,
+    shared: false,
     problem: null,
     ...given,
   }
 }
 
 export function makeDialogConsent(given: Partial<DialogConsentModel> = {}): DialogConsentModel {
-  const { application, publisher, unusedDays, can, lacking } = makeConsent()
+  const { application, publisher, unusedDays, longestDays, can, lacking } = makeConsent()
   return {
     request: 'request',
     shown: 'calendars,screens',
@@ -82,6 +85,7 @@ export function makeDialogConsent(given: Partial<DialogConsentModel> = {}): Dial
     logo: null,
     returnTo: 'app.acme.example',
     unusedDays,
+    longestDays,
     can,
     lacking,
     grantable: true,
@@ -189,10 +193,16 @@ export function everyPage(frame: Frame, application = 'Acme Signage'): Readonly<
     confirm: confirmPage(frame, { next, minutes, problem: 'wrong', password: true, code: true, passkey: '{}' }),
     home: homePage(frame, { connected: 2, notice: 'welcome' }),
     enterCode: enterCodePage(frame, { typed: '43', problem: { kind: 'length', digits: 2 }, off: false, only: ['TV'] }),
+    enterCodeTaken: enterCodePage(frame, { typed: '43', problem: { kind: 'taken' }, off: false, only: null }),
     enterCodeOff: enterCodePage(frame, { typed: '', problem: null, off: true, only: null }),
-    consent: consentPage(frame, makeConsent({ application, retype: true, crowded: true, problem: 'retype' })),
+    consent: consentPage(
+      frame,
+      makeConsent({ application, retype: true, crowded: true, shared: true, problem: 'retype' }),
+    ),
     consentRefused: consentPage(frame, makeConsent({ application, can: [], grantable: false, suspended: true })),
     granted: decidedPage(frame, { outcome: 'granted', application }),
+    grantedShared: decidedPage(frame, { outcome: 'granted', application, shared: true }),
+    enteredElsewhere: decidedPage(frame, { outcome: 'entered_elsewhere', application }),
     closed: decidedPage(frame, { outcome: 'closed', application: null }),
     applications: applicationsPage(frame, { grants: [grant], removed: application, after: null }),
     removeApplication: removeApplicationPage(frame, { grant, back: '/applications', action: '/applications/remove' }),

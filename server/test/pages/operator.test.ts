@@ -66,6 +66,15 @@ describe('the overview', () => {
     expect(read({ mail })).toContain('Everything is well.')
   })
 
+  it('counts suspensions that wait for a review, and is not well when one has waited for more than a day', () => {
+    const day = 86_400_000
+    const waiting = (ageMs: number) => read({ waitingSuspensions: { count: 2, oldest: NOW - ageMs } })
+    expect(waiting(day)).toContain('Suspensions that wait 2')
+    expect(waiting(day)).toContain('Everything is well.')
+    expect(waiting(day + 1)).toContain('2 suspended applications wait for a decision, for more than a day already.')
+    expect(read({ waitingSuspensions: { count: 0, oldest: null } })).toContain('Everything is well.')
+  })
+
   it('has the figures, and says so when they are too many to count', () => {
     expect(read()).toContain('Devices that wait 1,204 Polls per second 241.3')
     const live = { ...makeOverview().live, outcomes: null }
@@ -92,8 +101,12 @@ describe('the queue', () => {
   it('shows what to look for at once: suspended, appealed, waits for somebody', () => {
     const text = read({ waitsForSecond: true })
     for (const badge of ['Suspended', 'Appeal', 'Waits for a second operator']) expect(text).toContain(badge)
-    expect(text).toContain('Opened 3 hours ago · Reinstated by itself: 16 November 2026')
-    expect(read({ suspended: false, appealedAt: null, suspensionEndsAt: null })).toContain('To suspend')
+    expect(text).toContain(
+      'Opened 3 hours ago · Waits for a decision (began 2 hours ago) · Reinstated by itself: 16 November 2026',
+    )
+    const running = read({ suspended: false, appealedAt: null, suspensionEndsAt: null, waitingSince: null })
+    expect(running).toContain('To suspend')
+    expect(running).not.toContain('Waits for a decision')
   })
 })
 

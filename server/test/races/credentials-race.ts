@@ -1,60 +1,75 @@
-/** Many polls of one accepted code at the same instant, on all processes and both paths: one gets the credentials. */
+/**
+ * Many polls of one code around its grant, on all processes and both paths: one gets the credentials.
+ *
+ * Each code is polled once before it is granted, so every process starts from a live "pending" hint. What a poll may be
+ * answered depends on when it was sent: before the decision was answered, `auth_pending` and `slow_down` are true as well;
+ * after it, the hint is gone from the shared gate, and a poll gets the credentials or `invalid`, nothing else. Only where a
+ * process said that an engine was silent meanwhile (engine-silences.ts) is the code polled again when the hint must have ended.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { grantDeviceCode } from '../../src/flows/decide-device-code.ts'
 import { enterUserCode } from '../../src/flows/enter-code.ts'
 import { LONGEST_HINT_MS } from '../../src/gate/gate.ts'
-import type { WireAnswer } from '../rig/device.ts'
-import { deviceAt, inLanes, type RaceTrack, variantOf } from './race-track.ts'
+import type { CodeRecord, WireAnswer } from '../rig/device.ts'
+import { deviceAt, inLanes, type RaceTrack, retryUnavailable, variantOf } from './race-track.ts'
 
 /** Two of each code's polls go to the path of the other variant. */
 const WRONG_PATH_POLLS = 2
 
-const WAIT = ['auth_pending', 'slow_down']
+/** Sent together with the decision. */
+const POLLS_BESIDE_THE_GRANT = 4
 
-/** None, where Redis answers in time. A busy machine is allowed a few; gate/gate.ts says for how long. */
-const MISLED_AT_MOST = 0.1
+type Answered = { readonly answer: WireAnswer; readonly wrongPath: boolean; readonly tookMs: number }
 
+/** `pollsPerCode` counts those sent after the decision was answered; the others come on top. */
 export async function raceForCredentials(
   track: RaceTrack,
   size: { codes: number; pollsPerCode: number },
 ): Promise<string[]> {
-  const { context, users } = track
-  const codes = await inLanes(size.codes, 16, async (index) => {
-    const code = await deviceAt(track, index, variantOf(index)).code({ state: `code ${index}` })
-    const entered = await enterUserCode(context, users[0].id, code.user_code)
-    if (entered.outcome !== 'claimed') throw new Error(`the code could not be entered: ${entered.outcome}`)
-    const granted = await grantDeviceCode(context, users[0].id, entered.code)
-    if (granted.outcome !== 'granted') throw new Error(`the code could not be granted: ${granted.outcome}`)
-    return code
-  })
-
   const problems: string[] = []
-  /** Where Redis was too slow for the one who decided, the hint that a code is pending stays; these heard it. */
-  const misled = new Set<number>()
-  /** How many of a code's polls got credentials. */
-  const volley = async (index: number): Promise<number> => {
-    const polls = Array.from({ length: size.pollsPerCode }, (_, poll) => {
-      const wrongPath = poll < WRONG_PATH_POLLS
-      const device = deviceAt(track, index + poll, variantOf(wrongPath ? index + 1 : index))
-      return device.poll(codes[index]?.device_code ?? '').then((answer) => ({ answer, wrongPath }))
-    })
-    const answers = await Promise.all(polls)
-    const won = answers.filter(({ answer }) => answer.status === 200)
+  const counted = { polls: 0, pendingBeforeTheAnswer: 0, issuedBeforeTheAnswer: 0 }
+  // All of them first: a service that is busy with polls may tell a code request to come later.
+  const codes = await inLanes(size.codes, 8, (index) =>
+    deviceAt(track, index, variantOf(index)).code({ state: `code ${index}` }),
+  )
+  const outcomes = await inLanes(size.codes, 12, async (index) => {
+    const problem = (text: string) => problems.push(`code ${index}: ${text}`)
+    const code = codes[index] as CodeRecord
+    const poll = async (lane: number, wrongPath = false): Promise<Answered> => {
+      counted.polls += 1
+      const device = deviceAt(track, index + lane, variantOf(wrongPath ? index + 1 : index))
+      const sentAt = performance.now()
+      const answer = await device.poll(code.device_code)
+      return { answer, wrongPath, tookMs: performance.now() - sentAt }
+    }
+
+    const mark = track.silences.mark()
+    const first = await poll(0)
+    if (first.answer.body.error !== 'auth_pending') problem(`before the grant: ${describe(first)}`)
+    const beside = Array.from({ length: POLLS_BESIDE_THE_GRANT }, (_, lane) => poll(lane))
+    const decided = await grantByUser(track, code.user_code)
+    if (decided !== 'granted') problem(`could not be granted: ${decided}`)
+    const after = Array.from({ length: size.pollsPerCode }, (_, lane) => poll(lane, lane < WRONG_PATH_POLLS))
+
+    const heardBeside = await Promise.all(beside)
+    const heardAfter = await Promise.all(after)
+    for (const each of heardBeside)
+      if (!isFinal(each) && !isPending(each)) problem(`beside the grant: ${describe(each)}`)
+    const late = heardAfter.filter((each) => !isFinal(each))
+    const excused = late.length > 0 && late.every(isPending) && (await track.silences.metSince(mark))
+    if (excused) {
+      await sleep(LONGEST_HINT_MS)
+      heardAfter.push(await poll(0))
+    } else for (const each of late) problem(`after the grant: ${describe(each)}`)
+    const won = [...heardBeside, ...heardAfter].filter(({ answer }) => answer.status === 200)
     for (const { answer, wrongPath } of won) {
-      if (wrongPath) problems.push(`code ${index}: issued on the wrong path`)
-      if (!fits(answer, index)) problems.push(`code ${index}: wrong credentials ${answer.text}`)
+      if (wrongPath) problem('issued on the wrong path')
+      if (!fits(answer, index)) problem(`wrong credentials ${answer.text}`)
     }
-    for (const { answer } of answers) {
-      if (answer.status === 200 || answer.body.error === 'invalid') continue
-      if (WAIT.includes(answer.body.error)) misled.add(index)
-      else problems.push(`code ${index}: answered ${answer.status} ${answer.text}`)
-    }
+    counted.pendingBeforeTheAnswer += heardBeside.filter(isPending).length
+    counted.issuedBeforeTheAnswer += heardBeside.filter(({ answer }) => answer.status === 200).length
     return won.length
-  }
-  const outcomes = await inLanes(size.codes, 12, volley)
-  if (misled.size > size.codes * MISLED_AT_MOST) problems.push(`${misled.size} codes were called pending after a yes`)
-  if (misled.size > 0) await sleep(LONGEST_HINT_MS)
-  for (const index of misled) outcomes[index] = (outcomes[index] ?? 0) + (await volley(index))
+  })
 
   const [row] = await track.database.query<{ grants: number; used: number }>(
     `select count(distinct g.id)::int as grants, count(*) filter (where d.status = 'used')::int as used
@@ -66,11 +81,29 @@ export async function raceForCredentials(
   if (double > 0) problems.push(`${double} codes were spent twice`)
   const lost = size.codes - issued
   if (lost > 0) problems.push(`${lost} codes were lost`)
-  const polls = size.codes * size.pollsPerCode
   console.log(
-    `races: codes=${size.codes} polls=${polls} issued=${issued} double=${double} lost=${lost} misled=${misled.size}`,
+    `races: credentials, beside the grant: pending=${counted.pendingBeforeTheAnswer} issued=${counted.issuedBeforeTheAnswer}`,
   )
+  console.log(`races: codes=${size.codes} polls=${counted.polls} issued=${issued} double=${double} lost=${lost}`)
   return problems
+}
+
+async function grantByUser({ context, users }: RaceTrack, userCode: string): Promise<string> {
+  const entered = await retryUnavailable(() => enterUserCode(context, users[0].id, userCode))
+  if (entered.outcome !== 'claimed') return entered.outcome
+  return (await retryUnavailable(() => grantDeviceCode(context, users[0].id, entered.code))).outcome
+}
+
+function isFinal({ answer }: Answered): boolean {
+  return answer.status === 200 || (answer.status === 400 && answer.body.error === 'invalid')
+}
+
+function isPending({ answer }: Answered): boolean {
+  return answer.status === 400 && ['auth_pending', 'slow_down'].includes(answer.body.error)
+}
+
+function describe({ answer, tookMs }: Answered): string {
+  return `answered ${answer.status} ${answer.text} after ${Math.round(tookMs)} ms`
 }
 
 function fits(answer: WireAnswer, index: number): boolean {

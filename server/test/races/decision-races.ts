@@ -1,74 +1,109 @@
-/** Decisions that meet: grant against reject, grant against expiry, two accounts on one code. */
+/**
+ * Decisions that meet: grant against reject, grant against expiry, two accounts on one code. Each race has two ends, and
+ * counts only where both happened: a race that one side always wins shows nothing about the other.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { grantDeviceCode, rejectDeviceCode } from '../../src/flows/decide-device-code.ts'
 import { enterUserCode } from '../../src/flows/enter-code.ts'
-import type { CodeRecord } from '../rig/device.ts'
-import { deviceAt, inLanes, type RaceTrack, variantOf } from './race-track.ts'
+import { LONGEST_HINT_MS } from '../../src/gate/gate.ts'
+import type { CodeRecord, WireVariant } from '../rig/device.ts'
+import type { SilenceMark } from './engine-silences.ts'
+import { deviceAt, inLanes, type RaceTrack, retryUnavailable, variantOf } from './race-track.ts'
 
-/** Both decisions of the same user at the same instant: one counts, and the device hears that one. */
+/** Of all codes, what each end of a race has to have at least. */
+const LEAST_SHARE = 0.1
+
+/** How far one outcome moves the moment of the next codes: towards the boundary, from either side. */
+const STEP_MS = 5
+
+/** How much earlier or later a code's moment is than that of its neighbours. */
+const SPREAD_MS = 20
+
+const offsetOf = (index: number) => ((index * 7) % (2 * SPREAD_MS)) - SPREAD_MS
+
+/** Both decisions of the same user at the same instant: one counts, and the next poll of the device says which. */
 export async function raceGrantAgainstReject(track: RaceTrack, codes: number): Promise<string[]> {
   const { context, users } = track
-  const tally = { granted: 0, rejected: 0 }
-  const problems = await inLanes(codes, 16, async (index) => {
-    const device = deviceAt(track, index, variantOf(index))
-    const code = await device.code()
-    const entered = await enterUserCode(context, users[0].id, code.user_code)
+  const ends = { granted: 0, rejected: 0 }
+  const problems = await inLanes(codes, 8, async (index) => {
+    const variant = variantOf(index)
+    const code = await deviceAt(track, index, variant).code()
+    const entered = await retryUnavailable(() => enterUserCode(context, users[0].id, code.user_code))
     if (entered.outcome !== 'claimed') return `code ${index}: could not be entered: ${entered.outcome}`
-    const grant = () => grantDeviceCode(context, users[0].id, entered.code)
-    const reject = () => rejectDeviceCode(context, users[0].id, entered.code)
+    // Leaves a hint that the code is pending, which the decision has to end.
+    const mark = track.silences.mark()
+    const before = await pollAt(track, index, variant, code)
+    if (before !== 'auth_pending') return `code ${index}: heard ${before} before any decision`
+    const grant = () => retryUnavailable(() => grantDeviceCode(context, users[0].id, entered.code))
+    const reject = () => retryUnavailable(() => rejectDeviceCode(context, users[0].id, entered.code))
     const decisions = index % 2 ? [grant(), reject()] : [reject(), grant()]
     const won = (await Promise.all(decisions)).map((each) => each.outcome).filter((outcome) => outcome !== 'not_open')
-    const answer = await settled(track, index, code)
+    const answer = await pollDecided(track, index + 1, variant, code, mark)
     const heard = answer === 'accepted' ? 'granted' : answer === 'auth_rejected' ? 'rejected' : answer
     if (won.length !== 1 || won[0] !== heard) return `code ${index}: decided ${won.join(' and ')}, heard ${heard}`
-    tally[heard as keyof typeof tally] += 1
+    ends[heard as keyof typeof ends] += 1
     return null
   })
-  console.log(`races: grant against reject codes=${codes} granted=${tally.granted} rejected=${tally.rejected}`)
-  return problems.filter((problem) => problem !== null)
+  return judge('grant against reject', codes, ends, problems)
 }
 
-/** A grant within milliseconds of the expiry, while devices poll: granted and collected, or refused and expired. */
+/** Not longer than PostgreSQL and Redis may differ about the end of a code on a busy machine. */
+const EXPIRY_IS_HEARD_MS = 1_000
+
+/**
+ * A grant within milliseconds of the expiry, while devices poll: granted and collected, or refused and expired. How long a
+ * grant takes depends on the machine, so its moment follows what became of the ones before.
+ */
 export async function raceGrantAgainstExpiry(track: RaceTrack, codes: number): Promise<string[]> {
   const { context, users } = track
-  const tally = { granted: 0, expired: 0 }
-  const problems = await inLanes(codes, 40, async (index) => {
-    const device = deviceAt(track, index, variantOf(index))
-    const code = await device.code()
-    const entered = await enterUserCode(context, users[0].id, code.user_code)
+  const ends = { granted: 0, expired: 0 }
+  let leadMs = 40
+  const problems = await inLanes(codes, 20, async (index) => {
+    const variant = variantOf(index)
+    const code = await deviceAt(track, index, variant).code()
+    const entered = await retryUnavailable(() => enterUserCode(context, users[0].id, code.user_code))
     if (entered.outcome !== 'claimed') return `code ${index}: could not be entered: ${entered.outcome}`
     const [clock] = await track.database.query<{ left: number }>(
-      'select extract(epoch from $1::timestamptz - now()) * 1000 as left',
+      'select extract(epoch from $1::timestamptz - clock_timestamp()) * 1000 as left',
       [new Date(entered.code.expiresAt)],
     )
-    await sleep(Math.max(0, Number(clock?.left) - 6 + (index % 12)))
-    const polls = Array.from({ length: 3 }, (_, lane) =>
-      deviceAt(track, index + lane, variantOf(index)).poll(code.device_code),
-    )
-    const [decision, ...answers] = await Promise.all([grantDeviceCode(context, users[0].id, entered.code), ...polls])
-    const final = answers.map((answer) => finalOf(answer.status, answer.body.error)).find((each) => each !== null)
-    const heard = final ?? (await settled(track, index, code))
-    const expected = decision.outcome === 'granted' ? 'accepted' : 'auth_expired'
-    if (heard !== expected) return `code ${index}: the grant was ${decision.outcome}, the device heard ${heard}`
-    tally[decision.outcome === 'granted' ? 'granted' : 'expired'] += 1
+    const expiresAt = performance.now() + Number(clock?.left)
+    while (performance.now() < expiresAt - leadMs + offsetOf(index)) await sleep(1)
+    const mark = track.silences.mark()
+    const polls = Array.from({ length: 3 }, (_, lane) => pollAt(track, index + lane, variant, code))
+    const grant = retryUnavailable(() => grantDeviceCode(context, users[0].id, entered.code))
+    const [decision, ...answers] = await Promise.all([grant, ...polls])
+    const end = decision.outcome === 'granted' ? 'granted' : 'expired'
+    leadMs += end === 'granted' ? -STEP_MS : STEP_MS
+    const finals = answers.filter((each) => ![...PENDING, 'invalid'].includes(each))
+    // The answer to a grant ends the hint. Nobody answers for an expiry: its hint ends by itself, with the code.
+    const pollAgain = end === 'granted' ? pollDecided : pollUntilExpired
+    if (finals.length === 0) finals.push(await pollAgain(track, index, variant, code, mark))
+    const heard = finals.join(' and ')
+    if (heard !== (end === 'granted' ? 'accepted' : 'auth_expired'))
+      return `code ${index}: the grant was ${decision.outcome}, the device heard ${heard}`
+    ends[end] += 1
     return null
   })
-  console.log(`races: grant against expiry codes=${codes} granted=${tally.granted} expired=${tally.expired}`)
-  return problems.filter((problem) => problem !== null)
+  return judge('grant against expiry', codes, ends, problems)
 }
 
-/** Users of two accounts enter one code at once, then both grant. Never two claims; never a grant by the second. */
+/**
+ * Users of two accounts enter one code at about the same time, then both grant. Never two claims; never a grant by the second.
+ * The second comes later after a code that was closed, and sooner after one that was granted.
+ */
 export async function raceTwoAccounts(track: RaceTrack, codes: number): Promise<string[]> {
   const { context, users, database } = track
-  let closed = 0
-  const problems = await inLanes(codes, 16, async (index) => {
+  const ends = { closed: 0, granted_before_the_second_came: 0 }
+  let lagMs = 100
+  const problems = await inLanes(codes, 8, async (index) => {
     const code = await deviceAt(track, index, variantOf(index)).code()
     const entries = await Promise.all(
       users.map(async (user, second) => {
-        await sleep(second * (index % 20) * 4)
-        const entered = await enterUserCode(context, user.id, code.user_code)
+        if (second) await sleep(Math.max(0, lagMs + offsetOf(index)))
+        const entered = await retryUnavailable(() => enterUserCode(context, user.id, code.user_code))
         if (entered.outcome !== 'claimed') return { user, claimed: false, granted: false }
-        const decision = await grantDeviceCode(context, user.id, entered.code)
+        const decision = await retryUnavailable(() => grantDeviceCode(context, user.id, entered.code))
         return { user, claimed: true, granted: decision.outcome === 'granted' }
       }),
     )
@@ -83,25 +118,50 @@ export async function raceTwoAccounts(track: RaceTrack, codes: number): Promise<
       return `code ${index}: ${claimants.length} claims`
     if (granted.length !== row?.grants) return `code ${index}: ${granted.length} told granted, ${row?.grants} rows`
     if (row.entry_closed && row.grants > 0) return `code ${index}: granted after it was passed around`
-    if (row.entry_closed) closed += 1
+    if (!row.entry_closed && row.grants !== 1) return `code ${index}: neither granted nor closed`
+    ends[row.entry_closed ? 'closed' : 'granted_before_the_second_came'] += 1
+    lagMs += row.entry_closed ? STEP_MS : -STEP_MS
     return null
   })
-  console.log(`races: two accounts codes=${codes} closed=${closed} granted_before_the_second_came=${codes - closed}`)
-  return problems.filter((problem) => problem !== null)
+  return judge('two accounts', codes, ends, problems)
 }
 
-/** Polls until something final is heard. The gate may answer "pending" for as long as a dropped hint takes to be gone. */
-async function settled(track: RaceTrack, index: number, code: CodeRecord): Promise<string> {
-  for (let attempt = 0; attempt < 30; attempt += 1) {
-    const answer = await deviceAt(track, index + attempt, variantOf(index)).poll(code.device_code)
-    const final = finalOf(answer.status, answer.body.error)
-    if (final !== null) return final
-    await sleep(500)
+/** Prints both ends as they were counted, and complains of a race that had only one. */
+function judge(
+  race: string,
+  codes: number,
+  ends: Readonly<Record<string, number>>,
+  problems: readonly (string | null)[],
+): string[] {
+  const counts = Object.entries(ends).map(([end, count]) => `${end}=${count}`)
+  console.log(`races: ${race} codes=${codes} ${counts.join(' ')}`)
+  const found = problems.filter((problem) => problem !== null)
+  const seldom = Object.keys(ends).filter((end) => (ends[end] ?? 0) < codes * LEAST_SHARE)
+  return [...found, ...seldom.map((end) => `${race}: ${end} in less than ${LEAST_SHARE * 100} % of ${codes} codes`)]
+}
+
+const PENDING = ['auth_pending', 'slow_down']
+
+/** One poll on the process of that lane, in one word: `accepted`, or the error that it was answered. */
+async function pollAt(track: RaceTrack, lane: number, variant: WireVariant, code: CodeRecord): Promise<string> {
+  const { status, body } = await deviceAt(track, lane, variant).poll(code.device_code)
+  return status === 200 ? 'accepted' : (body.error ?? `status ${status}`)
+}
+
+/** A poll that is sent after a decision was answered: the first one hears the outcome, unless an engine was silent. */
+async function pollDecided(track: RaceTrack, lane: number, variant: WireVariant, code: CodeRecord, mark: SilenceMark) {
+  const heard = await pollAt(track, lane, variant, code)
+  if (!PENDING.includes(heard) || !(await track.silences.metSince(mark))) return heard
+  await sleep(LONGEST_HINT_MS)
+  return pollAt(track, lane, variant, code)
+}
+
+async function pollUntilExpired(track: RaceTrack, lane: number, variant: WireVariant, code: CodeRecord) {
+  const end = performance.now() + EXPIRY_IS_HEARD_MS
+  for (;;) {
+    const heard = await pollAt(track, lane, variant, code)
+    if (!PENDING.includes(heard)) return heard
+    if (performance.now() > end) return `${heard}, a second after the end`
+    await sleep(20)
   }
-  return 'nothing final'
-}
-
-function finalOf(status: number, error: string | undefined): string | null {
-  if (status === 200) return 'accepted'
-  return error === 'auth_pending' || error === 'slow_down' || error === 'invalid' ? null : (error ?? `status ${status}`)
 }

@@ -148,7 +148,7 @@ function grantTo(
 }
 
 function accessTokenOf({ context }: Stage, grant: IssuedGrant): string {
-  return tokenSetOf(context, grant, grant.issuedAt).accessToken
+  return tokenSetOf(context, grant, grant.issuedAt, grant.issuedAt).accessToken
 }
 
 function credentialsOf({ id, secret }: MadeApplication): { SVCappid: string; SVCsecret: string } {

@@ -18,6 +18,8 @@ const REFUSALS = 3
 export type Watched = {
   /** From the commit until the slowest process refused. */
   readonly ms: number
+  /** Processes that refused in the end. */
+  readonly refused: number
   /** Processes that still accepted after the commit, from memory. With none, nothing would have been measured. */
   readonly remembered: number
   readonly problems: readonly string[]
@@ -41,7 +43,8 @@ export async function watchChange(addresses: readonly string[], index: number, c
   const heard = await Promise.all(watches)
   if (successor !== undefined) await expectAccepted(addresses, successor, say)
   return {
-    ms: Math.max(...heard.map(({ ms }) => ms)),
+    ms: Math.max(...heard.map(({ ms }) => ms ?? GIVE_UP_MS)),
+    refused: heard.filter(({ ms }) => ms !== null).length,
     remembered: heard.filter(({ remembered }) => remembered).length,
     problems,
   }
@@ -52,7 +55,7 @@ async function watch(
   { credential, scope, refusal }: Change,
   committed: number,
   say: (problem: string) => void,
-): Promise<{ ms: number; remembered: boolean }> {
+): Promise<{ ms: number | null; remembered: boolean }> {
   let ms: number | null = null
   let remembered = false
   for (let refusals = 0; refusals < REFUSALS; await sleep(ASK_EVERY_MS)) {
@@ -72,7 +75,7 @@ async function watch(
       if (since > GIVE_UP_MS) break
     }
   }
-  return { ms: ms ?? GIVE_UP_MS, remembered }
+  return { ms, remembered }
 }
 
 async function expectAccepted(

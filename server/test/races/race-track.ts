@@ -1,8 +1,10 @@
 /** What every race runs on, and how many run at a time. */
 import type { Context } from '../../src/flows/context.ts'
+import { Unavailable } from '../../src/store/postgres.ts'
 import type { TestDatabase } from '../rig/database.ts'
 import { Device, type WireVariant } from '../rig/device.ts'
 import type { MadeApplication, MadeUser } from '../rig/make.ts'
+import type { EngineSilences } from './engine-silences.ts'
 
 export type RaceTrack = {
   readonly addresses: readonly string[]
@@ -10,6 +12,7 @@ export type RaceTrack = {
   readonly context: Context
   readonly database: TestDatabase
   readonly users: readonly [MadeUser, MadeUser]
+  readonly silences: EngineSilences
 }
 
 /** A device whose requests go to the given process. */
@@ -33,4 +36,15 @@ export async function inLanes<T>(count: number, lanes: number, work: (index: num
     }),
   )
   return results
+}
+
+/** What a user does who is told that the service cannot do it at the moment: asks again, a few times. */
+export async function retryUnavailable<T>(work: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!(error instanceof Unavailable) || attempt === 5) throw error
+    }
+  }
 }

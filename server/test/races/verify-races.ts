@@ -1,7 +1,9 @@
 /**
  * npm run verify:races: nothing is spent twice and nothing is lost when everybody comes at once. Three server processes on
  * one PostgreSQL and one Redis; users decide from this process, through the flows that the web interface calls.
- * `--codes 500` is the short form.
+ *
+ *   npm run verify:races                                   2,000 codes for the race for credentials, 400 for each of the others
+ *   npm run verify:races -- --codes 500 --decisions 100    the short form; less than that is refused, because it shows little
  */
 import { parseArgs } from 'node:util'
 import { startEngines } from '../../../tools/engines.ts'
@@ -11,20 +13,35 @@ import { makeAccount, makeApplication, makeConfig, makeUser } from '../rig/make.
 import { startServerProcess } from '../rig/server-process.ts'
 import { raceForCredentials } from './credentials-race.ts'
 import { raceGrantAgainstExpiry, raceGrantAgainstReject, raceTwoAccounts } from './decision-races.ts'
+import { watchEngines } from './engine-silences.ts'
 import type { RaceTrack } from './race-track.ts'
 
 const PROCESSES = 3
 
-const { values } = parseArgs({ options: { codes: { type: 'string', default: '2000' } } })
+/** After the decision was answered, over all processes at once. */
+const POLLS_PER_CODE = 32
+
+const LEAST_CODES = 500
+const LEAST_DECISIONS = 100
+
+/** Of all codes: more that met a silent engine, and the machine is too busy for this to show anything. */
+const SILENT_AT_MOST = 0.05
+
+const { values } = parseArgs({
+  options: { codes: { type: 'string', default: '2000' }, decisions: { type: 'string', default: '400' } },
+})
 const codes = Number(values.codes)
-const decisions = codes / 5
+const decisions = Number(values.decisions)
+if (!(codes >= LEAST_CODES && decisions >= LEAST_DECISIONS))
+  throw new Error(`--codes takes ${LEAST_CODES} or more, --decisions ${LEAST_DECISIONS} or more`)
 
 const { databaseUrl, redisUrl } = await startEngines()
 process.env.DATABASE_URL ??= databaseUrl
 process.env.REDIS_URL ??= redisUrl
 
 const database = await createTestDatabase()
-const environment = { DATABASE_URL: database.url, REDIS_URL: process.env.REDIS_URL }
+// A busy machine must not turn code requests away: that is not what is raced for here.
+const environment = { DATABASE_URL: database.url, REDIS_URL: process.env.REDIS_URL, OVERLOAD_DELAY: '0' }
 const config = makeConfig(environment)
 const context = await createContext(config)
 const account = await makeAccount(context.db)
@@ -35,13 +52,15 @@ const users = [await makeUser(context.db, account.slug), await makeUser(context.
 const start = (more: Record<string, string> = {}) =>
   Promise.all(Array.from({ length: PROCESSES }, () => startServerProcess({ ...environment, ...more })))
 const servers = await start()
-const shortLived = await start({ DEVICE_CODE_LIFETIME: '2' })
+const shortLived = await start({ DEVICE_CODE_LIFETIME: '3' })
+const silences = watchEngines(context, [...servers, ...shortLived])
 const track = (processes: typeof servers): RaceTrack => ({
   addresses: processes.map((each) => each.address),
   application,
   context,
   database,
   users,
+  silences,
 })
 
 try {
@@ -49,8 +68,11 @@ try {
     await raceGrantAgainstReject(track(servers), decisions),
     await raceGrantAgainstExpiry(track(shortLived), decisions),
     await raceTwoAccounts(track(servers), decisions),
-    await raceForCredentials(track(servers), { codes, pollsPerCode: 32 }),
+    await raceForCredentials(track(servers), { codes, pollsPerCode: POLLS_PER_CODE }),
   ].flat()
+  const silent = silences.codes
+  if (silent > 0) console.error(`races: an engine was silent during ${silent} codes`)
+  if (silent > SILENT_AT_MOST * (codes + 3 * decisions)) problems.push(`${silent} codes met a silent engine: too busy`)
   for (const problem of problems.slice(0, 20)) console.error(`races: ${problem}`)
   process.exitCode = problems.length > 0 ? 1 : 0
 } finally {

@@ -48,7 +48,7 @@ try {
   })
 
   const left = await readRows()
-  const refreshes = count * REFRESHES_PER_GRANT
+  const refreshes = sum(races.map((race) => race.answered))
   const renewed = sum(races.map((race) => race.renewed))
   const problems = [
     ...races.flatMap((race) => race.problems),
@@ -57,14 +57,16 @@ try {
     ...ground.complaints(),
   ]
   if (left.length !== count) problems.push(`${left.length} grants are left of ${count}`)
+  const asked = count * REFRESHES_PER_GRANT
+  if (refreshes !== asked) problems.push(`${refreshes} refreshes were answered of ${asked}`)
   const figures = {
-    grants: count,
+    grants: left.length,
     refreshes,
     steps: races.filter((race) => race.stepped).length,
     same: sum(races.map((race) => race.same)),
     lost: refreshes - renewed,
     reused: races.filter((race) => race.reuseRefused).length,
-    revoked: left.filter((row) => row.why === 'refresh_token_reused').length,
+    revoked: left.filter((row) => row.reason === 'refresh_token_reused').length,
     events: sum(left.map((row) => row.events)),
     mails: sum(left.map((row) => row.mails)),
     problems: problems.length,
@@ -77,15 +79,15 @@ try {
   await ground.end()
 }
 
-type Left = { generation: number; why: string | null; events: number; rightEvents: number; mails: number }
+type Left = { generation: number; reason: string | null; events: number; rightEvents: number; mails: number }
 
 /** Each grant with all events that say it ended, and all mails that told its user so, right and wrong ones. */
 function readRows(): Promise<Left[]> {
   return ground.database.query<Left>(
-    `select g.generation, g.revoked_why as why, e.events, e.right as "rightEvents", m.mails
+    `select g.generation, g.revocation_reason as reason, e.events, e.right as "rightEvents", m.mails
      from grants g
        cross join lateral (
-         select count(*)::int as events, (count(*) filter (where detail->>'why' = 'refresh_token_reused'))::int as right
+         select count(*)::int as events, (count(*) filter (where detail->>'reason' = 'refresh_token_reused'))::int as right
          from audit_events where grant_id = g.id and kind = 'grant.revoked') e
        cross join lateral (
          select count(*)::int as mails from mails where user_id = g.user_id and kind = 'grant_ended') m`,
@@ -93,8 +95,8 @@ function readRows(): Promise<Left[]> {
 }
 
 /** Two steps, one end, one event, one mail. */
-function isEndedOnce({ generation, why, events, rightEvents, mails }: Left): boolean {
-  return generation === 3 && why === 'refresh_token_reused' && events === 1 && rightEvents === 1 && mails === 1
+function isEndedOnce({ generation, reason, events, rightEvents, mails }: Left): boolean {
+  return generation === 3 && reason === 'refresh_token_reused' && events === 1 && rightEvents === 1 && mails === 1
 }
 
 function sum(numbers: readonly number[]): number {

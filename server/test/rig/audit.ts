@@ -1,6 +1,7 @@
 /** The audit log in tests: events by the dozen, sealed when the test says so, and somebody who tampers with it. */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { byService, byUser } from '../../src/core/audit-actor.ts'
 import type { AuditKind } from '../../src/core/audit-kind.ts'
 import { type AuditHead, readHead, sealBatch } from '../../src/flows/seal-audit.ts'
 import { type Verification, verifyAudit } from '../../src/flows/verify-audit.ts'
@@ -26,7 +27,8 @@ export function openLog(database: TestDatabase, keys: Keyset): Log {
     db,
     record: (...events) =>
       db.transaction(async (tx) => {
-        for (const event of events) await recordEvent(tx, { kind: 'session.started', ...event })
+        for (const event of events)
+          await recordEvent(tx, { kind: 'session.started', actor: byService('test'), ...event })
       }),
     seal: async () => {
       for (;;) {
@@ -49,6 +51,7 @@ export function makeEvents(count: number): readonly AuditEvent[] {
   const kinds: readonly AuditKind[] = ['session.started', 'grant.created', 'code.rejected', 'user.disabled']
   return Array.from({ length: count }, (_, index) => ({
     kind: kinds[index % kinds.length] ?? 'session.started',
+    actor: byUser(`usr_${String(index).padStart(12, '1')}`),
     accountId: `acc_${String(index).padStart(12, '0')}`,
     userId: `usr_${String(index).padStart(12, '0')}`,
     applicationId: `app_${String(index).padStart(12, '0')}`,

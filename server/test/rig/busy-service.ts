@@ -2,9 +2,10 @@
  * A service that has been in use for thirty days (thirty-days.ts), as its operators find it: judged by the rule itself, with places for
  * its networks. What the pictures of the operators' console show.
  */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { removeFolder } from '../../../tools/remove-folder.ts'
 import { judgeApplications } from '../../src/flows/judge-applications.ts'
 import { createAccount, createUser, type Registered } from '../../src/flows/register.ts'
 import { startMailbox } from './mailbox.ts'
@@ -63,7 +64,7 @@ export async function startBusyService(environment: Record<string, string> = {})
     stop: async () => {
       await service.stop()
       await mailbox.stop()
-      rmSync(folder, { recursive: true })
+      removeFolder(folder)
     },
   }
 }

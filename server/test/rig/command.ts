@@ -1,9 +1,10 @@
 /** The command line as people use it: the built executable in a process of its own, piped or in a real terminal. */
 import { spawn } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
+import { removeFolder } from '../../../tools/remove-folder.ts'
 
 export const EXECUTABLE = new URL('../../dist/latchkey.js', import.meta.url).pathname
 const TERMINAL = new URL('./terminal.py', import.meta.url).pathname
@@ -27,7 +28,7 @@ export type CommandOptions = {
   readonly terminal?: boolean
 }
 
-const PATIENCE_MS = 20_000
+const PATIENCE_MS = 60_000
 
 export function startCommand(args: readonly string[], options: CommandOptions = {}): Command {
   const [command, ...before] = options.terminal ? ['python3', TERMINAL, process.execPath] : [process.execPath]
@@ -102,6 +103,6 @@ export function makeHome(): Home {
     folder,
     environment: { HOME: folder, XDG_CONFIG_HOME: join(folder, 'config'), PATH: `${bin}:${process.env.PATH}` },
     opened: () => (existsSync(opened) ? readFileSync(opened, 'utf8') : ''),
-    remove: () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }),
+    remove: () => removeFolder(folder),
   }
 }

@@ -27,11 +27,11 @@ export function standard(
   return post(service.address, path, { form: { ...by, ...given } })
 }
 
-export type GrantLine = { readonly generation: number; readonly key: number; readonly revoked_why: string | null }
+export type GrantLine = { readonly generation: number; readonly key: number; readonly revocation_reason: string | null }
 
 export async function grantLine({ database }: TestService, grantId: string): Promise<GrantLine | undefined> {
   const [line] = await database.query<GrantLine>(
-    'select generation, key_generation as key, revoked_why from grants where id = $1',
+    'select generation, key_generation as key, revocation_reason from grants where id = $1',
     [grantId],
   )
   return line

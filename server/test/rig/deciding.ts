@@ -72,7 +72,7 @@ export class Deciding {
   async report(): Promise<void> {
     for (const { account, id } of this.strangers) {
       await this.service.database.query(
-        "insert into audit_events (at, kind, account_id, user_id, application_id) values (now(), 'code.reported', $1, $2, $3)",
+        "insert into audit_events (at, kind, actor_kind, actor_id, via, account_id, user_id, application_id) values (now(), 'code.reported', 'service', 'test', 'job', $1, $2, $3)",
         [account.id, id, this.application.id],
       )
     }

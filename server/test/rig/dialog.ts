@@ -176,7 +176,7 @@ export async function traceOf(
   const grants = await grantsOf(service, user)
   return {
     dialogs: dialogs.map(({ status }) => status),
-    grants: grants.filter((each) => each.application_id === application.id).map((each) => each.revoked_why),
+    grants: grants.filter((each) => each.application_id === application.id).map((each) => each.revocation_reason),
     events: await eventKinds(service, { user }),
     mails: await mailsOf(service, user),
   }

@@ -1,11 +1,14 @@
 /** A real name server, dnsmasq, on a free port of this machine: it knows what a test tells it, and of the rest that it is not there. */
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { freePort } from '../../../tools/engine-processes.ts'
+import type { Readable } from 'node:stream'
+import { onFreePort } from '../../../tools/free-port.ts'
+import { removeFolder } from '../../../tools/remove-folder.ts'
+import { spawnTied } from './tied-process.ts'
 
 const DNSMASQ = '/usr/sbin/dnsmasq'
 
@@ -29,8 +32,7 @@ const DOMAINS = ['example', 'com']
 
 export async function startDnsServer(records: DnsRecords = {}): Promise<DnsServer> {
   const folder = mkdtempSync(join(tmpdir(), 'latchkey-dns-'))
-  const port = await freePort()
-  let child = await start(folder, port, records)
+  let [port, child] = await onFreePort(async (free) => [free, await start(folder, free, records)] as const)
   const end = async () => {
     if (child.exitCode !== null) return
     const exited = once(child, 'exit')
@@ -45,7 +47,7 @@ export async function startDnsServer(records: DnsRecords = {}): Promise<DnsServe
     },
     stop: async () => {
       await end()
-      rmSync(folder, { recursive: true, force: true })
+      removeFolder(folder)
     },
   }
 }
@@ -64,10 +66,10 @@ async function start(folder: string, port: number, records: DnsRecords): Promise
     `--user=${userInfo().username}`,
     `--conf-file=${file}`,
   ]
-  const child = spawn(DNSMASQ, args, { stdio: ['ignore', 'ignore', 'pipe'] })
+  const child = spawnTied('TERM', DNSMASQ, args, { stdio: ['ignore', 'ignore', 'pipe'] })
   const said: string[] = []
   await new Promise<void>((resolve, reject) => {
-    createInterface({ input: child.stderr }).on('line', (line) => {
+    createInterface({ input: child.stderr as Readable }).on('line', (line) => {
       said.push(line)
       if (line.includes('started, version')) resolve()
     })

@@ -10,6 +10,8 @@ export async function setup(): Promise<void> {
     process.env.DATABASE_URL ??= databaseUrl
     process.env.REDIS_URL ??= redisUrl
   }
+  // Once for all projects of a run.
+  if (process.env.REDIS_CLUSTER_URL) return
   cluster = await startCluster()
   process.env.REDIS_CLUSTER_URL = cluster.url
 }

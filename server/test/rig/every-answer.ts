@@ -2,6 +2,7 @@
 import type { Page } from 'playwright-core'
 import { checkDigit } from '../../src/core/user-code.ts'
 import { savePolicy } from '../../src/flows/account-policy.ts'
+import { enterUserCode } from '../../src/flows/enter-code.ts'
 import type { MessageKey } from '../../src/pages/words.ts'
 import { decide, enterCode, send, submit } from './clicks.ts'
 import { developerAnswers } from './developer-answers.ts'
@@ -44,10 +45,13 @@ const KINDS = [
   'recover-sent',
   'enter-code-length',
   'enter-code-off',
+  'consent-shared',
   'consent-not-possible',
   'consent-suspended',
   'consent-retype-wrong',
   'decided-granted',
+  'decided-shared',
+  'decided-entered-elsewhere',
   'decided-reported',
   'dialog-account-unknown',
   'dialog-consent-not-possible',
@@ -73,10 +77,13 @@ const KINDS = [
   'refusal-stale',
 ]
 
-/** One of each kind; all of them with EVERY_ANSWER=true, as `npm run verify:pages` has it: that takes some minutes longer. */
+/** `npm run verify:pages` looks at everything in every language; that takes some minutes longer. */
+export const EVERY_ANSWER = process.env.EVERY_ANSWER === 'true'
+
+/** One of each kind; all of them with EVERY_ANSWER=true. */
 export function answersToLookAt(northwind: Northwind): readonly AnswerPage[] {
   const all = everyAnswer(northwind)
-  if (process.env.EVERY_ANSWER === 'true') return all
+  if (EVERY_ANSWER) return all
   const kinds = all.filter(({ name }) => KINDS.includes(name))
   if (kinds.length < KINDS.length) throw new Error('a kind of answer has another name now')
   return kinds
@@ -137,7 +144,7 @@ function signingIn(northwind: Northwind): readonly AnswerPage[] {
   ]
 }
 
-function codes({ service, ann, ida }: Northwind): readonly AnswerPage[] {
+function codes({ service, ann, dana, ida, ask, applications }: Northwind): readonly AnswerPage[] {
   const policy = { deviceFlow: true, unverifiedPublishers: true, onlyApplications: null }
   const set = (change: object) => savePolicy(service.context, ann.id, { ...policy, ...change })
   return [
@@ -153,6 +160,16 @@ function codes({ service, ann, ida }: Northwind): readonly AnswerPage[] {
       as: 'ben',
       says: 'enter_code.problem_mistyped',
       open: (page) => enterCode(page, '111 111 112'),
+    },
+    {
+      name: 'enter-code-taken',
+      as: 'ben',
+      says: 'enter_code.problem_taken',
+      open: async (page) => {
+        const { user_code } = await ask(applications.signage, { from: HAMBURG })
+        await enterUserCode(service.context, dana.id, user_code)
+        await enterCode(page, user_code)
+      },
     },
     {
       name: 'enter-code-locked',
@@ -190,10 +207,16 @@ function codes({ service, ann, ida }: Northwind): readonly AnswerPage[] {
   ]
 }
 
-function consents({ ask, applications, suspendedCode }: Northwind): readonly AnswerPage[] {
+function consents({ service, dana, olga, ask, applications, suspendedCode }: Northwind): readonly AnswerPage[] {
   const { signage, till, robot } = applications
   const enter = async (page: Page, application: typeof signage, from = HAMBURG, scope?: string) =>
     enterCode(page, (await ask(application, { from, ...(scope ? { scope } : {}) })).user_code)
+  /** Ann entered a code; then somebody else does. */
+  const enterWith = async (page: Page, other: { readonly id: string }) => {
+    const { user_code } = await ask(signage, { from: HAMBURG })
+    await enterCode(page, user_code)
+    await enterUserCode(service.context, other.id, user_code)
+  }
   const decided = (decision: Parameters<typeof decide>[1]) => async (page: Page) => {
     await enter(page, signage)
     await decide(page, decision)
@@ -209,6 +232,33 @@ function consents({ ask, applications, suspendedCode }: Northwind): readonly Ans
       open: async (page) => {
         await enter(page, signage, LISBON)
         await page.fill('#last_group', '1')
+        await decide(page, 'allow')
+      },
+    },
+    {
+      name: 'consent-shared',
+      as: 'ann',
+      says: 'consent.shared',
+      open: async (page) => {
+        await enterWith(page, dana)
+        await page.reload()
+      },
+    },
+    {
+      name: 'decided-shared',
+      as: 'ann',
+      says: 'decided.shared',
+      open: async (page) => {
+        await enterWith(page, dana)
+        await decide(page, 'allow')
+      },
+    },
+    {
+      name: 'decided-entered-elsewhere',
+      as: 'ann',
+      says: 'decided.entered_elsewhere_text',
+      open: async (page) => {
+        await enterWith(page, olga)
         await decide(page, 'allow')
       },
     },

@@ -59,7 +59,7 @@ export async function openViewers(northwind: Northwind, open: () => Promise<Page
 }
 
 /** What a browser is known by in a dialog: here, every viewer's. */
-const MARK = 'viewers-of-every-page_'
+export const MARK = 'viewers-of-every-page_'
 
 function addCookies(page: Page, url: string, cookies: Readonly<Record<string, string>>): Promise<void> {
   // Chromium sends them to any origin it trusts, but takes them this way only for https.

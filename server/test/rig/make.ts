@@ -87,7 +87,7 @@ export const PLAIN_REGISTRATION = {
   deviceFlow: true,
   redirectUris: [],
   public: false,
-  pkceRequired: true,
+  pkceRequired: false,
   resourceServer: false,
 } as const
 

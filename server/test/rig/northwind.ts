@@ -2,9 +2,10 @@
  * Northwind Traders: an account as one meets them, with people, roles, applications and what was connected. Every page of the
  * web interface has something to show in it. Made for real Chromium: tests click through it, and its pictures are in the docs.
  */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { removeFolder } from '../../../tools/remove-folder.ts'
 import type { Publisher } from '../../src/core/application.ts'
 import { saveLooks } from '../../src/flows/looks.ts'
 import { setApplicationPublisher, suspendApplication } from '../../src/flows/manage-application.ts'
@@ -16,6 +17,7 @@ import { askMe, connect } from './connect.ts'
 import { type CodeRecord, post, type WireVariant } from './device.ts'
 import { startDnsServer } from './dns-server.ts'
 import { drawLogo, drawOtherLogo } from './logo.ts'
+import { startMailbox } from './mailbox.ts'
 import { type MadeApplication, type MadeUser, makeApplication } from './make.ts'
 import { writeMmdb } from './mmdb.ts'
 import { makeOwnApplications, type OwnApplications } from './own-applications.ts'
@@ -100,8 +102,10 @@ export async function startNorthwind(
   const folder = mkdtempSync(join(tmpdir(), 'latchkey-places-'))
   // Somebody set a record there, and got it wrong.
   const dns = await startDnsServer({ texts: { '_latchkey.northwind.example': ['latchkey-publisher=', 'v=spf1 -all'] } })
+  const mailbox = await startMailbox()
   const settings = {
     ...placesIn(folder),
+    SMTP_URL: mailbox.url,
     TRUST_PROXY: '127.0.0.1',
     OPERATOR_ACCOUNT: 'operators',
     DNS_SERVERS: dns.address,
@@ -151,7 +155,8 @@ export async function startNorthwind(
     stop: async () => {
       await service.stop()
       await dns.stop()
-      rmSync(folder, { recursive: true })
+      await mailbox.stop()
+      removeFolder(folder)
     },
   }
   await connectSome(northwind)

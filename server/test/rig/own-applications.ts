@@ -49,7 +49,14 @@ export async function makeOwnApplications(service: TestService, { by, user }: Pe
   await addSecret(shop, 'Nightly export')
   const counter = await register('Shop Counter', ['https://counter.northwind.example/'], true)
   const trial = await register('Order Board, next version')
-  const tried = { ...SETTINGS, name: 'Order Board, next version', deviceFlow: true, redirectUris: [], testMode: true }
+  const tried = {
+    ...SETTINGS,
+    name: 'Order Board, next version',
+    deviceFlow: true,
+    redirectUris: [],
+    testMode: true,
+    pkceRequired: false,
+  }
   await changeSettings(context, by.id, trial.id, tried)
   await lookAfter(service, shop, by)
   await context.applications.refresh()
@@ -94,7 +101,14 @@ async function lookAfter({ context }: TestService, { id }: MadeApplication, by: 
   )
   await changeLogo(context, by.id, id, await drawOtherLogo())
   const redirectUris = ['https://shop.northwind.example/connected', 'http://localhost:3000/connected']
-  const renamed = { ...SETTINGS, name: 'Northwind Web Shop', deviceFlow: false, redirectUris, testMode: false }
+  const renamed = {
+    ...SETTINGS,
+    name: 'Northwind Web Shop',
+    deviceFlow: false,
+    redirectUris,
+    testMode: false,
+    pkceRequired: true,
+  }
   await changeSettings(context, by.id, id, renamed)
 }
 

@@ -1,12 +1,13 @@
 /** A receiver of webhooks on this machine, as a developer would run one; it may also fail, hang and lie. */
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { removeFolder } from '../../../tools/remove-folder.ts'
 
 export type Received = {
   readonly headers: Readonly<Record<string, string>>
@@ -153,6 +154,6 @@ export function makeCertificate(...names: readonly string[]): Certificate {
     execFileSync('openssl', args, { stdio: 'pipe' })
     return { key: readFileSync(key, 'utf8'), cert: readFileSync(cert, 'utf8') }
   } finally {
-    rmSync(folder, { recursive: true })
+    removeFolder(folder)
   }
 }

@@ -16,6 +16,7 @@ export function makeDeviceCode(given: Partial<DeviceCode> = {}): DeviceCode {
     status: 'pending',
     claimedBy: null,
     entryClosed: false,
+    alsoEntered: null,
     grantId: null,
     delivery: null,
     ...given,

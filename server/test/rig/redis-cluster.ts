@@ -1,10 +1,12 @@
 /** A real cluster of three masters, on free ports, for as long as the tests run. */
-import { execFileSync, spawn } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { freePort } from '../../../tools/engine-processes.ts'
+import { freePort, onFreePort } from '../../../tools/free-port.ts'
+import { removeFolder } from '../../../tools/remove-folder.ts'
+import { spawnTied } from './tied-process.ts'
 
 export type TestCluster = { readonly url: string; stop(): Promise<void> }
 
@@ -19,16 +21,17 @@ export async function startCluster(): Promise<TestCluster> {
     url: `redis+cluster://${addresses[0]}`,
     stop: async () => {
       for (const { process: node } of nodes) node.kill('SIGKILL')
-      rmSync(folder, { recursive: true, force: true })
+      removeFolder(folder)
     },
   }
 }
 
-async function startNode(folder: string) {
-  const [port, busPort] = [await freePort(), await freePort()]
+const startNode = (folder: string) => onFreePort((port) => startNodeAt(folder, port))
+
+async function startNodeAt(folder: string, port: number) {
   const settings = {
     port,
-    'cluster-port': busPort,
+    'cluster-port': await freePort(),
     bind: '127.0.0.1',
     dir: folder,
     'cluster-enabled': 'yes',
@@ -36,8 +39,10 @@ async function startNode(folder: string) {
     save: '',
   }
   const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)])
-  const child = spawn('redis-server', args, { stdio: 'ignore' })
-  while (cli(port, 'ping').trim() !== 'PONG') await sleep(20)
+  const child = spawnTied('KILL', 'redis-server', args, { stdio: 'ignore' })
+  for (; cli(port, 'ping').trim() !== 'PONG'; await sleep(20)) {
+    if (child.exitCode !== null) throw new Error(`EADDRINUSE: Redis ended, probably because port ${port} is taken`)
+  }
   return { port, process: child }
 }
 

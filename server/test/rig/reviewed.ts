@@ -1,4 +1,5 @@
 /** Applications that operators look at: one that the rule suspended, one that people complained about, one that was settled. */
+import { byService } from '../../src/core/audit-actor.ts'
 import type { Evidence, Window } from '../../src/core/suspension.ts'
 import { decideReview } from '../../src/flows/decide-review.ts'
 import { setSuspension } from '../../src/flows/manage-application.ts'
@@ -42,7 +43,6 @@ async function make(northwind: Northwind): Promise<Reviewed> {
     evidence: { ...evidence, funnel: { requested: 1_240, entered: 702, granted: 664 }, now },
     warnedAt: now - 26 * HOUR,
     suspendedAt: now - 2 * HOUR,
-    suspensionEndsAt: now + 22 * HOUR,
     appealedAt: now - 40 * MINUTE,
     appealedBy: await ownerOf(northwind),
     appeal: 'Version 4.3 waits as long as it is told.\nIt is on its way to all of our displays. Please let it go on.',
@@ -82,7 +82,7 @@ async function open(
   const { context } = northwind.service
   const now = await clock(northwind)
   await context.db.transaction(async (tx) => {
-    if (suspended) await setSuspension(tx, id, true, { reason: 'polls_too_fast' })
+    if (suspended) await setSuspension(tx, byService('suspension-rule'), id, true, { reason: 'polls_too_fast' })
     await insertReview(tx, { ...openedReview(id, why, now - 3 * HOUR), ...facts })
   })
 }

@@ -1,9 +1,10 @@
 /** A server as operators run it: the built executable, in a process of its own, on a real port. */
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { makeEnvironment } from './make.ts'
+import { spawnTied } from './tied-process.ts'
 
 const EXECUTABLE = new URL('../../dist/latchkey.js', import.meta.url).pathname
 
@@ -22,7 +23,7 @@ export async function startServerProcess(
   options: { preload?: URL } = {},
 ): Promise<ServerProcess> {
   const args = [...(options.preload ? ['--import', options.preload.href] : []), EXECUTABLE, 'serve']
-  const child = spawn(process.execPath, args, {
+  const child = spawnTied('KILL', process.execPath, args, {
     env: { PATH: process.env.PATH, ...makeEnvironment({ LOG_LEVEL: 'info', ...environment }) },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

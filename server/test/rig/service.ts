@@ -1,5 +1,5 @@
 /** A service in this process, on a database of its own, with what most tests start from: an account, a user, an application. */
-import { randomInt } from 'node:crypto'
+import { onFreePort } from '../../../tools/free-port.ts'
 import { closeContext, createContext, type RunningService, startService } from '../../src/app.ts'
 import type { Config } from '../../src/config.ts'
 import type { Context } from '../../src/flows/context.ts'
@@ -72,18 +72,13 @@ export async function startTestService(
   }
 }
 
-/** Accounts live in front of PUBLIC_URL's host and port, so the port is chosen first. Below those that clients are given. */
-async function startOnFreePort(
+/** Accounts live in front of PUBLIC_URL's host and port, so the port is chosen first. */
+function startOnFreePort(
   environment: Record<string, string>,
   listen: boolean,
 ): Promise<{ config: Config; running: RunningService | null }> {
-  for (let attempt = 1; ; attempt += 1) {
-    const port = String(randomInt(20_000, 32_000))
-    const config = makeConfig({ PORT: port, PUBLIC_URL: `http://localhost:${port}`, ...environment })
-    try {
-      return { config, running: listen ? await startService(config) : null }
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE' || attempt === 10) throw error
-    }
-  }
+  return onFreePort(async (port) => {
+    const config = makeConfig({ PORT: String(port), PUBLIC_URL: `http://localhost:${port}`, ...environment })
+    return { config, running: listen ? await startService(config) : null }
+  })
 }

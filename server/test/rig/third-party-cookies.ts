@@ -1,10 +1,11 @@
 /** Chromium with third-party cookies allowed or blocked, whatever its default is; and a third party that says which it is. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
+import { removeFolder } from '../../../tools/remove-folder.ts'
 import { startChromiumWithProfile } from './chromium.ts'
 
 export type CookieChromium = {
@@ -47,7 +48,7 @@ export async function startCookieChromium(thirdParty: keyof typeof MODES): Promi
         server.close(() => resolve())
         server.closeAllConnections()
       })
-      rmSync(folder, { recursive: true, force: true })
+      removeFolder(folder)
     },
   }
 }

@@ -126,12 +126,12 @@ async function decideAbout(db: Queryable, id: string, decided: Decided, perDay: 
            ((hashtextextended($1 || n::text, 3) & 65535) / 65536.0) as fate
          from generate_series(1, ($2::int * $3::float8 * $4::float8)::int) n) drawn),
      claimed as (
-       insert into audit_events (at, kind, account_id, user_id, application_id, device_code_id)
-       select at + interval '1 minute', 'code.claimed', 'acc_demo' || lpad(customer::text, 8, '0'), 'usr_demo' || lpad(customer::text, 8, '0'), $1, code
+       insert into audit_events (at, kind, actor_kind, actor_id, via, account_id, user_id, application_id, device_code_id)
+       select at + interval '1 minute', 'code.claimed', 'user', 'usr_demo' || lpad(customer::text, 8, '0'), 'web', 'acc_demo' || lpad(customer::text, 8, '0'), 'usr_demo' || lpad(customer::text, 8, '0'), $1, code
        from codes),
      refused as (
-       insert into audit_events (at, kind, account_id, user_id, application_id, device_code_id)
-       select at + interval '2 minutes', 'code.rejected', 'acc_demo' || lpad(customer::text, 8, '0'), 'usr_demo' || lpad(customer::text, 8, '0'), $1, code
+       insert into audit_events (at, kind, actor_kind, actor_id, via, account_id, user_id, application_id, device_code_id)
+       select at + interval '2 minutes', 'code.rejected', 'user', 'usr_demo' || lpad(customer::text, 8, '0'), 'web', 'acc_demo' || lpad(customer::text, 8, '0'), 'usr_demo' || lpad(customer::text, 8, '0'), $1, code
        from codes where fate > $6 and fate <= $6 + $7),
      granted as (
        insert into grants (id, account_id, user_id, application_id, variant, scopes, device_code_id, key_id, created_at, issued_at, last_used_on, requested_from)
@@ -139,8 +139,8 @@ async function decideAbout(db: Queryable, id: string, decided: Decided, perDay: 
          case when n % 4 = 0 then 'access_key' else 'token_set' end::device_code_variant, '{orders:read}', code, 1,
          at + interval '2 minutes', at + interval '2 minutes 4 seconds', (now() - (n % 5) * interval '1 day')::date, address
        from codes where fate <= $6)
-     insert into audit_events (at, kind, account_id, user_id, application_id, grant_id, device_code_id, detail)
-     select at + interval '2 minutes', 'grant.created', 'acc_demo' || lpad(customer::text, 8, '0'), 'usr_demo' || lpad(customer::text, 8, '0'),
+     insert into audit_events (at, kind, actor_kind, actor_id, via, account_id, user_id, application_id, grant_id, device_code_id, detail)
+     select at + interval '2 minutes', 'grant.created', 'user', 'usr_demo' || lpad(customer::text, 8, '0'), 'web', 'acc_demo' || lpad(customer::text, 8, '0'), 'usr_demo' || lpad(customer::text, 8, '0'),
        $1, grant_id, code, '{"by":"code","scopes":["orders:read"]}'
      from codes where fate <= $6`,
     [id, decided.days, perDay, decided.entered, index, decided.granted, decided.rejected],
@@ -150,8 +150,8 @@ async function decideAbout(db: Queryable, id: string, decided: Decided, perDay: 
 /** Eleven people said that they had not started it. */
 async function report(db: Queryable, id: string): Promise<void> {
   await db.query(
-    `insert into audit_events (at, kind, account_id, user_id, application_id)
-     select now() - n * interval '83 minutes', 'code.reported', 'acc_demo' || lpad((n * 37)::text, 8, '0'),
+    `insert into audit_events (at, kind, actor_kind, actor_id, via, account_id, user_id, application_id)
+     select now() - n * interval '83 minutes', 'code.reported', 'user', 'usr_demo' || lpad((n * 37)::text, 8, '0'), 'web', 'acc_demo' || lpad((n * 37)::text, 8, '0'),
        'usr_demo' || lpad((n * 37)::text, 8, '0'), $1
      from generate_series(1, 11) n`,
     [id],
@@ -162,8 +162,8 @@ async function report(db: Queryable, id: string): Promise<void> {
 async function breakFirmware(db: Queryable, id: string): Promise<void> {
   await db.query(
     `with warned as (
-       insert into audit_events (at, kind, account_id, application_id, detail)
-       select now() - interval '26 hours', 'application.warned', account_id, id, '{"ruleVersion":0}' from applications where id = $1)
+       insert into audit_events (at, kind, actor_kind, actor_id, via, account_id, application_id, detail)
+       select now() - interval '26 hours', 'application.warned', 'service', 'suspension-rule', 'job', account_id, id, '{"ruleVersion":0}' from applications where id = $1)
      insert into reviews (id, application_id, opened_at, why, verdict, harm, evidence, judged_at, rule_version, dry_run, stirred_at, warned_at)
      select 'rev_demo00000001', $1, at, 'polling', 'warn', 0, '{}', at, 0, false, at, at from (select now() - interval '26 hours' as at) then_`,
     [id],
@@ -183,10 +183,10 @@ async function breakFirmware(db: Queryable, id: string): Promise<void> {
        insert into early_polls (device_code_id, application_id, polls, last_at)
        select code, $1, 40 + n % 90, at from codes where n % 3 = 0),
      entered as (
-       insert into audit_events (at, kind, account_id, user_id, application_id, device_code_id)
-       select at, 'code.claimed', 'acc_demo' || lpad(customer::text, 8, '0'), 'usr_demo' || lpad(customer::text, 8, '0'), $1, code from codes)
-     insert into audit_events (at, kind, account_id, user_id, application_id, grant_id, device_code_id, detail)
-     select at, 'grant.created', 'acc_demo' || lpad(customer::text, 8, '0'), 'usr_demo' || lpad(customer::text, 8, '0'), $1, grant_id, code,
+       insert into audit_events (at, kind, actor_kind, actor_id, via, account_id, user_id, application_id, device_code_id)
+       select at, 'code.claimed', 'user', 'usr_demo' || lpad(customer::text, 8, '0'), 'web', 'acc_demo' || lpad(customer::text, 8, '0'), 'usr_demo' || lpad(customer::text, 8, '0'), $1, code from codes)
+     insert into audit_events (at, kind, actor_kind, actor_id, via, account_id, user_id, application_id, grant_id, device_code_id, detail)
+     select at, 'grant.created', 'user', 'usr_demo' || lpad(customer::text, 8, '0'), 'web', 'acc_demo' || lpad(customer::text, 8, '0'), 'usr_demo' || lpad(customer::text, 8, '0'), $1, grant_id, code,
        '{"by":"code","scopes":["orders:read"]}'
      from codes`,
     [id],

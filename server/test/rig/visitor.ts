@@ -14,15 +14,23 @@ type Where = {
 }
 
 export async function visitAs(service: TestService, user: MadeUser, where: Where = {}): Promise<Web> {
-  const { context, config } = service
-  const { id: accountId, slug } = where.account ?? service.account
-  const id = randomUUID()
-  const { sessionLifetimeMs: lifetimeMs, keys } = config
-  const session = { id, accountId, userId: user.id, lifetimeMs, address: null, agent: null }
-  await context.db.transaction((tx) => insertSession(tx, session))
+  const { slug } = where.account ?? service.account
   const web = service.web(where.headers, slug)
-  web.cookies.set(SESSION, sealSession(keys, id, slug))
+  web.cookies.set(SESSION, sealSession(service.config.keys, await startSession(service, user, where), slug))
   return web
+}
+
+/** The id of a new session of this user. */
+export async function startSession(
+  { context, config, account }: TestService,
+  user: MadeUser,
+  where: Where = {},
+): Promise<string> {
+  const id = randomUUID()
+  const accountId = (where.account ?? account).id
+  const session = { id, accountId, userId: user.id, lifetimeMs: config.sessionLifetimeMs, address: null, agent: null }
+  await context.db.transaction((tx) => insertSession(tx, session))
+  return id
 }
 
 export type Visitor = { readonly user: MadeUser; readonly web: Web }

@@ -40,8 +40,8 @@ export async function entriesOf({ database }: TestService, user: MadeUser): Prom
 }
 
 export async function grantsOf({ database }: TestService, user: MadeUser) {
-  return database.query<{ id: string; application_id: string; scopes: string[]; revoked_why: string | null }>(
-    'select id, application_id, scopes, revoked_why from grants where user_id = $1 order by created_at',
+  return database.query<{ id: string; application_id: string; scopes: string[]; revocation_reason: string | null }>(
+    'select id, application_id, scopes, revocation_reason from grants where user_id = $1 order by created_at',
     [user.id],
   )
 }

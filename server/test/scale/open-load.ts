@@ -23,6 +23,8 @@ export type Plan = {
   readonly connections: number
   /** As `nice` has it: 0, or more for load that must not take the processor from what is measured. */
   readonly nice: number
+  /** A request may be overtaken by so many of all streams that are answered with 200 while it waits; by more, it is late. */
+  readonly overtakenBy?: number
 }
 
 export type Measured = {
@@ -30,6 +32,9 @@ export type Measured = {
   readonly sent: number
   readonly p50Ms: number
   readonly p99Ms: number
+  /** By how many it was overtaken, in the middle. */
+  readonly overtaken: number
+  readonly late: number
   /** Answers by status, with the error word where there is one. */
   readonly answers: Readonly<Record<string, number>>
 }
@@ -66,14 +71,18 @@ if (process.argv[2] === 'open-load') {
       agent = new Agent({ keepAlive: true, scheduling: 'lifo' })
       setPriority(message.nice)
     } else if (plan && agent) {
-      const [{ streams, address, connections }, by] = [plan, agent]
-      process.send?.(await Promise.all(streams.map((stream) => send(stream, address, message, by, connections))))
+      const [given, by] = [plan, agent]
+      process.send?.(await Promise.all(given.streams.map((stream) => send(stream, message, by, given))))
     }
   })
 }
 
-async function send(stream: Stream, address: string, seconds: number, agent: Agent, most: number): Promise<Measured> {
+/** Requests of all streams that were answered with 200 so far. */
+let served = 0
+
+async function send(stream: Stream, seconds: number, agent: Agent, plan: Plan): Promise<Measured> {
   const times: number[] = []
+  const overtaken: number[] = []
   const answers: Record<string, number> = {}
   const running = new Set<Promise<void>>()
   const begun = performance.now()
@@ -84,13 +93,15 @@ async function send(stream: Stream, address: string, seconds: number, agent: Age
       const due = Math.min(total, Math.ceil(((performance.now() - begun) / 1000) * stream.perSecond))
       for (; sent < due; sent += 1) {
         // Whoever finds no connection is somebody who did not even get through.
-        if (running.size >= most) {
+        if (running.size >= plan.connections) {
           answers.unsent = (answers.unsent ?? 0) + 1
           continue
         }
-        const at = begun + (sent / stream.perSecond) * 1000
-        const one = ask(stream, sent, address, agent).then((word) => {
+        const [at, before] = [begun + (sent / stream.perSecond) * 1000, served]
+        const one = ask(stream, sent, plan.address, agent).then((word) => {
           times.push(performance.now() - at)
+          overtaken.push(served - before)
+          if (word === '200') served += 1
           answers[word] = (answers[word] ?? 0) + 1
         })
         running.add(one)
@@ -102,9 +113,14 @@ async function send(stream: Stream, address: string, seconds: number, agent: Age
     }, TICK_MS)
   })
   await Promise.all(running)
-  times.sort((a, b) => a - b)
-  const at = (share: number) => times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? 0
-  return { name: stream.name, sent, p50Ms: at(0.5), p99Ms: at(0.99), answers }
+  const late = overtaken.filter((by) => by > (plan.overtakenBy ?? Number.POSITIVE_INFINITY)).length
+  const [p50Ms, p99Ms] = [quantile(times, 0.5), quantile(times, 0.99)]
+  return { name: stream.name, sent, p50Ms, p99Ms, overtaken: quantile(overtaken, 0.5), late, answers }
+}
+
+function quantile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
 }
 
 function ask({ path, bodies, networks }: Stream, turn: number, address: string, agent: Agent): Promise<string> {

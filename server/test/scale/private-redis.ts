@@ -1,9 +1,11 @@
 /** A Redis of our own, so that its memory holds nothing but what we put there. */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
-import { createRedis, freePort } from '../../../tools/engine-processes.ts'
+import { createRedis } from '../../../tools/engine-processes.ts'
+import { freePort } from '../../../tools/free-port.ts'
+import { removeFolder } from '../../../tools/remove-folder.ts'
 
 export type PrivateRedis = {
   readonly url: string
@@ -31,7 +33,7 @@ export async function startPrivateRedis(): Promise<PrivateRedis> {
     stop: () => {
       redis.disconnect()
       engine.stop('SIGTERM')
-      rmSync(folder, { recursive: true, force: true })
+      removeFolder(folder)
     },
   }
 }

@@ -7,7 +7,7 @@ import {
   digestApplicationSecret,
   matchApplicationSecret,
 } from '../../src/secrets/application-secret.ts'
-import { createKey, type Keyset, parseKeyset } from '../../src/secrets/keyset.ts'
+import { createKey, type Keyset, parseKeyset, type SigningKey } from '../../src/secrets/keyset.ts'
 
 const [first, second] = [createKey(1), createKey(2)]
 const keys = parseKeyset(first) as Keyset
@@ -77,6 +77,27 @@ describe('matching', () => {
 
   test('an unknown application, which has no secrets, is refused with every secret', () => {
     expect(matchApplicationSecret(keys, [], secrets[0] ?? '')).toBeNull()
+  })
+
+  test('AP-20 an unknown application costs as many digests as a known one: one under every key', () => {
+    let digests = 0
+    const counted = (key: SigningKey): SigningKey => ({
+      id: key.id,
+      get for() {
+        digests += 1
+        return key.for
+      },
+    })
+    const byId = new Map(Array.from(rotated.byId, ([id, key]) => [id, counted(key)]))
+    const digestsOf = (live: readonly ApplicationSecret[], secret: string) => {
+      digests = 0
+      matchApplicationSecret({ signing: rotated.signing, byId }, live, secret)
+      return digests
+    }
+    const known = secrets[0] ?? ''
+    expect(digestsOf([], known), 'an unknown application').toBe(2)
+    expect(digestsOf(stored, createApplicationSecret()), 'a wrong secret').toBe(2)
+    expect(digestsOf(stored, known), 'the right one').toBe(2)
   })
 
   test('what only resembles the secret is refused', () => {

@@ -47,9 +47,9 @@ describe('opening', () => {
     })
   })
 
-  test('expiry is kept to the whole second, never later than promised', () => {
-    const { accessToken: text } = makeTokenSet(keys, grant, NOW + 999, HOUR)
-    expect(openCredential(keys, text)).toMatchObject({ expiresAt: NOW + HOUR })
+  test('expiry is kept to the whole second, never earlier than promised', () => {
+    const { accessToken: text } = makeTokenSet(keys, grant, NOW + 1, HOUR)
+    expect(openCredential(keys, text)).toMatchObject({ expiresAt: NOW + HOUR + 1_000 })
   })
 
   test('each has the prefix of its kind and characters that need no escape', () => {
@@ -79,9 +79,9 @@ describe('the same grant gives the same text', () => {
     expect(makeAccessKey(rotated, grant)).toBe(accessKey)
   })
 
-  test('within the same second the access token is the same, a second later it is not; the refresh token is', () => {
-    expect(makeTokenSet(keys, grant, NOW + 999, HOUR)).toEqual({ accessToken, refreshToken })
-    const later = makeTokenSet(keys, grant, NOW + 1_000, HOUR)
+  test('to the same second the access token is the same, to the next one it is not; the refresh token is', () => {
+    expect(makeTokenSet(keys, grant, NOW - 999, HOUR)).toEqual({ accessToken, refreshToken })
+    const later = makeTokenSet(keys, grant, NOW + 1, HOUR)
     expect(later.accessToken).not.toBe(accessToken)
     expect(later.refreshToken).toBe(refreshToken)
   })

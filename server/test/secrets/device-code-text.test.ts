@@ -2,7 +2,13 @@
 import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type DeviceCodeText, openDeviceCode, sealDeviceCode, uuidFrom } from '../../src/secrets/device-code-text.ts'
+import {
+  createDeviceCodeOpener,
+  type DeviceCodeText,
+  openDeviceCode,
+  sealDeviceCode,
+  uuidFrom,
+} from '../../src/secrets/device-code-text.ts'
 import { createKey, type Keyset, parseKeyset } from '../../src/secrets/keyset.ts'
 import { createDeviceCodeId } from '../../src/secrets/random.ts'
 
@@ -92,6 +98,14 @@ describe('what is not exactly that text is refused', () => {
   test('DC-04 another application', () => {
     for (const other of ['app_k3v9m2x7q4ty', '', 'APP_K3V9M2X7Q4TZ', `${APPLICATION} `]) {
       expect(openDeviceCode(keys, text, other)).toBeNull()
+    }
+  })
+
+  test('DC-04 another application, also where the code was opened for its own a moment ago', () => {
+    const open = createDeviceCodeOpener(keys)
+    for (let time = 0; time < 2; time += 1) {
+      expect(open(text, APPLICATION)).toEqual(code)
+      expect(open(text, 'app_k3v9m2x7q4ty')).toBeNull()
     }
   })
 

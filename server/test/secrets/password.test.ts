@@ -55,7 +55,7 @@ describe('matching', () => {
   test('WB-08 nobody’s password never fits, and takes as long as somebody’s wrong one', async () => {
     const digest = await passwords.digest('correct horse battery')
     const took = { somebody: [] as number[], nobody: [] as number[] }
-    for (let round = 0; round < 15; round += 1) {
+    for (let round = 0; round < 25; round += 1) {
       for (const [who, of] of [
         ['somebody', digest],
         ['nobody', null],
@@ -65,9 +65,10 @@ describe('matching', () => {
         took[who].push(performance.now() - before)
       }
     }
-    const median = (times: number[]) => times.sort((a, b) => a - b)[7] ?? 0
-    expect(median(took.nobody) / median(took.somebody)).toBeGreaterThan(0.5)
-    expect(median(took.nobody) / median(took.somebody)).toBeLessThan(2)
+    // The fastest of each: what else the machine does only adds to some of them. Without a digest it would be a thousandth.
+    const ratio = Math.min(...took.nobody) / Math.min(...took.somebody)
+    expect(ratio).toBeGreaterThan(0.5)
+    expect(ratio).toBeLessThan(2)
   })
 })
 
@@ -107,16 +108,17 @@ describe('WB-09 under a flood', () => {
   test('25 strangers wait for the one that runs, the rest are turned away at once, and then there is room again', async () => {
     const passwords = createPasswords()
     const digest = await passwords.digest('correct horse battery')
-    const before = performance.now()
-    let turnedAwayAfter = 0
     const asked = flood(passwords, digest, false)
-    asked.at(-1)?.then(() => {
-      turnedAwayAfter = performance.now() - before
-    })
+    let checked = 0
+    const count = () => {
+      checked += 1
+    }
+    for (const each of asked.slice(0, 26)) each.then(count)
+    const checkedBefore = asked.at(-1)?.then(() => checked)
     const outcomes = await Promise.all(asked)
     expect(outcomes.slice(0, 26)).toEqual(Array.from({ length: 26 }, (_, index) => index % 2 === 1))
     expect(new Set(outcomes.slice(26))).toEqual(new Set(['busy']))
-    expect(turnedAwayAfter).toBeLessThan((performance.now() - before) / 2)
+    expect(await checkedBefore, 'passwords that were checked before the last one was turned away').toBe(0)
     expect(await passwords.matches(digest, 'correct horse battery')).toBe(true)
   })
 

@@ -3,7 +3,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sweep } from '../../src/flows/sweep.ts'
 import { createDeviceCodeId } from '../../src/secrets/random.ts'
 import { ensurePartitions } from '../../src/store/device-code-partitions.ts'
-import { findByUserCode, insertDeviceCode, type NewDeviceCode } from '../../src/store/device-codes.ts'
+import {
+  findByUserCode,
+  insertDeviceCode,
+  lockDeviceCode,
+  type NewDeviceCode,
+  saveDeviceCode,
+} from '../../src/store/device-codes.ts'
 import type { Queryable } from '../../src/store/postgres.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 
@@ -32,6 +38,27 @@ const partitions = () =>
   service.database.query<{ name: string }>(
     "select inhrelid::regclass::text as name from pg_inherits where inhparent = 'device_codes'::regclass order by 1",
   )
+
+it('a locked code is read by a second transaction only when the first is over, and as it is then', async () => {
+  const { db } = service.context
+  const id = createDeviceCodeId(Date.now())
+  const expiresAt = await insert(makeCode({ id, userCode: '222222228' }))
+  if (expiresAt === null) throw new Error('the user code is taken')
+  const place = { id, expiresAt }
+  const waiting = () =>
+    service.database.query(
+      "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%from device_codes where id = $1%'",
+    )
+  let second: ReturnType<typeof lockDeviceCode> | undefined
+  await db.transaction(async (tx) => {
+    const first = await lockDeviceCode(tx, place)
+    if (!first) throw new Error('the code is not there')
+    second = db.transaction((other) => lockDeviceCode(other, place))
+    await expect.poll(waiting, { timeout: 5_000 }).toHaveLength(1)
+    await saveDeviceCode(tx, { ...first.code, claimedBy: service.user.id })
+  })
+  expect((await second)?.code.claimedBy).toBe(service.user.id)
+})
 
 describe('a user code', () => {
   it('DC-24: is live once, also when fifty ask for it at the same instant', async () => {
@@ -108,10 +135,14 @@ describe('sweeping', () => {
     const result = await sweep(service.context.db, service.config)
     expect(result.partitions.length).toBeGreaterThan(0)
     expect(result.voidedGrants).toBe(1)
-    const rows = await service.database.query('select revoked_why from grants order by created_at')
-    expect(rows.slice(-3)).toEqual([{ revoked_why: 'never_collected' }, { revoked_why: null }, { revoked_why: null }])
+    const rows = await service.database.query('select revocation_reason from grants order by created_at')
+    expect(rows.slice(-3)).toEqual([
+      { revocation_reason: 'never_collected' },
+      { revocation_reason: null },
+      { revocation_reason: null },
+    ])
     const events = await service.database.query("select detail from audit_events where kind = 'grant.revoked'")
-    expect(events).toEqual([{ detail: { why: 'never_collected' } }])
+    expect(events).toEqual([{ detail: { reason: 'never_collected' } }])
   })
 
   it('may be done by many at once', async () => {

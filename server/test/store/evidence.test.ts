@@ -206,7 +206,7 @@ describe('early polls', () => {
 describe('reports', () => {
   const report = (accountId: string, kind: string, ago = '1 hour') =>
     service.database.query(
-      'insert into audit_events (at, kind, account_id, application_id) values (now() - $4::interval, $1, $2, $3)',
+      "insert into audit_events (at, kind, actor_kind, actor_id, via, account_id, application_id) values (now() - $4::interval, $1, 'service', 'test', 'job', $2, $3)",
       [kind, accountId, applicationId, ago],
     )
   const count = async () => (await readReports(service.context.db, [applicationId])).get(applicationId) ?? 0

@@ -1,0 +1,109 @@
+/** docs/interface.md, "Pacing": a decision that another process made is known to every server within a second, without Redis. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { changeSettings, readOwnApplication } from '../../src/flows/own-applications.ts'
+import { runCommand } from '../rig/command.ts'
+import { engineUrl } from '../rig/database.ts'
+import { type CodeRecord, Device, post, type WireAnswer } from '../rig/device.ts'
+import { type MadeApplication, makeApplication, makeEnvironment } from '../rig/make.ts'
+import { type ServerProcess, startServerProcess } from '../rig/server-process.ts'
+import { startTestService, type TestService } from '../rig/service.ts'
+
+const WITHIN_MS = 1_000
+/** The device polls this often, so it hears of a decision so much later than its server. */
+const POLL_EVERY_MS = 50
+/** Of the tick and the poll on a machine that has other things to do. */
+const MARGIN_MS = 300
+
+let service: TestService
+let tested: MadeApplication
+let polled: ServerProcess
+let other: ServerProcess
+let onRedis: ServerProcess
+const environment = () => ({ DATABASE_URL: service.database.url, POLL_INTERVAL: '1' })
+
+beforeAll(async () => {
+  service = await startTestService()
+  const { context, config, account, user } = service
+  tested = await makeApplication(context.db, config, account.slug)
+  const known = await readOwnApplication(context, account.id, tested.id)
+  if (!known) throw new Error('there is no such application')
+  await changeSettings(context, user.id, tested.id, { ...known, testMode: true })
+  polled = await startServerProcess(environment())
+  other = await startServerProcess(environment())
+  onRedis = await startServerProcess({ ...environment(), REDIS_URL: engineUrl('REDIS_URL') })
+})
+afterAll(async () => {
+  await Promise.all([polled, other, onRedis].map((server) => server?.kill('SIGKILL')))
+  await service.stop()
+})
+
+const commandLine = (verb: 'grant' | 'reject') => async (code: CodeRecord) => {
+  const who = ['--account', service.account.slug, '--user', service.user.email]
+  const { status, stderr } = await runCommand(['code', verb, code.user_code, ...who], {
+    environment: makeEnvironment(environment()),
+  })
+  expect([status, stderr]).toEqual([0, ''])
+}
+
+const testMode = (decision: 'grant' | 'reject') => async (code: CodeRecord) => {
+  const form = { SVCappid: tested.id, SVCsecret: tested.secret, user_code: code.user_code, decision }
+  expect((await post(other.address, '/auth/test/decision', { form })).status).toBe(200)
+}
+
+type Heard = { readonly answer: WireAnswer; readonly afterMs: number; readonly beforeExpiry: boolean }
+
+/** Polls until the device knows; then PostgreSQL, on the same machine, says when it was decided. */
+async function hear(device: Device, code: CodeRecord, decide: (code: CodeRecord) => Promise<void>): Promise<Heard> {
+  expect((await device.poll(code.device_code)).body.error, 'and from here on there is a hint').toBe('auth_pending')
+  const deciding = decide(code)
+  for (;;) {
+    const answer = await device.poll(code.device_code)
+    const at = Date.now()
+    if (answer.status === 200 || !['auth_pending', 'slow_down'].includes(answer.body.error)) {
+      await deciding
+      const [row] = await service.database.query<{ decided_at: Date; expires_at: Date }>(
+        'select decided_at, expires_at from device_codes where user_code = $1',
+        [code.user_code],
+      )
+      if (!row?.decided_at) throw new Error(`the poll was answered ${answer.text}, and nothing was decided`)
+      return { answer, afterMs: at - Number(row.decided_at), beforeExpiry: at < Number(row.expires_at) }
+    }
+    await sleep(POLL_EVERY_MS)
+  }
+}
+
+describe('without Redis, a decision reaches the process that is polled within a second', () => {
+  it.each([
+    { by: 'a grant on the command line', application: () => service.application, decide: commandLine('grant') },
+    { by: 'a rejection on the command line', application: () => service.application, decide: commandLine('reject') },
+    { by: 'a grant in test mode at another process', application: () => tested, decide: testMode('grant') },
+    { by: 'a rejection in test mode at another process', application: () => tested, decide: testMode('reject') },
+  ])('$by', async ({ by, application, decide }) => {
+    const device = new Device(polled.address, application())
+    const { answer, afterMs } = await hear(device, await device.code(), decide)
+    expect(answer.body).toMatchObject(
+      by.includes('grant') ? { access_token: expect.any(String) } : { error: 'auth_rejected' },
+    )
+    expect(afterMs).toBeLessThan(WITHIN_MS + MARGIN_MS)
+  })
+
+  it('a code so short-lived that its hint would outlive it is collected before it expires', async () => {
+    const device = new Device(polled.address, tested)
+    const { answer, afterMs, beforeExpiry } = await hear(
+      device,
+      await device.code({ expires_in: '5' }),
+      testMode('grant'),
+    )
+    expect(answer.status).toBe(200)
+    expect(beforeExpiry).toBe(true)
+    expect(afterMs).toBeLessThan(WITHIN_MS + MARGIN_MS)
+  })
+})
+
+it('with Redis, a decision of a process that did not tell Redis is heard of within a second, too', async () => {
+  const device = new Device(onRedis.address, tested)
+  const { answer, afterMs } = await hear(device, await device.code(), testMode('grant'))
+  expect(answer.status).toBe(200)
+  expect(afterMs).toBeLessThan(WITHIN_MS + MARGIN_MS)
+})

@@ -1,0 +1,343 @@
+/** Every condition that a flow looks at inside its transaction, left out: each has its row in flows/authorization-checks.test.ts. */
+import type { Mutant } from './mutant.ts'
+
+const TESTS = ['server/test/flows/authorization-checks.test.ts']
+
+type Left = readonly [id: string, file: string, text: string, replacement: string, allows: string]
+
+const left: readonly Left[] = [
+  [
+    'F10',
+    'flows/decide-device-code.ts',
+    "if (onPage && !(await holdSession(tx, onPage.sessionId, userId))) return { outcome: 'not_open' } as const",
+    '',
+    'a session that a changed password ended grants a device code',
+  ],
+  [
+    'F13',
+    'flows/decide-device-code.ts',
+    "if (!locked || !user || user.disabled) return { outcome: 'not_open' } as const",
+    "if (!locked || !user) return { outcome: 'not_open' } as const",
+    'a disabled user grants a device code',
+  ],
+  [
+    'F14',
+    'flows/decide-device-code.ts',
+    'if (!mayConnectByCode(account.policy, application))',
+    'if (false)',
+    'a device code is granted that the account has barred since the page was shown',
+  ],
+  [
+    'grant-suspended',
+    'flows/decide-device-code.ts',
+    "if (application.suspended) return { outcome: 'application_suspended' } as const",
+    '',
+    'a suspended application is granted a device code',
+  ],
+  [
+    'grant-lacking',
+    'flows/decide-device-code.ts',
+    "if (!consent.grantable) return { outcome: 'lacking', consent } as const",
+    '',
+    'a grant of nothing is made',
+  ],
+  [
+    'grant-shown',
+    'flows/decide-device-code.ts',
+    "if (onPage && !isAsShown(onPage.shown, consent.granted)) return { outcome: 'changed', consent } as const",
+    '',
+    'something else is granted by device code than was shown',
+  ],
+  [
+    'grant-claim',
+    'core/device-code.ts',
+    `export function accept(code: DeviceCode, userId: string, grantId: string, now: number): DecisionStep {
+  if (!isOpen(code, now) || code.claimedBy !== userId)`,
+    `export function accept(code: DeviceCode, userId: string, grantId: string, now: number): DecisionStep {
+  if (!isOpen(code, now))`,
+    'a user grants a code that somebody else entered',
+  ],
+  [
+    'reject-claim',
+    'core/device-code.ts',
+    `export function reject(code: DeviceCode, userId: string, now: number): DecisionStep {
+  if (!isOpen(code, now) || code.claimedBy !== userId)`,
+    `export function reject(code: DeviceCode, userId: string, now: number): DecisionStep {
+  if (!isOpen(code, now))`,
+    'a user rejects a code that somebody else entered',
+  ],
+  [
+    'release-claim',
+    'core/device-code.ts',
+    `export function unclaim(code: DeviceCode, userId: string, now: number): DecisionStep {
+  if (!isOpen(code, now) || code.claimedBy !== userId)`,
+    `export function unclaim(code: DeviceCode, userId: string, now: number): DecisionStep {
+  if (!isOpen(code, now))`,
+    'a user takes a code from somebody else who entered it',
+  ],
+  [
+    'reject-user',
+    'flows/decide-device-code.ts',
+    'if (!locked || !user || user.disabled) return null',
+    'if (!locked || !user) return null',
+    'a disabled user rejects a device code',
+  ],
+  [
+    'reject-session',
+    'flows/decide-device-code.ts',
+    'if (onPage && !(await holdSession(tx, onPage.sessionId, userId))) return null',
+    '',
+    'an ended session rejects a code, or reports its application',
+  ],
+  [
+    'release-user',
+    'flows/decide-device-code.ts',
+    'if (!locked || !user || user.disabled) return\n',
+    'if (!locked || !user) return\n',
+    'a disabled user hands a code back',
+  ],
+  [
+    'release-session',
+    'flows/decide-device-code.ts',
+    'if (!(await holdSession(tx, sessionId, userId))) return\n',
+    '',
+    'an ended session hands a code back',
+  ],
+  [
+    'session-user',
+    'store/sessions.ts',
+    "'select from sessions where id = $1 and user_id = $2 and expires_at > now() for share'",
+    "'select from sessions where id = $1 and $2::text is not null and expires_at > now() for share'",
+    'a user decides with the session of somebody else',
+  ],
+  [
+    'session-expiry',
+    'store/sessions.ts',
+    "'select from sessions where id = $1 and user_id = $2 and expires_at > now() for share'",
+    "'select from sessions where id = $1 and user_id = $2 for share'",
+    'a session decides after its time',
+  ],
+  [
+    'policy-codes',
+    'core/account-policy.ts',
+    'return policy.deviceFlow && !application.deleted &&',
+    'return !application.deleted &&',
+    'codes are entered and granted at an account that uses none',
+  ],
+  [
+    'policy-deleted',
+    'core/account-policy.ts',
+    'return policy.deviceFlow && !application.deleted &&',
+    'return policy.deviceFlow &&',
+    'codes of a deleted application are entered and granted',
+  ],
+  [
+    'policy-publisher',
+    'core/account-policy.ts',
+    "if (!policy.unverifiedPublishers && application.publisher.standing === 'unverified') return false",
+    '',
+    'an unverified publisher is connected where the account does not want any',
+  ],
+  [
+    'policy-list',
+    'core/account-policy.ts',
+    'return policy.onlyApplications === null || policy.onlyApplications.includes(application.id)',
+    'return true',
+    'an application is connected that is not on the account’s list',
+  ],
+  [
+    'enter-user',
+    'flows/enter-code.ts',
+    'if (!locked || !user || user.disabled || !application || !account)',
+    'if (!locked || !user || !application || !account)',
+    'a disabled user enters a code',
+  ],
+  [
+    'enter-policy',
+    'flows/enter-code.ts',
+    'if (!mayConnectByCode(account.policy, application))',
+    'if (false)',
+    'a code is entered that the account bars',
+  ],
+  [
+    'D01',
+    'flows/decide-dialog.ts',
+    'if (!locked || !user || user.disabled || !session)',
+    'if (!locked || !user || user.disabled)',
+    'a session that a changed password ended answers a dialog',
+  ],
+  [
+    'D02',
+    'flows/decide-dialog.ts',
+    'if (!locked || !user || user.disabled || !session)',
+    'if (!locked || !user || !session)',
+    'a disabled user answers a dialog',
+  ],
+  [
+    'dialog-deleted',
+    'flows/decide-dialog.ts',
+    'if (!application || application.deleted || !account)',
+    'if (!application || !account)',
+    'a deleted application gets an answer from a dialog',
+  ],
+  [
+    'dialog-address',
+    'flows/decide-dialog.ts',
+    "if (!application.redirectUris.includes(redirectUri)) return { outcome: 'not_open' } as const",
+    '',
+    'a code is sent to an address that the application has given up',
+  ],
+  [
+    'dialog-suspended',
+    'flows/decide-dialog.ts',
+    'if (application.suspended || !policyAllows(account.policy, application))',
+    'if (!policyAllows(account.policy, application))',
+    'a suspended application is allowed in a dialog',
+  ],
+  [
+    'dialog-policy',
+    'flows/decide-dialog.ts',
+    'if (application.suspended || !policyAllows(account.policy, application))',
+    'if (application.suspended)',
+    'an application is allowed in a dialog that the account has barred since it opened',
+  ],
+  [
+    'dialog-shown',
+    'flows/decide-dialog.ts',
+    'if (!consent.grantable || !isAsShown(answer.shown, consent.granted))',
+    'if (!consent.grantable)',
+    'something else is granted in a dialog than was shown',
+  ],
+  [
+    'collect-revoked',
+    'core/grant.ts',
+    'return grant.revokedAt === null && !holder.userDisabled && !holder.applicationDeleted',
+    'return !holder.userDisabled && !holder.applicationDeleted',
+    'credentials of an ended grant are handed out, renewed and accepted',
+  ],
+  [
+    'collect-user',
+    'core/grant.ts',
+    'return grant.revokedAt === null && !holder.userDisabled && !holder.applicationDeleted',
+    'return grant.revokedAt === null && !holder.applicationDeleted',
+    'credentials of a disabled user are handed out, renewed and accepted',
+  ],
+  [
+    'collect-application',
+    'core/grant.ts',
+    'return grant.revokedAt === null && !holder.userDisabled && !holder.applicationDeleted',
+    'return grant.revokedAt === null && !holder.userDisabled',
+    'credentials of a deleted application are handed out, renewed and accepted',
+  ],
+  [
+    'refresh-application',
+    'flows/refresh-token-set.ts',
+    ' || standing.grant.applicationId !== application.id',
+    '',
+    'another application renews a stolen refresh token',
+  ],
+  [
+    'revoke-application',
+    'flows/revoke-credential.ts',
+    'if (locked?.grant.applicationId !== application.id) return',
+    'if (!locked) return',
+    'another application revokes a credential that is not its own',
+  ],
+  [
+    'revoke-variant',
+    'flows/revoke-credential.ts',
+    'if (request.variant !== null && locked.grant.variant !== request.variant) return',
+    '',
+    'the path for access keys ends a token set',
+  ],
+  [
+    'report-overlap',
+    'core/grant.ts',
+    'keyRotatedAt !== null && now < keyRotatedAt + overlapMs',
+    'keyRotatedAt !== null',
+    'an access key that was replaced long ago still counts',
+  ],
+  [
+    'poll-variant',
+    'flows/poll-device-code.ts',
+    'if (!code || code.variant !== request.variant || code.cell !== config.cell) return INVALID',
+    'if (!code || code.cell !== config.cell) return INVALID',
+    'a token set is collected on the path for access keys',
+  ],
+  [
+    'poll-cell',
+    'flows/poll-device-code.ts',
+    'if (!code || code.variant !== request.variant || code.cell !== config.cell) return INVALID',
+    'if (!code || code.variant !== request.variant) return INVALID',
+    'a code of another cell costs a look-up here',
+  ],
+  [
+    'exchange-application',
+    'core/dialog.ts',
+    'given.applicationId === dialog.applicationId && given.redirectUri === dialog.redirectUri && given.proven',
+    'given.redirectUri === dialog.redirectUri && given.proven',
+    'another application exchanges a stolen code of a dialog',
+  ],
+  [
+    'exchange-address',
+    'core/dialog.ts',
+    'given.applicationId === dialog.applicationId && given.redirectUri === dialog.redirectUri && given.proven',
+    'given.applicationId === dialog.applicationId && given.proven',
+    'a code that was sent to one address is exchanged for another',
+  ],
+  [
+    'exchange-verifier',
+    'core/dialog.ts',
+    'given.applicationId === dialog.applicationId && given.redirectUri === dialog.redirectUri && given.proven',
+    'given.applicationId === dialog.applicationId && given.redirectUri === dialog.redirectUri',
+    'a stolen code is exchanged without the verifier',
+  ],
+  [
+    'administrator-user',
+    'flows/administrator.ts',
+    'if (!account || !user || user.disabled || !user.administrator)',
+    'if (!account || !user || !user.administrator)',
+    'a disabled administrator goes on administering',
+  ],
+  [
+    'administrator-role',
+    'flows/administrator.ts',
+    'if (!account || !user || user.disabled || !user.administrator)',
+    'if (!account || !user || user.disabled)',
+    'whoever has lost the role goes on administering',
+  ],
+  [
+    'remove-user',
+    'flows/connected-applications.ts',
+    `const user = await lockUser(tx, by)
+    if (!user || user.disabled) return NOT_FOUND`,
+    `const user = await lockUser(tx, by)
+    if (!user) return NOT_FOUND`,
+    'a disabled user removes applications',
+  ],
+  [
+    'remove-owner',
+    'flows/connected-applications.ts',
+    'return asAdministrator ? user.administrator : grant.userId === user.id',
+    'return asAdministrator ? user.administrator : true',
+    'a user removes what a colleague connected',
+  ],
+  [
+    'remove-administrator',
+    'flows/connected-applications.ts',
+    'return asAdministrator ? user.administrator : grant.userId === user.id',
+    'return asAdministrator || grant.userId === user.id',
+    'a user without the role removes what a colleague connected',
+  ],
+  [
+    'remove-account',
+    'store/listed-grants.ts',
+    'and g.account_id = $1 and g.id = $2',
+    'and $1::text is not null and g.id = $2',
+    'an administrator removes what was connected at another account',
+  ],
+]
+
+export const authorizationMutants: readonly Mutant[] = left.map(([id, file, text, replacement, allows]) => {
+  return { id, file: `server/src/${file}`, text, replacement, tests: TESTS, allows }
+})

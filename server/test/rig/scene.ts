@@ -1,0 +1,127 @@
+/**
+ * An account with an administrator, two users and two applications, for one test: what is changed about them touches no other.
+ * Credentials and codes come from the flows themselves, without a socket.
+ */
+import { randomUUID } from 'node:crypto'
+import type { Variant } from '../../src/core/device-code.ts'
+import { grantDeviceCode } from '../../src/flows/decide-device-code.ts'
+import { decideDialog } from '../../src/flows/decide-dialog.ts'
+import { enterUserCode } from '../../src/flows/enter-code.ts'
+import { pollDeviceCode } from '../../src/flows/poll-device-code.ts'
+import { requestDeviceCode } from '../../src/flows/request-device-code.ts'
+import { insertDialog } from '../../src/store/dialogs.ts'
+import type { Visitor } from '../../src/store/sessions.ts'
+import { makePkce } from './dialog.ts'
+import { CALLBACK, type MadeUser, makeAccount, makeApplication, makeUser } from './make.ts'
+import type { TestService } from './service.ts'
+import { startSession } from './visitor.ts'
+
+const SCOPES = ['orders:read', 'orders:write']
+
+export type Scene = Awaited<ReturnType<typeof createScene>>
+
+export async function createScene(service: TestService) {
+  const { context, config, database } = service
+  const account = await makeAccount(context.db)
+  const make = () => makeApplication(context.db, config, account.slug, { redirectUris: [CALLBACK] })
+  const [application, otherApplication] = [await make(), await make()]
+  const [user, colleague] = [
+    await makeUser(context.db, account.slug, { holds: SCOPES }),
+    await makeUser(context.db, account.slug, { holds: SCOPES }),
+  ]
+  const administrator = await makeUser(context.db, account.slug)
+  await context.applications.refresh()
+  /** How the next thing is asked for; a test changes it. */
+  const asked = {
+    sessionId: await startSession(service, user, { account }),
+    /** Who presents credentials and codes. */
+    presenter: application,
+    /** The variant that the path is for. */
+    pathVariant: 'token_set' as Variant,
+    removal: { by: user.id, asAdministrator: false },
+  }
+
+  const requestedCode = async (variant: Variant = 'token_set') => {
+    const result = await requestDeviceCode(context, {
+      applicationId: application.id,
+      secret: application.secret,
+      variant,
+      scope: SCOPES.join(','),
+      state: '',
+      requestedFrom: null,
+      requestedWith: null,
+      lifetimeSeconds: null,
+    })
+    if (result.outcome !== 'requested') throw new Error(`no code: ${result.outcome}`)
+    return result
+  }
+  const claimedCode = async (variant?: Variant) => {
+    const requested = await requestedCode(variant)
+    const entered = await enterUserCode(context, user.id, requested.userCode)
+    if (entered.outcome !== 'claimed') throw new Error(`not claimed: ${entered.outcome}`)
+    return { ...requested, code: entered.code }
+  }
+  const grantedCode = async (variant?: Variant) => {
+    const claimed = await claimedCode(variant)
+    const granted = await grantDeviceCode(context, user.id, claimed.code)
+    if (granted.outcome !== 'granted') throw new Error(`not granted: ${granted.outcome}`)
+    return { ...claimed, grantId: granted.grantId }
+  }
+  const collected = async (variant: Variant) => {
+    const granted = await grantedCode(variant)
+    const { deviceCode } = granted
+    const by = { applicationId: application.id, secret: application.secret }
+    const answer = await pollDeviceCode(context, { ...by, deviceCode, variant, idempotencyKey: null })
+    if (answer.outcome !== 'accepted') throw new Error(`not collected: ${answer.outcome}`)
+    return { grantId: granted.grantId, issued: answer.issued }
+  }
+  const openDialog = async (codeChallenge: string | null = null) => {
+    const id = randomUUID()
+    const wish = { applicationId: application.id, redirectUri: CALLBACK, scopes: SCOPES, state: null, codeChallenge }
+    await insertDialog(context.db, { id, ...wish, lifetimeMs: 600_000 })
+    return id
+  }
+  const visitor = (): Visitor => ({
+    id: user.id,
+    email: user.email,
+    administrator: false,
+    language: null,
+    chosenLanguage: null,
+    session: { id: asked.sessionId, createdAt: 0, authenticatedAt: 0, expiresAt: 0 },
+  })
+
+  return Object.assign(asked, {
+    account,
+    user,
+    colleague,
+    administrator,
+    application,
+    otherApplication,
+    requestedCode,
+    claimedCode,
+    grantedCode,
+    openDialog,
+    visitor,
+    giveClaimTo: (other: MadeUser) =>
+      database.query('update device_codes set claimed_by = $2 where claimed_by = $1', [user.id, other.id]),
+    tokenSet: async () => {
+      const { grantId, issued } = await collected('token_set')
+      if (!('accessToken' in issued)) throw new Error('no token set was issued')
+      return { grantId, ...issued }
+    },
+    accessKey: async () => {
+      const { grantId, issued } = await collected('access_key')
+      if (!('accessKey' in issued)) throw new Error('no access key was issued')
+      return { grantId, ...issued }
+    },
+    /** Allowed by the user; what the application exchanges. */
+    allowedDialog: async () => {
+      const { verifier: codeVerifier, challenge } = makePkce()
+      const dialogId = await openDialog(challenge)
+      const answer = { decision: 'allow', shown: SCOPES, address: null } as const
+      const decided = await decideDialog(context, visitor(), dialogId, answer)
+      if (decided.outcome !== 'allowed') throw new Error(`not allowed: ${decided.outcome}`)
+      return { code: decided.code, redirectUri: CALLBACK, codeVerifier: codeVerifier as string | null }
+    },
+  })
+}
