@@ -50,6 +50,8 @@ export default defineConfig({
           name: 'engines',
           include: ['server/test/**/*.test.ts', 'sdk/test/**/*.test.ts', 'examples/test/**/*.test.ts'],
           exclude: [...PURE, ...BROWSER, ...TIMING],
+          // Each file starts services of its own, so modules can be shared: loading them again takes as long as the tests.
+          isolate: false,
           ...ON_ENGINES,
           ...TOGETHER,
         },

@@ -55,7 +55,10 @@ it('--json explains on standard error, and prints one object', async () => {
   const args = ['demo', '--grant', '--json', ...who()]
   const { status, stdout, stderr } = await runCommand(args, { environment: environment() })
   expect(status).toBe(0)
-  expect(JSON.parse(stdout)).toMatchObject({ account: service.account.slug, scope: 'orders:read', exchanges: 5 })
+  const { exchanges, ...access } = JSON.parse(stdout)
+  expect(access).toMatchObject({ account: service.account.slug, scope: 'orders:read' })
+  // Code, first poll, granted poll, check and revocation; on a slow machine more polls before the grant.
+  expect(exchanges).toBeGreaterThanOrEqual(5)
   expect(stderr).toContain('POST /auth/oauth/device/code -> 200')
 })
 
