@@ -1,8 +1,9 @@
 /**
- * `npm run screenshots`: pictures of every page, in light and dark, wide and narrow, into docs/screenshots/. The account is
- * the one that the tests click through (server/test/rig/northwind.ts), on a database of its own that is dropped again.
+ * `npm run screenshots`: every page, in light and dark, wide and narrow, into `.gallery/`, which git ignores; those that the
+ * documentation shows are copied to docs/screenshots/. The account is the one that the tests click through
+ * (server/test/rig/northwind.ts), on a database of its own that is dropped again.
  */
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { type BusyService, startBusyService } from '../server/test/rig/busy-service.ts'
@@ -13,9 +14,9 @@ import { everyDoorPage, openViewers, PICTURES } from '../server/test/rig/every-p
 import { HAMBURG, startNorthwind } from '../server/test/rig/northwind.ts'
 import { startEngines } from './engines.ts'
 import { palettePng } from './palette-png.ts'
+import { removeFolder } from './remove-folder.ts'
+import { GALLERY, SCREENSHOTS, shownScreenshots } from './shown-screenshots.ts'
 import { takeTelevision } from './television-pictures.ts'
-
-const FOLDER = join(import.meta.dirname, '..', 'docs', 'screenshots')
 
 const WIDTHS = { wide: 1280, narrow: 360 } as const
 /** The window that an application opens for the dialog. */
@@ -79,8 +80,10 @@ const { databaseUrl, redisUrl } = await startEngines()
 process.env.DATABASE_URL ??= databaseUrl
 process.env.REDIS_URL ??= redisUrl
 
-mkdirSync(FOLDER, { recursive: true })
-for (const file of readdirSync(FOLDER).filter((name) => name.endsWith('.png'))) rmSync(join(FOLDER, file))
+for (const folder of [GALLERY, SCREENSHOTS]) {
+  removeFolder(folder)
+  mkdirSync(folder, { recursive: true })
+}
 
 // Always the same address, because it is in some of the pictures.
 const northwind = await startNorthwind({ PORT: '28080', PUBLIC_URL: 'http://service.localhost:28080' })
@@ -125,7 +128,9 @@ try {
   await signIn(developer, busy.developer)
   await developer.goto(`/developer/application/activity?application=${busy.firmware}`)
   await takeAll(developer, 'developer-activity-suspended')
-  console.log(`${readdirSync(FOLDER).length} pictures in ${FOLDER}`)
+  const shown = shownScreenshots()
+  for (const name of shown) copyFileSync(join(GALLERY, name), join(SCREENSHOTS, name))
+  console.log(`${readdirSync(GALLERY).length} pictures in ${GALLERY}, ${shown.length} of them in ${SCREENSHOTS}`)
 } finally {
   await chromium.close()
   await busy.stop()
@@ -166,5 +171,5 @@ async function take(
   await page.setViewportSize(size === 'popup' ? POPUP : { width: WIDTHS[size], height: 640 })
   await page.emulateMedia({ colorScheme })
   const picture = palettePng(await page.screenshot({ fullPage: size !== 'popup', animations: 'disabled' }))
-  writeFileSync(join(FOLDER, `${name}-${colorScheme}-${size}.png`), picture)
+  writeFileSync(join(GALLERY, `${name}-${colorScheme}-${size}.png`), picture)
 }

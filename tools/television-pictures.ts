@@ -1,18 +1,17 @@
 /**
- * Three pictures of one connection, into docs/screenshots/: the television of examples/ waits, somebody decides on their phone, the
- * television is connected. Part of `npm run screenshots`; alone: `npx tsx tools/television-pictures.ts`.
+ * Three pictures of one connection: the television of examples/ waits, somebody decides on their phone, the television is
+ * connected. Part of `npm run screenshots`.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { pressOk, SOFA, startTelevision, takeCodeToAccount } from '../examples/test/rig/television.ts'
-import { type Chromium, startChromium } from '../server/test/rig/chromium.ts'
+import type { Chromium } from '../server/test/rig/chromium.ts'
 import { decide } from '../server/test/rig/clicks.ts'
 import { HAMBURG, startNorthwind } from '../server/test/rig/northwind.ts'
-import { startEngines } from './engines.ts'
 import { palettePng } from './palette-png.ts'
+import { GALLERY } from './shown-screenshots.ts'
 
-const FOLDER = join(import.meta.dirname, '..', 'docs', 'screenshots')
 const PHONE = { viewport: { width: 430, height: 860 }, colorScheme: 'light' } as const
 
 /** At a service of its own: outside a browser, not every machine finds what is below localhost. */
@@ -38,19 +37,5 @@ export async function takeTelevision(chromium: Chromium): Promise<void> {
 
 async function take(page: Page, name: string): Promise<void> {
   const picture = palettePng(await page.screenshot({ animations: 'disabled', fullPage: true }))
-  writeFileSync(join(FOLDER, `television-${name}.png`), picture)
-}
-
-if (import.meta.main) {
-  if (!process.env.DATABASE_URL || !process.env.REDIS_URL) {
-    const { databaseUrl, redisUrl } = await startEngines()
-    process.env.DATABASE_URL ??= databaseUrl
-    process.env.REDIS_URL ??= redisUrl
-  }
-  const chromium = await startChromium()
-  try {
-    await takeTelevision(chromium)
-  } finally {
-    await chromium.close()
-  }
+  writeFileSync(join(GALLERY, `television-${name}.png`), picture)
 }

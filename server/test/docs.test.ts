@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { documents } from '../../tools/docs.ts'
 import { fillSamples, findSampled } from '../../tools/samples.ts'
+import { SCREENSHOTS, shownScreenshots } from '../../tools/shown-screenshots.ts'
 import { options } from '../src/config.ts'
 import { refusals } from '../src/core/refusal.ts'
 
@@ -108,4 +109,11 @@ test('docs/openapi.yaml follows every recommended rule of its linter', { timeout
   const { status, stdout, stderr } = spawnSync('npm', ['run', '-s', 'lint:openapi'], { cwd: ROOT, encoding: 'utf8' })
   expect(stderr + stdout).not.toMatch(/warning/i)
   expect(status, stderr + stdout).toBe(0)
+})
+
+test('docs/screenshots/ holds the pictures that the documentation shows, at most twenty, and no other', () => {
+  const shown = shownScreenshots()
+  expect(readdirSync(SCREENSHOTS).sort()).toEqual(shown)
+  expect(shown.length).toBeGreaterThan(0)
+  expect(shown.length).toBeLessThanOrEqual(20)
 })
