@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
+import { subjectProblem } from '../../tools/commit-subjects.ts'
 import { makeBillOfMaterials } from '../../tools/sbom.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
@@ -159,4 +160,16 @@ describe('the list of what the service is made of', () => {
     expect(text).not.toMatch(/registry\.|"resolved"|\.tgz/)
     expect(text).not.toContain(ROOT)
   })
+})
+
+test.each([
+  ['http: drain the accept backlog before closing', null],
+  ['store, flows: name the lock order', null],
+  ['Merge branch', null],
+  ['drain the accept backlog', 'not "scope: imperative subject"'],
+  ['http: what nobody knows is not called expired', '"what" is no imperative'],
+  ['http: drained the accept backlog', '"drained" is no imperative'],
+  [`http: drain ${'x'.repeat(70)}`, '82 characters, at most 72'],
+])('the commit subject "%s": %s', (subject, problem) => {
+  expect(subjectProblem(subject)).toBe(problem)
 })
