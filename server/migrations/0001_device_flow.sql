@@ -132,24 +132,29 @@ create table device_codes (
   check ((status = 'used') = (used_at is not null) and (used_at is null or outcome is not null))
 ) partition by range (expires_at);
 
--- What happened, for people who ask later: never updated, never deleted by the service.
+-- What happened, for people who ask later: never updated, never deleted by the service. Partitioned by the month (UTC) of `at`, so that
+-- an old month can be archived and taken out whole (0006_audit_chain.sql makes the partitions).
+create sequence audit_event_ids;
+
 create table audit_events (
-  id             bigint generated always as identity primary key,
+  -- PostgreSQL 15 has no identity columns on partitioned tables.
+  id             bigint not null default nextval('audit_event_ids'),
+  -- When the transaction that wrote it began.
   at             timestamptz not null,
   kind           text not null,
   -- Who did it, and through which interface: core/audit-actor.ts.
-  actor_kind     text not null check (actor_kind in ('user', 'operator', 'application', 'service', 'anonymous')),
+  actor_kind     text not null constraint audit_events_actor_kind check (actor_kind in ('user', 'operator', 'application', 'service', 'anonymous')),
   actor_id       text not null,
-  via            text not null check (via in ('web', 'api', 'cli', 'mail', 'job')),
+  via            text not null constraint audit_events_via check (via in ('web', 'api', 'cli', 'mail', 'job')),
   -- What it is about.
   account_id     text,
   user_id        text,
   application_id text,
   grant_id       uuid,
   device_code_id uuid,
-  detail         jsonb not null default '{}'
-);
+  detail         jsonb not null default '{}',
+  constraint audit_events_key primary key (id, at)
+) partition by range (at);
 
-create index on audit_events (account_id, at);
-create index on audit_events (application_id, at);
-create index on audit_events (actor_id, at);
+create index audit_events_application on audit_events (application_id, at);
+create index audit_events_actor on audit_events (actor_id, at);

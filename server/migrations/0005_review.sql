@@ -9,7 +9,7 @@ create index on grants (application_id, created_at);
 drop index grants_application_id_idx;
 
 -- What people said against applications lately.
-create index on audit_events (at) where kind in ('code.reported', 'application.reported', 'credential.reported', 'code.crowd');
+create index audit_events_reports on audit_events (at) where kind in ('code.reported', 'application.reported', 'credential.reported', 'code.crowd');
 
 -- How often a code was polled too early and told so, for codes that were. Alone it says nothing: whether it counts depends on who
 -- granted the code later.

@@ -7,21 +7,39 @@ alter table audit_events
   add column xid xid8 not null default pg_current_xact_id();
 
 -- In the order in which events are sealed.
-create index on audit_events (xid, id);
+create index audit_events_xid on audit_events (xid, id);
 -- In the order in which they are read, an account's own and everybody's. Very many may be of one moment.
-create index on audit_events (account_id, at, id);
-create index on audit_events (at, id);
-drop index audit_events_account_id_at_idx;
+create index audit_events_account on audit_events (account_id, at, id);
+create index audit_events_moment on audit_events (at, id);
 
 -- One link of the chain per event. Each hash covers the one before it, so there is one order in which all of them fit; and it
--- is keyed, so that who can write here but has no server key cannot make one.
+-- is keyed, so that who can write here but has no server key cannot make one. In the partition of the event's month.
 create table audit_seals (
-  position bigint primary key check (position > 0),
-  event_id bigint not null unique,
+  position bigint not null constraint audit_seals_position check (position > 0),
+  event_id bigint not null,
+  -- The event's.
+  event_at timestamptz not null,
   -- The event's: where the next turn goes on, even if somebody took the event away.
   xid      xid8 not null,
   key_id   smallint not null,
-  hash     bytea not null check (length(hash) = 32)
+  hash     bytea not null constraint audit_seals_hash check (length(hash) = 32),
+  constraint audit_seals_key primary key (position, event_at),
+  constraint audit_seals_event unique (event_id, event_at)
+) partition by range (event_at);
+
+-- Months that were written to a file and taken out. Each row is signed, and says where the rest of the chain hangs on:
+-- docs/decisions/0029-the-audit-log-is-archived-by-month.md
+create table audit_archives (
+  month       text not null constraint audit_archives_month check (month ~ '^[0-9]{4}-(0[1-9]|1[0-2])$'),
+  events      bigint not null constraint audit_archives_events check (events > 0),
+  -- The stretches of the chain that went: from, to, the hash before and the hash at the end of each.
+  runs        jsonb not null,
+  -- Of the file without its last line, which is this row.
+  sha256      bytea not null constraint audit_archives_sha256 check (length(sha256) = 32),
+  key_id      smallint not null,
+  mac         bytea not null constraint audit_archives_mac check (length(mac) = 32),
+  archived_at timestamptz not null default now(),
+  constraint audit_archives_key primary key (month)
 );
 
 create function refuse_audit_change() returns trigger language plpgsql as $$
@@ -36,10 +54,12 @@ create trigger append_only before update or delete or truncate on audit_events
   for each statement execute function refuse_audit_change();
 create trigger append_only before update or delete or truncate on audit_seals
   for each statement execute function refuse_audit_change();
+create trigger append_only before update or delete or truncate on audit_archives
+  for each statement execute function refuse_audit_change();
 
 -- The service may run under a role that owns nothing, so that these triggers are not its to drop
--- (deploy/postgresql/service-role.sql). Making and dropping the hourly partitions of device_codes needs their owner's rights;
--- these two functions lend them for that and nothing else. Their search path is fixed, with temporary tables last: nobody can
+-- (deploy/postgresql/service-role.sql). Making and dropping the hourly partitions of device_codes and making the monthly ones of
+-- the audit log needs their owner's rights; these three functions lend them for that and nothing else. Their search path is fixed, with temporary tables last: nobody can
 -- put another table in the place of ours.
 do $do$
 begin
@@ -72,7 +92,44 @@ begin
       execute format('alter table %1$I.device_codes detach partition %1$I.%%I', name);
       execute format('drop table %1$I.%%I', name);
     end $body$;
+
+    -- Does nothing where they are there already. Statement triggers of a partitioned table do not fire for who names a partition,
+    -- so each partition has its own; and nobody but the owner has any right on a partition, whatever the default privileges say:
+    -- the service goes through audit_events and audit_seals, where it may not choose an event's number and transaction.
+    create function make_audit_partitions(starts timestamptz) returns void
+      language plpgsql security definer set search_path = pg_catalog, %1$I, pg_temp as $body$
+    declare
+      utc timestamp := starts at time zone 'UTC';
+      ends timestamptz := (utc + interval '1 month') at time zone 'UTC';
+      parent text;
+      name text;
+      grantee text;
+    begin
+      if utc <> date_trunc('month', utc) then
+        raise invalid_parameter_value using message = 'partitions of the audit log start with the month';
+      end if;
+      -- "latchkey audit partitions": one at a time.
+      perform pg_advisory_xact_lock(7018004);
+      foreach parent in array '{audit_events,audit_seals}'::text[] loop
+        name := parent || '_' || to_char(utc, 'YYYYMM');
+        continue when to_regclass(format('%1$I.%%I', name)) is not null;
+        execute format('create table %1$I.%%I (like %1$I.%%I including defaults including constraints)', name, parent);
+        execute format('create trigger append_only before update or delete or truncate on %1$I.%%I
+          for each statement execute function %1$I.refuse_audit_change()', name);
+        for grantee in select distinct case a.grantee when 0 then 'public' else quote_ident(pg_get_userbyid(a.grantee)) end
+          from pg_class c, aclexplode(c.relacl) a
+          where c.oid = format('%1$I.%%I', name)::regclass and a.grantee <> c.relowner
+        loop
+          execute format('revoke all on %1$I.%%I from %%s', name, grantee);
+        end loop;
+        execute format('alter table %1$I.%%I attach partition %1$I.%%I for values from (%%L) to (%%L)', parent, name, starts, ends);
+      end loop;
+    end $body$;
   $function$, current_schema());
 end $do$;
 
-revoke execute on function make_device_code_partition(timestamptz), drop_device_code_partition(text) from public;
+revoke execute on function make_device_code_partition(timestamptz), drop_device_code_partition(text), make_audit_partitions(timestamptz)
+  from public;
+
+-- The service makes them from now on, ahead of time.
+select make_audit_partitions(date_trunc('month', now() + ahead * interval '1 month', 'UTC')) from generate_series(0, 2) ahead;

@@ -1,4 +1,4 @@
-/** `latchkey audit verify|head|export`: is the log as it was sealed, how far it goes, and the log to take along. */
+/** `latchkey audit verify|head|export|archive`: is the log as it was sealed, how far it goes, and the log to take along or out. */
 import { once } from 'node:events'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { readConfig } from '../config.ts'
@@ -8,6 +8,7 @@ import { DAY_MS, readDay } from '../flows/read-audit.ts'
 import { type AuditHead, readHead } from '../flows/seal-audit.ts'
 import { type AuditProblem, type Verification, verifyAudit } from '../flows/verify-audit.ts'
 import { findAccount } from '../store/accounts.ts'
+import { addArchiveCommand, verifyFile } from './audit-archive.ts'
 import { CommandRefused, type OutputOptions, print, TAMPERED } from './output.ts'
 import { withDatabase } from './wiring.ts'
 
@@ -28,14 +29,21 @@ export function addAuditCommands(program: Command): void {
       'Check every entry against its seal. Needs every key that ever sealed, in LATCHKEY_KEYS. Changes nothing.',
     )
     .option('--since-head <position:hash>', 'a head that was noted earlier: the log must still contain it', parseHead)
+    .option('--archive <file>', 'check an archived month in this file instead; asks no database')
     .option('--json', 'print one JSON object')
-    .action((options: OutputOptions & { sinceHead?: AuditHead }) => {
+    .action((options: OutputOptions & { sinceHead?: AuditHead; archive?: string }) => {
+      if (options.archive !== undefined) return verifyFile(options.archive, options)
       const { databaseUrl, keys } = readConfig(['databaseUrl', 'keys'])
       return withDatabase(databaseUrl, async (db) => {
         const found = await verifyAudit(db, keys, options.sinceHead ?? null)
         if (options.json || !found.problem) print(options, asJson(found), inWords(found))
         if (found.problem) {
           throw new CommandRefused(problemInWords(found.problem), found.problem.kind === 'key_missing' ? 1 : TAMPERED)
+        }
+        if (found.notedIn !== null) {
+          throw new CommandRefused(
+            `The head is in the archive of ${found.notedIn}: give that file with --archive, and the head with it.`,
+          )
         }
         if (found.waiting > 0) {
           throw new CommandRefused(
@@ -82,6 +90,8 @@ export function addAuditCommands(program: Command): void {
         await writeOut(exportAudit(db, wish, format))
       }),
     )
+
+  addArchiveCommand(audit)
 }
 
 /** As fast as it is read; no further when nobody reads on, as with `head`. */
@@ -136,11 +146,12 @@ function headAsJson({ position, hash }: AuditHead) {
   return { position, hash: hash.toString('hex') }
 }
 
-function asJson({ problem, verified, head, keys, young, waiting, backdated }: Verification) {
+function asJson({ problem, verified, archived, head, keys, young, waiting, backdated }: Verification) {
   return {
     intact: problem === null,
     problem,
     verified,
+    archived,
     head: head && headAsJson(head),
     keys: keys.map(({ keyId, from, to }) => ({ key: keyId, from, to })),
     not_sealed_yet: young,
@@ -149,10 +160,11 @@ function asJson({ problem, verified, head, keys, young, waiting, backdated }: Ve
   }
 }
 
-function inWords({ verified, head, keys, young, backdated }: Verification): string {
+function inWords({ verified, archived, head, keys, young, backdated }: Verification): string {
   const sealedBy = keys.map(({ keyId, from, to }) => `key ${keyId}: ${from} to ${to}`).join(', ')
   return [
     `The log is as it was sealed: ${entries(verified)}${sealedBy === '' ? '' : ` (${sealedBy})`}.`,
+    ...(archived > 0 ? [`Archived, and fitting by the records: ${entries(archived)}.`] : []),
     ...(young > 0 ? [`Not sealed yet: ${entries(young)}, a moment old.`] : []),
     ...(backdated
       ? [
@@ -176,12 +188,14 @@ function problemInWords(problem: AuditProblem): string {
       return `Position ${position}: entry ${problem.eventId} was put in here; what was sealed here comes after it.`
     case 'removed':
       if (problem.eventId !== null) return `Position ${position}: entry ${problem.eventId} was removed.`
-      return `Positions ${position} to ${problem.upTo} are missing. If they were archived, give the head at which the archive ends with --since-head.`
+      return `Positions ${position} to ${problem.upTo} are missing, and no archive has them.`
     case 'rewritten':
       return `Position ${position}: from here on no seal fits. Entries were removed or put in and the rest renumbered, or seals were made without the key.${position === 1 ? ' Are these the keys of this service?' : ''}`
     case 'chopped':
       return `The log no longer contains the head that was noted at position ${position}: its end was cut off, or it was made anew.`
     case 'key_missing':
       return `Position ${position} was sealed with key ${problem.keyId}, which is not in LATCHKEY_KEYS. Add it, at the end, for this command.`
+    case 'archive':
+      return `Position ${position}: the record of the archive of ${problem.month} was changed, or does not fit what stands before it.`
   }
 }

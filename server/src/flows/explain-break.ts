@@ -17,7 +17,8 @@ export type Break = 'changed' | 'reordered' | 'inserted' | 'rewritten'
 /** Of the seal as it is stored, for this entry in this place. False also when its key is not known. */
 export function fits(keys: Keyset, seal: SealedEntry, place: SealedPlace, entry: EntryRow): boolean {
   const key = keys.byId.get(seal.keyId)
-  return key !== undefined && seal.xid === entry.xid && equalSecrets(sealEntry(key, place, entry), seal.hash)
+  const names = seal.xid === entry.xid && seal.eventAt === entry.at
+  return key !== undefined && names && equalSecrets(sealEntry(key, place, entry), seal.hash)
 }
 
 /** `broken` is the first that does not fit behind `previous`; `around` are its neighbours in order, on both sides. */
@@ -42,11 +43,12 @@ export function explainBreak(keys: Keyset, previous: Buffer, broken: Link, aroun
 /** The broken seal was made for this entry, or for this one under its own number: rows or what they say were exchanged. */
 function wasHere(keys: Keyset, here: SealedPlace, broken: Link, entry: EntryRow): boolean {
   const { id, xid } = broken.entry
-  const seal = { ...broken, xid: entry.xid }
+  const timed = { ...broken, eventAt: entry.at }
+  const seal = { ...timed, xid: entry.xid }
   return (
     fits(keys, seal, here, entry) ||
     fits(keys, seal, here, { ...entry, id }) ||
-    fits(keys, broken, here, { ...entry, id, xid })
+    fits(keys, timed, here, { ...entry, id, xid })
   )
 }
 

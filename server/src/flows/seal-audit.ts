@@ -4,6 +4,7 @@
  */
 import { NO_SEAL, sealEntry } from '../secrets/audit-seal.ts'
 import { equalSecrets } from '../secrets/mac.ts'
+import { isArchived } from '../store/audit-archives.ts'
 import { type AuditSeal, insertSeals, lockSealing, readLastSeal, readSeal, readSealable } from '../store/audit-seals.ts'
 import type { Queryable } from '../store/postgres.ts'
 import type { Context } from './context.ts'
@@ -30,7 +31,7 @@ export function sealBatch({ db, config }: Sealing, most = BATCH): Promise<number
     for (const entry of await readSealable(tx, last, most)) {
       position += 1
       hash = sealEntry(key, { previous: hash, position }, entry)
-      seals.push({ position, eventId: entry.id, xid: entry.xid, keyId: key.id, hash })
+      seals.push({ position, eventId: entry.id, eventAt: entry.at, xid: entry.xid, keyId: key.id, hash })
     }
     if (seals.length > 0) await insertSeals(tx, seals)
     return seals.length
@@ -65,7 +66,8 @@ export function createSealer(context: Sealing & Pick<Context, 'events'>): Sealer
   }
 }
 
+/** Or was, until its month was archived. */
 async function isInChain({ db }: Pick<Context, 'db'>, head: AuditHead): Promise<boolean> {
   const there = await readSeal(db, head.position)
-  return there !== null && equalSecrets(there.hash, head.hash)
+  return there ? equalSecrets(there.hash, head.hash) : isArchived(db, head.position)
 }

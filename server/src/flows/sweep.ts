@@ -1,8 +1,12 @@
-/** Housekeeping: partitions of device codes for the hours to come and none for the days gone by; what nobody needs any more. */
+/**
+ * Housekeeping: partitions of device codes for the hours to come and none for the days gone by, of the audit log for the months to
+ * come; what nobody needs any more.
+ */
 import type { Config } from '../config.ts'
 import { KEPT_AFTER_EXPIRY_MS } from '../core/device-code.ts'
 import { forgetCounts } from '../store/application-activity.ts'
 import { forgetAttempts } from '../store/attempts.ts'
+import { ensureAuditPartitions } from '../store/audit-partitions.ts'
 import {
   countMissing,
   type Dropped,
@@ -56,6 +60,7 @@ export async function sweep(
 }
 
 export async function makePartitionsAhead(db: Postgres, lifetimeMs: number): Promise<void> {
+  await ensureAuditPartitions(db)
   const now = await readClock(db)
   await ensurePartitions(db, now, now + lifetimeMs + AHEAD_MS)
 }

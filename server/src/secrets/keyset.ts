@@ -28,6 +28,7 @@ const purposes = [
   'address',
   'webhook',
   'audit-seal',
+  'audit-archive',
   'publisher',
 ] as const
 

@@ -25,10 +25,11 @@ type Row = { oldest_running: string; next: string; device_code_id: string | null
 export async function readAnnouncedDecisions(db: Queryable, from: bigint | null): Promise<AnnouncedDecisions> {
   const { rows } = await db.query<Row>({
     name: 'read-announced-decisions',
-    // The upper bound keeps out what a restored dump brought along: numbers that another server gave out.
+    // The upper bound keeps out what a restored dump brought along: numbers that another server gave out. No transaction is a
+    // month old, and nothing is written ahead of time: of all the months, two to four are looked into.
     text: `select pg_snapshot_xmin(seen)::text as oldest_running, pg_snapshot_xmax(seen)::text as next, e.device_code_id
       from pg_current_snapshot() as seen left join audit_events e
-        on e.xid >= $1::xid8 and e.xid < pg_snapshot_xmax(seen) and e.kind = any($2) and e.device_code_id is not null`,
+        on e.xid >= $1::xid8 and e.xid < pg_snapshot_xmax(seen) and e.at > now() - interval '1 month' and e.kind = any($2) and e.device_code_id is not null`,
     values: [from?.toString() ?? null, DECISIVE],
   })
   const deviceCodeIds = rows.flatMap(({ device_code_id }) => device_code_id ?? [])

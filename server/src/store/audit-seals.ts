@@ -14,6 +14,8 @@ export type AuditSeal = {
   readonly position: number
   /** As PostgreSQL writes them: numbers of any size. */
   readonly eventId: string
+  /** The event's `at`, as EntryRow has it. */
+  readonly eventAt: string
   readonly xid: string
   readonly keyId: number
   readonly hash: Buffer
@@ -42,14 +44,19 @@ const ENTRY = `e.id::text as id, trunc(extract(epoch from e.at) * 1000000)::text
   e.application_id, e.grant_id::text as grant_id, e.device_code_id::text as device_code_id, e.detail::text as detail,
   e.xid::text as xid`
 
+const EVENT_AT = 'trunc(extract(epoch from s.event_at) * 1000000)::text as "eventAt"'
+
 /** For a query over `audit_seals s`. */
-const SEAL = 's.position, s.event_id::text as "eventId", s.xid::text as xid, s.key_id as "keyId", s.hash'
+const SEAL = `s.position, s.event_id::text as "eventId", ${EVENT_AT}, s.xid::text as xid, s.key_id as "keyId", s.hash`
 
 const XMIN = 'pg_snapshot_xmin(pg_current_snapshot())'
 const XMAX = 'pg_snapshot_xmax(pg_current_snapshot())'
 
-/** Looked up one by one: the planner must not think of reading the whole chain for the few that are asked about. */
-const NOT_SEALED = 'not exists (select from audit_seals s where s.event_id = e.id offset 0)'
+/**
+ * Looked up one by one: the planner must not think of reading the whole chain for the few that are asked about. By its time as
+ * well, so that only the partition of that month is looked into.
+ */
+const NOT_SEALED = 'not exists (select from audit_seals s where s.event_id = e.id and s.event_at = e.at offset 0)'
 
 /** False when another process seals. Until the transaction ends. */
 export async function lockSealing(tx: Transaction): Promise<boolean> {
@@ -104,11 +111,14 @@ async function readEntries(tx: Transaction, condition: string, values: unknown[]
 export async function insertSeals(tx: Transaction, seals: readonly AuditSeal[]): Promise<void> {
   await tx.query({
     name: 'insert-seals',
-    text: `insert into audit_seals (position, event_id, xid, key_id, hash)
-      select * from unnest($1::bigint[], $2::bigint[], $3::xid8[], $4::smallint[], $5::bytea[])`,
+    text: `insert into audit_seals (position, event_id, event_at, xid, key_id, hash)
+      select position, event_id, timestamptz 'epoch' + us * interval '1 microsecond', xid, key_id, hash
+      from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::xid8[], $5::smallint[], $6::bytea[])
+        as seal(position, event_id, us, xid, key_id, hash)`,
     values: [
       seals.map(({ position }) => position),
       seals.map(({ eventId }) => eventId),
+      seals.map(({ eventAt }) => eventAt),
       seals.map(({ xid }) => xid),
       seals.map(({ keyId }) => keyId),
       seals.map(({ hash }) => hash),
@@ -121,17 +131,49 @@ export type SealedEntry = AuditSeal & { readonly entry: EntryRow | null }
 
 type SealedRow = Omit<AuditSeal, 'xid'> & { sealXid: string } & (EntryRow | { id: null })
 
+/** By number and time only the month's partition is looked into; by number alone, an event whose time was changed is found, too. */
+const JOINS = {
+  same: 'e.id = s.event_id and e.at = s.event_at',
+  moved: 'e.id = s.event_id',
+} as const
+
 /** Without a name: a plan that is kept for every limit would be one for a large part of the table. */
-export async function readChain(db: Queryable, after: number, limit: number): Promise<readonly SealedEntry[]> {
+export function readChain(
+  db: Queryable,
+  after: number,
+  limit: number,
+  join: keyof typeof JOINS = 'same',
+): Promise<readonly SealedEntry[]> {
+  return readLinks(db, JOINS[join], 's.position > $1 order by s.position, s.event_at limit $2', [after, limit])
+}
+
+/** Of the events of one month. `from` and `to` are moments in PostgreSQL's writing. */
+export function readMonthOfChain(
+  db: Queryable,
+  { from, to }: { readonly from: string; readonly to: string },
+  after: number,
+  limit: number,
+): Promise<readonly SealedEntry[]> {
+  const condition = 's.event_at >= $3 and s.event_at < $4 and s.position > $1 order by s.position, s.event_at limit $2'
+  return readLinks(db, JOINS.same, condition, [after, limit, from, to])
+}
+
+async function readLinks(
+  db: Queryable,
+  join: string,
+  condition: string,
+  values: unknown[],
+): Promise<readonly SealedEntry[]> {
   const { rows } = await db.query<SealedRow>(
-    `select s.position, s.event_id::text as "eventId", s.xid::text as "sealXid", s.key_id as "keyId", s.hash, ${ENTRY}
-     from audit_seals s left join audit_events e on e.id = s.event_id
-     where s.position > $1 order by s.position limit $2`,
-    [after, limit],
+    `select s.position, s.event_id::text as "eventId", ${EVENT_AT}, s.xid::text as "sealXid", s.key_id as "keyId", s.hash, ${ENTRY}
+     from audit_seals s left join audit_events e on ${join}
+     where ${condition}`,
+    values,
   )
-  return rows.map(({ position, eventId, sealXid: xid, keyId, hash, ...entry }) => ({
+  return rows.map(({ position, eventId, eventAt, sealXid: xid, keyId, hash, ...entry }) => ({
     position,
     eventId,
+    eventAt,
     xid,
     keyId,
     hash,
@@ -145,7 +187,7 @@ const STRAGGLERS = 200
 /** How long the oldest event waits for its seal; 0 when none does. Of a long backlog it is one of the oldest. */
 export async function readSealLagMs(db: Queryable): Promise<number> {
   const { rows } = await db.query<{ lagMs: number }>(
-    `select coalesce(max(case when isfinite(e.at) then extract(epoch from now() - e.at) * 1000 end), 0)::float8 as "lagMs"
+    `select coalesce(max(extract(epoch from now() - e.at) * 1000), 0)::float8 as "lagMs"
      from (select e.at from audit_events e
        where e.id > (select coalesce(max(s.event_id), 0) - $1 from audit_seals s) and ${NOT_SEALED}
        order by e.id limit 1) e`,
@@ -177,7 +219,7 @@ export async function readUnsealed(db: Queryable, after: string | null, limit: n
        coalesce(case when last.elsewhere
          then (e.xid, e.id) < (last.xid, last.event_id) and e.id <= (select max(event_id) from audit_seals)
          else (e.xid, e.id) < (last.xid, last.event_id) or e.xid >= ${XMAX} end, false) as "outOfTurn",
-       case when isfinite(e.at) then extract(epoch from now() - e.at) * 1000 else 'Infinity' end::float8 as "ageMs"
+       (extract(epoch from now() - e.at) * 1000)::float8 as "ageMs"
      from (select count(*) as looked, max(id)::text as last from looked) all_of
        left join lateral (select * from looked e where ${NOT_SEALED}) e on true
        left join last on true

@@ -44,9 +44,9 @@ export type EventPage = {
 /** Of a long log, so many rows are looked at for one page: what is rare takes more pages, and none takes long. */
 const LOOKED_AT = 20_000
 
-/** One look-up per event: the planner must not think of going through the chain for them. */
-const WITH_SEAL =
-  'left join lateral (select s.position, s.hash from audit_seals s where s.event_id = e.id offset 0) s on true'
+/** One look-up per event, in the partition of its month: the planner must not think of going through the chain for them. */
+const WITH_SEAL = `left join lateral (
+  select s.position, s.hash from audit_seals s where s.event_id = e.id and s.event_at = e.at offset 0) s on true`
 
 /**
  * `after` is the last event of the page before: PostgreSQL's moments are finer than ours, so not a time. One of another account is
@@ -97,7 +97,7 @@ export type SealedUpTo = { readonly position: number; readonly at: number }
 export async function readSealedUpTo(db: Queryable, accountId: string | null): Promise<SealedUpTo | null> {
   const { rows } = await db.query<SealedUpTo>(
     accountId === null
-      ? `select s.position, e.at from audit_seals s join audit_events e on e.id = s.event_id
+      ? `select s.position, e.at from audit_seals s join audit_events e on e.id = s.event_id and e.at = s.event_at
          order by s.position desc limit 1`
       : `select s.position, e.at
          from (select id, at from audit_events where account_id = $1 order by at desc, id desc limit 200) e ${WITH_SEAL}

@@ -94,12 +94,28 @@ export function openPostgres(url: string, connections: number): Postgres {
   }
 }
 
+export type Session = Queryable & { close(): Promise<void> }
+
+/** One connection, with as much patience as it takes: for commands of an operator that read or wait for minutes. */
+export async function openSession(url: string): Promise<Session> {
+  const client = new pg.Client({
+    connectionString: url,
+    types,
+    connectionTimeoutMillis: 5_000,
+    keepAlive: true,
+    options: '-c timezone=UTC',
+  })
+  client.on('error', () => {})
+  await client.connect().catch(tellAwayFromWrong)
+  return { ...queryable(client), close: () => client.end() }
+}
+
 function figuresOf(name: PoolFigures['name'], pool: pg.Pool, most: number): PoolFigures {
   const { totalCount, idleCount: idle, waitingCount: waiting } = pool
   return { name, used: totalCount - idle, idle, most, waiting }
 }
 
-function queryable(target: pg.Pool | pg.PoolClient): Queryable {
+function queryable(target: pg.Pool | pg.PoolClient | pg.Client): Queryable {
   return {
     query: (statement, values) => target.query(statement as string, values).catch(tellAwayFromWrong),
   }

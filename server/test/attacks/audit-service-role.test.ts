@@ -108,6 +108,11 @@ describe('with it the service', () => {
   })
 })
 
+/** Partitions are named by the month in UTC. */
+function thisMonth(parent: string): string {
+  return `${parent}_${new Date().toISOString().slice(0, 7).replace('-', '')}`
+}
+
 describe('AD-07: with it', () => {
   it.each([
     "update audit_events set kind = 'x'",
@@ -131,13 +136,23 @@ describe('AD-07: with it', () => {
     'alter table audit_events rename to elsewhere',
     'alter table audit_events owner to current_user',
     "insert into audit_events (at, kind, actor_kind, actor_id, via, xid) values (now(), 'session.started', 'service', 'test', 'job', '3')",
-    "insert into audit_events (id, at, kind, actor_kind, actor_id, via) overriding system value values (-1, now(), 'session.started', 'service', 'test', 'job')",
+    "insert into audit_events (id, at, kind, actor_kind, actor_id, via) values (-1, now(), 'session.started', 'service', 'test', 'job')",
     'create trigger mine before insert on audit_events for each row execute function refuse_audit_change()',
     'create rule quiet as on delete to audit_events do instead nothing',
-    'alter sequence audit_events_id_seq restart',
-    "select setval('audit_events_id_seq', 1)",
+    'alter sequence audit_event_ids restart',
+    "select setval('audit_event_ids', 1)",
     "select drop_device_code_partition('audit_seals')",
     "select drop_device_code_partition('audit_events cascade')",
+    `select from ${thisMonth('audit_events')}`,
+    `insert into ${thisMonth('audit_events')} (id, at, kind, actor_kind, actor_id, via, xid) values (-1, now(), 'session.started', 'service', 'test', 'job', '3')`,
+    `insert into ${thisMonth('audit_seals')} values (1, 1, now(), '3', 1, sha256(''))`,
+    `delete from ${thisMonth('audit_events')}`,
+    'alter table audit_events attach partition audit_events_190001 default',
+    `alter table audit_events detach partition ${thisMonth('audit_events')}`,
+    `drop table ${thisMonth('audit_seals')}`,
+    "insert into audit_archives values ('2026-01', 1, '[]', sha256(''), 1, sha256(''))",
+    'delete from audit_archives',
+    'truncate audit_archives',
   ])('%s is refused', async (statement) => {
     const state = await asService.query(statement).then(
       () => 'done',
@@ -159,16 +174,34 @@ describe('AD-07: with it', () => {
     })
   })
 
+  it('a new month of the audit log can be made, and nothing done to it', async () => {
+    await asService.query('create temporary table audit_events (at timestamptz)')
+    await asService.query("select make_audit_partitions('2031-05-01T00:00:00Z')")
+    await asService.query('drop table pg_temp.audit_events')
+    const parents = await database.query(
+      `select inhparent::regclass::text as name from pg_inherits
+       where inhrelid in ('audit_events_203105'::regclass, 'audit_seals_203105'::regclass) order by 1`,
+    )
+    expect(parents).toEqual([{ name: 'audit_events' }, { name: 'audit_seals' }])
+    for (const statement of ['select from audit_events_203105', 'delete from audit_seals_203105']) {
+      await expect(asService.query(statement)).rejects.toMatchObject({ code: '42501' })
+    }
+    await expect(asService.query("select make_audit_partitions('2031-05-02T00:00:00Z')")).rejects.toMatchObject({
+      code: '22023',
+    })
+  })
+
   it('an event can be added, and that is all', async () => {
     await asService.query(
       "insert into audit_events (at, kind, actor_kind, actor_id, via) values (now(), 'session.started', 'service', 'test', 'job')",
     )
     const rights = await database.query(
       `select table_name, privilege_type from information_schema.role_table_grants
-       where grantee = $1 and table_name in ('audit_events', 'audit_seals', 'migrations') order by 1, 2`,
+       where grantee = $1 and (table_name like 'audit%' or table_name = 'migrations') order by 1, 2`,
       [role],
     )
     expect(rights).toEqual([
+      { table_name: 'audit_archives', privilege_type: 'SELECT' },
       { table_name: 'audit_events', privilege_type: 'SELECT' },
       { table_name: 'audit_seals', privilege_type: 'INSERT' },
       { table_name: 'audit_seals', privilege_type: 'SELECT' },

@@ -5,6 +5,7 @@ import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { createRedis } from '../../../tools/engine-processes.ts'
 import { freePort } from '../../../tools/free-port.ts'
+import { monthAgo } from '../rig/audit.ts'
 import { makeHome } from '../rig/command.ts'
 import { createTestDatabase } from '../rig/database.ts'
 import { NOBODY, type SetUp, startSetUp } from '../rig/doctor.ts'
@@ -132,6 +133,27 @@ describe('the schema', () => {
         mend: 'Run "latchkey migrate".',
       },
     ])
+  })
+
+  it('that runs out of months for the audit log is told', async () => {
+    const late = await createTestDatabase()
+    onTestFinished(late.drop)
+    const take = async (months: number) => {
+      const month = monthAgo(months).replace('-', '')
+      await late.query(`drop table audit_events_${month}, audit_seals_${month}`)
+      const { status, found } = await doctor({ DATABASE_URL: late.url })
+      return { status, partitions: found('partitions') }
+    }
+    expect(await take(-1)).toMatchObject({
+      status: 1,
+      partitions: [
+        { standing: 'warning', what: expect.stringContaining('Partitions of the audit log for 1 of the months') },
+      ],
+    })
+    expect(await take(0)).toMatchObject({
+      status: 2,
+      partitions: [{ standing: 'broken', mend: 'Run "latchkey sweep", or start the service.' }],
+    })
   })
 
   it('of a newer version is told, and partitions that nobody made', async () => {

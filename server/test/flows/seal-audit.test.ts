@@ -289,7 +289,15 @@ describe('a log that was moved to another PostgreSQL', () => {
         [event.kind, event.detail, String(900_000_000_000 + index)],
       )
     }
-    const last = { position: 0, eventId: '0', xid: '899999999999', keyId: 1, hash: NO_SEAL, fromElsewhere: true }
+    const last = {
+      position: 0,
+      eventId: '0',
+      eventAt: '0',
+      xid: '899999999999',
+      keyId: 1,
+      hash: NO_SEAL,
+      fromElsewhere: true,
+    }
     return moved.db.transaction(async (tx) => {
       const seals: AuditSeal[] = []
       for (const entry of (await readSealable(tx, last, 10)).slice(0, 4)) {
@@ -297,6 +305,7 @@ describe('a log that was moved to another PostgreSQL', () => {
         seals.push({
           position: place.position,
           eventId: entry.id,
+          eventAt: entry.at,
           xid: entry.xid,
           keyId: 1,
           hash: sealEntry(keys.signing, place, entry),

@@ -39,6 +39,8 @@ export async function createTestDatabase(options: { clock?: boolean } = {}): Pro
     advance: async (ms) => {
       if (!options.clock) throw new Error('this database has no clock of its own')
       await pool.query("update test_clock.ahead set by = by + $1 * interval '1 millisecond'", [ms])
+      // As a service that was there all the time would have.
+      await pool.query("select make_audit_partitions(date_trunc('month', test_clock.now(), 'UTC'))")
     },
     drop: async () => {
       await pool.end()
@@ -60,11 +62,12 @@ async function addClock(url: string, name: string): Promise<void> {
   await client.end()
 }
 
-/** One per state of the migrations folder; built by whoever comes first. */
+/** One per state of the migrations folder, and per month, as what they make depends on it; built by whoever comes first. */
 async function ensureTemplate(): Promise<string> {
   const files = readdirSync(MIGRATIONS).sort()
   const content = files.map((file) => readFileSync(new URL(file, MIGRATIONS), 'utf8')).join('\n')
-  const template = `template_${createHash('sha256').update(content).digest('hex').slice(0, 12)}`
+  const month = new Date().toISOString().slice(0, 7)
+  const template = `template_${createHash('sha256').update(`${month}\n${content}`).digest('hex').slice(0, 12)}`
   await admin(async (client) => {
     await client.query('select pg_advisory_lock(7018099)')
     const { rows } = await client.query('select from pg_database where datname = $1', [template])
@@ -73,9 +76,20 @@ async function ensureTemplate(): Promise<string> {
     await client.query(`drop database if exists ${building}`)
     await client.query(`create database ${building}`)
     await migrate(urlOf(building))
+    await addPastMonths(urlOf(building))
     await client.query(`alter database ${building} rename to ${template}`)
   })
   return template
+}
+
+/** What some tests write happened in the last thirty days: at the beginning of March that may be January. */
+async function addPastMonths(url: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url, options: '-c timezone=UTC' })
+  await client.connect()
+  await client.query(
+    "select make_audit_partitions(date_trunc('month', now(), 'UTC') - ago * interval '1 month') from generate_series(1, 2) ago",
+  )
+  await client.end()
 }
 
 async function admin<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {

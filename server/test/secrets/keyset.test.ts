@@ -30,6 +30,7 @@ const PURPOSES: readonly Purpose[] = [
   'address',
   'webhook',
   'audit-seal',
+  'audit-archive',
   'publisher',
 ]
 

@@ -1,6 +1,7 @@
 /** PostgreSQL: does it answer, is it new enough, is the schema this version's, may the role do what the service does? */
 import type { Config } from '../../config.ts'
 import { missingPartitions } from '../../flows/sweep.ts'
+import { countMissingMonths } from '../../store/audit-partitions.ts'
 import { pendingMigrations, readSchemaState } from '../../store/migrate.ts'
 import type { Postgres } from '../../store/postgres.ts'
 import { readRoleFacts, readServerFacts } from '../../store/set-up-facts.ts'
@@ -67,8 +68,18 @@ export async function examineRole(db: Postgres, publicUrl: string | undefined): 
 }
 
 export async function examinePartitions(db: Postgres, config: Pick<Config, 'deviceCodeLifetimeMs'>): Promise<Finding> {
+  const months = await countMissingMonths(db)
+  if (months.now) {
+    const what = 'The audit log has no partition for this month: nothing that it records can happen.'
+    return broken('partitions', what, 'Run "latchkey sweep", or start the service.')
+  }
+  if (months.count > 0) {
+    const what = `Partitions of the audit log for ${months.count} of the months to come are missing: no service runs, or its sweeps fail.`
+    return warning('partitions', what, 'Run "latchkey sweep"; if the service runs, look for task_failed in its log.')
+  }
   const missing = await missingPartitions(db, config.deviceCodeLifetimeMs)
-  if (missing === 0) return ok('partitions', 'There is room for the codes of the hours to come.')
+  if (missing === 0)
+    return ok('partitions', 'There is room for the codes of the hours and the events of the months to come.')
   const what = `Partitions for ${missing} of the hours to come are missing: no service runs, or its sweeps fail.`
   return warning('partitions', what, 'Run "latchkey sweep"; if the service runs, look for task_failed in its log.')
 }

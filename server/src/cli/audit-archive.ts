@@ -1,0 +1,92 @@
+/** `latchkey audit archive`, and `verify --archive`: months of the audit log as files, and whether a file is as it was archived. */
+import { type Command, InvalidArgumentError } from 'commander'
+import { readConfig } from '../config.ts'
+import { archiveAudit } from '../flows/archive-audit.ts'
+import { type ArchiveProblem, verifyArchive } from '../flows/archive-file.ts'
+import type { AuditHead } from '../flows/seal-audit.ts'
+import type { ArchiveRecord } from '../secrets/audit-archive.ts'
+import { openSession } from '../store/postgres.ts'
+import { CommandRefused, type OutputOptions, print, TAMPERED } from './output.ts'
+import { withDatabase } from './wiring.ts'
+
+type ArchiveOptions = OutputOptions & { readonly before: string; readonly to: string }
+
+export function addArchiveCommand(audit: Command): void {
+  audit
+    .command('archive')
+    .description(
+      'Write the oldest month to a file, read it back, and take it out of the database. Nothing waits for it. Needs the owner of the tables.',
+    )
+    .requiredOption('--before <month>', 'only a month before this one (UTC), for example 2026-11', parseMonth)
+    .requiredOption('--to <file>', 'the file; run again with the same one, it goes on where it was cut off')
+    .option('--json', 'print one JSON object')
+    .action(async (options: ArchiveOptions) => {
+      const { databaseUrl, keys } = readConfig(['databaseUrl', 'keys'])
+      const session = await openSession(databaseUrl)
+      try {
+        const { before, to: file } = options
+        const done = await withDatabase(databaseUrl, (db) => archiveAudit({ session, db, keys }, { before, file }))
+        if (done.outcome === 'refused') throw new CommandRefused(done.why)
+        if (done.outcome === 'tampered') throw new CommandRefused(done.why, TAMPERED)
+        if (done.outcome === 'nothing') {
+          print(options, { archived: null, more: [] }, `There is nothing before ${before} to archive.`)
+          return
+        }
+        const more = done.more.length > 0 ? [`Before ${before} there is also ${done.more.join(', ')}.`] : []
+        const words = `${contents(done.record)}: in ${file}, and out of the database.`
+        print(options, { archived: asJson(done.record), more: done.more }, [words, ...more].join('\n'))
+      } finally {
+        await session.close()
+      }
+    })
+}
+
+/** Needs no database. */
+export async function verifyFile(
+  file: string,
+  options: OutputOptions & { readonly sinceHead?: AuditHead },
+): Promise<void> {
+  const { keys } = readConfig(['keys'])
+  const found = await verifyArchive(file, keys, options.sinceHead ?? null).catch((error: Error) => {
+    throw new CommandRefused(`${file} cannot be read: ${error.message}.`)
+  })
+  const { problem, record } = found
+  const value = { intact: problem === null, problem, archived: record && asJson(record) }
+  if (record) print(options, value, `The archive is as it was sealed: ${contents(record)}.`)
+  else if (options.json) print(options, value, '')
+  if (problem) {
+    throw new CommandRefused(`${file}: ${problemInWords(problem)}`, problem.kind === 'key_missing' ? 1 : TAMPERED)
+  }
+}
+
+function parseMonth(text: string): string {
+  if (!/^[1-9]\d{3}-(0[1-9]|1[0-2])$/.test(text)) throw new InvalidArgumentError('Write a month as 2026-11.')
+  return text
+}
+
+function contents({ month, events, runs, keyId }: ArchiveRecord): string {
+  const positions = `positions ${runs[0]?.from} to ${runs.at(-1)?.to}`
+  return `${month}, ${events === 1 ? '1 entry' : `${events} entries`} (${positions}, signed with key ${keyId})`
+}
+
+function asJson({ month, events, runs, sha256, keyId }: ArchiveRecord) {
+  const stretches = runs.map(({ from, to }) => ({ from, to }))
+  return { month, events, positions: stretches, sha256: sha256.toString('hex'), key: keyId }
+}
+
+function problemInWords(problem: ArchiveProblem): string {
+  switch (problem.kind) {
+    case 'incomplete':
+      return 'the last line is not the record of an archive. The end is missing or was changed, or it is no archive.'
+    case 'changed':
+      return `line ${problem.line} is not as it was sealed. Entries were changed, removed or put in there.`
+    case 'key_missing':
+      return `it was sealed or signed with key ${problem.keyId}, which is not in LATCHKEY_KEYS. Add it, at the end, for this command.`
+    case 'forged':
+      return 'the record in its last line was changed since it was signed.'
+    case 'differs':
+      return 'its lines are not all of those that its record speaks of.'
+    case 'chopped':
+      return `it does not contain the head that was noted at position ${problem.position}.`
+  }
+}

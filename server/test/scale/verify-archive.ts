@@ -1,0 +1,227 @@
+/**
+ * Does anybody who records an event notice that a month of the audit log is archived?
+ *
+ *   npm run verify:archive                          a past month with a million events
+ *   npm run verify:archive -- --events 20000        the same, small; less is refused
+ *
+ * Fills a month that is over and seals it as the service does. Then, while a server runs and this process records fifty events
+ * per second, `latchkey audit archive` writes the month to a file and takes it out. At the end the file and the rest of the log
+ * verify, and one byte of the file or one row of the rest, changed, does not.
+ *
+ * An insert that waits for a lock for longer than 100 ms fails. One that takes longer for whatever reason is a failure, too, unless
+ * inserts into a table that the archive has nothing to do with, made at the same moments, took half as long: then it is the machine.
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, mkdtempSync, openSync, readSync, rmSync, statSync, writeSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { startEngines } from '../../../tools/engines.ts'
+import { byService } from '../../src/core/audit-actor.ts'
+import { sealBatch } from '../../src/flows/seal-audit.ts'
+import { recordEvent } from '../../src/store/audit-events.ts'
+import { openPostgres, type Postgres } from '../../src/store/postgres.ts'
+import { monthAgo } from '../rig/audit.ts'
+import { createTestDatabase } from '../rig/database.ts'
+import { makeConfig, makeEnvironment } from '../rig/make.ts'
+import { startServerProcess } from '../rig/server-process.ts'
+
+const EXECUTABLE = new URL('../../dist/latchkey.js', import.meta.url).pathname
+
+/** How long an insert may wait for a lock, and how long it may take, from asking for a connection to its commit. */
+const LONGEST_MS = 100
+
+/** Fifty per second. */
+const EVERY_MS = 20
+
+const LEAST_EVENTS = 20_000
+const CHUNK = 50_000
+const SEALED_AT_ONCE = 5_000
+
+const { values } = parseArgs({ options: { events: { type: 'string', default: '1000000' } } })
+const count = Number(values.events)
+if (!(Number.isInteger(count) && count >= LEAST_EVENTS)) throw new Error(`--events takes ${LEAST_EVENTS} or more`)
+
+if (!process.env.DATABASE_URL) process.env.DATABASE_URL = (await startEngines()).databaseUrl
+
+const [month, thisMonth] = [monthAgo(1), monthAgo(0)]
+const folder = mkdtempSync(join(tmpdir(), 'archive-'))
+const file = join(folder, `${month}.ndjson`)
+const database = await createTestDatabase()
+const db = openPostgres(database.url, 4)
+const bystander = openPostgres(database.url, 4)
+const problems: string[] = []
+try {
+  await fill()
+  await sealAll()
+  const server = await startServerProcess({ DATABASE_URL: database.url })
+  await sleep(2_000)
+  await database.query('create table bystanders (at timestamptz not null, detail jsonb not null)')
+  const inserts = startInserts(() => insert(db))
+  const elsewhere = startInserts(() => insertElsewhere(bystander))
+  await sleep(1_000)
+  const begun = performance.now()
+  const archived = await latchkey('archive', '--before', thisMonth, '--to', file, '--json')
+  const seconds = (performance.now() - begun) / 1000
+  await sleep(1_000)
+  const measured = await inserts.stop()
+  const bystanders = await elsewhere.stop()
+  await server.kill('SIGTERM')
+  if (archived.status !== 0) problems.push(`archiving ended with ${archived.status}: ${archived.stderr}`)
+  if (measured.failed > 0) problems.push(`${measured.failed} inserts failed`)
+  if (measured.slowestMs > Math.max(LONGEST_MS, 2 * bystanders.slowestMs)) {
+    const most = `the most is ${LONGEST_MS} ms, or twice the ${bystanders.slowestMs} ms of inserts elsewhere`
+    problems.push(`an insert took ${measured.slowestMs} ms; ${most}`)
+  }
+
+  const chain = await latchkey('verify')
+  const archivedChain = await latchkey('verify', '--archive', file)
+  for (const { status, stderr } of [chain, archivedChain]) if (status !== 0) problems.push(stderr)
+  await demandFound('a byte of the file', changeByte, ['--archive', file])
+  await demandFound('a row of the rest', changeRow, [])
+
+  say(
+    `${seconds.toFixed(1)} s for the archive of ${statSync(file).size} bytes; the slowest insert elsewhere took ${bystanders.slowestMs} ms`,
+  )
+  const verdict = ({ status }: Ended) => (status === 0 ? 'ok' : 'broken')
+  const events = JSON.parse(archived.stdout || '{}').archived?.events ?? 0
+  if (events !== count) problems.push(`${events} of ${count} events were archived`)
+  say(
+    `archive: events=${count} archived=${events} inserts=${measured.inserts} slowest_ms=${measured.slowestMs} chain=${verdict(chain)} archived_chain=${verdict(archivedChain)}`,
+  )
+} finally {
+  await db.close()
+  await bystander.close()
+  await database.drop()
+  rmSync(folder, { recursive: true })
+}
+for (const problem of problems) say(`FAILED: ${problem}`)
+if (problems.length > 0) process.exitCode = 1
+
+/** Evenly over the month, as events of devices are. One of this month comes last: the end of the chain stays. */
+async function fill(): Promise<void> {
+  for (let from = 1; from <= count; from += CHUNK) {
+    await database.query(
+      `insert into audit_events (at, kind, actor_kind, actor_id, via, account_id, user_id, application_id, grant_id, device_code_id, detail)
+       select $1::timestamptz + i * interval '27 days' / $4::int, 'grant.created', 'user', 'usr_' || lpad((i % 5000)::text, 12, '0'), 'web',
+         'acc_' || lpad((i % 300)::text, 12, '0'), 'usr_' || lpad((i % 5000)::text, 12, '0'), 'app_' || lpad((i % 50)::text, 12, '0'),
+         gen_random_uuid(), gen_random_uuid(), jsonb_build_object('variant', 'token_set', 'scopes', array['orders:read'])
+       from generate_series($2::int, $3::int) i`,
+      [`${month}-01T00:00:00Z`, from, Math.min(count, from + CHUNK - 1), count],
+    )
+  }
+  await database.query('analyze audit_events')
+  say(`${count} events are in ${month}`)
+}
+
+async function sealAll(): Promise<void> {
+  const config = makeConfig({ DATABASE_URL: database.url })
+  const begun = performance.now()
+  await insert(db)
+  let sealed = 0
+  // Somebody else's transaction in the same PostgreSQL may keep it waiting.
+  while (sealed < count + 1) {
+    const more = await sealBatch({ db, config }, SEALED_AT_ONCE)
+    if (more === 0) await sleep(100)
+    sealed += more
+  }
+  await database.query('analyze audit_seals')
+  say(`and sealed, in ${((performance.now() - begun) / 1000).toFixed(1)} s`)
+}
+
+function insert(by: Postgres): Promise<void> {
+  return by.transaction(async (tx) => {
+    await tx.query(`set local lock_timeout = ${LONGEST_MS}`)
+    await recordEvent(tx, { kind: 'session.started', actor: byService('test'), detail: { how: 'password' } })
+  })
+}
+
+function insertElsewhere(by: Postgres): Promise<void> {
+  return by.transaction(async (tx) => {
+    await tx.query(`set local lock_timeout = ${LONGEST_MS}`)
+    await tx.query(`insert into bystanders values (now(), '{"how": "password"}')`)
+  })
+}
+
+/** One begins every 20 ms, whether or not those before it are done. */
+function startInserts(one: () => Promise<void>) {
+  let [inserts, failed, slowest] = [0, 0, 0]
+  const running = new Set<Promise<void>>()
+  const timed = async () => {
+    const begun = performance.now()
+    try {
+      await one()
+      inserts += 1
+    } catch (error) {
+      failed += 1
+      say((error as Error).message)
+    }
+    slowest = Math.max(slowest, performance.now() - begun)
+  }
+  const timer = setInterval(() => {
+    const each = timed().finally(() => running.delete(each))
+    running.add(each)
+  }, EVERY_MS)
+  return {
+    stop: async () => {
+      clearInterval(timer)
+      await Promise.all(running)
+      return { inserts, failed, slowestMs: Math.round(slowest) }
+    },
+  }
+}
+
+type Ended = { readonly status: number; readonly stdout: string; readonly stderr: string }
+
+async function latchkey(...args: string[]): Promise<Ended> {
+  const child = spawn(process.execPath, [EXECUTABLE, 'audit', ...args], {
+    env: { PATH: process.env.PATH, ...makeEnvironment({ DATABASE_URL: database.url }) },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let [stdout, stderr] = ['', '']
+  child.stdout.on('data', (data) => {
+    stdout += data
+  })
+  child.stderr.on('data', (data) => {
+    stderr += data
+  })
+  const [status] = await once(child, 'close')
+  return { status: status ?? -1, stdout, stderr: stderr.trim() }
+}
+
+/** `change` is made and undone; between the two, verifying must end with status 3. */
+async function demandFound(what: string, change: () => Promise<void>, args: readonly string[]): Promise<void> {
+  await change()
+  const { status, stderr } = await latchkey('verify', ...args)
+  if (status === 3) say(`${what}, changed: ${stderr}`)
+  else problems.push(`${what} was changed, and verifying ended with ${status}`)
+  await change()
+}
+
+/** In the middle: made another one, and the same again by the next call. */
+async function changeByte(): Promise<void> {
+  const middle = Math.floor(statSync(file).size / 2)
+  const byte = Buffer.alloc(1)
+  const handle = openSync(file, 'r+')
+  readSync(handle, byte, 0, 1, middle)
+  byte[0] = (byte[0] ?? 0) ^ 1
+  writeSync(handle, byte, 0, 1, middle)
+  closeSync(handle)
+}
+
+/** By somebody whom no trigger stops. */
+function changeRow(): Promise<void> {
+  return db.transaction(async (tx) => {
+    await tx.query('set local session_replication_role = replica')
+    await tx.query(
+      `update audit_events set actor_id = case actor_id when 'test' then 'Test' else 'test' end
+       where (id, at) = (select event_id, event_at from audit_seals order by position limit 1 offset 20)`,
+    )
+  })
+}
+
+function say(line: string): void {
+  console.log(line)
+}
