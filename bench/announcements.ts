@@ -95,8 +95,8 @@ function scriptOf({ name, announce }: Way): string {
     `\\set n random(1, ${CODES})
 begin;
 select status from device_codes where ${place} for update;
-insert into grants (id, account_id, user_id, application_id, variant, scopes, device_code_id, key_id, created_at)
-  values (gen_random_uuid(), '${account.id}', '${user.id}', '${application.id}', 'token_set', '{}', gen_random_uuid(), 1, now());
+insert into grants (id, secret, account_id, user_id, application_id, variant, scopes, device_code_id, key_id, created_at)
+  values ('grt_' || left(md5(gen_random_uuid()::text), 20), gen_random_uuid(), '${account.id}', '${user.id}', '${application.id}', 'token_set', '{}', gen_random_uuid(), 1, now());
 update device_codes set state = '', decided_at = now() where ${place};
 insert into audit_events (at, kind, actor_kind, actor_id, via, account_id, user_id, application_id, device_code_id)
   values (now(), 'grant.created', 'service', 'test', 'job', '${account.id}', '${user.id}', '${application.id}', md5(:n::text)::uuid);

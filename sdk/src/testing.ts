@@ -7,7 +7,7 @@ import { createFakeClock, type FakeClock } from './testing/fake-clock.ts'
 import { decide, expire, hasOutcome } from './testing/fake-device.ts'
 import { answerDialog } from './testing/fake-dialog.ts'
 import { answerTo } from './testing/fake-doors.ts'
-import { type FakeWorld, randomText } from './testing/fake-world.ts'
+import { type FakeWorld, randomId, randomText } from './testing/fake-world.ts'
 
 export type { FakeClock } from './testing/fake-clock.ts'
 
@@ -170,7 +170,7 @@ export function createFakeService(options: FakeServiceOptions = {}): FakeService
 
 function createWorld(options: FakeServiceOptions, clock: FakeClock): FakeWorld {
   const scopes = options.scopes ?? ['orders:read', 'orders:write']
-  const id = () => randomText(12).toLowerCase().replace(/[-_]/g, '0')
+  const id = () => randomId(12)
   return {
     baseUrl: (options.baseUrl ?? 'https://latchkey.test').replace(/\/+$/, ''),
     application: {

@@ -31,6 +31,8 @@ export interface VerifiedCredential {
   readonly user: string
   /** `app_…` */
   readonly application: string
+  /** `grt_…`, as webhooks name it. For logs: it is no part of the credential. */
+  readonly grant: string
   readonly scope: readonly string[]
   readonly variant: 'oauth' | 'key'
   /** Epoch milliseconds; null for an access key, which does not expire. */
@@ -109,6 +111,7 @@ function readVerified(answer: Answer, form: Record<string, string>): VerifiedCre
     account: text(answer, 'account'),
     user: text(answer, 'sub'),
     application: text(answer, 'client_id'),
+    grant: text(answer, 'grant'),
     scope: scopeList(answer.body.scope),
     variant: expires ? 'oauth' : 'key',
     expiresAt: expires ? seconds(answer, 'exp') * 1000 : null,

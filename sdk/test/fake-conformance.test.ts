@@ -118,7 +118,7 @@ function mask(value: unknown, name = ''): unknown {
   if (name === 'expires_in') return Math.ceil(Number(value) / 10) * 10
   if (name === 'state') return String(value).replace(/^[0-9a-f-]{36}$/, 'made up')
   if (typeof value !== 'string') return value
-  return value.replace(/^(lk[a-z]_)(.*)$/, (_, prefix, rest) => `${prefix}${rest.length}`)
+  return value.replace(/^(lk[a-z]_[0-9a-f]{4}|grt_)(.*)$/, (_, prefix, rest) => `${prefix}${rest.length}`)
 }
 
 type Script = (side: Side, client: Client, ask: Ask) => Promise<void>
@@ -326,7 +326,7 @@ test.concurrent('the dialog: allowed and exchanged once, cancelled, and with wha
       side.baseUrl,
     ])
     const code = (await answer('allow')).get('code') ?? ''
-    expect(code).toMatch(/^lkc_[\w-]{44}$/)
+    expect(code).toMatch(/^lkc_0000[\w-]{44}$/)
     await client.dialog.exchange({ code, verifier, redirectUri: CALLBACK })
     await side.pass(300)
     expect(await outcome(client.dialog.exchange({ code, verifier, redirectUri: CALLBACK }))).toBe('code_used')

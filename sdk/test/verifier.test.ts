@@ -71,6 +71,7 @@ test.each(['oauth', 'key'] as const)(
       account: service.account.slug,
       user: user.id,
       application: application.id,
+      grant: expect.stringMatching(/^grt_[0-9a-z]{20}$/),
       scope: ['orders:read'],
       variant,
       expiresAt: variant === 'key' ? null : expect.any(Number),

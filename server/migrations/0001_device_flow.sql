@@ -1,5 +1,6 @@
 -- The device flow: who exists, what may be asked for, which codes run, what was granted.
--- Ids of things that people register are prefixed text; codes and grants are 128-bit uuids, because credentials carry them.
+-- Ids that people may see are prefixed text. Codes are 128-bit uuids, because the device code carries them; so is a grant's secret,
+-- which its credentials carry, and nothing else.
 
 create table accounts (
   id         text primary key check (id ~ '^acc_[0-9a-z]{12}$'),
@@ -80,7 +81,9 @@ create type device_code_status as enum ('pending', 'accepted', 'rejected', 'used
 create type final_outcome as enum ('accepted', 'rejected', 'expired');
 
 create table grants (
-  id             uuid primary key,
+  id             text constraint grants_pkey primary key constraint grants_id_check check (id ~ '^grt_[0-9a-z]{20}$'),
+  -- Finds the grant of a presented credential. Never shown: whatever names a grant uses its id.
+  secret         uuid not null constraint grants_secret_key unique,
   account_id     text not null references accounts,
   user_id        text not null references users,
   application_id text not null references applications,
@@ -119,7 +122,7 @@ create table device_codes (
   state             text not null,
   claimed_by        text,
   decided_at        timestamptz,
-  grant_id          uuid,
+  grant_id          text,
   lease_id          uuid,
   leased_until      timestamptz,
   outcome           final_outcome,
@@ -150,7 +153,7 @@ create table audit_events (
   account_id     text,
   user_id        text,
   application_id text,
-  grant_id       uuid,
+  grant_id       text,
   device_code_id uuid,
   detail         jsonb not null default '{}',
   constraint audit_events_key primary key (id, at)

@@ -136,7 +136,7 @@ create table links (
   kind       link_kind not null,
   account_id text not null references accounts,
   user_id    text not null references users on delete cascade,
-  grant_id   uuid references grants,
+  grant_id   text references grants,
   created_at timestamptz not null,
   expires_at timestamptz not null,
   used_at    timestamptz,

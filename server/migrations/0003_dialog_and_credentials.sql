@@ -25,7 +25,7 @@ create table dialogs (
   decided_at     timestamptz,
   user_id        text references users on delete cascade,
   -- Null once decided: the user said no.
-  grant_id       uuid unique,
+  grant_id       text unique,
   -- The exchange that is being answered, until it has been sent or its time is over.
   lease_id       uuid,
   leased_until   timestamptz,
@@ -55,7 +55,7 @@ alter table grants
 create table standing_changes (
   xid            xid8 not null default pg_current_xact_id(),
   at             timestamptz not null,
-  grant_id       uuid,
+  grant_id       text,
   user_id        text,
   account_id     text,
   application_id text,

@@ -76,13 +76,6 @@ export const options = {
       return keyset
     },
   }),
-  cell: option({
-    env: 'CELL',
-    fallback: '0',
-    about: 'The number of this cell (one PostgreSQL and what is around it), carried by its device codes.',
-    example: '0',
-    parse: whole(0, 255),
-  }),
   deviceCodeLifetimeMs: option({
     env: 'DEVICE_CODE_LIFETIME',
     fallback: '900',

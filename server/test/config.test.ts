@@ -37,7 +37,6 @@ describe('reading', () => {
       redisUrl: null,
       publicUrl: 'http://localhost:8080',
       port: 8080,
-      cell: 0,
       deviceCodeLifetimeMs: 900_000,
       pollIntervalSeconds: 5,
       accessTokenLifetimeMs: 3_600_000,
@@ -136,7 +135,7 @@ describe('problems', () => {
     ['LATCHKEY_KEYS', 'secret', 'cannot be read: each key is written as id:key'],
     ['LATCHKEY_KEYS', ' , ', 'cannot be read: no key is given'],
     ['PUBLIC_URL', 'https://service.example/base', 'has more than a scheme, a host and a port'],
-    ['CELL', '256', 'is not a whole number from 0 to 255'],
+    ['POLL_INTERVAL', '61', 'is not a whole number from 1 to 60'],
     ['SMTP_URL', 'https://mail.example', 'does not start with smtp:// or smtps://'],
     ['MAIL_FROM', 'Latchkey', 'is not an e-mail address'],
     ['MAIL_FROM', 'a@b.example\r\nBcc: c@d.example', 'is not an e-mail address'],
@@ -158,7 +157,6 @@ describe('problems', () => {
 describe('AP-24 numbers', () => {
   const names = [
     'PORT',
-    'CELL',
     'DEVICE_CODE_LIFETIME',
     'POLL_INTERVAL',
     'ACCESS_TOKEN_LIFETIME',
@@ -196,7 +194,6 @@ describe('AP-24 numbers', () => {
 
   test.each([
     ['PORT', 0, 65_535, 'port', 1],
-    ['CELL', 0, 255, 'cell', 1],
     ['DEVICE_CODE_LIFETIME', 1, 86_400, 'deviceCodeLifetimeMs', 1_000],
     ['POLL_INTERVAL', 1, 60, 'pollIntervalSeconds', 1],
     ['ACCESS_TOKEN_LIFETIME', 60, 86_400, 'accessTokenLifetimeMs', 1_000],

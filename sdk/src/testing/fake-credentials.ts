@@ -18,7 +18,7 @@ export function issue(world: FakeWorld, grant: FakeGrant): Record<string, string
   const now = world.now()
   grant.generation += 1
   const add = (is: FakeCredential['is'], prefix: string, length: number, lifetime: number | null): string => {
-    const text = prefix + randomText(length)
+    const text = `${prefix}0000${randomText(length)}`
     const expiresAt = lifetime === null ? null : now + lifetime * 1000
     world.credentials.set(text, { is, grant, generation: grant.generation, issuedAt: now, expiresAt })
     return text
@@ -115,7 +115,9 @@ export function me(world: FakeWorld, _: FakeParameters, request: Request): FakeA
   const left = expiresAt === null ? {} : { expires_in: Math.floor((expiresAt - world.now()) / 1000) }
   const { account, user, application } = world
   const scope = grant.scopes.join(',')
-  return { fields: { account, user, application: application.id, scope, variant: grant.variant, ...left } }
+  return {
+    fields: { account, user, application: application.id, grant: grant.id, scope, variant: grant.variant, ...left },
+  }
 }
 
 export function verify(world: FakeWorld, parameters: FakeParameters, request: Request): FakeAnswer {

@@ -39,7 +39,7 @@ export function placeCode(world: FakeWorld, variant: FakeVariant, scope: string 
   if (!world.application.deviceFlow) throw new FakeRefused('device_flow_disabled')
   if (new TextEncoder().encode(state).length > LONGEST_STATE_BYTES) throw new FakeRefused('invalid_request')
   const code: FakeCode = {
-    deviceCode: `lkd_${randomText(56)}`,
+    deviceCode: `lkd_0000${randomText(55)}`,
     userCode: randomDigits(9),
     variant,
     scopes: resolveScopes(world, scope),

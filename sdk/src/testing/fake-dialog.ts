@@ -23,7 +23,7 @@ export function answerDialog(world: FakeWorld, address: string, decision: 'cance
   const state = searchParams.get('state')
   if (decision === 'cancel') back.searchParams.set('error', 'access_denied')
   else {
-    const code = `lkc_${randomText(44)}`
+    const code = `lkc_0000${randomText(44)}`
     const scopes = decision ? asked.filter((name) => decision.includes(name)) : asked
     world.dialogCodes.set(code, {
       grant: createGrant(world, 'token_set', scopes),

@@ -49,6 +49,7 @@ export function introspect(world: FakeWorld, parameters: FakeParameters, request
       client_id: application.id,
       sub: world.user,
       account: world.account,
+      grant: credential.grant.id,
       token_type: 'Bearer',
       iss: world.baseUrl,
       iat: seconds(credential.issuedAt),

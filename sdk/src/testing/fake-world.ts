@@ -23,6 +23,8 @@ export type FakeLifetimes = {
 export type FakeGrant = {
   readonly variant: FakeVariant
   readonly scopes: readonly string[]
+  /** Public, as the service's own: no part of a credential. */
+  readonly id: string
   generation: number
   /** What was handed out last, and when: it is handed out again to whoever asks with the predecessor soon enough. */
   issued: FakeIssued | null
@@ -87,6 +89,11 @@ export function randomText(length: number): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(length)), (byte) => SYMBOLS[byte % 64]).join('')
 }
 
+/** As the service's own ids. */
+export function randomId(length: number): string {
+  return randomText(length).toLowerCase().replace(/[-_]/g, '0')
+}
+
 export function randomDigits(length: number): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(length)), (byte) => byte % 10).join('')
 }
@@ -105,7 +112,7 @@ export function resolveScopes({ application }: FakeWorld, text: string | undefin
 }
 
 export function createGrant(world: FakeWorld, variant: FakeVariant, scopes: readonly string[]): FakeGrant {
-  const grant: FakeGrant = { variant, scopes, generation: 0, issued: null, revoked: false }
+  const grant: FakeGrant = { id: `grt_${randomId(20)}`, variant, scopes, generation: 0, issued: null, revoked: false }
   world.grants.add(grant)
   return grant
 }

@@ -15,7 +15,7 @@ describe('the device flow', () => {
     service.grant(session.displayCode)
     const tokens = await waiting
     expect(tokens).toMatchObject({ variant: 'oauth', scope: ['orders:read'], state: 'kiosk-7' })
-    expect(tokens.accessToken).toMatch(/^lka_[\w-]{56}$/)
+    expect(tokens.accessToken).toMatch(/^lka_0000[\w-]{56}$/)
     expect(service.clock.now() - startedAt).toBeGreaterThanOrEqual(5_000)
     expect(service.requests.map(({ path, status }) => `${path} ${status}`)).toEqual([
       '/auth/oauth/device/code 200',

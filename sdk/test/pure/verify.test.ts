@@ -30,6 +30,7 @@ describe('a credential', () => {
         account: 'acme',
         user: expect.stringMatching(/^usr_/),
         application: service.application.id,
+        grant: expect.stringMatching(/^grt_[0-9a-z]{20}$/),
         scope: ['orders:read', 'orders:write'],
         variant,
         expiresAt: variant === 'key' ? null : expect.any(Number),
@@ -104,7 +105,7 @@ describe('an answer is remembered', () => {
 
   test('though somebody tries made-up credentials by the thousand; ten thousand good ones, and no more', async () => {
     let asked = 0
-    const yes = { active: true, account: 'acme', sub: 'usr_x', client_id: 'app_x', scope: '' }
+    const yes = { active: true, account: 'acme', sub: 'usr_x', client_id: 'app_x', grant: 'grt_x', scope: '' }
     const fetch = async (_: unknown, init?: RequestInit) => {
       asked += 1
       return new Response(JSON.stringify(String(init?.body).includes('token=lkk_') ? yes : { active: false }))

@@ -6,6 +6,7 @@ export type Described = {
   readonly account: string
   readonly user: string
   readonly application: string
+  readonly grant: string
   readonly scope: string
   readonly variant: 'token_set' | 'access_key'
   /** Absent for an access key, which does not run out. */
@@ -26,8 +27,8 @@ export async function describeAccess(
 }
 
 function isDescription(body: unknown): body is Described {
-  const { account, user, application, scope, variant } = { ...(body as Record<string, unknown> | null) }
-  return [account, user, application, scope, variant].every((one) => typeof one === 'string')
+  const { account, user, application, grant, scope, variant } = { ...(body as Record<string, unknown> | null) }
+  return [account, user, application, grant, scope, variant].every((one) => typeof one === 'string')
 }
 
 /** `fetch` throws as the platform's does. */

@@ -2,6 +2,7 @@
 import type { Variant } from './device-code.ts'
 
 export type Grant = {
+  /** Public: pages, logs, webhooks and exports name the grant by it. No part of a credential. */
   readonly id: string
   readonly accountId: string
   readonly userId: string
@@ -67,7 +68,7 @@ export function isFirstIssue(grant: Grant): boolean {
 
 /** An id from a form or an address may be anything; PostgreSQL is asked only for what can be one. */
 export function isGrantId(text: string): boolean {
-  return /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text)
+  return /^grt_[0-9a-z]{20}$/.test(text)
 }
 
 /** A genuine credential, as it was presented. */

@@ -37,7 +37,7 @@ export async function checkCredential(
 ): Promise<CheckedCredential> {
   const opened = context.openCredential(text)
   if (!opened) return NOT_VALID
-  const found = context.standings.find(opened.grantId, (standing) => isKnown(standing, opened))
+  const found = context.standings.find(opened.grantSecret, (standing) => isKnown(standing, opened))
   const standing = found instanceof Promise ? await found : found
   if (!standing) return NOT_VALID
   const { grant } = standing

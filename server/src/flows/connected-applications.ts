@@ -2,7 +2,7 @@
 import { byUser } from '../core/audit-actor.ts'
 import { type Grant, isGrantId } from '../core/grant.ts'
 import { resolveEffective } from '../core/scope.ts'
-import { makeAccessKey, RetiredKey } from '../secrets/credentials.ts'
+import { type GrantWithSecret, makeAccessKey, RetiredKey } from '../secrets/credentials.ts'
 import type { Keyset } from '../secrets/keyset.ts'
 import { recordEvent } from '../store/audit-events.ts'
 import { revokeGrant } from '../store/grants.ts'
@@ -18,7 +18,7 @@ import { lockUser, readUser, type User } from '../store/users.ts'
 import type { Context } from './context.ts'
 import { refreshLimits } from './refresh-token-set.ts'
 
-export type ConnectedApplication = ListedGrant & {
+export type ConnectedApplication = Omit<ListedGrant, 'secret'> & {
   /** What its credentials may do at this moment, in words: less than was granted, where the user or the application lost some. */
   readonly can: readonly Scope[]
   /** The last characters of an access key, to tell one from another. Null for a token set, or when its signing key is gone. */
@@ -84,12 +84,13 @@ async function describePage(context: Context, page: GrantPage): Promise<Connecte
 function describe(keys: Keyset, listed: ListedGrant, catalogue: readonly Scope[]): ConnectedApplication {
   const effective = resolveEffective(listed.scopes, listed.heldScopes, listed.allowedScopes)
   const can = effective.flatMap((name) => catalogue.filter((scope) => scope.name === name))
-  return { ...listed, can, keyEnding: keyEnding(keys, listed) }
+  const { secret: _, ...shown } = listed
+  return { ...shown, can, keyEnding: keyEnding(keys, listed) }
 }
 
 const ENDING_LENGTH = 4
 
-function keyEnding(keys: Keyset, grant: Grant): string | null {
+function keyEnding(keys: Keyset, grant: GrantWithSecret): string | null {
   if (grant.variant !== 'access_key') return null
   try {
     return makeAccessKey(keys, grant).slice(-ENDING_LENGTH)

@@ -1,6 +1,7 @@
 /** The user's yes, from a typed code or from the dialog: one row, one event, a mail, in the transaction that decides. */
 import type { Application } from '../core/application.ts'
 import type { Actor } from '../core/audit-actor.ts'
+import { createGrantSecret } from '../secrets/random.ts'
 import { recordEvent } from '../store/audit-events.ts'
 import { insertGrant, type NewGrant } from '../store/grants.ts'
 import { addToWaitingMail, insertMail, lockRecentMails } from '../store/mails.ts'
@@ -14,10 +15,10 @@ export async function createGrant(
   actor: Actor,
   user: User,
   application: Pick<Application, 'id' | 'name' | 'testedAs'>,
-  given: Omit<NewGrant, 'accountId' | 'userId' | 'applicationId'>,
+  given: Omit<NewGrant, 'secret' | 'accountId' | 'userId' | 'applicationId'>,
 ): Promise<void> {
   const about = { accountId: user.accountId, userId: user.id, applicationId: application.id }
-  await insertGrant(tx, { ...given, ...about })
+  await insertGrant(tx, { ...given, ...about, secret: createGrantSecret() })
   const deviceCode = given.deviceCodeId === null ? {} : { deviceCodeId: given.deviceCodeId }
   const detail = { scopes: given.scopes, flow: given.deviceCodeId === null ? 'dialog' : 'device' }
   await recordEvent(tx, { kind: 'grant.created', actor, ...about, ...deviceCode, grantId: given.id, detail })

@@ -3,13 +3,12 @@ import { byApplication } from '../core/audit-actor.ts'
 import {
   accessTokenExpiry,
   expiresInSeconds,
-  type Grant,
   isCollectable,
   isFirstIssue,
   isRepeatable,
   issueTime,
 } from '../core/grant.ts'
-import { makeAccessKey, makeTokenSet } from '../secrets/credentials.ts'
+import { type GrantWithSecret, makeAccessKey, makeTokenSet } from '../secrets/credentials.ts'
 import { recordEvent } from '../store/audit-events.ts'
 import { lockGrant, saveIssueTime } from '../store/grants.ts'
 import type { Transaction } from '../store/postgres.ts'
@@ -28,7 +27,7 @@ export type IssuedKey = { readonly scopes: readonly string[]; readonly accessKey
 /** The set of the grant's present generation: the same two tokens whenever it is asked for, and the seconds that are left. */
 export function tokenSetOf(
   context: Context,
-  grant: Grant,
+  grant: GrantWithSecret,
   issuedAt: number,
   now: number,
 ): Omit<IssuedTokenSet, 'scopes'> {
@@ -53,7 +52,7 @@ export async function issueFirst(
 ): Promise<IssuedTokenSet | IssuedKey | null> {
   const locked = await lockGrant(tx, grantId)
   if (!locked || !isFirstIssue(locked.grant)) return null
-  const { grant, holder } = locked
+  const { grant, secret, holder } = locked
   if (!isCollectable(grant, holder)) {
     await endGrant(
       tx,
@@ -72,6 +71,7 @@ export async function issueFirst(
     await recordEvent(tx, { kind: 'grant.issued', actor: byApplication(grant.applicationId), ...aboutGrant(grant) })
   }
   const { scopes } = grant
-  if (grant.variant === 'access_key') return { scopes, accessKey: makeAccessKey(context.config.keys, grant) }
-  return { scopes, ...tokenSetOf(context, grant, issuedAt, now) }
+  if (grant.variant === 'access_key')
+    return { scopes, accessKey: makeAccessKey(context.config.keys, { ...grant, secret }) }
+  return { scopes, ...tokenSetOf(context, { ...grant, secret }, issuedAt, now) }
 }

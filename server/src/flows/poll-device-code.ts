@@ -39,10 +39,10 @@ export type Issued = (IssuedTokenSet | IssuedKey) & { readonly state: string }
 const INVALID: PollResult = { outcome: 'invalid' }
 
 export async function pollDeviceCode(context: Context, request: PollRequest): Promise<PollResult> {
-  const { applications, config, gate } = context
+  const { applications, gate } = context
   if (!applications.authenticate(request.applicationId, request.secret)) return INVALID
   const code = context.openDeviceCode(request.deviceCode, request.applicationId)
-  if (!code || code.variant !== request.variant || code.cell !== config.cell) return INVALID
+  if (!code || code.variant !== request.variant) return INVALID
   if (isForgotten(code, applications.now())) return INVALID
 
   const { early, pending } = await gate.poll(code.id, paceFor(code.intervalSeconds))

@@ -23,6 +23,9 @@ export type RefreshResult =
   /** Forged, of another application, unused for too long, taken back, or used before: one answer. */
   | { readonly outcome: 'invalid_grant' }
 
+/** An old token: its grant has ended just now. */
+type Reused = { readonly outcome: 'reused'; readonly grantId: string }
+
 const INVALID_GRANT: RefreshResult = { outcome: 'invalid_grant' }
 
 export async function refreshTokenSet(context: Context, request: RefreshRequest): Promise<RefreshResult> {
@@ -32,15 +35,15 @@ export async function refreshTokenSet(context: Context, request: RefreshRequest)
   const opened = context.openCredential(request.refreshToken)
   if (opened?.is !== 'refresh_token') return INVALID_GRANT
 
-  const result = await db.transaction(async (tx): Promise<RefreshResult | { readonly outcome: 'reused' }> => {
-    const standing = await lockGrantStanding(tx, opened.grantId)
+  const result = await db.transaction(async (tx): Promise<RefreshResult | Reused> => {
+    const standing = await lockGrantStanding(tx, opened.grantSecret)
     if (!standing || standing.grant.applicationId !== application.id) return INVALID_GRANT
     const { grant, holder, now } = standing
     const step = refresh(grant, holder, opened.generation, now, refreshLimits(config))
     if (step.answer === 'not_valid') return INVALID_GRANT
     if (step.answer === 'reused') {
       return (await endGrantWithMail(tx, byApplication(grant.applicationId), grant, 'refresh_token_reused'))
-        ? { outcome: 'reused' }
+        ? { outcome: 'reused', grantId: grant.id }
         : INVALID_GRANT
     }
     if (request.scope !== null && !parseScope(request.scope).every((name) => grant.scopes.includes(name))) {
@@ -49,11 +52,12 @@ export async function refreshTokenSet(context: Context, request: RefreshRequest)
     const current = step.answer === 'refreshed' ? step.next : grant
     if (step.answer === 'refreshed') await saveRefresh(tx, current)
     const scopes = resolveEffective(grant.scopes, standing.heldScopes, standing.allowedScopes)
-    return { outcome: 'refreshed', issued: { scopes, ...tokenSetOf(context, current, current.issuedAt ?? now, now) } }
+    const source = { ...current, secret: opened.grantSecret }
+    return { outcome: 'refreshed', issued: { scopes, ...tokenSetOf(context, source, current.issuedAt ?? now, now) } }
   })
   if (result.outcome === 'refreshed') context.counts.credentials.add('token_set', 'renewed')
   if (result.outcome !== 'reused') return result
-  events.grantRevoked(opened.grantId, 'refresh_token_reused')
+  events.grantRevoked(result.grantId, 'refresh_token_reused')
   return INVALID_GRANT
 }
 

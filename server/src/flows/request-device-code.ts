@@ -90,7 +90,7 @@ async function placeCode(context: Context, request: CodeRequest): Promise<CodeRe
   const intervalSeconds = pollIntervalOf(application, config.pollIntervalSeconds)
   return {
     outcome: 'requested',
-    deviceCode: sealDeviceCode(config.keys, { ...code, expiresAt, cell: config.cell, intervalSeconds }),
+    deviceCode: sealDeviceCode(config.keys, { ...code, expiresAt, intervalSeconds }),
     userCode,
     expiresInSeconds: code.lifetimeMs / 1000,
     intervalSeconds,

@@ -5,7 +5,7 @@
 import { byAnybody, byApplication } from '../core/audit-actor.ts'
 import { type Grant, isCollectable, isValid } from '../core/grant.ts'
 import { recordEvent } from '../store/audit-events.ts'
-import { lockGrant, lockGrantStanding } from '../store/grants.ts'
+import { lockGrantStanding } from '../store/grants.ts'
 import type { Context } from './context.ts'
 import { aboutGrant, endGrant, endGrantWithMail } from './end-grant.ts'
 
@@ -26,7 +26,7 @@ export async function revokeCredential(context: Context, request: RevocationRequ
   const opened = context.openCredential(request.credential)
   if (!opened) return { outcome: 'revoked' }
   await context.db.transaction(async (tx) => {
-    const locked = await lockGrant(tx, opened.grantId)
+    const locked = await lockGrantStanding(tx, opened.grantSecret)
     if (locked?.grant.applicationId !== application.id) return
     if (request.variant !== null && locked.grant.variant !== request.variant) return
     await endGrant(tx, byApplication(locked.grant.applicationId), locked.grant, 'revoked_by_application')
@@ -42,8 +42,8 @@ export async function reportCredential(context: Context, credential: string): Pr
   const opened = context.openCredential(credential)
   if (!opened) return false
   const ended = await context.db.transaction(async (tx) => {
-    const standing = await lockGrantStanding(tx, opened.grantId)
-    if (!standing) return false
+    const standing = await lockGrantStanding(tx, opened.grantSecret)
+    if (!standing) return null
     const { grant, holder, now } = standing
     // One that a review ended is reported as if it lived: should the review be undone, it does not come back.
     const before = { ...grant, revokedAt: null }
@@ -51,15 +51,15 @@ export async function reportCredential(context: Context, credential: string): Pr
       opened.is === 'refresh_token'
         ? isCollectable(before, holder)
         : isValid(before, holder, opened, now, context.config.accessKeyOverlapMs)
-    if (!genuine || !(await endGrantWithMail(tx, byAnybody('api'), grant, 'credential_reported'))) return false
+    if (!genuine || !(await endGrantWithMail(tx, byAnybody('api'), grant, 'credential_reported'))) return null
     await recordEvent(tx, {
       kind: 'credential.reported',
       actor: byAnybody('api'),
       ...aboutGrant(grant),
       detail: { is: opened.is },
     })
-    return true
+    return grant.id
   })
-  if (ended) context.events.grantRevoked(opened.grantId, 'credential_reported')
-  return ended
+  if (ended !== null) context.events.grantRevoked(ended, 'credential_reported')
+  return ended !== null
 }

@@ -29,7 +29,7 @@ export async function rotateAccessKey(context: Context, request: RotationRequest
   if (opened?.is !== 'access_key') return { outcome: 'invalid_grant' }
 
   const result = await db.transaction(async (tx): Promise<RotationResult> => {
-    const standing = await lockGrantStanding(tx, opened.grantId)
+    const standing = await lockGrantStanding(tx, opened.grantSecret)
     if (!standing || standing.grant.applicationId !== application.id) return { outcome: 'invalid_grant' }
     const { grant, holder, now } = standing
     const step = rotateKey(grant, holder, opened.generation, now, config.accessKeyOverlapMs)
@@ -39,7 +39,8 @@ export async function rotateAccessKey(context: Context, request: RotationRequest
       const actor = byApplication(grant.applicationId)
       await recordEvent(tx, { kind: 'grant.key_rotated', actor, ...aboutGrant(grant) })
     }
-    const accessKey = makeAccessKey(config.keys, step.answer === 'rotated' ? step.next : grant)
+    const current = step.answer === 'rotated' ? step.next : grant
+    const accessKey = makeAccessKey(config.keys, { ...current, secret: opened.grantSecret })
     const scopes = resolveEffective(grant.scopes, standing.heldScopes, standing.allowedScopes)
     return { outcome: 'rotated', issued: { scopes, accessKey }, overlapSeconds: config.accessKeyOverlapMs / 1000 }
   })

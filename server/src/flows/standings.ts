@@ -8,19 +8,20 @@
  */
 import { type GrantStanding, markUsed, readGrantStanding } from '../store/grants.ts'
 import type { Postgres } from '../store/postgres.ts'
-import { type FeedPosition, readStandingChanges, type StandingChange } from '../store/standing-changes.ts'
+import { type FeedPosition, readStandingChanges } from '../store/standing-changes.ts'
+import { createRemembered, MOST_REMEMBERED } from './remembered-standings.ts'
 
 export type Standings = {
   /** Null: there is no such grant. `isEnough` false: what is remembered is older than what was presented, so look again. */
-  find(grantId: string, isEnough: (standing: GrantStanding) => boolean): Promise<GrantStanding | null> | GrantStanding
+  find(
+    grantSecret: string,
+    isEnough: (standing: GrantStanding) => boolean,
+  ): Promise<GrantStanding | null> | GrantStanding
   /** A credential of it was used on this day (UTC, 2026-03-01). Written down with the next `saveUses`. */
   noteUse(standing: GrantStanding, day: string): void
   pull(): Promise<void>
   saveUses(): Promise<void>
 }
-
-/** About a kilobyte each. */
-const MOST_REMEMBERED = 20_000
 
 const BELIEVED_MS = 60_000
 
@@ -29,10 +30,8 @@ const USES_PER_STATEMENT = 1_000
 /** Longer than a usual change of PostgreSQL's primary, during which nothing can be revoked anyway. */
 const DEAF_MS = 30_000
 
-type Remembered = { readonly standing: GrantStanding; readonly readAt: number }
-
 export function createStandings(db: Postgres): Standings {
-  const remembered = new Map<string, Remembered>()
+  const remembered = createRemembered()
   /** Many requests that miss at once read once. */
   const reading = new Map<string, Promise<GrantStanding | null>>()
   const usedOn = new Map<string, string>()
@@ -44,30 +43,26 @@ export function createStandings(db: Postgres): Standings {
 
   const isDeaf = () => performance.now() - heardAt > DEAF_MS
 
-  const read = async (grantId: string): Promise<GrantStanding | null> => {
+  const read = async (grantSecret: string): Promise<GrantStanding | null> => {
     const [readAt, pullsBefore] = [performance.now(), pulls]
-    const standing = await readGrantStanding(db, grantId)
+    const standing = await readGrantStanding(db, grantSecret)
     // A pull that came in between may have told of a change that this reading did not see yet.
-    if (standing && pulls === pullsBefore && !isDeaf()) remember(grantId, { standing: slim(standing), readAt })
+    if (standing && pulls === pullsBefore && !isDeaf())
+      remembered.set(grantSecret, { standing: slim(standing), readAt })
     return standing
   }
 
-  const remember = (grantId: string, entry: Remembered) => {
-    if (remembered.size >= MOST_REMEMBERED) remembered.delete(remembered.keys().next().value ?? '')
-    remembered.set(grantId, entry)
-  }
-
   return {
-    find: (grantId, isEnough) => {
-      const known = remembered.get(grantId)
+    find: (grantSecret, isEnough) => {
+      const known = remembered.get(grantSecret)
       const believed = known && performance.now() - known.readAt < BELIEVED_MS && !isDeaf()
       if (believed && isEnough(known.standing)) return known.standing
-      const underWay = reading.get(grantId)
+      const underWay = reading.get(grantSecret)
       if (underWay && !believed) return underWay
-      const work = read(grantId).finally(() => {
-        if (reading.get(grantId) === work) reading.delete(grantId)
+      const work = read(grantSecret).finally(() => {
+        if (reading.get(grantSecret) === work) reading.delete(grantSecret)
       })
-      reading.set(grantId, work)
+      reading.set(grantSecret, work)
       return work
     },
     noteUse: ({ grant, usedOn: noted }, day) => {
@@ -78,7 +73,7 @@ export function createStandings(db: Postgres): Standings {
       const pulled = await readStandingChanges(db, position)
       // A position that goes back is another PostgreSQL, which was promoted with less than the old one knew.
       if (isDeaf() || isBehind(pulled.position, position)) remembered.clear()
-      for (const change of pulled.changes) if (!applied.has(change.xid)) forget(remembered, change)
+      for (const change of pulled.changes) if (!applied.has(change.xid)) remembered.forget(change)
       applied = new Set(pulled.changes.map(({ xid }) => xid))
       // What is being read may be older than what was just heard: good enough for those who wait, not for those who come.
       reading.clear()
@@ -92,7 +87,7 @@ export function createStandings(db: Postgres): Standings {
         await markUsed(db, ids)
         for (const id of ids) {
           usedOn.delete(id)
-          remembered.delete(id)
+          remembered.forget({ grantId: id })
         }
       }
     },
@@ -107,21 +102,4 @@ function slim(standing: GrantStanding): GrantStanding {
 
 function isBehind(position: FeedPosition, before: FeedPosition | null): boolean {
   return before !== null && BigInt(position) < BigInt(before)
-}
-
-function forget(remembered: Map<string, Remembered>, change: StandingChange): void {
-  if ('grantId' in change) {
-    remembered.delete(change.grantId)
-    return
-  }
-  for (const [grantId, { standing }] of remembered) {
-    const { userId, accountId, applicationId } = standing.grant
-    if (
-      ('userId' in change && change.userId === userId) ||
-      ('accountId' in change && change.accountId === accountId) ||
-      ('applicationId' in change && change.applicationId === applicationId)
-    ) {
-      remembered.delete(grantId)
-    }
-  }
 }

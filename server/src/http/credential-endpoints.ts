@@ -20,6 +20,7 @@ export const me: Handler = async (context, request) => {
       account: checked.account,
       user: checked.userId,
       application: checked.applicationId,
+      grant: checked.grantId,
       scope: formatScope(checked.scopes),
       variant: checked.variant,
       ...(checked.expiresInSeconds === null ? {} : { expires_in: checked.expiresInSeconds }),

@@ -1,46 +1,59 @@
 /**
- * Access tokens, refresh tokens and access keys. They are computed from a grant and never stored: the same grant at the
- * same generation always gives the same text, so handing it out twice is harmless.
+ * Access tokens, refresh tokens and access keys. They are computed from a grant's secret and never stored: the same grant at the
+ * same generation always gives the same text, so handing it out twice is harmless. The grant's id is no part of them
+ * (docs/decisions/0032-a-grant-has-a-secret-and-a-public-id.md).
  */
 import { accessTokenExpiry, type Grant } from '../core/grant.ts'
+import { BUCKET } from './bucket.ts'
 import { uuidBytes, uuidFrom } from './device-code-text.ts'
 import type { Keyset } from './keyset.ts'
 import { createRecent } from './recent.ts'
 import { type Seal, seal, unseal } from './sealed-text.ts'
 
-/** grant id 16 | generation 4 | expiry 5 */
-const accessToken: Seal = { prefix: 'lka_', purpose: 'access-token', bodyBytes: 25 }
-/** grant id 16 | generation 4 */
-const refreshToken: Seal = { prefix: 'lkr_', purpose: 'refresh-token', bodyBytes: 20 }
-/** grant id 16 | key generation 4 */
-const accessKey: Seal = { prefix: 'lkk_', purpose: 'access-key', bodyBytes: 20 }
+/** secret of the grant 16 | generation 4 | expiry 5 */
+const accessToken: Seal = { prefix: 'lka_', purpose: 'access-token', bodyBytes: 25, bucket: BUCKET }
+/** secret of the grant 16 | generation 4 */
+const refreshToken: Seal = { prefix: 'lkr_', purpose: 'refresh-token', bodyBytes: 20, bucket: BUCKET }
+/** secret of the grant 16 | key generation 4 */
+const accessKey: Seal = { prefix: 'lkk_', purpose: 'access-key', bodyBytes: 20, bucket: BUCKET }
 
 /** The grant's own key was taken out of LATCHKEY_KEYS: nothing it signed is valid any more, so nothing new is signed. */
 export class RetiredKey extends Error {
   override readonly name = 'RetiredKey'
 }
 
+/** Kept apart from `Grant`, which pages and lists are given. */
+export type GrantWithSecret = Grant & {
+  /** 128 random bits, as PostgreSQL prints a uuid. */
+  readonly secret: string
+}
+
 export type TokenSet = { readonly accessToken: string; readonly refreshToken: string }
 
 /** `issuedAt` and `lifetimeMs` fix the expiry, to the whole second. */
-export function makeTokenSet(keys: Keyset, grant: Grant, issuedAt: number, lifetimeMs: number): TokenSet {
+export function makeTokenSet(keys: Keyset, grant: GrantWithSecret, issuedAt: number, lifetimeMs: number): TokenSet {
   const expiry = Buffer.alloc(5)
   expiry.writeUIntBE(accessTokenExpiry(issuedAt, lifetimeMs) / 1000, 0, 5)
   const key = keyOf(keys, grant)
-  const body = reference(grant.id, grant.generation)
+  const body = reference(grant.secret, grant.generation)
   return {
     accessToken: seal(accessToken, key, Buffer.concat([body, expiry])),
     refreshToken: seal(refreshToken, key, body),
   }
 }
 
-export function makeAccessKey(keys: Keyset, grant: Grant): string {
-  return seal(accessKey, keyOf(keys, grant), reference(grant.id, grant.keyGeneration))
+export function makeAccessKey(keys: Keyset, grant: GrantWithSecret): string {
+  return seal(accessKey, keyOf(keys, grant), reference(grant.secret, grant.keyGeneration))
 }
 
 export type OpenedCredential =
-  | { readonly is: 'access_token'; readonly grantId: string; readonly generation: number; readonly expiresAt: number }
-  | { readonly is: 'refresh_token' | 'access_key'; readonly grantId: string; readonly generation: number }
+  | {
+      readonly is: 'access_token'
+      readonly grantSecret: string
+      readonly generation: number
+      readonly expiresAt: number
+    }
+  | { readonly is: 'refresh_token' | 'access_key'; readonly grantSecret: string; readonly generation: number }
 
 /** Genuine, not yet *valid*: whether the grant lives, and what its generation is worth, is for the caller to ask. */
 export function openCredential(keys: Keyset, text: string): OpenedCredential | null {
@@ -75,13 +88,13 @@ function keyOf(keys: Keyset, grant: Grant) {
   return key
 }
 
-function reference(grantId: string, generation: number): Buffer {
+function reference(secret: string, generation: number): Buffer {
   const body = Buffer.alloc(20)
-  body.set(uuidBytes(grantId))
+  body.set(uuidBytes(secret))
   body.writeUInt32BE(generation, 16)
   return body
 }
 
-function readReference(body: Buffer): { grantId: string; generation: number } {
-  return { grantId: uuidFrom(body.subarray(0, 16)), generation: body.readUInt32BE(16) }
+function readReference(body: Buffer): { grantSecret: string; generation: number } {
+  return { grantSecret: uuidFrom(body.subarray(0, 16)), generation: body.readUInt32BE(16) }
 }

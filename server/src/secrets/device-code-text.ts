@@ -3,6 +3,7 @@
  * The application id is bound by the MAC, so another application's code is as good as forged.
  */
 import type { Variant } from '../core/device-code.ts'
+import { BUCKET } from './bucket.ts'
 import type { Keyset } from './keyset.ts'
 import { createRecent } from './recent.ts'
 import { type Seal, seal, unseal } from './sealed-text.ts'
@@ -11,24 +12,22 @@ export type DeviceCodeText = {
   readonly id: string
   readonly applicationId: string
   readonly variant: Variant
-  readonly cell: number
   readonly expiresAt: number
   /** The interval that was promised to this code, whatever the configuration says by now. */
   readonly intervalSeconds: number
 }
 
-/** cell 1 | id 16 | variant and interval 2 | expiry 6. Of the two, the eighth bit is the variant and the other fifteen the interval. */
-const kind: Seal = { prefix: 'lkd_', purpose: 'device-code', bodyBytes: 25 }
+/** id 16 | variant and interval 2 | expiry 6, bound to the application. Of the two, the eighth bit is the variant and the other fifteen the interval. */
+const kind: Seal = { prefix: 'lkd_', purpose: 'device-code', bodyBytes: 24, bucket: BUCKET }
 
 const variants: readonly Variant[] = ['token_set', 'access_key']
 
 export function sealDeviceCode(keys: Keyset, code: DeviceCodeText): string {
   const body = Buffer.alloc(kind.bodyBytes)
-  body.writeUInt8(code.cell, 0)
-  body.set(uuidBytes(code.id), 1)
-  body.writeUInt8(variants.indexOf(code.variant) | ((code.intervalSeconds >> 8) << 1), 17)
-  body.writeUInt8(code.intervalSeconds & 255, 18)
-  body.writeUIntBE(code.expiresAt, 19, 6)
+  body.set(uuidBytes(code.id))
+  body.writeUInt8(variants.indexOf(code.variant) | ((code.intervalSeconds >> 8) << 1), 16)
+  body.writeUInt8(code.intervalSeconds & 255, 17)
+  body.writeUIntBE(code.expiresAt, 18, 6)
   return seal(kind, keys.signing, body, code.applicationId)
 }
 
@@ -36,12 +35,11 @@ export function openDeviceCode(keys: Keyset, text: string, applicationId: string
   const body = unseal(kind, keys, text, applicationId)
   if (!body) return null
   return {
-    id: uuidFrom(body.subarray(1, 17)),
+    id: uuidFrom(body.subarray(0, 16)),
     applicationId,
-    variant: variants[body.readUInt8(17) & 1] ?? 'token_set',
-    cell: body.readUInt8(0),
-    intervalSeconds: ((body.readUInt8(17) >> 1) << 8) | body.readUInt8(18),
-    expiresAt: body.readUIntBE(19, 6),
+    variant: variants[body.readUInt8(16) & 1] ?? 'token_set',
+    intervalSeconds: ((body.readUInt8(16) >> 1) << 8) | body.readUInt8(17),
+    expiresAt: body.readUIntBE(18, 6),
   }
 }
 

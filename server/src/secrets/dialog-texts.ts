@@ -3,18 +3,24 @@
  * pushed request. Computed from the dialog's id and never stored.
  */
 import { hash, randomBytes } from 'node:crypto'
+import { BUCKET } from './bucket.ts'
 import { uuidBytes, uuidFrom } from './device-code-text.ts'
 import type { Keyset } from './keyset.ts'
 import { type Seal, seal, unseal } from './sealed-text.ts'
 
 /** dialog id 16. Bound to nothing: in the wrong application's hands it has to be recognised, so that it can be burned. */
-const code: Seal = { prefix: 'lkc_', purpose: 'authorization-code', bodyBytes: 16 }
+const code: Seal = { prefix: 'lkc_', purpose: 'authorization-code', bodyBytes: 16, bucket: BUCKET }
 /** dialog id 16, bound to the browser that brought the request. */
-const dialogReference: Seal = { prefix: '', purpose: 'dialog-reference', bodyBytes: 16 }
+const dialogReference: Seal = { prefix: 'lkq_', purpose: 'dialog-reference', bodyBytes: 16, bucket: BUCKET }
 /** dialog id 16, bound to the account and to the same browser, as the account's own host knows it. */
-const accountReference: Seal = { prefix: '', purpose: 'account-reference', bodyBytes: 16 }
+const accountReference: Seal = { prefix: 'lkp_', purpose: 'account-reference', bodyBytes: 16, bucket: BUCKET }
 /** dialog id 16 | expiry 6, bound to the application that pushed it. */
-const pushed: Seal = { prefix: 'urn:ietf:params:oauth:request_uri:', purpose: 'pushed-request', bodyBytes: 22 }
+const pushed: Seal = {
+  prefix: 'urn:ietf:params:oauth:request_uri:',
+  purpose: 'pushed-request',
+  bodyBytes: 22,
+  bucket: BUCKET,
+}
 
 export function sealAuthorizationCode(keys: Keyset, dialogId: string): string {
   return seal(code, keys.signing, uuidBytes(dialogId))

@@ -7,11 +7,23 @@ const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'
 
 /** `app_k3v9m2x7q4tz`: the prefix makes a log line legible and a mix-up visible. 60 random bits. */
 export function createId(prefix: 'acc' | 'usr' | 'rol' | 'app' | 'sec' | 'rev' | 'dec' | 'whk'): string {
-  return `${prefix}_${Array.from(randomBytes(12), (byte) => ALPHABET[byte & 31]).join('')}`
+  return `${prefix}_${randomText(12)}`
 }
 
-/** 128 random bits; PostgreSQL's uuid type keeps them in 16 bytes. */
+function randomText(length: number): string {
+  return Array.from(randomBytes(length), (byte) => ALPHABET[byte & 31]).join('')
+}
+
+/**
+ * What everybody names a grant by. 100 random bits: a thousand installations of 10^9 grants each, and still no two alike (one
+ * chance in 2 million), in case they are ever brought together.
+ */
 export function createGrantId(): string {
+  return `grt_${randomText(20)}`
+}
+
+/** What a grant's credentials are made around. 128 random bits; PostgreSQL's uuid type keeps them in 16 bytes. */
+export function createGrantSecret(): string {
   return uuidFrom(randomBytes(16))
 }
 

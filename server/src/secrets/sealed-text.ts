@@ -1,7 +1,9 @@
 /**
- * A text that verifies itself: prefix, then base64url of `key id | body | MAC`. What was not made with one of our keys is
- * refused without asking any engine. The prefix makes a leaked text recognisable to people and to secret scanners.
+ * A text that verifies itself: prefix, bucket if it has one, then base64url of `key id | body | MAC`. What was not made with one
+ * of our keys is refused without asking any engine. The prefix makes a leaked text recognisable to people and to secret
+ * scanners. Every format is in docs/formats.md.
  */
+import { BUCKET_DIGITS, bucketDigits, bucketOf } from './bucket.ts'
 import type { Keyset, Purpose, SigningKey } from './keyset.ts'
 import { equalSecrets, mac } from './mac.ts'
 
@@ -12,27 +14,34 @@ export type Seal = {
   readonly prefix: string
   readonly purpose: Purpose
   readonly bodyBytes: number
+  /** Absent: a text that carries none. */
+  readonly bucket?: number
 }
 
 /** `bound` is authenticated but not carried: whoever presents the text must know it. */
 export function seal(kind: Seal, key: SigningKey, body: Buffer, bound = ''): string {
   const carried = Buffer.concat([Buffer.of(key.id), body])
-  return kind.prefix + Buffer.concat([carried, tag(kind, key, carried, bound)]).toString('base64url')
+  const sealed = Buffer.concat([carried, tag(kind, key, carried, bound)]).toString('base64url')
+  return kind.prefix + (kind.bucket === undefined ? '' : bucketDigits(kind.bucket)) + sealed
 }
 
 export function unseal(kind: Seal, keys: Keyset, text: string, bound = ''): Buffer | null {
   if (!text.startsWith(kind.prefix)) return null
-  const bytes = Buffer.from(text.slice(kind.prefix.length), 'base64url')
+  if (kind.bucket !== undefined && bucketOf(text) !== kind.bucket) return null
+  const sealed = text.slice(kind.prefix.length + (kind.bucket === undefined ? 0 : BUCKET_DIGITS))
+  const bytes = Buffer.from(sealed, 'base64url')
   if (bytes.length !== 1 + kind.bodyBytes + MAC_BYTES) return null
   const key = keys.byId.get(bytes[0] ?? 0)
   if (!key) return null
   const carried = bytes.subarray(0, 1 + kind.bodyBytes)
   if (!equalSecrets(tag(kind, key, carried, bound), bytes.subarray(1 + kind.bodyBytes))) return null
   // One text per content: base64url decoding forgives padding, stray characters and loose last bits; we do not.
-  return bytes.toString('base64url') === text.slice(kind.prefix.length) ? carried.subarray(1) : null
+  return bytes.toString('base64url') === sealed ? carried.subarray(1) : null
 }
 
-function tag(kind: Seal, key: SigningKey, carried: Buffer, bound: string): Buffer {
-  const message = bound === '' ? carried : Buffer.concat([carried, Buffer.from(bound)])
-  return mac(key.for[kind.purpose], message).subarray(0, MAC_BYTES)
+/** Over `bucket | key id | body | bound`. */
+function tag({ purpose, bucket }: Seal, key: SigningKey, carried: Buffer, bound: string): Buffer {
+  const inFront = bucket === undefined ? [] : [Buffer.of(bucket >> 8, bucket & 255)]
+  const message = Buffer.concat([...inFront, carried, Buffer.from(bound)])
+  return mac(key.for[purpose], message).subarray(0, MAC_BYTES)
 }

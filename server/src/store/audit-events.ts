@@ -24,7 +24,7 @@ export async function recordEvent(tx: Transaction, event: AuditEvent): Promise<v
   await tx.query({
     name: 'record-event',
     text: `with ${recordAll(`select now(), $1::text, $2::text, $3::text, $4::text, $5::text, $6::text, $7::text,
-      $8::uuid, $9::uuid, $10::jsonb`)} select`,
+      $8::text, $9::uuid, $10::jsonb`)} select`,
     values: [
       kind,
       ...[actor.kind, actor.id, actor.via],

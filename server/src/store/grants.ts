@@ -33,6 +33,7 @@ type HolderRow = { user_disabled: boolean; application_deleted: boolean }
 const HOLDER = `u.disabled_at is not null as user_disabled, a.deleted_at is not null as application_deleted`
 
 export type NewGrant = Pick<Grant, 'id' | 'accountId' | 'userId' | 'applicationId' | 'variant' | 'scopes' | 'keyId'> & {
+  readonly secret: string
   /** Where the user's yes came from: exactly one of the two. */
   readonly deviceCodeId: string | null
   readonly dialogId: string | null
@@ -42,12 +43,13 @@ export type NewGrant = Pick<Grant, 'id' | 'accountId' | 'userId' | 'applicationI
 
 export async function insertGrant(tx: Transaction, grant: NewGrant): Promise<void> {
   await tx.query(
-    `insert into grants (id, account_id, user_id, application_id, variant, scopes, key_id, device_code_id,
+    `insert into grants (id, secret, account_id, user_id, application_id, variant, scopes, key_id, device_code_id,
        dialog_id, requested_from, created_at, test)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, now(),
-       exists (select from applications where id = $4 and tested_as = $3))`,
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, now(),
+       exists (select from applications where id = $5 and tested_as = $4))`,
     [
       grant.id,
+      grant.secret,
       grant.accountId,
       grant.userId,
       grant.applicationId,
@@ -61,15 +63,22 @@ export async function insertGrant(tx: Transaction, grant: NewGrant): Promise<voi
   )
 }
 
-export async function lockGrant(tx: Transaction, id: string): Promise<{ grant: Grant; holder: Holder } | null> {
-  const { rows } = await tx.query<GrantRow & HolderRow>({
+export type LockedGrant = {
+  readonly grant: Grant
+  /** What its credentials are made around (secrets/credentials.ts); it goes nowhere else. */
+  readonly secret: string
+  readonly holder: Holder
+}
+
+export async function lockGrant(tx: Transaction, id: string): Promise<LockedGrant | null> {
+  const { rows } = await tx.query<GrantRow & HolderRow & { secret: string }>({
     name: 'lock-grant',
-    text: `select ${GRANT}, ${HOLDER}
+    text: `select ${GRANT}, g.secret, ${HOLDER}
       from grants g join users u on u.id = g.user_id join applications a on a.id = g.application_id
       where g.id = $1 for update of g`,
     values: [id],
   })
-  return rows[0] ? { grant: grantFrom(rows[0]), holder: holderFrom(rows[0]) } : null
+  return rows[0] ? { grant: grantFrom(rows[0]), secret: rows[0].secret, holder: holderFrom(rows[0]) } : null
 }
 
 /** A grant, and all that says what its credentials may do at this moment. */
@@ -91,16 +100,17 @@ const STANDING = `select ${GRANT}, ${HOLDER}, c.slug, ${HELD_SCOPES} as held_sco
     g.last_used_on::text as used_on, now() as now
   from grants g join accounts c on c.id = g.account_id join users u on u.id = g.user_id
     join applications a on a.id = g.application_id
-  where g.id = $1`
+  where g.secret = $1`
 
-export async function readGrantStanding(db: Queryable, id: string): Promise<GrantStanding | null> {
-  const { rows } = await db.query<StandingRow>({ name: 'read-grant-standing', text: STANDING, values: [id] })
+/** By the secret that a presented credential carries. */
+export async function readGrantStanding(db: Queryable, secret: string): Promise<GrantStanding | null> {
+  const { rows } = await db.query<StandingRow>({ name: 'read-grant-standing', text: STANDING, values: [secret] })
   return rows[0] ? standingFrom(rows[0]) : null
 }
 
-export async function lockGrantStanding(tx: Transaction, id: string): Promise<GrantStanding | null> {
+export async function lockGrantStanding(tx: Transaction, secret: string): Promise<GrantStanding | null> {
   const text = `${STANDING} for update of g`
-  const { rows } = await tx.query<StandingRow>({ name: 'lock-grant-standing', text, values: [id] })
+  const { rows } = await tx.query<StandingRow>({ name: 'lock-grant-standing', text, values: [secret] })
   return rows[0] ? standingFrom(rows[0]) : null
 }
 

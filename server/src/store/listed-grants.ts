@@ -7,6 +7,8 @@ import type { Queryable } from './postgres.ts'
 import { HELD_SCOPES } from './users.ts'
 
 export type ListedGrant = Grant & {
+  /** For the ending of its access key; not to be shown (flows/connected-applications.ts). */
+  readonly secret: string
   readonly application: {
     readonly name: string
     readonly publisher: Publisher
@@ -25,6 +27,7 @@ export type ListedGrant = Grant & {
 }
 
 type Row = GrantRow & {
+  secret: string
   name: string
   publisher: string | null
   publisher_standing: Publisher['standing']
@@ -42,7 +45,7 @@ type Row = GrantRow & {
 const LIVE = `from grants g join users u on u.id = g.user_id join applications a on a.id = g.application_id
   where g.revoked_at is null and a.deleted_at is null`
 
-const LISTED = `select ${GRANT}, a.name, a.publisher, a.publisher_standing, a.logo_version, a.suspended_at is not null as suspended,
+const LISTED = `select ${GRANT}, g.secret, a.name, a.publisher, a.publisher_standing, a.logo_version, a.suspended_at is not null as suspended,
     u.email, ${HELD_SCOPES} as held_scopes, a.allowed_scopes,
     case when g.dialog_id is null then 'code' else 'dialog' end as by,
     g.last_used_on::timestamptz as last_used_on, host(g.requested_from) as requested_from
@@ -77,7 +80,7 @@ export async function listGrants(
   const [column, of] = 'userId' in whose ? ['g.user_id', whose.userId] : ['g.account_id', whose.accountId]
   const { rows } = await db.query<Row>(
     `${LISTED} and ${notOver(limits)} and ${column} = $1
-       and ($2::uuid is null
+       and ($2::text is null
          or (g.created_at, g.id) < (select g.created_at, g.id from grants g where g.id = $2 and ${column} = $1))
      order by g.created_at desc, g.id desc limit $3`,
     [of, after, PER_PAGE + 1],
@@ -98,6 +101,7 @@ function fromRow(row: Row): ListedGrant {
   const logo = shownLogo({ id: grant.applicationId, publisher, logoVersion: row.logo_version })
   return {
     ...grant,
+    secret: row.secret,
     application: { name: row.name, publisher, logo, suspended: row.suspended },
     email: row.email,
     heldScopes: row.held_scopes,

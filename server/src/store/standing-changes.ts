@@ -25,7 +25,7 @@ export async function announce(tx: Transaction, change: StandingChange): Promise
 
 export async function announceGrants(tx: Transaction, grantIds: readonly string[]): Promise<void> {
   if (grantIds.length === 0) return
-  await tx.query('insert into standing_changes (at, grant_id) select now(), unnest($1::uuid[])', [grantIds])
+  await tx.query('insert into standing_changes (at, grant_id) select now(), unnest($1::text[])', [grantIds])
 }
 
 /** How far a reader has come: the number of a transaction, as PostgreSQL writes it. */

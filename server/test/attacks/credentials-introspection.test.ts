@@ -1,5 +1,5 @@
 /** TK-11 and TK-13: what can be learned about a credential by asking, and what a made-up one costs. */
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { checkCredential } from '../../src/flows/check-credential.ts'
 import { exchangeCode } from '../../src/flows/exchange-code.ts'
@@ -9,7 +9,7 @@ import { rotateAccessKey } from '../../src/flows/rotate-access-key.ts'
 import { makeAccessKey, makeTokenSet } from '../../src/secrets/credentials.ts'
 import { sealAuthorizationCode } from '../../src/secrets/dialog-texts.ts'
 import { createKey, type Keyset, parseKeyset } from '../../src/secrets/keyset.ts'
-import { createGrantId } from '../../src/secrets/random.ts'
+import { createGrantSecret } from '../../src/secrets/random.ts'
 import { askMe, connect } from '../rig/connect.ts'
 import { house, restingRows, standard } from '../rig/credentials.ts'
 import { post } from '../rig/device.ts'
@@ -78,7 +78,7 @@ describe('TK-11: introspection', () => {
       service.application.secret,
       `${token.credential}A`,
       token.credential.toUpperCase(),
-      `lka_${randomBytes(42).toString('base64url')}`,
+      `lka_0000${randomBytes(42).toString('base64url')}`,
       'x',
       '\u0000',
       '💥'.repeat(500),
@@ -91,7 +91,7 @@ describe('TK-11: introspection', () => {
 
   it('tells a resource server of every application’s credentials, and of refresh tokens nothing', async () => {
     const gateway = await makeDialogApplication(service, { resourceServer: true, redirectUris: [] })
-    const { credential, refreshToken } = await connect(service)
+    const { credential, refreshToken, grantId } = await connect(service)
     const { iat, exp, ...rest } = (await introspect(gateway, credential)).body
     expect(rest).toEqual({
       active: true,
@@ -99,6 +99,7 @@ describe('TK-11: introspection', () => {
       client_id: service.application.id,
       sub: service.user.id,
       account: service.account.slug,
+      grant: grantId,
       token_type: 'Bearer',
       iss: service.config.publicUrl,
     })
@@ -125,7 +126,7 @@ describe('TK-11: introspection', () => {
 
 /** Each way in for a text, as the flow that is behind it, with the text of its kind. */
 describe('TK-13: a text that is not what it seems', () => {
-  const grant = makeGrant({ id: createGrantId() })
+  const grant = makeGrant({ secret: createGrantSecret() })
   const foreign = parseKeyset(createKey(1)) as Keyset
   const by = () => ({ applicationId: service.application.id, secret: service.application.secret })
   const ways: [string, (keys: Keyset) => string, (text: string) => Promise<unknown>, unknown][] = [
@@ -162,7 +163,7 @@ describe('TK-13: a text that is not what it seems', () => {
     ['a report', (keys) => makeAccessKey(keys, grant), (text) => reportCredential(service.context, text), false],
     [
       'an exchange',
-      (keys) => sealAuthorizationCode(keys, grant.id),
+      (keys) => sealAuthorizationCode(keys, randomUUID()),
       (code) => exchangeCode(service.context, { ...by(), code, redirectUri: CALLBACK, codeVerifier: null }),
       { outcome: 'invalid_grant' },
     ],
@@ -199,11 +200,11 @@ describe('TK-13: a text that is not what it seems', () => {
 
   it('a thousand made-up tokens at the door get one and the same answer', async () => {
     const { credential } = await connect(service)
-    const [body, answers] = [credential.slice(4), new Set<string>()]
+    const [body, answers] = [credential.slice(8), new Set<string>()]
     for (let guess = 0; guess < 1_000; guess += 1) {
       const bytes = Buffer.from(body, 'base64url')
       randomBytes(4).copy(bytes, randomBytes(1).readUInt8() % (bytes.length - 4))
-      const { status, text } = await askMe(service, `lka_${bytes.toString('base64url')}`)
+      const { status, text } = await askMe(service, `lka_0000${bytes.toString('base64url')}`)
       answers.add(`${status} ${text}`)
     }
     expect([...answers]).toEqual([expect.stringMatching(/^401 /)])

@@ -7,7 +7,7 @@ import { refreshLimits } from '../../src/flows/refresh-token-set.ts'
 import { makeTokenSet } from '../../src/secrets/credentials.ts'
 import { announce } from '../../src/store/standing-changes.ts'
 import { askMe, type Connected, connect } from '../rig/connect.ts'
-import { grantEvents, grantLine, restingRows, standard } from '../rig/credentials.ts'
+import { grantEvents, grantLine, grantSecret, restingRows, standard } from '../rig/credentials.ts'
 import { type WireAnswer, withoutExpiresIn } from '../rig/device.ts'
 import { makeDialogApplication, refresh } from '../rig/dialog.ts'
 import { CALLBACK, type MadeApplication, makeAccount, makeApplication, makeUser } from '../rig/make.ts'
@@ -121,9 +121,9 @@ describe('TK-02: reuse', () => {
   })
 
   it('of a token from a database that was restored since is nobody’s fault: refused, and nothing changes', async () => {
-    const { grantId } = await connect(service)
+    const secret = await grantSecret(service, (await connect(service)).grantId)
     const keys = service.config.keys
-    const { refreshToken } = makeTokenSet(keys, makeGrant({ id: grantId, generation: 7 }), Date.now(), 3_600_000)
+    const { refreshToken } = makeTokenSet(keys, makeGrant({ secret, generation: 7 }), Date.now(), 3_600_000)
     const before = await restingRows(service)
     expect(refused(await renew(refreshToken))).toEqual(INVALID_GRANT)
     expect(await restingRows(service)).toEqual(before)
@@ -242,8 +242,8 @@ describe('TK-05: a refresh token in other hands', () => {
   })
 
   it('a refresh token of a grant for an access key does not exist, whoever makes one', async () => {
-    const { grantId } = await connect(service, { variant: 'key' })
-    const set = makeTokenSet(service.config.keys, makeGrant({ id: grantId }), Date.now(), 3_600_000)
+    const secret = await grantSecret(service, (await connect(service, { variant: 'key' })).grantId)
+    const set = makeTokenSet(service.config.keys, makeGrant({ secret }), Date.now(), 3_600_000)
     const before = await restingRows(service)
     expect(refused(await renew(set.refreshToken))).toEqual(INVALID_GRANT)
     expect((await askMe(service, set.accessToken)).status).toBe(401)

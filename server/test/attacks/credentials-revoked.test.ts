@@ -5,7 +5,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startService } from '../../src/app.ts'
 import { makeAccessKey, makeTokenSet } from '../../src/secrets/credentials.ts'
-import { createGrantId } from '../../src/secrets/random.ts'
+import { createGrantSecret } from '../../src/secrets/random.ts'
 import { askMe, type Connected, connect } from '../rig/connect.ts'
 import { grantEvents, grantLine, house, restingRows, standard } from '../rig/credentials.ts'
 import { post, type WireAnswer } from '../rig/device.ts'
@@ -194,9 +194,9 @@ describe('TK-10: what is not theirs', () => {
 
   it('what never was is answered like what was, at every door, and nothing happens', async () => {
     const { keys } = service.config
-    const ghost = makeGrant({ id: createGrantId() })
+    const ghost = makeGrant({ secret: createGrantSecret() })
     const ghosts = makeTokenSet(keys, ghost, Date.now(), 3_600_000)
-    const made = ['lka_', 'lkr_', 'lkk_', 'lkd_', 'lkc_', ''].map(
+    const made = ['lka_0000', 'lkr_0000', 'lkk_0000', 'lkd_0000', 'lkc_0000', ''].map(
       (prefix) => prefix + randomBytes(42).toString('base64url'),
     )
     const before = await restingRows(service)
@@ -249,7 +249,7 @@ describe('TK-10: what is not theirs', () => {
       credential,
       refreshToken,
       expired.credential,
-      `lka_${randomBytes(42).toString('base64url')}`,
+      `lka_0000${randomBytes(42).toString('base64url')}`,
       service.application.secret,
     ]
     for (const text of texts) expect(told(await report(text))).toEqual([200, '{"revoked":false}'])

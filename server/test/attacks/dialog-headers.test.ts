@@ -212,7 +212,7 @@ describe('every page that the window passes', () => {
     const [, url] = redirectsTo('https://app.example')[0] ?? ['', new URL(CALLBACK)]
     const code = url.searchParams.get('code') ?? ''
     expect(code).toMatch(/^lkc_.{20,}/)
-    const bare = code.slice('lkc_'.length)
+    const bare = code.slice('lkc_0000'.length)
     const seen = everything().filter(([, page]) => page.text.includes(bare) || page.location?.includes(bare))
     expect(seen.map(([name]) => name)).toEqual(['allowed'])
     const exchanged = await exchange(service, passed.application, { code, pkce })

@@ -69,6 +69,7 @@ describe('who is logged in', () => {
       application: program.id,
       account: service.account.slug,
       user: service.user.id,
+      grant: expect.stringMatching(/^grt_/),
       scope: 'orders:read',
       variant: 'token_set',
       expires_in: expect.any(Number),

@@ -110,7 +110,7 @@ describe.each(named)('$name', ({ dialect, variant }) => {
     const bad = [
       { ...good, SVCsecret: `lks_${'x'.repeat(43)}` },
       { ...good, SVCappid: 'app_000000000000' },
-      { ...good, device_code: `lkd_${'A'.repeat(56)}` },
+      { ...good, device_code: `lkd_0000${'A'.repeat(55)}` },
       { SVCappid: good.SVCappid, SVCsecret: good.SVCsecret },
       { device_code: good.device_code },
       {},

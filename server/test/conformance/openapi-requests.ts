@@ -110,7 +110,7 @@ export async function describedRequests(service: TestService): Promise<Readonly<
   }
   const refreshing = async () => ({ refresh_token: (await connect(service)).refreshToken })
   const keyed = async () => ({ access_key: (await connect(service, { variant: 'key' })).credential })
-  const notValid = { refresh_token: `lkr_${'A'.repeat(50)}` }
+  const notValid = { refresh_token: `lkr_0000${'A'.repeat(50)}` }
 
   return {
     requestTokenCode: codeRequest,

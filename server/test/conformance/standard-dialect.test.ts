@@ -144,7 +144,7 @@ describe('the device flow (RFC 8628)', () => {
 
   it('a code that is made up, of another application, or of the key variant: invalid_grant', async () => {
     const { device_code } = (await requestDevice()).body
-    expectError(await poll(`lkd_${'A'.repeat(56)}`), 400, 'invalid_grant')
+    expectError(await poll(`lkd_0000${'A'.repeat(55)}`), 400, 'invalid_grant')
     expectError(await poll(device_code, publicApplication), 400, 'invalid_grant')
     const key = await service.device('key', application).code()
     expectError(await poll(key.device_code), 400, 'invalid_grant')
@@ -175,7 +175,7 @@ describe('the token endpoint (RFC 6749, section 5)', () => {
   })
 
   it.each([
-    ['a code that is made up', { code: `lkc_${'A'.repeat(43)}` }],
+    ['a code that is made up', { code: `lkc_0000${'A'.repeat(44)}` }],
     ['another redirect address', { redirect_uri: `${CALLBACK}/` }],
     ['another verifier', { code_verifier: makePkce().verifier }],
   ])('%s: invalid_grant', async (_what, given) => {

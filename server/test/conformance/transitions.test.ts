@@ -36,7 +36,7 @@ describe.each(gates)('with $name', ({ environment }) => {
     it('(none), code request: becomes pending and returns the record', async () => {
       const code = await device.code({ state: 'kitchen' })
       expect(code).toEqual({
-        device_code: expect.stringMatching(/^lkd_[A-Za-z0-9_-]{56}$/),
+        device_code: expect.stringMatching(/^lkd_0000[A-Za-z0-9_-]{55}$/),
         user_code: expect.stringMatching(/^\d{9}$/),
         verification_url: '',
         expires_in: LIFETIME_MS / 1000,

@@ -13,11 +13,9 @@ import { pollDeviceCode } from '../../src/flows/poll-device-code.ts'
 import { refreshTokenSet } from '../../src/flows/refresh-token-set.ts'
 import { reportCredential, revokeCredential } from '../../src/flows/revoke-credential.ts'
 import { rotateAccessKey } from '../../src/flows/rotate-access-key.ts'
-import { sealDeviceCode } from '../../src/secrets/device-code-text.ts'
 import type { MadeUser } from '../rig/make.ts'
 import { createScene, type Scene } from '../rig/scene.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
-import { statementsOf } from '../rig/statements.ts'
 import { startSession } from '../rig/visitor.ts'
 import { everyRow } from '../rig/witness.ts'
 
@@ -338,18 +336,6 @@ describe('collecting a granted device code', () => {
     const before = await everyRow(service)
     expect(await act()).toBe(refusal)
     expect(await everyRow(service)).toEqual(before)
-  })
-
-  it('a code of another cell is refused without asking PostgreSQL', async () => {
-    const scene = await createScene(service)
-    const { deviceCode } = await scene.grantedCode()
-    const { context, config } = service
-    const opened = context.openDeviceCode(deviceCode, scene.application.id)
-    if (!opened) throw new Error('the device code cannot be opened')
-    const foreign = sealDeviceCode(config.keys, { ...opened, cell: config.cell + 1 })
-    const request = { ...by(scene), deviceCode: foreign, variant: 'token_set', idempotencyKey: null } as const
-    const { result, statements } = await statementsOf(() => pollDeviceCode(context, request))
-    expect([result.outcome, statements]).toEqual(['invalid', []])
   })
 })
 

@@ -57,7 +57,7 @@ const lastUse = async (grantId: string) => {
 describe('GET /me', () => {
   it('says whose an access token is, what it may do and for how long', async () => {
     const clerk = await makeClerk()
-    const { credential } = await connect(service, { user: clerk })
+    const { credential, grantId } = await connect(service, { user: clerk })
     const answer = await askMe(service, credential)
     expect([answer.status, answer.headers['cache-control']]).toEqual([200, 'no-store'])
     const { expires_in, ...rest } = answer.body
@@ -65,6 +65,7 @@ describe('GET /me', () => {
       account: service.account.slug,
       user: clerk.id,
       application: service.application.id,
+      grant: grantId,
       scope: 'orders:read,orders:write',
       variant: 'token_set',
     })
@@ -73,11 +74,12 @@ describe('GET /me', () => {
   })
 
   it('says the same of an access key, which has no expiry', async () => {
-    const { credential } = await connect(service, { variant: 'key', scope: 'orders:read' })
+    const { credential, grantId } = await connect(service, { variant: 'key', scope: 'orders:read' })
     expect((await askMe(service, credential)).body).toEqual({
       account: service.account.slug,
       user: service.user.id,
       application: service.application.id,
+      grant: grantId,
       scope: 'orders:read',
       variant: 'access_key',
     })

@@ -105,8 +105,8 @@ describe('the list', () => {
     expect([ids(await own(clerk)), ids(await own(colleague))]).toEqual([[grantId], [other]])
 
     await service.database.query(
-      `insert into grants (id, account_id, user_id, application_id, variant, scopes, device_code_id, key_id, created_at)
-       select gen_random_uuid(), account_id, user_id, application_id, variant, scopes, gen_random_uuid(), key_id,
+      `insert into grants (id, secret, account_id, user_id, application_id, variant, scopes, device_code_id, key_id, created_at)
+       select 'grt_' || left(md5(gen_random_uuid()::text), 20), gen_random_uuid(), account_id, user_id, application_id, variant, scopes, gen_random_uuid(), key_id,
          -- Several in one moment, and moments finer than a millisecond: neither may be skipped or shown twice.
          created_at + (n / 3) * interval '1 microsecond'
        from grants, generate_series(1, 120) n where id = $1`,
@@ -207,7 +207,13 @@ describe('removing', () => {
   it('is not for somebody who was disabled, nor of what is no grant at all', async () => {
     const clerk = await makeClerk()
     const { grantId } = await connect(service, { user: clerk })
-    for (const text of ['', 'x', grantId.toUpperCase(), '00000000-0000-4000-8000-000000000000']) {
+    for (const text of [
+      '',
+      'x',
+      grantId.toUpperCase(),
+      '00000000-0000-4000-8000-000000000000',
+      'grt_00000000000000000000',
+    ]) {
       expect(await remove(clerk, text)).toEqual({ outcome: 'not_found' })
       expect(await readGrant(service.context, { by: clerk.id, grantId: text, asAdministrator: false })).toBeNull()
     }

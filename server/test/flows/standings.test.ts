@@ -10,7 +10,7 @@ import { removeRole, saveRole } from '../../src/flows/roles.ts'
 import { rotateAccessKey } from '../../src/flows/rotate-access-key.ts'
 import { createStandings, type Standings } from '../../src/flows/standings.ts'
 import { makeAccessKey } from '../../src/secrets/credentials.ts'
-import { createGrantId } from '../../src/secrets/random.ts'
+import { createGrantId, createGrantSecret } from '../../src/secrets/random.ts'
 import { insertGrant, lockGrant, saveRotation } from '../../src/store/grants.ts'
 import { openPostgres, type Postgres, Unavailable } from '../../src/store/postgres.ts'
 import { type MadeApplication, type MadeUser, makeAccount, makeApplication, makeUser } from '../rig/make.ts'
@@ -40,17 +40,18 @@ beforeEach(async () => {
 })
 afterEach(() => vi.restoreAllMocks())
 
-type Held = { readonly id: string; readonly key: string; readonly user: MadeUser }
+type Held = { readonly id: string; readonly secret: string; readonly key: string; readonly user: MadeUser }
 
 const makeClerk = (slug = service.account.slug) => makeUser(service.context.db, slug, { holds: BOTH })
 
 /** A grant of a new clerk, with its access key. */
 async function hold(given: { application?: MadeApplication; user?: MadeUser; accountId?: string } = {}): Promise<Held> {
   const user = given.user ?? (await makeClerk())
-  const id = createGrantId()
+  const [id, secret] = [createGrantId(), createGrantSecret()]
   await service.context.db.transaction((tx) =>
     insertGrant(tx, {
       id,
+      secret,
       accountId: given.accountId ?? service.account.id,
       userId: user.id,
       applicationId: (given.application ?? service.application).id,
@@ -62,11 +63,11 @@ async function hold(given: { application?: MadeApplication; user?: MadeUser; acc
       requestedFrom: null,
     }),
   )
-  return { id, key: keyOf(id, 1), user }
+  return { id, secret, key: keyOf(secret, 1), user }
 }
 
-const keyOf = (id: string, keyGeneration: number) =>
-  makeAccessKey(service.config.keys, makeGrant({ id, keyGeneration }))
+const keyOf = (secret: string, keyGeneration: number) =>
+  makeAccessKey(service.config.keys, makeGrant({ secret, keyGeneration }))
 
 const check = (key: string, by = standings) => checkCredential({ ...service.context, standings: by }, key)
 
@@ -99,22 +100,22 @@ describe('a credential in use', () => {
   it('that is forged asks no engine, and one that is genuine but of no grant is not remembered as such', async () => {
     const { key } = await hold()
     expect(await ask(`${key.slice(0, -1)}${key.endsWith('A') ? 'B' : 'A'}`)).toEqual(['not valid', 0])
-    const ghost = keyOf(createGrantId(), 1)
+    const ghost = keyOf(createGrantSecret(), 1)
     expect(await ask(ghost)).toEqual(['not valid', 1])
     expect(await ask(ghost)).toEqual(['not valid', 1])
   })
 
   it('that was made a moment ago by another process is looked up, though its predecessor is remembered', async () => {
-    const { id, key } = await hold()
+    const { id, secret, key } = await hold()
     expect(await ask(key)).toEqual(FIRST)
     await service.context.db.transaction(async (tx) => {
       const locked = await lockGrant(tx, id)
       if (locked) await saveRotation(tx, { ...locked.grant, keyGeneration: 2, keyRotatedAt: Date.now() })
     })
-    expect(await ask(keyOf(id, 2))).toEqual(FIRST)
-    expect(await ask(keyOf(id, 2))).toEqual(HOT)
+    expect(await ask(keyOf(secret, 2))).toEqual(FIRST)
+    expect(await ask(keyOf(secret, 2))).toEqual(HOT)
     expect(await ask(key)).toEqual(HOT)
-    expect(await ask(keyOf(id, 3))).toEqual(['not valid', 1])
+    expect(await ask(keyOf(secret, 3))).toEqual(['not valid', 1])
   })
 
   it('is written down as used with one statement for all, and once a day', async () => {
@@ -381,15 +382,15 @@ describe('time', () => {
 
 it('remembers 20,000 grants and no more: the oldest make room', async () => {
   const { user } = await hold()
-  const rows = await service.database.query<{ id: string }>(
-    `insert into grants (id, account_id, user_id, application_id, variant, scopes, key_id, dialog_id, created_at)
-     select gen_random_uuid(), $1, $2, $3, 'access_key', $4, 1, gen_random_uuid(), now() from generate_series(1, 20001)
-     returning id`,
+  const rows = await service.database.query<{ secret: string }>(
+    `insert into grants (id, secret, account_id, user_id, application_id, variant, scopes, key_id, dialog_id, created_at)
+     select 'grt_' || left(md5(n::text), 20), gen_random_uuid(), $1, $2, $3, 'access_key', $4, 1, gen_random_uuid(), now()
+     from generate_series(1, 20001) n returning secret`,
     [service.account.id, user.id, service.application.id, BOTH],
   )
-  const [first, second, ...others] = rows.map(({ id }) => id)
-  const look = async (id = '') => standings.find(id, () => true)
-  for (const id of [first, second]) await look(id)
+  const [first, second, ...others] = rows.map(({ secret }) => secret)
+  const look = async (secret = '') => standings.find(secret, () => true)
+  for (const secret of [first, second]) await look(secret)
   for (let from = 0; from < others.length; from += 200) {
     await Promise.all(others.slice(from, from + 200).map(look))
     // As a process does every second: one that has not pulled for half a minute trusts nothing that it remembers.

@@ -216,8 +216,8 @@ it('ten thousand grants that end at once are ten thousand deliveries, each with 
   const application = await makeApplication(service.context.db, service.config, service.account.slug)
   endpoint = await makeEndpoint(service, 'http://127.0.0.1:9/many', { application })
   await service.database.query(
-    `insert into grants (id, account_id, user_id, application_id, variant, scopes, key_id, device_code_id, created_at)
-     select md5('g' || n)::uuid, $1, $2, $3, 'token_set', '{orders:read}', 1, md5('c' || n)::uuid, now()
+    `insert into grants (id, secret, account_id, user_id, application_id, variant, scopes, key_id, device_code_id, created_at)
+     select 'grt_' || left(md5('g' || n), 20), gen_random_uuid(), $1, $2, $3, 'token_set', '{orders:read}', 1, md5('c' || n)::uuid, now()
      from generate_series(1, 10000) n`,
     [service.account.id, user.id, application.id],
   )

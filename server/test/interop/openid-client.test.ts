@@ -122,6 +122,7 @@ describe.each(METHODS)('with %s', (method) => {
         client_id: application.id,
         sub: service.user.id,
         account: service.account.slug,
+        grant: expect.stringMatching(/^grt_/),
         token_type: 'Bearer',
         iss: service.config.publicUrl,
         iat: expect.closeTo(now, -2),

@@ -28,5 +28,5 @@ export function checkIssued(
 }
 
 function grantOf(service: TestService, { body }: WireAnswer): string | undefined {
-  return openCredential(service.config.keys, body.access_token ?? body.access_key)?.grantId
+  return openCredential(service.config.keys, body.access_token ?? body.access_key)?.grantSecret
 }

@@ -260,16 +260,9 @@ const left: readonly Left[] = [
   [
     'poll-variant',
     'flows/poll-device-code.ts',
-    'if (!code || code.variant !== request.variant || code.cell !== config.cell) return INVALID',
-    'if (!code || code.cell !== config.cell) return INVALID',
-    'a token set is collected on the path for access keys',
-  ],
-  [
-    'poll-cell',
-    'flows/poll-device-code.ts',
-    'if (!code || code.variant !== request.variant || code.cell !== config.cell) return INVALID',
     'if (!code || code.variant !== request.variant) return INVALID',
-    'a code of another cell costs a look-up here',
+    'if (!code) return INVALID',
+    'a token set is collected on the path for access keys',
   ],
   [
     'exchange-application',

@@ -131,4 +131,28 @@ export const mutants: readonly Mutant[] = [
     tests: ['server/test/secrets/device-code-text.test.ts'],
     allows: 'another application redeems a device code on the process that its owner polls',
   },
+  {
+    id: 'other-bucket',
+    file: 'server/src/secrets/sealed-text.ts',
+    text: 'if (kind.bucket !== undefined && bucketOf(text) !== kind.bucket) return null',
+    replacement: '',
+    tests: ['server/test/secrets/sealed-text.test.ts'],
+    allows: 'the digits of the bucket are not looked at, so one content has many texts',
+  },
+  {
+    id: 'bucket-in-mac',
+    file: 'server/src/secrets/sealed-text.ts',
+    text: 'Buffer.concat([...inFront, carried, Buffer.from(bound)])',
+    replacement: 'Buffer.concat([carried, Buffer.from(bound)])',
+    tests: ['server/test/secrets/sealed-text.test.ts'],
+    allows: 'whoever holds a code or a credential moves it to another bucket',
+  },
+  {
+    id: 'feed-names-ids',
+    file: 'server/src/flows/remembered-standings.ts',
+    text: 'secretOf.set(entry.standing.grant.id, grantSecret)',
+    replacement: '',
+    tests: ['server/test/flows/standings.test.ts'],
+    allows: 'what is remembered of a grant outlives its revocation by a minute',
+  },
 ]

@@ -17,7 +17,7 @@ export function makeEntry(given: Partial<AuditEntry> = {}): AuditEntry {
     application: 'Acme Signage',
     applicationId: 'app_k3v9m2x7q4tz',
     account: null,
-    grantId: '0193d3a1-0000-7000-8000-000000000001',
+    grantId: 'grt_4m8x2k7q9t3v6w1y5z0a',
     deviceCodeId: null,
     detail: { scopes: ['calendars', 'screens'], flow: 'device' },
     position: 4709,

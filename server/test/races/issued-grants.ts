@@ -1,28 +1,29 @@
 /** Grants whose first credentials were handed out a moment ago, without the code that would have led there. */
 import { randomUUID } from 'node:crypto'
-import type { Grant } from '../../src/core/grant.ts'
 import type { Context } from '../../src/flows/context.ts'
+import type { GrantWithSecret } from '../../src/secrets/credentials.ts'
+import { createGrantId, createGrantSecret } from '../../src/secrets/random.ts'
 import { insertGrant, lockGrant, markUsed, type NewGrant, saveIssueTime } from '../../src/store/grants.ts'
 import { post } from '../rig/device.ts'
 
-export type IssuedGrant = Grant & { readonly issuedAt: number }
+export type IssuedGrant = GrantWithSecret & { readonly issuedAt: number }
 
 export function placeIssuedGrant(
   context: Context,
   given: Pick<NewGrant, 'accountId' | 'userId' | 'applicationId' | 'variant'>,
 ): Promise<IssuedGrant> {
-  const id = randomUUID()
+  const [id, secret] = [createGrantId(), createGrantSecret()]
   const from = { deviceCodeId: randomUUID(), dialogId: null, requestedFrom: null }
   const keyId = context.config.keys.signing.id
   return context.db.transaction(async (tx) => {
-    await insertGrant(tx, { ...given, ...from, id, keyId, scopes: ['orders:read', 'orders:write'] })
+    await insertGrant(tx, { ...given, ...from, id, secret, keyId, scopes: ['orders:read', 'orders:write'] })
     const locked = await lockGrant(tx, id)
     if (!locked) throw new Error('the grant was not inserted')
     const issuedAt = locked.grant.createdAt
     await saveIssueTime(tx, id, issuedAt)
     // It was used today. Else its first use would be noted within a second, and a process that notes a use reads anew.
     await markUsed(tx, [id])
-    return { ...locked.grant, issuedAt }
+    return { ...locked.grant, secret, issuedAt }
   })
 }
 

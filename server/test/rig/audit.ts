@@ -6,6 +6,7 @@ import type { AuditKind } from '../../src/core/audit-kind.ts'
 import { type AuditHead, readHead, sealBatch } from '../../src/flows/seal-audit.ts'
 import { type Verification, verifyAudit } from '../../src/flows/verify-audit.ts'
 import type { Keyset } from '../../src/secrets/keyset.ts'
+import { createGrantId } from '../../src/secrets/random.ts'
 import { type AuditEvent, recordEvent } from '../../src/store/audit-events.ts'
 import { openPostgres, type Postgres } from '../../src/store/postgres.ts'
 import type { TestDatabase } from './database.ts'
@@ -55,7 +56,7 @@ export function makeEvents(count: number): readonly AuditEvent[] {
     accountId: `acc_${String(index).padStart(12, '0')}`,
     userId: `usr_${String(index).padStart(12, '0')}`,
     applicationId: `app_${String(index).padStart(12, '0')}`,
-    grantId: randomUUID(),
+    grantId: createGrantId(),
     deviceCodeId: randomUUID(),
     detail: { how: 'password', times: index, list: ['a', { b: null }] },
   }))

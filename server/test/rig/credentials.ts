@@ -37,6 +37,12 @@ export async function grantLine({ database }: TestService, grantId: string): Pro
   return line
 }
 
+/** What its credentials are made around: for a test that makes one itself. */
+export async function grantSecret({ database }: TestService, grantId: string): Promise<string> {
+  const [row] = await database.query<{ secret: string }>('select secret from grants where id = $1', [grantId])
+  return row?.secret ?? ''
+}
+
 /** What happened to a grant after it was handed out, in order. */
 export function grantEvents({ database }: TestService, grantId: string): Promise<object[]> {
   return database.query(

@@ -37,8 +37,8 @@ export async function connectAsRows(
   const codes = strangers.map(() => randomUUID())
   await service.database.query(
     `with granted as (
-       insert into grants (id, account_id, user_id, application_id, variant, scopes, device_code_id, key_id, created_at, requested_from)
-       select gen_random_uuid(), account_id, user_id, $1, 'token_set', '{}', code, 1, now(), address
+       insert into grants (id, secret, account_id, user_id, application_id, variant, scopes, device_code_id, key_id, created_at, requested_from)
+       select 'grt_' || left(md5(gen_random_uuid()::text), 20), gen_random_uuid(), account_id, user_id, $1, 'token_set', '{}', code, 1, now(), address
        from unnest($2::text[], $3::text[], $4::uuid[], $5::inet[]) as happened(account_id, user_id, code, address))
      insert into early_polls (device_code_id, application_id, polls, last_at)
      select code, $1, $6, now() from unnest($4::uuid[]) as early(code) where $6 > 0`,

@@ -1,6 +1,6 @@
 /** Records as `core/` sees them, without storage: one builder per noun. Frozen, so that a step that changed one would throw. */
 import type { DeviceCode } from '../../src/core/device-code.ts'
-import type { Grant } from '../../src/core/grant.ts'
+import type { GrantWithSecret } from '../../src/secrets/credentials.ts'
 
 export const NOW = Date.parse('2026-03-01T12:00:00Z')
 export const EXPIRES_AT = NOW + 900_000
@@ -23,9 +23,10 @@ export function makeDeviceCode(given: Partial<DeviceCode> = {}): DeviceCode {
   })
 }
 
-export function makeGrant(given: Partial<Grant> = {}): Grant {
+export function makeGrant(given: Partial<GrantWithSecret> = {}): GrantWithSecret {
   return Object.freeze({
-    id: '6f1f7f3e-6a57-4f8e-9d0b-3a1c2b4d5e6f',
+    id: 'grt_00000000000000000000',
+    secret: '6f1f7f3e-6a57-4f8e-9d0b-3a1c2b4d5e6f',
     accountId: 'acc_000000000000',
     userId: 'usr_000000000000',
     applicationId: 'app_000000000000',

@@ -118,7 +118,7 @@ async function decideAbout(db: Queryable, id: string, decided: Decided, perDay: 
   await db.query(
     `with codes as (
        select n, at, (lpad(to_hex((extract(epoch from at) * 1000)::bigint), 12, '0') || substr(md5($1 || n::text), 1, 20))::uuid as code,
-         md5($1 || 'grant' || n::text)::uuid as grant_id, fate,
+         'grt_' || left(md5($1 || 'grant' || n::text), 20) as grant_id, fate,
          1 + (hashtextextended($1 || n::text, 1) & 1073741823) % 900 as customer,
          ('198.18.' || ((n * 7 + $5::int * 13) % 60)::text || '.' || (1 + n % 250)::text)::inet as address
        from (
@@ -134,8 +134,8 @@ async function decideAbout(db: Queryable, id: string, decided: Decided, perDay: 
        select at + interval '2 minutes', 'code.rejected', 'user', 'usr_demo' || lpad(customer::text, 8, '0'), 'web', 'acc_demo' || lpad(customer::text, 8, '0'), 'usr_demo' || lpad(customer::text, 8, '0'), $1, code
        from codes where fate > $6 and fate <= $6 + $7),
      granted as (
-       insert into grants (id, account_id, user_id, application_id, variant, scopes, device_code_id, key_id, created_at, issued_at, last_used_on, requested_from)
-       select grant_id, 'acc_demo' || lpad(customer::text, 8, '0'), 'usr_demo' || lpad(customer::text, 8, '0'), $1,
+       insert into grants (id, secret, account_id, user_id, application_id, variant, scopes, device_code_id, key_id, created_at, issued_at, last_used_on, requested_from)
+       select grant_id, gen_random_uuid(), 'acc_demo' || lpad(customer::text, 8, '0'), 'usr_demo' || lpad(customer::text, 8, '0'), $1,
          case when n % 4 = 0 then 'access_key' else 'token_set' end::device_code_variant, '{orders:read}', code, 1,
          at + interval '2 minutes', at + interval '2 minutes 4 seconds', (now() - (n % 5) * interval '1 day')::date, address
        from codes where fate <= $6)
@@ -172,11 +172,11 @@ async function breakFirmware(db: Queryable, id: string): Promise<void> {
     `with codes as (
        select n, at, 1 + (n * 7) % 900 as customer,
          (lpad(to_hex((extract(epoch from at) * 1000)::bigint), 12, '0') || substr(md5('firmware' || n::text), 1, 20))::uuid as code,
-         md5('firmware grant' || n::text)::uuid as grant_id
+         'grt_' || left(md5('firmware grant' || n::text), 20) as grant_id
        from (select n, now() - n * interval '7 seconds' as at from generate_series(1, 1030) n) drawn),
      granted as (
-       insert into grants (id, account_id, user_id, application_id, variant, scopes, device_code_id, key_id, created_at, issued_at, requested_from)
-       select grant_id, 'acc_demo' || lpad(customer::text, 8, '0'), 'usr_demo' || lpad(customer::text, 8, '0'), $1, 'token_set', '{orders:read}',
+       insert into grants (id, secret, account_id, user_id, application_id, variant, scopes, device_code_id, key_id, created_at, issued_at, requested_from)
+       select grant_id, gen_random_uuid(), 'acc_demo' || lpad(customer::text, 8, '0'), 'usr_demo' || lpad(customer::text, 8, '0'), $1, 'token_set', '{orders:read}',
          code, 1, at, at + interval '3 seconds', ('198.19.' || (n * 11 % 120)::text || '.' || (1 + n % 250)::text)::inet
        from codes),
      early as (
@@ -222,7 +222,7 @@ async function makeCodesOfNow(db: Queryable, id: string): Promise<void> {
      select md5('now' || n)::uuid, now() + n * interval '4 seconds', now() - interval '1 minute', $1, 'token_set',
        (case when n <= 168 then 'pending' else 'used' end)::device_code_status, lpad((n * 104729)::text, 9, '0'), '{orders:read}', '',
        case when n > 168 then 'usr_demo00000001' end, case when n > 168 then now() - n * interval '9 seconds' end,
-       case when n > 168 and n % 9 > 0 then md5('now grant' || n)::uuid end,
+       case when n > 168 and n % 9 > 0 then 'grt_' || left(md5('now grant' || n), 20) end,
        (case when n > 168 then case when n % 9 > 0 then 'accepted' else 'rejected' end end)::final_outcome,
        case when n > 168 then md5('lease' || n)::uuid end, case when n > 168 then now() end, case when n > 168 then now() end
      from generate_series(1, 220) n`,

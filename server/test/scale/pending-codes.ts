@@ -117,8 +117,8 @@ async function checkLikeness(context: Context, database: TestDatabase, bulk: Req
 }
 
 function sealAll(context: Context, requested: readonly RequestedCode[]): PendingCodes {
-  const { keys, cell, pollIntervalSeconds } = context.config
-  const seal = (code: RequestedCode) => sealDeviceCode(keys, { ...code, cell, intervalSeconds: pollIntervalSeconds })
+  const { keys, pollIntervalSeconds } = context.config
+  const seal = (code: RequestedCode) => sealDeviceCode(keys, { ...code, intervalSeconds: pollIntervalSeconds })
   const textLength = requested[0] ? seal(requested[0]).length : 0
   const texts = new SharedArrayBuffer(requested.length * textLength)
   const bytes = Buffer.from(texts)

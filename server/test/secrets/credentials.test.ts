@@ -8,7 +8,7 @@ import {
 import { makeAccessKey, makeTokenSet, openCredential, RetiredKey } from '../../src/secrets/credentials.ts'
 import { openDeviceCode, sealDeviceCode } from '../../src/secrets/device-code-text.ts'
 import { createKey, type Keyset, parseKeyset } from '../../src/secrets/keyset.ts'
-import { createDeviceCodeId, createGrantId } from '../../src/secrets/random.ts'
+import { createDeviceCodeId, createGrantId, createGrantSecret } from '../../src/secrets/random.ts'
 import { makeGrant, NOW } from '../rig/records.ts'
 
 const [first, second] = [createKey(1), createKey(2)]
@@ -17,32 +17,32 @@ const rotated = parseKeyset(`${second},${first}`) as Keyset
 
 const HOUR = 3_600_000
 
-const grant = makeGrant({ id: createGrantId() })
+const grant = makeGrant({ id: createGrantId(), secret: createGrantSecret() })
 const { accessToken, refreshToken } = makeTokenSet(keys, grant, NOW, HOUR)
 const accessKey = makeAccessKey(keys, grant)
 
 describe('opening', () => {
   test('an access token says which grant, which generation and until when', () => {
-    const text = makeTokenSet(keys, makeGrant({ id: grant.id, generation: 7 }), NOW, HOUR).accessToken
+    const text = makeTokenSet(keys, makeGrant({ secret: grant.secret, generation: 7 }), NOW, HOUR).accessToken
     expect(openCredential(keys, text)).toEqual({
       is: 'access_token',
-      grantId: grant.id,
+      grantSecret: grant.secret,
       generation: 7,
       expiresAt: NOW + HOUR,
     })
   })
 
   test('a refresh token and an access key say which grant and which generation of theirs', () => {
-    const later = makeGrant({ id: grant.id, generation: 4_294_967_295, keyGeneration: 3 })
+    const later = makeGrant({ secret: grant.secret, generation: 4_294_967_295, keyGeneration: 3 })
     const refresh = makeTokenSet(keys, later, NOW, HOUR).refreshToken
     expect(openCredential(keys, refresh)).toEqual({
       is: 'refresh_token',
-      grantId: grant.id,
+      grantSecret: grant.secret,
       generation: 4_294_967_295,
     })
     expect(openCredential(keys, makeAccessKey(keys, later))).toEqual({
       is: 'access_key',
-      grantId: grant.id,
+      grantSecret: grant.secret,
       generation: 3,
     })
   })
@@ -53,9 +53,9 @@ describe('opening', () => {
   })
 
   test('each has the prefix of its kind and characters that need no escape', () => {
-    expect(accessToken).toMatch(/^lka_[A-Za-z0-9_-]{56}$/)
-    expect(refreshToken).toMatch(/^lkr_[A-Za-z0-9_-]{50}$/)
-    expect(accessKey).toMatch(/^lkk_[A-Za-z0-9_-]{50}$/)
+    expect(accessToken).toMatch(/^lka_0000[A-Za-z0-9_-]{56}$/)
+    expect(refreshToken).toMatch(/^lkr_0000[A-Za-z0-9_-]{50}$/)
+    expect(accessKey).toMatch(/^lkk_0000[A-Za-z0-9_-]{50}$/)
   })
 
   test.each([
@@ -63,11 +63,11 @@ describe('opening', () => {
     ['a refresh token', refreshToken],
     ['an access key', accessKey],
   ])('any flipped bit of %s is refused', (_name, text) => {
-    const bytes = Buffer.from(text.slice(4), 'base64url')
+    const bytes = Buffer.from(text.slice(8), 'base64url')
     for (let bit = 0; bit < bytes.length * 8; bit += 1) {
       const flipped = Buffer.from(bytes)
       flipped[bit >> 3] = (flipped[bit >> 3] ?? 0) ^ (1 << (bit & 7))
-      expect(openCredential(keys, text.slice(0, 4) + flipped.toString('base64url'))).toBeNull()
+      expect(openCredential(keys, text.slice(0, 8) + flipped.toString('base64url'))).toBeNull()
     }
   })
 })
@@ -122,7 +122,6 @@ describe('type confusion', () => {
     id,
     applicationId: application,
     variant: 'token_set',
-    cell: 0,
     expiresAt: NOW,
     intervalSeconds: 5,
   })

@@ -19,12 +19,11 @@ const code: DeviceCodeText = {
   id: createDeviceCodeId(Date.parse('2026-03-01T12:00:00Z')),
   applicationId: APPLICATION,
   variant: 'access_key',
-  cell: 3,
   expiresAt: Date.parse('2026-03-01T12:15:00Z'),
   intervalSeconds: 5,
 }
 const text = sealDeviceCode(keys, code)
-const sealedBytes = Buffer.from(text.slice(4), 'base64url')
+const sealedBytes = Buffer.from(text.slice(8), 'base64url')
 
 function opens(given: string): boolean {
   return openDeviceCode(keys, given, APPLICATION) !== null
@@ -39,7 +38,6 @@ describe('a device code', () => {
           id: fc.uint8Array({ minLength: 16, maxLength: 16 }).map((bytes) => uuidFrom(Buffer.from(bytes))),
           applicationId: fc.stringMatching(/^app_[0-9a-z]{12}$/),
           variant: fc.constantFrom('token_set', 'access_key'),
-          cell: fc.nat(255),
           expiresAt: fc.nat(2 ** 48 - 1),
           intervalSeconds: fc.integer({ min: 1, max: 300 }),
         }),
@@ -50,8 +48,8 @@ describe('a device code', () => {
     )
   })
 
-  test('is legible to people, scanners and URLs: lkd_ and 56 characters that need no escape', () => {
-    expect(text).toMatch(/^lkd_[A-Za-z0-9_-]{56}$/)
+  test('is legible to people, scanners and URLs: lkd_ and 59 characters that need no escape', () => {
+    expect(text).toMatch(/^lkd_0000[A-Za-z0-9_-]{55}$/)
   })
 
   test('does not show the application it belongs to', () => {
@@ -64,7 +62,7 @@ describe('what is not exactly that text is refused', () => {
     for (let bit = 0; bit < sealedBytes.length * 8; bit += 1) {
       const flipped = Buffer.from(sealedBytes)
       flipped[bit >> 3] = (flipped[bit >> 3] ?? 0) ^ (1 << (bit & 7))
-      expect(opens(`lkd_${flipped.toString('base64url')}`), `bit ${bit}`).toBe(false)
+      expect(opens(`lkd_0000${flipped.toString('base64url')}`), `bit ${bit}`).toBe(false)
     }
   })
 
@@ -91,7 +89,7 @@ describe('what is not exactly that text is refused', () => {
   test('any truncation, from either end', () => {
     for (let length = 0; length < text.length; length += 1) {
       expect(opens(text.slice(0, length))).toBe(false)
-      expect(opens(`lkd_${text.slice(text.length - length)}`)).toBe(length === 56)
+      expect(opens(`lkd_${text.slice(text.length - length)}`)).toBe(length === 59)
     }
   })
 
@@ -117,7 +115,7 @@ describe('what is not exactly that text is refused', () => {
   test('DC-08 ten thousand random well-formed texts', () => {
     const guesses = Array.from({ length: 10_000 }, () => {
       // With the number of a key that exists: otherwise nearly all of them would fall at that.
-      return `lkd_${Buffer.concat([Buffer.of(1), randomBytes(sealedBytes.length - 1)]).toString('base64url')}`
+      return `lkd_0000${Buffer.concat([Buffer.of(1), randomBytes(sealedBytes.length - 1)]).toString('base64url')}`
     })
     expect(guesses.filter(opens)).toEqual([])
   })
@@ -125,7 +123,7 @@ describe('what is not exactly that text is refused', () => {
   test('DC-08 a genuine body with ten thousand random MACs', () => {
     const body = sealedBytes.subarray(0, -16)
     const guesses = Array.from({ length: 10_000 }, () => {
-      return `lkd_${Buffer.concat([body, randomBytes(16)]).toString('base64url')}`
+      return `lkd_0000${Buffer.concat([body, randomBytes(16)]).toString('base64url')}`
     })
     expect(guesses.filter(opens)).toEqual([])
   })

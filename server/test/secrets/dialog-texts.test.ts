@@ -38,28 +38,28 @@ type Text = {
 const texts: readonly Text[] = [
   {
     name: 'an authorization code',
-    shape: /^lkc_[A-Za-z0-9_-]{44}$/,
+    shape: /^lkc_0000[A-Za-z0-9_-]{44}$/,
     make: (by) => sealAuthorizationCode(by, id),
     open: openAuthorizationCode,
     says: id,
   },
   {
     name: 'a request on the base host',
-    shape: /^[A-Za-z0-9_-]{44}$/,
+    shape: /^lkq_0000[A-Za-z0-9_-]{44}$/,
     make: (by) => sealDialogReference(by, id, mark),
     open: (by, text) => openDialogReference(by, text, mark),
     says: id,
   },
   {
     name: 'a request on the host of an account',
-    shape: /^[A-Za-z0-9_-]{44}$/,
+    shape: /^lkp_0000[A-Za-z0-9_-]{44}$/,
     make: (by) => sealAccountReference(by, id, 'acme', digest),
     open: (by, text) => openAccountReference(by, text, 'acme', digest),
     says: id,
   },
   {
     name: 'a pushed request',
-    shape: /^urn:ietf:params:oauth:request_uri:[A-Za-z0-9_-]{52}$/,
+    shape: /^urn:ietf:params:oauth:request_uri:0000[A-Za-z0-9_-]{52}$/,
     make: (by) => sealPushedRequest(by, id, EXPIRES_AT, APPLICATION),
     open: (by, text) => openPushedRequest(by, text, APPLICATION),
     says: { id, expiresAt: EXPIRES_AT },
@@ -90,9 +90,10 @@ describe.each(texts)('the text of $name', ({ shape, make, open, says }) => {
   })
 
   test('is not taken for a text of another kind, under any prefix', () => {
-    const bare = text.replace(/^lkc_|^urn:ietf:params:oauth:request_uri:/, '')
+    const bare = text.replace(/^lk._|^urn:ietf:params:oauth:request_uri:/, '')
+    const disguised = ['', 'lkc_', 'lkq_', 'lkp_', PUSHED].map((prefix) => prefix + bare)
     for (const other of texts.filter((each) => each.open !== open)) {
-      expect(['', 'lkc_', PUSHED].map((prefix) => other.open(keys, prefix + bare))).toEqual([null, null, null])
+      expect(disguised.filter((each) => other.open(keys, each) !== null)).toEqual([])
     }
   })
 })

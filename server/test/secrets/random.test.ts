@@ -1,9 +1,11 @@
 /** Entropy: even digits, ids with their prefix, nothing twice. */
 import { describe, expect, test } from 'vitest'
+import { isGrantId } from '../../src/core/grant.ts'
 import { readTypedCode } from '../../src/core/user-code.ts'
 import {
   createDeviceCodeId,
   createGrantId,
+  createGrantSecret,
   createId,
   createLeaseId,
   createRequestId,
@@ -83,10 +85,19 @@ describe('ids', () => {
     },
   )
 
-  test('of grants are 128 random bits: every byte takes part', () => {
+  test('of grants have 100 random bits, so that no two of 10^12 are alike', () => {
     const ids = Array.from({ length: 2_000 }, createGrantId)
-    for (const id of ids) expect(id).toMatch(UUID)
-    const bytes = ids.map((id) => Buffer.from(id.replaceAll('-', ''), 'hex'))
+    for (const id of ids) expect(id).toMatch(/^grt_[0-9a-hjkmnp-tv-z]{20}$/)
+    for (let at = 4; at < 24; at += 1) expect(new Set(ids.map((id) => id[at])).size).toBe(32)
+    expect(isGrantId(createGrantId())).toBe(true)
+    // The chance of one collision among n ids of b bits is about n^2 / 2^(b + 1).
+    expect(1e24 / 2 ** (20 * Math.log2(32) + 1)).toBeLessThan(1e-6)
+  })
+
+  test('the secrets of grants are 128 random bits: every byte takes part', () => {
+    const secrets = Array.from({ length: 2_000 }, createGrantSecret)
+    for (const secret of secrets) expect(secret).toMatch(UUID)
+    const bytes = secrets.map((id) => Buffer.from(id.replaceAll('-', ''), 'hex'))
     for (let at = 0; at < 16; at += 1) expect(new Set(bytes.map((each) => each[at])).size).toBeGreaterThan(200)
   })
 

@@ -24,7 +24,6 @@ test('DC-04 a device code that was opened for its application stays closed to an
     id: '01958f00-0000-7000-8000-000000000001',
     applicationId: 'app_000000000000',
     variant: 'token_set' as const,
-    cell: 0,
     expiresAt: 1_794_700_000_123,
     intervalSeconds: 5,
   }

@@ -1,6 +1,7 @@
 /** Texts that verify themselves: one text per content, and nothing else opens. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { bucketOf } from '../../src/secrets/bucket.ts'
 import { createKey, type Keyset, parseKeyset } from '../../src/secrets/keyset.ts'
 import { type Seal, seal, unseal } from '../../src/secrets/sealed-text.ts'
 
@@ -73,6 +74,53 @@ describe('one text per content', () => {
     const changed = swapped.filter((each, index) => each !== sealed[index])
     expect(changed.length).toBeGreaterThan(10)
     expect(changed.filter((each) => unseal(kind, keys, each))).toEqual([])
+  })
+})
+
+describe('the bucket', () => {
+  const inBucket = (bucket: number): Seal => ({ ...kind, bucket })
+  const buckets = fc.nat(0xffff)
+
+  test('stands after the prefix, in four digits, and is read without a key', () => {
+    expect(seal(inBucket(0), keys.signing, body)).toMatch(/^lkr_0000[A-Za-z0-9_-]{50}$/)
+    expect(seal(inBucket(0xbe0f), keys.signing, body)).toMatch(/^lkr_be0f[A-Za-z0-9_-]{50}$/)
+    fc.assert(
+      fc.property(buckets, (bucket) => {
+        const sealed = seal(inBucket(bucket), keys.signing, body)
+        expect(bucketOf(sealed)).toBe(bucket)
+        expect(unseal(inBucket(bucket), keys, sealed)).toEqual(body)
+      }),
+    )
+  })
+
+  test('is not another one: what is genuine there is refused here', () => {
+    fc.assert(
+      fc.property(buckets, buckets, (bucket, other) => {
+        fc.pre(bucket !== other)
+        expect(unseal(inBucket(other), keys, seal(inBucket(bucket), keys.signing, body))).toBeNull()
+      }),
+    )
+  })
+
+  test('cannot be changed: the MAC covers it', () => {
+    const sealed = seal(inBucket(7), keys.signing, body)
+    for (const digits of ['0000', '0006', '0107', '7000']) {
+      const moved = `lkr_${digits}${sealed.slice(8)}`
+      expect(unseal(inBucket(Number.parseInt(digits, 16)), keys, moved), digits).toBeNull()
+    }
+  })
+
+  test('is written in one way only', () => {
+    const sealed = seal(inBucket(0xabcd), keys.signing, body)
+    for (const digits of ['ABCD', 'abcD', 'abc', '0abcd', ' bcd', '+bcd', 'ab_d']) {
+      expect(unseal(inBucket(0xabcd), keys, `lkr_${digits}${sealed.slice(8)}`), digits).toBeNull()
+    }
+  })
+
+  test('neither added to a text without one nor left out', () => {
+    expect(unseal(inBucket(0), keys, text)).toBeNull()
+    expect(unseal(inBucket(0), keys, text.replace('lkr_', 'lkr_0000'))).toBeNull()
+    expect(unseal(kind, keys, seal(inBucket(0), keys.signing, body).replace('lkr_0000', 'lkr_'))).toBeNull()
   })
 })
 

@@ -51,9 +51,9 @@ async function writeDown(happened: readonly Happened[]): Promise<void> {
   await service.database.query('delete from grants where application_id = $1', [applicationId])
   const codes = happened.map(() => randomUUID())
   await service.database.query(
-    `insert into grants (id, account_id, user_id, application_id, variant, scopes, device_code_id, dialog_id, key_id, created_at,
+    `insert into grants (id, secret, account_id, user_id, application_id, variant, scopes, device_code_id, dialog_id, key_id, created_at,
        requested_from)
-     select gen_random_uuid(), account_id, user_id, $1, 'token_set', '{}', case when not dialog then code end,
+     select 'grt_' || left(md5(gen_random_uuid()::text), 20), gen_random_uuid(), account_id, user_id, $1, 'token_set', '{}', case when not dialog then code end,
        case when dialog then code end, 1, at, address
      from unnest($2::text[], $3::text[], $4::uuid[], $5::boolean[], $6::timestamptz[], $7::inet[])
        as happened(account_id, user_id, code, dialog, at, address)`,

@@ -14,6 +14,7 @@ import {
   interval,
   overlap,
   refreshToken,
+  sealed,
   tokenExpiresIn,
   userCode,
   variant,
@@ -33,6 +34,13 @@ const bearer = Type.Literal('Bearer', { description: 'How the credential is sent
 const userId = Type.String({ description: 'The user’s id.', examples: ['usr_k3v9m2x7q4tz'] })
 const account = Type.String({ description: 'The account’s name in front of the host.', examples: ['acme'] })
 const application = Type.String({ description: 'The application’s id.', examples: ['app_n61zbfpywkrj'] })
+
+const grant = Type.String({
+  description:
+    'The id of the grant that it belongs to, as webhooks and the audit log name it. It may be shown and logged: it is no part of the credential.',
+  pattern: '^grt_[0-9a-z]{20}$',
+  examples: ['grt_4m8x2k7q9t3v6w1y5z0a'],
+})
 
 const house = {
   DeviceCode: answer('What a code request answers.', {
@@ -83,6 +91,7 @@ const house = {
     account,
     user: userId,
     application,
+    grant,
     scope: grantedScope,
     variant,
     expires_in: Type.Optional({
@@ -144,8 +153,8 @@ const standard = {
     {
       request_uri: Type.String({
         description: 'Goes into the dialog’s address, together with `client_id` and nothing else.',
-        pattern: '^urn:ietf:params:oauth:request_uri:[A-Za-z0-9_-]{52}$',
-        examples: ['urn:ietf:params:oauth:request_uri:AVq2pYQxS0m1hN8vH3tTqkMBod0h86gWCMq3_Pxmp3LVhCFxuRcY'],
+        pattern: sealed('urn:ietf:params:oauth:request_uri:', 52),
+        examples: ['urn:ietf:params:oauth:request_uri:0000AVq2pYQxS0m1hN8vH3tTqkMBod0h86gWCMq3_Pxmp3LVhCFxuRcY'],
       }),
       expires_in: Type.Integer({ description: 'Seconds in which the dialog has to be opened.', examples: [90] }),
     },
@@ -185,6 +194,7 @@ const standard = {
       client_id: Type.Optional(application),
       sub: Type.Optional(userId),
       account: Type.Optional(account),
+      grant: Type.Optional(grant),
       token_type: Type.Optional(bearer),
       iss: Type.Optional(endpoint('')),
       iat: Type.Optional(

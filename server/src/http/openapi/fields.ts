@@ -4,8 +4,8 @@
  */
 import { Type } from 'typebox'
 
-/** Prefix and length are contract (docs/interface.md, "Credentials"). */
-const sealed = (prefix: string, length: number) => `^${prefix}[A-Za-z0-9_-]{${length}}$`
+/** Prefix, bucket and length are contract (docs/formats.md). */
+export const sealed = (prefix: string, length: number) => `^${prefix}[0-9a-f]{4}[A-Za-z0-9_-]{${length}}$`
 
 const seconds = (description: string, example: number) => Type.Integer({ description, minimum: 0, examples: [example] })
 
@@ -55,8 +55,8 @@ export const echoedState = Type.String({
 
 export const deviceCode = Type.String({
   description: 'What you poll with. Case-sensitive, and as secret as a credential.',
-  pattern: sealed('lkd_', 56),
-  examples: ['lkd_AQABod0UOAhn4dcBUkbS2u-IAAUBod0h86gWCMq3_Pxmp3LVhCFxuRcY'],
+  pattern: sealed('lkd_', 55),
+  examples: ['lkd_0000AQGh3RQ4CGfh1wFSRtLa74gABQGh3SHzqBYIyrf8_GanctWEIXG5Fxg'],
 })
 
 export const userCode = Type.String({
@@ -77,14 +77,14 @@ export const interval = Type.Integer({
 export const accessToken = Type.String({
   description: 'The credential for API requests.',
   pattern: sealed('lka_', 56),
-  examples: ['lka_AW8GoblDi9e88mMYkOY2oQcAAAABAGr5KcRQdrLCKj8UNJ5b8V51Hipe'],
+  examples: ['lka_0000AW8GoblDi9e88mMYkOY2oQcAAAABAGr5KcRQdrLCKj8UNJ5b8V51Hipe'],
 })
 
 export const refreshToken = Type.String({
   description:
     'Renews the token set. Keep the newest one: an older one that comes back ends the access, because two seem to hold it.',
   pattern: sealed('lkr_', 50),
-  examples: ['lkr_AW8GoblDi9e88mMYkOY2oQcAAAABRlW5w9LUZMrbvcyMyVYz5w'],
+  examples: ['lkr_0000AW8GoblDi9e88mMYkOY2oQcAAAABRlW5w9LUZMrbvcyMyVYz5w'],
 })
 
 export const tokenExpiresIn = seconds('Seconds until the access token expires, counted from this answer.', 3600)
@@ -92,7 +92,7 @@ export const tokenExpiresIn = seconds('Seconds until the access token expires, c
 export const accessKey = Type.String({
   description: 'The credential for API requests. It does not expire, so there is nothing to renew.',
   pattern: sealed('lkk_', 50),
-  examples: ['lkk_AdPtRTu_alWAO4VbseCmGuAAAAABhrGmaFfiZjyv-FwA1x1tTw'],
+  examples: ['lkk_0000AdPtRTu_alWAO4VbseCmGuAAAAABhrGmaFfiZjyv-FwA1x1tTw'],
 })
 
 export const overlap = seconds('For how many seconds the old key goes on working, from its replacement.', 86_400)

@@ -35,6 +35,7 @@ function describe(checked: ValidCredential, issuer: string): Answer {
       client_id: checked.applicationId,
       sub: checked.userId,
       account: checked.account,
+      grant: checked.grantId,
       token_type: 'Bearer',
       iss: issuer,
       ...(checked.issuedAt === null ? {} : { iat: Math.floor(checked.issuedAt / 1000) }),

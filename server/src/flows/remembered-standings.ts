@@ -1,0 +1,57 @@
+/**
+ * The standings that one process remembers. A credential finds them by its grant's secret; the feed names grants by their id.
+ */
+import type { GrantStanding } from '../store/grants.ts'
+import type { StandingChange } from '../store/standing-changes.ts'
+
+export type Remembered = { readonly standing: GrantStanding; readonly readAt: number }
+
+export type RememberedStandings = {
+  get(grantSecret: string): Remembered | undefined
+  set(grantSecret: string, entry: Remembered): void
+  forget(change: StandingChange): void
+  clear(): void
+}
+
+/** About a kilobyte each. */
+export const MOST_REMEMBERED = 20_000
+
+export function createRemembered(): RememberedStandings {
+  const bySecret = new Map<string, Remembered>()
+  const secretOf = new Map<string, string>()
+
+  const remove = (grantSecret: string) => {
+    const grantId = bySecret.get(grantSecret)?.standing.grant.id
+    bySecret.delete(grantSecret)
+    if (grantId !== undefined) secretOf.delete(grantId)
+  }
+
+  return {
+    get: (grantSecret) => bySecret.get(grantSecret),
+    set: (grantSecret, entry) => {
+      if (bySecret.size >= MOST_REMEMBERED) remove(bySecret.keys().next().value ?? '')
+      bySecret.set(grantSecret, entry)
+      secretOf.set(entry.standing.grant.id, grantSecret)
+    },
+    forget: (change) => {
+      if ('grantId' in change) {
+        remove(secretOf.get(change.grantId) ?? '')
+        return
+      }
+      for (const [grantSecret, { standing }] of bySecret) {
+        const { userId, accountId, applicationId } = standing.grant
+        if (
+          ('userId' in change && change.userId === userId) ||
+          ('accountId' in change && change.accountId === accountId) ||
+          ('applicationId' in change && change.applicationId === applicationId)
+        ) {
+          remove(grantSecret)
+        }
+      }
+    },
+    clear: () => {
+      bySecret.clear()
+      secretOf.clear()
+    },
+  }
+}

@@ -1,0 +1,250 @@
+/** docs/formats.md says of every code and credential what it is made of; fresh texts are held against its tables. */
+import { createHmac, hkdfSync, randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { createApplicationSecret } from '../../src/secrets/application-secret.ts'
+import { BUCKET, bucketOf } from '../../src/secrets/bucket.ts'
+import { makeAccessKey, makeTokenSet } from '../../src/secrets/credentials.ts'
+import { sealDeviceCode, uuidBytes } from '../../src/secrets/device-code-text.ts'
+import {
+  createBrowserMark,
+  digestBrowserMark,
+  sealAccountReference,
+  sealAuthorizationCode,
+  sealDialogReference,
+  sealPushedRequest,
+} from '../../src/secrets/dialog-texts.ts'
+import { createKey, type Keyset, parseKeyset } from '../../src/secrets/keyset.ts'
+import {
+  createDeviceCodeId,
+  createGrantId,
+  createGrantSecret,
+  createId,
+  createUserCode,
+} from '../../src/secrets/random.ts'
+import { sealBrowser, sealLink, sealSession } from '../../src/secrets/web-texts.ts'
+import { makeGrant, NOW } from '../rig/records.ts'
+
+const DOCUMENT = readFileSync(join(import.meta.dirname, '..', '..', '..', 'docs', 'formats.md'), 'utf8')
+
+/** The rows of the table with these headings, without the space around a cell and without its backticks. */
+function tableUnder(...headings: readonly string[]): string[][] {
+  const lines = DOCUMENT.split('\n')
+  const cells = (line: string) =>
+    line
+      .split('|')
+      .slice(1, -1)
+      .map((cell) => cell.trim().replace(/^`(.*)`$/, '$1'))
+  const at = lines.findIndex((line) => line.startsWith('|') && cells(line).join() === headings.join())
+  if (at < 0) throw new Error(`docs/formats.md has no table with ${headings.join(', ')}`)
+  const end = lines.findIndex((line, index) => index > at && !line.startsWith('|'))
+  return lines.slice(at + 2, end).map(cells)
+}
+
+const key = createKey(7)
+const keys = parseKeyset(key) as Keyset
+
+type Made = {
+  readonly text: string
+  readonly purpose: string
+  /** The bytes by the name that the document gives them; those in front of them are the prefix and the bucket. */
+  readonly bytes: Readonly<Record<string, Buffer>>
+  readonly bound?: string
+}
+
+const number = (value: number, bytes: number) => Buffer.from(value.toString(16).padStart(bytes * 2, '0'), 'hex')
+
+const APPLICATION = 'app_k3v9m2x7q4tz'
+
+const makers: Readonly<Record<string, () => Made>> = {
+  'access token': () => {
+    const grant = makeGrant({ secret: createGrantSecret(), generation: 3, keyId: 7 })
+    return {
+      text: makeTokenSet(keys, grant, NOW, 3_600_000).accessToken,
+      purpose: 'access-token',
+      bytes: {
+        'secret of the grant': uuidBytes(grant.secret),
+        generation: number(3, 4),
+        expiry: number(NOW / 1000 + 3_600, 5),
+      },
+    }
+  },
+  'refresh token': () => {
+    const grant = makeGrant({ secret: createGrantSecret(), generation: 3, keyId: 7 })
+    return {
+      text: makeTokenSet(keys, grant, NOW, 3_600_000).refreshToken,
+      purpose: 'refresh-token',
+      bytes: { 'secret of the grant': uuidBytes(grant.secret), generation: number(3, 4) },
+    }
+  },
+  'access key': () => {
+    const grant = makeGrant({ secret: createGrantSecret(), keyGeneration: 9, keyId: 7 })
+    return {
+      text: makeAccessKey(keys, grant),
+      purpose: 'access-key',
+      bytes: { 'secret of the grant': uuidBytes(grant.secret), 'key generation': number(9, 4) },
+    }
+  },
+  'device code': () => {
+    const code = { id: createDeviceCodeId(NOW), applicationId: APPLICATION, variant: 'access_key' as const }
+    return {
+      text: sealDeviceCode(keys, { ...code, expiresAt: NOW, intervalSeconds: 300 }),
+      purpose: 'device-code',
+      bytes: {
+        'id of the code': uuidBytes(code.id),
+        'variant and interval': Buffer.of(0b11, 44),
+        expiry: number(NOW, 6),
+      },
+      bound: APPLICATION,
+    }
+  },
+  'authorization code': () => {
+    const id = randomUUID()
+    const bytes = { 'id of the dialog': uuidBytes(id) }
+    return { text: sealAuthorizationCode(keys, id), purpose: 'authorization-code', bytes }
+  },
+  'pushed request': () => {
+    const id = randomUUID()
+    const bytes = { 'id of the dialog': uuidBytes(id), expiry: number(NOW, 6) }
+    return { text: sealPushedRequest(keys, id, NOW, APPLICATION), purpose: 'pushed-request', bytes, bound: APPLICATION }
+  },
+  'dialog, base host': () => {
+    const [id, bound] = [randomUUID(), createBrowserMark()]
+    const bytes = { 'id of the dialog': uuidBytes(id) }
+    return { text: sealDialogReference(keys, id, bound), purpose: 'dialog-reference', bytes, bound }
+  },
+  'dialog, account': () => {
+    const [id, digest] = [randomUUID(), digestBrowserMark(createBrowserMark())]
+    const bytes = { 'id of the dialog': uuidBytes(id) }
+    const text = sealAccountReference(keys, id, 'acme', digest)
+    return { text, purpose: 'account-reference', bytes, bound: `acme\n${digest}` }
+  },
+}
+
+const shapes = tableUnder('Format', 'Length', 'Expression')
+const layouts = tableUnder('Format', 'Bytes', 'Bound to')
+
+test('every format is in both tables, and nothing else but the application secret, which has no layout', () => {
+  expect(shapes.map(([name]) => name)).toEqual([...Object.keys(makers), 'application secret'])
+  expect(layouts.map(([name]) => name)).toEqual(Object.keys(makers))
+})
+
+test.each(shapes)(
+  '%s: a hundred fresh ones have %s characters and fit the expression',
+  (name = '', length, expression) => {
+    for (let each = 0; each < 100; each += 1) {
+      const text = makers[name]?.().text ?? createApplicationSecret()
+      expect(text).toHaveLength(Number(length))
+      expect(text).toMatch(new RegExp(expression ?? '$^'))
+    }
+  },
+)
+
+describe.each(layouts)('%s', (name = '', documented = '', boundTo = '') => {
+  const { text, purpose, bytes, bound = '' } = makers[name]?.() ?? { text: '', purpose: '', bytes: {} }
+  const prefix = /^(?:lk._|urn:ietf:params:oauth:request_uri:)/.exec(text)?.[0] ?? ''
+  const sealed = Buffer.from(text.slice(prefix.length + 4), 'base64url')
+  const parts = documented.split(', ').map((part) => /^(.*) (\d+)$/.exec(part)?.slice(1) ?? [])
+
+  test('carries these bytes at these places, and nothing else', () => {
+    let at = 0
+    const found = parts.map(([part = '', size]) => {
+      const start = at
+      at += Number(size)
+      return [part, sealed.subarray(start, at)]
+    })
+    expect(at).toBe(sealed.length)
+    const { MAC, ...carried } = Object.fromEntries(found)
+    expect(carried).toEqual({ 'key id': Buffer.of(7), ...bytes })
+    expect(MAC).toHaveLength(16)
+  })
+
+  test('ends in the MAC of bucket, key id, body and what it is bound to', () => {
+    const subKey = hkdfSync('sha256', Buffer.from(key.split(':')[1] ?? '', 'base64url'), '', `latchkey/${purpose}`, 32)
+    const bucket = Buffer.from(text.slice(prefix.length, prefix.length + 4), 'hex')
+    const message = Buffer.concat([bucket, sealed.subarray(0, -16), Buffer.from(bound)])
+    const mac = createHmac('sha256', Buffer.from(subKey)).update(message).digest().subarray(0, 16)
+    expect(sealed.subarray(-16)).toEqual(mac)
+    expect(DOCUMENT).toContain(`\`latchkey/${purpose}\``)
+    expect(bound === '').toBe(boundTo === 'nothing')
+  })
+})
+
+describe('the bucket', () => {
+  const documented = new RegExp(/^ {4}(\^\(\?:lk\[.*)$/m.exec(DOCUMENT)?.[1] ?? '$^')
+
+  test.each(Object.keys(makers))('%s: is 0, and bucketOf reads what the documented expression reads', (name) => {
+    const text = makers[name]?.().text ?? ''
+    expect(bucketOf(text)).toBe(BUCKET)
+    expect(BUCKET).toBe(0)
+    expect(documented.exec(text)?.[1]).toBe('0000')
+    const moved = text.replace(/^(.*?[_:])0000(?=[A-Za-z0-9_-]+$)/, '$1fe10')
+    expect([bucketOf(moved), documented.exec(moved)?.[1]]).toEqual([0xfe10, 'fe10'])
+  })
+
+  test('is in nothing else, and in nothing that people type', () => {
+    const none = [
+      createUserCode(8),
+      createApplicationSecret(),
+      sealSession(keys, randomUUID(), 'acme'),
+      sealLink(keys, randomUUID(), 'acme'),
+      sealBrowser(keys, randomUUID(), 'usr_k3v9m2x7q4tz'),
+      createGrantId(),
+      createId('app'),
+      '',
+      'lka_',
+      'lka_000',
+      'lka_000G',
+      'lka_00AA',
+      ' lka_0000',
+      'LKA_0000',
+    ]
+    expect(none.map(bucketOf)).toEqual(none.map(() => null))
+  })
+})
+
+test('the id of a grant has the documented form, and so have the others', () => {
+  const [id] = tableUnder('Value', 'Form', 'Where')
+  for (let each = 0; each < 100; each += 1) expect(createGrantId()).toMatch(new RegExp(id?.[1] ?? '$^'))
+  for (const prefix of ['acc', 'usr', 'rol', 'app', 'sec', 'rev', 'dec', 'whk'] as const) {
+    expect(createId(prefix)).toMatch(new RegExp(`^${prefix}_[0-9a-z]{12}$`))
+    expect(DOCUMENT).toContain(`\`${prefix}_\``)
+  }
+})
+
+describe('the expression for secret scanners', () => {
+  const expression = new RegExp(/^ {4}(\\blk\(.*)$/m.exec(DOCUMENT)?.[1] ?? '$^', 'g')
+  const found = (text: string) => text.match(expression)
+  const leaked = [
+    'access token',
+    'refresh token',
+    'access key',
+    'device code',
+    'authorization code',
+    'application secret',
+  ]
+
+  test.each(leaked)('finds %s, whole, wherever it lies', (name) => {
+    for (let each = 0; each < 100; each += 1) {
+      const text = makers[name]?.().text ?? createApplicationSecret()
+      for (const around of [`${text}`, `token=${text}&x=1`, `"${text}"`, `Bearer ${text}\n`, `a ${text}, b`]) {
+        expect(found(around)).toEqual([text])
+      }
+    }
+  })
+
+  test('finds nothing in what is longer, shorter or only looks alike', () => {
+    const { text } = makers['access key']?.() ?? { text: '' }
+    for (const other of [
+      `${text}A`,
+      text.slice(0, -1),
+      `x${text}`,
+      text.toUpperCase(),
+      createGrantId(),
+      createId('app'),
+    ]) {
+      expect(found(other)).toBeNull()
+    }
+  })
+})
