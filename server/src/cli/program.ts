@@ -50,7 +50,8 @@ export function createProgram(wiring: Wiring): Command {
     .action((options: OutputOptions) =>
       withDatabase(readConfig(['databaseUrl']).databaseUrl, async (db) => {
         const dropped = await sweep(db, readConfig(['deviceCodeLifetimeMs', 'dialogCodeLifetimeMs']))
-        const words = `Dropped ${dropped.partitions.length} partitions; ended ${dropped.voidedGrants} grants that nobody collected.`
+        const left = dropped.left.length > 0 ? `, left ${dropped.left.length} because the table was in use` : ''
+        const words = `Dropped ${dropped.partitions.length} partitions${left}; ended ${dropped.voidedGrants} grants that nobody collected.`
         print(options, dropped, words)
       }),
     )

@@ -15,7 +15,7 @@ import { forgetEarlyPolls } from '../store/early-polls.ts'
 import { forgetLinks } from '../store/links.ts'
 import { forgetMails } from '../store/mails.ts'
 import { forgetOverloads } from '../store/overloads.ts'
-import type { Postgres } from '../store/postgres.ts'
+import { type Postgres, Unavailable } from '../store/postgres.ts'
 import { forgetChecks } from '../store/publisher-checks.ts'
 import { forgetSessions } from '../store/sessions.ts'
 import { forgetChallenges } from '../store/sign-in-methods.ts'
@@ -25,6 +25,9 @@ import { forgetEndpoints } from '../store/webhook-endpoints.ts'
 
 /** Sweeps may fail for this long before a code request has to make its own partition. */
 const AHEAD_MS = 2 * 60 * 60 * 1000
+
+/** As many hours does the table have to be free for a moment. A backup may take some. */
+const MOST_LEFT = 6
 
 /** Mails before the links that they refer to, deliveries before their endpoints. */
 const FORGET = [
@@ -52,6 +55,9 @@ export async function sweep(
   const dropped = await dropPartitions(db, (await readClock(db)) - KEPT_AFTER_EXPIRY_MS)
   await db.transaction((tx) => voidUnexchanged(tx, config.dialogCodeLifetimeMs))
   for (const forget of FORGET) await forget(db)
+  if (dropped.left.length > MOST_LEFT) {
+    throw new Unavailable(`${dropped.left.length} partitions of device_codes are over, and the table is always in use`)
+  }
   return dropped
 }
 
