@@ -17,6 +17,7 @@ import { forgetMails } from '../store/mails.ts'
 import { forgetOverloads } from '../store/overloads.ts'
 import { type Postgres, Unavailable } from '../store/postgres.ts'
 import { forgetChecks } from '../store/publisher-checks.ts'
+import { forgetAddresses, forgetEndedGrants } from '../store/retention.ts'
 import { forgetSessions } from '../store/sessions.ts'
 import { forgetChallenges } from '../store/sign-in-methods.ts'
 import { forgetStandingChanges } from '../store/standing-changes.ts'
@@ -46,15 +47,23 @@ const FORGET = [
   forgetChecks,
 ]
 
+/** What a sweep goes by. */
+export const SWEEP_SETTINGS = [
+  'deviceCodeLifetimeMs',
+  'dialogCodeLifetimeMs',
+  'grantLifetimeMs',
+  'grantRetentionMs',
+  'addressRetentionMs',
+] as const
+
 /** Partitions first: codes come and go, whatever else cannot be deleted. */
-export async function sweep(
-  db: Postgres,
-  config: Pick<Config, 'deviceCodeLifetimeMs' | 'dialogCodeLifetimeMs'>,
-): Promise<Dropped> {
+export async function sweep(db: Postgres, config: Pick<Config, (typeof SWEEP_SETTINGS)[number]>): Promise<Dropped> {
   await makePartitionsAhead(db, config.deviceCodeLifetimeMs)
   const dropped = await dropPartitions(db, (await readClock(db)) - KEPT_AFTER_EXPIRY_MS)
   await db.transaction((tx) => voidUnexchanged(tx, config.dialogCodeLifetimeMs))
   for (const forget of FORGET) await forget(db)
+  await forgetEndedGrants(db, { keptMs: config.grantRetentionMs, longestMs: config.grantLifetimeMs })
+  await forgetAddresses(db, config.addressRetentionMs)
   if (dropped.left.length > MOST_LEFT) {
     throw new Unavailable(`${dropped.left.length} partitions of device_codes are over, and the table is always in use`)
   }
