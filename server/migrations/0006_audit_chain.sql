@@ -57,79 +57,45 @@ create trigger append_only before update or delete or truncate on audit_seals
 create trigger append_only before update or delete or truncate on audit_archives
   for each statement execute function refuse_audit_change();
 
--- The service may run under a role that owns nothing, so that these triggers are not its to drop
--- (deploy/postgresql/service-role.sql). Making and dropping the hourly partitions of device_codes and making the monthly ones of
--- the audit log needs their owner's rights; these three functions lend them for that and nothing else. Their search path is fixed, with temporary tables last: nobody can
--- put another table in the place of ours.
-do $do$
+-- The monthly partitions of the audit log are made with the rights of its owner: the service may run under a role that owns
+-- nothing (deploy/postgresql/service-role.sql), so that these triggers are not its to drop. The function keeps this search path, the
+-- schema of the tables alone and temporary tables last: nobody can put a table of their own in the place of ours.
+select set_config('search_path', format('%I, pg_temp', current_schema()), true);
+
+-- Does nothing where they are there already. Statement triggers of a partitioned table do not fire for who names a partition,
+-- so each partition has its own; and nobody but the owner has any right on a partition, whatever the default privileges say:
+-- the service goes through audit_events and audit_seals, where it may not choose an event's number and transaction.
+create function make_audit_partitions(starts timestamptz) returns void
+  language plpgsql security definer set search_path from current as $$
+declare
+  utc timestamp := starts at time zone 'UTC';
+  ends timestamptz := (utc + interval '1 month') at time zone 'UTC';
+  parent text;
+  name text;
+  grantee text;
 begin
-  execute format($function$
-    create function make_device_code_partition(starts timestamptz) returns void
-      language plpgsql security definer set search_path = pg_catalog, %1$I, pg_temp as $body$
-    declare
-      utc timestamp := starts at time zone 'UTC';
-      name text := 'device_codes_' || to_char(utc, 'YYYYMMDDHH24');
-    begin
-      if utc <> date_trunc('hour', utc) then
-        raise invalid_parameter_value using message = 'a partition of device_codes starts on the hour';
-      end if;
-      -- Made beside the parent and then attached: `attach partition` does not lock out the polls that run meanwhile, as
-      -- `create table … partition of` would. The check lets PostgreSQL attach without a scan.
-      execute format('create table %1$I.%%I (like %1$I.device_codes including defaults including constraints,
-        check (expires_at >= %%L and expires_at < %%L), primary key (id, expires_at))', name, starts, starts + interval '1 hour');
-      execute format('create unique index on %1$I.%%I (user_code) where status = ''pending''', name);
-      execute format('alter table %1$I.device_codes attach partition %1$I.%%I for values from (%%L) to (%%L)',
-        name, starts, starts + interval '1 hour');
-    end $body$;
+  if utc <> date_trunc('month', utc) then
+    raise invalid_parameter_value using message = 'partitions of the audit log start with the month';
+  end if;
+  -- "latchkey audit partitions": one at a time.
+  perform pg_advisory_xact_lock(7018004);
+  foreach parent in array '{audit_events,audit_seals}'::text[] loop
+    name := parent || '_' || to_char(utc, 'YYYYMM');
+    continue when to_regclass(format('%I', name)) is not null;
+    execute format('create table %I (like %I including defaults including constraints)', name, parent);
+    execute format('create trigger append_only before update or delete or truncate on %I
+      for each statement execute function refuse_audit_change()', name);
+    for grantee in select distinct case a.grantee when 0 then 'public' else quote_ident(pg_get_userbyid(a.grantee)) end
+      from pg_class c, aclexplode(c.relacl) a
+      where c.oid = format('%I', name)::regclass and a.grantee <> c.relowner
+    loop
+      execute format('revoke all on %I from %s', name, grantee);
+    end loop;
+    execute format('alter table %I attach partition %I for values from (%L) to (%L)', parent, name, starts, ends);
+  end loop;
+end $$;
 
-    create function drop_device_code_partition(name text) returns void
-      language plpgsql security definer set search_path = pg_catalog, %1$I, pg_temp as $body$
-    begin
-      if not exists (select from pg_inherits i join pg_class c on c.oid = i.inhrelid
-          where i.inhparent = '%1$I.device_codes'::regclass and c.relname = name) then
-        raise invalid_parameter_value using message = format('%%s is no partition of device_codes', name);
-      end if;
-      execute format('alter table %1$I.device_codes detach partition %1$I.%%I', name);
-      execute format('drop table %1$I.%%I', name);
-    end $body$;
-
-    -- Does nothing where they are there already. Statement triggers of a partitioned table do not fire for who names a partition,
-    -- so each partition has its own; and nobody but the owner has any right on a partition, whatever the default privileges say:
-    -- the service goes through audit_events and audit_seals, where it may not choose an event's number and transaction.
-    create function make_audit_partitions(starts timestamptz) returns void
-      language plpgsql security definer set search_path = pg_catalog, %1$I, pg_temp as $body$
-    declare
-      utc timestamp := starts at time zone 'UTC';
-      ends timestamptz := (utc + interval '1 month') at time zone 'UTC';
-      parent text;
-      name text;
-      grantee text;
-    begin
-      if utc <> date_trunc('month', utc) then
-        raise invalid_parameter_value using message = 'partitions of the audit log start with the month';
-      end if;
-      -- "latchkey audit partitions": one at a time.
-      perform pg_advisory_xact_lock(7018004);
-      foreach parent in array '{audit_events,audit_seals}'::text[] loop
-        name := parent || '_' || to_char(utc, 'YYYYMM');
-        continue when to_regclass(format('%1$I.%%I', name)) is not null;
-        execute format('create table %1$I.%%I (like %1$I.%%I including defaults including constraints)', name, parent);
-        execute format('create trigger append_only before update or delete or truncate on %1$I.%%I
-          for each statement execute function %1$I.refuse_audit_change()', name);
-        for grantee in select distinct case a.grantee when 0 then 'public' else quote_ident(pg_get_userbyid(a.grantee)) end
-          from pg_class c, aclexplode(c.relacl) a
-          where c.oid = format('%1$I.%%I', name)::regclass and a.grantee <> c.relowner
-        loop
-          execute format('revoke all on %1$I.%%I from %%s', name, grantee);
-        end loop;
-        execute format('alter table %1$I.%%I attach partition %1$I.%%I for values from (%%L) to (%%L)', parent, name, starts, ends);
-      end loop;
-    end $body$;
-  $function$, current_schema());
-end $do$;
-
-revoke execute on function make_device_code_partition(timestamptz), drop_device_code_partition(text), make_audit_partitions(timestamptz)
-  from public;
+revoke execute on function make_audit_partitions(timestamptz) from public;
 
 -- The service makes them from now on, ahead of time.
 select make_audit_partitions(date_trunc('month', now() + ahead * interval '1 month', 'UTC')) from generate_series(0, 2) ahead;

@@ -10,6 +10,13 @@ export function url(...protocols: string[]): (text: string) => string {
   }
 }
 
+/** With or without a name in front of the address. */
+export function sender(text: string): string {
+  if (!/^(?:[^<>\p{C}]*<[^<>@\s]+@[^<>@\s]+>|[^<>@\s]+@[^<>@\s]+)$/u.test(text))
+    throw new Error('is not an e-mail address')
+  return text
+}
+
 export function whole(least: number, most: number): (text: string) => number {
   return (text) => {
     const value = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN
@@ -22,6 +29,12 @@ export function whole(least: number, most: number): (text: string) => number {
 export function seconds(least: number, most: number): (text: string) => number {
   const parse = whole(least, most)
   return (text) => parse(text) * 1000
+}
+
+/** As seconds, for what is kept rather than waited for. */
+export function days(least: number, most: number): (text: string) => number {
+  const parse = whole(least, most)
+  return (text) => parse(text) * 24 * 60 * 60 * 1000
 }
 
 export function networks(text: string): readonly string[] {

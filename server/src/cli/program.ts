@@ -5,7 +5,7 @@
  */
 import { Command } from 'commander'
 import { readConfig } from '../config.ts'
-import { sweep } from '../flows/sweep.ts'
+import { SWEEP_SETTINGS, sweep } from '../flows/sweep.ts'
 import { createKey } from '../secrets/keyset.ts'
 import { migrate } from '../store/migrate.ts'
 import { addAccountCommands } from './account.ts'
@@ -49,8 +49,9 @@ export function createProgram(wiring: Wiring): Command {
     .option('--json', 'print one JSON object')
     .action((options: OutputOptions) =>
       withDatabase(readConfig(['databaseUrl']).databaseUrl, async (db) => {
-        const dropped = await sweep(db, readConfig(['deviceCodeLifetimeMs', 'dialogCodeLifetimeMs']))
-        const words = `Dropped ${dropped.partitions.length} partitions; ended ${dropped.voidedGrants} grants that nobody collected.`
+        const dropped = await sweep(db, readConfig(SWEEP_SETTINGS))
+        const left = dropped.left.length > 0 ? `, left ${dropped.left.length} because the table was in use` : ''
+        const words = `Dropped ${dropped.partitions.length} partitions${left}; ended ${dropped.voidedGrants} grants that nobody collected.`
         print(options, dropped, words)
       }),
     )

@@ -19,8 +19,9 @@ import { forgetEarlyPolls } from '../store/early-polls.ts'
 import { forgetLinks } from '../store/links.ts'
 import { forgetMails } from '../store/mails.ts'
 import { forgetOverloads } from '../store/overloads.ts'
-import type { Postgres } from '../store/postgres.ts'
+import { type Postgres, Unavailable } from '../store/postgres.ts'
 import { forgetChecks } from '../store/publisher-checks.ts'
+import { forgetAddresses, forgetEndedGrants } from '../store/retention.ts'
 import { forgetSessions } from '../store/sessions.ts'
 import { forgetChallenges } from '../store/sign-in-methods.ts'
 import { forgetStandingChanges } from '../store/standing-changes.ts'
@@ -29,6 +30,9 @@ import { forgetEndpoints } from '../store/webhook-endpoints.ts'
 
 /** Sweeps may fail for this long before a code request has to make its own partition. */
 const AHEAD_MS = 2 * 60 * 60 * 1000
+
+/** As many hours does the table have to be free for a moment. A backup may take some. */
+const MOST_LEFT = 6
 
 /** Mails before the links that they refer to, deliveries before their endpoints. */
 const FORGET = [
@@ -47,15 +51,26 @@ const FORGET = [
   forgetChecks,
 ]
 
+/** What a sweep goes by. */
+export const SWEEP_SETTINGS = [
+  'deviceCodeLifetimeMs',
+  'dialogCodeLifetimeMs',
+  'grantLifetimeMs',
+  'grantRetentionMs',
+  'addressRetentionMs',
+] as const
+
 /** Partitions first: codes come and go, whatever else cannot be deleted. */
-export async function sweep(
-  db: Postgres,
-  config: Pick<Config, 'deviceCodeLifetimeMs' | 'dialogCodeLifetimeMs'>,
-): Promise<Dropped> {
+export async function sweep(db: Postgres, config: Pick<Config, (typeof SWEEP_SETTINGS)[number]>): Promise<Dropped> {
   await makePartitionsAhead(db, config.deviceCodeLifetimeMs)
   const dropped = await dropPartitions(db, (await readClock(db)) - KEPT_AFTER_EXPIRY_MS)
   await db.transaction((tx) => voidUnexchanged(tx, config.dialogCodeLifetimeMs))
   for (const forget of FORGET) await forget(db)
+  await forgetEndedGrants(db, { keptMs: config.grantRetentionMs, longestMs: config.grantLifetimeMs })
+  await forgetAddresses(db, config.addressRetentionMs)
+  if (dropped.left.length > MOST_LEFT) {
+    throw new Unavailable(`${dropped.left.length} partitions of device_codes are over, and the table is always in use`)
+  }
   return dropped
 }
 

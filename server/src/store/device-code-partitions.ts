@@ -3,12 +3,13 @@
  * remembered any more: cleaning up costs the same for ten codes and for ten million.
  */
 import { recordAll } from './audit-events.ts'
-import type { Postgres, Queryable } from './postgres.ts'
+import type { Postgres, Queryable, Transaction } from './postgres.ts'
 import { announceGrants } from './standing-changes.ts'
+import { tryLock } from './try-lock.ts'
 
 const HOUR = 60 * 60 * 1000
 
-/** "latchkey partitions": one process at a time makes or drops them. */
+/** "latchkey partitions": one process at a time makes them. A code request may wait for it, so nobody else takes it. */
 const PARTITION_LOCK = 7_018_002
 
 /** Makes every partition that a code expiring between the two moments needs. */
@@ -39,30 +40,49 @@ async function makePartition(db: Postgres, start: number): Promise<void> {
   })
 }
 
-export type Dropped = { readonly partitions: readonly string[]; readonly voidedGrants: number }
-
-/** Drops every partition in which all codes expired before `before`, and ends what was granted there and never collected. */
-export async function dropPartitions(db: Postgres, before: number): Promise<Dropped> {
-  const partitions: string[] = []
-  let voidedGrants = 0
-  for (const { name, start } of await listPartitions(db)) {
-    if (start + HOUR > before) continue
-    voidedGrants += await voidUncollected(db, name)
-    if (await dropPartition(db, name)) partitions.push(name)
-  }
-  return { partitions, voidedGrants }
+export type Dropped = {
+  readonly partitions: readonly string[]
+  /** Over as well, but the table was in use whenever one tried: the next sweep tries again. */
+  readonly left: readonly string[]
+  readonly voidedGrants: number
 }
 
-/** False when another process did it meanwhile. */
-function dropPartition(db: Postgres, name: string): Promise<boolean> {
+/**
+ * Drops every partition in which all codes expired before `before`, and ends what was granted there and never collected. Where
+ * another process is at it, nothing is done here.
+ */
+export async function dropPartitions(db: Postgres, before: number): Promise<Dropped> {
+  const over = (await listPartitions(db)).filter(({ start }) => start + HOUR <= before).map(({ name }) => name)
+  const partitions: string[] = []
+  let voidedGrants = 0
+  for (const name of over) {
+    voidedGrants += (await alone(db, name, (tx) => voidUncollected(tx, name))) ?? 0
+    const dropped = await alone(db, name, (tx) => dropPartition(tx, name))
+    if (dropped) partitions.push(name)
+    // Whatever keeps one from being dropped keeps the others as well.
+    if (dropped === false) return { partitions, left: over.slice(over.indexOf(name)), voidedGrants }
+  }
+  return { partitions, left: [], voidedGrants }
+}
+
+/** Null when another process drops partitions at this moment, or has dropped this one. */
+function alone<T>(db: Postgres, partition: string, work: (tx: Transaction) => Promise<T>): Promise<T | null> {
   return db.transaction(async (tx) => {
-    await tx.query('select pg_advisory_xact_lock($1)', [PARTITION_LOCK])
-    if (!(await listPartitions(tx)).some((partition) => partition.name === name)) return false
-    // Detaching needs the parent for itself, for an instant. If polls keep it busy, the next sweep tries again.
-    await tx.query("set local lock_timeout = '500ms'")
-    await tx.query('select drop_device_code_partition(relname) from pg_class where oid = $1::regclass', [name])
-    return true
+    if (!(await tryLock(tx, 'dropping partitions'))) return null
+    if (!(await listPartitions(tx)).some(({ name }) => name === partition)) return null
+    return work(tx)
   })
+}
+
+/** False when the table was in use. Nobody waits for that, neither here nor at a poll (migrations/0009_device_code_partitions.sql). */
+async function dropPartition(tx: Transaction, partition: string): Promise<boolean> {
+  // The table is locked until the commit is over, so the commit does not wait for a standby. One that is lost is repeated.
+  await tx.query('set local synchronous_commit = local')
+  const { rows } = await tx.query<{ dropped: boolean }>(
+    'select drop_device_code_partition(relname) as dropped from pg_class where oid = $1::regclass',
+    [partition],
+  )
+  return rows[0]?.dropped ?? false
 }
 
 /**
@@ -70,28 +90,24 @@ function dropPartition(db: Postgres, name: string): Promise<boolean> {
  * code *with* a lease may have been answered by a process that died right after, so its grant stays. Nobody polls codes of
  * that age, so reading them all keeps nobody waiting.
  */
-function voidUncollected(db: Postgres, partition: string): Promise<number> {
-  return db.transaction(async (tx) => {
-    await tx.query('select pg_advisory_xact_lock($1)', [PARTITION_LOCK])
-    if (!(await listPartitions(tx)).some(({ name }) => name === partition)) return 0
-    await tx.query("set local statement_timeout = '60s'")
-    const { rows } = await tx.query<{ grant_id: string }>({
-      text: `with voided as (
-          update grants set revoked_at = now(), revocation_reason = 'never_collected'
-          where revoked_at is null
-            and id in (select grant_id from ${partition} where status = 'accepted' and lease_id is null)
-          returning id, account_id, user_id, application_id),
-        ${recordAll(`select now(), 'grant.revoked', 'service', 'expiry', 'job', account_id, user_id, application_id, id, null::uuid,
-          '{"reason":"never_collected"}'::jsonb from voided`)}
-        select grant_id from recorded`,
-      query_timeout: 61_000,
-    })
-    await announceGrants(
-      tx,
-      rows.map((row) => row.grant_id),
-    )
-    return rows.length
+async function voidUncollected(tx: Transaction, partition: string): Promise<number> {
+  await tx.query("set local statement_timeout = '60s'")
+  const { rows } = await tx.query<{ grant_id: string }>({
+    text: `with voided as (
+        update grants set revoked_at = now(), revocation_reason = 'never_collected'
+        where revoked_at is null
+          and id in (select grant_id from ${partition} where status = 'accepted' and lease_id is null)
+        returning id, account_id, user_id, application_id),
+      ${recordAll(`select now(), 'grant.revoked', 'service', 'expiry', 'job', account_id, user_id, application_id, id, null::uuid,
+        '{"reason":"never_collected"}'::jsonb from voided`)}
+      select grant_id from recorded`,
+    query_timeout: 61_000,
   })
+  await announceGrants(
+    tx,
+    rows.map((row) => row.grant_id),
+  )
+  return rows.length
 }
 
 /** How far into the future codes find their partition ready. */

@@ -1,6 +1,6 @@
 /** The table device_codes. A row is found by the id and expiry that its device code carries, or by its live user code. */
 import type { DeviceCode } from '../core/device-code.ts'
-import type { Postgres, Queryable, Transaction } from './postgres.ts'
+import type { Queryable, Transaction } from './postgres.ts'
 
 export type StoredDeviceCode = DeviceCode &
   RequestOrigin & {
@@ -172,18 +172,6 @@ export async function glimpseDeviceCodes(db: Queryable, places: readonly Place[]
   return new Map(
     rows.map((row) => [row.id, { status: row.status, remainingMs: row.remaining, idempotencyKey: row.key }]),
   )
-}
-
-/** Takes its time where there are millions, so it has more of it than a request would get. */
-export function countLiveDeviceCodes(db: Postgres): Promise<number> {
-  return db.transaction(async (tx) => {
-    await tx.query("set local statement_timeout = '20s'")
-    const { rows } = await tx.query<{ count: number }>({
-      text: "select count(*) as count from device_codes where status = 'pending' and expires_at > now()",
-      query_timeout: 21_000,
-    })
-    return rows[0]?.count ?? 0
-  })
 }
 
 function fromRow(row: Row): StoredDeviceCode {

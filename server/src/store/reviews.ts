@@ -1,6 +1,7 @@
 /** The table reviews: why an application is looked at, on what evidence, and what has come of it so far. */
 import type { Evidence, Verdict } from '../core/suspension.ts'
 import type { Queryable, Transaction } from './postgres.ts'
+import { tryLock } from './try-lock.ts'
 
 export type ReviewWhy = 'polling' | 'reports' | 'operator'
 
@@ -51,14 +52,6 @@ export function tryLockJudging(tx: Transaction): Promise<boolean> {
 /** False when another process is reminding operators at this moment. */
 export function tryLockReminding(tx: Transaction): Promise<boolean> {
   return tryLock(tx, 'reminding')
-}
-
-async function tryLock(tx: Transaction, name: string): Promise<boolean> {
-  const { rows } = await tx.query<{ locked: boolean }>(
-    'select pg_try_advisory_xact_lock(hashtextextended($1, 0)) as locked',
-    [name],
-  )
-  return rows[0]?.locked ?? false
 }
 
 export async function findOpenReview(db: Queryable, applicationId: string): Promise<Review | null> {

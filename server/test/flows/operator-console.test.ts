@@ -53,6 +53,7 @@ describe('the overview', () => {
     const unpolled = await device.code()
     for (let poll = 0; poll < 3; poll += 1) await device.poll(waiting.device_code)
     await settle(service)
+    await service.database.advance(30_000)
     await service.context.liveCodes.recount()
     const now = await readOverview(service.context)
     expect(now.live).toMatchObject({ waitingDevices: 2, outcomes: { granted: 1, rejected: 1, expired: 0 } })

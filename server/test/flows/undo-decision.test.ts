@@ -1,9 +1,12 @@
 /** A decision is undone: to the last credential, for three days, and no further than it should. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { options } from '../../src/config.ts'
 import { BY_COMMAND_LINE } from '../../src/core/audit-actor.ts'
+import { UNDOABLE_MS } from '../../src/core/review.ts'
 import { resetUser } from '../../src/flows/reset-user.ts'
 import { listReviews, undoDecision } from '../../src/flows/reviews.ts'
 import { reportCredential } from '../../src/flows/revoke-credential.ts'
+import { sweep } from '../../src/flows/sweep.ts'
 import { askMe, type Connected, connect } from '../rig/connect.ts'
 import { grantEvents, house } from '../rig/credentials.ts'
 import { Deciding } from '../rig/deciding.ts'
@@ -67,6 +70,18 @@ describe('ending every access', () => {
     expect(await world.undo()).toBe('undone')
     expect([await ask(reset), await ask(reported), await ask(returned), await ask(kept)]).toEqual([401, 401, 401, 200])
   })
+})
+
+it('what a decision ended is kept for as long as it can be undone, however short grants are kept', async () => {
+  const key = await connect(service, { application: world.application, variant: 'key' })
+  expect(await world.decide({ decision: 'keep_and_revoke' })).toBe('decided')
+  const [decision] = (await world.read()).decisions
+  await advance(service, UNDOABLE_MS - 60_000)
+  const shortest = options.grantRetentionMs.parse('7')
+  expect(() => options.grantRetentionMs.parse('6')).toThrow()
+  await sweep(service.context.db, { ...service.config, grantRetentionMs: shortest })
+  expect(await world.undo(world.operator, decision?.id)).toBe('undone')
+  expect((await askMe(service, key.credential)).status).toBe(200)
 })
 
 describe('undoing', () => {

@@ -53,6 +53,8 @@ export async function startBusyService(environment: Record<string, string> = {})
   const history = await seedThirtyDays(context.db)
   const developer = await person('brightframe', 'dev@brightframe.example')
   await context.applications.refresh()
+  // Counted when the service started, before there was anything.
+  await database.query('update live_device_codes set codes = null, counted_at = null')
   await context.liveCodes.recount()
   await judgeApplications(context)
   return {

@@ -1,0 +1,188 @@
+/** How long grants and the addresses in them are kept, and what is left when they are gone. docs/operations.md, "What is kept, and for how long". */
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { sweep } from '../../src/flows/sweep.ts'
+import { lockGrant } from '../../src/store/grants.ts'
+import { listGrants } from '../../src/store/listed-grants.ts'
+import type { Postgres } from '../../src/store/postgres.ts'
+import { forgetEndedGrants } from '../../src/store/retention.ts'
+import { tryLock } from '../../src/store/try-lock.ts'
+import { askMe, type Connected, connect } from '../rig/connect.ts'
+import { house } from '../rig/credentials.ts'
+import { refresh } from '../rig/dialog.ts'
+import { startTestService, type TestService } from '../rig/service.ts'
+import { visitAs } from '../rig/visitor.ts'
+import { textOf } from '../rig/web.ts'
+
+const DAY = 24 * 3_600_000
+
+let service: TestService
+beforeAll(async () => {
+  service = await startTestService({}, { clock: true })
+})
+afterAll(() => service.stop())
+
+const run = (given = {}) => sweep(service.context.db, { ...service.config, ...given })
+/** Time passes, and each process hears of it. */
+const pass = async (days: number) => {
+  await service.database.advance(days * DAY)
+  await service.context.applications.refresh()
+  await service.context.standings.pull()
+}
+const revoke = ({ grantId }: Connected) =>
+  service.database.query(
+    "update grants set revoked_at = test_clock.now(), revocation_reason = 'removed_by_user' where id = $1",
+    [grantId],
+  )
+const isThere = async ({ grantId }: Connected) =>
+  (await service.database.query('select from grants where id = $1', [grantId])).length === 1
+const addressOf = async ({ grantId }: Connected) =>
+  (
+    await service.database.query<{ at: string | null }>('select host(requested_from) as at from grants where id = $1', [
+      grantId,
+    ])
+  )[0]?.at
+
+it('a revoked grant is gone after a year, and a younger one stays', async () => {
+  const [older, younger, key] = [
+    await connect(service),
+    await connect(service),
+    await connect(service, { variant: 'key' }),
+  ]
+  await revoke(older)
+  await pass(2)
+  await revoke(younger)
+  await pass(362)
+  await run()
+  expect([await isThere(older), await isThere(younger)]).toEqual([true, true])
+  await pass(2)
+  await run()
+  expect([await isThere(older), await isThere(younger), await isThere(key)]).toEqual([false, true, true])
+  expect((await askMe(service, key.credential)).status).toBe(200)
+})
+
+it('a token set that ran out counts as ended, an access key never runs out', async () => {
+  const [token, key] = [await connect(service), await connect(service, { variant: 'key' })]
+  await pass(365 + 364)
+  await run()
+  expect(await isThere(token)).toBe(true)
+  await pass(2)
+  await run()
+  expect([await isThere(token), await isThere(key)]).toEqual([false, true])
+  expect((await askMe(service, key.credential)).status).toBe(200)
+})
+
+it('an address is gone after ninety days while its grant lives, and a younger one stays', async () => {
+  const key = await connect(service, { variant: 'key' })
+  await pass(2)
+  const younger = await connect(service, { variant: 'key' })
+  await service.database.query("update grants set requested_from = '192.0.2.7' where id = any($1)", [
+    [key.grantId, younger.grantId],
+  ])
+  await pass(87)
+  await run()
+  expect([await addressOf(key), await addressOf(younger)]).toEqual(['192.0.2.7', '192.0.2.7'])
+  await pass(2)
+  await run()
+  expect([await addressOf(key), await addressOf(younger)]).toEqual([null, '192.0.2.7'])
+  expect((await askMe(service, key.credential)).status).toBe(200)
+  const web = await visitAs(service, service.user)
+  const page = await web.get('/applications')
+  expect(page.status).toBe(200)
+  expect(page.text).toContain(key.grantId)
+})
+
+it('of a grant that is gone no credential works, and every page and list goes on without it', async () => {
+  const gone = await connect(service)
+  const web = await visitAs(service, service.user)
+  await web.get(`/applications/remove?grant=${gone.grantId}`)
+  await web.submit('/applications/remove')
+  await pass(366)
+  await run()
+  expect(await isThere(gone)).toBe(false)
+
+  expect((await askMe(service, gone.credential)).status).toBe(401)
+  const refreshed = await refresh(service, service.application, gone.refreshToken)
+  expect(refreshed.body.error).toBe('invalid_grant')
+  const given = { token: gone.refreshToken }
+  expect((await house(service, service.application, '/auth/oauth/revoke', given)).status).toBe(200)
+  const later = await visitAs(service, service.user)
+  expect((await later.get('/applications')).status).toBe(200)
+  expect((await later.get('/account/applications')).status).toBe(200)
+  expect((await later.get(`/applications/remove?grant=${gone.grantId}`)).status).toBe(404)
+  const audit = await later.get('/account/audit')
+  expect(audit.status).toBe(200)
+  expect(textOf(audit.text)).toContain('removed')
+  const events = 'select kind from audit_events where grant_id = $1 order by id'
+  expect((await service.database.query(events, [gone.grantId])).length).toBeGreaterThan(2)
+  const limits = { unusedMs: DAY, longestMs: DAY }
+  const page = await listGrants(service.context.db, { userId: service.user.id }, gone.grantId, limits)
+  expect(page.grants).toEqual([])
+})
+
+it('a grant is kept as long as a mail with a link to remove it', async () => {
+  const early = await connect(service)
+  await revoke(early)
+  const links = () => service.database.query('select from links where grant_id = $1', [early.grantId])
+  await pass(8)
+  await run({ grantRetentionMs: 7 * DAY })
+  expect([await isThere(early), (await links()).length]).toEqual([true, 1])
+  await pass(54)
+  await run({ grantRetentionMs: 7 * DAY })
+  expect([await isThere(early), (await links()).length]).toEqual([false, 0])
+})
+
+it('nobody who uses a grant at this moment is waited for, and the next sweep goes on', async () => {
+  const [busy, idle] = [await connect(service, { variant: 'key' }), await connect(service, { variant: 'key' })]
+  const ended = await connect(service)
+  await revoke(ended)
+  await service.database.query("update grants set requested_from = '192.0.2.7' where id = any($1)", [
+    [busy.grantId, idle.grantId],
+  ])
+  await pass(366)
+  await service.context.db.transaction(async (tx) => {
+    await lockGrant(tx, busy.grantId)
+    await lockGrant(tx, ended.grantId)
+    await run()
+  })
+  expect([await addressOf(busy), await addressOf(idle), await isThere(ended)]).toEqual(['192.0.2.7', null, true])
+  await run()
+  expect([await addressOf(busy), await isThere(ended)]).toEqual([null, false])
+})
+
+it('is done by one process at a time, five hundred grants with each statement', async () => {
+  const ended = await connect(service)
+  await revoke(ended)
+  await service.database.query(
+    `insert into grants (id, account_id, user_id, application_id, variant, scopes, device_code_id, key_id, created_at, revoked_at,
+       revocation_reason)
+     select gen_random_uuid(), account_id, user_id, application_id, variant, scopes, gen_random_uuid(), key_id, created_at, revoked_at,
+       revocation_reason
+     from grants, generate_series(1, 1199) where id = $1`,
+    [ended.grantId],
+  )
+  await pass(366)
+  await run({ grantRetentionMs: 3_650 * DAY })
+  const written: (number | null)[] = []
+  const { db } = service.context
+  const counted: Postgres = {
+    ...db,
+    transaction: (work) =>
+      db.transaction((tx) => {
+        const query: typeof tx.query = async (statement, values) => {
+          const result = await tx.query(statement, values)
+          if (String(statement).startsWith('delete')) written.push(result.rowCount)
+          return result as never
+        }
+        return work({ ...tx, query })
+      }),
+  }
+  const limits = { keptMs: service.config.grantRetentionMs, longestMs: service.config.grantLifetimeMs }
+  await db.transaction(async (tx) => {
+    expect(await tryLock(tx, 'forgetting grants')).toBe(true)
+    await forgetEndedGrants(counted, limits)
+    expect(written).toEqual([])
+  })
+  await forgetEndedGrants(counted, limits)
+  expect(written.slice(0, 3)).toEqual([500, 500, expect.any(Number)])
+  expect(await service.database.query('select from grants where revoked_at is not null')).toEqual([])
+})
