@@ -38,7 +38,12 @@ const ALONE = { maxWorkers: 1, sequence: { groupOrder: 1 }, retry: 1 }
 const testsIn = (folders: readonly string[]) => folders.map((folder) => folder.replace(/\*\*$/, '**/*.test.ts'))
 
 /** Far longer than anything takes on a quiet machine: only what hangs is ended. */
-const ON_ENGINES = { globalSetup: 'server/test/rig/engines.ts', testTimeout: 120_000, hookTimeout: 120_000 }
+const ON_ENGINES = {
+  setupFiles: 'server/test/rig/lock-order.ts',
+  globalSetup: 'server/test/rig/engines.ts',
+  testTimeout: 120_000,
+  hookTimeout: 120_000,
+}
 
 export default defineConfig({
   test: {

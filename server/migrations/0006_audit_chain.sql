@@ -77,8 +77,8 @@ begin
   if utc <> date_trunc('month', utc) then
     raise invalid_parameter_value using message = 'partitions of the audit log start with the month';
   end if;
-  -- "latchkey audit partitions": one at a time.
-  perform pg_advisory_xact_lock(7018004);
+  -- One process at a time (store/advisory-locks.ts).
+  perform pg_advisory_xact_lock(hashtextextended('audit_partitions', 0));
   foreach parent in array '{audit_events,audit_seals}'::text[] loop
     name := parent || '_' || to_char(utc, 'YYYYMM');
     continue when to_regclass(format('%I', name)) is not null;

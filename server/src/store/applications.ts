@@ -1,5 +1,6 @@
 /** The tables applications and application_secrets. Servers hold all of it in process and pull what changed. */
 import type { Application, Publisher } from '../core/application.ts'
+import { lockByName } from './advisory-locks.ts'
 import type { Queryable, Transaction } from './postgres.ts'
 
 type Row = {
@@ -228,7 +229,7 @@ export async function revokeOldestSecrets(
  * server has read up to 8 and would never be seen.
  */
 async function nextChange(tx: Transaction): Promise<number> {
-  await tx.query("select pg_advisory_xact_lock(hashtextextended('application_changes', 0))")
+  await lockByName(tx, 'application_changes')
   const { rows } = await tx.query<{ next: number }>("select nextval('application_changes') as next")
   return rows[0]?.next ?? 0
 }

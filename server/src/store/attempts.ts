@@ -14,6 +14,7 @@ import {
   USER_CLAIMS,
   USER_MISSES,
 } from '../core/attempts.ts'
+import { lockByName } from './advisory-locks.ts'
 import { forget } from './forget.ts'
 import type { Queryable, Transaction } from './postgres.ts'
 
@@ -37,7 +38,7 @@ export type ReservedAttempt = {
  * room for one more.
  */
 export async function reserveSignInAttempt(tx: Transaction, attempt: SignInAttempt): Promise<ReservedAttempt> {
-  await tx.query("select pg_advisory_xact_lock(hashtextextended('sign-in:' || encode($1, 'hex'), 0))", [attempt.email])
+  await lockByName(tx, `sign_in:${attempt.email.toString('hex')}`)
   const { email, browser, network } = attempt
   const { rows } = await tx.query<{ strangers: number[]; browser: number[]; network: number }>(
     `select
@@ -74,7 +75,7 @@ export async function lockEntryHistory(
   tx: Transaction,
   who: Pick<Entry, 'accountId' | 'userId' | 'network'>,
 ): Promise<EntryHistory> {
-  await tx.query("select pg_advisory_xact_lock(hashtextextended('entry:' || $1, 0))", [who.userId])
+  await lockByName(tx, `entry:${who.userId}`)
   const { rows } = await tx.query<EntryHistory>(
     `select
        ${agesOf("code_entries where user_id = $1 and outcome = 'missed'", USER_MISSES)} as "userMisses",
@@ -107,10 +108,7 @@ export async function countCrowd(db: Queryable, applicationId: string, network: 
 
 /** One after the other, for those who are about to tell an account's administrators of a crowd. */
 export async function lockCrowd(tx: Transaction, accountId: string, applicationId: string): Promise<void> {
-  await tx.query("select pg_advisory_xact_lock(hashtextextended('crowd:' || $1 || ':' || $2, 0))", [
-    accountId,
-    applicationId,
-  ])
+  await lockByName(tx, `crowd:${accountId}:${applicationId}`)
 }
 
 /** Of everybody, within the window of ALL_MISSES. */

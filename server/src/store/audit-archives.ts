@@ -1,10 +1,9 @@
 /** The table audit_archives: months of the audit log that were written to a file and taken out of the database. */
 import { type ArchiveRecord, plainRuns, readRuns } from '../secrets/audit-archive.ts'
+import { ARCHIVE_LOCK } from './advisory-locks.ts'
 import type { Queryable, Transaction } from './postgres.ts'
 
-/** "latchkey archives": one command at a time. Until its connection ends. */
-const ARCHIVE_LOCK = 7_018_005
-
+/** Until its connection ends. */
 export async function lockArchiving(session: Queryable): Promise<boolean> {
   const { rows } = await session.query<{ locked: boolean }>('select pg_try_advisory_lock($1) as locked', [ARCHIVE_LOCK])
   return rows[0]?.locked ?? false

@@ -5,10 +5,8 @@
  * whose transaction is older than every one that still runs: nobody can add to those any more, so they have one order, by
  * transaction and number, and none can turn up in front of one that is sealed. (As in store/standing-changes.ts.)
  */
+import { tryLockByName } from './advisory-locks.ts'
 import type { Queryable, Transaction } from './postgres.ts'
-
-/** "latchkey seals": one process at a time. */
-const SEAL_LOCK = 7_018_003
 
 export type AuditSeal = {
   readonly position: number
@@ -59,9 +57,8 @@ const XMAX = 'pg_snapshot_xmax(pg_current_snapshot())'
 const NOT_SEALED = 'not exists (select from audit_seals s where s.event_id = e.id and s.event_at = e.at offset 0)'
 
 /** False when another process seals. Until the transaction ends. */
-export async function lockSealing(tx: Transaction): Promise<boolean> {
-  const { rows } = await tx.query<{ locked: boolean }>('select pg_try_advisory_xact_lock($1) as locked', [SEAL_LOCK])
-  return rows[0]?.locked ?? false
+export function lockSealing(tx: Transaction): Promise<boolean> {
+  return tryLockByName(tx, 'audit_seals')
 }
 
 export type LastSeal = AuditSeal & {

@@ -2,15 +2,13 @@
  * The hourly partitions of device_codes, by expiry. They are made ahead of time and dropped when nothing in them is
  * remembered any more: cleaning up costs the same for ten codes and for ten million.
  */
+import { lockByName, tryLockByName } from './advisory-locks.ts'
 import { recordAll } from './audit-events.ts'
+import { chooseGrants } from './grants.ts'
 import type { Postgres, Queryable, Transaction } from './postgres.ts'
 import { announceGrants } from './standing-changes.ts'
-import { tryLock } from './try-lock.ts'
 
 const HOUR = 60 * 60 * 1000
-
-/** "latchkey partitions": one process at a time makes them. A code request may wait for it, so nobody else takes it. */
-const PARTITION_LOCK = 7_018_002
 
 /** Makes every partition that a code expiring between the two moments needs. */
 export async function ensurePartitions(db: Postgres, from: number, to: number): Promise<void> {
@@ -34,7 +32,7 @@ async function missingStarts(db: Postgres, from: number, to: number): Promise<re
 /** By a function with the rights of the table's owner: the service itself may run under a role that owns nothing. */
 async function makePartition(db: Postgres, start: number): Promise<void> {
   await db.transaction(async (tx) => {
-    await tx.query('select pg_advisory_xact_lock($1)', [PARTITION_LOCK])
+    await lockByName(tx, 'device_code_partitions')
     if ((await listPartitions(tx)).some((partition) => partition.start === start)) return
     await tx.query('select make_device_code_partition($1)', [new Date(start).toISOString()])
   })
@@ -68,7 +66,7 @@ export async function dropPartitions(db: Postgres, before: number): Promise<Drop
 /** Null when another process drops partitions at this moment, or has dropped this one. */
 function alone<T>(db: Postgres, partition: string, work: (tx: Transaction) => Promise<T>): Promise<T | null> {
   return db.transaction(async (tx) => {
-    if (!(await tryLock(tx, 'dropping partitions'))) return null
+    if (!(await tryLockByName(tx, 'dropping_partitions'))) return null
     if (!(await listPartitions(tx)).some(({ name }) => name === partition)) return null
     return work(tx)
   })
@@ -93,11 +91,12 @@ async function dropPartition(tx: Transaction, partition: string): Promise<boolea
 async function voidUncollected(tx: Transaction, partition: string): Promise<number> {
   await tx.query("set local statement_timeout = '60s'")
   const { rows } = await tx.query<{ grant_id: string }>({
-    text: `with voided as (
-        update grants set revoked_at = now(), revocation_reason = 'never_collected'
-        where revoked_at is null
-          and id in (select grant_id from ${partition} where status = 'accepted' and lease_id is null)
-        returning id, account_id, user_id, application_id),
+    text: `with ${chooseGrants(`revoked_at is null
+          and id in (select grant_id from ${partition} where status = 'accepted' and lease_id is null)`)},
+      voided as (
+        update grants g set revoked_at = now(), revocation_reason = 'never_collected'
+        from chosen where g.id = chosen.id
+        returning g.id, g.account_id, g.user_id, g.application_id),
       ${recordAll(`select now(), 'grant.revoked', 'service', 'expiry', 'job', account_id, user_id, application_id, id, null::uuid,
         '{"reason":"never_collected"}'::jsonb from voided`)}
       select grant_id from recorded`,

@@ -1,5 +1,6 @@
 /** The table device_codes. A row is found by the id and expiry that its device code carries, or by its live user code. */
 import type { DeviceCode } from '../core/device-code.ts'
+import { lockByName } from './advisory-locks.ts'
 import type { Queryable, Transaction } from './postgres.ts'
 
 export type StoredDeviceCode = DeviceCode &
@@ -56,7 +57,7 @@ export type NewDeviceCode = Pick<DeviceCode, 'id' | 'applicationId' | 'variant' 
  * around a partition's edge.
  */
 export async function insertDeviceCode(tx: Transaction, code: NewDeviceCode): Promise<number | null> {
-  await tx.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [code.userCode])
+  await lockByName(tx, `user_code:${code.userCode}`)
   const { rows } = await tx.query<{ expires_at: number }>({
     name: 'insert-device-code',
     // To the millisecond, because that is what the device code carries to find its row again.

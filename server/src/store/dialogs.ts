@@ -2,6 +2,7 @@
 import { DIALOG_KEPT_MS, type Dialog } from '../core/dialog.ts'
 import { recordAll } from './audit-events.ts'
 import { forget } from './forget.ts'
+import { chooseGrants } from './grants.ts'
 import type { Queryable, Transaction } from './postgres.ts'
 import { announceGrants } from './standing-changes.ts'
 
@@ -88,9 +89,9 @@ export async function voidUnexchanged(tx: Transaction, codeLifetimeMs: number): 
        where grant_id is not null and used_at is null and lease_id is null
          and decided_at < now() - $1 * interval '1 millisecond'
        for update skip locked),
+     ${chooseGrants('revoked_at is null and id in (select grant_id from late)')},
      voided as (
-       update grants g set revoked_at = now(), revocation_reason = 'never_collected' from late
-       where late.grant_id = g.id and g.revoked_at is null
+       update grants g set revoked_at = now(), revocation_reason = 'never_collected' from chosen where g.id = chosen.id
        returning g.id, g.account_id, g.user_id, g.application_id),
      ${recordAll(`select now(), 'grant.revoked', 'service', 'expiry', 'job', account_id, user_id, application_id, id, null::uuid,
        '{"reason":"never_collected"}'::jsonb from voided`)}

@@ -166,6 +166,14 @@ export async function saveIssueTime(tx: Transaction, id: string, issuedAt: numbe
   })
 }
 
+/**
+ * A `with` clause, `chosen`: the grants of a condition, locked. Whoever changes several takes them in the order of their ids, so that
+ * two who change some of the same grants never wait for each other (ARCHITECTURE.md, "Lock order").
+ */
+export function chooseGrants(condition: string): string {
+  return `chosen as (select g.id from grants g where ${condition} order by g.id for no key update of g)`
+}
+
 /** False when it was revoked before: of many who do it at once, one does. */
 export async function revokeGrant(tx: Transaction, id: string, reason: RevocationReason): Promise<boolean> {
   const { rowCount } = await tx.query(
@@ -184,8 +192,8 @@ async function makeFinal(
   reason: RevocationReason,
 ): Promise<void> {
   await tx.query(
-    `update grants set revocation_reason = $2, revoked_by_decision = null
-     where ${condition} and revoked_by_decision is not null`,
+    `with ${chooseGrants(`${condition} and revoked_by_decision is not null`)}
+     update grants g set revocation_reason = $2, revoked_by_decision = null from chosen where g.id = chosen.id`,
     [of, reason],
   )
 }
@@ -210,10 +218,11 @@ export async function restoreGrants(
   await tx.query("set local statement_timeout = '60s'")
   const { rows } = await tx.query<{ restored: number }>({
     query_timeout: 61_000,
-    text: `with restored as (
-       update grants set revoked_at = null, revocation_reason = null, revoked_by_decision = null
-       where application_id = $1 and revoked_by_decision = $2
-       returning id, account_id, user_id, application_id),
+    text: `with ${chooseGrants('application_id = $1 and revoked_by_decision = $2')},
+     restored as (
+       update grants g set revoked_at = null, revocation_reason = null, revoked_by_decision = null
+       from chosen where g.id = chosen.id
+       returning g.id, g.account_id, g.user_id, g.application_id),
      ${recordAll(`select now(), 'grant.restored', $3::text, $4::text, $5::text, account_id, user_id, application_id, id, null::uuid,
        jsonb_build_object('decision', $2::text) from restored`)}
      select count(*) as restored from recorded`,
@@ -246,10 +255,11 @@ export async function revokeGrants(
   await tx.query("set local statement_timeout = '60s'")
   const { rows } = await tx.query<{ revoked: number }>({
     query_timeout: 61_000,
-    text: `with revoked as (
-       update grants set revoked_at = now(), revocation_reason = $2, revoked_by_decision = $3
-       where revoked_at is null and ${condition}
-       returning id, account_id, user_id, application_id),
+    text: `with ${chooseGrants(`revoked_at is null and ${condition}`)},
+     revoked as (
+       update grants g set revoked_at = now(), revocation_reason = $2, revoked_by_decision = $3
+       from chosen where g.id = chosen.id
+       returning g.id, g.account_id, g.user_id, g.application_id),
      ${recordAll(`select now(), 'grant.revoked', $4::text, $5::text, $6::text, account_id, user_id, application_id, id, null::uuid,
        jsonb_strip_nulls(jsonb_build_object('reason', $2::text, 'decision', $3::text)) from revoked`)}
      select count(*) as revoked from recorded`,

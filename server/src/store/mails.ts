@@ -1,5 +1,6 @@
 /** The table mails, an outbox: written in the transaction that gives rise to a mail, sent by flows/send-mails.ts. */
 import type { MailMatter } from '../core/mail.ts'
+import { lockByName } from './advisory-locks.ts'
 import { forget } from './forget.ts'
 import type { Queryable, Transaction } from './postgres.ts'
 
@@ -92,7 +93,7 @@ export async function lockRecentMails(
   userId: string,
   kinds: readonly MailMatter['kind'][],
 ): Promise<number> {
-  await tx.query("select pg_advisory_xact_lock(hashtextextended('mails:' || $1, 0))", [userId])
+  await lockByName(tx, `mails:${userId}`)
   const { rows } = await tx.query<{ mails: number }>(
     "select count(*) as mails from mails where user_id = $1 and kind = any($2) and created_at > now() - interval '1 hour'",
     [userId, kinds],

@@ -2,8 +2,9 @@
  * How long grants are kept after they ended, and the addresses in them: docs/decisions/0030-what-is-kept-and-for-how-long.md. What
  * refers to a grant (codes, dialogs, events of the audit log, deliveries) does so by its id alone and outlives it.
  */
+
+import { tryLockByName } from './advisory-locks.ts'
 import type { Postgres } from './postgres.ts'
-import { tryLock } from './try-lock.ts'
 
 /** A refresh may wait for a grant that is being written: for as long as it takes to write so many. */
 const BATCH = 500
@@ -51,7 +52,7 @@ export function forgetAddresses(db: Postgres, keptMs: number): Promise<void> {
 async function inBatches(db: Postgres, statement: string, ageMs: number): Promise<void> {
   for (let batch = 1; batch <= MOST_BATCHES; batch += 1) {
     const written = await db.transaction(async (tx) => {
-      if (!(await tryLock(tx, 'forgetting grants'))) return 0
+      if (!(await tryLockByName(tx, 'forgetting_grants'))) return 0
       return (await tx.query(statement, [ageMs])).rowCount ?? 0
     })
     if (written < BATCH) return

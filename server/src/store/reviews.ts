@@ -1,7 +1,7 @@
 /** The table reviews: why an application is looked at, on what evidence, and what has come of it so far. */
 import type { Evidence, Verdict } from '../core/suspension.ts'
+import { lockByName, tryLockByName } from './advisory-locks.ts'
 import type { Queryable, Transaction } from './postgres.ts'
-import { tryLock } from './try-lock.ts'
 
 export type ReviewWhy = 'polling' | 'reports' | 'operator'
 
@@ -36,22 +36,19 @@ const REVIEW = `select r.id, r.application_id as "applicationId", r.opened_at as
     r.appealed_at as "appealedAt", r.appealed_by as "appealedBy", r.appeal, r.closed_at as "closedAt", r.version
   from reviews r`
 
-/**
- * Whatever is judged, decided or said about one application happens one after the other. Taken after the lock of an account, and
- * before any row of the application.
- */
+/** Whatever is judged, decided or said about one application happens one after the other. */
 export async function lockReviews(tx: Transaction, applicationId: string): Promise<void> {
-  await tx.query("select pg_advisory_xact_lock(hashtextextended('review:' || $1, 0))", [applicationId])
+  await lockByName(tx, `review:${applicationId}`)
 }
 
 /** False when another process is reading evidence at this moment. */
 export function tryLockJudging(tx: Transaction): Promise<boolean> {
-  return tryLock(tx, 'judging')
+  return tryLockByName(tx, 'judging')
 }
 
 /** False when another process is reminding operators at this moment. */
 export function tryLockReminding(tx: Transaction): Promise<boolean> {
-  return tryLock(tx, 'reminding')
+  return tryLockByName(tx, 'reminding')
 }
 
 export async function findOpenReview(db: Queryable, applicationId: string): Promise<Review | null> {

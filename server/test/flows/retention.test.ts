@@ -1,11 +1,11 @@
 /** How long grants and the addresses in them are kept, and what is left when they are gone. docs/operations.md, "What is kept, and for how long". */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { sweep } from '../../src/flows/sweep.ts'
+import { tryLockByName } from '../../src/store/advisory-locks.ts'
 import { lockGrant } from '../../src/store/grants.ts'
 import { listGrants } from '../../src/store/listed-grants.ts'
 import type { Postgres } from '../../src/store/postgres.ts'
 import { forgetEndedGrants } from '../../src/store/retention.ts'
-import { tryLock } from '../../src/store/try-lock.ts'
 import { askMe, type Connected, connect } from '../rig/connect.ts'
 import { house } from '../rig/credentials.ts'
 import { refresh } from '../rig/dialog.ts'
@@ -178,7 +178,7 @@ it('is done by one process at a time, five hundred grants with each statement', 
   }
   const limits = { keptMs: service.config.grantRetentionMs, longestMs: service.config.grantLifetimeMs }
   await db.transaction(async (tx) => {
-    expect(await tryLock(tx, 'forgetting grants')).toBe(true)
+    expect(await tryLockByName(tx, 'forgetting_grants')).toBe(true)
     await forgetEndedGrants(counted, limits)
     expect(written).toEqual([])
   })

@@ -7,6 +7,7 @@ import { resetUser } from '../../src/flows/reset-user.ts'
 import { listReviews, undoDecision } from '../../src/flows/reviews.ts'
 import { reportCredential } from '../../src/flows/revoke-credential.ts'
 import { sweep } from '../../src/flows/sweep.ts'
+import { lockUserForChange } from '../../src/store/users.ts'
 import { askMe, type Connected, connect } from '../rig/connect.ts'
 import { grantEvents, house } from '../rig/credentials.ts'
 import { Deciding } from '../rig/deciding.ts'
@@ -63,7 +64,10 @@ describe('ending every access', () => {
       await connect(service, { application: world.application, variant: 'key', user: clerk }),
     ]
     expect(await world.decide({ decision: 'keep_and_revoke' })).toBe('decided')
-    await service.context.db.transaction((tx) => resetUser(tx, BY_COMMAND_LINE, clerk.id))
+    await service.context.db.transaction(async (tx) => {
+      await lockUserForChange(tx, clerk.id)
+      await resetUser(tx, BY_COMMAND_LINE, clerk.id)
+    })
     const found = await house(service, world.application, '/auth/key/revoke', { access_key: returned.credential })
     expect(found.status).toBe(200)
     expect(await reportCredential(service.context, reported.credential)).toBe(false)

@@ -25,11 +25,23 @@ export function engineUrl(name: 'DATABASE_URL' | 'REDIS_URL' | 'REDIS_CLUSTER_UR
   return url
 }
 
-export async function createTestDatabase(options: { clock?: boolean } = {}): Promise<TestDatabase> {
-  const template = await ensureTemplate()
+export type EmptyDatabase = Pick<TestDatabase, 'url' | 'drop'> & { readonly name: string }
+
+/** One that was never migrated, unless it is a copy. */
+export async function createEmptyDatabase(template = 'template1'): Promise<EmptyDatabase> {
   const name = `test_${randomBytes(6).toString('hex')}`
   await admin((client) => client.query(`create database ${name} template ${template}`))
-  const url = urlOf(name)
+  return {
+    name,
+    url: urlOf(name),
+    drop: async () => {
+      await admin((client) => client.query(`drop database if exists ${name} with (force)`))
+    },
+  }
+}
+
+export async function createTestDatabase(options: { clock?: boolean } = {}): Promise<TestDatabase> {
+  const { name, url, drop } = await createEmptyDatabase(await ensureTemplate())
   if (options.clock) await addClock(url, name)
   const pool = new pg.Pool({ connectionString: url, max: 4 })
   pool.on('error', () => {})
@@ -44,7 +56,7 @@ export async function createTestDatabase(options: { clock?: boolean } = {}): Pro
     },
     drop: async () => {
       await pool.end()
-      await admin((each) => each.query(`drop database if exists ${name} with (force)`))
+      await drop()
     },
   }
 }

@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core'
 import { restoreApplication, suspendApplication } from '../../src/flows/manage-application.ts'
 import { openedReview } from '../../src/flows/open-review.ts'
-import { insertReview } from '../../src/store/reviews.ts'
+import { insertReview, lockReviews } from '../../src/store/reviews.ts'
 import { press, type Registration, registerApplication, send, submit } from './clicks.ts'
 import type { AnswerPage } from './every-answer.ts'
 import type { MadeApplication } from './make.ts'
@@ -168,7 +168,10 @@ function appeals({ service, own: { trial } }: Northwind): readonly Answer[] {
       says: 'standing.warned_title',
       open: async (page) => {
         const review = { ...openedReview(trial.id, 'polling', Date.now()), warnedAt: Date.now() }
-        await db.transaction((tx) => insertReview(tx, review))
+        await db.transaction(async (tx) => {
+          await lockReviews(tx, trial.id)
+          await insertReview(tx, review)
+        })
         await page.goto(path)
       },
       after: () => service.database.query('delete from reviews where application_id = $1', [trial.id]),

@@ -5,7 +5,7 @@ import { decideReview } from '../../src/flows/decide-review.ts'
 import { setSuspension } from '../../src/flows/manage-application.ts'
 import { openedReview } from '../../src/flows/open-review.ts'
 import { readReviewedApplication } from '../../src/flows/reviews.ts'
-import { insertReview, type Review } from '../../src/store/reviews.ts'
+import { insertReview, lockReviews, type Review } from '../../src/store/reviews.ts'
 import { connect } from './connect.ts'
 import { type MadeApplication, type MadeUser, makeApplication, makeUser } from './make.ts'
 import type { Northwind } from './northwind.ts'
@@ -82,6 +82,7 @@ async function open(
   const { context } = northwind.service
   const now = await clock(northwind)
   await context.db.transaction(async (tx) => {
+    await lockReviews(tx, id)
     if (suspended) await setSuspension(tx, byService('suspension-rule'), id, true, { reason: 'polls_too_fast' })
     await insertReview(tx, { ...openedReview(id, why, now - 3 * HOUR), ...facts })
   })

@@ -1,0 +1,105 @@
+/**
+ * Watches every transaction of every test that uses engines: locks are taken in the order of ARCHITECTURE.md, "Lock order". So each
+ * flow that some test runs is a proof of it, and whatever is out of order fails the file that ran it.
+ */
+import pg from 'pg'
+import { afterAll, afterEach, expect } from 'vitest'
+
+/** From the first to the last: tables by their name, for their rows; advisory locks by theirs, up to a colon, after an @. */
+export const LOCK_ORDER: readonly (readonly string[])[] = [
+  ['@device_code_partitions', '@judging', '@reminding', '@audit_seals'],
+  ['@entry:', '@sign_in:', '@user_code:'],
+  ['device_codes', 'dialogs'],
+  ['accounts'],
+  ['users'],
+  ['sessions', 'links', 'passkeys', 'authenticators', '@mails:', 'mails'],
+  ['@crowd:'],
+  ['@review:'],
+  ['@application_changes'],
+  ['applications'],
+  ['grants'],
+]
+
+/** More than one of these only behind the user's own row, which is the order of their first lock. */
+const OF_ONE_USER = LOCK_ORDER[5] ?? []
+
+/** Rows that nobody touches but behind a lock; then they need no order of their own. */
+export const BEHIND: Readonly<Record<string, string>> = {
+  reviews: '@review:',
+  review_decisions: '@review:',
+  application_secrets: '@application_changes',
+  application_proposals: '@application_changes',
+}
+
+type Taken = { readonly lock: string; readonly waits: boolean }
+
+/** What is not in the list comes last. */
+function rankOf(lock: string): number {
+  const rank = LOCK_ORDER.findIndex((locks) => locks.includes(lock))
+  return rank === -1 ? LOCK_ORDER.length : rank
+}
+
+function problemOf(lock: string, held: readonly string[]): string | null {
+  const guard = BEHIND[lock]
+  if (guard !== undefined) return held.includes(guard) ? null : `${lock} without ${guard}`
+  const rank = rankOf(lock)
+  const ordered = held.filter((each) => BEHIND[each] === undefined)
+  const later = ordered.find((each) => rankOf(each) > rank)
+  if (later !== undefined) return `${lock} after ${later}`
+  const beside = rank < LOCK_ORDER.length && ordered.find((each) => rankOf(each) === rank)
+  if (!beside || (OF_ONE_USER.includes(lock) && held.includes('users'))) return null
+  return `${lock} beside ${beside}`
+}
+
+const ADVISORY = /pg_(try_)?advisory_xact_lock/
+const LOCKING =
+  /(?<!\b(?:for|key|do) )\bupdate (?:only )?(?<updated>[a-z_]+)|\bdelete from (?<deleted>[a-z_]+)|\bfor (?:no key update|update|share)(?: of (?<alias>\w+))?(?<skips> skip locked)?/g
+
+/** In the order in which a statement names them. Inserting is none: nobody waits for a row that nobody knows yet. */
+export function locksOf(text: string, values: readonly unknown[] = []): readonly Taken[] {
+  const advisory = ADVISORY.exec(text)
+  if (advisory) return [{ lock: `@${String(values[0]).replace(/:.*/, ':')}`, waits: advisory[1] === undefined }]
+  const sql = text.replace(/\s+/g, ' ')
+  return Array.from(sql.matchAll(LOCKING), ({ index, groups = {} }) => {
+    const { updated, deleted, alias, skips } = groups
+    const named = new RegExp(`(?:from|join) ([a-z_]+) ${alias ?? ''}\\b`)
+    const nearest = Array.from(sql.slice(0, index).matchAll(/\b(?:from|join) ([a-z_]+)/g)).at(-1)
+    const lock = updated ?? deleted ?? (alias ? named.exec(sql) : nearest)?.[1] ?? '?'
+    return { lock, waits: skips === undefined }
+  })
+}
+
+const problems: string[] = []
+const open = new WeakMap<object, string[]>()
+
+/** What was out of order since the last time. */
+export function takeProblems(): readonly string[] {
+  return problems.splice(0)
+}
+
+function watch(client: object, text: string, values: readonly unknown[] | undefined): void {
+  if (text === 'begin') open.set(client, [])
+  if (text === 'commit' || text === 'rollback') open.delete(client)
+  const held = open.get(client)
+  if (!held) return
+  for (const { lock, waits } of locksOf(text, values)) {
+    if (held.includes(lock)) continue
+    const problem = waits ? problemOf(lock, held) : null
+    if (problem) problems.push(`${problem}: ${[...held, lock].join(' → ')}`)
+    held.push(lock)
+  }
+}
+
+type Query = (first: string | pg.QueryConfig, second?: unknown, ...more: unknown[]) => unknown
+
+const query = pg.Client.prototype.query as Query
+pg.Client.prototype.query = function (this: object, ...given: Parameters<Query>): unknown {
+  const [first, second] = given
+  const [text, values] = typeof first === 'string' ? [first, second] : [first.text, first.values ?? second]
+  watch(this, text, Array.isArray(values) ? values : undefined)
+  return query.apply(this, given)
+} as pg.Client['query']
+
+const inOrder = () => expect(takeProblems(), 'ARCHITECTURE.md, "Lock order"').toEqual([])
+afterEach(inOrder)
+afterAll(inOrder)

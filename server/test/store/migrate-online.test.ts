@@ -1,0 +1,133 @@
+/** Migrations outside a transaction: nobody waits for them, and they can be ended in the middle. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import pg from 'pg'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { migrate } from '../../src/store/migrate.ts'
+import { createEmptyDatabase, type EmptyDatabase } from '../rig/database.ts'
+
+const FOLDER = new URL('./online-migrations/', import.meta.url)
+const [TABLE, INDEX] = ['0001_visits.sql', '0002_visits_by_page.sql']
+
+let database: EmptyDatabase
+const clients: pg.Client[] = []
+
+const connect = async () => {
+  const client = new pg.Client({ connectionString: database.url })
+  client.on('error', () => {})
+  clients.push(client)
+  await client.connect()
+  return client
+}
+
+const only = async <T>(client: pg.Client, sql: string): Promise<T> =>
+  (await client.query({ text: sql, rowMode: 'array' })).rows[0]?.[0]
+
+async function until(condition: () => Promise<boolean>): Promise<void> {
+  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 20))
+}
+
+/** A transaction that has read and written: an index cannot be finished before it ends. */
+async function beginWriting(): Promise<pg.Client> {
+  const writer = await connect()
+  await until(async () => (await only<string | null>(writer, "select to_regclass('visits')")) !== null)
+  await writer.query('begin')
+  await writer.query("insert into visits (page) values ('under way')")
+  return writer
+}
+
+const builders = (client: pg.Client) => only<number>(client, 'select count(*)::int from pg_stat_progress_create_index')
+const indexIsValid = (client: pg.Client) =>
+  only<boolean>(client, "select indisvalid from pg_index where indexrelid = to_regclass('visits_page_idx')")
+const sessions = (client: pg.Client) =>
+  only<number>(
+    client,
+    "select count(*)::int from pg_stat_activity where datname = current_database() and backend_type = 'client backend'",
+  )
+const applied = async (client: pg.Client) =>
+  (await client.query<{ name: string }>('select name from migrations order by name')).rows.map(({ name }) => name)
+
+beforeEach(async () => {
+  database = await createEmptyDatabase()
+})
+afterEach(async () => {
+  await Promise.all(clients.splice(0).map((client) => client.end()))
+  await database.drop()
+})
+
+it('an index is built while rows are written, and no write waits for it', async () => {
+  const running = migrate(database.url, FOLDER)
+  const writer = await beginWriting()
+  const other = await connect()
+  await until(async () => (await builders(other)) > 0)
+  await other.query("set lock_timeout = '500ms'")
+
+  let over = false
+  const ended = running.finally(() => {
+    over = true
+  })
+  const write = () => other.query("insert into visits (page) values ('meanwhile')")
+  for (let n = 0; n < 50; n += 1) await write()
+  expect(over).toBe(false)
+  await writer.query('commit')
+  while (!over) await write()
+
+  expect(await ended).toEqual([TABLE, INDEX])
+  expect(await indexIsValid(other)).toBe(true)
+  expect(await only(other, "select count(*)::int from visits where page = 'a;b'")).toBe(1)
+})
+
+it('of two runners at once, one waits without keeping the index of the other from being finished', async () => {
+  const first = migrate(database.url, FOLDER)
+  const writer = await beginWriting()
+  const other = await connect()
+  await until(async () => (await builders(other)) > 0)
+  const second = migrate(database.url, FOLDER)
+  await until(async () => (await sessions(other)) === 4)
+  await writer.query('commit')
+
+  expect(await first).toEqual([TABLE, INDEX])
+  expect(await second).toEqual([])
+})
+
+it('a run that was killed in the middle is repeated from its beginning by the next one', async () => {
+  const killed = runInAnotherProcess()
+  const writer = await beginWriting()
+  const other = await connect()
+  await until(async () => (await builders(other)) > 0)
+  killed.kill('SIGKILL')
+  await once(killed, 'exit')
+
+  // Its session lives until the index is finished or somebody ends it, and the next run waits for that.
+  const next = migrate(database.url, FOLDER)
+  await new Promise((resolve) => setTimeout(resolve, 500))
+  expect(await builders(other)).toBe(1)
+  await other.query('select pg_terminate_backend(pid) from pg_stat_progress_create_index')
+  await until(async () => (await builders(other)) === 0)
+  expect(await indexIsValid(other)).toBe(false)
+  expect(await applied(other)).toEqual([TABLE])
+  await writer.query('commit')
+
+  expect(await next).toEqual([INDEX])
+  expect(await indexIsValid(other)).toBe(true)
+  expect(await applied(other)).toEqual([TABLE, INDEX])
+})
+
+function runInAnotherProcess() {
+  const module = new URL('../../src/store/migrate.ts', import.meta.url)
+  const script = `const { migrate } = await import(${JSON.stringify(module.href)})
+    await migrate(process.argv[1], new URL(process.argv[2]))`
+  return spawn(process.execPath, ['--input-type=module', '-e', script, database.url, FOLDER.href], { stdio: 'ignore' })
+}
+
+it('a statement that fails names its migration, and what came before it is not taken for applied', async () => {
+  const other = await connect()
+  await other.query('create table visits (id bigint, page text)')
+  await other.query('create table migrations (name text primary key, applied_at timestamptz not null)')
+  await other.query('insert into migrations values ($1, now())', [TABLE])
+  await other.query('create view visits_page_idx as select 1')
+  await expect(migrate(database.url, FOLDER)).rejects.toThrow(
+    /^migration 0002_visits_by_page\.sql failed: .*is not an index/,
+  )
+  expect(await applied(other)).toEqual([TABLE])
+})

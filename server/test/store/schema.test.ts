@@ -1,0 +1,20 @@
+/** server/schema.sql is the schema that the migrations make. */
+import { readFileSync } from 'node:fs'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { dumpSchema, SCHEMA_FILE } from '../../../tools/schema.ts'
+import { createTestDatabase, type TestDatabase } from '../rig/database.ts'
+
+let database: TestDatabase
+beforeAll(async () => {
+  database = await createTestDatabase()
+})
+afterAll(() => database.drop())
+
+it('server/schema.sql is what the migrations make; otherwise run "npm run schema"', () => {
+  expect(dumpSchema(database.url)).toBe(readFileSync(SCHEMA_FILE, 'utf8'))
+})
+
+it('partitions that the service makes are no part of it', async () => {
+  await database.query("select make_device_code_partition('2026-11-16T05:00:00Z')")
+  expect(dumpSchema(database.url)).toBe(readFileSync(SCHEMA_FILE, 'utf8'))
+})
