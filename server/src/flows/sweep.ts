@@ -31,7 +31,7 @@ import { forgetEndpoints } from '../store/webhook-endpoints.ts'
 /** Sweeps may fail for this long before a code request has to make its own partition. */
 const AHEAD_MS = 2 * 60 * 60 * 1000
 
-/** As many hours does the table have to be free for a moment. A backup may take some. */
+/** Partitions of an hour each that may be left without a word: a backup keeps the table in use for some. */
 const MOST_LEFT = 6
 
 /** Mails before the links that they refer to, deliveries before their endpoints. */
