@@ -53,38 +53,87 @@ CREATE TYPE public.review_why AS ENUM (
     'operator'
 );
 
-CREATE FUNCTION public.drop_device_code_partition(name text) RETURNS void
+CREATE FUNCTION public.drop_device_code_partition(name text) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    SET search_path TO 'public', 'pg_temp'
+    SET lock_timeout TO '10ms'
     AS $$
+declare
+  give_up timestamptz := clock_timestamp() + interval '1 second';
+begin
+  if not exists (select from pg_inherits i join pg_class c on c.oid = i.inhrelid
+      where i.inhparent = 'device_codes'::regclass and c.relname = name) then
+    raise invalid_parameter_value using message = format('%s is no partition of device_codes', name);
+  end if;
+  loop
     begin
-      if not exists (select from pg_inherits i join pg_class c on c.oid = i.inhrelid
-          where i.inhparent = 'public.device_codes'::regclass and c.relname = name) then
-        raise invalid_parameter_value using message = format('%s is no partition of device_codes', name);
+      -- First the partition, which polls do not need: whoever uses it keeps the parent from being locked at all.
+      execute format('lock table only %I in access exclusive mode nowait', name);
+      lock table only device_codes in access exclusive mode nowait;
+      execute format('alter table device_codes detach partition %I', name);
+      execute format('drop table %I', name);
+      return true;
+    exception when lock_not_available then
+      -- With the attempt its locks are gone.
+      if clock_timestamp() > give_up then
+        return false;
       end if;
-      execute format('alter table public.device_codes detach partition public.%I', name);
-      execute format('drop table public.%I', name);
-    end $$;
+    end;
+    perform pg_sleep(0.001 + random() * 0.009);
+  end loop;
+end $$;
+
+CREATE FUNCTION public.make_audit_partitions(starts timestamp with time zone) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    AS $$
+declare
+  utc timestamp := starts at time zone 'UTC';
+  ends timestamptz := (utc + interval '1 month') at time zone 'UTC';
+  parent text;
+  name text;
+  grantee text;
+begin
+  if utc <> date_trunc('month', utc) then
+    raise invalid_parameter_value using message = 'partitions of the audit log start with the month';
+  end if;
+  -- One process at a time (store/advisory-locks.ts).
+  perform pg_advisory_xact_lock(hashtextextended('audit_partitions', 0));
+  foreach parent in array '{audit_events,audit_seals}'::text[] loop
+    name := parent || '_' || to_char(utc, 'YYYYMM');
+    continue when to_regclass(format('%I', name)) is not null;
+    execute format('create table %I (like %I including defaults including constraints)', name, parent);
+    execute format('create trigger append_only before update or delete or truncate on %I
+      for each statement execute function refuse_audit_change()', name);
+    for grantee in select distinct case a.grantee when 0 then 'public' else quote_ident(pg_get_userbyid(a.grantee)) end
+      from pg_class c, aclexplode(c.relacl) a
+      where c.oid = format('%I', name)::regclass and a.grantee <> c.relowner
+    loop
+      execute format('revoke all on %I from %s', name, grantee);
+    end loop;
+    execute format('alter table %I attach partition %I for values from (%L) to (%L)', parent, name, starts, ends);
+  end loop;
+end $$;
 
 CREATE FUNCTION public.make_device_code_partition(starts timestamp with time zone) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    SET search_path TO 'public', 'pg_temp'
     AS $$
-    declare
-      utc timestamp := starts at time zone 'UTC';
-      name text := 'device_codes_' || to_char(utc, 'YYYYMMDDHH24');
-    begin
-      if utc <> date_trunc('hour', utc) then
-        raise invalid_parameter_value using message = 'a partition of device_codes starts on the hour';
-      end if;
-      -- Made beside the parent and then attached: `attach partition` does not lock out the polls that run meanwhile, as
-      -- `create table … partition of` would. The check lets PostgreSQL attach without a scan.
-      execute format('create table public.%I (like public.device_codes including defaults including constraints,
-        check (expires_at >= %L and expires_at < %L), primary key (id, expires_at))', name, starts, starts + interval '1 hour');
-      execute format('create unique index on public.%I (user_code) where status = ''pending''', name);
-      execute format('alter table public.device_codes attach partition public.%I for values from (%L) to (%L)',
-        name, starts, starts + interval '1 hour');
-    end $$;
+declare
+  utc timestamp := starts at time zone 'UTC';
+  name text := 'device_codes_' || to_char(utc, 'YYYYMMDDHH24');
+  ends timestamptz := starts + interval '1 hour';
+begin
+  if utc <> date_trunc('hour', utc) then
+    raise invalid_parameter_value using message = 'a partition of device_codes starts on the hour';
+  end if;
+  -- Made beside the parent and then attached: `attach partition` does not lock out the polls that run meanwhile, as
+  -- `create table … partition of` would. The check lets PostgreSQL attach without a scan.
+  execute format('create table %I (like device_codes including defaults including constraints,
+    check (expires_at >= %L and expires_at < %L), primary key (id, expires_at))', name, starts, ends);
+  execute format('create unique index on %I (user_code) where status = ''pending''', name);
+  execute format('alter table device_codes attach partition %I for values from (%L) to (%L)', name, starts, ends);
+end $$;
 
 CREATE FUNCTION public.refuse_audit_change() RETURNS trigger
     LANGUAGE plpgsql
@@ -240,8 +289,29 @@ CREATE TABLE public.applications (
     CONSTRAINT applications_redirect_uris_check CHECK ((cardinality(redirect_uris) <= 10))
 );
 
+CREATE TABLE public.audit_archives (
+    month text NOT NULL,
+    events bigint NOT NULL,
+    runs jsonb NOT NULL,
+    sha256 bytea NOT NULL,
+    key_id smallint NOT NULL,
+    mac bytea NOT NULL,
+    archived_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT audit_archives_events CHECK ((events > 0)),
+    CONSTRAINT audit_archives_mac CHECK ((length(mac) = 32)),
+    CONSTRAINT audit_archives_month CHECK ((month ~ '^[0-9]{4}-(0[1-9]|1[0-2])$'::text)),
+    CONSTRAINT audit_archives_sha256 CHECK ((length(sha256) = 32))
+);
+
+CREATE SEQUENCE public.audit_event_ids
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
 CREATE TABLE public.audit_events (
-    id bigint NOT NULL,
+    id bigint DEFAULT nextval('public.audit_event_ids'::regclass) NOT NULL,
     at timestamp with time zone NOT NULL,
     kind text NOT NULL,
     actor_kind text NOT NULL,
@@ -250,32 +320,26 @@ CREATE TABLE public.audit_events (
     account_id text,
     user_id text,
     application_id text,
-    grant_id uuid,
+    grant_id text,
     device_code_id uuid,
     detail jsonb DEFAULT '{}'::jsonb NOT NULL,
     xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
-    CONSTRAINT audit_events_actor_kind_check CHECK ((actor_kind = ANY (ARRAY['user'::text, 'operator'::text, 'application'::text, 'service'::text, 'anonymous'::text]))),
-    CONSTRAINT audit_events_via_check CHECK ((via = ANY (ARRAY['web'::text, 'api'::text, 'cli'::text, 'mail'::text, 'job'::text])))
-);
-
-ALTER TABLE public.audit_events ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
-    SEQUENCE NAME public.audit_events_id_seq
-    START WITH 1
-    INCREMENT BY 1
-    NO MINVALUE
-    NO MAXVALUE
-    CACHE 1
-);
+    CONSTRAINT audit_events_actor_kind CHECK ((actor_kind = ANY (ARRAY['user'::text, 'operator'::text, 'application'::text, 'service'::text, 'anonymous'::text]))),
+    CONSTRAINT audit_events_via CHECK ((via = ANY (ARRAY['web'::text, 'api'::text, 'cli'::text, 'mail'::text, 'job'::text])))
+)
+PARTITION BY RANGE (at);
 
 CREATE TABLE public.audit_seals (
     "position" bigint NOT NULL,
     event_id bigint NOT NULL,
+    event_at timestamp with time zone NOT NULL,
     xid xid8 NOT NULL,
     key_id smallint NOT NULL,
     hash bytea NOT NULL,
-    CONSTRAINT audit_seals_hash_check CHECK ((length(hash) = 32)),
-    CONSTRAINT audit_seals_position_check CHECK (("position" > 0))
-);
+    CONSTRAINT audit_seals_hash CHECK ((length(hash) = 32)),
+    CONSTRAINT audit_seals_position CHECK (("position" > 0))
+)
+PARTITION BY RANGE (event_at);
 
 CREATE TABLE public.authenticators (
     user_id text NOT NULL,
@@ -309,7 +373,7 @@ CREATE TABLE public.device_codes (
     state text NOT NULL,
     claimed_by text,
     decided_at timestamp with time zone,
-    grant_id uuid,
+    grant_id text,
     lease_id uuid,
     leased_until timestamp with time zone,
     outcome public.final_outcome,
@@ -339,7 +403,7 @@ CREATE TABLE public.dialogs (
     code_challenge text,
     decided_at timestamp with time zone,
     user_id text,
-    grant_id uuid,
+    grant_id text,
     lease_id uuid,
     leased_until timestamp with time zone,
     used_at timestamp with time zone,
@@ -359,7 +423,8 @@ CREATE TABLE public.early_polls (
 );
 
 CREATE TABLE public.grants (
-    id uuid NOT NULL,
+    id text NOT NULL,
+    secret uuid NOT NULL,
     account_id text NOT NULL,
     user_id text NOT NULL,
     application_id text NOT NULL,
@@ -382,6 +447,7 @@ CREATE TABLE public.grants (
     CONSTRAINT grants_check CHECK (((revoked_at IS NULL) = (revocation_reason IS NULL))),
     CONSTRAINT grants_check1 CHECK (((device_code_id IS NULL) <> (dialog_id IS NULL))),
     CONSTRAINT grants_check2 CHECK (((revoked_by_decision IS NULL) OR (revocation_reason = 'revoked_by_review'::text))),
+    CONSTRAINT grants_id_check CHECK ((id ~ '^grt_[0-9a-z]{20}$'::text)),
     CONSTRAINT grants_revocation_reason_check CHECK ((revocation_reason = ANY (ARRAY['application_deleted'::text, 'application_suspended'::text, 'authorization_code_refused'::text, 'authorization_code_reused'::text, 'credential_reported'::text, 'never_collected'::text, 'password_changed'::text, 'refresh_token_reused'::text, 'removed_by_administrator'::text, 'removed_by_user'::text, 'revoked_by_application'::text, 'revoked_by_review'::text, 'user_disabled'::text, 'user_reset'::text])))
 )
 WITH (fillfactor='80');
@@ -391,11 +457,19 @@ CREATE TABLE public.links (
     kind public.link_kind NOT NULL,
     account_id text NOT NULL,
     user_id text NOT NULL,
-    grant_id uuid,
+    grant_id text,
     created_at timestamp with time zone NOT NULL,
     expires_at timestamp with time zone NOT NULL,
     used_at timestamp with time zone,
     CONSTRAINT links_check CHECK (((kind = 'remove_grant'::public.link_kind) = (grant_id IS NOT NULL)))
+);
+
+CREATE TABLE public.live_device_codes (
+    only_row boolean DEFAULT true NOT NULL,
+    codes bigint,
+    counted_at timestamp with time zone,
+    CONSTRAINT live_device_codes_counted CHECK (((codes IS NULL) = (counted_at IS NULL))),
+    CONSTRAINT live_device_codes_one_row CHECK (only_row)
 );
 
 CREATE TABLE public.mails (
@@ -570,7 +644,7 @@ CREATE TABLE public.spent_challenges (
 CREATE TABLE public.standing_changes (
     xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
     at timestamp with time zone NOT NULL,
-    grant_id uuid,
+    grant_id text,
     user_id text,
     account_id text,
     application_id text,
@@ -688,14 +762,17 @@ ALTER TABLE ONLY public.applications
 ALTER TABLE ONLY public.applications
     ADD CONSTRAINT applications_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.audit_archives
+    ADD CONSTRAINT audit_archives_key PRIMARY KEY (month);
+
 ALTER TABLE ONLY public.audit_events
-    ADD CONSTRAINT audit_events_pkey PRIMARY KEY (id);
+    ADD CONSTRAINT audit_events_key PRIMARY KEY (id, at);
 
 ALTER TABLE ONLY public.audit_seals
-    ADD CONSTRAINT audit_seals_event_id_key UNIQUE (event_id);
+    ADD CONSTRAINT audit_seals_event UNIQUE (event_id, event_at);
 
 ALTER TABLE ONLY public.audit_seals
-    ADD CONSTRAINT audit_seals_pkey PRIMARY KEY ("position");
+    ADD CONSTRAINT audit_seals_key PRIMARY KEY ("position", event_at);
 
 ALTER TABLE ONLY public.authenticators
     ADD CONSTRAINT authenticators_pkey PRIMARY KEY (user_id);
@@ -721,8 +798,14 @@ ALTER TABLE ONLY public.grants
 ALTER TABLE ONLY public.grants
     ADD CONSTRAINT grants_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.grants
+    ADD CONSTRAINT grants_secret_key UNIQUE (secret);
+
 ALTER TABLE ONLY public.links
     ADD CONSTRAINT links_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.live_device_codes
+    ADD CONSTRAINT live_device_codes_pkey PRIMARY KEY (only_row);
 
 ALTER TABLE ONLY public.mails
     ADD CONSTRAINT mails_pkey PRIMARY KEY (id);
@@ -795,17 +878,17 @@ CREATE INDEX applications_account_id_idx ON public.applications USING btree (acc
 
 CREATE INDEX applications_publisher_checked_at_idx ON public.applications USING btree (publisher_checked_at) WHERE (publisher_checked_at IS NOT NULL);
 
-CREATE INDEX audit_events_account_id_at_id_idx ON public.audit_events USING btree (account_id, at, id);
+CREATE INDEX audit_events_account ON ONLY public.audit_events USING btree (account_id, at, id);
 
-CREATE INDEX audit_events_actor_id_at_idx ON public.audit_events USING btree (actor_id, at);
+CREATE INDEX audit_events_actor ON ONLY public.audit_events USING btree (actor_id, at);
 
-CREATE INDEX audit_events_application_id_at_idx ON public.audit_events USING btree (application_id, at);
+CREATE INDEX audit_events_application ON ONLY public.audit_events USING btree (application_id, at);
 
-CREATE INDEX audit_events_at_id_idx ON public.audit_events USING btree (at, id);
+CREATE INDEX audit_events_moment ON ONLY public.audit_events USING btree (at, id);
 
-CREATE INDEX audit_events_at_idx ON public.audit_events USING btree (at) WHERE (kind = ANY (ARRAY['code.reported'::text, 'application.reported'::text, 'credential.reported'::text, 'code.crowd'::text]));
+CREATE INDEX audit_events_reports ON ONLY public.audit_events USING btree (at) WHERE (kind = ANY (ARRAY['code.reported'::text, 'application.reported'::text, 'credential.reported'::text, 'code.crowd'::text]));
 
-CREATE INDEX audit_events_xid_id_idx ON public.audit_events USING btree (xid, id);
+CREATE INDEX audit_events_xid ON ONLY public.audit_events USING btree (xid, id);
 
 CREATE INDEX code_entries_account_id_at_idx ON public.code_entries USING btree (account_id, at);
 
@@ -829,11 +912,19 @@ CREATE INDEX grants_account_id_created_at_id_idx ON public.grants USING btree (a
 
 CREATE INDEX grants_application_id_created_at_idx ON public.grants USING btree (application_id, created_at);
 
+CREATE INDEX grants_requested_from_created_at ON public.grants USING btree (created_at) WHERE (requested_from IS NOT NULL);
+
+CREATE INDEX grants_revoked_at ON public.grants USING btree (revoked_at) WHERE (revoked_at IS NOT NULL);
+
 CREATE INDEX grants_revoked_by_decision_idx ON public.grants USING btree (revoked_by_decision) WHERE (revoked_by_decision IS NOT NULL);
+
+CREATE INDEX grants_token_sets_created_at ON public.grants USING btree (created_at) WHERE ((revoked_at IS NULL) AND (variant = 'token_set'::public.device_code_variant));
 
 CREATE INDEX grants_user_id_idx ON public.grants USING btree (user_id);
 
 CREATE INDEX links_expires_at_idx ON public.links USING btree (expires_at);
+
+CREATE INDEX links_grant_id ON public.links USING btree (grant_id) WHERE (grant_id IS NOT NULL);
 
 CREATE INDEX links_user_id_idx ON public.links USING btree (user_id);
 
@@ -884,6 +975,8 @@ CREATE INDEX webhook_deliveries_endpoint_id_due_at_idx ON public.webhook_deliver
 CREATE INDEX webhook_deliveries_endpoint_id_id_idx ON public.webhook_deliveries USING btree (endpoint_id, id DESC);
 
 CREATE INDEX webhook_endpoints_application_id_idx ON public.webhook_endpoints USING btree (application_id);
+
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.audit_archives FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_audit_change();
 
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.audit_events FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_audit_change();
 
@@ -1025,5 +1118,7 @@ ALTER TABLE ONLY public.webhook_endpoints
     ADD CONSTRAINT webhook_endpoints_application_id_fkey FOREIGN KEY (application_id) REFERENCES public.applications(id);
 
 REVOKE ALL ON FUNCTION public.drop_device_code_partition(name text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION public.make_audit_partitions(starts timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION public.make_device_code_partition(starts timestamp with time zone) FROM PUBLIC;

@@ -7,7 +7,7 @@ import { afterAll, afterEach, expect } from 'vitest'
 
 /** From the first to the last: tables by their name, for their rows; advisory locks by theirs, up to a colon, after an @. */
 export const LOCK_ORDER: readonly (readonly string[])[] = [
-  ['@device_code_partitions', '@judging', '@reminding', '@audit_seals'],
+  ['@device_code_partitions', '@judging', '@reminding', '@audit_seals', '@dropping_partitions', '@forgetting_grants'],
   ['@entry:', '@sign_in:', '@user_code:'],
   ['device_codes', 'dialogs'],
   ['accounts'],
