@@ -4,7 +4,7 @@
  */
 import { crc32, deflateSync, inflateSync } from 'node:zlib'
 
-const MOST_COLOURS = 64
+const MAX_COLOURS = 64
 
 type Picture = { readonly width: number; readonly height: number; readonly pixels: Uint32Array }
 
@@ -35,7 +35,7 @@ function choosePalette(pixels: Uint32Array): { palette: readonly number[]; index
   for (const colour of pixels) counts.set(colour, (counts.get(colour) ?? 0) + 1)
   const palette = [...counts]
     .sort(([, a], [, b]) => b - a)
-    .slice(0, MOST_COLOURS)
+    .slice(0, MAX_COLOURS)
     .map(([colour]) => colour)
   const known = new Map(palette.map((colour, index) => [colour, index]))
   const indexOf = (colour: number): number => {

@@ -18,7 +18,7 @@ export type Running = {
 }
 
 const PATIENCE_MS = 120_000
-const LONGEST_GOODBYE_MS = 15_000
+const MAX_GOODBYE_MS = 15_000
 
 export function runInShell(command: string, cwd: string, env: NodeJS.ProcessEnv): Running {
   const child = spawn('bash', ['-c', command], { cwd, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
@@ -56,7 +56,7 @@ export function runInShell(command: string, cwd: string, env: NodeJS.ProcessEnv)
     ended,
     interrupt: async () => {
       signal('SIGINT')
-      const inTime = await Promise.race([ended.then(() => true), sleep(LONGEST_GOODBYE_MS, false, { ref: false })])
+      const inTime = await Promise.race([ended.then(() => true), sleep(MAX_GOODBYE_MS, false, { ref: false })])
       if (!inTime) signal('SIGKILL')
       await ended
     },

@@ -9,7 +9,7 @@ import type { Tokens } from './tokens.ts'
 type Fetch = typeof globalThis.fetch
 type Input = string | URL | Request
 
-const MOST_REDIRECTS = 10
+const MAX_REDIRECTS = 10
 
 export function authorizedFetch(
   tokens: Tokens,
@@ -63,7 +63,7 @@ async function sendAlong(send: Fetch, input: Input, init: RequestInit, credentia
     const from = new URL(target instanceof Request ? target.url : target, globalThis.location?.href)
     const location = response.headers.get('location')
     const to = location !== null && URL.canParse(location, from.href) ? new URL(location, from.href) : null
-    if (!to || to.origin !== from.origin || hops === MOST_REDIRECTS) throw notFollowed(to)
+    if (!to || to.origin !== from.origin || hops === MAX_REDIRECTS) throw notFollowed(to)
     const method = request.method ?? (target instanceof Request ? target.method : 'GET')
     if (!/^(GET|HEAD)$/i.test(method)) throw notFollowed(to)
     ;[target, request] = [to.href, { ...request, method }]

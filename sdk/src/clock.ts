@@ -9,7 +9,7 @@ export interface Clock {
 }
 
 /** Beyond it, timers fire at once. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1
+const MAX_TIMER_MS = 2 ** 31 - 1
 
 export const systemClock: Clock = {
   now: () => Date.now(),
@@ -25,7 +25,7 @@ export const systemClock: Clock = {
           signal?.removeEventListener('abort', stop)
           resolve()
         },
-        Math.min(Math.max(0, ms), LONGEST_TIMER_MS),
+        Math.min(Math.max(0, ms), MAX_TIMER_MS),
       )
       signal?.addEventListener('abort', stop, { once: true })
     }),

@@ -10,7 +10,7 @@ import type { Context } from './context.ts'
 import { type CredentialsOf, readAccessKey, readTokenSet, type Variant } from './credentials.ts'
 import { dialectFor, outcomeOf } from './device-dialect.ts'
 import { LatchkeyError } from './errors.ts'
-import { faultDelayMs, MOST_SLOW_DOWNS, pollDelayMs } from './pacing.ts'
+import { faultDelayMs, MAX_SLOW_DOWNS, pollDelayMs } from './pacing.ts'
 import { refused } from './refusal.ts'
 import type { Tokens } from './tokens.ts'
 import { type Answer, isTransient } from './wire.ts'
@@ -116,7 +116,7 @@ async function read<V extends Variant>(
       return outcome
     case 'slow_down':
       polls.slowDowns += 1
-      if (polls.slowDowns >= MOST_SLOW_DOWNS) throw new LatchkeyError('too_many_slow_downs', { requestId })
+      if (polls.slowDowns >= MAX_SLOW_DOWNS) throw new LatchkeyError('too_many_slow_downs', { requestId })
       return outcome
     case 'rejected':
     case 'expired':

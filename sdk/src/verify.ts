@@ -45,12 +45,12 @@ export interface Verifier {
 }
 
 const DEFAULT_CACHE_SECONDS = 10
-const MOST_CACHE_SECONDS = 30
+const MAX_CACHE_SECONDS = 30
 /** A no is asked again soon: it may have been a matter of a moment. */
 const REFUSED_FOR_MS = 3_000
-const MOST_REMEMBERED = 10_000
+const MAX_REMEMBERED = 10_000
 /** In a place of their own, so that made-up credentials do not push out the good ones. */
-const MOST_REFUSED = 1_000
+const MAX_REFUSED = 1_000
 const TIME_LIMIT_MS = 5_000
 
 /** What cannot be a credential is not asked about. docs/interface.md, "Credentials". */
@@ -61,12 +61,12 @@ export function createVerifier(options: VerifierOptions): Verifier {
   if (!resourceId || !resourceSecret) {
     throw new LatchkeyError('invalid_request', { message: 'resourceId and resourceSecret are needed.' })
   }
-  if (!(cacheSeconds >= 0 && cacheSeconds <= MOST_CACHE_SECONDS)) {
-    throw new LatchkeyError('invalid_request', { message: `cacheSeconds is from 0 to ${MOST_CACHE_SECONDS}.` })
+  if (!(cacheSeconds >= 0 && cacheSeconds <= MAX_CACHE_SECONDS)) {
+    throw new LatchkeyError('invalid_request', { message: `cacheSeconds is from 0 to ${MAX_CACHE_SECONDS}.` })
   }
   const wire = createWire({ baseUrl: options.baseUrl, fetch: options.fetch, clock })
-  const good = createMemory<VerifiedCredential>(MOST_REMEMBERED, clock)
-  const bad = createMemory<true>(MOST_REFUSED, clock)
+  const good = createMemory<VerifiedCredential>(MAX_REMEMBERED, clock)
+  const bad = createMemory<true>(MAX_REFUSED, clock)
   const asking = new Map<string, Promise<VerifiedCredential | null>>()
 
   async function ask(credential: string): Promise<VerifiedCredential | null> {

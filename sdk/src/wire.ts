@@ -36,7 +36,7 @@ export interface WireOptions {
 }
 
 /** The longest answer of the service has less than one KiB. */
-const LARGEST_ANSWER = 64 * 1024
+const MAX_ANSWER_BYTES = 64 * 1024
 
 /** A poll may wait for another one that is being answered: a little under 5 s; for a database that is silent: 3 s. */
 export const TIME_LIMIT_MS = 15_000
@@ -139,7 +139,7 @@ async function readText(response: Response, requestId: string | undefined, hangU
     if (done) return text + decoder.decode()
     size += value.byteLength
     text += decoder.decode(value, { stream: true })
-    if (size <= LARGEST_ANSWER) continue
+    if (size <= MAX_ANSWER_BYTES) continue
     hangUp()
     throw new LatchkeyError('unexpected_answer', { requestId })
   }

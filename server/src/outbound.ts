@@ -7,10 +7,10 @@ import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
 
-const LONGEST_URL = 2_000
+const MAX_URL_LENGTH = 2_000
 
 /** Of an answer that nobody looks at: read so far only that an honest receiver can finish its sentence. */
-const MOST_ANSWER_BYTES = 16_384
+const MAX_ANSWER_BYTES = 16_384
 
 export type AddressProblem = 'too_long' | 'not_an_address' | 'scheme' | 'userinfo' | 'fragment' | 'host' | 'private'
 
@@ -71,14 +71,14 @@ export function createOutbound(settings: OutboundSettings): Outbound {
 
 /** As DNS has it. No dot at the end: it would be another name for certificates than for us. */
 const HOST = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/
-const LONGEST_HOST = 253
+const MAX_HOST_LENGTH = 253
 
 /** Names that mean something only on a machine or within a house (RFC 6761, RFC 6762, RFC 8375; `internal` is ICANN's). */
 const LOCAL_NAME = /(?:^|\.)(?:localhost|local|internal|home\.arpa)$/
 
 /** URL has read the many spellings of an address by then: decimal, octal, hexadecimal, shortened, mapped. */
 function addressProblem(text: string, privateToo: boolean): AddressProblem | null {
-  if (text.length > LONGEST_URL) return 'too_long'
+  if (text.length > MAX_URL_LENGTH) return 'too_long'
   const url = URL.parse(text)
   if (!url) return 'not_an_address'
   const host = bareHost(url)
@@ -88,7 +88,7 @@ function addressProblem(text: string, privateToo: boolean): AddressProblem | nul
   if (isIP(host) !== 0) return privateToo || isPublic(host) ? null : 'private'
   const name = host.endsWith('.') ? host.slice(0, -1) : host
   if (!privateToo && (LOCAL_NAME.test(name) || !name.includes('.'))) return 'private'
-  return HOST.test(host) && host.length <= LONGEST_HOST ? null : 'host'
+  return HOST.test(host) && host.length <= MAX_HOST_LENGTH ? null : 'host'
 }
 
 function bareHost({ hostname }: URL): string {
@@ -198,7 +198,7 @@ function send(
       let bytes = 0
       response.on('data', (chunk: Buffer) => {
         bytes += chunk.length
-        if (bytes > MOST_ANSWER_BYTES) response.destroy()
+        if (bytes > MAX_ANSWER_BYTES) response.destroy()
       })
       // The status was said; that the rest was cut short changes nothing.
       response.on('error', () => {})

@@ -12,7 +12,7 @@ import {
   resolveScopes,
 } from './fake-world.ts'
 
-const LONGEST_STATE_BYTES = 1024
+const MAX_STATE_BYTES = 1024
 /** For so long the poll that was answered gets its answer again. */
 const REPEAT_MS = 10 * 60_000
 /** A poll that comes before this part of the interval has passed is early. */
@@ -37,7 +37,7 @@ export function requestCode(variant: FakeVariant, world: FakeWorld, parameters: 
 export function placeCode(world: FakeWorld, variant: FakeVariant, scope: string | undefined, state: string): FakeCode {
   if (world.suspended) throw new FakeRefused('application_suspended')
   if (!world.application.deviceFlow) throw new FakeRefused('device_flow_disabled')
-  if (new TextEncoder().encode(state).length > LONGEST_STATE_BYTES) throw new FakeRefused('invalid_request')
+  if (new TextEncoder().encode(state).length > MAX_STATE_BYTES) throw new FakeRefused('invalid_request')
   const code: FakeCode = {
     deviceCode: `lkd_0000${randomText(55)}`,
     userCode: randomDigits(9),

@@ -6,9 +6,9 @@ import { systemClock } from '../../src/clock.ts'
 import type { Clock } from '../../src/index.ts'
 
 const SHORTER = 20
-const LONGEST_WAIT_MS = 7_000
+const MAX_WAIT_MS = 7_000
 
 export const hastyClock: Clock = {
   now: systemClock.now,
-  sleep: (ms, signal) => systemClock.sleep(ms < LONGEST_WAIT_MS ? ms / SHORTER : ms, signal),
+  sleep: (ms, signal) => systemClock.sleep(ms < MAX_WAIT_MS ? ms / SHORTER : ms, signal),
 }

@@ -1,6 +1,6 @@
 /** What an application may be registered with, or changed to. One set of rules for the command line and the console. */
 import { isApplicationName } from './application.ts'
-import { MOST_REDIRECTS, type RedirectProblem, redirectProblem } from './redirect-uri.ts'
+import { MAX_REDIRECTS, type RedirectProblem, redirectProblem } from './redirect-uri.ts'
 
 export type ApplicationSettings = {
   readonly name: string
@@ -43,7 +43,7 @@ export function settingsProblem(settings: ApplicationSettings, facts: ScopeFacts
   const barred = settings.deviceFlow ? defaultScopes.filter((name) => facts.notByDevice.includes(name)) : []
   if (barred.length > 0) return { field: 'scopes', problem: 'not_by_device', names: barred }
   const { redirectUris } = settings
-  if (redirectUris.length > MOST_REDIRECTS) return { field: 'redirects', problem: 'too_many', uri: '' }
+  if (redirectUris.length > MAX_REDIRECTS) return { field: 'redirects', problem: 'too_many', uri: '' }
   for (const uri of redirectUris) {
     const problem = redirectProblem(uri)
     if (problem) return { field: 'redirects', problem, uri }

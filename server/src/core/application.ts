@@ -53,7 +53,7 @@ export function shownLogo(application: Pick<Application, 'id' | 'publisher' | 'l
 }
 
 /** So that a fleet can move from one secret to the next without a gap, and no further. */
-export const MOST_LIVE_SECRETS = 3
+export const MAX_LIVE_SECRETS = 3
 
 /** What its new codes are told. A review can ask for more patience, never for less. */
 export function pollIntervalOf(
@@ -69,7 +69,7 @@ export function deviceFlowPolicy(application: ScopePolicy & Pick<Application, 'd
   return { allowedScopes, defaultScopes, requiredScopes }
 }
 
-const LONGEST_NAME = 100
+const MAX_NAME_LENGTH = 100
 
 /**
  * Controls, formats (direction, zero width, tags), private use, surrogates, what is not assigned, and what is drawn as
@@ -89,7 +89,7 @@ const LOOSE_MARKS = /(?:^| )\p{M}|\p{M}{5,}/u
  */
 export function isApplicationName(name: string): boolean {
   return (
-    name.length <= LONGEST_NAME &&
+    name.length <= MAX_NAME_LENGTH &&
     name === name.normalize('NFC') &&
     SPACED.test(name) &&
     !UNSEEN.test(name) &&

@@ -1,10 +1,10 @@
 /** Names that people read: of accounts and roles, titles of scopes. What an application may be called is told in application.ts. */
 
-const LONGEST_NAME = 100
+const MAX_NAME_LENGTH = 100
 
 /** Line breaks and controls end up in mail headers and terminals; direction marks turn the words around a name over. */
 const DISTURBING = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u
 
 export function isName(text: string): boolean {
-  return text.trim() !== '' && text.length <= LONGEST_NAME && !DISTURBING.test(text)
+  return text.trim() !== '' && text.length <= MAX_NAME_LENGTH && !DISTURBING.test(text)
 }

@@ -1,7 +1,7 @@
 /** What a password must be, before anybody hashes it. docs/interface.md, "Signing in". */
 
-export const FEWEST_CHARACTERS = 12
-export const MOST_CHARACTERS = 256
+export const MIN_CHARACTERS = 12
+export const MAX_CHARACTERS = 256
 
 export type PasswordProblem = 'too_short' | 'too_long' | 'differ' | 'common'
 
@@ -11,8 +11,8 @@ export function passwordProblem(
 ): PasswordProblem | null {
   const password = normalised(given.password)
   const characters = Array.from(password).length
-  if (characters < FEWEST_CHARACTERS) return 'too_short'
-  if (characters > MOST_CHARACTERS) return 'too_long'
+  if (characters < MIN_CHARACTERS) return 'too_short'
+  if (characters > MAX_CHARACTERS) return 'too_long'
   if (isCommon(given.password)) return 'common'
   return password === normalised(given.again) ? null : 'differ'
 }

@@ -20,7 +20,7 @@ export type ReadDomain = { readonly domain: string } | { readonly problem: Domai
 const LABEL = '_latchkey'
 
 /** A name in DNS has at most 253 characters (RFC 1035, section 2.3.4), our label and its dot included. */
-const LONGEST_DOMAIN = 253 - LABEL.length - 1
+const MAX_DOMAIN_LENGTH = 253 - LABEL.length - 1
 
 /** As people type it. Other scripts and capitals become what DNS knows them by. `ownHost`: the service's. */
 export function readDomain(text: string, ownHost: string): ReadDomain {
@@ -34,7 +34,7 @@ export function readDomain(text: string, ownHost: string): ReadDomain {
   if (domain === null) return { problem: 'not_a_domain' }
   if (/^[\d.]+$/.test(domain)) return { problem: 'ip' }
   if (!domain.includes('.')) return { problem: 'single' }
-  if (domain.length > LONGEST_DOMAIN) return { problem: 'too_long' }
+  if (domain.length > MAX_DOMAIN_LENGTH) return { problem: 'too_long' }
   if (!isPublisherName(domain)) return { problem: 'not_a_domain' }
   if (domain === ownHost || domain.endsWith(`.${ownHost}`)) return { problem: 'ours' }
   return { domain }

@@ -3,10 +3,10 @@
  * and compared with `===`: then no two readers of the text can disagree about its host (RFC 9700, section 4.1).
  */
 
-const LONGEST_REDIRECT = 2000
+const MAX_REDIRECT_LENGTH = 2000
 
 /** So that every way out of a dialog can be read by the one who looks the application over. */
-export const MOST_REDIRECTS = 10
+export const MAX_REDIRECTS = 10
 
 /** The only hosts that http leads to: nothing leaves the machine on the way there (RFC 8252, section 7.3). */
 const LOOPBACK: readonly string[] = ['127.0.0.1', '[::1]', 'localhost']
@@ -14,7 +14,7 @@ const LOOPBACK: readonly string[] = ['127.0.0.1', '[::1]', 'localhost']
 /** As DNS has it. A URL may hold more, such as `;` and quotes, and the host ends up in a Content-Security-Policy. */
 const LABEL = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?'
 const HOST = new RegExp(`^(?:${LABEL}(?:\\.${LABEL})*|\\[[0-9a-f:]+\\])$`)
-const LONGEST_HOST = 253
+const MAX_HOST_LENGTH = 253
 
 /** Behind the host, RFC 3986 allows less than a URL serialises to: no `|`, no brackets, no stray percent sign. */
 const PATH_AND_QUERY = /^(?:[\w:/?@!$&'()+,;=.~-]|%[0-9A-Fa-f]{2})*$/
@@ -36,14 +36,14 @@ export type RedirectProblem =
 
 /** Null for an address that may be registered. */
 export function redirectProblem(text: string): RedirectProblem | null {
-  if (text.length > LONGEST_REDIRECT) return 'too_long'
+  if (text.length > MAX_REDIRECT_LENGTH) return 'too_long'
   const url = URL.parse(text)
   if (!url) return 'not_an_address'
   if (url.protocol !== 'https:' && !(url.protocol === 'http:' && LOOPBACK.includes(url.hostname))) return 'scheme'
   if (url.username !== '' || url.password !== '') return 'userinfo'
   if (text.includes('#')) return 'fragment'
   if (text.includes('*')) return 'wildcard'
-  if (!HOST.test(url.hostname) || url.hostname.length > LONGEST_HOST) return 'host'
+  if (!HOST.test(url.hostname) || url.hostname.length > MAX_HOST_LENGTH) return 'host'
   if (url.href !== text) return 'not_canonical'
   if (!PATH_AND_QUERY.test(url.pathname + url.search)) return 'characters'
   return ANSWERED.some((name) => url.searchParams.has(name)) ? 'query' : null

@@ -28,18 +28,18 @@ export const suspensionReasons = [
 export type SuspensionReason = (typeof suspensionReasons)[number]
 
 /** What an operator writes to the owner, and the owner to the operators. */
-export const LONGEST_WORDS = 2000
+export const MAX_WORDS_LENGTH = 2000
 
 /** The longest time between two polls that a review may ask for. */
-export const LONGEST_INTERVAL_SECONDS = 300
+export const MAX_INTERVAL_SECONDS = 300
 
 export function areFitWords(words: string): boolean {
-  return words !== '' && words.length <= LONGEST_WORDS && !/\0/.test(words)
+  return words !== '' && words.length <= MAX_WORDS_LENGTH && !/\0/.test(words)
 }
 
 /** Longer than everybody else's. */
 export function isFitInterval(seconds: number | null, configured: number): boolean {
-  return seconds !== null && Number.isInteger(seconds) && seconds > configured && seconds <= LONGEST_INTERVAL_SECONDS
+  return seconds !== null && Number.isInteger(seconds) && seconds > configured && seconds <= MAX_INTERVAL_SECONDS
 }
 
 /** A decision can be undone for so long. After that, whoever lost access has moved on. */

@@ -1,10 +1,10 @@
 /** `state`: the application's own text, echoed exactly. docs/interface.md, "Parameters". */
 
-const LONGEST_STATE_BYTES = 1024
+const MAX_STATE_BYTES = 1024
 
 /** What XML 1.0 can carry. One rule for both formats: a state accepted in JSON must not fail in XML. */
 const XML_TEXT = /^[\t\n\r\u{20}-\u{D7FF}\u{E000}-\u{FFFD}\u{10000}-\u{10FFFF}]*$/u
 
 export function isEchoable(state: string): boolean {
-  return Buffer.byteLength(state) <= LONGEST_STATE_BYTES && XML_TEXT.test(state)
+  return Buffer.byteLength(state) <= MAX_STATE_BYTES && XML_TEXT.test(state)
 }

@@ -191,10 +191,10 @@ function isBeyond(counts: WindowCounts, thresholds: Thresholds): boolean {
 }
 
 /** A factor beyond this costs us no more sleep: a poll that is refused is cheap. */
-const MOST_EXCESS = 10
+const MAX_EXCESS = 10
 
 /** More than any excess: whoever was deceived has lost more than whoever's device is impatient. */
-const DECEIVED = 2 * MOST_EXCESS
+const DECEIVED = 2 * MAX_EXCESS
 
 /** Few of those who are deceived say so. But three who report a popular application do not speak for all of its users. */
 const SPOKEN_FOR = 100
@@ -205,7 +205,7 @@ const SPOKEN_FOR = 100
  * people complain about comes first. Those who entered a code and then turned away weigh a little, too.
  */
 export function harm({ touched, factor, reports, funnel }: Evidence): number {
-  const excess = Math.min(MOST_EXCESS, Math.max(0, (factor ?? 1) - 1))
+  const excess = Math.min(MAX_EXCESS, Math.max(0, (factor ?? 1) - 1))
   const deceived = reports === 0 ? 0 : Math.max(reports, Math.min(funnel.entered, reports * SPOKEN_FOR))
   const turnedAway = Math.max(0, funnel.entered - funnel.granted)
   return touched * excess + deceived * DECEIVED + turnedAway

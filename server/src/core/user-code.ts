@@ -30,15 +30,15 @@ function interim(digits: string): number {
 }
 
 /** Never fewer, however quiet the service is. */
-export const FEWEST_RANDOM_DIGITS = 8
+export const MIN_RANDOM_DIGITS = 8
 
 /** Beyond this a person gives up; with it, a hundred million live codes still keep one guess below one in a million. */
-const MOST_RANDOM_DIGITS = 14
+const MAX_RANDOM_DIGITS = 14
 
 /** As many digits as keep one guess at one in a million or less: r = max(8, ⌈log10(live codes)⌉ + 6). */
 export function randomDigitsFor(liveCodes: number): number {
   const needed = Math.ceil(Math.log10(Math.max(1, liveCodes))) + 6
-  return Math.min(MOST_RANDOM_DIGITS, Math.max(FEWEST_RANDOM_DIGITS, needed))
+  return Math.min(MAX_RANDOM_DIGITS, Math.max(MIN_RANDOM_DIGITS, needed))
 }
 
 export type TypedCode =
@@ -63,7 +63,7 @@ export function readTypedCode(typed: string): TypedCode {
 
 /** As many digits as a code can have; then, if it is not one, a digit is wrong and not their number. */
 export function isCodeLength(digits: number): boolean {
-  return digits > FEWEST_RANDOM_DIGITS && digits <= MOST_RANDOM_DIGITS + 1
+  return digits > MIN_RANDOM_DIGITS && digits <= MAX_RANDOM_DIGITS + 1
 }
 
 /** Unicode keeps the ten digits of every script together, zero first; runs of several scripts may follow each other. */

@@ -15,7 +15,7 @@ export const WEBHOOK_KINDS = [
 export const WEBHOOK_TEST = 'webhook.test'
 
 /** Live ones, per application: every one of them gets every event. */
-export const MOST_ENDPOINTS = 5
+export const MAX_ENDPOINTS = 5
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND

@@ -8,7 +8,7 @@ import { asAdministrator, type Forbidden } from './administrator.ts'
 import type { Context } from './context.ts'
 import { isWaiting, proposeFace } from './proposals.ts'
 
-const LARGEST_LOGO_BYTES = 262_144
+const MAX_LOGO_BYTES = 262_144
 
 export type LogoResult =
   /** `proposed`: people see it once an operator has. */
@@ -22,7 +22,7 @@ export function changeLogo(
   logo: Buffer | null,
 ): Promise<LogoResult> {
   return asAdministrator(context, by, async (tx, account): Promise<LogoResult> => {
-    if (logo && logo.length > LARGEST_LOGO_BYTES) return { outcome: 'too_large' }
+    if (logo && logo.length > MAX_LOGO_BYTES) return { outcome: 'too_large' }
     const application = await lockOwnApplication(tx, account.id, id)
     if (!application) return { outcome: 'not_found' }
     // What people are shown may always become less.

@@ -12,7 +12,7 @@ export type EarlyPolls = {
 }
 
 /** Between two saves. What is beyond it is not counted, which can only help an application. */
-const MOST_CODES = 20_000
+const MAX_CODES = 20_000
 
 /** So that no statement takes longer than a request's would. Usually all there is. */
 const PER_STATEMENT = 5_000
@@ -26,7 +26,7 @@ export function createEarlyPolls(db: Postgres, isOverloaded: () => boolean): Ear
   const add = (deviceCodeId: string, applicationId: string, polls: number) => {
     const known = codes.get(deviceCodeId)
     if (known) known.polls += polls
-    else if (codes.size < MOST_CODES) codes.set(deviceCodeId, { applicationId, polls })
+    else if (codes.size < MAX_CODES) codes.set(deviceCodeId, { applicationId, polls })
   }
 
   return {

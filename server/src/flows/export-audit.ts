@@ -18,7 +18,7 @@ export function isExportFormat(text: string): text is ExportFormat {
 const BATCH = 2_000
 
 /** In one file that is made in memory. */
-export const MOST_ROWS = 50_000
+export const MAX_ROWS = 50_000
 
 type Cells = Readonly<Record<string, unknown>>
 
@@ -116,7 +116,7 @@ export async function downloadAudit(
   for await (const written of writeAll(context.db, wish, { format, order, after: readCursor(wanted.after) })) {
     parts.push(written.text)
     rows += written.rows
-    if (rows < MOST_ROWS || written.after === null) continue
+    if (rows < MAX_ROWS || written.after === null) continue
     parts.push(write(format, { kind: 'continues', detail: { at: wanted.addressAfter(written.after) } }))
     break
   }

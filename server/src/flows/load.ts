@@ -51,7 +51,7 @@ const ASKING_MS = 10_000
 const ROOM = 1_000
 
 /** Whoever waits longer has given up, or will ask again. */
-const LONGEST_WAIT_MS = 2_000
+const MAX_WAIT_MS = 2_000
 
 /** For so long after somebody was turned away this process calls itself overloaded. */
 const AFTERMATH_MS = 2_000
@@ -126,7 +126,7 @@ export function createLoad({ config, db, events }: Given, delay: Delay = measure
       const timer = setTimeout(() => {
         turns.leave(waiting)
         settle('shed')
-      }, LONGEST_WAIT_MS)
+      }, MAX_WAIT_MS)
       turns.join(waiting)?.settle('shed')
     })
 

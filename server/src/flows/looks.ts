@@ -6,7 +6,7 @@ import { recordEvent } from '../store/audit-events.ts'
 import { asAdministrator, type Forbidden } from './administrator.ts'
 import type { Context } from './context.ts'
 
-const LARGEST_LOGO_BYTES = 262_144
+const MAX_LOGO_BYTES = 262_144
 
 export type LooksResult =
   | { readonly outcome: 'saved' }
@@ -20,7 +20,7 @@ export function saveLooks(context: Pick<Context, 'db'>, by: string, wanted: Look
     const looks = { name: wanted.name.trim(), colour: wanted.colour?.toLowerCase() ?? null, logo: wanted.logo }
     if (!isName(looks.name)) return { outcome: 'name' }
     if (looks.colour !== null && !/^#[0-9a-f]{6}$/.test(looks.colour)) return { outcome: 'colour' }
-    if (looks.logo && looks.logo.length > LARGEST_LOGO_BYTES) return { outcome: 'logo' }
+    if (looks.logo && looks.logo.length > MAX_LOGO_BYTES) return { outcome: 'logo' }
     await storeLooks(tx, account.id, looks)
     const changed = [
       ...(looks.name === account.name ? [] : ['name']),

@@ -1,8 +1,8 @@
 /** The life of an application: registered, its publisher looked into, suspended pending review, restored; its secrets rotated. */
-import { isPublisherName, MOST_LIVE_SECRETS, type Publisher } from '../core/application.ts'
+import { isPublisherName, MAX_LIVE_SECRETS, type Publisher } from '../core/application.ts'
 import { type ScopeFacts, type SettingsProblem, settingsProblem } from '../core/application-settings.ts'
 import { type Actor, BY_COMMAND_LINE } from '../core/audit-actor.ts'
-import { MOST_REDIRECTS, type RedirectProblem } from '../core/redirect-uri.ts'
+import { MAX_REDIRECTS, type RedirectProblem } from '../core/redirect-uri.ts'
 import type { SuspensionReason } from '../core/review.ts'
 import { createApplicationSecret, digestApplicationSecret } from '../secrets/application-secret.ts'
 import type { Keyset } from '../secrets/keyset.ts'
@@ -104,7 +104,7 @@ function inWords(problem: SettingsProblem): string {
       return `Default and required scopes must be allowed ones; ${names} is not.`
     }
     case 'redirects':
-      if (problem.problem === 'too_many') return `An application has at most ${MOST_REDIRECTS} redirect addresses.`
+      if (problem.problem === 'too_many') return `An application has at most ${MAX_REDIRECTS} redirect addresses.`
       return `"${problem.uri}" cannot be a redirect address: ${REDIRECT_PROBLEMS[problem.problem]}`
   }
 }
@@ -141,7 +141,7 @@ export function rotateSecret(db: Postgres, keys: Keyset, id: string): Promise<Re
   return db.transaction(async (tx) => {
     if (!(await markApplicationChanged(tx, id))) return refused(`There is no application "${id}".`)
     if ((await findApplication(tx, id))?.public) return refused(`The application "${id}" is public and has no secret.`)
-    const revokedSecrets = await revokeOldestSecrets(tx, id, MOST_LIVE_SECRETS - 1)
+    const revokedSecrets = await revokeOldestSecrets(tx, id, MAX_LIVE_SECRETS - 1)
     const secret = await addSecret(tx, keys, id)
     await recordEvent(tx, {
       kind: 'application.secret_rotated',

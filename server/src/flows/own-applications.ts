@@ -1,5 +1,5 @@
 /** An account looks after the applications that it registered: the console's side of flows/manage-application.ts. */
-import { MOST_LIVE_SECRETS } from '../core/application.ts'
+import { MAX_LIVE_SECRETS } from '../core/application.ts'
 import { type ApplicationSettings, type SettingsProblem, settingsProblem } from '../core/application-settings.ts'
 import { byUser } from '../core/audit-actor.ts'
 import { createId } from '../secrets/random.ts'
@@ -112,7 +112,7 @@ export function addOwnSecret(context: Context, by: string, id: string, label: st
     const application = await findOwnApplication(tx, account.id, id)
     if (!application) return { outcome: 'not_found' }
     if (application.public) return { outcome: 'public' }
-    if (application.secretLines.length >= MOST_LIVE_SECRETS) return { outcome: 'too_many' }
+    if (application.secretLines.length >= MAX_LIVE_SECRETS) return { outcome: 'too_many' }
     await markApplicationChanged(tx, id)
     const secret = await addSecret(tx, context.config.keys, id, label)
     const about = { actor: byUser(by), accountId: account.id, applicationId: id }

@@ -6,7 +6,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isExpired, isForgotten, poll, type Variant } from '../core/device-code.ts'
-import { LONGEST_HINT_MS, paceFor } from '../gate/gate.ts'
+import { MAX_HINT_MS, paceFor } from '../gate/gate.ts'
 import type { DeviceCodeText } from '../secrets/device-code-text.ts'
 import { digestIdempotencyKey } from '../secrets/idempotency-key.ts'
 import { createLeaseId } from '../secrets/random.ts'
@@ -84,7 +84,7 @@ async function look(context: Context, request: PollRequest, code: DeviceCodeText
   for (const waitMs of WAITS_MS) {
     const glimpse = await context.reads.glimpse(code)
     if (glimpse?.status === 'pending') {
-      context.gate.hint(code.id, Math.min(LONGEST_HINT_MS, glimpse.remainingMs))
+      context.gate.hint(code.id, Math.min(MAX_HINT_MS, glimpse.remainingMs))
       return notYet(code, early)
     }
     const repetition = idempotencyKey !== null && idempotencyKey === glimpse?.idempotencyKey

@@ -140,7 +140,7 @@ async function accept(tx: Transaction, actor: Actor, applicationId: string, vers
 
 export type Declination = { readonly outcome: 'declined' | 'not_found' | 'stale' | 'no_words' }
 
-const MOST_WORDS = 500
+const MAX_WORDS = 500
 
 /** `words`: why not, for whoever proposed it. */
 export function declineProposal(
@@ -171,7 +171,7 @@ async function decline(
   const because = words
     .replace(/[\p{Cc}\s]+/gu, ' ')
     .trim()
-    .slice(0, MOST_WORDS)
+    .slice(0, MAX_WORDS)
   if (because === '') return { outcome: 'no_words' }
   const looked = await lockProposal(tx, applicationId, version)
   if ('outcome' in looked) return looked

@@ -2,7 +2,7 @@
 import { BY_COMMAND_LINE } from '../core/audit-actor.ts'
 import { readEmail } from '../core/email.ts'
 import { isName } from '../core/name.ts'
-import { FEWEST_CHARACTERS, MOST_CHARACTERS, passwordProblem } from '../core/password.ts'
+import { MIN_CHARACTERS, MAX_CHARACTERS, passwordProblem } from '../core/password.ts'
 import { isScopeName } from '../core/scope.ts'
 import { digestPassword } from '../secrets/password.ts'
 import { createId } from '../secrets/random.ts'
@@ -75,7 +75,7 @@ export async function createUser(
 ): Promise<Registered<{ id: string }>> {
   if (user.password !== null) {
     const problem = passwordProblem({ password: user.password, again: user.password }, () => false)
-    if (problem) return refused(`A password has ${FEWEST_CHARACTERS} to ${MOST_CHARACTERS} characters.`)
+    if (problem) return refused(`A password has ${MIN_CHARACTERS} to ${MAX_CHARACTERS} characters.`)
   }
   const passwordDigest = user.password === null ? null : await digestPassword(user.password)
   return db.transaction((tx) => addUser(tx, { ...user, passwordDigest }))

@@ -14,7 +14,7 @@ export type RememberedStandings = {
 }
 
 /** About a kilobyte each. */
-export const MOST_REMEMBERED = 20_000
+export const MAX_REMEMBERED = 20_000
 
 export function createRemembered(): RememberedStandings {
   const bySecret = new Map<string, Remembered>()
@@ -29,7 +29,7 @@ export function createRemembered(): RememberedStandings {
   return {
     get: (grantSecret) => bySecret.get(grantSecret),
     set: (grantSecret, entry) => {
-      if (bySecret.size >= MOST_REMEMBERED) remove(bySecret.keys().next().value ?? '')
+      if (bySecret.size >= MAX_REMEMBERED) remove(bySecret.keys().next().value ?? '')
       bySecret.set(grantSecret, entry)
       secretOf.set(entry.standing.grant.id, grantSecret)
     },

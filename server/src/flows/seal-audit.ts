@@ -13,7 +13,7 @@ import type { Context } from './context.ts'
 const BATCH = 500
 
 /** In one turn. What is left of a backlog is for the next one. */
-const MOST_BATCHES = 20
+const MAX_BATCHES = 20
 
 /** The newest seal. Who keeps one elsewhere can tell later whether the log was cut off or made anew. */
 export type AuditHead = Pick<AuditSeal, 'position' | 'hash'>
@@ -55,7 +55,7 @@ export function createSealer(context: Sealing & Pick<Context, 'events'>): Sealer
   return {
     turn: async () => {
       if (seen && !(await isInChain(context, seen))) context.events.auditDiffers(seen.position)
-      for (let batch = 1; batch <= MOST_BATCHES; batch += 1) {
+      for (let batch = 1; batch <= MAX_BATCHES; batch += 1) {
         if ((await sealBatch(context)) < BATCH) break
       }
       seen = await readHead(context)

@@ -11,16 +11,16 @@ import type { Context } from './context.ts'
 import { linkAddress } from './links.ts'
 
 /** In one turn; the next one is a second later. */
-const MOST_PER_TURN = 10
+const MAX_PER_TURN = 10
 
 /** The last attempts are an hour apart: about half a day in all. */
-const MOST_ATTEMPTS = 18
+const MAX_ATTEMPTS = 18
 
 /** Returns how many went out. One is taken after the other: a slow mail server must not keep those that wait behind it taken. */
 export async function sendDueMails(context: Context): Promise<number> {
   if (!context.mailer) return 0
   let sent = 0
-  for (let taken = 0; taken < MOST_PER_TURN; taken += 1) {
+  for (let taken = 0; taken < MAX_PER_TURN; taken += 1) {
     const mail = await takeDueMail(context.db)
     if (!mail) break
     if (await send(context, mail)) sent += 1
@@ -39,7 +39,7 @@ async function send(context: Context, mail: DueMail): Promise<boolean> {
     await context.mailer?.send({ to: mail.email, ...renderMail(words, contentOf(context, mail)), messageId })
   } catch (error) {
     const never = error instanceof MailNotSent && error.permanent
-    const givenUp = never || mail.attempts >= MOST_ATTEMPTS
+    const givenUp = never || mail.attempts >= MAX_ATTEMPTS
     context.events.mailFailed(mail.id, mail.attempts, givenUp, error)
     if (givenUp) await giveUpMail(context.db, mail.id)
     return false

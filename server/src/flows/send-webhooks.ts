@@ -21,18 +21,18 @@ import { disableEndpoint, markSlow } from '../store/webhook-endpoints.ts'
 import type { Context } from './context.ts'
 
 /** Under way at once, in one process. A connection to a receiver costs a little memory; none to PostgreSQL is held meanwhile. */
-const MOST_LANES = 40
+const MAX_LANES = 40
 
 /** Of those, for endpoints whose last answer took long, or that have not answered yet: so the others always have some left. */
-const MOST_SLOW_LANES = 10
-const MOST_PER_ACCOUNT = 10
-const MOST_PER_ENDPOINT = 2
+const MAX_SLOW_LANES = 10
+const MAX_PER_ACCOUNT = 10
+const MAX_PER_ENDPOINT = 2
 
 /** What takes longer is slow. */
 const QUICK_MS = 1_000
 
 /** Then it is somebody else's turn. */
-const MOST_PER_LANE = 50
+const MAX_PER_LANE = 50
 
 const LAST_MOMENT_MS = 1_000
 
@@ -55,10 +55,10 @@ export function createWebhookSender(context: Context): WebhookSender {
   const hasRoom = ({ id, accountId, slow }: Lane): boolean => {
     const running = [...lanes.keys()]
     return (
-      running.length < MOST_LANES &&
-      !(slow && running.filter((lane) => lane.slow).length >= MOST_SLOW_LANES) &&
-      running.filter((lane) => lane.accountId === accountId).length < MOST_PER_ACCOUNT &&
-      running.filter((lane) => lane.id === id).length < MOST_PER_ENDPOINT
+      running.length < MAX_LANES &&
+      !(slow && running.filter((lane) => lane.slow).length >= MAX_SLOW_LANES) &&
+      running.filter((lane) => lane.accountId === accountId).length < MAX_PER_ACCOUNT &&
+      running.filter((lane) => lane.id === id).length < MAX_PER_ENDPOINT
     )
   }
   const open = ({ id, accountId, slow }: DueEndpoint): void => {
@@ -78,9 +78,9 @@ export function createWebhookSender(context: Context): WebhookSender {
 
   return {
     turn: async () => {
-      const due = await findDueEndpoints(context.db, MOST_PER_ENDPOINT)
+      const due = await findDueEndpoints(context.db, MAX_PER_ENDPOINT)
       // Everybody's first lane before anybody's second.
-      for (let place = 1; place <= MOST_PER_ENDPOINT; place += 1) {
+      for (let place = 1; place <= MAX_PER_ENDPOINT; place += 1) {
         for (const endpoint of due) if (endpoint.waiting >= place) open(endpoint)
       }
     },
@@ -97,7 +97,7 @@ export function createWebhookSender(context: Context): WebhookSender {
 /** One after the other, for as long as there are some. Who fails twice running, or takes long, is left alone until the next turn. */
 async function run(context: Context, endpointId: string, { stop, cut }: Ending): Promise<void> {
   let failures = 0
-  for (let sent = 0; sent < MOST_PER_LANE && failures < 2 && !stop.aborted; sent += 1) {
+  for (let sent = 0; sent < MAX_PER_LANE && failures < 2 && !stop.aborted; sent += 1) {
     const delivery = await takeDueDelivery(context.db, endpointId)
     const outcome = delivery ? await deliver(context, delivery, cut) : 'none'
     if (outcome === 'none' || outcome === 'slow') return

@@ -9,7 +9,7 @@
 import { type GrantStanding, markUsed, readGrantStanding } from '../store/grants.ts'
 import type { Postgres } from '../store/postgres.ts'
 import { type FeedPosition, readStandingChanges } from '../store/standing-changes.ts'
-import { createRemembered, MOST_REMEMBERED } from './remembered-standings.ts'
+import { createRemembered, MAX_REMEMBERED } from './remembered-standings.ts'
 
 export type Standings = {
   /** Null: there is no such grant. `isEnough` false: what is remembered is older than what was presented, so look again. */
@@ -66,7 +66,7 @@ export function createStandings(db: Postgres): Standings {
       return work
     },
     noteUse: ({ grant, usedOn: noted }, day) => {
-      if (noted !== day && usedOn.size < MOST_REMEMBERED) usedOn.set(grant.id, day)
+      if (noted !== day && usedOn.size < MAX_REMEMBERED) usedOn.set(grant.id, day)
     },
     pull: async () => {
       const startedAt = performance.now()

@@ -32,7 +32,7 @@ import { forgetEndpoints } from '../store/webhook-endpoints.ts'
 const AHEAD_MS = 2 * 60 * 60 * 1000
 
 /** Partitions of an hour each that may be left without a word: a backup keeps the table in use for some. */
-const MOST_LEFT = 6
+const MAX_LEFT = 6
 
 /** Mails before the links that they refer to, deliveries before their endpoints. */
 const FORGET = [
@@ -68,7 +68,7 @@ export async function sweep(db: Postgres, config: Pick<Config, (typeof SWEEP_SET
   for (const forget of FORGET) await forget(db)
   await forgetEndedGrants(db, { keptMs: config.grantRetentionMs, longestMs: config.grantLifetimeMs })
   await forgetAddresses(db, config.addressRetentionMs)
-  if (dropped.left.length > MOST_LEFT) {
+  if (dropped.left.length > MAX_LEFT) {
     throw new Unavailable(`${dropped.left.length} partitions of device_codes are over, and the table is always in use`)
   }
   return dropped

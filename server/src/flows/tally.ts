@@ -5,8 +5,8 @@
 import {
   addCounts,
   insertRequests,
-  MOST_REQUESTS,
-  MOST_UNAUTHENTICATED,
+  MAX_REQUESTS,
+  MAX_UNAUTHENTICATED,
   type NotedRequest,
   trimRequests,
 } from '../store/application-activity.ts'
@@ -23,8 +23,8 @@ export type Tally = {
 }
 
 /** While PostgreSQL is away the tally grows, but not without end: what is beyond this is not counted. */
-const MOST_APPLICATIONS = 10_000
-const MOST_NOTED = 20_000
+const MAX_APPLICATIONS = 10_000
+const MAX_NOTED = 20_000
 
 type Batch = {
   readonly counts: Map<string, Counted>
@@ -41,7 +41,7 @@ export function createTally(db: Postgres): Tally {
   const countedOf = (applicationId: string): Counted | null => {
     const known = batch.counts.get(applicationId)
     if (known) return known
-    if (batch.counts.size >= MOST_APPLICATIONS) return null
+    if (batch.counts.size >= MAX_APPLICATIONS) return null
     const fresh = { requested: 0, polls: 0, earlyPolls: 0, secretsInUrl: 0 }
     batch.counts.set(applicationId, fresh)
     return fresh
@@ -53,9 +53,9 @@ export function createTally(db: Postgres): Tally {
   const note = (request: NotedRequest) => {
     const known = batch.noted.get(request.applicationId)
     const alike = known?.filter(({ authenticated }) => authenticated === request.authenticated) ?? []
-    const [oldest] = alike.length < (request.authenticated ? MOST_REQUESTS : MOST_UNAUTHENTICATED) ? [] : alike
+    const [oldest] = alike.length < (request.authenticated ? MAX_REQUESTS : MAX_UNAUTHENTICATED) ? [] : alike
     if (known && oldest) known.splice(known.indexOf(oldest), 1)
-    else if (batch.held < MOST_NOTED) batch.held += 1
+    else if (batch.held < MAX_NOTED) batch.held += 1
     else return
     if (known) known.push(request)
     else batch.noted.set(request.applicationId, [request])

@@ -1,6 +1,6 @@
 /** An account looks after the webhooks of its own applications: where they go, what signs them, what became of them. */
 import { byUser } from '../core/audit-actor.ts'
-import { isDeliveryId, MOST_ENDPOINTS, WEBHOOK_TEST } from '../core/webhook.ts'
+import { isDeliveryId, MAX_ENDPOINTS, WEBHOOK_TEST } from '../core/webhook.ts'
 import type { AddressProblem } from '../outbound.ts'
 import { createId } from '../secrets/random.ts'
 import { webhookSecret } from '../secrets/webhook-secret.ts'
@@ -70,7 +70,7 @@ export function addEndpoint(context: Context, by: string, id: string, address: s
     const url = new URL(address).href
     const live = (await listEndpoints(tx, id)).filter(({ gone }) => !gone)
     if (live.some((each) => each.url === url)) return unfit('exists')
-    if (live.length >= MOST_ENDPOINTS) return unfit('too_many')
+    if (live.length >= MAX_ENDPOINTS) return unfit('too_many')
     const endpointId = createId('whk')
     await insertEndpoint(tx, { id: endpointId, applicationId: id, url, keyId: context.config.keys.signing.id })
     await record('webhook.added', { endpoint: endpointId })

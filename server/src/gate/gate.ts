@@ -29,7 +29,7 @@ export type Knock = {
 }
 
 /** The longest a decision can go unnoticed when both the drop of its hint and its announcement (flows/decision-feed.ts) were lost. */
-export const LONGEST_HINT_MS = 10_000
+export const MAX_HINT_MS = 10_000
 
 /** Where honest pollers end up a little early because networks and clocks jitter. */
 const TOLERANCE = 0.1

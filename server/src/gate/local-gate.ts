@@ -2,7 +2,7 @@
  * The gate in process: the whole gate of a single server, and the stand-in while Redis is away. Two generations of entries
  * turn over, so memory is bounded by what was touched in the last two minutes, plus the codes whose pace is longer than that.
  */
-import { type Gate, LONGEST_HINT_MS } from './gate.ts'
+import { type Gate, MAX_HINT_MS } from './gate.ts'
 
 /** Longer than any hint and any interval that the configuration allows. Only a review asks for longer intervals. */
 const GENERATION_MS = 61_000
@@ -59,7 +59,7 @@ export function createLocalGate(monotonicMs: () => number = () => performance.no
       const now = monotonicMs()
       const entry = entryFor(id, now)
       entry.hintUntil = 0
-      entry.decidedUntil = now + LONGEST_HINT_MS
+      entry.decidedUntil = now + MAX_HINT_MS
     },
     close: async () => {},
   }

@@ -6,7 +6,7 @@
  * While Redis does not answer, this process paces on its own: a poll is never refused or delayed for the gate's sake.
  */
 import { Cluster } from 'ioredis'
-import { type Gate, type Knock, LONGEST_HINT_MS } from './gate.ts'
+import { type Gate, type Knock, MAX_HINT_MS } from './gate.ts'
 import { createLocalGate } from './local-gate.ts'
 import type { RedisClient, RedisLink } from './redis-link.ts'
 
@@ -72,7 +72,7 @@ export function createRedisGate(link: RedisLink): Gate {
   const dropShared = async (id: string): Promise<boolean> => {
     if (!reachable()) return false
     try {
-      await redis.set(hintKey(id), '0', 'PX', LONGEST_HINT_MS)
+      await redis.set(hintKey(id), '0', 'PX', MAX_HINT_MS)
       return true
     } catch (error) {
       failed((error as Error).message)
@@ -85,7 +85,7 @@ export function createRedisGate(link: RedisLink): Gate {
   let paying: NodeJS.Timeout | undefined
 
   const owe = (id: string) => {
-    owed.set(id, performance.now() + LONGEST_HINT_MS)
+    owed.set(id, performance.now() + MAX_HINT_MS)
     paying ??= setTimeout(pay, PAY_MS).unref()
   }
 

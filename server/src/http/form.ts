@@ -3,13 +3,13 @@ import type { IncomingMessage } from 'node:http'
 import { Refusal } from '../core/refusal.ts'
 import type { Form } from './parameters.ts'
 
-const LARGEST_BODY_BYTES = 16 * 1024
+const MAX_BODY_BYTES = 16 * 1024
 
 const URL_ENCODED = 'application/x-www-form-urlencoded'
 const MULTIPART = 'multipart/form-data'
 
 /** No promise where there is nothing to wait for. */
-export function readForm(request: IncomingMessage, most = LARGEST_BODY_BYTES): Promise<Form> | undefined {
+export function readForm(request: IncomingMessage, most = MAX_BODY_BYTES): Promise<Form> | undefined {
   const { 'content-length': length, 'transfer-encoding': encoding, 'content-type': type = '' } = request.headers
   // An empty body is no body, whatever it calls itself: the parameters may all be in the query.
   if (encoding === undefined && (length === undefined || length === '0')) return undefined

@@ -7,7 +7,7 @@ import { readClient } from './standard/client.ts'
 /** They come every few seconds from every device, and say nothing new. */
 const PENDING: readonly unknown[] = ['auth_pending', 'slow_down']
 
-const LONGEST_MESSAGE = 300
+const MAX_MESSAGE_LENGTH = 300
 
 /** Once the answer is on its way: nobody waits for it. `maybeSecretInUrl`: it is worth looking. */
 export function noteRequest(
@@ -38,7 +38,7 @@ async function note(
   }
   const refusal = 'refusal' in answer ? answer.refusal : null
   if (PENDING.includes(refusal)) return
-  const message = ('message' in answer && answer.message?.slice(0, LONGEST_MESSAGE)) || null
+  const message = ('message' in answer && answer.message?.slice(0, MAX_MESSAGE_LENGTH)) || null
   const at = context.applications.now()
   // Of a public application, which has nothing to prove, everybody is believed.
   const authenticated = context.applications.authenticate(applicationId, secret) !== null

@@ -13,7 +13,7 @@ export type Parameters = ReadonlyMap<string, string>
 /** The body as the content type parsers leave it: unread until a handler asks. */
 export type Form = { readonly bytes: Buffer; readonly multipart: string | null }
 
-const MOST_PARAMETERS = 50
+const MAX_PARAMETERS = 50
 
 const IGNORED = 'grant_type'
 
@@ -21,7 +21,7 @@ const IGNORED = 'grant_type'
 export function readParameters(
   query: string,
   form: Form | undefined,
-  most = MOST_PARAMETERS,
+  most = MAX_PARAMETERS,
 ): Parameters | Promise<Parameters> {
   const parameters = new Map<string, string>()
   addPairs(parameters, query, most)

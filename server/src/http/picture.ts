@@ -9,8 +9,8 @@ const inflated = promisify(inflate)
 const deflated = promisify(deflate)
 
 const SIGNATURE = Buffer.from('89504e470d0a1a0a', 'hex')
-const LARGEST_SIDE = 1024
-const LARGEST_PICTURE_BYTES = 262_144
+const MAX_SIDE_PIXELS = 1024
+const MAX_PICTURE_BYTES = 262_144
 
 /** Section 5.6, as far as we go: palette and transparent colour, then the pixels. Nothing critical that we do not know. */
 const ORDER = /^IHDR( PLTE)?( tRNS)?( IDAT)+ IEND$/
@@ -33,7 +33,7 @@ export async function rewritePng(bytes: Buffer): Promise<Buffer | null> {
     writeChunk('IDAT', pixels),
     writeChunk('IEND', NOTHING),
   ])
-  return picture.length <= LARGEST_PICTURE_BYTES ? picture : null
+  return picture.length <= MAX_PICTURE_BYTES ? picture : null
 }
 
 const NOTHING = Buffer.alloc(0)
@@ -78,7 +78,7 @@ function readHeader(header: Buffer): Shape | null {
   const [bitDepth, colours = -1, compression, filter, interlace] = header.subarray(8)
   const pixelBytes = PIXEL_BYTES.get(colours)
   if (!pixelBytes || bitDepth !== 8 || compression !== 0 || filter !== 0 || interlace !== 0) return null
-  if (width < 1 || width > LARGEST_SIDE || height < 1 || height > LARGEST_SIDE) return null
+  if (width < 1 || width > MAX_SIDE_PIXELS || height < 1 || height > MAX_SIDE_PIXELS) return null
   return { colours, rowBytes: 1 + width * pixelBytes, rows: height }
 }
 
@@ -111,7 +111,7 @@ async function rewritePixels(stream: Buffer, { rowBytes, rows }: Shape): Promise
     const raw = await inflated(stream, { maxOutputLength: size })
     const filters = Array.from({ length: rows }, (_, row) => raw[row * rowBytes] ?? 0)
     if (raw.length !== size || filters.some((filter) => filter > 4)) return null
-    return await deflated(raw, { level: 4, maxOutputLength: LARGEST_PICTURE_BYTES })
+    return await deflated(raw, { level: 4, maxOutputLength: MAX_PICTURE_BYTES })
   } catch {
     return null
   }

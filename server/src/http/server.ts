@@ -40,7 +40,7 @@ const SILENCE_MS = 30_000
  * Requests on one connection that wait behind the answer to another one. Clients of today send none before they have the
  * answer; whoever sends many and fetches nothing would have the answers pile up here.
  */
-const MOST_BEHIND = 8
+const MAX_BEHIND = 8
 
 /** How long the last requests may take once nobody new is let in. */
 const LAST_REQUESTS_MS = 10_000
@@ -162,7 +162,7 @@ export function createHttpServer(context: Context, traced: boolean): HttpServer 
 }
 
 /** Turns of the event loop; enough for all that the system keeps waiting, one by one. */
-const MOST_TURNS = 1_000
+const MAX_TURNS = 1_000
 
 /**
  * Until a turn passed in which nobody had to be let in. Whom the system has let in and this process has not, when it stops
@@ -174,7 +174,7 @@ async function nobodyKnocks(server: Server): Promise<void> {
     knocked = true
   }
   server.on('connection', note)
-  for (let turn = 0; knocked && turn < MOST_TURNS; turn += 1) {
+  for (let turn = 0; knocked && turn < MAX_TURNS; turn += 1) {
     knocked = false
     await setImmediate()
   }
@@ -193,7 +193,7 @@ function isCrowded(socket: Socket, response: ServerResponse): boolean {
   const waiting = (behind.get(socket) ?? 0) + 1
   behind.set(socket, waiting)
   response.once('finish', () => behind.set(socket, (behind.get(socket) ?? 1) - 1))
-  return waiting > MOST_BEHIND
+  return waiting > MAX_BEHIND
 }
 
 /** The path alone says which words the answer is in, also for a refusal of what is behind it. */

@@ -1,5 +1,5 @@
 /** Choosing a password by a link: the first administrator, somebody invited, or somebody who could not sign in. */
-import { FEWEST_CHARACTERS, MOST_CHARACTERS, type PasswordProblem } from '../core/password.ts'
+import { MIN_CHARACTERS, MAX_CHARACTERS, type PasswordProblem } from '../core/password.ts'
 import { Field } from './field.tsx'
 import { Form } from './form.tsx'
 import { type Frame, page } from './layout.tsx'
@@ -58,7 +58,7 @@ export function NewPassword({ frame: { words }, problem, focus = false }: NewPas
         id="password"
         type="password"
         label={words.t('password.new')}
-        hint={words.t('password.hint', { fewest: FEWEST_CHARACTERS })}
+        hint={words.t('password.hint', { fewest: MIN_CHARACTERS })}
         autocomplete="new-password"
         problem={wrongIn('password')}
         focus={focus}
@@ -79,5 +79,5 @@ export function passwordFieldOf(problem: PasswordProblem): 'password' | 'again' 
 }
 
 export function passwordProblemText(words: Words, problem: PasswordProblem): string {
-  return words.t(`password.${problem}`, { fewest: FEWEST_CHARACTERS, most: MOST_CHARACTERS })
+  return words.t(`password.${problem}`, { fewest: MIN_CHARACTERS, most: MAX_CHARACTERS })
 }

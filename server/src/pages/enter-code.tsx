@@ -1,5 +1,5 @@
 /** The field for the code that an application shows. Never filled in from an address. */
-import { FEWEST_RANDOM_DIGITS } from '../core/user-code.ts'
+import { MIN_RANDOM_DIGITS } from '../core/user-code.ts'
 import { CodeField } from './elements.tsx'
 import { Field } from './field.tsx'
 import { Form } from './form.tsx'
@@ -75,7 +75,7 @@ export function enterCodePage(frame: Frame, model: EnterCodeModel): string {
 }
 
 /** With the check digit. */
-const FEWEST = FEWEST_RANDOM_DIGITS + 1
+const FEWEST = MIN_RANDOM_DIGITS + 1
 
 function problemText({ words, account }: Frame, problem: NonNullable<EnterCodeModel['problem']>): string {
   switch (problem.kind) {

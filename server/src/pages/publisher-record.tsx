@@ -58,7 +58,7 @@ export function RecordCard({ frame, id, record, proven }: RecordProps) {
 export function FoundTexts({ texts }: { readonly texts: readonly string[] }) {
   return (
     <ul class="titles">
-      {texts.slice(0, MOST_TEXTS).map((text, index) => (
+      {texts.slice(0, MAX_TEXTS).map((text, index) => (
         <li key={index}>
           <bdi class="technical" dir="ltr">
             {shortened(text)}
@@ -69,11 +69,11 @@ export function FoundTexts({ texts }: { readonly texts: readonly string[] }) {
   )
 }
 
-const MOST_TEXTS = 3
-const LONGEST_TEXT = 80
+const MAX_TEXTS = 3
+const MAX_TEXT_LENGTH = 80
 
 /** Controls, and marks that turn writing around, are shown as what they are: nothing that belongs there. */
 function shortened(text: string): string {
   const plain = text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '\ufffd')
-  return plain.length <= LONGEST_TEXT ? plain : `${plain.slice(0, LONGEST_TEXT)}…`
+  return plain.length <= MAX_TEXT_LENGTH ? plain : `${plain.slice(0, MAX_TEXT_LENGTH)}…`
 }

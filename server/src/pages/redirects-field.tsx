@@ -1,5 +1,5 @@
 /** The addresses that a dialog may return to: the field for them, and what can be wrong with one, in words. */
-import { MOST_REDIRECTS } from '../core/redirect-uri.ts'
+import { MAX_REDIRECTS } from '../core/redirect-uri.ts'
 import { TextArea } from './field-kinds.tsx'
 import type { RedirectTrouble } from './scope-choice.tsx'
 import type { Words } from './words.ts'
@@ -18,7 +18,7 @@ export function RedirectsField({ words, value, problem, focus = false }: Redirec
       label={words.t('redirects.label')}
       hint={
         <>
-          <p>{words.t('redirects.hint', { most: MOST_REDIRECTS })}</p>
+          <p>{words.t('redirects.hint', { most: MAX_REDIRECTS })}</p>
           <p>{words.rich('redirects.example', { address: 'https://app.example/callback', code: address })}</p>
         </>
       }
@@ -37,11 +37,11 @@ const address = (chunks: unknown) => (
 )
 
 /** Enough of an address to know which one is meant. */
-const LONGEST_SHOWN = 120
+const MAX_SHOWN_LENGTH = 120
 
 export function redirectTroubleText(words: Words, { uri, why }: RedirectTrouble): string {
   if (why === 'none') return words.t('redirects.problem_none')
-  if (why === 'too_many') return words.t('redirects.problem_too_many', { most: MOST_REDIRECTS })
+  if (why === 'too_many') return words.t('redirects.problem_too_many', { most: MAX_REDIRECTS })
   const shown = shortened(uri)
   if (why === 'not_canonical') {
     const spelled = shortened(URL.parse(uri)?.href ?? uri)
@@ -51,5 +51,5 @@ export function redirectTroubleText(words: Words, { uri, why }: RedirectTrouble)
 }
 
 function shortened(uri: string): string {
-  return uri.length > LONGEST_SHOWN ? `${uri.slice(0, LONGEST_SHOWN)}…` : uri
+  return uri.length > MAX_SHOWN_LENGTH ? `${uri.slice(0, MAX_SHOWN_LENGTH)}…` : uri
 }

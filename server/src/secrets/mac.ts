@@ -10,7 +10,7 @@ const BLOCK_BYTES = 64
 const HASH_BYTES = 32
 
 /** Nothing we authenticate is longer; the longest is an Idempotency-Key with its device code's id. */
-const LONGEST_MESSAGE_BYTES = 512
+const MAX_MESSAGE_BYTES = 512
 
 /**
  * HMAC-SHA-256 (RFC 2104), its two pads laid out once, each in front of the room for what is hashed with it. The rooms are
@@ -26,7 +26,7 @@ export function macKey(key: Buffer): MacKey {
     for (const [index, value] of key.entries()) block[index] = value ^ byte
     return block
   }
-  return { inner: pad(0x36, LONGEST_MESSAGE_BYTES), outer: pad(0x5c, HASH_BYTES) }
+  return { inner: pad(0x36, MAX_MESSAGE_BYTES), outer: pad(0x5c, HASH_BYTES) }
 }
 
 /**
@@ -34,7 +34,7 @@ export function macKey(key: Buffer): MacKey {
  * (docs/decisions/0005-hmac-from-one-shot-hashes.md). The test compares it with `createHmac`.
  */
 export function mac(key: MacKey, message: Buffer): Buffer {
-  if (message.length > LONGEST_MESSAGE_BYTES) throw new RangeError('the message is too long to be authenticated')
+  if (message.length > MAX_MESSAGE_BYTES) throw new RangeError('the message is too long to be authenticated')
   message.copy(key.inner, BLOCK_BYTES)
   const innerHash = hash('sha256', key.inner.subarray(0, BLOCK_BYTES + message.length), 'binary')
   key.outer.write(innerHash, BLOCK_BYTES, 'latin1')

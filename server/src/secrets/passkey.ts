@@ -89,7 +89,7 @@ type Expected = { readonly origin: string; readonly rpId: string; readonly chall
 const TRANSPORTS = ['ble', 'cable', 'hybrid', 'internal', 'nfc', 'smart-card', 'usb']
 
 /** WebAuthn, section 4, "Credential ID": at most 1023 bytes. */
-const LONGEST_ID_BYTES = 1023
+const MAX_ID_BYTES = 1023
 
 export async function verifyRegistration(given: Expected & { readonly answer: string }): Promise<PasskeyRecord | null> {
   try {
@@ -107,7 +107,7 @@ export async function verifyRegistration(given: Expected & { readonly answer: st
     if (!verified) return null
     const { id, publicKey, counter, transports = [] } = registrationInfo.credential
     // The library takes the id from the authenticator's own data and does not look whether the answer names the same one.
-    if (id !== response.id || Buffer.byteLength(id, 'base64url') > LONGEST_ID_BYTES) return null
+    if (id !== response.id || Buffer.byteLength(id, 'base64url') > MAX_ID_BYTES) return null
     return {
       id,
       publicKey: Buffer.from(publicKey),
@@ -152,13 +152,13 @@ export function assertionSubject(answer: string): { readonly credentialId: strin
 }
 
 /** An answer without attestation has one or two KiB. */
-const LONGEST_ANSWER_BYTES = 8 * 1024
+const MAX_ANSWER_BYTES = 8 * 1024
 
 type Answer = { readonly id: string; readonly response: { readonly clientDataJSON: string } }
 
 /** Throws for everything that no browser sends. */
 function readAnswer(text: string): Answer {
-  if (Buffer.byteLength(text) > LONGEST_ANSWER_BYTES) throw new RangeError('the answer is too long')
+  if (Buffer.byteLength(text) > MAX_ANSWER_BYTES) throw new RangeError('the answer is too long')
   const answer = JSON.parse(text) as Answer
   if (decoded(answer.id).length === 0) throw new TypeError('there is no id')
   const { challenge, crossOrigin, topOrigin } = clientDataOf(answer.response)

@@ -1,14 +1,14 @@
 /** Passwords of account users: argon2id, as OWASP's password storage guidance sets it (19 MiB, two passes, one lane). */
 import { randomBytes } from 'node:crypto'
 import { type Algorithm, hash, verify } from '@node-rs/argon2'
-import { MOST_CHARACTERS } from '../core/password.ts'
+import { MAX_CHARACTERS } from '../core/password.ts'
 
 /** The library's `Algorithm` is a const enum, which erasable syntax cannot read at run time. */
 const ARGON2ID = 2 as Algorithm
 
 /** Throws a RangeError for a password that is too long: it could never be matched. */
 export async function digestPassword(password: string): Promise<string> {
-  if (Array.from(normalised(password)).length > MOST_CHARACTERS) throw new RangeError('the password is too long')
+  if (Array.from(normalised(password)).length > MAX_CHARACTERS) throw new RangeError('the password is too long')
   return hash(normalised(password), { algorithm: ARGON2ID, memoryCost: 19_456, timeCost: 2, parallelism: 1 })
 }
 
@@ -32,13 +32,13 @@ export type Passwords = {
 }
 
 /** At a dozen milliseconds each, the last one waits well below a second. */
-const MOST_WAITING = 50
+const MAX_WAITING = 50
 
 /**
  * One digest at a time for the whole process, so that a flood of sign-ins costs one core and polls keep the others. Both
  * functions reject with PasswordsBusy when too many wait already.
  */
-export function createPasswords({ mostWaiting = MOST_WAITING }: { readonly mostWaiting?: number } = {}): Passwords {
+export function createPasswords({ mostWaiting = MAX_WAITING }: { readonly mostWaiting?: number } = {}): Passwords {
   // Made before anybody asks: made at the first question, it would give away whose question that was.
   const nobody = digestPassword(randomBytes(32).toString('base64url'))
   let last: Promise<unknown> = nobody

@@ -86,10 +86,10 @@ export type NotedRequest = {
   readonly message: string | null
 }
 
-export const MOST_REQUESTS = 50
+export const MAX_REQUESTS = 50
 
 /** Of those that anybody could have sent, so that they never push the application's own ones out of the list. */
-export const MOST_UNAUTHENTICATED = 10
+export const MAX_UNAUTHENTICATED = 10
 
 export async function insertRequests(db: Queryable, noted: readonly NotedRequest[]): Promise<void> {
   const column = (name: keyof NotedRequest) => noted.map((each) => each[name])
@@ -125,7 +125,7 @@ export async function trimRequests(db: Queryable, applicationIds: readonly strin
        join application_requests r on r.application_id = touched.id and r.authenticated = kind.authenticated
          and r.id <= newest_to_go.id
        for update of r skip locked)`,
-    [applicationIds, MOST_REQUESTS, MOST_UNAUTHENTICATED],
+    [applicationIds, MAX_REQUESTS, MAX_UNAUTHENTICATED],
   )
 }
 
@@ -136,7 +136,7 @@ export async function listRequests(db: Queryable, applicationId: string): Promis
   const { rows } = await db.query<RequestLine>(
     `select at, operation, refusal, message from application_requests
      where application_id = $1 order by id desc limit $2`,
-    [applicationId, MOST_REQUESTS],
+    [applicationId, MAX_REQUESTS],
   )
   return rows
 }

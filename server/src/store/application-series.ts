@@ -62,7 +62,7 @@ export async function readDays(db: Queryable, applicationId: string, days: numbe
 export type DayAddress = { readonly day: number; readonly address: string }
 
 /** Beyond this, a few countries more or less are no news. */
-const MOST_NETWORKS = 2_000
+const MAX_NETWORKS = 2_000
 
 /** One address of each network and day from which a code was asked for that was granted. */
 export async function readDayAddresses(
@@ -76,7 +76,7 @@ export async function readDayAddresses(
      from grants where application_id = $1 and requested_from is not null
        and created_at >= date_trunc('day', now()) - ($2 - 1) * interval '1 day'
      group by 1, network(set_masklen(requested_from, case family(requested_from) when 4 then 24 else 48 end))
-     limit ${MOST_NETWORKS}`,
+     limit ${MAX_NETWORKS}`,
     values: [applicationId, days],
   })
   return rows

@@ -5,15 +5,15 @@ import { type Queryable, Unavailable } from './postgres.ts'
 /** Long enough that a busy server shares its reads, short enough that nobody notices. */
 const GATHER_MS = 2
 
-const MOST_PER_READ = 1_000
+const MAX_PER_READ = 1_000
 
 /**
  * The budget: this many polls may wait for a read. It is reached when PostgreSQL hangs, or when the gate was lost under
  * full load; beyond it a poll is told so at once, and the device keeps waiting.
  */
-const MOST_WAITING = 10_000
+const MAX_WAITING = 10_000
 
-const MOST_READS_AT_ONCE = 2
+const MAX_READS_AT_ONCE = 2
 
 type Waiting = {
   readonly place: Place
@@ -29,7 +29,7 @@ export function gatherReads(db: Queryable): GatheredReads {
   let scheduled = false
 
   const schedule = () => {
-    if (scheduled || running >= MOST_READS_AT_ONCE || waiting.length === 0) return
+    if (scheduled || running >= MAX_READS_AT_ONCE || waiting.length === 0) return
     scheduled = true
     setTimeout(() => {
       scheduled = false
@@ -39,8 +39,8 @@ export function gatherReads(db: Queryable): GatheredReads {
   }
 
   const read = async () => {
-    const batch = waiting.slice(0, MOST_PER_READ)
-    waiting = waiting.slice(MOST_PER_READ)
+    const batch = waiting.slice(0, MAX_PER_READ)
+    waiting = waiting.slice(MAX_PER_READ)
     running += 1
     try {
       const found = await glimpseDeviceCodes(
@@ -58,7 +58,7 @@ export function gatherReads(db: Queryable): GatheredReads {
   return {
     glimpse: (place) =>
       new Promise((resolve, reject) => {
-        if (waiting.length >= MOST_WAITING) return reject(new Unavailable('too many polls wait for a read'))
+        if (waiting.length >= MAX_WAITING) return reject(new Unavailable('too many polls wait for a read'))
         waiting.push({ place, resolve, reject })
         schedule()
       }),

@@ -23,7 +23,7 @@ export async function insertMail(tx: Transaction, mail: NewMail): Promise<void> 
 }
 
 /** More of these names than a mail lists are only counted. */
-const MOST_LISTED = 20
+const MAX_LISTED = 20
 
 /** Adds an application to a mail that waits, as long as nobody has begun to send it. False: there is none. */
 export async function addToWaitingMail(tx: Transaction, userId: string, application: string): Promise<boolean> {
@@ -33,7 +33,7 @@ export async function addToWaitingMail(tx: Transaction, userId: string, applicat
        'applications', case when jsonb_array_length(detail->'applications') < $3
          then detail->'applications' || to_jsonb($2::text) else detail->'applications' end)
      where user_id = $1 and kind = 'grants_created' and attempts = 0 and sent_at is null and given_up_at is null`,
-    [userId, application, MOST_LISTED],
+    [userId, application, MAX_LISTED],
   )
   return rowCount === 1
 }

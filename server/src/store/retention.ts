@@ -10,7 +10,7 @@ import type { Postgres } from './postgres.ts'
 const BATCH = 500
 
 /** What is left after so many is for the next sweep. */
-const MOST_BATCHES = 100
+const MAX_BATCHES = 100
 
 export type GrantRetention = {
   /** After a grant has ended. */
@@ -50,7 +50,7 @@ export function forgetAddresses(db: Postgres, keptMs: number): Promise<void> {
 
 /** By one process at a time. Whoever holds a row at this moment is not waited for: the next sweep finds it again. */
 async function inBatches(db: Postgres, statement: string, ageMs: number): Promise<void> {
-  for (let batch = 1; batch <= MOST_BATCHES; batch += 1) {
+  for (let batch = 1; batch <= MAX_BATCHES; batch += 1) {
     const written = await db.transaction(async (tx) => {
       if (!(await tryLockByName(tx, 'forgetting_grants'))) return 0
       return (await tx.query(statement, [ageMs])).rowCount ?? 0

@@ -153,7 +153,7 @@ export type ListedReview = Review & {
 /** A suspension waits for its review from the moment on at which there were both. For a query over `applications a`. */
 const waitingSince = (openedAt: string) => `greatest(a.suspended_at, ${openedAt})`
 
-const MOST_LISTED = 500
+const MAX_LISTED = 500
 
 const LISTED = `select review.*, a.name as application, c.slug as account, a.suspended_at is not null as suspended,
     case when review."closedAt" is null and a.suspended_at is not null
@@ -169,7 +169,7 @@ export async function listReviews(db: Queryable, filter: 'open' | 'closed'): Pro
       ? ['"closedAt" is null', 'review.harm desc, review."openedAt", review.id']
       : ['"closedAt" is not null', 'review."closedAt" desc, review.id']
   const { rows } = await db.query<ListedReview>(
-    `${LISTED} where review.${condition} and a.deleted_at is null order by ${order} limit ${MOST_LISTED}`,
+    `${LISTED} where review.${condition} and a.deleted_at is null order by ${order} limit ${MAX_LISTED}`,
   )
   return rows
 }

@@ -32,13 +32,13 @@ type Words = { readonly operation: string; readonly table: string | null }
 
 /** The texts are ours and nearly all constant; those that name a partition or count their parameters are few. */
 const known = new Map<string, Words>()
-const MOST_KNOWN = 2_000
+const MAX_KNOWN = 2_000
 
 function wordsOf(text: string): Words {
   const before = known.get(text)
   if (before) return before
   const words = read(text)
-  if (known.size < MOST_KNOWN) known.set(text, words)
+  if (known.size < MAX_KNOWN) known.set(text, words)
   return words
 }
 

@@ -172,7 +172,7 @@ export type DeliveryLine = {
   readonly lastTookMs: number | null
 }
 
-export const MOST_DELIVERIES = 50
+export const MAX_DELIVERIES = 50
 
 /** Newest first. */
 export async function listDeliveries(db: Queryable, applicationId: string): Promise<readonly DeliveryLine[]> {
@@ -185,7 +185,7 @@ export async function listDeliveries(db: Queryable, applicationId: string): Prom
        select * from webhook_deliveries where endpoint_id = w.id order by id desc limit $2) d
      where w.application_id = $1 and w.disabled_why is distinct from 'removed'
      order by d.id desc limit $2`,
-    [applicationId, MOST_DELIVERIES],
+    [applicationId, MAX_DELIVERIES],
   )
   return rows
 }

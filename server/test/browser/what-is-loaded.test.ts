@@ -5,7 +5,7 @@ import { icon, script, stylesheet } from '../../src/pages/assets.ts'
 import { useBrowsing } from '../rig/browsing.ts'
 import { everyDoorPage, openViewers, PICTURES } from '../rig/every-page.ts'
 
-const LARGEST_SCRIPTS = 15_000
+const MAX_SCRIPTS = 15_000
 
 const browsing = useBrowsing()
 
@@ -27,7 +27,7 @@ test('the JavaScript of all pages together is below 15 kB as it is sent', async 
   console.log(`stylesheet: ${stylesheet.brotli.length} bytes sent, ${stylesheet.bytes.length} as written`)
   expect(await Promise.all(scripts.map((each) => each.headerValue('content-encoding')))).toEqual(['br'])
   expect(total).toBe(script.brotli.length)
-  expect(Math.max(total, script.gzip.length)).toBeLessThan(LARGEST_SCRIPTS)
+  expect(Math.max(total, script.gzip.length)).toBeLessThan(MAX_SCRIPTS)
 })
 
 test('no page loads anything else', async () => {

@@ -1,6 +1,6 @@
 /** docs/interface.md, "Pacing", for an application that a review told to poll slower, with the gate in process. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest'
-import { LONGEST_INTERVAL_SECONDS } from '../../src/core/review.ts'
+import { MAX_INTERVAL_SECONDS } from '../../src/core/review.ts'
 import { Deciding } from '../rig/deciding.ts'
 
 let world: Deciding
@@ -25,7 +25,7 @@ async function pass(seconds: number): Promise<void> {
 }
 
 it('slow_down holds for an interval of five minutes, from its first second to its last', async () => {
-  const wish = { decision: 'reinstate_slower', intervalSeconds: LONGEST_INTERVAL_SECONDS } as const
+  const wish = { decision: 'reinstate_slower', intervalSeconds: MAX_INTERVAL_SECONDS } as const
   expect(await world.decide(wish)).toBe('decided')
   const device = world.service.device('oauth', world.application)
   const code = await device.code()

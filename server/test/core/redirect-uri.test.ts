@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
-  MOST_REDIRECTS,
+  MAX_REDIRECTS,
   redirectHost,
   redirectOrigin,
   redirectProblem,
@@ -66,7 +66,7 @@ describe('an address that may be registered', () => {
   })
 
   test('is one of at most ten', () => {
-    expect(MOST_REDIRECTS).toBe(10)
+    expect(MAX_REDIRECTS).toBe(10)
   })
 })
 

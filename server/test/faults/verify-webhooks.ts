@@ -21,7 +21,7 @@ import type { Line } from './webhook-receiver.ts'
  * From the commit to the moment the receiver took it: it may refuse twice (42 s), hang once (10 s), and be in the hands of a
  * process that dies (30 s), of several even, one after the other.
  */
-const LONGEST_S = 240
+const MAX_SECONDS = 240
 
 const STAGES = ['before', 'sent', 'answered'] as const
 
@@ -113,7 +113,7 @@ function heard(child: ChildProcess, into: Line[]): Promise<number> {
 
 /** Until nothing waits any more, or for as long as anything may. */
 async function sent(): Promise<void> {
-  for (const late = Date.now() + LONGEST_S * 1000; Date.now() < late; await sleep(500)) {
+  for (const late = Date.now() + MAX_SECONDS * 1000; Date.now() < late; await sleep(500)) {
     const [row] = await database.query<{ waiting: number }>(
       'select count(*)::int as waiting from webhook_deliveries where delivered_at is null',
     )
@@ -153,7 +153,7 @@ async function compare(): Promise<readonly string[]> {
       .filter(({ id, event }) => known.get(id) !== event)
       .map(({ event }) => `${event} arrived and never happened`),
     ...lines.filter(({ outcome }) => outcome === 'forged').map(({ id }) => `the signature of ${id} does not hold`),
-    ...(worst > LONGEST_S ? [`one took ${worst.toFixed(1)} s`] : []),
+    ...(worst > MAX_SECONDS ? [`one took ${worst.toFixed(1)} s`] : []),
     ...(died.kills < kills ? [`only ${died.kills} kills of ${kills}`] : []),
     ...(kills > 1 && died.sending === 0 ? ['no server ended in the middle of sending: that proves little'] : []),
     ...(events.length < kills ? [`only ${events.length} events: that proves nothing`] : []),

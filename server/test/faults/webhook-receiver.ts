@@ -11,10 +11,10 @@ import { Webhook } from 'standardwebhooks'
 /** Of the first two attempts at each event. From the third on it is well-behaved, so that a run comes to an end. */
 const REFUSED = 0.15
 const CUT = 0.05
-const MOST_MOODS = 2
+const MAX_MOODS = 2
 
 /** In all: each holds a lane for ten seconds. */
-const MOST_HANGING = 5
+const MAX_HANGING = 5
 
 export type Line = {
   readonly id: string
@@ -35,9 +35,9 @@ const server = createServer(async (request, response) => {
   const id = headers['webhook-id'] ?? ''
   const tried = (attempts.get(id) ?? 0) + 1
   attempts.set(id, tried)
-  const mood = tried > MOST_MOODS ? 1 : Math.random()
+  const mood = tried > MAX_MOODS ? 1 : Math.random()
   if (mood < REFUSED) return void response.writeHead(500).end()
-  if (tried === 1 && hanging < MOST_HANGING && Math.random() < 0.01) {
+  if (tried === 1 && hanging < MAX_HANGING && Math.random() < 0.01) {
     hanging += 1
     return
   }

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { LONGEST_INTERVAL_SECONDS } from '../../src/core/review.ts'
+import { MAX_INTERVAL_SECONDS } from '../../src/core/review.ts'
 import { type Gate, paceFor } from '../../src/gate/gate.ts'
 import { createLocalGate } from '../../src/gate/local-gate.ts'
 import { createRedisGate } from '../../src/gate/redis-gate.ts'
@@ -96,19 +96,19 @@ describe.each(makers)('a gate $name', ({ make }) => {
   })
 })
 
-const LONGEST_PACE_MS = paceFor(LONGEST_INTERVAL_SECONDS)
+const MAX_PACE_MS = paceFor(MAX_INTERVAL_SECONDS)
 
 describe('the longest interval that a review can ask for', () => {
   it('is kept by a gate in process, whatever else is polled meanwhile, and ends on time', async () => {
     let now = 0
     const gate = createLocalGate(() => now)
     const id = randomUUID()
-    await gate.poll(id, LONGEST_PACE_MS)
-    for (now = 1_000; now < LONGEST_PACE_MS; now += 1_000) await gate.poll(randomUUID(), PACE_MS)
-    now = LONGEST_PACE_MS - 1
-    expect((await gate.poll(id, LONGEST_PACE_MS)).early).toBe(true)
-    now = LONGEST_PACE_MS
-    expect((await gate.poll(id, LONGEST_PACE_MS)).early).toBe(false)
+    await gate.poll(id, MAX_PACE_MS)
+    for (now = 1_000; now < MAX_PACE_MS; now += 1_000) await gate.poll(randomUUID(), PACE_MS)
+    now = MAX_PACE_MS - 1
+    expect((await gate.poll(id, MAX_PACE_MS)).early).toBe(true)
+    now = MAX_PACE_MS
+    expect((await gate.poll(id, MAX_PACE_MS)).early).toBe(false)
   })
 
   it.each([1, 60, 61, 122, 123, 200, 269])(
@@ -117,11 +117,11 @@ describe('the longest interval that a review can ask for', () => {
       let now = 0
       const gate = createLocalGate(() => now)
       const id = randomUUID()
-      await gate.poll(id, LONGEST_PACE_MS)
+      await gate.poll(id, MAX_PACE_MS)
       now = seconds * 1_000
-      expect((await gate.poll(id, LONGEST_PACE_MS)).early).toBe(true)
-      now = LONGEST_PACE_MS - 1
-      expect((await gate.poll(id, LONGEST_PACE_MS)).early).toBe(true)
+      expect((await gate.poll(id, MAX_PACE_MS)).early).toBe(true)
+      now = MAX_PACE_MS - 1
+      expect((await gate.poll(id, MAX_PACE_MS)).early).toBe(true)
     },
   )
 
@@ -130,12 +130,12 @@ describe('the longest interval that a review can ask for', () => {
     const gate = createRedisGate(link)
     await expect.poll(() => link.reachable()).toBe(true)
     const id = randomUUID()
-    await gate.poll(id, LONGEST_PACE_MS)
+    await gate.poll(id, MAX_PACE_MS)
     const bucket = Number.parseInt(id.slice(-2), 16) % 64
     const leftMs = await link.redis.pttl(`p{${bucket}}${id}`)
-    expect(leftMs).toBeGreaterThan(LONGEST_PACE_MS - 30_000)
-    expect(leftMs).toBeLessThanOrEqual(LONGEST_PACE_MS)
-    expect((await gate.poll(id, LONGEST_PACE_MS)).early).toBe(true)
+    expect(leftMs).toBeGreaterThan(MAX_PACE_MS - 30_000)
+    expect(leftMs).toBeLessThanOrEqual(MAX_PACE_MS)
+    expect((await gate.poll(id, MAX_PACE_MS)).early).toBe(true)
     await gate.close()
   })
 })

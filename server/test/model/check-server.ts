@@ -18,7 +18,7 @@ const SHARED_LANES = 32
 const CLOCK_LANES = 8
 
 /** Their sequences wait for leases, so without this they would see too little before the others are done. */
-const LEAST_SEQUENCES_PER_CLOCK = 32
+const MIN_SEQUENCES_PER_CLOCK = 32
 
 /** A failing sequence is made shorter for so long; real waits make that slow. */
 const SHRINK_MS = 60_000
@@ -41,7 +41,7 @@ export async function checkServer(seed: number, leastOperations: number): Promis
         codes.push(await liveOnServer(world, sequence, seen))
       })
       const enough = () =>
-        seen.operations >= leastOperations && (!world.clock || codes.length >= LEAST_SEQUENCES_PER_CLOCK)
+        seen.operations >= leastOperations && (!world.clock || codes.length >= MIN_SEQUENCES_PER_CLOCK)
       for (let round = 0; !enough() && divergence === null; round += 1) {
         const own = seedFor(seed, 1 + lane, round)
         const result = await fc.check(property, { seed: own, numRuns: 2, interruptAfterTimeLimit: SHRINK_MS })

@@ -9,7 +9,7 @@ import type { World } from './server-world.ts'
  * No operation takes longer: a poll waits about 4.8 s for another one's lease. A lease that would end within this time is
  * ended before the operation starts, so that no answer depends on how fast this machine is.
  */
-const LONGEST_OPERATION_MS = 6_000
+const MAX_OPERATION_MS = 6_000
 
 /** After an advance, time stands clear of the boundary. */
 const BEYOND_MS = 50
@@ -28,7 +28,7 @@ export async function liveOnServer(world: World, sequence: ServerSequence, seen:
     for (const [index, operation] of sequence.operations.entries()) {
       code.tick()
       const { model } = code
-      if (model.leased && model.lease && model.lease.until - model.now < LONGEST_OPERATION_MS) {
+      if (model.leased && model.lease && model.lease.until - model.now < MAX_OPERATION_MS) {
         await advanceTo(model.lease.until)
       }
       const answer = await perform(code, operation, advanceTo).catch((error: Error) => {

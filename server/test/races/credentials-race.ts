@@ -9,7 +9,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { grantDeviceCode } from '../../src/flows/decide-device-code.ts'
 import { enterUserCode } from '../../src/flows/enter-code.ts'
-import { LONGEST_HINT_MS } from '../../src/gate/gate.ts'
+import { MAX_HINT_MS } from '../../src/gate/gate.ts'
 import type { CodeRecord, WireAnswer } from '../rig/device.ts'
 import { deviceAt, inLanes, type RaceTrack, retryUnavailable, variantOf } from './race-track.ts'
 
@@ -58,7 +58,7 @@ export async function raceForCredentials(
     const late = heardAfter.filter((each) => !isFinal(each))
     const excused = late.length > 0 && late.every(isPending) && (await track.silences.metSince(mark))
     if (excused) {
-      await sleep(LONGEST_HINT_MS)
+      await sleep(MAX_HINT_MS)
       heardAfter.push(await poll(0))
     } else for (const each of late) problem(`after the grant: ${describe(each)}`)
     const won = [...heardBeside, ...heardAfter].filter(({ answer }) => answer.status === 200)

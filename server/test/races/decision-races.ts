@@ -5,13 +5,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { grantDeviceCode, rejectDeviceCode } from '../../src/flows/decide-device-code.ts'
 import { enterUserCode } from '../../src/flows/enter-code.ts'
-import { LONGEST_HINT_MS } from '../../src/gate/gate.ts'
+import { MAX_HINT_MS } from '../../src/gate/gate.ts'
 import type { CodeRecord, WireVariant } from '../rig/device.ts'
 import type { SilenceMark } from './engine-silences.ts'
 import { deviceAt, inLanes, type RaceTrack, retryUnavailable, variantOf } from './race-track.ts'
 
 /** Of all codes, what each end of a race has to have at least. */
-const LEAST_SHARE = 0.1
+const MIN_SHARE = 0.1
 
 /** How far one outcome moves the moment of the next codes: towards the boundary, from either side. */
 const STEP_MS = 5
@@ -136,8 +136,8 @@ function judge(
   const counts = Object.entries(ends).map(([end, count]) => `${end}=${count}`)
   console.log(`races: ${race} codes=${codes} ${counts.join(' ')}`)
   const found = problems.filter((problem) => problem !== null)
-  const seldom = Object.keys(ends).filter((end) => (ends[end] ?? 0) < codes * LEAST_SHARE)
-  return [...found, ...seldom.map((end) => `${race}: ${end} in less than ${LEAST_SHARE * 100} % of ${codes} codes`)]
+  const seldom = Object.keys(ends).filter((end) => (ends[end] ?? 0) < codes * MIN_SHARE)
+  return [...found, ...seldom.map((end) => `${race}: ${end} in less than ${MIN_SHARE * 100} % of ${codes} codes`)]
 }
 
 const PENDING = ['auth_pending', 'slow_down']
@@ -152,7 +152,7 @@ async function pollAt(track: RaceTrack, lane: number, variant: WireVariant, code
 async function pollDecided(track: RaceTrack, lane: number, variant: WireVariant, code: CodeRecord, mark: SilenceMark) {
   const heard = await pollAt(track, lane, variant, code)
   if (!PENDING.includes(heard) || !(await track.silences.metSince(mark))) return heard
-  await sleep(LONGEST_HINT_MS)
+  await sleep(MAX_HINT_MS)
   return pollAt(track, lane, variant, code)
 }
 

@@ -2,7 +2,7 @@
  * When PostgreSQL or Redis did not answer a process in time, as the processes themselves say in their logs.
  *
  * A decision ends the shared hint before it is answered, so that a poll sent afterwards hears the outcome. While Redis is
- * silent the gate promises less: a hint may live on for LONGEST_HINT_MS. On a machine that is too busy this happens; the
+ * silent the gate promises less: a hint may live on for MAX_HINT_MS. On a machine that is too busy this happens; the
  * races hold such a code to the weaker promise, count it, and allow few of them.
  */
 import { setTimeout as sleep } from 'node:timers/promises'

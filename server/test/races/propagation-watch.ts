@@ -7,7 +7,7 @@ import type { Change } from './propagation-changes.ts'
 const ASK_EVERY_MS = 20
 
 /** As long as from one pull to the next: a change comes at any moment between them, not always soon after a pull. */
-const LONGEST_PAUSE_MS = 1_000
+const MAX_PAUSE_MS = 1_000
 
 /** What takes longer than this is not coming. */
 const GIVE_UP_MS = 10_000
@@ -28,7 +28,7 @@ export type Watched = {
 export async function watchChange(addresses: readonly string[], index: number, change: Change): Promise<Watched> {
   const problems: string[] = []
   const say = (problem: string) => problems.push(`change ${index} (${change.kind}): ${problem}`)
-  await sleep(randomInt(LONGEST_PAUSE_MS))
+  await sleep(randomInt(MAX_PAUSE_MS))
   // The first time it is read, the second time it is remembered.
   for (const when of ['cold', 'hot']) {
     const statuses = await Promise.all(addresses.map((address) => askVerify(address, change.credential, change.scope)))

@@ -21,8 +21,8 @@ const PROCESSES = 3
 /** After the decision was answered, over all processes at once. */
 const POLLS_PER_CODE = 32
 
-const LEAST_CODES = 500
-const LEAST_DECISIONS = 100
+const MIN_CODES = 500
+const MIN_DECISIONS = 100
 
 /** Of all codes: more that met a silent engine, and the machine is too busy for this to show anything. */
 const SILENT_AT_MOST = 0.05
@@ -32,8 +32,8 @@ const { values } = parseArgs({
 })
 const codes = Number(values.codes)
 const decisions = Number(values.decisions)
-if (!(codes >= LEAST_CODES && decisions >= LEAST_DECISIONS))
-  throw new Error(`--codes takes ${LEAST_CODES} or more, --decisions ${LEAST_DECISIONS} or more`)
+if (!(codes >= MIN_CODES && decisions >= MIN_DECISIONS))
+  throw new Error(`--codes takes ${MIN_CODES} or more, --decisions ${MIN_DECISIONS} or more`)
 
 const { databaseUrl, redisUrl } = await startEngines()
 process.env.DATABASE_URL ??= databaseUrl

@@ -1,7 +1,7 @@
 /** A person without a mouse: Tab after Tab, and at every stop it has to be seen where one is (WCAG 2.2, 2.4.7 and 2.4.11). */
 import type { Page } from 'playwright-core'
 
-const MOST_STOPS = 60
+const MAX_STOPS = 60
 
 type Stop = { readonly name: string; readonly outlined: boolean; readonly inWindow: boolean }
 
@@ -20,7 +20,7 @@ const STOP = `(() => {
 /** How many times Tab was pressed to get to what has this name. */
 export async function tabTo(page: Page, name: string): Promise<number> {
   const names: string[] = []
-  while (names.length < MOST_STOPS) {
+  while (names.length < MAX_STOPS) {
     await page.keyboard.press('Tab')
     const stop = await page.evaluate<Stop>(STOP)
     names.push(stop.name)

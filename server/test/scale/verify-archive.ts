@@ -31,18 +31,18 @@ import { startServerProcess } from '../rig/server-process.ts'
 const EXECUTABLE = new URL('../../dist/latchkey.js', import.meta.url).pathname
 
 /** How long an insert may wait for a lock, and how long it may take, from asking for a connection to its commit. */
-const LONGEST_MS = 100
+const MAX_MS = 100
 
 /** Fifty per second. */
 const EVERY_MS = 20
 
-const LEAST_EVENTS = 20_000
+const MIN_EVENTS = 20_000
 const CHUNK = 50_000
 const SEALED_AT_ONCE = 5_000
 
 const { values } = parseArgs({ options: { events: { type: 'string', default: '1000000' } } })
 const count = Number(values.events)
-if (!(Number.isInteger(count) && count >= LEAST_EVENTS)) throw new Error(`--events takes ${LEAST_EVENTS} or more`)
+if (!(Number.isInteger(count) && count >= MIN_EVENTS)) throw new Error(`--events takes ${MIN_EVENTS} or more`)
 
 if (!process.env.DATABASE_URL) process.env.DATABASE_URL = (await startEngines()).databaseUrl
 
@@ -71,8 +71,8 @@ try {
   await server.kill('SIGTERM')
   if (archived.status !== 0) problems.push(`archiving ended with ${archived.status}: ${archived.stderr}`)
   if (measured.failed > 0) problems.push(`${measured.failed} inserts failed`)
-  if (measured.slowestMs > Math.max(LONGEST_MS, 2 * bystanders.slowestMs)) {
-    const most = `the most is ${LONGEST_MS} ms, or twice the ${bystanders.slowestMs} ms of inserts elsewhere`
+  if (measured.slowestMs > Math.max(MAX_MS, 2 * bystanders.slowestMs)) {
+    const most = `the most is ${MAX_MS} ms, or twice the ${bystanders.slowestMs} ms of inserts elsewhere`
     problems.push(`an insert took ${measured.slowestMs} ms; ${most}`)
   }
 
@@ -133,14 +133,14 @@ async function sealAll(): Promise<void> {
 
 function insert(by: Postgres): Promise<void> {
   return by.transaction(async (tx) => {
-    await tx.query(`set local lock_timeout = ${LONGEST_MS}`)
+    await tx.query(`set local lock_timeout = ${MAX_MS}`)
     await recordEvent(tx, { kind: 'session.started', actor: byService('test'), detail: { how: 'password' } })
   })
 }
 
 function insertElsewhere(by: Postgres): Promise<void> {
   return by.transaction(async (tx) => {
-    await tx.query(`set local lock_timeout = ${LONGEST_MS}`)
+    await tx.query(`set local lock_timeout = ${MAX_MS}`)
     await tx.query(`insert into bystanders values (now(), '{"how": "password"}')`)
   })
 }

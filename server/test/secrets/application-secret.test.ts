@@ -1,7 +1,7 @@
 /** Application secrets: 256 random bits, kept only as a keyed hash. docs/interface.md, "Application credentials". */
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { type ApplicationSecret, MOST_LIVE_SECRETS } from '../../src/core/application.ts'
+import { type ApplicationSecret, MAX_LIVE_SECRETS } from '../../src/core/application.ts'
 import {
   createApplicationSecret,
   digestApplicationSecret,
@@ -36,7 +36,7 @@ describe('what is stored', () => {
 })
 
 describe('matching', () => {
-  const secrets = Array.from({ length: MOST_LIVE_SECRETS }, createApplicationSecret)
+  const secrets = Array.from({ length: MAX_LIVE_SECRETS }, createApplicationSecret)
   const stored = secrets.map((secret, index) => makeStored(`sec_${index}`, secret))
 
   test('AP-22 each of three live secrets is accepted, and it is known which one it was', () => {

@@ -1,7 +1,7 @@
 /** The audit log on pages: an account's own for its administrators, everybody's for operators; and as a file to take along. */
 import { isAuditGroup, kindsIn } from '../../core/audit-kind.ts'
 import { accountOrigin } from '../../flows/account-address.ts'
-import { downloadAudit, isExportFormat, MOST_ROWS } from '../../flows/export-audit.ts'
+import { downloadAudit, isExportFormat, MAX_ROWS } from '../../flows/export-audit.ts'
 import { type AuditLine, type AuditWish, DAY_MS, readAudit, readDay } from '../../flows/read-audit.ts'
 import { type AuditFilters, type AuditModel, auditHref, auditPage } from '../../pages/audit.tsx'
 import type { AuditEntry } from '../../pages/audit-line.tsx'
@@ -22,7 +22,7 @@ export function showAudit(scope: Scope): PageHandler<UserRequest> {
     const filters = readFilters(scope, fields)
     const wish = wishFor(scope, request, filters)
     const continued = fields.get('after') || null
-    const base = { base: BASES[scope], filters, most: MOST_ROWS }
+    const base = { base: BASES[scope], filters, most: MAX_ROWS }
     if ('problems' in wish) {
       const nothing = { entries: [], continued: null, after: null, sealed: null }
       return { page: auditPage(frame, { ...base, ...nothing, problems: wish.problems }), status: 400 }

@@ -1,6 +1,6 @@
 /** The developer console: how an application does, and an appeal when it is suspended. For administrators of its account. */
 import { type RefusalCode, refusals } from '../../core/refusal.ts'
-import { LONGEST_WORDS } from '../../core/review.ts'
+import { MAX_WORDS_LENGTH } from '../../core/review.ts'
 import { appeal } from '../../flows/appeal.ts'
 import { type Activity, readActivity } from '../../flows/application-activity.ts'
 import type { Context } from '../../flows/context.ts'
@@ -35,7 +35,7 @@ async function activityPage(
   const activity = await readActivity(context, account.id, fields.get('application') ?? '')
   if (!activity) return { refusal: 'not_found' }
   const words = problem === null ? '' : wordsOf(request)
-  const standing = { ...activity.standing, problem, words, mostWords: LONGEST_WORDS }
+  const standing = { ...activity.standing, problem, words, mostWords: MAX_WORDS_LENGTH }
   const model = { ...activity, requests: activity.requests.map(lineOf), standing }
   return { page: applicationActivityPage(frame, model), status: problem === null ? 200 : 400 }
 }

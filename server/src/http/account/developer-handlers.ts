@@ -1,5 +1,5 @@
 /** The developer console: an account's own applications, from the first registration to the last secret. For administrators. */
-import { isApplicationName, MOST_LIVE_SECRETS } from '../../core/application.ts'
+import { isApplicationName, MAX_LIVE_SECRETS } from '../../core/application.ts'
 import type { Context } from '../../flows/context.ts'
 import {
   addOwnSecret,
@@ -180,7 +180,7 @@ async function applicationPage(
     redirects: application.redirectUris,
     scopes: choice.filter(({ use }) => use !== 'no'),
     secrets: application.secretLines.map(({ createdAt, ...rest }) => ({ ...rest, createdOn: createdAt })),
-    mostSecrets: MOST_LIVE_SECRETS,
+    mostSecrets: MAX_LIVE_SECRETS,
     samples: samplesOf(context, application),
     notice: NOTICES.find((each) => each === fields.get('notice')) ?? null,
     problem,

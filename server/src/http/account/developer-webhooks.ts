@@ -1,5 +1,5 @@
 /** The developer console: where an application's webhooks go. For administrators of the account that registered it. */
-import { MOST_ENDPOINTS } from '../../core/webhook.ts'
+import { MAX_ENDPOINTS } from '../../core/webhook.ts'
 import type { Context } from '../../flows/context.ts'
 import { eventName } from '../../flows/send-webhooks.ts'
 import {
@@ -14,7 +14,7 @@ import {
 import type { DeliveryError, DeliveryRow } from '../../pages/webhook-log.tsx'
 import { type WebhookSecretModel, webhookSecretPage } from '../../pages/webhook-secret.tsx'
 import { type WebhooksModel, webhooksPage } from '../../pages/webhooks.tsx'
-import { type DeliveryLine, MOST_DELIVERIES } from '../../store/webhook-deliveries.ts'
+import { type DeliveryLine, MAX_DELIVERIES } from '../../store/webhook-deliveries.ts'
 import type { Parameters } from '../parameters.ts'
 import type { PageAnswer, PageHandler, UserRequest } from './answer.ts'
 
@@ -100,9 +100,9 @@ async function listPage(
     endpoints: webhooks.endpoints.map(({ createdAt, rotatedAt, ...endpoint }) => {
       return { ...endpoint, createdOn: createdAt, bothUntil: rotatedAt === null ? null : rotatedAt + BOTH_MS }
     }),
-    mostEndpoints: MOST_ENDPOINTS,
+    mostEndpoints: MAX_ENDPOINTS,
     deliveries: webhooks.deliveries.map(rowOf),
-    mostDeliveries: MOST_DELIVERIES,
+    mostDeliveries: MAX_DELIVERIES,
     url: problem === null ? '' : typed(fields),
     notice: NOTICES.find((each) => each === fields.get('notice')) ?? null,
     problem,

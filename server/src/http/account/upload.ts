@@ -4,18 +4,18 @@ import { Refusal } from '../../core/refusal.ts'
 import { readForm } from '../form.ts'
 import { type Parameters, readParameters } from '../parameters.ts'
 
-const LARGEST_UPLOAD_BYTES = 512 * 1024
+const MAX_UPLOAD_BYTES = 512 * 1024
 
 /** A form may be a long list of check boxes: every scope of the catalogue, for one. */
-const LARGEST_FORM_BYTES = 64 * 1024
-const MOST_FIELDS = 1_000
+const MAX_FORM_BYTES = 64 * 1024
+const MAX_FIELDS = 1_000
 
 export type Upload = { readonly fields: Parameters; readonly file: Buffer | null }
 
 /** `name`: the field that holds the file, where the door takes one. */
 export async function readUpload(request: IncomingMessage, name: string | null): Promise<Upload> {
-  const form = await readForm(request, name === null ? LARGEST_FORM_BYTES : LARGEST_UPLOAD_BYTES)
-  if (name === null || !form?.multipart) return { fields: await readParameters('', form, MOST_FIELDS), file: null }
+  const form = await readForm(request, name === null ? MAX_FORM_BYTES : MAX_UPLOAD_BYTES)
+  if (name === null || !form?.multipart) return { fields: await readParameters('', form, MAX_FIELDS), file: null }
   const headers = { 'content-type': form.multipart }
   const parts = await new Response(new Uint8Array(form.bytes), { headers }).formData().catch(() => {
     throw new Refusal('invalid_request')

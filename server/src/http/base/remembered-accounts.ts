@@ -6,7 +6,7 @@ import type { BaseRequest } from './doors.ts'
 
 const ACCOUNTS = '__Host-accounts'
 
-const MOST_REMEMBERED = 5
+const MAX_REMEMBERED = 5
 const YEAR_SECONDS = 365 * 24 * 60 * 60
 
 /** The latest first. */
@@ -15,11 +15,11 @@ export function rememberedAccounts(context: Context, request: BaseRequest): { sl
 }
 
 export function rememberAccount(request: BaseRequest, slug: string): string {
-  const slugs = [slug, ...readSlugs(request).filter((each) => each !== slug)].slice(0, MOST_REMEMBERED)
+  const slugs = [slug, ...readSlugs(request).filter((each) => each !== slug)].slice(0, MAX_REMEMBERED)
   return setCookie(ACCOUNTS, slugs.join('.'), YEAR_SECONDS)
 }
 
 function readSlugs(request: BaseRequest): string[] {
   const slugs = (request.cookie(ACCOUNTS) ?? '').split('.').filter((slug) => /^[a-z0-9-]{1,63}$/.test(slug))
-  return slugs.slice(0, MOST_REMEMBERED)
+  return slugs.slice(0, MAX_REMEMBERED)
 }
