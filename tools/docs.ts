@@ -9,8 +9,8 @@ import { join } from 'node:path'
 import { stringify } from 'yaml'
 import { options } from '../server/src/config.ts'
 import { type RefusalCode, refusals } from '../server/src/core/refusal.ts'
-import { describeDoors } from '../server/src/http/openapi/document.ts'
-import { doors } from '../server/src/http/routes.ts'
+import { describeRoutes } from '../server/src/http/openapi/document.ts'
+import { routes } from '../server/src/http/routes.ts'
 import { fillSamples, findSampled } from './samples.ts'
 
 const DOCS = join(import.meta.dirname, '..', 'docs')
@@ -91,7 +91,7 @@ ${file}`
 export function renderOpenApi(): string {
   const comment =
     '# Generated from server/src/http/ by `npm run docs`. To change this page, change that folder and run it again.'
-  const document = describeDoors(doors, options.publicUrl.fallback ?? '')
+  const document = describeRoutes(routes, options.publicUrl.fallback ?? '')
   return `${comment}\n\n${stringify(document, { lineWidth: 0, blockQuote: 'literal', aliasDuplicateObjects: false })}`
 }
 

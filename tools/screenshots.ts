@@ -10,7 +10,7 @@ import { type BusyService, startBusyService } from '../server/test/rig/busy-serv
 import { startChromium } from '../server/test/rig/chromium.ts'
 import { chooseLanguage, signIn } from '../server/test/rig/clicks.ts'
 import { everyAnswer } from '../server/test/rig/every-answer.ts'
-import { everyDoorPage, openViewers, PICTURES } from '../server/test/rig/every-page.ts'
+import { everyRoutePage, openViewers, PICTURES } from '../server/test/rig/every-page.ts'
 import { HAMBURG, startNorthwind } from '../server/test/rig/northwind.ts'
 import { startEngines } from './engines.ts'
 import { palettePng } from './palette-png.ts'
@@ -23,7 +23,7 @@ const WIDTHS = { wide: 1280, narrow: 360 } as const
 const POPUP = { width: 480, height: 640 }
 const COLOURS = ['light', 'dark'] as const
 
-/** Beside what every door shows. The rest differs from one of these by a sentence. */
+/** Beside what every route shows. The rest differs from one of these by a sentence. */
 const ANSWERS = [
   'sign-in-wrong',
   'recover-sent',
@@ -59,7 +59,7 @@ const ANSWERS = [
   'refusal-not-found',
 ]
 
-/** No page, the page of another door, one that is longer than anybody looks at in a picture, and what is taken of a busier service. */
+/** No page, the page of another route, one that is longer than anybody looks at in a picture, and what is taken of a busier service. */
 const NOT_TAKEN = [
   ...PICTURES,
   'dialog-enter',
@@ -89,9 +89,9 @@ for (const folder of [GALLERY, SCREENSHOTS]) {
 const northwind = await startNorthwind({ PORT: '28080', PUBLIC_URL: 'http://service.localhost:28080' })
 const chromium = await startChromium()
 try {
-  const doors = (await everyDoorPage(northwind)).filter(({ name }) => !NOT_TAKEN.includes(name))
+  const routes = (await everyRoutePage(northwind)).filter(({ name }) => !NOT_TAKEN.includes(name))
   const viewers = await open('en')
-  for (const { name, as, path, popup } of doors) {
+  for (const { name, as, path, popup } of routes) {
     await viewers[as].goto(path)
     await takeAll(viewers[as], name, popup)
   }
@@ -102,7 +102,7 @@ try {
     await after?.()
   }
   const arabic = await open('ar')
-  for (const { name, as, path, popup } of doors.filter(({ name }) => ARABIC.includes(name))) {
+  for (const { name, as, path, popup } of routes.filter(({ name }) => ARABIC.includes(name))) {
     await arabic[as].goto(path)
     await take(arabic[as], `${name}-arabic`, 'light', popup ? 'popup' : 'wide')
   }

@@ -6,7 +6,7 @@ import { type FakeAnswer, writeAnswer } from './testing/fake-answer.ts'
 import { createFakeClock, type FakeClock } from './testing/fake-clock.ts'
 import { decide, expire, hasOutcome } from './testing/fake-device.ts'
 import { answerDialog } from './testing/fake-dialog.ts'
-import { answerTo } from './testing/fake-doors.ts'
+import { answerTo } from './testing/fake-routes.ts'
 import { type FakeWorld, randomId, randomText } from './testing/fake-world.ts'
 
 export type { FakeClock } from './testing/fake-clock.ts'

@@ -328,7 +328,7 @@ export const options = {
     env: 'DRAIN_SECONDS',
     fallback: '5',
     about:
-      'Seconds between SIGTERM and closing the door. `/health/ready` says no from the first moment; requests are served to the end.',
+      'Seconds between SIGTERM and closing its port. `/health/ready` says no from the first moment; requests are served to the end.',
     example: '5',
     parse: seconds(0, 300),
   }),

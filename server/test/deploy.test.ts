@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { options, readConfig } from '../src/config.ts'
-import { doors } from '../src/http/routes.ts'
+import { routes } from '../src/http/routes.ts'
 import { createKey } from '../src/secrets/keyset.ts'
 import { commandOf, copiesOf, environmentOf, isInContext, named, readDockerfile } from './rig/dockerfile.ts'
 
@@ -25,8 +25,8 @@ const secretVariables = Object.values(options).flatMap(({ env, secret }) => (sec
 /** docs/operations.md, "Drain and rolling restart". */
 const AFTER_DRAIN_SECONDS = 40
 
-test('every health door that something under deploy/ knocks at is one of the service', () => {
-  const paths = doors.map(({ path }) => path)
+test('every health route that something under deploy/ knocks at is one of the service', () => {
+  const paths = routes.map(({ path }) => path)
   const asked = deployed.flatMap((name) => read(`deploy/${name}`).match(/\/health\/\w+/g) ?? [])
   expect(asked.length).toBeGreaterThan(5)
   expect(asked.filter((path) => !paths.includes(path))).toEqual([])

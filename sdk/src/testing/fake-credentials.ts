@@ -91,7 +91,7 @@ function authenticateForm(world: FakeWorld, parameters: FakeParameters): void {
   authenticate(world, required(parameters, 'SVCappid'), parameters.get('SVCsecret') ?? '')
 }
 
-/** The credential, if it opens doors at this moment. */
+/** The credential, if it gives access at this moment. */
 export function check(world: FakeWorld, text: string): FakeCredential | null {
   const credential = world.credentials.get(text)
   if (!credential || credential.is === 'refresh_token' || credential.grant.revoked) return null

@@ -1,4 +1,4 @@
-/** Accounts and applications, whoever's they are, as operators look for them. Whose page this is was checked at its door. */
+/** Accounts and applications, whoever's they are, as operators look for them. The route has checked that the caller is an operator. */
 import {
   type AccountLine,
   type AccountView,

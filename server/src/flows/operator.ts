@@ -1,4 +1,4 @@
-/** The door to everything that only an operator of the service may do: review applications, change the rule. */
+/** Guards everything that only an operator of the service may do: review applications, change the rule. */
 import type { Account } from '../store/accounts.ts'
 import type { Transaction } from '../store/postgres.ts'
 import type { User } from '../store/users.ts'

@@ -1,7 +1,7 @@
 /** Tells the tally about a request, for the developer of the application that it names. Pending polls are counted elsewhere. */
 import type { Context } from '../flows/context.ts'
 import type { Answer } from './answer.ts'
-import type { Door, Request } from './routes.ts'
+import type { Route, Request } from './routes.ts'
 import { readClient } from './standard/client.ts'
 
 /** They come every few seconds from every device, and say nothing new. */
@@ -12,26 +12,26 @@ const MAX_MESSAGE_LENGTH = 300
 /** Once the answer is on its way: nobody waits for it. `maybeSecretInUrl`: it is worth looking. */
 export function noteRequest(
   context: Context,
-  door: Door,
+  route: Route,
   request: Request,
   maybeSecretInUrl: boolean,
   answer: Answer,
 ): void {
   const pending = 'refusal' in answer && PENDING.includes(answer.refusal)
-  if (door.method !== 'POST' || (pending && !maybeSecretInUrl)) return
+  if (route.method !== 'POST' || (pending && !maybeSecretInUrl)) return
   // A credential is reported by whoever found it. An application that they name is not the one that asks.
-  if (door.operation === 'reportCredential') return
-  note(context, door, request, maybeSecretInUrl, answer).catch((error) => context.events.unexpected('tally', error))
+  if (route.operation === 'reportCredential') return
+  note(context, route, request, maybeSecretInUrl, answer).catch((error) => context.events.unexpected('tally', error))
 }
 
 async function note(
   context: Context,
-  door: Door,
+  route: Route,
   request: Request,
   maybeSecretInUrl: boolean,
   answer: Answer,
 ): Promise<void> {
-  const { applicationId, secret } = await whoAsks(door, request)
+  const { applicationId, secret } = await whoAsks(route, request)
   if (!applicationId || !context.applications.find(applicationId)) return
   if (maybeSecretInUrl && (await isSecretInUrl(context, request, applicationId))) {
     context.tally.count(applicationId, 'secretsInUrl')
@@ -42,14 +42,14 @@ async function note(
   const at = context.applications.now()
   // Of a public application, which has nothing to prove, everybody is believed.
   const authenticated = context.applications.authenticate(applicationId, secret) !== null
-  context.tally.note({ applicationId, at, authenticated, operation: door.operation, refusal, message })
+  context.tally.note({ applicationId, at, authenticated, operation: route.operation, refusal, message })
 }
 
 type Asking = { readonly applicationId: string | null; readonly secret: string | null }
 
 /** Who says to ask. Also when what else they sent cannot be read: that is what they will wonder about. */
-async function whoAsks(door: Door, request: Request): Promise<Asking> {
-  const standard = door.face === 'standard'
+async function whoAsks(route: Route, request: Request): Promise<Asking> {
+  const standard = route.face === 'standard'
   const asked = standard ? await readable(() => readClient(request)) : null
   if (asked) return asked.client
   const parameters = (await readable(request.parameters)) ?? (await readable(request.form))

@@ -15,13 +15,13 @@ import { singleHeader } from './header.ts'
 export type RequestScope = {
   /** The answer carries it as `x-request-id`. */
   readonly id: string
-  /** The door's path, never what was asked for: somebody's text may be in that. */
+  /** The route's path, never what was asked for: somebody's text may be in that. */
   route: string
   /** The peer is a proxy of our own: what it says about the request is believed. */
   readonly fromProxy: boolean
 }
 
-/** No door was found, or not yet. */
+/** No route matched, or not yet. */
 export const NO_ROUTE = 'none'
 
 /** The stylesheet, the script and their like, under whatever name they have today. */

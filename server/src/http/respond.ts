@@ -1,7 +1,7 @@
 /**
  * The only writer of answers: successes and refusals, JSON and XML, and the headers that every one of them has.
  *
- * `http/` is the wire: which door, which dialect, which words. It reads a request, calls one flow and dresses the outcome;
+ * `http/` is the wire: which route, which dialect, which words. It reads a request, calls one flow and dresses the outcome;
  * it decides nothing.
  */
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
@@ -111,7 +111,7 @@ export function write(format: Format, fields: Fields): string {
   return format === 'xml' ? writeXml(fields) : JSON.stringify(fields)
 }
 
-/** The same fields, under <response>. Values were checked at the door to hold only what XML can carry (core/state-text.ts). */
+/** The same fields, under <response>. Parameters were validated to hold only what XML can carry (core/state-text.ts). */
 function writeXml(fields: Fields): string {
   const elements = Object.entries(fields).map(([name, value]) => `<${name}>${escapeXml(String(value))}</${name}>`)
   return `<?xml version="1.0" encoding="UTF-8"?>\n<response>${elements.join('')}</response>`

@@ -1,4 +1,4 @@
-/** Every door for programs, in the order of docs/interface.md; those for browsers are in base/doors.ts and account/doors.ts. What is not here is a 404. */
+/** Every route for programs, in the order of docs/interface.md; those for browsers are in base/routes.ts and account/routes.ts. What is not here is a 404. */
 import type { Context } from '../flows/context.ts'
 import type { Answer } from './answer.ts'
 import { me, report, verify } from './credential-endpoints.ts'
@@ -28,7 +28,7 @@ export type Request = {
 
 export type Handler = (context: Context, request: Request) => Promise<Answer>
 
-export type Door = {
+export type Route = {
   readonly method: 'GET' | 'POST'
   readonly path: string
   readonly handler: Handler
@@ -38,9 +38,9 @@ export type Door = {
   readonly operation: OperationId
 }
 
-type FacelessDoor = Omit<Door, 'face'>
+type FacelessRoute = Omit<Route, 'face'>
 
-const houseDoors: readonly FacelessDoor[] = [
+const interfaceRoutes: readonly FacelessRoute[] = [
   { method: 'POST', path: '/auth/oauth/device/code', handler: requestCode('token_set'), operation: 'requestTokenCode' },
   { method: 'POST', path: '/auth/key/device/code', handler: requestCode('access_key'), operation: 'requestKeyCode' },
   { method: 'POST', path: '/auth/oauth/device/polling', handler: polling('token_set'), operation: 'pollForTokenSet' },
@@ -56,7 +56,7 @@ const houseDoors: readonly FacelessDoor[] = [
   { method: 'GET', path: '/auth/verify', handler: verify, operation: 'verifyCredential' },
 ]
 
-const standardDoors: readonly FacelessDoor[] = [
+const standardRoutes: readonly FacelessRoute[] = [
   { method: 'GET', path: '/.well-known/oauth-authorization-server', handler: metadata, operation: 'readMetadata' },
   { method: 'POST', path: '/oauth/par', handler: pushRequest, operation: 'pushRequest' },
   { method: 'POST', path: '/oauth/device_authorization', handler: authorizeDevice, operation: 'authorizeDevice' },
@@ -65,16 +65,16 @@ const standardDoors: readonly FacelessDoor[] = [
   { method: 'POST', path: '/oauth/revoke', handler: revokeToken, operation: 'revokeToken' },
 ]
 
-const plainDoors: readonly FacelessDoor[] = [
+const plainRoutes: readonly FacelessRoute[] = [
   { method: 'GET', path: '/health/live', handler: live, operation: 'checkLive' },
   { method: 'GET', path: '/health/ready', handler: ready, operation: 'checkReady' },
-  { method: 'GET', path: '/openapi.json', handler: description(() => doors), operation: 'readDescription' },
+  { method: 'GET', path: '/openapi.json', handler: description(() => routes), operation: 'readDescription' },
 ]
 
-const withFace = (face: Door['face']) => (door: FacelessDoor) => ({ ...door, face })
+const withFace = (face: Route['face']) => (route: FacelessRoute) => ({ ...route, face })
 
-export const doors: readonly Door[] = [
-  ...houseDoors.map(withFace('interface')),
-  ...standardDoors.map(withFace('standard')),
-  ...plainDoors.map(withFace('plain')),
+export const routes: readonly Route[] = [
+  ...interfaceRoutes.map(withFace('interface')),
+  ...standardRoutes.map(withFace('standard')),
+  ...plainRoutes.map(withFace('plain')),
 ]

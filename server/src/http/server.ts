@@ -1,4 +1,4 @@
-/** The HTTP server: node:http, with every door opened from routes.ts and nothing else (docs/decisions/0010-no-web-framework.md). */
+/** The HTTP server: node:http, serving the routes of routes.ts and nothing else (docs/decisions/0010-no-web-framework.md). */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
@@ -6,10 +6,10 @@ import { setImmediate } from 'node:timers/promises'
 import { Refusal, type RefusalCode, refusals } from '../core/refusal.ts'
 import type { Context } from '../flows/context.ts'
 import { createRequestId } from '../secrets/random.ts'
-import { createAccountServer, isPagePath, pageRoute, pageRoutes } from './account/serve.ts'
+import { createAccountServer, isPagePath, pagePathOf, pagePaths } from './account/serve.ts'
 import type { Answer, Format } from './answer.ts'
 import { answerToError, MethodNotAllowed } from './answer-to-error.ts'
-import { baseRoute, baseRoutes, createBaseServer, isBasePath } from './base/serve.ts'
+import { basePathOf, basePaths, createBaseServer, isBasePath } from './base/serve.ts'
 import { createAddressReader } from './client-address.ts'
 import { readForm } from './form.ts'
 import { singleHeader } from './header.ts'
@@ -18,7 +18,7 @@ import { noteRequest } from './note-request.ts'
 import { type Form, readParameters } from './parameters.ts'
 import { ASSETS, createScopeOpener, NO_ROUTE, type RequestScope, runWithin } from './request-scope.ts'
 import { respond, write } from './respond.ts'
-import { type Door, doors } from './routes.ts'
+import { type Route, routes } from './routes.ts'
 import { traceRequest } from './trace-request.ts'
 
 /**
@@ -55,12 +55,12 @@ export type HttpServer = {
 
 /** What a request can be counted under. Paths of pages are the same at every account's address. */
 export const everyRoute: readonly string[] = [
-  ...new Set([NO_ROUTE, ASSETS, ...doors.map(({ path }) => path), ...baseRoutes, ...pageRoutes]),
+  ...new Set([NO_ROUTE, ASSETS, ...routes.map(({ path }) => path), ...basePaths, ...pagePaths]),
 ]
 
 /** `traced`: somebody listens to spans. Otherwise none is made. */
 export function createHttpServer(context: Context, traced: boolean): HttpServer {
-  const paths = openDoors()
+  const paths = indexRoutes()
   const { requests } = context.counts
   const openScope = createScopeOpener(context.config.trustProxy)
   const addressOf = createAddressReader(context.config.trustProxy)
@@ -91,18 +91,18 @@ export function createHttpServer(context: Context, traced: boolean): HttpServer 
       const slug = slugOf(request)
       const { path, query } = takeQueryOff(request)
       if (slug !== null) {
-        scope.route = pageRoute(path)
+        scope.route = pagePathOf(path)
         if (draining) response.setHeader('connection', 'close')
         return await serveAccount(request, response, { requestId: scope.id, slug, path, query })
       }
       if (isBasePath(path)) {
-        scope.route = baseRoute(path)
+        scope.route = basePathOf(path)
         if (draining) response.setHeader('connection', 'close')
         return await serveBase(request, response, { requestId: scope.id, path, query })
       }
       format = formatOf(path)
-      const door = chooseDoor(paths, path, request.method)
-      scope.route = door.path
+      const route = chooseRoute(paths, path, request.method)
+      scope.route = route.path
       const form: Form | undefined = await readForm(request)
       const asked = {
         parameters: () => readParameters(query, form),
@@ -111,9 +111,9 @@ export function createHttpServer(context: Context, traced: boolean): HttpServer 
         address: () => addressOf(request.socket.remoteAddress, singleHeader(request, 'x-forwarded-for')),
         draining,
       }
-      const given = await door.handler(context, asked).catch((error: unknown) => answerToError(context, error))
+      const given = await route.handler(context, asked).catch((error: unknown) => answerToError(context, error))
       answer(response, scope, format, given)
-      noteRequest(context, door, asked, query.includes('secret'), given)
+      noteRequest(context, route, asked, query.includes('secret'), given)
     } catch (error) {
       answer(response, scope, format, answerToError(context, error))
     } finally {
@@ -202,18 +202,18 @@ function formatOf(path: string): Format {
   return path.startsWith('/oauth/') || path.startsWith('/.well-known/') ? 'standard' : 'json'
 }
 
-type Paths = ReadonlyMap<string, Readonly<Record<string, Door>>>
+type Paths = ReadonlyMap<string, Readonly<Record<string, Route>>>
 
-function openDoors(): Paths {
-  const paths = new Map<string, Record<string, Door>>()
-  for (const door of doors) {
-    const { method, path, face } = door
+function indexRoutes(): Paths {
+  const paths = new Map<string, Record<string, Route>>()
+  for (const route of routes) {
+    const { method, path, face } = route
     const bases = face === 'interface' ? [path, `/1${path}`, `${path}.xml`, `/1${path}.xml`] : [path]
     for (const base of bases) {
       const methods = paths.get(base) ?? {}
-      methods[method] = door
+      methods[method] = route
       // Node sends no body in answer to HEAD.
-      if (method === 'GET') methods.HEAD = door
+      if (method === 'GET') methods.HEAD = route
       paths.set(base, methods)
     }
   }
@@ -231,15 +231,15 @@ function takeQueryOff(request: IncomingMessage): { path: string; query: string }
 }
 
 /** Paths are compared as they came, without undoing escapes: `/code%2exml` is not `/code.xml`. */
-function chooseDoor(paths: Paths, path: string, method = ''): Door {
+function chooseRoute(paths: Paths, path: string, method = ''): Route {
   const methods = paths.get(path)
   if (!methods) throw new Refusal(isPagePath(path) ? 'misdirected' : 'not_found')
-  const door = Object.hasOwn(methods, method) ? methods[method] : undefined
-  if (!door) throw new MethodNotAllowed(Object.keys(methods).join(', '))
-  return door
+  const route = Object.hasOwn(methods, method) ? methods[method] : undefined
+  if (!route) throw new MethodNotAllowed(Object.keys(methods).join(', '))
+  return route
 }
 
-/** What does not even parse as HTTP never reaches a door; it is refused in the same words, and the connection ends. */
+/** Malformed HTTP matches no route: answers with the same error body and closes the connection. */
 function refuseBrokenRequest(error: NodeJS.ErrnoException, socket: Socket, count: (status: number) => void): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
   const code: RefusalCode = error.code === 'HPE_HEADER_OVERFLOW' ? 'headers_too_large' : 'invalid_request'

@@ -26,23 +26,23 @@ export function homePage(frame: Frame, { connected, notice }: HomeModel): string
       </section>
       <section class="stack tight" aria-labelledby="yours">
         <h2 id="yours">{words.t('home.yours')}</h2>
-        <ul class="doors">
-          <Door href="/applications" title={words.t('home.applications')}>
+        <ul class="routes">
+          <Route href="/applications" title={words.t('home.applications')}>
             {words.t('home.applications_text', { connected })}
-          </Door>
-          <Door href="/security" title={words.t('home.security')}>
+          </Route>
+          <Route href="/security" title={words.t('home.security')}>
             {words.t('home.security_text')}
-          </Door>
+          </Route>
         </ul>
       </section>
       {frame.user?.operator && (
         <section class="stack tight" aria-labelledby="operator">
           <h2 id="operator">{words.t('operator.nav')}</h2>
-          <ul class="doors">
+          <ul class="routes">
             {operatorPlaces.map(({ href, key, about }) => (
-              <Door href={href} title={words.t(key)} key={href}>
+              <Route href={href} title={words.t(key)} key={href}>
                 {words.t(about)}
-              </Door>
+              </Route>
             ))}
           </ul>
         </section>
@@ -50,11 +50,11 @@ export function homePage(frame: Frame, { connected, notice }: HomeModel): string
       {frame.user?.administrator && (
         <section class="stack tight" aria-labelledby="account">
           <h2 id="account">{words.t('home.account', { name })}</h2>
-          <ul class="doors">
+          <ul class="routes">
             {accountPlaces.map(({ href, key, about }) => (
-              <Door href={href} title={words.t(key)} key={href}>
+              <Route href={href} title={words.t(key)} key={href}>
                 {words.t(about)}
-              </Door>
+              </Route>
             ))}
           </ul>
         </section>
@@ -63,9 +63,9 @@ export function homePage(frame: Frame, { connected, notice }: HomeModel): string
   )
 }
 
-type DoorProps = { readonly href: string; readonly title: string; readonly children: ComponentChildren }
+type RouteProps = { readonly href: string; readonly title: string; readonly children: ComponentChildren }
 
-function Door({ href, title, children }: DoorProps) {
+function Route({ href, title, children }: RouteProps) {
   return (
     <li>
       <a href={href}>{title}</a>

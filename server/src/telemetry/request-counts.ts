@@ -60,7 +60,7 @@ export function createRequestCounts(known: readonly string[]): RequestCounts {
     families: () => [
       {
         name: 'latchkey_http_requests_total',
-        help: 'Answered requests by route and class of status. Route none: no door was found; broken: it was not HTTP.',
+        help: 'Answered requests by route and class of status. Route none: no route was found; broken: it was not HTTP.',
         type: 'counter',
         samples: [...routes].flatMap(([route, { answered }]) => samplesOf(route, answered)),
       },

@@ -62,7 +62,7 @@ describe('TK-14: a stolen database', () => {
 
   const PREFIXES = ['', 'lka_0000', 'lkr_0000', 'lkk_0000', 'lkd_0000', 'lkc_0000', 'lks_', 'lkw_', 'lkl_']
 
-  it('holds nothing that was handed out, and none of more than 10,000 texts in it opens a door', async () => {
+  it('holds nothing that was handed out, and none of more than 10,000 texts in it opens a route', async () => {
     const texts = await handOut()
     const stolen = await dump()
     for (const text of texts) {
@@ -160,7 +160,7 @@ describe('TK-17: an answer with a credential in it', () => {
 
   const withXml = (path: string) => [path, `/1${path}`, `${path}.xml`, `/1${path}.xml`]
 
-  it('is kept by no cache and compressed by nobody, whatever it says, at every door', async () => {
+  it('is kept by no cache and compressed by nobody, whatever it says, at every route', async () => {
     const application = await makeDialogApplication(service, { deviceFlow: true })
     const { id, secret } = application
     const houseForm = { SVCappid: id, SVCsecret: secret }

@@ -198,7 +198,7 @@ describe('TK-13: a text that is not what it seems', () => {
     expect(await restingRows(service)).toEqual(before)
   })
 
-  it('a thousand made-up tokens at the door get one and the same answer', async () => {
+  it('a thousand made-up tokens at the route get one and the same answer', async () => {
     const { credential } = await connect(service)
     const [body, answers] = [credential.slice(8), new Set<string>()]
     for (let guess = 0; guess < 1_000; guess += 1) {

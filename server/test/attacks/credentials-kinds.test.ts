@@ -1,4 +1,4 @@
-/** TK-12: every kind of text that the service makes, at every door that takes one. */
+/** TK-12: every kind of text that the service makes, at every route that takes one. */
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { sealDialogReference, sealPushedRequest } from '../../src/secrets/dialog-texts.ts'
@@ -70,7 +70,7 @@ async function makeTexts(): Promise<void> {
   }
 }
 
-type Door = {
+type Route = {
   readonly name: string
   readonly takes: readonly Kind[]
   readonly present: (text: string) => Promise<WireAnswer>
@@ -90,7 +90,7 @@ const DEVICE_CODE = 'urn:ietf:params:oauth:grant-type:device_code'
 const INVALID_GRANT = [400, 'invalid_grant']
 const NOTHING = [200, undefined]
 
-const doors: readonly Door[] = [
+const routes: readonly Route[] = [
   {
     name: 'GET /me',
     takes: ['access token', 'access key'],
@@ -202,16 +202,16 @@ const doors: readonly Door[] = [
   },
 ]
 
-function expectRefused({ refusal }: Door, what: string, { status, body }: WireAnswer): void {
+function expectRefused({ refusal }: Route, what: string, { status, body }: WireAnswer): void {
   expect([what, status, body.error]).toEqual([what, ...refusal])
   expect([what, body.active ?? false, body.revoked ?? false]).toEqual([what, false, false])
 }
 
-describe.each(doors)('$name', (door) => {
+describe.each(routes)('$name', (route) => {
   it('TK-12: takes no text of another kind, and nothing changes', async () => {
     const before = await restingRows(service)
-    for (const kind of kinds.filter((each) => !door.takes.includes(each))) {
-      expectRefused(door, kind, await door.present(texts[kind]))
+    for (const kind of kinds.filter((each) => !route.takes.includes(each))) {
+      expectRefused(route, kind, await route.present(texts[kind]))
     }
     expect(await restingRows(service)).toEqual(before)
   })
@@ -219,11 +219,11 @@ describe.each(doors)('$name', (door) => {
   it('TK-12: takes none that is dressed up as its own', async () => {
     const before = await restingRows(service)
     const bare = (text: string) => text.replace(/^lk._|^urn:.*:/, '')
-    for (const own of door.takes) {
+    for (const own of route.takes) {
       const prefix = texts[own].slice(0, texts[own].length - bare(texts[own]).length)
       for (const kind of kinds.filter((each) => each !== own && each !== 'user code')) {
         const disguised = prefix + bare(texts[kind])
-        if (disguised !== texts[kind]) expectRefused(door, `${kind} as ${own}`, await door.present(disguised))
+        if (disguised !== texts[kind]) expectRefused(route, `${kind} as ${own}`, await route.present(disguised))
       }
     }
     expect(await restingRows(service)).toEqual(before)
@@ -250,7 +250,7 @@ describe('a text of its own kind', () => {
   ]
 
   it.each(taken)('TK-12: %s takes the %s', async (name, kind, read, expected) => {
-    const door = doors.find((each) => each.name === name)
-    expect(read(await (door as Door).present(texts[kind]))).toBe(expected)
+    const route = routes.find((each) => each.name === name)
+    expect(read(await (route as Route).present(texts[kind]))).toBe(expected)
   })
 })

@@ -23,13 +23,13 @@ afterAll(() => service.stop())
 const told = ({ status, text }: WireAnswer) => [status, text]
 const NOTHING = [200, '{}']
 
-/** Every door by which an application gives a credential up. */
-type Door = readonly [string, (by: MadeApplication, text: string) => Promise<WireAnswer>]
-const tokenDoors: readonly Door[] = [
+/** Every route by which an application gives a credential up. */
+type Route = readonly [string, (by: MadeApplication, text: string) => Promise<WireAnswer>]
+const tokenRoutes: readonly Route[] = [
   ['/auth/oauth/revoke', (by, token) => house(service, by, '/auth/oauth/revoke', { token })],
   ['/oauth/revoke', (by, token) => standard(service, by, '/oauth/revoke', { token })],
 ]
-const keyDoors: readonly Door[] = [
+const keyRoutes: readonly Route[] = [
   ['/auth/key/revoke', (by, access_key) => house(service, by, '/auth/key/revoke', { access_key })],
   ['/oauth/revoke', (by, token) => standard(service, by, '/oauth/revoke', { token })],
 ]
@@ -40,13 +40,13 @@ const textOf = (kind: string, { credential, refreshToken }: Connected) =>
   kind === 'refresh token' ? refreshToken : credential
 
 describe('TK-08: revoked and still accepted', () => {
-  const doors = [
-    ...tokenDoors.map(([path, give]) => ['access token', path, give] as const),
-    ...tokenDoors.map(([path, give]) => ['refresh token', path, give] as const),
-    ...keyDoors.map(([path, give]) => ['access key', path, give] as const),
+  const routes = [
+    ...tokenRoutes.map(([path, give]) => ['access token', path, give] as const),
+    ...tokenRoutes.map(([path, give]) => ['refresh token', path, give] as const),
+    ...keyRoutes.map(([path, give]) => ['access key', path, give] as const),
   ]
 
-  it.each(doors)('%s given up at %s takes all of its grant along', async (kind, _path, give) => {
+  it.each(routes)('%s given up at %s takes all of its grant along', async (kind, _path, give) => {
     const connected = await connectAs(kind)
     expect((await askMe(service, connected.credential)).status).toBe(200)
     expect(told(await give(service.application, textOf(kind, connected)))).toEqual(NOTHING)
@@ -97,13 +97,13 @@ describe('TK-08: revoked and still accepted', () => {
 })
 
 describe('TK-09: PostgreSQL fails in the middle of a revocation', () => {
-  const reported: Door = [
+  const reported: Route = [
     '/auth/report',
     (_, credential) => post(service.address, '/auth/report', { form: { credential } }),
   ]
-  const doors = [
-    ...tokenDoors.map(([path, give]) => ['access token', path, give] as const),
-    ...keyDoors.map(([path, give]) => ['access key', path, give] as const),
+  const routes = [
+    ...tokenRoutes.map(([path, give]) => ['access token', path, give] as const),
+    ...keyRoutes.map(([path, give]) => ['access key', path, give] as const),
     ['refresh token', reported[0], reported[1]] as const,
   ]
 
@@ -129,7 +129,7 @@ describe('TK-09: PostgreSQL fails in the middle of a revocation', () => {
     return client
   }
 
-  it.each(doors)('%s at %s: it cannot get at the row', async (kind, _path, give) => {
+  it.each(routes)('%s at %s: it cannot get at the row', async (kind, _path, give) => {
     const connected = await connectAs(kind)
     const client = await lockRow(connected.grantId)
     try {
@@ -140,7 +140,7 @@ describe('TK-09: PostgreSQL fails in the middle of a revocation', () => {
     await expectRetryWorks(connected, () => give(service.application, textOf(kind, connected)))
   })
 
-  it.each(doors)('%s at %s: its connection is cut', async (kind, _path, give) => {
+  it.each(routes)('%s at %s: its connection is cut', async (kind, _path, give) => {
     const connected = await connectAs(kind)
     const client = await lockRow(connected.grantId)
     try {
@@ -158,7 +158,7 @@ describe('TK-09: PostgreSQL fails in the middle of a revocation', () => {
     await expectRetryWorks(connected, () => give(service.application, textOf(kind, connected)))
   })
 
-  it.each(doors)('%s at %s: everything goes well until the commit', async (kind, _path, give) => {
+  it.each(routes)('%s at %s: everything goes well until the commit', async (kind, _path, give) => {
     const connected = await connectAs(kind)
     await service.database.query(`
       create function disk_full() returns trigger language plpgsql as $$
@@ -183,7 +183,7 @@ describe('TK-10: what is not theirs', () => {
     const stranger = await makeDialogApplication(service, { redirectUris: [CALLBACK], ...given })
     const [token, key] = [await connect(service), await connect(service, { variant: 'key' })]
     const before = await restingRows(service)
-    for (const [, give] of [...tokenDoors, ...keyDoors]) {
+    for (const [, give] of [...tokenRoutes, ...keyRoutes]) {
       for (const text of [token.credential, token.refreshToken, key.credential]) {
         expect(told(await give(stranger, text))).toEqual(NOTHING)
       }
@@ -192,7 +192,7 @@ describe('TK-10: what is not theirs', () => {
     for (const { credential } of [token, key]) expect((await askMe(service, credential)).status).toBe(200)
   })
 
-  it('what never was is answered like what was, at every door, and nothing happens', async () => {
+  it('what never was is answered like what was, at every route, and nothing happens', async () => {
     const { keys } = service.config
     const ghost = makeGrant({ secret: createGrantSecret() })
     const ghosts = makeTokenSet(keys, ghost, Date.now(), 3_600_000)
@@ -201,13 +201,13 @@ describe('TK-10: what is not theirs', () => {
     )
     const before = await restingRows(service)
     const texts = [...made, ghosts.accessToken, ghosts.refreshToken, makeAccessKey(keys, ghost), 'x', '\u0000', '💥']
-    for (const [, give] of [...tokenDoors, ...keyDoors]) {
+    for (const [, give] of [...tokenRoutes, ...keyRoutes]) {
       for (const text of texts) expect(told(await give(service.application, text))).toEqual(NOTHING)
     }
     expect(await restingRows(service)).toEqual(before)
   })
 
-  it('a door for one variant does not end the other', async () => {
+  it('a route for one variant does not end the other', async () => {
     const [token, key] = [await connect(service), await connect(service, { variant: 'key' })]
     const before = await restingRows(service)
     expect(told(await house(service, service.application, '/auth/oauth/revoke', { token: key.credential }))).toEqual(
@@ -228,7 +228,7 @@ describe('TK-10: what is not theirs', () => {
       { id: 'app_000000000000', secret: service.application.secret },
     ]
     for (const impostor of impostors) {
-      for (const [, give] of [...tokenDoors, ...keyDoors]) {
+      for (const [, give] of [...tokenRoutes, ...keyRoutes]) {
         const answer = await give(impostor, connected.credential)
         expect([answer.status, answer.body.error]).toEqual([
           401,

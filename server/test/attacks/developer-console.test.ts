@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isApplicationName } from '../../src/core/application.ts'
 import { registerApplication } from '../../src/flows/own-applications.ts'
-import { pageDoors } from '../../src/http/account/doors.ts'
+import { pageRoutes } from '../../src/http/account/routes.ts'
 import { wordsFor } from '../../src/pages/words.ts'
 import { type MadeUser, makeAccount, makeApplication, makeScopes, makeUser } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
@@ -63,26 +63,26 @@ async function makeStranger(): Promise<{ account: Account; user: MadeUser; web: 
   return { account, user, web: await visitAs(service, user, { account }) }
 }
 
-const doors = pageDoors.filter(({ path }) => path.startsWith('/developer'))
-const ofOne = doors.filter(({ path }) => path.startsWith('/developer/application'))
-const named = (some: typeof doors) => some.map((door) => [`${door.method} ${door.path}`, door] as const)
+const routes = pageRoutes.filter(({ path }) => path.startsWith('/developer'))
+const ofOne = routes.filter(({ path }) => path.startsWith('/developer/application'))
+const named = (some: typeof routes) => some.map((route) => [`${route.method} ${route.path}`, route] as const)
 
-/** A whole form for a door, as if this user's own page had had it. */
-async function fieldsFor(user: MadeUser, door: (typeof doors)[number], own: Own): Promise<Record<string, string>> {
+/** A whole form for a route, as if this user's own page had had it. */
+async function fieldsFor(user: MadeUser, route: (typeof routes)[number], own: Own): Promise<Record<string, string>> {
   const { id: application, secretId: secret, endpointId: endpoint, deliveryId: delivery } = own
   const values: Record<string, string> = { application, secret, endpoint, delivery, domain: 'acme.example' }
-  const bound = Object.fromEntries((door.bound ?? []).map((name) => [name, values[name] ?? '']))
+  const bound = Object.fromEntries((route.bound ?? []).map((name) => [name, values[name] ?? '']))
   const url = 'https://evil.example/hooks'
   const typed = { name: 'Taken Over', label: 'Taken over', domain: 'evil.example', remove_logo: 'on', url }
   const free = { step: 'scopes', kind: 'device', ...typed, 'use.orders:read': 'default' }
-  return { ...free, device_flow: 'on', test_mode: 'on', ...(await signedFor(service, user, door.path, bound)) }
+  return { ...free, device_flow: 'on', test_mode: 'on', ...(await signedFor(service, user, route.path, bound)) }
 }
 
-const addressOf = (door: (typeof doors)[number], { id, endpointId }: Own) =>
-  door.method === 'GET' ? `${door.path}?application=${id}&endpoint=${endpointId}` : door.path
+const addressOf = (route: (typeof routes)[number], { id, endpointId }: Own) =>
+  route.method === 'GET' ? `${route.path}?application=${id}&endpoint=${endpointId}` : route.path
 
-it('there are doors to try', () => {
-  expect(doors.filter(({ access }) => access !== 'administrator')).toEqual([])
+it('there are routes to try', () => {
+  expect(routes.filter(({ access }) => access !== 'administrator')).toEqual([])
   expect(ofOne.length).toBeGreaterThanOrEqual(14)
 })
 
@@ -110,7 +110,7 @@ describe('texts that are more than texts', () => {
         name.slice(0, 60),
       ])
       const shown: string[] = []
-      const looked = doors.filter(({ method, path }) => method === 'GET' && path !== '/developer/new')
+      const looked = routes.filter(({ method, path }) => method === 'GET' && path !== '/developer/new')
       for (const { path } of looked) {
         for (const by of path.endsWith('/preview') ? ['code', 'dialog'] : ['']) {
           const page = await looking.send('GET', `${path}?application=${own.id}&endpoint=${own.endpointId}&by=${by}`)
@@ -272,25 +272,25 @@ describe('other people', () => {
   /** An application of one's own is pulled anew by every process whenever its form is sent, so its own row is another. */
   const secretsAndEvents = async () => ({ ...(await everyRow(service)), applications: null })
 
-  it.each(named(doors))('AD-05: %s is closed to a clerk of the same account', async (_name, door) => {
+  it.each(named(routes))('AD-05: %s is closed to a clerk of the same account', async (_name, route) => {
     const clerk = await makeUser(service.context.db, service.account.slug, { holds: ['orders:read'] })
     const visit = await visitAs(service, clerk)
     const own = await makeOwn(administrator)
-    const form = door.method === 'POST' ? await fieldsFor(clerk, door, own) : undefined
+    const form = route.method === 'POST' ? await fieldsFor(clerk, route, own) : undefined
     const before = await everyRow(service)
-    const page = await visit.send(door.method, addressOf(door, own), form)
+    const page = await visit.send(route.method, addressOf(route, own), form)
     expect([page.status, textOf(page.text)]).toEqual([403, expect.stringContaining(t('refusal.forbidden'))])
     expect(await everyRow(service)).toEqual(before)
   })
 
   it.each(named(ofOne))(
     'AD-05: %s knows no application of another account, even with a form that is signed',
-    async (_name, door) => {
+    async (_name, route) => {
       const stranger = await makeStranger()
       const own = await makeOwn(administrator, { name: 'Ours Alone' })
-      const form = door.method === 'POST' ? await fieldsFor(stranger.user, door, own) : undefined
+      const form = route.method === 'POST' ? await fieldsFor(stranger.user, route, own) : undefined
       const before = await everyRow(service)
-      const page = await stranger.web.send(door.method, addressOf(door, own), form)
+      const page = await stranger.web.send(route.method, addressOf(route, own), form)
       expect([page.status, textOf(page.text)]).toEqual([404, expect.stringContaining(t('refusal.not_found'))])
       expect(page.text).not.toContain('Ours Alone')
       expect(await everyRow(service)).toEqual(before)
@@ -311,7 +311,7 @@ describe('other people', () => {
     const second = await makeOwn(administrator)
     const stranger = await makeStranger()
     const theirs = await makeOwn(stranger.user)
-    const door = '/developer/application/secret/revoke'
+    const route = '/developer/application/secret/revoke'
     const before = await secretsAndEvents()
     const tries = [
       { user: administrator, by: web, application: first.id, secret: second.secretId },
@@ -319,7 +319,7 @@ describe('other people', () => {
       { user: stranger.user, by: stranger.web, application: theirs.id, secret: first.secretId },
     ]
     for (const { user, by, application, secret } of tries) {
-      const page = await by.send('POST', door, await signedFor(service, user, door, { application, secret }))
+      const page = await by.send('POST', route, await signedFor(service, user, route, { application, secret }))
       expect(page.status).toBe(404)
     }
     expect(await secretsAndEvents()).toEqual(before)
@@ -328,35 +328,35 @@ describe('other people', () => {
   it('AD-05: an application that the command line registered for another account is no exception', async () => {
     const { slug } = await makeAccount(service.context.db)
     const { id } = await makeApplication(service.context.db, service.config, slug)
-    for (const door of ofOne.filter(({ method }) => method === 'GET')) {
-      expect((await web.send('GET', `${door.path}?application=${id}`)).status).toBe(404)
+    for (const route of ofOne.filter(({ method }) => method === 'GET')) {
+      expect((await web.send('GET', `${route.path}?application=${id}`)).status).toBe(404)
     }
   })
 })
 
 describe('forms from elsewhere', () => {
-  it.each(named(doors.filter(({ method }) => method === 'POST')))(
+  it.each(named(routes.filter(({ method }) => method === 'POST')))(
     'AD-05: %s takes no form without our token, with another form’s, or for other values than were shown',
-    async (_name, door) => {
+    async (_name, route) => {
       const own = await makeOwn(administrator)
       const other = await makeOwn(administrator)
-      const { token, ...unsigned } = await fieldsFor(administrator, door, own)
+      const { token, ...unsigned } = await fieldsFor(administrator, route, own)
       const signedElse = await signedFor(service, administrator, '/account/policy', {})
       const before = await everyRow(service)
       const forms = {
         unsigned,
         'of another form': { ...unsigned, token: signedElse.token ?? '' },
-        ...(door.bound
+        ...(route.bound
           ? { 'for another application': { ...unsigned, token: token ?? '', application: other.id } }
           : {}),
       }
       for (const [what, form] of Object.entries(forms)) {
-        const page = await web.send('POST', door.path, form)
+        const page = await web.send('POST', route.path, form)
         expect([what, page.status]).toEqual([what, 403])
       }
       const foreign = await web.send(
         'POST',
-        door.path,
+        route.path,
         { ...unsigned, token: token ?? '' },
         { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' },
       )
@@ -367,9 +367,9 @@ describe('forms from elsewhere', () => {
 })
 
 describe('a sign-in that is a while ago', () => {
-  it('AD-06: every door that shows or changes settings, secrets or endpoints asks for a fresh one', () => {
+  it('AD-06: every route that shows or changes settings, secrets or endpoints asks for a fresh one', () => {
     // An appeal is none of it, and somebody who wrote a page of it must not lose it to a question.
-    const others = doors.filter(({ path }) => path !== '/developer/application/appeal')
+    const others = routes.filter(({ path }) => path !== '/developer/application/appeal')
     const delicate = others.filter(
       ({ method, path }) =>
         method === 'POST' || /\/(new|settings|publisher|logo|webhooks|webhooks\/secret)$/.test(path),
@@ -377,16 +377,16 @@ describe('a sign-in that is a while ago', () => {
     expect(delicate.filter(({ fresh }) => !fresh).map(({ method, path }) => `${method} ${path}`)).toEqual([])
   })
 
-  it.each(named(doors.filter(({ fresh }) => fresh)))('AD-06: %s does nothing before that', async (_name, door) => {
+  it.each(named(routes.filter(({ fresh }) => fresh)))('AD-06: %s does nothing before that', async (_name, route) => {
     const user = await makeUser(service.context.db, service.account.slug)
     const own = await makeOwn(user)
     const late = await visitAs(service, user)
-    const form = door.method === 'POST' ? await fieldsFor(user, door, own) : undefined
+    const form = route.method === 'POST' ? await fieldsFor(user, route, own) : undefined
     await service.database.advance(16 * MINUTE)
     await service.context.applications.refresh()
     const before = await everyRow(service)
-    const page = await late.send(door.method, addressOf(door, own), form)
-    const back = encodeURIComponent(door.path.startsWith('/developer/new') ? '/developer/new' : own.id)
+    const page = await late.send(route.method, addressOf(route, own), form)
+    const back = encodeURIComponent(route.path.startsWith('/developer/new') ? '/developer/new' : own.id)
     expect([page.status, page.text]).toEqual([303, ''])
     expect(page.location).toMatch(/^\/confirm\?next=%2Fdeveloper/)
     expect(page.location).toContain(back)

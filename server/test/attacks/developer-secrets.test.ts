@@ -1,6 +1,6 @@
 /** AD-05: a secret that the developer console shows is in that one answer, and nowhere else, ever. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { pageDoors } from '../../src/http/account/doors.ts'
+import { pageRoutes } from '../../src/http/account/routes.ts'
 import { Device } from '../rig/device.ts'
 import { type MadeUser, makeUser } from '../rig/make.ts'
 import { type ServerProcess, startServerProcess } from '../rig/server-process.ts'
@@ -47,7 +47,7 @@ it('AD-05: not in another page, not in a row, not in the log, whatever is done w
 
   for (const secret of secrets) await use({ id, secret })
   const evidence: Record<string, string> = { 'the form again': (await web.send('POST', '/developer/new', wish)).text }
-  for (const { path } of pageDoors.filter(({ method, path }) => method === 'GET' && path.startsWith('/developer'))) {
+  for (const { path } of pageRoutes.filter(({ method, path }) => method === 'GET' && path.startsWith('/developer'))) {
     evidence[path] = (await web.send('GET', `${path}?application=${id}`)).text
   }
   await expect.poll(noted, { timeout: 8_000, interval: 200 }).toBeGreaterThanOrEqual(6)

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { savePolicy } from '../../src/flows/account-policy.ts'
 import { suspendApplication } from '../../src/flows/manage-application.ts'
-import { pageDoors } from '../../src/http/account/doors.ts'
+import { pageRoutes } from '../../src/http/account/routes.ts'
 import { DialogWindow, dialogAddress, exchange, makeDialogApplication, makePkce, openQuestion } from '../rig/dialog.ts'
 import { CALLBACK, type MadeApplication, makeAccount, makeUser } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
@@ -262,7 +262,7 @@ describe('every other page', () => {
   })
 
   const onTheWay = ['/dialog', '/dialog/enter', '/sign-in', '/sign-in/code', '/confirm']
-  const others = pageDoors.filter(({ method, path }) => method === 'GET' && !onTheWay.includes(path))
+  const others = pageRoutes.filter(({ method, path }) => method === 'GET' && !onTheWay.includes(path))
 
   it('DG-15: stays cut off, whatever it is asked to go on to', async () => {
     const web = await visitAs(service, service.user)

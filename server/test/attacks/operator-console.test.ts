@@ -12,7 +12,7 @@ import {
   undoDecision,
 } from '../../src/flows/reviews.ts'
 import { addScope, changeScopeTitle } from '../../src/flows/scope-catalogue.ts'
-import { pageDoors } from '../../src/http/account/doors.ts'
+import { pageRoutes } from '../../src/http/account/routes.ts'
 import { wordsFor } from '../../src/pages/words.ts'
 import { post } from '../rig/device.ts'
 import { drawLogo } from '../rig/logo.ts'
@@ -70,33 +70,33 @@ async function suspendAs(by: MadeUser): Promise<string> {
   return (await readReviewedApplication(context, application.id))?.decisions[0]?.id ?? ''
 }
 
-const doors = pageDoors.filter(({ path }) => /^\/operator(\/|$)/.test(path))
-const named = (some: typeof doors) => some.map((door) => [`${door.method} ${door.path}`, door] as const)
-type Door = (typeof doors)[number]
+const routes = pageRoutes.filter(({ path }) => /^\/operator(\/|$)/.test(path))
+const named = (some: typeof routes) => some.map((route) => [`${route.method} ${route.path}`, route] as const)
+type Route = (typeof routes)[number]
 
-const addressOf = (door: Door) =>
-  door.method === 'GET'
-    ? `${door.path}?application=${application.id}&account=${service.account.slug}&version=1`
-    : door.path
+const addressOf = (route: Route) =>
+  route.method === 'GET'
+    ? `${route.path}?application=${application.id}&account=${service.account.slug}&version=1`
+    : route.path
 
 type Form = Record<string, string>
 
 /** A whole form, signed for this user's session, as if they had been shown it. */
-async function formFor(user: MadeUser, door: Door, decision = decisionId): Promise<Form | undefined> {
-  if (door.method === 'GET') return undefined
+async function formFor(user: MadeUser, route: Route, decision = decisionId): Promise<Form | undefined> {
+  if (route.method === 'GET') return undefined
   const { seen = '' } = (await readReviewedApplication(service.context, application.id)) ?? {}
   const values: Record<string, string> = { application: application.id, review: '', seen, decision }
   const bound = Object.fromEntries(
-    (door.bound ?? []).map((name) => [name, name === 'scope' ? 'orders:read' : (values[name] ?? '')]),
+    (route.bound ?? []).map((name) => [name, name === 'scope' ? 'orders:read' : (values[name] ?? '')]),
   )
   const thresholds = Object.fromEntries(Object.entries(defaultThresholds).map(([name, value]) => [name, String(value)]))
   const free = {
     ...{ reason: 'other', words: 'Taken over.', interval: '30', name: 'taken:over', title: 'Taken over' },
-    ...(door.path.endsWith('/decide') ? { decision: 'keep_and_revoke' } : {}),
+    ...(route.path.endsWith('/decide') ? { decision: 'keep_and_revoke' } : {}),
     ...thresholds,
     share: '7',
   }
-  return { ...free, ...(await signedFor(service, user, door.path, bound)) }
+  return { ...free, ...(await signedFor(service, user, route.path, bound)) }
 }
 
 async function makeStranger(holds?: readonly string[]) {
@@ -105,58 +105,58 @@ async function makeStranger(holds?: readonly string[]) {
   return { user, web: await visitAs(service, user, { account, headers: INSIDE }) }
 }
 
-it('there are doors to try, and all of them are for operators', () => {
-  expect(doors.length).toBeGreaterThanOrEqual(14)
-  expect(pageDoors.filter(({ access }) => access === 'operator')).toEqual(doors)
+it('there are routes to try, and all of them are for operators', () => {
+  expect(routes.length).toBeGreaterThanOrEqual(14)
+  expect(pageRoutes.filter(({ access }) => access === 'operator')).toEqual(routes)
 })
 
 it('AD-06: an operator can open every one of them', async () => {
-  for (const door of doors.filter(({ method }) => method === 'GET')) {
-    expect([door.path, (await web.send('GET', addressOf(door))).status]).toEqual([door.path, 200])
+  for (const route of routes.filter(({ method }) => method === 'GET')) {
+    expect([route.path, (await web.send('GET', addressOf(route))).status]).toEqual([route.path, 200])
   }
 })
 
 describe('other addresses', () => {
-  const pageFrom = async (stranger: Web, door: Door, form?: Form) => {
-    const unknown = await stranger.send(door.method, '/nothing/of/that/name', form)
-    const page = await stranger.send(door.method, addressOf(door), form)
+  const pageFrom = async (stranger: Web, route: Route, form?: Form) => {
+    const unknown = await stranger.send(route.method, '/nothing/of/that/name', form)
+    const page = await stranger.send(route.method, addressOf(route), form)
     return { page, unknown }
   }
 
-  it.each(named(doors))(
+  it.each(named(routes))(
     'AD-06: %s is no page at another account’s address, for its administrator',
-    async (_name, door) => {
+    async (_name, route) => {
       const { user, web: stranger } = await makeStranger()
-      const form = await formFor(user, door)
+      const form = await formFor(user, route)
       const before = await everyRow(service)
-      const { page, unknown } = await pageFrom(stranger, door, form)
+      const { page, unknown } = await pageFrom(stranger, route, form)
       expect([page.status, textOf(page.text)]).toEqual([404, textOf(unknown.text)])
       expect(page.headers.allow).toBeUndefined()
       expect(await everyRow(service)).toEqual(before)
     },
   )
 
-  it.each(named(doors))('AD-06: %s is none there for an operator either', async (_name, door) => {
+  it.each(named(routes))('AD-06: %s is none there for an operator either', async (_name, route) => {
     const there = service.web({ ...INSIDE })
     for (const [name, value] of web.cookies) there.cookies.set(name, value)
-    const form = await formFor(operator, door)
+    const form = await formFor(operator, route)
     const before = await everyRow(service)
-    const { page, unknown } = await pageFrom(there, door, form)
+    const { page, unknown } = await pageFrom(there, route, form)
     expect([page.status, textOf(page.text)]).toEqual([404, textOf(unknown.text)])
     expect(await everyRow(service)).toEqual(before)
   })
 
   it('AD-06: nor with another method, nor on the base host, nor at an address that nobody has', async () => {
-    for (const door of doors) {
-      const other = door.method === 'GET' ? 'POST' : 'GET'
+    for (const route of routes) {
+      const other = route.method === 'GET' ? 'POST' : 'GET'
       const { web: stranger } = await makeStranger()
-      expect([door.path, (await stranger.send(other, door.path)).status]).toEqual([door.path, 404])
-      const sent = { headers: { host: new URL(service.config.publicUrl).host }, method: door.method }
-      const base = await post(service.address, door.path, sent)
+      expect([route.path, (await stranger.send(other, route.path)).status]).toEqual([route.path, 404])
+      const sent = { headers: { host: new URL(service.config.publicUrl).host }, method: route.method }
+      const base = await post(service.address, route.path, sent)
       const unknown = await post(service.address, '/nothing/of/that/name', sent)
-      expect([door.path, base.status, base.body]).toEqual([door.path, 404, unknown.body])
-      const nobody = await service.web({ ...INSIDE }, 'nobody').send(door.method, door.path)
-      expect([door.path, nobody.status]).toEqual([door.path, 404])
+      expect([route.path, base.status, base.body]).toEqual([route.path, 404, unknown.body])
+      const nobody = await service.web({ ...INSIDE }, 'nobody').send(route.method, route.path)
+      expect([route.path, nobody.status]).toEqual([route.path, 404])
     }
   })
 
@@ -164,30 +164,30 @@ describe('other addresses', () => {
     const plain = await startTestService()
     const user = await makeUser(plain.context.db, plain.account.slug)
     const visitor = await visitAs(plain, user)
-    for (const door of doors) {
-      expect([door.path, (await visitor.send(door.method, door.path)).status]).toEqual([door.path, 404])
+    for (const route of routes) {
+      expect([route.path, (await visitor.send(route.method, route.path)).status]).toEqual([route.path, 404])
     }
     await plain.stop()
   })
 })
 
 describe('other people', () => {
-  it.each(named(doors))(
+  it.each(named(routes))(
     'AD-06: %s is closed to whoever is no administrator of the operators’ account',
-    async (_name, door) => {
+    async (_name, route) => {
       const clerk = await makeUser(service.context.db, 'operators', { holds: ['orders:read'] })
       const visit = await visitAs(service, clerk, { account: operators, headers: INSIDE })
-      const form = await formFor(clerk, door)
+      const form = await formFor(clerk, route)
       const before = await everyRow(service)
-      const page = await visit.send(door.method, addressOf(door), form)
+      const page = await visit.send(route.method, addressOf(route), form)
       expect([page.status, textOf(page.text)]).toEqual([403, expect.stringContaining(t('refusal.forbidden'))])
       expect(await everyRow(service)).toEqual(before)
     },
   )
 
-  it.each(named(doors))('AD-06: %s leads whoever is not signed in to the sign-in', async (_name, door) => {
+  it.each(named(routes))('AD-06: %s leads whoever is not signed in to the sign-in', async (_name, route) => {
     const before = await everyRow(service)
-    const page = await service.web({ ...INSIDE }, 'operators').send(door.method, addressOf(door), {})
+    const page = await service.web({ ...INSIDE }, 'operators').send(route.method, addressOf(route), {})
     expect([page.status, page.text]).toEqual([303, ''])
     expect(page.location).toMatch(/^\/sign-in\?next=%2Foperator/)
     expect(await everyRow(service)).toEqual(before)
@@ -218,8 +218,8 @@ describe('other people', () => {
 })
 
 describe('other networks', () => {
-  it.each(named(doors))('AD-06: %s does not open from outside the operators’ networks', async (_name, door) => {
-    const form = await formFor(operator, door)
+  it.each(named(routes))('AD-06: %s does not open from outside the operators’ networks', async (_name, route) => {
+    const form = await formFor(operator, route)
     const before = await everyRow(service)
     const elsewhere = {
       'from outside': OUTSIDE,
@@ -229,7 +229,7 @@ describe('other networks', () => {
       'with another header': { ...OUTSIDE, 'x-real-ip': '192.0.2.17', forwarded: 'for=192.0.2.17' },
     }
     for (const [what, headers] of Object.entries(elsewhere)) {
-      const page = await web.send(door.method, addressOf(door), form, headers)
+      const page = await web.send(route.method, addressOf(route), form, headers)
       expect([what, page.status]).toEqual([what, 403])
       expect(textOf(page.text)).toContain(t('refusal.elsewhere'))
     }
@@ -247,18 +247,18 @@ describe('other networks', () => {
 
 describe('a sign-in that is a while ago', () => {
   it('AD-06: everything that changes something, and everything that names people, asks for a fresh one', () => {
-    const delicate = doors.filter(({ method, path }) => method === 'POST' || path === '/operator/account')
+    const delicate = routes.filter(({ method, path }) => method === 'POST' || path === '/operator/account')
     expect(delicate.filter(({ fresh }) => !fresh).map(({ method, path }) => `${method} ${path}`)).toEqual([])
   })
 
-  it.each(named(doors.filter(({ fresh }) => fresh)))('AD-06: %s does nothing before that', async (_name, door) => {
+  it.each(named(routes.filter(({ fresh }) => fresh)))('AD-06: %s does nothing before that', async (_name, route) => {
     const user = await makeUser(service.context.db, 'operators')
     const late = await visitAs(service, user, { account: operators, headers: INSIDE })
-    const form = await formFor(user, door)
+    const form = await formFor(user, route)
     await service.database.advance(16 * MINUTE)
     await service.context.applications.refresh()
     const before = await everyRow(service)
-    const page = await late.send(door.method, addressOf(door), form)
+    const page = await late.send(route.method, addressOf(route), form)
     expect([page.status, page.text]).toEqual([303, ''])
     expect(page.location).toMatch(/^\/confirm\?next=%2Foperator/)
     expect(await everyRow(service)).toEqual(before)
@@ -277,24 +277,24 @@ describe('a sign-in that is a while ago', () => {
 })
 
 describe('forms from elsewhere', () => {
-  it.each(named(doors.filter(({ method }) => method === 'POST')))(
+  it.each(named(routes.filter(({ method }) => method === 'POST')))(
     'AD-06: %s takes no form without our token, with another form’s, or for other values than were shown',
-    async (_name, door) => {
+    async (_name, route) => {
       const fresh = await visitAs(service, operator, { account: operators, headers: INSIDE })
-      const { token = '', ...unsigned } = (await formFor(operator, door)) ?? {}
+      const { token = '', ...unsigned } = (await formFor(operator, route)) ?? {}
       const { token: other = '' } = await signedFor(service, operator, '/account/policy', {})
       const before = await everyRow(service)
-      const changed = Object.fromEntries((door.bound ?? []).map((name) => [name, `${unsigned[name]}x`]))
+      const changed = Object.fromEntries((route.bound ?? []).map((name) => [name, `${unsigned[name]}x`]))
       const forms = {
         unsigned,
         'of another form': { ...unsigned, token: other },
-        ...(door.bound ? { 'for other values': { ...unsigned, token, ...changed } } : {}),
+        ...(route.bound ? { 'for other values': { ...unsigned, token, ...changed } } : {}),
       }
       for (const [what, form] of Object.entries(forms)) {
-        expect([what, (await fresh.send('POST', door.path, form)).status]).toEqual([what, 403])
+        expect([what, (await fresh.send('POST', route.path, form)).status]).toEqual([what, 403])
       }
       const foreign = { origin: service.web().origin, 'sec-fetch-site': 'same-site' }
-      expect((await fresh.send('POST', door.path, { ...unsigned, token }, foreign)).status).toBe(403)
+      expect((await fresh.send('POST', route.path, { ...unsigned, token }, foreign)).status).toBe(403)
       expect(await everyRow(service)).toEqual(before)
     },
   )
@@ -338,16 +338,16 @@ describe('texts that are more than texts', () => {
 
   it('AD-01: an application’s name, its appeal, what operators wrote, and whatever else is in a row, are text on every page', async () => {
     const looking = await visitAs(service, operator, { account: operators, headers: INSIDE })
-    const looked = doors.filter(
+    const looked = routes.filter(
       ({ method, path }) => method === 'GET' && !['/operator/rule', '/operator/faces/logo'].includes(path),
     )
     const pages = async (text: string) => {
       await writeEverywhere(text)
       const shown: string[] = []
-      for (const door of looked) {
-        const page = await looking.send('GET', addressOf(door))
-        expect([door.path, page.status]).toEqual([door.path, 200])
-        expect(unescapeHtml(page.text), `it is on ${door.path}`).toContain(text)
+      for (const route of looked) {
+        const page = await looking.send('GET', addressOf(route))
+        expect([route.path, page.status]).toEqual([route.path, 200])
+        expect(unescapeHtml(page.text), `it is on ${route.path}`).toContain(text)
         // How long ago something was changes from page to page, and with it nothing but words.
         shown.push(page.text)
       }
@@ -366,13 +366,13 @@ describe('texts that are more than texts', () => {
     await writeEverywhere('Harmless')
     const answers = async (text: string) => {
       const shown: string[] = []
-      for (const door of doors.filter(({ method }) => method === 'POST')) {
+      for (const route of routes.filter(({ method }) => method === 'POST')) {
         // Nothing is confirmed or undone, so that there is the same to see each time.
-        const form = (await formFor(operator, door, 'dec_000000000000')) ?? {}
+        const form = (await formFor(operator, route, 'dec_000000000000')) ?? {}
         const { token = '' } = form
-        const bound = Object.fromEntries((door.bound ?? []).map((name) => [name, form[name] ?? '']))
+        const bound = Object.fromEntries((route.bound ?? []).map((name) => [name, form[name] ?? '']))
         const free = Object.fromEntries(Object.keys(form).map((name) => [name, text]))
-        const page = await looking.send('POST', door.path, { ...free, [text]: text, ...bound, token })
+        const page = await looking.send('POST', route.path, { ...free, [text]: text, ...bound, token })
         shown.push(`${page.status} ${page.text}`)
       }
       for (const path of ['/operator/accounts', '/operator/applications', '/operator/reviews', '/operator/rule']) {

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createLink } from '../../src/flows/links.ts'
 import { createScope } from '../../src/flows/register.ts'
 import { SESSION } from '../../src/http/account/cookies.ts'
-import { pageDoors } from '../../src/http/account/doors.ts'
+import { pageRoutes } from '../../src/http/account/routes.ts'
 import { wordsFor } from '../../src/pages/words.ts'
 import { markPassword, sealDecision, sealLink, sealSecondStep } from '../../src/secrets/web-texts.ts'
 import { connect } from '../rig/connect.ts'
@@ -32,20 +32,20 @@ async function advance(ms: number): Promise<void> {
   await service.context.applications.refresh()
 }
 
-const boundOf = (door: (typeof pageDoors)[number]) => Object.fromEntries((door.bound ?? []).map((name) => [name, '']))
+const boundOf = (route: (typeof pageRoutes)[number]) => Object.fromEntries((route.bound ?? []).map((name) => [name, '']))
 
-describe('doors', () => {
-  const locked = pageDoors.filter(({ access }) => access !== 'anyone')
-  const administrative = pageDoors.filter(({ access }) => access === 'administrator' || access === 'operator')
-  const named = (doors: typeof pageDoors) => doors.map((door) => [`${door.method} ${door.path}`, door] as const)
+describe('routes', () => {
+  const locked = pageRoutes.filter(({ access }) => access !== 'anyone')
+  const administrative = pageRoutes.filter(({ access }) => access === 'administrator' || access === 'operator')
+  const named = (routes: typeof pageRoutes) => routes.map((route) => [`${route.method} ${route.path}`, route] as const)
 
   it.each(named(locked))(
     'WB-13: %s leads who is not signed in to the sign-in, and does nothing else',
-    async (_name, door) => {
+    async (_name, route) => {
       const before = await everyRow(service)
       const answer = await service
         .web()
-        .send(door.method, door.path, door.method === 'POST' ? boundOf(door) : undefined)
+        .send(route.method, route.path, route.method === 'POST' ? boundOf(route) : undefined)
       expect([answer.status, answer.text, answer.location]).toEqual([
         303,
         '',
@@ -57,17 +57,17 @@ describe('doors', () => {
 
   it.each(named(administrative))(
     'WB-13: %s is closed to who is no administrator, signed form or not',
-    async (_name, door) => {
+    async (_name, route) => {
       const { user, web } = await makeVisitor(service)
       const before = await everyRow(service)
-      const form = door.method === 'POST' ? await signedFor(service, user, door.path, boundOf(door)) : undefined
-      const answer = await web.send(door.method, door.path, form)
+      const form = route.method === 'POST' ? await signedFor(service, user, route.path, boundOf(route)) : undefined
+      const answer = await web.send(route.method, route.path, form)
       expect([answer.status, textOf(answer.text)]).toEqual([403, expect.stringContaining(t('refusal.forbidden'))])
       expect(await everyRow(service)).toEqual(before)
     },
   )
 
-  it('WB-13: who is no administrator any more is refused at the next door', async () => {
+  it('WB-13: who is no administrator any more is refused at the next route', async () => {
     const user = await makeUser(service.context.db, service.account.slug)
     const web = await visitAs(service, user)
     expect((await web.send('GET', '/account/people')).status).toBe(200)
@@ -75,23 +75,23 @@ describe('doors', () => {
     expect((await web.send('GET', '/account/people')).status).toBe(403)
   })
 
-  it.each(named(pageDoors.filter(({ fresh }) => fresh)))(
+  it.each(named(pageRoutes.filter(({ fresh }) => fresh)))(
     'WB-14: %s asks once more who it is when the sign-in is more than a quarter of an hour ago',
-    async (_name, door) => {
+    async (_name, route) => {
       const user = await makeUser(service.context.db, service.account.slug)
       const web = await visitAs(service, user)
       await advance(16 * MINUTE)
       const before = await everyRow(service)
-      const form = door.method === 'POST' ? await signedFor(service, user, door.path, boundOf(door)) : undefined
-      const answer = await web.send(door.method, door.path, form)
+      const form = route.method === 'POST' ? await signedFor(service, user, route.path, boundOf(route)) : undefined
+      const answer = await web.send(route.method, route.path, form)
       expect([answer.status, answer.location]).toEqual([303, expect.stringMatching(/^\/confirm\?next=%2F/)])
       expect(await everyRow(service)).toEqual(before)
     },
   )
 
-  it('WB-14: every door that changes who gets in, what they may do or what the account allows asks for a fresh sign-in', () => {
+  it('WB-14: every route that changes who gets in, what they may do or what the account allows asks for a fresh sign-in', () => {
     const delicate = /^\/(security\/(password|passkeys|authenticator)|account\/(policy|people|person|role)(\/|$))/
-    const stale = pageDoors.filter(({ method, path, fresh }) => method === 'POST' && delicate.test(path) && !fresh)
+    const stale = pageRoutes.filter(({ method, path, fresh }) => method === 'POST' && delicate.test(path) && !fresh)
     expect(stale.map(({ path }) => path)).toEqual([])
   })
 
@@ -278,7 +278,7 @@ describe('passkeys', () => {
       'another relying party': async () =>
         answered(web, passkey.get(await ask(), web.origin, { rpId: 'evil.example' })),
       'nobody in front of it': async () => answered(web, passkey.get(await ask(), web.origin, { userVerified: false })),
-      'the door of another account': async () => answered(there, passkey.get(theirs, there.origin)),
+      'the route of another account': async () => answered(there, passkey.get(theirs, there.origin)),
       'a passkey that nobody registered': async () => answered(web, createSoftPasskey().get(await ask(), web.origin)),
       'a registration, sent as an answer': () => answered(web, made),
       'a question of half an hour ago': async () => {

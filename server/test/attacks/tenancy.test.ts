@@ -1,10 +1,10 @@
-/** TN-02 to TN-05, TN-07: nothing of one account opens a door of another. */
+/** TN-02 to TN-05, TN-07: nothing of one account opens a route of another. */
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createLink } from '../../src/flows/links.ts'
 import { listRoles } from '../../src/flows/roles.ts'
 import { BROWSER, SESSION } from '../../src/http/account/cookies.ts'
-import { pageDoors } from '../../src/http/account/doors.ts'
+import { pageRoutes } from '../../src/http/account/routes.ts'
 import { wordsFor } from '../../src/pages/words.ts'
 import {
   markPassword,
@@ -61,18 +61,18 @@ async function makeSide(): Promise<Side> {
 const hostOf = ({ account }: Side) => service.web({}, account.slug).host
 
 describe('what belongs to an account', () => {
-  it('TN-02: a session of one account is no session in another, for every door', async () => {
+  it('TN-02: a session of one account is no session in another, for every route', async () => {
     const there = service.web({}, theirs.account.slug)
     there.cookies.set(SESSION, ours.administrator.web.cookies.get(SESSION) ?? '')
     const before = await everyRow(service)
     // Those for operators are not there at all (AD-06).
-    for (const door of pageDoors.filter(({ access }) => access !== 'anyone' && access !== 'operator')) {
-      const bound = Object.fromEntries((door.bound ?? []).map((name) => [name, '']))
+    for (const route of pageRoutes.filter(({ access }) => access !== 'anyone' && access !== 'operator')) {
+      const bound = Object.fromEntries((route.bound ?? []).map((name) => [name, '']))
       const form =
-        door.method === 'POST' ? await signedFor(service, ours.administrator.user, door.path, bound) : undefined
-      const answer = await there.send(door.method, door.path, form)
-      expect([door.path, answer.status, answer.location]).toEqual([
-        door.path,
+        route.method === 'POST' ? await signedFor(service, ours.administrator.user, route.path, bound) : undefined
+      const answer = await there.send(route.method, route.path, form)
+      expect([route.path, answer.status, answer.location]).toEqual([
+        route.path,
         303,
         expect.stringMatching(/^\/sign-in\?/),
       ])

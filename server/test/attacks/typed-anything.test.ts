@@ -1,6 +1,6 @@
-/** WB-09: whatever is sent to a door of the web interface, it has an answer for it: a bug that anybody can reach is a lever. */
+/** WB-09: whatever is sent to a route of the web interface, it has an answer for it: a bug that anybody can reach is a lever. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { pageDoors } from '../../src/http/account/doors.ts'
+import { pageRoutes } from '../../src/http/account/routes.ts'
 import { makeUser } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 import { signedFor, visitAs } from '../rig/visitor.ts'
@@ -27,21 +27,21 @@ const VALUES = [
   '{"id":{},"response":{}}',
 ]
 
-it.each(pageDoors.map((door) => [`${door.method} ${door.path}`, door] as const))(
+it.each(pageRoutes.map((route) => [`${route.method} ${route.path}`, route] as const))(
   'WB-09: %s never answers 500, whatever its fields hold',
-  async (_name, door) => {
+  async (_name, route) => {
     const user = await makeUser(service.context.db, service.account.slug)
     for (const value of VALUES) {
       const web = await visitAs(service, user)
-      const bound = Object.fromEntries((door.bound ?? []).map((name) => [name, value]))
+      const bound = Object.fromEntries((route.bound ?? []).map((name) => [name, value]))
       const everything = Object.fromEntries(FIELDS.map((name) => [name, value]))
       // What PostgreSQL cannot store is tried in each field by itself: another one must not have stopped it before.
       const single = value === '\u0000' ? FIELDS.map((name) => ({ ...bound, [name]: value })) : []
       for (const sent of [everything, ...single]) {
         const answer =
-          door.method === 'GET'
-            ? await web.send('GET', `${door.path}?${new URLSearchParams(sent)}`)
-            : await web.send('POST', door.path, { ...sent, ...(await signedFor(service, user, door.path, bound)) })
+          route.method === 'GET'
+            ? await web.send('GET', `${route.path}?${new URLSearchParams(sent)}`)
+            : await web.send('POST', route.path, { ...sent, ...(await signedFor(service, user, route.path, bound)) })
         expect([sent, answer.status]).not.toEqual([sent, 500])
       }
     }

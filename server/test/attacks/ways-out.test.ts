@@ -41,7 +41,7 @@ describe('ways out', () => {
     '',
   ]
 
-  it.each(away)('WB-15: next=%j leads home, from every door that takes one', async (next) => {
+  it.each(away)('WB-15: next=%j leads home, from every route that takes one', async (next) => {
     const user = await makeUser(service.context.db, service.account.slug, { password: PASSWORD })
     const web = service.web()
     const shown = await web.send('GET', `/sign-in?${new URLSearchParams({ next })}`)

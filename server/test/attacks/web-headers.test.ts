@@ -1,7 +1,7 @@
 /** WB-11, WB-17, WB-18: what a browser is told about every answer, what pages hold, and pictures that are more than pictures. */
 import { crc32, deflateSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { pageDoors } from '../../src/http/account/doors.ts'
+import { pageRoutes } from '../../src/http/account/routes.ts'
 import { script, stylesheet } from '../../src/pages/assets.ts'
 import { ask } from '../rig/asked.ts'
 import { connect } from '../rig/connect.ts'
@@ -56,18 +56,18 @@ async function administrator(of: TestService, account = of.account): Promise<{ u
   return { user, web: await visitAs(of, user, { account, headers: { origin } }) }
 }
 
-/** Every door, signed in and not, with a good form and without one; and everything that is no door. */
+/** Every route, signed in and not, with a good form and without one; and everything that is no route. */
 async function everyAnswer(of: TestService): Promise<Map<string, Page>> {
   const answers = new Map<string, Page>()
   const account = await makeAccount(of.context.db)
-  for (const door of pageDoors) {
-    const name = `${door.method} ${door.path}`
-    const bound = Object.fromEntries((door.bound ?? []).map((each) => [each, '']))
+  for (const route of pageRoutes) {
+    const name = `${route.method} ${route.path}`
+    const bound = Object.fromEntries((route.bound ?? []).map((each) => [each, '']))
     const { user, web } = await administrator(of, account)
-    const form = door.method === 'POST' ? await signedFor(of, user, door.path, bound) : undefined
-    answers.set(`${name}, by nobody`, await of.web(web.headers, account.slug).send(door.method, door.path, form))
-    if (form) answers.set(`${name}, not signed`, await web.send(door.method, door.path, bound))
-    answers.set(name, await web.send(door.method, door.path, form))
+    const form = route.method === 'POST' ? await signedFor(of, user, route.path, bound) : undefined
+    answers.set(`${name}, by nobody`, await of.web(web.headers, account.slug).send(route.method, route.path, form))
+    if (form) answers.set(`${name}, not signed`, await web.send(route.method, route.path, bound))
+    answers.set(name, await web.send(route.method, route.path, form))
   }
   const { web } = await administrator(of, account)
   answers.set('no such page', await web.send('GET', '/nowhere'))
@@ -315,7 +315,7 @@ describe('pictures', () => {
     expect(event?.detail.changed).toContain('logo')
   })
 
-  it('WB-18: a file under another name, one too many, one too large or one at another door is refused', async () => {
+  it('WB-18: a file under another name, one too many, one too large or one at another route is refused', async () => {
     const kept = await stored()
     expect((await upload(png(), { name: 'picture' })).status).toBe(400)
     expect((await upload(png(), { path: '/account/policy' })).status).toBe(400)

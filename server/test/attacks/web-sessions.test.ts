@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { closeContext, createContext, type RunningService, startService } from '../../src/app.ts'
 import { createLink, setPasswordByLink } from '../../src/flows/links.ts'
 import { SESSION } from '../../src/http/account/cookies.ts'
-import { pageDoors } from '../../src/http/account/doors.ts'
+import { pageRoutes } from '../../src/http/account/routes.ts'
 import { createKey, type Keyset, parseKeyset } from '../../src/secrets/keyset.ts'
 import { digestAddress, sealLink, sealSession } from '../../src/secrets/web-texts.ts'
 import { post } from '../rig/device.ts'
@@ -40,7 +40,7 @@ async function whoIs(cookie: string, address = service.address): Promise<string 
 const cookieOf = (web: Web) => web.cookies.get(SESSION) ?? ''
 const byCookie = (value: string) => whoIs(`${SESSION}=${value}`)
 
-const posts = pageDoors.filter(({ method }) => method === 'POST')
+const posts = pageRoutes.filter(({ method }) => method === 'POST')
 
 describe('forms', () => {
   const administrator = async (): Promise<{ user: MadeUser; web: Web }> => {
@@ -48,11 +48,11 @@ describe('forms', () => {
     return { user, web: await visitAs(service, user) }
   }
 
-  it.each(posts.map((door) => [door.path, door] as const))(
+  it.each(posts.map((route) => [route.path, route] as const))(
     'WB-01: %s takes no form of a sibling account or another site, however well it is signed',
-    async (path, door) => {
+    async (path, route) => {
       const { user, web } = await administrator()
-      const bound = Object.fromEntries((door.bound ?? []).map((name) => [name, '']))
+      const bound = Object.fromEntries((route.bound ?? []).map((name) => [name, '']))
       const form = await signedFor(service, user, path, bound)
       const before = await everyRow(service)
       const sibling = `http://sibling.${new URL(service.config.publicUrl).host}`
@@ -72,17 +72,17 @@ describe('forms', () => {
     },
   )
 
-  it.each(posts.filter(({ access }) => access !== 'anyone').map((door) => [door.path, door] as const))(
-    'WB-01: %s takes no form of our own origin, either, unless it was signed for this very session and door',
-    async (path, door) => {
+  it.each(posts.filter(({ access }) => access !== 'anyone').map((route) => [route.path, route] as const))(
+    'WB-01: %s takes no form of our own origin, either, unless it was signed for this very session and route',
+    async (path, route) => {
       const [mine, theirs] = [await administrator(), await administrator()]
-      const bound = Object.fromEntries((door.bound ?? []).map((name) => [name, '']))
+      const bound = Object.fromEntries((route.bound ?? []).map((name) => [name, '']))
       const right = await signedFor(service, mine.user, path, bound)
       const tokens = {
         none: undefined,
         empty: '',
         'somebody else’s': (await signedFor(service, theirs.user, path, bound)).token,
-        'of another door': (await signedFor(service, mine.user, '/elsewhere', bound)).token,
+        'of another route': (await signedFor(service, mine.user, '/elsewhere', bound)).token,
         'of other values': (await signedFor(service, mine.user, path, { ...bound, more: '' })).token,
         'of another key': right.token?.replace(/^1\./, '2.'),
         'cut short': right.token?.slice(0, -1),

@@ -211,7 +211,7 @@ describe('whoever', () => {
   test('has no JavaScript registers, adds a secret, ends one and changes the settings all the same', async () => {
     const page = await browsing.open({ javaScriptEnabled: false })
     await signIn(page, browsing.northwind.ann)
-    const { id } = await openOwn(page, { name: 'Back Door', kind: 'web', redirects: 'https://door.example/' })
+    const { id } = await openOwn(page, { name: 'Back Route', kind: 'web', redirects: 'https://route.example/' })
     await button(page, t('own_application.add'))
     expect(await page.locator('copy-button:visible').count()).toBe(0)
     await link(page, t('secret_shown.stored'))
@@ -222,13 +222,13 @@ describe('whoever', () => {
       .click()
     await shows(page, t('own_application.notice_revoked'))
     await link(page, t('own_application.settings'))
-    await page.getByLabel(t('register.name')).fill('Front Door')
+    await page.getByLabel(t('register.name')).fill('Front Route')
     await page.getByLabel(t('application_settings.device_flow')).check()
     await button(page, t('application_settings.save'))
-    await heading(page).getByText('Front Door').waitFor()
+    await heading(page).getByText('Front Route').waitFor()
     const { service } = browsing.northwind
     const [row] = await service.database.query('select name, device_flow from applications where id = $1', [id])
-    expect(row).toEqual({ name: 'Front Door', device_flow: true })
+    expect(row).toEqual({ name: 'Front Route', device_flow: true })
   })
 
   test('has no mouse registers an application, and always sees where they are', async () => {

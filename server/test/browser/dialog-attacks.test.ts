@@ -16,7 +16,7 @@ import {
   signInThere,
   useDialogBrowsing,
 } from '../rig/dialog-browsing.ts'
-import { everyDoorPage, openViewers } from '../rig/every-page.ts'
+import { everyRoutePage, openViewers } from '../rig/every-page.ts'
 import { PASSWORD } from '../rig/northwind.ts'
 
 const dialogs = useDialogBrowsing()
@@ -47,7 +47,7 @@ function authorizeAddress(given: Readonly<Record<string, string>> = {}): string 
 /** Every page of the dialog, on both hosts, for a browser in which it was begun and somebody is signed in. */
 async function dialogAddresses(): Promise<readonly string[]> {
   const { northwind } = browsing
-  const pages = (await everyDoorPage(northwind)).filter(({ popup, name }) => popup || name.startsWith('activate'))
+  const pages = (await everyRoutePage(northwind)).filter(({ popup, name }) => popup || name.startsWith('activate'))
   const addresses = pages.map(({ path }) => new URL(path, northwind.origin).href)
   return [...new Set(addresses), authorizeAddress(), authorizeAddress({ response_type: 'token' })]
 }

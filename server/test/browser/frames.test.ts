@@ -6,14 +6,14 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { onFreePort } from '../../../tools/free-port.ts'
 import { remindOperators } from '../../src/flows/remind-operators.ts'
-import { pageDoors } from '../../src/http/account/doors.ts'
+import { pageRoutes } from '../../src/http/account/routes.ts'
 import { script } from '../../src/pages/assets.ts'
 import { signForm } from '../../src/secrets/web-texts.ts'
 import { useBrowsing } from '../rig/browsing.ts'
 import { signIn } from '../rig/clicks.ts'
 import { type CraftedPages, startCraftedPages } from '../rig/crafted-pages.ts'
 import { post } from '../rig/device.ts'
-import { type DoorPage, everyDoorPage, openViewers, PICTURES } from '../rig/every-page.ts'
+import { type RoutePage, everyRoutePage, openViewers, PICTURES } from '../rig/every-page.ts'
 import { PASSWORD, startNorthwind } from '../rig/northwind.ts'
 import { everyRow } from '../rig/witness.ts'
 
@@ -29,9 +29,9 @@ const browsing = useBrowsing(async () => {
 })
 afterAll(() => elsewhere?.stop())
 
-let doors: readonly DoorPage[]
+let routes: readonly RoutePage[]
 beforeAll(async () => {
-  doors = await everyDoorPage(browsing.northwind)
+  routes = await everyRoutePage(browsing.northwind)
   // Of the suspensions that were made for these pages, operators are reminded now and not meanwhile.
   await remindOperators(browsing.northwind.service.context)
 })
@@ -59,7 +59,7 @@ async function lure(page: Page, host: string, body: string): Promise<void> {
 describe.each(ORIGINS)('$who', ({ host, withCookies }) => {
   test('cannot put any page into a frame', async () => {
     const page = await openAnn()
-    const paths = [...doors.map(({ path }) => path), '/nowhere', '/sign-out', script.path]
+    const paths = [...routes.map(({ path }) => path), '/nowhere', '/sign-out', script.path]
     const frames = paths.map((path) => `<iframe src="${new URL(path, browsing.northwind.origin)}"></iframe>`)
     await lure(page, host, frames.join(''))
     const urls = () => page.frames().map((frame) => frame.url())
@@ -104,7 +104,7 @@ test('the same form, sent from a page of the account itself, is taken: it was th
 })
 
 /** At this account's address: those for operators are not there (AD-06). */
-const postPaths = pageDoors
+const postPaths = pageRoutes
   .filter(({ method, access }) => method === 'POST' && access !== 'operator')
   .map(({ path }) => path)
 
@@ -119,7 +119,7 @@ async function fieldsFor(path: string): Promise<Record<string, string>> {
   const { service, ann, ben, dana, own } = browsing.northwind
   const { database, config } = service
   const find = async (sql: string) => (await database.query<{ id: string }>(sql))[0]?.id ?? ''
-  const queryOf = (name: string) => new URLSearchParams(doors.find((door) => door.name === name)?.path.split('?')[1])
+  const queryOf = (name: string) => new URLSearchParams(routes.find((route) => route.name === name)?.path.split('?')[1])
   const [session] = await database.query<{ at: number }>(
     'select (extract(epoch from created_at) * 1000)::float8 as at from sessions where user_id = $1 order by created_at desc limit 1',
     [ann.id],
@@ -149,7 +149,7 @@ async function fieldsFor(path: string): Promise<Record<string, string>> {
     kind: 'device',
     'use.orders:read': 'default',
   }
-  const bound = pageDoors.find((door) => door.method === 'POST' && door.path === path)?.bound ?? []
+  const bound = pageRoutes.find((route) => route.method === 'POST' && route.path === path)?.bound ?? []
   const holder = { userId: ann.id, sessionCreatedAt: Math.floor(session?.at ?? 0) }
   const token = signForm(config.keys, holder, path, Object.fromEntries(bound.map((name) => [name, all[name] ?? ''])))
   return { ...all, token }
@@ -159,7 +159,7 @@ describe('looking', () => {
   test('at every page in a browser changes no row, sessions and audit included', async () => {
     const viewers = await openViewers(browsing.northwind, () => browsing.open())
     const before = await everyRow(browsing.northwind.service)
-    for (const { as, path } of doors.filter(({ name }) => !PICTURES.includes(name))) await viewers[as].goto(path)
+    for (const { as, path } of routes.filter(({ name }) => !PICTURES.includes(name))) await viewers[as].goto(path)
     expect(await everyRow(browsing.northwind.service)).toEqual(before)
   })
 
@@ -170,7 +170,7 @@ describe('looking', () => {
     const fields = new Map(await Promise.all(postPaths.map(async (path) => [path, await fieldsFor(path)] as const)))
     const before = await everyRow(northwind.service)
     for (const [path, values] of fields) await web.send('GET', `${path}?${new URLSearchParams(values)}`)
-    for (const { path } of doors) {
+    for (const { path } of routes) {
       const { host, pathname, search } = new URL(path, northwind.origin)
       const headers = { host, cookie: Array.from(web.cookies, (pair) => pair.join('=')).join('; ') }
       await post(northwind.service.address, pathname + search, { method: 'HEAD', headers })

@@ -10,7 +10,7 @@ import { useBrowsing } from '../rig/browsing.ts'
 import { overhang } from '../rig/chromium.ts'
 import { chooseLanguage, signIn } from '../rig/clicks.ts'
 import { answersToLookAt, EVERY_ANSWER, everyAnswer } from '../rig/every-answer.ts'
-import { everyDoorPage, openViewers, PICTURES, type Viewers } from '../rig/every-page.ts'
+import { everyRoutePage, openViewers, PICTURES, type Viewers } from '../rig/every-page.ts'
 import { makeUser } from '../rig/make.ts'
 import { HAMBURG, PASSWORD } from '../rig/northwind.ts'
 
@@ -98,7 +98,7 @@ test.each(PAIRS)(
     const viewers = await viewersIn(one)
     const english = { [one]: englishOnly(one), [other]: englishOnly(other) }
     const found: string[] = []
-    for (const { name, as, path } of await everyDoorPage(browsing.northwind)) {
+    for (const { name, as, path } of await everyRoutePage(browsing.northwind)) {
       if (PICTURES.includes(name)) continue
       const page = viewers[as]
       // The words of the reference are in English, whatever surrounds them.

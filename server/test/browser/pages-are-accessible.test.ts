@@ -1,12 +1,12 @@
 /** Every page, and what forms answer, judged by axe: in light, in dark, and from right to left. */
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import { pageDoors } from '../../src/http/account/doors.ts'
-import { baseDoors } from '../../src/http/base/doors.ts'
+import { pageRoutes } from '../../src/http/account/routes.ts'
+import { baseRoutes } from '../../src/http/base/routes.ts'
 import { accessibilityProblems, contrastProblems, problemsButForColours } from '../rig/accessibility.ts'
 import { useBrowsing } from '../rig/browsing.ts'
 import { type AnswerPage, answersToLookAt, EVERY_ANSWER } from '../rig/every-answer.ts'
-import { everyDoorPage, openViewers, PICTURES, type Viewers } from '../rig/every-page.ts'
+import { everyRoutePage, openViewers, PICTURES, type Viewers } from '../rig/every-page.ts'
 import { HAMBURG } from '../rig/northwind.ts'
 
 const browsing = useBrowsing()
@@ -18,10 +18,10 @@ const viewers = (language: string): Promise<Viewers> => {
 
 type Opened = Omit<AnswerPage, 'says'>
 
-/** The doors as if each were an answer, without the pictures, which are no pages. */
+/** The routes as if each were an answer, without the pictures, which are no pages. */
 async function everyPage(): Promise<readonly Opened[]> {
-  const doors = (await everyDoorPage(browsing.northwind)).filter(({ name }) => !PICTURES.includes(name))
-  return doors.map(({ name, as, path }) => ({ name, as, open: (page: Page) => page.goto(path) }))
+  const routes = (await everyRoutePage(browsing.northwind)).filter(({ name }) => !PICTURES.includes(name))
+  return routes.map(({ name, as, path }) => ({ name, as, open: (page: Page) => page.goto(path) }))
 }
 
 async function inLight(page: Page): Promise<readonly string[]> {
@@ -77,20 +77,20 @@ async function problemsOf(pages: readonly Opened[], windows: Viewers, look: Look
   return problems
 }
 
-test('the list of pages has every GET door', async () => {
+test('the list of pages has every GET route', async () => {
   const { service } = browsing.northwind
-  const listed = new Set((await everyDoorPage(browsing.northwind)).map(({ path }) => path.split('?')[0]))
-  const account = pageDoors
+  const listed = new Set((await everyRoutePage(browsing.northwind)).map(({ path }) => path.split('?')[0]))
+  const account = pageRoutes
     .filter(({ method }) => method === 'GET')
     .map(({ access, path }) => (access === 'operator' ? browsing.northwind.operators : '') + path)
   // Three addresses lead to the same beginning; one of them is looked at.
   const same = ['/auth/oauth/authorize', '/oauth/authorize']
-  const base = baseDoors.filter(({ method, path }) => method === 'GET' && !same.includes(path))
-  const doors = [...account, ...base.map(({ path }) => service.config.publicUrl + path)]
-  expect(doors.filter((path) => !listed.has(path))).toEqual([])
+  const base = baseRoutes.filter(({ method, path }) => method === 'GET' && !same.includes(path))
+  const routes = [...account, ...base.map(({ path }) => service.config.publicUrl + path)]
+  expect(routes.filter((path) => !listed.has(path))).toEqual([])
 })
 
-test('what the doors show has no axe violation', { timeout: 600_000 }, async () => {
+test('what the routes show has no axe violation', { timeout: 600_000 }, async () => {
   expect(await problemsOf(await everyPage(), await viewers('en'), inLight)).toEqual([])
 })
 

@@ -1,8 +1,8 @@
 /** /reference, in real Chromium: for a developer who reads it on any screen, in any language around it, without a script. */
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { describeDoors } from '../../src/http/openapi/document.ts'
-import { doors } from '../../src/http/routes.ts'
+import { describeRoutes } from '../../src/http/openapi/document.ts'
+import { routes } from '../../src/http/routes.ts'
 import { accessibilityProblems, contrastProblems } from '../rig/accessibility.ts'
 import { type Chromium, overhang, startChromium, watchViolations } from '../rig/chromium.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
@@ -39,11 +39,11 @@ test('without a script every operation is there, in the order of the table, with
   const page = await chromium.open({ javaScriptEnabled: false })
   await read(page)
   const shown = await page.locator('article').evaluateAll((articles) => articles.map(({ id }) => id))
-  const { paths } = describeDoors(doors, service.config.publicUrl)
+  const { paths } = describeRoutes(routes, service.config.publicUrl)
   const described = Object.values(paths).flatMap(({ get, post }) => [get, post].filter((each) => each !== undefined))
   const ids = described.map(({ operationId }) => operationId).filter((id) => !id.endsWith('InXml'))
   expect(shown.toSorted()).toEqual(ids.toSorted())
-  const table = doors.map(({ operation }) => operation as string)
+  const table = routes.map(({ operation }) => operation as string)
   const inGroups = shown.filter((id) => table.includes(id))
   expect(inGroups).toEqual(table)
   const poll = page.locator('#pollForTokenSet')

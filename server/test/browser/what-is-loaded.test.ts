@@ -3,7 +3,7 @@ import type { Page, Response } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { icon, script, stylesheet } from '../../src/pages/assets.ts'
 import { useBrowsing } from '../rig/browsing.ts'
-import { everyDoorPage, openViewers, PICTURES } from '../rig/every-page.ts'
+import { everyRoutePage, openViewers, PICTURES } from '../rig/every-page.ts'
 
 const MAX_SCRIPTS = 15_000
 
@@ -34,7 +34,7 @@ test('no page loads anything else', async () => {
   const { northwind } = browsing
   const viewers = await openViewers(northwind, () => browsing.open())
   const responses = Object.values(viewers).map(watchResponses)
-  const pages = (await everyDoorPage(northwind)).filter(({ name }) => !PICTURES.includes(name))
+  const pages = (await everyRoutePage(northwind)).filter(({ name }) => !PICTURES.includes(name))
   for (const { as, path } of pages) await viewers[as].goto(path)
   const isPage = (response: Response) =>
     response.request().isNavigationRequest() && response.frame().parentFrame() === null

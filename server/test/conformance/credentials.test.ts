@@ -132,7 +132,7 @@ describe.each(dialects.map((dialect) => ({ dialect, name: describeDialect(dialec
   })
 
   it('what is missing is named; who is unknown and what is not valid is refused; nothing changes', async () => {
-    const doors: [string, Record<string, string>][] = [
+    const routes: [string, Record<string, string>][] = [
       ['/auth/oauth/token', { code: 'x', redirect_uri: CALLBACK }],
       ['/auth/oauth/refresh', { refresh_token: 'x' }],
       ['/auth/oauth/revoke', { token: 'x' }],
@@ -140,7 +140,7 @@ describe.each(dialects.map((dialect) => ({ dialect, name: describeDialect(dialec
       ['/auth/key/revoke', { access_key: 'x' }],
     ]
     const before = await restingRows(service)
-    for (const [path, given] of doors) {
+    for (const [path, given] of routes) {
       for (const name of [...Object.keys(given), 'SVCappid']) {
         for (const without of [{ [name]: '' }, { [name]: undefined }]) {
           const sent = Object.entries({ ...own(), ...given, ...without }).filter(([, value]) => value !== undefined)
@@ -161,7 +161,7 @@ describe.each(dialects.map((dialect) => ({ dialect, name: describeDialect(dialec
 })
 
 describe('whatever the dialect', () => {
-  it('a name given twice is refused, and a method that is not the door’s', async () => {
+  it('a name given twice is refused, and a method that is not the route’s', async () => {
     const { refreshToken } = await connect(service, { application })
     const before = await restingRows(service)
     const form = { ...own(), refresh_token: refreshToken }

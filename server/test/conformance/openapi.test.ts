@@ -1,13 +1,13 @@
 /**
- * The description at /openapi.json is what the service does: every door is in it and nothing else, every refusal is, and real
+ * The description at /openapi.json is what the service does: every route is in it and nothing else, every refusal is, and real
  * answers are held against its schemas, where a field too many fails as well as one too few.
  */
 import type { TObject } from 'typebox'
 import { Value } from 'typebox/value'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type RefusalCode, refusals } from '../../src/core/refusal.ts'
-import { baseDoors } from '../../src/http/base/doors.ts'
-import { describeDoors } from '../../src/http/openapi/document.ts'
+import { baseRoutes } from '../../src/http/base/routes.ts'
+import { describeRoutes } from '../../src/http/openapi/document.ts'
 import type {
   MediaType,
   OperationObject,
@@ -16,14 +16,14 @@ import type {
   Schema,
 } from '../../src/http/openapi/document-types.ts'
 import { type OperationId, operations } from '../../src/http/openapi/operations.ts'
-import { doors } from '../../src/http/routes.ts'
+import { routes } from '../../src/http/routes.ts'
 import { post, type WireAnswer } from '../rig/device.ts'
 import { readXml } from '../rig/dialects.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 import { describedRequests, type Requests, type Sent } from './openapi-requests.ts'
 
 const PUBLIC_URL = 'https://service.example'
-const document = describeDoors(doors, PUBLIC_URL)
+const document = describeRoutes(routes, PUBLIC_URL)
 
 type Listed = {
   readonly method: 'GET' | 'POST'
@@ -54,13 +54,13 @@ function schemaOf(schema: Schema): TObject {
 }
 
 describe('the table', () => {
-  it('every door for programs is described, under every address it has, and so are the dialog and /activate', () => {
+  it('every route for programs is described, under every address it has, and so are the dialog and /activate', () => {
     const described = listed.flatMap(({ method, path, versions }) => versions.map((each) => `${method} ${each}${path}`))
-    const opened = doors.flatMap(({ method, path, face }) => {
+    const opened = routes.flatMap(({ method, path, face }) => {
       const paths = face === 'interface' ? [path, `/1${path}`, `${path}.xml`, `/1${path}.xml`] : [path]
       return paths.map((each) => `${method} ${each}`)
     })
-    const forApplications = baseDoors.filter(({ path }) => path.endsWith('/authorize') || path === '/activate')
+    const forApplications = baseRoutes.filter(({ path }) => path.endsWith('/authorize') || path === '/activate')
     expect(described.toSorted()).toEqual(
       [...opened, ...forApplications.map(({ method, path }) => `${method} ${path}`)].toSorted(),
     )
@@ -68,11 +68,11 @@ describe('the table', () => {
 
   it('is described in its own order', () => {
     const paths = listed.filter((each) => !inXml(each)).map(({ method, path }) => `${method} ${path}`)
-    const own = doors.map(({ method, path }) => `${method} ${path}`)
+    const own = routes.map(({ method, path }) => `${method} ${path}`)
     expect(paths.filter((each) => own.includes(each))).toEqual(own)
   })
 
-  it('every operation that was written down is behind a door', () => {
+  it('every operation that was written down is behind a route', () => {
     expect(new Set(listed.map(idOf))).toEqual(new Set(Object.keys(operations)))
   })
 
@@ -244,7 +244,7 @@ it('an address that is none is refused in the words of its dialect', async () =>
 
 it('/openapi.json is this document at the address of the service, and any page may read it', async () => {
   const answer = await post(service.address, '/openapi.json', { method: 'GET' })
-  expect(answer.body).toEqual(JSON.parse(JSON.stringify(describeDoors(doors, service.config.publicUrl))))
+  expect(answer.body).toEqual(JSON.parse(JSON.stringify(describeRoutes(routes, service.config.publicUrl))))
   expect(answer.headers['access-control-allow-origin']).toBe('*')
 })
 

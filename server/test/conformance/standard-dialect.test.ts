@@ -251,7 +251,7 @@ describe('introspection (RFC 7662) and revocation (RFC 7009)', () => {
     })
     expect((await introspect(access_token, resourceServer)).body).toEqual(own.body)
     expect((await introspect(access_token, service.application)).body).toEqual({ active: false })
-    expect((await introspect(refresh_token, application)).body, 'opens no door').toEqual({ active: false })
+    expect((await introspect(refresh_token, application)).body, 'opens no route').toEqual({ active: false })
     expect((await introspect('lka_x', application)).body).toEqual({ active: false })
   })
 

@@ -173,17 +173,17 @@ describe('applications', () => {
 })
 
 describe('the scope catalogue', () => {
-  const scope = { name: 'doors:open', title: 'Open doors', dangerous: true, deviceFlow: false }
+  const scope = { name: 'routes:open', title: 'Open routes', dangerous: true, deviceFlow: false }
 
   it('takes a new permission once, if it can be one', async () => {
     const { context } = service
     expect(await addScope(context, operator.id, scope)).toEqual({ outcome: 'added' })
     expect(await addScope(context, operator.id, { ...scope, title: 'Again' })).toEqual({ outcome: 'exists' })
-    expect(await addScope(context, operator.id, { ...scope, name: 'Doors' })).toEqual({ outcome: 'name' })
-    expect(await addScope(context, operator.id, { ...scope, name: 'doors:shut', title: ' ' })).toEqual({
+    expect(await addScope(context, operator.id, { ...scope, name: 'Routes' })).toEqual({ outcome: 'name' })
+    expect(await addScope(context, operator.id, { ...scope, name: 'routes:shut', title: ' ' })).toEqual({
       outcome: 'title',
     })
-    expect((await listScopes(context)).filter(({ name }) => name.startsWith('doors'))).toEqual([
+    expect((await listScopes(context)).filter(({ name }) => name.startsWith('routes'))).toEqual([
       { ...scope, applications: 0 },
     ])
   })
@@ -195,9 +195,9 @@ describe('the scope catalogue', () => {
 
   it('lets only the words be mended, and writes down who did', async () => {
     const { context, database } = service
-    expect(await changeScopeTitle(context, operator.id, 'doors:open', 'Open every door')).toEqual({ outcome: 'saved' })
-    expect(await changeScopeTitle(context, operator.id, 'doors:open', 'two\nlines')).toEqual({ outcome: 'title' })
-    expect(await changeScopeTitle(context, operator.id, 'doors:none', 'None')).toEqual({ outcome: 'not_found' })
+    expect(await changeScopeTitle(context, operator.id, 'routes:open', 'Open every route')).toEqual({ outcome: 'saved' })
+    expect(await changeScopeTitle(context, operator.id, 'routes:open', 'two\nlines')).toEqual({ outcome: 'title' })
+    expect(await changeScopeTitle(context, operator.id, 'routes:none', 'None')).toEqual({ outcome: 'not_found' })
     const events = await database.query(
       "select kind, actor_id as by, detail from audit_events where kind like 'scope.%' and via = 'web' order by id",
     )
@@ -205,9 +205,9 @@ describe('the scope catalogue', () => {
       {
         kind: 'scope.created',
         by: operator.id,
-        detail: { scope: 'doors:open', dangerous: true, deviceFlow: false },
+        detail: { scope: 'routes:open', dangerous: true, deviceFlow: false },
       },
-      { kind: 'scope.changed', by: operator.id, detail: { scope: 'doors:open', title: 'Open every door' } },
+      { kind: 'scope.changed', by: operator.id, detail: { scope: 'routes:open', title: 'Open every route' } },
     ])
   })
 })

@@ -1,4 +1,4 @@
-/** The outbox: a mail is written with what gives rise to it, sent once, and holds nothing that opens a door. */
+/** The outbox: a mail is written with what gives rise to it, sent once, and holds nothing that opens a route. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { closeContext, createContext } from '../../src/app.ts'
 import type { Events } from '../../src/events.ts'

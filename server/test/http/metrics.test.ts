@@ -101,7 +101,7 @@ describe('what is counted', () => {
     expect(after.value('latchkey_http_requests_in_flight')).toBe(0)
   })
 
-  it('is pages by their doors, and whatever has none as one', async () => {
+  it('is pages by their routes, and whatever has none as one', async () => {
     const before = await scrape()
     const { web } = await makeVisitor(service)
     await web.send('GET', '/connect/code?next=/somewhere')

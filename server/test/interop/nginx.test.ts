@@ -107,7 +107,7 @@ async function stopped(credential: string): Promise<number> {
   return performance.now() - from
 }
 
-describe('what is stopped at the door', () => {
+describe('what is stopped at the route', () => {
   it('a request without a credential: 401 and how to bring one', async () => {
     const answer = await ask('/things', null)
     expect([answer.status, answer.headers['www-authenticate']]).toEqual([401, 'Bearer'])

@@ -101,7 +101,7 @@ describe.each(METHODS)('with %s', (method) => {
     return oauth.processDeviceCodeResponse(server, client, response)
   }
 
-  it('a code is exchanged for a token set that opens a door', async () => {
+  it('a code is exchanged for a token set that opens a route', async () => {
     const tokens = await authorize()
     expect(tokens).toMatchObject(TOKENS)
     const me = new URL('/1/me', service.config.publicUrl)

@@ -74,7 +74,7 @@ describe.each(METHODS)('with %s', (method) => {
     })
   })
 
-  it('a code is exchanged with PKCE for a token set that opens a door', () => {
+  it('a code is exchanged with PKCE for a token set that opens a route', () => {
     expect(got.token).toMatchObject(TOKENS)
     expect(got.me).toMatchObject({ application: application.id, user: service.user.id, variant: 'token_set' })
   })

@@ -33,7 +33,7 @@ export function makeDialogApplication(
 /** Where a window stands: the page it shows, and where it would have gone if that was not one of our hosts. */
 export type Stand = { readonly page: Page; readonly url: URL; readonly left: URL | null }
 
-/** One browser: follows redirects from host to host, keeps each host's cookies, and stops at the application's door. */
+/** One browser: follows redirects from host to host, keeps each host's cookies, and stops at the application's route. */
 export class DialogWindow {
   readonly service: TestService
   private readonly webs = new Map<string, Web>()

@@ -1,6 +1,6 @@
 /**
- * Every page of the web interface, with something on it: what each GET door shows, and what forms answer when something is
- * wrong or has happened. Whoever adds a door adds it here; a test compares this list with the table of doors.
+ * Every page of the web interface, with something on it: what each GET route shows, and what forms answer when something is
+ * wrong or has happened. Whoever adds a route adds it here; a test compares this list with the table of routes.
  */
 import type { Page } from 'playwright-core'
 import { enterUserCode } from '../../src/flows/enter-code.ts'
@@ -19,7 +19,7 @@ import { reviewed } from './reviewed.ts'
 /** Who looks at it. */
 export type Viewer = 'nobody' | 'ann' | 'ben' | 'ida' | 'olga'
 
-export type DoorPage = {
+export type RoutePage = {
   /** As the name of a file. */
   readonly name: string
   /** At the account's address; on the base host with its whole address. */
@@ -29,7 +29,7 @@ export type DoorPage = {
   readonly popup?: true
 }
 
-/** The doors that show a picture and no page. */
+/** The routes that show a picture and no page. */
 export const PICTURES: readonly string[] = ['logo', 'application-logo', 'operator-faces-logo']
 
 export type Viewers = Readonly<Record<Viewer, Page>>
@@ -67,8 +67,8 @@ function addCookies(page: Page, url: string, cookies: Readonly<Record<string, st
   return page.context().addCookies(Object.entries(cookies).map(([name, value]) => ({ name, value, ...attributes })))
 }
 
-/** What every GET door shows. */
-export async function everyDoorPage(northwind: Northwind): Promise<readonly DoorPage[]> {
+/** What every GET route shows. */
+export async function everyRoutePage(northwind: Northwind): Promise<readonly RoutePage[]> {
   const { service, ann, ben, erik, fay, applications } = northwind
   const [role] = await service.database.query<{ id: string }>("select id from roles where name = 'Sales'")
   const [grant] = await service.database.query<{ id: string }>(
@@ -122,7 +122,7 @@ export async function everyDoorPage(northwind: Northwind): Promise<readonly Door
 }
 
 /** The developer console: the account's own applications, each of another kind. */
-async function developerPages({ service, own, applications }: Northwind): Promise<readonly DoorPage[]> {
+async function developerPages({ service, own, applications }: Northwind): Promise<readonly RoutePage[]> {
   const { board, shop, counter, trial } = own
   const at = (page: string, { id }: MadeApplication) => `/developer/application${page}?application=${id}`
   const [endpoint] = await service.database.query<{ id: string }>(
@@ -157,7 +157,7 @@ async function developerPages({ service, own, applications }: Northwind): Promis
 }
 
 /** The operators' console: at their own address. */
-async function operatorPages(northwind: Northwind): Promise<readonly DoorPage[]> {
+async function operatorPages(northwind: Northwind): Promise<readonly RoutePage[]> {
   const { applications, operators, own, service } = northwind
   const [proposal] = await service.database.query<{ version: number }>(
     'select version from application_proposals where application_id = $1',
@@ -189,7 +189,7 @@ async function operatorPages(northwind: Northwind): Promise<readonly DoorPage[]>
 }
 
 /** The dialog, from its beginning on the base host; and what else is there. */
-async function dialogPages(northwind: Northwind): Promise<readonly DoorPage[]> {
+async function dialogPages(northwind: Northwind): Promise<readonly RoutePage[]> {
   const { publicUrl } = northwind.service.config
   const { request, question } = await openedDialog(northwind, 'signage')
   const next = encodeURIComponent(question)
@@ -222,7 +222,7 @@ async function dialogPages(northwind: Northwind): Promise<readonly DoorPage[]> {
   ]
 }
 
-function popups(as: Viewer, paths: Readonly<Record<string, string>>): readonly DoorPage[] {
+function popups(as: Viewer, paths: Readonly<Record<string, string>>): readonly RoutePage[] {
   return pages(as, paths).map((each) => ({ ...each, popup: true }))
 }
 
@@ -248,7 +248,7 @@ export async function openedDialog(
   return { id, request: sealDialogReference(config.keys, id, MARK), question: `/dialog?request=${visit}` }
 }
 
-function pages(as: Viewer, paths: Readonly<Record<string, string>>): readonly DoorPage[] {
+function pages(as: Viewer, paths: Readonly<Record<string, string>>): readonly RoutePage[] {
   return Object.entries(paths).map(([name, path]) => ({ name, path, as }))
 }
 

@@ -34,7 +34,7 @@ export async function startTestService(
   options: { clock?: boolean; listen?: boolean; operators?: boolean } = {},
 ): Promise<TestService> {
   const database = await createTestDatabase(options)
-  // Its account is the operators' own: then every door of an account's pages is at its address.
+  // Its account is the operators' own: then every route of an account's pages is at its address.
   const own = options.operators ? { slug: 'operators' } : {}
   const { config, running } = await startOnFreePort(
     { DATABASE_URL: database.url, ...(own.slug ? { OPERATOR_ACCOUNT: own.slug } : {}), ...environment },

@@ -141,16 +141,16 @@ describe('type confusion', () => {
     device_code: (text) => openDeviceCode(keys, text, application) !== null,
     secret: (text) => matchApplicationSecret(keys, [{ id: 'sec_1', keyId: 1, digest }], text) !== null,
   }
-  const pairs = kinds.flatMap((given) => kinds.map((door) => ({ given, door })))
+  const pairs = kinds.flatMap((given) => kinds.map((route) => ({ given, route })))
 
-  test.each(pairs)('TK-12 $given presented as $door', ({ given, door }) => {
-    expect(takenFor[door](texts[given])).toBe(given === door)
+  test.each(pairs)('TK-12 $given presented as $route', ({ given, route }) => {
+    expect(takenFor[route](texts[given])).toBe(given === route)
   })
 
-  test.each(pairs.filter(({ given, door }) => given !== door))(
-    'TK-12 $given with the prefix of $door opens nowhere',
-    ({ given, door }) => {
-      const disguised = texts[door].slice(0, 4) + texts[given].slice(4)
+  test.each(pairs.filter(({ given, route }) => given !== route))(
+    'TK-12 $given with the prefix of $route opens nowhere',
+    ({ given, route }) => {
+      const disguised = texts[route].slice(0, 4) + texts[given].slice(4)
       expect(kinds.filter((kind) => takenFor[kind](disguised))).toEqual([])
     },
   )

@@ -14,7 +14,7 @@ export type PageRequest = {
   readonly now: number
   /** Of the query for GET, of the form for POST: never both. */
   readonly fields: Parameters
-  /** Only where the door takes one. */
+  /** Only where the route takes one. */
   readonly file: Buffer | null
   readonly frame: Frame
   readonly browser: Browser & {
@@ -23,7 +23,7 @@ export type PageRequest = {
   }
 }
 
-/** Behind a door for users there is always one. */
+/** Never null on a route for users. */
 export type UserRequest = PageRequest & { readonly visitor: Visitor }
 
 export type PageAnswer = (

@@ -6,7 +6,7 @@ import { type Activity, readActivity } from '../../flows/application-activity.ts
 import type { Context } from '../../flows/context.ts'
 import { type ActivityLine, applicationActivityPage } from '../../pages/application-activity.tsx'
 import type { StandingModel } from '../../pages/application-standing.tsx'
-import { doors } from '../routes.ts'
+import { routes } from '../routes.ts'
 import type { PageAnswer, PageHandler, UserRequest } from './answer.ts'
 
 export const showActivity: PageHandler<UserRequest> = (context, request) => activityPage(context, request, null)
@@ -42,11 +42,11 @@ async function activityPage(
 
 /** As it was on the wire: the path that was called, and the refusal in the words of its dialect. */
 function lineOf({ at, operation, refusal, message }: Activity['requests'][number]): ActivityLine {
-  const door = doors.find((each) => each.operation === operation)
-  const path = door?.face === 'interface' ? `/1${door.path}` : (door?.path ?? operation)
+  const route = routes.find((each) => each.operation === operation)
+  const path = route?.face === 'interface' ? `/1${route.path}` : (route?.path ?? operation)
   if (refusal === null || !isRefusal(refusal)) return { at, operation: path, refusal, message, mend: null }
   const { standard, message: usual, mend } = refusals[refusal]
-  const named = door?.face === 'standard' ? standard : refusal
+  const named = route?.face === 'standard' ? standard : refusal
   return { at, operation: path, refusal: named, message: message ?? usual, mend }
 }
 

@@ -1,5 +1,5 @@
 /**
- * Requests for an account's own host: which account, who is there, which door; then the checks that every door has, in one
+ * Requests for an account's own host: which account, who is there, which route; then the checks that every route has, in one
  * place, so that no handler can forget one.
  *
  * `http/account/` is the web interface on the wire. A handler reads fields, calls one flow and picks a page.
@@ -27,9 +27,9 @@ import { tooBusy } from '../too-much.ts'
 import type { PageAnswer, PageRequest, UserRequest } from './answer.ts'
 import { BROWSER, DIALOG, LANGUAGE, readCookie, SESSION } from './cookies.ts'
 import { isInDialog } from './dialog-window.ts'
-import { pageDoors } from './doors.ts'
+import { pageRoutes } from './routes.ts'
 import { formHolder, frameFor } from './frame.ts'
-import type { PageDoor } from './page-door.ts'
+import type { PageRoute } from './page-route.ts'
 import { respondAsset, respondPage, type Surroundings } from './respond.ts'
 import { isSameOrigin } from './same-origin.ts'
 import { readUpload } from './upload.ts'
@@ -41,13 +41,13 @@ export type Asked = {
   readonly query: string
 }
 
-type Doors = ReadonlyMap<string, Readonly<Partial<Record<'GET' | 'POST', PageDoor>>>>
+type Routes = ReadonlyMap<string, Readonly<Partial<Record<'GET' | 'POST', PageRoute>>>>
 
-const doors: Doors = openPageDoors()
+const routes: Routes = indexPageRoutes()
 
-function openPageDoors(): Doors {
-  const paths = new Map<string, Partial<Record<'GET' | 'POST', PageDoor>>>()
-  for (const door of pageDoors) paths.set(door.path, { ...paths.get(door.path), [door.method]: door })
+function indexPageRoutes(): Routes {
+  const paths = new Map<string, Partial<Record<'GET' | 'POST', PageRoute>>>()
+  for (const route of pageRoutes) paths.set(route.path, { ...paths.get(route.path), [route.method]: route })
   return paths
 }
 
@@ -57,16 +57,16 @@ const A_BEAT_MS = 200
 /** Looking at these is nobody's haste, and nobody needs them to decide something or to take it back. */
 const CAN_WAIT = /^\/developer(\/|$)/
 
-/** The door's path, whoever knocks and whether or not it is opened to them. */
-export function pageRoute(path: string): string {
-  return findAsset(path) ? ASSETS : doors.has(path) ? path : NO_ROUTE
+/** The path of the matching route, whether or not the caller may use it. */
+export function pagePathOf(path: string): string {
+  return findAsset(path) ? ASSETS : routes.has(path) ? path : NO_ROUTE
 }
 
-export const pageRoutes: readonly string[] = [...doors.keys()]
+export const pagePaths: readonly string[] = [...routes.keys()]
 
 /** Whether there is such a page at every account's address: where the operators' pages are is nobody else's business. */
 export function isPagePath(path: string): boolean {
-  return Object.values(doors.get(path) ?? {}).some(({ access }) => access !== 'operator')
+  return Object.values(routes.get(path) ?? {}).some(({ access }) => access !== 'operator')
 }
 
 /** `track` is given what goes on after an answer, so that the process does not end before it is done. */
@@ -94,13 +94,13 @@ export function createAccountServer(context: Context, addressOf: AddressReader, 
       }
       const browser = browserOf(request)
       const received = await receive(context, request, asked)
-      const barred = 'door' in received && isElsewhere(received.door, browser.address)
+      const barred = 'route' in received && isElsewhere(received.route, browser.address)
       const arrived: Arrived | PageAnswer = barred ? { refusal: 'elsewhere' } : received
       const visited = await visit(context, asked.slug, readCookie(request.headers.cookie, SESSION))
       if (!visited) return respondPage(response, around, { refusal: 'no_account' })
-      if ('door' in arrived) dialog ||= isInDialog(asked.path, arrived.fields.get('next') ?? null)
-      frame = frameFor(context, { ...origin, here: 'door' in arrived ? arrived.here : asked.path, dialog }, visited)
-      const given = 'door' in arrived ? await answer(context, arrived, visited, frame, browser) : arrived
+      if ('route' in arrived) dialog ||= isInDialog(asked.path, arrived.fields.get('next') ?? null)
+      frame = frameFor(context, { ...origin, here: 'route' in arrived ? arrived.here : asked.path, dialog }, visited)
+      const given = 'route' in arrived ? await answer(context, arrived, visited, frame, browser) : arrived
       respondPage(response, around, given)
       if (given.afterwards) {
         const work = sleep(A_BEAT_MS).then(given.afterwards)
@@ -124,8 +124,8 @@ export function createAccountServer(context: Context, addressOf: AddressReader, 
   }
 }
 
-/** Whether a door for operators is knocked at from outside their networks. Without any, there is no outside. */
-function createElsewhere(networks: readonly string[]): (door: PageDoor, address: string | null) => boolean {
+/** Whether a route for operators is requested from outside OPERATOR_NETWORKS. Without that setting, never. */
+function createElsewhere(networks: readonly string[]): (route: PageRoute, address: string | null) => boolean {
   const isWithin = createNetworkCheck(networks)
   return ({ access }, address) =>
     access === 'operator' && networks.length > 0 && (address === null || !isWithin(address))
@@ -133,7 +133,7 @@ function createElsewhere(networks: readonly string[]): (door: PageDoor, address:
 
 /** A request that is all there: only now is it looked at who sent it, so that nobody's rights grow old while a form trickles in. */
 type Arrived = {
-  readonly door: PageDoor
+  readonly route: PageRoute
   readonly fields: Parameters
   readonly file: Buffer | null
   /** Where this can be looked at: the address itself, or for a form the page it is found on. */
@@ -142,22 +142,22 @@ type Arrived = {
 
 async function receive(context: Context, request: IncomingMessage, asked: Asked): Promise<Arrived | PageAnswer> {
   const { slug, path, query } = asked
-  const methods = doors.get(path)
+  const methods = routes.get(path)
   if (!methods || !isThere(context, slug, methods)) return { refusal: 'not_found' }
-  const door = methods[request.method === 'HEAD' ? 'GET' : (request.method as 'GET' | 'POST')]
-  if (!door) return { refusal: 'method_not_allowed', allow: Object.keys(methods).join(', ') }
-  if (door.method === 'GET') {
+  const route = methods[request.method === 'HEAD' ? 'GET' : (request.method as 'GET' | 'POST')]
+  if (!route) return { refusal: 'method_not_allowed', allow: Object.keys(methods).join(', ') }
+  if (route.method === 'GET') {
     const fields = await readParameters(query, undefined)
-    return checked({ door, fields, file: null, here: query === '' ? path : `${path}?${query}` })
+    return checked({ route, fields, file: null, here: query === '' ? path : `${path}?${query}` })
   }
   if (!isSameOrigin(request.headers, accountOrigin(context, slug))) return { refusal: 'stale' }
-  const { fields, file } = await readUpload(request, door.file ?? null)
-  return checked({ door, fields, file, here: fillIn(door.from ?? '/', fields) })
+  const { fields, file } = await readUpload(request, route.file ?? null)
+  return checked({ route, fields, file, here: fillIn(route.from ?? '/', fields) })
 }
 
-/** At every other account's address a door for operators is a page that does not exist, whoever knocks and however. */
-function isThere(context: Context, slug: string, methods: Readonly<Partial<Record<string, PageDoor>>>): boolean {
-  const forOperators = Object.values(methods).some((door) => door?.access === 'operator')
+/** On the host of any other account, operator routes answer 404, whoever asks. */
+function isThere(context: Context, slug: string, methods: Readonly<Partial<Record<string, PageRoute>>>): boolean {
+  const forOperators = Object.values(methods).some((route) => route?.access === 'operator')
   return !forOperators || slug === context.config.operatorAccount
 }
 
@@ -172,23 +172,23 @@ function fillIn(address: string, fields: Parameters): string {
 
 async function answer(
   context: Context,
-  { door, fields, file, here }: Arrived,
+  { route, fields, file, here }: Arrived,
   { account, visitor, now }: Visit,
   frame: Frame,
   browser: PageRequest['browser'],
 ): Promise<PageAnswer> {
   const given: PageRequest = { account, visitor, now, fields, file, frame, browser }
-  if (door.access === 'anyone') return door.handler(context, given)
+  if (route.access === 'anyone') return route.handler(context, given)
   if (!visitor) return { seeOther: `/sign-in?next=${encodeURIComponent(here)}` }
-  if (door.access !== 'user' && !visitor.administrator) return { refusal: 'forbidden' }
-  if (door.method === 'POST' && !isSigned(context, visitor, door, fields)) return { refusal: 'stale' }
-  if (door.fresh && !isFresh(context, visitor, now)) return { seeOther: `/confirm?next=${encodeURIComponent(here)}` }
-  return door.handler(context, { ...given, visitor } satisfies UserRequest)
+  if (route.access !== 'user' && !visitor.administrator) return { refusal: 'forbidden' }
+  if (route.method === 'POST' && !isSigned(context, visitor, route, fields)) return { refusal: 'stale' }
+  if (route.fresh && !isFresh(context, visitor, now)) return { seeOther: `/confirm?next=${encodeURIComponent(here)}` }
+  return route.handler(context, { ...given, visitor } satisfies UserRequest)
 }
 
-function isSigned(context: Context, visitor: Visitor, door: PageDoor, fields: Parameters): boolean {
-  const bound = Object.fromEntries((door.bound ?? []).map((name) => [name, fields.get(name) ?? '']))
-  return isSignedForm(context.config.keys, formHolder(visitor), door.path, bound, fields.get('token') ?? '')
+function isSigned(context: Context, visitor: Visitor, route: PageRoute, fields: Parameters): boolean {
+  const bound = Object.fromEntries((route.bound ?? []).map((name) => [name, fields.get(name) ?? '']))
+  return isSignedForm(context.config.keys, formHolder(visitor), route.path, bound, fields.get('token') ?? '')
 }
 
 /** What is shown instead of a page that could not be made. */

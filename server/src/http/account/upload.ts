@@ -1,4 +1,4 @@
-/** The form of a page. One door takes a file with it, of a modest size; everywhere else a file is refused. */
+/** The form of a page. One route takes a file with it, of a modest size; everywhere else a file is refused. */
 import type { IncomingMessage } from 'node:http'
 import { Refusal } from '../../core/refusal.ts'
 import { readForm } from '../form.ts'
@@ -12,7 +12,7 @@ const MAX_FIELDS = 1_000
 
 export type Upload = { readonly fields: Parameters; readonly file: Buffer | null }
 
-/** `name`: the field that holds the file, where the door takes one. */
+/** `name`: the field that holds the file, where the route takes one. */
 export async function readUpload(request: IncomingMessage, name: string | null): Promise<Upload> {
   const form = await readForm(request, name === null ? MAX_FORM_BYTES : MAX_UPLOAD_BYTES)
   if (name === null || !form?.multipart) return { fields: await readParameters('', form, MAX_FIELDS), file: null }

@@ -1,6 +1,6 @@
 /** `/activate`: the one address that a device can show without knowing the account. docs/interface.md, "The standard dialect". */
 import { askForAccount, goToAccount } from './choose-account.ts'
-import type { BaseHandler } from './doors.ts'
+import type { BaseHandler } from './routes.ts'
 
 const PURPOSE = { kind: 'activate' } as const
 

@@ -3,7 +3,7 @@ import { type ChosenAccount, chooseAccount } from '../../flows/choose-account.ts
 import type { Context } from '../../flows/context.ts'
 import { type ChooseAccountModel, chooseAccountPage } from '../../pages/choose-account.tsx'
 import type { PageAnswer } from '../account/answer.ts'
-import type { BaseRequest } from './doors.ts'
+import type { BaseRequest } from './routes.ts'
 import { rememberAccount, rememberedAccounts } from './remembered-accounts.ts'
 
 export function askForAccount(

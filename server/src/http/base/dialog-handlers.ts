@@ -20,7 +20,7 @@ import { DIALOG, DIALOG_SECONDS, setCookie } from '../account/cookies.ts'
 import { tooBusy, tooManyRequests } from '../too-much.ts'
 import { askForAccount, goToAccount } from './choose-account.ts'
 import { readDialogRequest } from './dialog-request.ts'
-import type { BaseHandler, BaseRequest } from './doors.ts'
+import type { BaseHandler, BaseRequest } from './routes.ts'
 
 /** From here on the browser carries a reference, and only this browser's is worth anything. */
 export const authorize: BaseHandler = async (context, request) => {

@@ -1,7 +1,7 @@
 /** The language of the base host's own pages, kept in the browser. */
 import { isLanguage } from '../../pages/words.ts'
 import { LANGUAGE, setCookie } from '../account/cookies.ts'
-import type { BaseHandler } from './doors.ts'
+import type { BaseHandler } from './routes.ts'
 
 const YEAR_SECONDS = 365 * 24 * 60 * 60
 

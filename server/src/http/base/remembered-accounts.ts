@@ -2,7 +2,7 @@
 import { accountOrigin } from '../../flows/account-address.ts'
 import type { Context } from '../../flows/context.ts'
 import { setCookie } from '../account/cookies.ts'
-import type { BaseRequest } from './doors.ts'
+import type { BaseRequest } from './routes.ts'
 
 const ACCOUNTS = '__Host-accounts'
 

@@ -1,5 +1,5 @@
 /**
- * Requests of browsers on the base host, which belongs to no account: which door, is it one of our own forms, what comes back.
+ * Requests of browsers on the base host, which belongs to no account: which route, is it one of our own forms, what comes back.
  *
  * `http/base/` is where people arrive who come from an application or a device. Nobody is signed in here.
  */
@@ -22,27 +22,27 @@ import { readForm } from '../form.ts'
 import { singleHeader } from '../header.ts'
 import { type Parameters, readParameters } from '../parameters.ts'
 import { ASSETS } from '../request-scope.ts'
-import { type BaseDoor, baseDoors } from './doors.ts'
+import { type BaseRoute, baseRoutes } from './routes.ts'
 
-type Doors = ReadonlyMap<string, Readonly<Partial<Record<'GET' | 'POST', BaseDoor>>>>
+type Routes = ReadonlyMap<string, Readonly<Partial<Record<'GET' | 'POST', BaseRoute>>>>
 
-const doors: Doors = openBaseDoors()
+const routes: Routes = indexBaseRoutes()
 
-function openBaseDoors(): Doors {
-  const paths = new Map<string, Partial<Record<'GET' | 'POST', BaseDoor>>>()
-  for (const door of baseDoors) paths.set(door.path, { ...paths.get(door.path), [door.method]: door })
+function indexBaseRoutes(): Routes {
+  const paths = new Map<string, Partial<Record<'GET' | 'POST', BaseRoute>>>()
+  for (const route of baseRoutes) paths.set(route.path, { ...paths.get(route.path), [route.method]: route })
   return paths
 }
 
 export function isBasePath(path: string): boolean {
-  return doors.has(path) || findAsset(path) !== null
+  return routes.has(path) || findAsset(path) !== null
 }
 
-export function baseRoute(path: string): string {
-  return doors.has(path) ? path : ASSETS
+export function basePathOf(path: string): string {
+  return routes.has(path) ? path : ASSETS
 }
 
-export const baseRoutes: readonly string[] = [...doors.keys()]
+export const basePaths: readonly string[] = [...routes.keys()]
 
 export type BaseAsked = { readonly requestId: string; readonly path: string; readonly query: string }
 
@@ -68,35 +68,35 @@ export function createBaseServer(context: Context, addressOf: AddressReader) {
     try {
       const received = await receive(request, asked, publicUrl)
       if ('refusal' in received) return respondPage(response, around, received)
-      const { door, fields } = received
-      if (door.method === 'POST') frame = frameAt(request, asked.path, formQuery(fields), nonce)
+      const { route, fields } = received
+      if (route.method === 'POST') frame = frameAt(request, asked.path, formQuery(fields), nonce)
       const cookie = (name: string) => readCookie(request.headers.cookie, name)
       const address = addressOf(request.socket.remoteAddress, singleHeader(request, 'x-forwarded-for'))
-      respondPage(response, around, await door.handler(context, { fields, frame, address, cookie }))
+      respondPage(response, around, await route.handler(context, { fields, frame, address, cookie }))
     } catch (error) {
       respondPage(response, around, { refusal: pageRefusalFor(context, error) })
     }
   }
 }
 
-type Received = { readonly door: BaseDoor; readonly fields: Parameters }
+type Received = { readonly route: BaseRoute; readonly fields: Parameters }
 
 async function receive(
   request: IncomingMessage,
   { path, query }: BaseAsked,
   origin: string,
 ): Promise<Received | Extract<PageAnswer, { refusal: unknown }>> {
-  const methods = doors.get(path) ?? {}
-  const door = methods[request.method === 'HEAD' ? 'GET' : (request.method as 'GET' | 'POST')]
-  if (!door) return { refusal: 'method_not_allowed', allow: Object.keys(methods).join(', ') }
-  if (door.method === 'POST' && !door.fromAnywhere && !isSameOrigin(request.headers, origin)) {
+  const methods = routes.get(path) ?? {}
+  const route = methods[request.method === 'HEAD' ? 'GET' : (request.method as 'GET' | 'POST')]
+  if (!route) return { refusal: 'method_not_allowed', allow: Object.keys(methods).join(', ') }
+  if (route.method === 'POST' && !route.fromAnywhere && !isSameOrigin(request.headers, origin)) {
     return { refusal: 'stale' }
   }
-  const form = door.method === 'POST' ? await readForm(request) : undefined
-  const fields = await readParameters(door.method === 'GET' || door.fromAnywhere ? query : '', form)
+  const form = route.method === 'POST' ? await readForm(request) : undefined
+  const fields = await readParameters(route.method === 'GET' || route.fromAnywhere ? query : '', form)
   // PostgreSQL cannot keep a NUL, and nobody types one.
   if ([...fields].flat().some((text) => text.includes('\0'))) throw new Refusal('invalid_request')
-  return { door, fields }
+  return { route, fields }
 }
 
 /** Of a form's fields only this is needed to look at its page again. */

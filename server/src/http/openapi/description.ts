@@ -3,19 +3,19 @@
  * rest of a command of the command line, which never asks.
  */
 import type { Context } from '../../flows/context.ts'
-import type { Door, Handler } from '../routes.ts'
+import type { Route, Handler } from '../routes.ts'
 import type { OpenApiDocument } from './document-types.ts'
 
 type Described = { readonly document: OpenApiDocument; readonly text: string }
 
 const described = new Map<string, Promise<Described>>()
 
-/** The doors come as a function: the description's own door is one of them. */
-export function describedAt({ config: { publicUrl } }: Context, doors: () => readonly Door[]): Promise<Described> {
+/** The routes come as a function: the description's own route is one of them. */
+export function describedAt({ config: { publicUrl } }: Context, routes: () => readonly Route[]): Promise<Described> {
   const known = described.get(publicUrl)
   if (known) return known
-  const made = import('./document.ts').then(({ describeDoors }) => {
-    const document = describeDoors(doors(), publicUrl)
+  const made = import('./document.ts').then(({ describeRoutes }) => {
+    const document = describeRoutes(routes(), publicUrl)
     return { document, text: JSON.stringify(document) }
   })
   described.set(publicUrl, made)
@@ -23,9 +23,9 @@ export function describedAt({ config: { publicUrl } }: Context, doors: () => rea
 }
 
 /** GET /openapi.json. Nothing in it is secret, and tools in a browser have to read it. */
-export function description(doors: () => readonly Door[]): Handler {
+export function description(routes: () => readonly Route[]): Handler {
   return async (context) => {
-    const { text } = await describedAt(context, doors)
+    const { text } = await describedAt(context, routes)
     return { status: 200, text, type: 'application/json; charset=utf-8', allowOrigin: '*' }
   }
 }

@@ -1,5 +1,5 @@
 /**
- * The doors for browsers that an application has to know: where its window opens, and where a device sends people. What
+ * The routes for browsers that an application has to know: where its window opens, and where a device sends people. What
  * happens behind them is between the user and us. docs/interface.md, "The dialog".
  */
 import { Type } from 'typebox'
@@ -156,18 +156,18 @@ export const dialogOperations = {
   },
 } as const satisfies Readonly<Record<string, Operation>>
 
-type BrowserDoor = {
+type BrowserRoute = {
   readonly method: 'GET' | 'POST'
   readonly path: string
   /** Also under /1. */
   readonly versioned: boolean
   readonly operation: keyof typeof dialogOperations
-  /** The door of routes.ts in front of which it is described. */
+  /** The route of routes.ts in front of which it is described. */
   readonly before: string
 }
 
-/** These doors are opened in base/doors.ts; server/test/conformance/openapi.test.ts compares. */
-export const browserDoors: readonly BrowserDoor[] = [
+/** These routes are opened in base/routes.ts; server/test/conformance/openapi.test.ts compares. */
+export const browserRoutes: readonly BrowserRoute[] = [
   {
     method: 'GET',
     path: '/auth/oauth/authorize',

@@ -1,9 +1,9 @@
-/** The description of every door for programs, in OpenAPI 3.1, for one installation. */
+/** The description of every route for programs, in OpenAPI 3.1, for one installation. */
 import type { TObject, TSchema } from 'typebox'
-import type { Door } from '../routes.ts'
+import type { Route } from '../routes.ts'
 import { exampleOf, type SchemaName, schemas } from './answers.ts'
 import { curlFor } from './curl.ts'
-import { browserDoors } from './dialog-operations.ts'
+import { browserRoutes } from './dialog-operations.ts'
 import type {
   Header,
   OpenApiDocument,
@@ -30,11 +30,11 @@ type Described = {
   readonly id: OperationId
 }
 
-export function describeDoors(doors: readonly Door[], publicUrl: string): OpenApiDocument {
+export function describeRoutes(routes: readonly Route[], publicUrl: string): OpenApiDocument {
   const paths: Record<string, PathItem> = {}
   const responses: Record<string, ResponseObject> = {}
   const requestBodies: Record<string, RequestBody> = {}
-  for (const described of [...inOrder(doors), ...inXml(doors)]) {
+  for (const described of [...inOrder(routes), ...inXml(routes)]) {
     const { path, method, versioned, id } = described
     const { form } = operations[id]
     if (form) requestBodies[bodyName(id)] = bodyFor(form)
@@ -67,18 +67,18 @@ function versions(publicUrl: string) {
 
 const VOICES = { interface: 'json', standard: 'standard', plain: 'json' } as const
 
-function inOrder(doors: readonly Door[]): Described[] {
-  return doors.flatMap(({ method, path, face, operation }): Described[] => {
-    const ahead = browserDoors.filter(({ before }) => before === path)
+function inOrder(routes: readonly Route[]): Described[] {
+  return routes.flatMap(({ method, path, face, operation }): Described[] => {
+    const ahead = browserRoutes.filter(({ before }) => before === path)
     return [
-      ...ahead.map((door): Described => ({ ...door, voice: 'page', id: door.operation })),
+      ...ahead.map((route): Described => ({ ...route, voice: 'page', id: route.operation })),
       { method, path, versioned: face === 'interface', voice: VOICES[face], id: operation },
     ]
   })
 }
 
-function inXml(doors: readonly Door[]): Described[] {
-  const spoken = doors.filter(({ face }) => face === 'interface')
+function inXml(routes: readonly Route[]): Described[] {
+  const spoken = routes.filter(({ face }) => face === 'interface')
   return spoken.map(({ method, path, operation }) => {
     return { method, path: `${path}.xml`, versioned: true, voice: 'xml', id: operation }
   })
@@ -124,7 +124,7 @@ function isRequired(fields: TObject | undefined, name: string): boolean {
   return (fields as { required?: readonly string[] } | undefined)?.required?.includes(name) ?? false
 }
 
-/** Doors that take the same form share its description. */
+/** Routes that take the same form share its description. */
 function bodyName(id: OperationId): string {
   const { form } = operations[id]
   const first = Object.entries(operations).find(([, operation]) => operation.form === form)

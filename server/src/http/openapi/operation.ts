@@ -1,7 +1,7 @@
 /**
- * What the description says of one door: what it takes, what it answers, and which refusals it can speak.
+ * What the description says of one route: what it takes, what it answers, and which refusals it can speak.
  *
- * `http/openapi/` describes the doors for programs (OpenAPI 3.1) and decides nothing. It is loaded when somebody first asks:
+ * `http/openapi/` describes the routes for programs (OpenAPI 3.1) and decides nothing. It is loaded when somebody first asks:
  * the schemas take longer to load than most commands of the command line take to run.
  */
 import type { TObject } from 'typebox'
@@ -45,7 +45,7 @@ export type Operation = {
   readonly query?: TObject
   readonly headers?: TObject
   readonly answers: Readonly<Partial<Record<200 | 201 | 303 | 400 | 403, Answered>>>
-  /** Of its own. What every door can refuse is added by refused.ts. */
+  /** Of its own. What every route can refuse is added by refused.ts. */
   readonly refusals: readonly RefusalCode[]
   /** A poll has six outcomes and no seventh: even a bug of ours has no other (flows/poll-device-code.ts). */
   readonly noOther?: true

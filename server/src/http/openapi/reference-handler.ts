@@ -1,7 +1,7 @@
 /** GET /reference: the description as a page. */
 import { referencePage, renderReference } from '../../pages/reference.tsx'
-import type { BaseHandler } from '../base/doors.ts'
-import { doors } from '../routes.ts'
+import type { BaseHandler } from '../base/routes.ts'
+import { routes } from '../routes.ts'
 import { describedAt } from './description.ts'
 import type { OpenApiDocument } from './document-types.ts'
 import { referenceModel } from './reference-model.ts'
@@ -9,7 +9,7 @@ import { referenceModel } from './reference-model.ts'
 const rendered = new WeakMap<OpenApiDocument, string>()
 
 export const showReference: BaseHandler = async (context, { frame }) => {
-  const { document } = await describedAt(context, () => doors)
+  const { document } = await describedAt(context, () => routes)
   const content = rendered.get(document) ?? renderReference(referenceModel(document))
   rendered.set(document, content)
   return { page: referencePage(frame, content) }

@@ -3,7 +3,7 @@ import { type RefusalCode, refusals } from '../../core/refusal.ts'
 import type { Example, Header, Reference, ResponseObject } from './document-types.ts'
 import type { Operation } from './operation.ts'
 
-/** How a door speaks. `page`: to a person. */
+/** How a route speaks. `page`: to a person. */
 export type Voice = 'json' | 'xml' | 'standard' | 'page'
 
 export const MEDIA_TYPES: Readonly<Record<Voice, string>> = {

@@ -12,7 +12,7 @@ import { UNKNOWN_CLIENT } from './token-endpoint.ts'
 const INACTIVE: Answer = { status: 200, fields: { active: false } }
 
 /**
- * For resource servers, about every credential; for other applications, about their own. Only what opens doors is active: a
+ * For resource servers, about every credential; for other applications, about their own. Only what gives access is active: a
  * refresh token never is, so that nobody takes one for an access token.
  */
 export const introspect: Handler = async (context, request) => {

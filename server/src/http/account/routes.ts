@@ -1,15 +1,15 @@
-/** Every door of an account's web interface. What is not here is not found; what changes something is a POST. */
+/** Every route of an account's web interface. What is not here is not found; what changes something is a POST. */
 import { remove, showAccountApplications, showApplications, showRemoval } from './application-handlers.ts'
 import { showApplicationLogo } from './application-logo.ts'
 import { exportAudit, showAudit } from './audit-handlers.ts'
 import { decide, enterTypedCode, showCodeEntry, showDecision, switchUser } from './code-handlers.ts'
 import { confirmByPasskey, confirmByPassword, showConfirm } from './confirm-handlers.ts'
-import { developerDoors } from './developer-doors.ts'
+import { developerRoutes } from './developer-routes.ts'
 import { answerDialog, enterDialog, showDialogQuestion, switchInDialog } from './dialog-handlers.ts'
 import { chooseOwnLanguage, showHome, showLogo } from './home-handlers.ts'
 import { recover, removeByLink, showLink, showRecover, usePasswordLink } from './link-handlers.ts'
-import { operatorDoors } from './operator-doors.ts'
-import type { PageDoor } from './page-door.ts'
+import { operatorRoutes } from './operator-routes.ts'
+import type { PageRoute } from './page-route.ts'
 import {
   changeRoles,
   disable,
@@ -41,7 +41,7 @@ import {
   signInByPassword,
 } from './sign-in-handlers.ts'
 
-export const pageDoors: readonly PageDoor[] = [
+export const pageRoutes: readonly PageRoute[] = [
   { method: 'GET', path: '/logo', access: 'anyone', handler: showLogo },
   { method: 'GET', path: '/application-logo', access: 'anyone', handler: showApplicationLogo },
   { method: 'POST', path: '/language', access: 'anyone', handler: chooseOwnLanguage },
@@ -276,6 +276,6 @@ export const pageDoors: readonly PageDoor[] = [
     fresh: true,
   },
 
-  ...developerDoors,
-  ...operatorDoors,
+  ...developerRoutes,
+  ...operatorRoutes,
 ]

@@ -1,5 +1,5 @@
 /**
- * The doors of the operators' console, at the operators' own address. What changes something, and what shows who somebody is,
+ * The routes of the operators' console, at the operators' own address. What changes something, and what shows who somebody is,
  * asks for a fresh sign-in; looking at the queue does not.
  */
 import { exportAudit, showAudit } from './audit-handlers.ts'
@@ -8,9 +8,9 @@ import { showAccount, showAccounts, showEveryApplication, showOverview } from '.
 import { confirm, decide, showReviewedApplication, showReviews, undo } from './operator-reviews.ts'
 import { saveRule, showRule } from './operator-rule.ts'
 import { addNewScope, retitleScope, showScopes } from './operator-scopes.ts'
-import type { PageDoor } from './page-door.ts'
+import type { PageRoute } from './page-route.ts'
 
-export const operatorDoors: readonly PageDoor[] = [
+export const operatorRoutes: readonly PageRoute[] = [
   { method: 'GET', path: '/operator', access: 'operator', handler: showOverview },
   { method: 'GET', path: '/operator/reviews', access: 'operator', handler: showReviews },
   { method: 'GET', path: '/operator/application', access: 'operator', handler: showReviewedApplication },

@@ -1,4 +1,4 @@
-/** The doors of the developer console: an account looks after its own applications. */
+/** The routes of the developer console: an account looks after its own applications. */
 import { sendAppeal, showActivity } from './developer-activity.ts'
 import { saveLogo, showLogoSettings, withdraw } from './developer-face.ts'
 import {
@@ -22,9 +22,9 @@ import {
   showWebhooks,
   testWebhook,
 } from './developer-webhooks.ts'
-import type { PageDoor } from './page-door.ts'
+import type { PageRoute } from './page-route.ts'
 
-export const developerDoors: readonly PageDoor[] = [
+export const developerRoutes: readonly PageRoute[] = [
   { method: 'GET', path: '/developer', access: 'administrator', handler: showOwnApplications },
   { method: 'GET', path: '/developer/new', access: 'administrator', handler: showRegistration, fresh: true },
   {

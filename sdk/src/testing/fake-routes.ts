@@ -6,9 +6,9 @@ import { exchange } from './fake-dialog.ts'
 import { authorizeDevice, introspect, token } from './fake-standard.ts'
 import type { FakeWorld } from './fake-world.ts'
 
-type Door = (world: FakeWorld, parameters: FakeParameters, request: Request) => FakeAnswer | Promise<FakeAnswer>
+type Route = (world: FakeWorld, parameters: FakeParameters, request: Request) => FakeAnswer | Promise<FakeAnswer>
 
-const DOORS: Readonly<Record<string, Door>> = {
+const ROUTES: Readonly<Record<string, Route>> = {
   'POST /auth/oauth/device/code': (...asked) => requestCode('token_set', asked[0], asked[1]),
   'POST /auth/key/device/code': (...asked) => requestCode('access_key', asked[0], asked[1]),
   'POST /auth/oauth/device/polling': (...asked) => poll('token_set', ...asked),
@@ -27,10 +27,10 @@ const DOORS: Readonly<Record<string, Door>> = {
 
 export async function answerTo(world: FakeWorld, request: Request, pathname: string): Promise<FakeAnswer> {
   const path = pathname.startsWith('/1/') ? pathname.slice(2) : pathname
-  const door = DOORS[`${request.method} ${path}`]
+  const route = ROUTES[`${request.method} ${path}`]
   try {
-    if (door) return await door(world, await readParameters(request), request)
-    const other = ['GET', 'POST'].find((method) => `${method} ${path}` in DOORS)
+    if (route) return await route(world, await readParameters(request), request)
+    const other = ['GET', 'POST'].find((method) => `${method} ${path}` in ROUTES)
     throw other ? new FakeRefused('method_not_allowed', { allow: other }) : new FakeRefused('not_found')
   } catch (error) {
     if (!(error instanceof FakeRefused)) throw error

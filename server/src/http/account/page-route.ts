@@ -1,7 +1,7 @@
-/** What a door of an account's pages is: which method and path, for whom, and what is checked before its handler is called. */
+/** What a route of an account's pages is: which method and path, for whom, and what is checked before its handler is called. */
 import type { PageHandler, PageRequest, UserRequest } from './answer.ts'
 
-type Door = {
+type Route = {
   readonly method: 'GET' | 'POST'
   readonly path: string
   /** Values of the form that must come back as they were shown. */
@@ -18,10 +18,10 @@ type Door = {
 }
 
 /**
- * For anyone: no session needed, and forms are not signed. Otherwise a user's session, and every POST signed for it. Doors for
+ * For anyone: no session needed, and forms are not signed. Otherwise a user's session, and every POST signed for it. Routes for
  * operators are there at one account's address only, for its administrators, from the networks that the configuration names.
  */
-export type PageDoor = Door &
+export type PageRoute = Route &
   (
     | { readonly access: 'anyone'; readonly handler: PageHandler<PageRequest> }
     | { readonly access: 'user' | 'administrator' | 'operator'; readonly handler: PageHandler<UserRequest> }

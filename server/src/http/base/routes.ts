@@ -1,4 +1,4 @@
-/** Every door for browsers on the base host: where the dialog begins, and where people are sent who do not know their account's. */
+/** Every route for browsers on the base host: where the dialog begins, and where people are sent who do not know their account's. */
 import type { Context } from '../../flows/context.ts'
 import type { Frame } from '../../pages/layout.tsx'
 import type { PageAnswer } from '../account/answer.ts'
@@ -19,7 +19,7 @@ export type BaseRequest = {
 
 export type BaseHandler = (context: Context, request: BaseRequest) => Promise<PageAnswer>
 
-export type BaseDoor = {
+export type BaseRoute = {
   readonly method: 'GET' | 'POST'
   readonly path: string
   readonly handler: BaseHandler
@@ -29,8 +29,8 @@ export type BaseDoor = {
 
 const AUTHORIZE = ['/auth/oauth/authorize', '/1/auth/oauth/authorize', '/oauth/authorize']
 
-export const baseDoors: readonly BaseDoor[] = [
-  ...AUTHORIZE.flatMap((path): BaseDoor[] => [
+export const baseRoutes: readonly BaseRoute[] = [
+  ...AUTHORIZE.flatMap((path): BaseRoute[] => [
     { method: 'GET', path, handler: authorize },
     { method: 'POST', path, handler: authorizeByForm, fromAnywhere: true },
   ]),
