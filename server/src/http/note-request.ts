@@ -49,7 +49,7 @@ type Asking = { readonly applicationId: string | null; readonly secret: string |
 
 /** Who says to ask. Also when what else they sent cannot be read: that is what they will wonder about. */
 async function whoAsks(route: Route, request: Request): Promise<Asking> {
-  const standard = route.face === 'standard'
+  const standard = route.dialect === 'standard'
   const asked = standard ? await readable(() => readClient(request)) : null
   if (asked) return asked.client
   const parameters = (await readable(request.parameters)) ?? (await readable(request.form))

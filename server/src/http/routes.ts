@@ -33,14 +33,14 @@ export type Route = {
   readonly path: string
   readonly handler: Handler
   /** `interface`: also under /1, and both also with .xml. `standard`: just the path, in the words of the RFCs. `plain`: just the path. */
-  readonly face: 'interface' | 'standard' | 'plain'
+  readonly dialect: 'interface' | 'standard' | 'plain'
   /** What it takes and answers: openapi/operations.ts. */
   readonly operation: OperationId
 }
 
-type FacelessRoute = Omit<Route, 'face'>
+type BareRoute = Omit<Route, 'dialect'>
 
-const interfaceRoutes: readonly FacelessRoute[] = [
+const interfaceRoutes: readonly BareRoute[] = [
   { method: 'POST', path: '/auth/oauth/device/code', handler: requestCode('token_set'), operation: 'requestTokenCode' },
   { method: 'POST', path: '/auth/key/device/code', handler: requestCode('access_key'), operation: 'requestKeyCode' },
   { method: 'POST', path: '/auth/oauth/device/polling', handler: polling('token_set'), operation: 'pollForTokenSet' },
@@ -56,7 +56,7 @@ const interfaceRoutes: readonly FacelessRoute[] = [
   { method: 'GET', path: '/auth/verify', handler: verify, operation: 'verifyCredential' },
 ]
 
-const standardRoutes: readonly FacelessRoute[] = [
+const standardRoutes: readonly BareRoute[] = [
   { method: 'GET', path: '/.well-known/oauth-authorization-server', handler: metadata, operation: 'readMetadata' },
   { method: 'POST', path: '/oauth/par', handler: pushRequest, operation: 'pushRequest' },
   { method: 'POST', path: '/oauth/device_authorization', handler: authorizeDevice, operation: 'authorizeDevice' },
@@ -65,16 +65,16 @@ const standardRoutes: readonly FacelessRoute[] = [
   { method: 'POST', path: '/oauth/revoke', handler: revokeToken, operation: 'revokeToken' },
 ]
 
-const plainRoutes: readonly FacelessRoute[] = [
+const plainRoutes: readonly BareRoute[] = [
   { method: 'GET', path: '/health/live', handler: live, operation: 'checkLive' },
   { method: 'GET', path: '/health/ready', handler: ready, operation: 'checkReady' },
   { method: 'GET', path: '/openapi.json', handler: description(() => routes), operation: 'readDescription' },
 ]
 
-const withFace = (face: Route['face']) => (route: FacelessRoute) => ({ ...route, face })
+const inDialect = (dialect: Route['dialect']) => (route: BareRoute) => ({ ...route, dialect })
 
 export const routes: readonly Route[] = [
-  ...interfaceRoutes.map(withFace('interface')),
-  ...standardRoutes.map(withFace('standard')),
-  ...plainRoutes.map(withFace('plain')),
+  ...interfaceRoutes.map(inDialect('interface')),
+  ...standardRoutes.map(inDialect('standard')),
+  ...plainRoutes.map(inDialect('plain')),
 ]

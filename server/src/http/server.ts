@@ -207,8 +207,8 @@ type Paths = ReadonlyMap<string, Readonly<Record<string, Route>>>
 function indexRoutes(): Paths {
   const paths = new Map<string, Record<string, Route>>()
   for (const route of routes) {
-    const { method, path, face } = route
-    const bases = face === 'interface' ? [path, `/1${path}`, `${path}.xml`, `/1${path}.xml`] : [path]
+    const { method, path, dialect } = route
+    const bases = dialect === 'interface' ? [path, `/1${path}`, `${path}.xml`, `/1${path}.xml`] : [path]
     for (const base of bases) {
       const methods = paths.get(base) ?? {}
       methods[method] = route

@@ -107,7 +107,7 @@ describe('TK-09: PostgreSQL fails in the middle of a revocation', () => {
     ['refresh token', reported[0], reported[1]] as const,
   ]
 
-  /** 503 with a hint when to come again, whatever the face. */
+  /** 503 with a hint when to come again, whatever the dialect. */
   function expectUnavailable(answer: WireAnswer): void {
     expect([answer.status, answer.headers['retry-after']]).toEqual([503, '1'])
     expect(answer.body.error).toMatch(/^(unavailable|temporarily_unavailable)$/)

@@ -56,8 +56,8 @@ function schemaOf(schema: Schema): TObject {
 describe('the table', () => {
   it('every route for programs is described, under every address it has, and so are the dialog and /activate', () => {
     const described = listed.flatMap(({ method, path, versions }) => versions.map((each) => `${method} ${each}${path}`))
-    const opened = routes.flatMap(({ method, path, face }) => {
-      const paths = face === 'interface' ? [path, `/1${path}`, `${path}.xml`, `/1${path}.xml`] : [path]
+    const opened = routes.flatMap(({ method, path, dialect }) => {
+      const paths = dialect === 'interface' ? [path, `/1${path}`, `${path}.xml`, `/1${path}.xml`] : [path]
       return paths.map((each) => `${method} ${each}`)
     })
     const forApplications = baseRoutes.filter(({ path }) => path.endsWith('/authorize') || path === '/activate')

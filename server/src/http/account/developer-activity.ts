@@ -43,10 +43,10 @@ async function activityPage(
 /** As it was on the wire: the path that was called, and the refusal in the words of its dialect. */
 function lineOf({ at, operation, refusal, message }: Activity['requests'][number]): ActivityLine {
   const route = routes.find((each) => each.operation === operation)
-  const path = route?.face === 'interface' ? `/1${route.path}` : (route?.path ?? operation)
+  const path = route?.dialect === 'interface' ? `/1${route.path}` : (route?.path ?? operation)
   if (refusal === null || !isRefusal(refusal)) return { at, operation: path, refusal, message, mend: null }
   const { standard, message: usual, mend } = refusals[refusal]
-  const named = route?.face === 'standard' ? standard : refusal
+  const named = route?.dialect === 'standard' ? standard : refusal
   return { at, operation: path, refusal: named, message: message ?? usual, mend }
 }
 

@@ -17,7 +17,7 @@ import type {
 } from './document-types.ts'
 import { type Answered, type Operation, type Security, tags } from './operation.ts'
 import { type OperationId, operations } from './operations.ts'
-import { MEDIA_TYPES, refusedBy, type Voice } from './refused.ts'
+import { MEDIA_TYPES, refusedBy, type ResponseFormat } from './refused.ts'
 import { about, securitySchemes } from './what-it-is.ts'
 
 /** One address with one method, as it is described. */
@@ -26,7 +26,7 @@ type Described = {
   readonly path: string
   /** The same under /1. */
   readonly versioned: boolean
-  readonly voice: Voice
+  readonly format: ResponseFormat
   readonly id: OperationId
 }
 
@@ -65,32 +65,32 @@ function versions(publicUrl: string) {
   ]
 }
 
-const VOICES = { interface: 'json', standard: 'standard', plain: 'json' } as const
+const FORMATS = { interface: 'json', standard: 'standard', plain: 'json' } as const
 
 function inOrder(routes: readonly Route[]): Described[] {
-  return routes.flatMap(({ method, path, face, operation }): Described[] => {
+  return routes.flatMap(({ method, path, dialect, operation }): Described[] => {
     const ahead = browserRoutes.filter(({ before }) => before === path)
     return [
-      ...ahead.map((route): Described => ({ ...route, voice: 'page', id: route.operation })),
-      { method, path, versioned: face === 'interface', voice: VOICES[face], id: operation },
+      ...ahead.map((route): Described => ({ ...route, format: 'page', id: route.operation })),
+      { method, path, versioned: dialect === 'interface', format: FORMATS[dialect], id: operation },
     ]
   })
 }
 
 function inXml(routes: readonly Route[]): Described[] {
-  const spoken = routes.filter(({ face }) => face === 'interface')
+  const spoken = routes.filter(({ dialect }) => dialect === 'interface')
   return spoken.map(({ method, path, operation }) => {
-    return { method, path: `${path}.xml`, versioned: true, voice: 'xml', id: operation }
+    return { method, path: `${path}.xml`, versioned: true, format: 'xml', id: operation }
   })
 }
 
 type Made = { readonly operation: OperationObject; readonly components: Readonly<Record<string, ResponseObject>> }
 
-function describeOperation({ method, path, voice, id }: Described, publicUrl: string): Made {
+function describeOperation({ method, path, format, id }: Described, publicUrl: string): Made {
   const operation = operations[id]
-  const refused = refusedBy(operation, voice, method)
+  const refused = refusedBy(operation, format, method)
   const parameters = [...parametersIn('query', operation.query), ...parametersIn('header', operation.headers)]
-  const xml = voice === 'xml'
+  const xml = format === 'xml'
   const url = publicUrl + path
   return {
     components: refused.components,
@@ -102,7 +102,7 @@ function describeOperation({ method, path, voice, id }: Described, publicUrl: st
       security: operation.security.map(requirement),
       ...(parameters.length === 0 ? {} : { parameters }),
       ...(operation.form ? { requestBody: { $ref: `#/components/requestBodies/${bodyName(id)}` } } : {}),
-      responses: answersOf(operation, voice, refused.responses),
+      responses: answersOf(operation, format, refused.responses),
       ...(xml ? {} : { 'x-codeSamples': samplesFor(operation, method, url) }),
     },
   }
@@ -142,22 +142,22 @@ function bodyFor(form: TObject): RequestBody {
 /** A refusal with the status of an answer of its own (the dialog's page) is that answer, with its codes as examples. */
 function answersOf(
   operation: Operation,
-  voice: Voice,
+  format: ResponseFormat,
   refused: Readonly<Record<string, ResponseObject | Reference>>,
 ): Record<string, ResponseObject | Reference> {
   const answers = Object.entries(operation.answers).map(([status, answered]) => {
     const same = refused[status]
-    const given = responseFor(answered, voice)
+    const given = responseFor(answered, format)
     return [status, same && 'content' in same ? { ...same, description: given.description } : given]
   })
   return { ...refused, ...Object.fromEntries(answers) }
 }
 
-function responseFor({ description, schema, page, headers }: Answered, voice: Voice): ResponseObject {
+function responseFor({ description, schema, page, headers }: Answered, format: ResponseFormat): ResponseObject {
   return {
     description,
     ...(headers ? { headers: headersOf(headers) } : {}),
-    ...(schema ? { content: { [MEDIA_TYPES[voice]]: { schema: { $ref: `#/components/schemas/${schema}` } } } } : {}),
+    ...(schema ? { content: { [MEDIA_TYPES[format]]: { schema: { $ref: `#/components/schemas/${schema}` } } } } : {}),
     ...(page ? { content: { [MEDIA_TYPES.page]: { schema: { type: 'string' } } } } : {}),
   }
 }

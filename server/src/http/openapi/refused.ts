@@ -4,16 +4,16 @@ import type { Example, Header, Reference, ResponseObject } from './document-type
 import type { Operation } from './operation.ts'
 
 /** How a route speaks. `page`: to a person. */
-export type Voice = 'json' | 'xml' | 'standard' | 'page'
+export type ResponseFormat = 'json' | 'xml' | 'standard' | 'page'
 
-export const MEDIA_TYPES: Readonly<Record<Voice, string>> = {
+export const MEDIA_TYPES: Readonly<Record<ResponseFormat, string>> = {
   json: 'application/json',
   xml: 'application/xml',
   standard: 'application/json',
   page: 'text/html',
 }
 
-/** What has nothing to do with the operation; described once for each voice. */
+/** What has nothing to do with the operation; described once for each format. */
 const SHARED: Readonly<Partial<Record<RefusalCode, string>>> = {
   method_not_allowed: 'MethodNotAllowed',
   payload_too_large: 'PayloadTooLarge',
@@ -23,7 +23,7 @@ const SHARED: Readonly<Partial<Record<RefusalCode, string>>> = {
   unavailable: 'Unavailable',
 }
 
-const SUFFIXES: Readonly<Record<Voice, string>> = { json: '', xml: 'Xml', standard: 'Standard', page: 'Page' }
+const SUFFIXES: Readonly<Record<ResponseFormat, string>> = { json: '', xml: 'Xml', standard: 'Standard', page: 'Page' }
 
 /** No operation gives these: the address is not one. */
 const NO_OPERATION: readonly RefusalCode[] = ['not_found', 'misdirected']
@@ -34,23 +34,23 @@ export type Refused = {
   readonly components: Readonly<Record<string, ResponseObject>>
 }
 
-export function refusedBy(operation: Operation, voice: Voice, method: 'GET' | 'POST'): Refused {
-  const codes = [...operation.refusals, ...everywhere(operation, voice, method)]
+export function refusedBy(operation: Operation, format: ResponseFormat, method: 'GET' | 'POST'): Refused {
+  const codes = [...operation.refusals, ...everywhere(operation, format, method)]
   const responses: Record<string, ResponseObject | Reference> = {}
   const components: Record<string, ResponseObject> = {}
   const share = (name: string, response: ResponseObject): Reference => {
     components[name] = response
     return { $ref: `#/components/responses/${name}` }
   }
-  for (const [status, group] of Map.groupBy(codes, (code) => statusOf(code, voice))) {
+  for (const [status, group] of Map.groupBy(codes, (code) => statusOf(code, format))) {
     const [only = 'server_error'] = group
     const name = group.length === 1 ? SHARED[only] : undefined
-    // What is not even HTTP is refused before anybody knows which voice was meant (http/server.ts).
-    const spoken = only === 'headers_too_large' ? 'json' : voice
+    // What is not even HTTP is refused before anybody knows which format was meant (http/server.ts).
+    const spoken = only === 'headers_too_large' ? 'json' : format
     const response = responseFor(group, spoken)
     responses[status] = name === undefined ? response : share(name + SUFFIXES[spoken], response)
   }
-  const spoken = voice === 'page' ? 'json' : voice
+  const spoken = format === 'page' ? 'json' : format
   const notHere = responseFor(NO_OPERATION, spoken)
   responses.default = share(`NotHere${SUFFIXES[spoken]}`, {
     ...notHere,
@@ -59,9 +59,9 @@ export function refusedBy(operation: Operation, voice: Voice, method: 'GET' | 'P
   return { responses, components }
 }
 
-function everywhere({ noOther }: Operation, voice: Voice, method: 'GET' | 'POST'): RefusalCode[] {
+function everywhere({ noOther }: Operation, format: ResponseFormat, method: 'GET' | 'POST'): RefusalCode[] {
   const ofForms: RefusalCode[] =
-    voice === 'page' ? ['payload_too_large'] : ['payload_too_large', 'unsupported_media_type']
+    format === 'page' ? ['payload_too_large'] : ['payload_too_large', 'unsupported_media_type']
   return [
     'method_not_allowed',
     ...(method === 'POST' ? ofForms : []),
@@ -71,24 +71,24 @@ function everywhere({ noOther }: Operation, voice: Voice, method: 'GET' | 'POST'
 }
 
 /** RFC 6749, section 5.2, knows no 403 (http/respond.ts); to a person in the window all that is wrong is one page. */
-function statusOf(code: RefusalCode, voice: Voice): number {
+function statusOf(code: RefusalCode, format: ResponseFormat): number {
   const { status } = refusals[code]
-  return status === 403 && (voice === 'standard' || voice === 'page') ? 400 : status
+  return status === 403 && (format === 'standard' || format === 'page') ? 400 : status
 }
 
-function responseFor(codes: readonly RefusalCode[], voice: Voice): ResponseObject {
-  const headers = headersFor(codes, voice)
-  const examples = Object.fromEntries(codes.map((code) => [code, exampleFor(code, voice)]))
-  const schema = SCHEMAS[voice]
+function responseFor(codes: readonly RefusalCode[], format: ResponseFormat): ResponseObject {
+  const headers = headersFor(codes, format)
+  const examples = Object.fromEntries(codes.map((code) => [code, exampleFor(code, format)]))
+  const schema = SCHEMAS[format]
   return {
-    description: `Refused: ${codes.map((code) => describe(code, voice)).join(', ')}.`,
+    description: `Refused: ${codes.map((code) => describe(code, format)).join(', ')}.`,
     ...(Object.keys(headers).length === 0 ? {} : { headers }),
     // In XML the same; what it looks like is said in the tag's description.
-    content: { [MEDIA_TYPES[voice]]: voice === 'xml' ? { schema } : { schema, examples } },
+    content: { [MEDIA_TYPES[format]]: format === 'xml' ? { schema } : { schema, examples } },
   }
 }
 
-const SCHEMAS: Readonly<Record<Voice, Readonly<Record<string, unknown>>>> = {
+const SCHEMAS: Readonly<Record<ResponseFormat, Readonly<Record<string, unknown>>>> = {
   json: { $ref: '#/components/schemas/Refusal' },
   xml: { $ref: '#/components/schemas/Refusal' },
   standard: { $ref: '#/components/schemas/StandardRefusal' },
@@ -96,15 +96,15 @@ const SCHEMAS: Readonly<Record<Voice, Readonly<Record<string, unknown>>>> = {
 }
 
 /** What each of them means, and what to do, is in the examples; the other dialect's word for it is here. */
-function describe(code: RefusalCode, voice: Voice): string {
+function describe(code: RefusalCode, format: ResponseFormat): string {
   const { standard } = refusals[code]
   if (code === standard) return `\`${code}\``
-  return voice === 'standard'
+  return format === 'standard'
     ? `\`${standard}\` (in the house dialect \`${code}\`)`
     : `\`${code}\` (in the standard dialect \`${standard}\`)`
 }
 
-function exampleFor(code: RefusalCode, voice: Voice): Example {
+function exampleFor(code: RefusalCode, format: ResponseFormat): Example {
   const { standard, message, mend } = refusals[code]
   const value = {
     json: { error: code, message },
@@ -112,7 +112,7 @@ function exampleFor(code: RefusalCode, voice: Voice): Example {
     standard: { error: standard, error_description: message },
     // The line for developers, at the foot of the page.
     page: `${code}: ${message}`,
-  }[voice]
+  }[format]
   const status = NO_OPERATION.includes(code) ? `HTTP ${refusals[code].status}. ` : ''
   return { summary: status + message, description: mend, value }
 }
@@ -120,14 +120,14 @@ function exampleFor(code: RefusalCode, voice: Voice): Example {
 const RETRYABLE: readonly RefusalCode[] = ['auth_pending', 'slow_down', 'too_many_requests', 'unavailable']
 const CHALLENGED: readonly RefusalCode[] = ['invalid_credential', 'insufficient_scope']
 
-function headersFor(codes: readonly RefusalCode[], voice: Voice): Record<string, Header> {
+function headersFor(codes: readonly RefusalCode[], format: ResponseFormat): Record<string, Header> {
   const any = (list: readonly RefusalCode[]) => codes.some((code) => list.includes(code))
   const headers: Record<string, Header> = {}
   if (any(RETRYABLE)) {
     const description = 'Seconds to wait before the next try.'
     headers['Retry-After'] = { description, schema: { type: 'integer', minimum: 1 } }
   }
-  if (any(CHALLENGED) || (voice === 'standard' && any(['invalid_application']))) {
+  if (any(CHALLENGED) || (format === 'standard' && any(['invalid_application']))) {
     const description = 'How to authenticate.'
     headers['WWW-Authenticate'] = { description, schema: { type: 'string' } }
   }

@@ -1,7 +1,7 @@
 /**
  * Who asks, in the standard dialect: client_secret_basic, client_secret_post or none (RFC 6749, section 2.3.1).
  *
- * `http/standard/` is the second face over the same flows: RFC names in, RFC names out. No rule lives here.
+ * `http/standard/` is the second dialect over the same flows: RFC names in, RFC names out. No rule lives here.
  */
 import { Refusal } from '../../core/refusal.ts'
 import type { Parameters } from '../parameters.ts'
