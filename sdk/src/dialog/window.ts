@@ -22,7 +22,7 @@ const LOOK_EVERY_MS = 250
 const GRACE_MS = 5_000
 /** A window that was never seen at the service may be there all the same, out of this page's sight. */
 const UNSEEN_GRACE_MS = 180_000
-/** Looks that make it seen. A browser that is about to take a window out of sight may show it there for a moment. */
+/** Branding that make it seen. A browser that is about to take a window out of sight may show it there for a moment. */
 const SEEN_AFTER = 4
 
 /** Resolves with what the dialog returned with. Throws `dialog_closed`, `state_mismatch` or `aborted`. */

@@ -40,7 +40,7 @@ export type MailMatter =
     }
   /** To administrators: an operator has looked at an application's new name or logo. */
   | {
-      readonly kind: 'face_decided'
+      readonly kind: 'profile_decided'
       readonly detail: {
         readonly application: string
         /** Null: it was accepted. */

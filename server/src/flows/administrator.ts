@@ -1,4 +1,4 @@
-/** Guards everything that only an administrator may change: people, roles, policy, looks. */
+/** Guards everything that only an administrator may change: people, roles, policy, branding. */
 import { type Account, lockAccount } from '../store/accounts.ts'
 import type { Transaction } from '../store/postgres.ts'
 import { lockUser, readUser, type User } from '../store/users.ts'

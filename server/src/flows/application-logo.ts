@@ -6,7 +6,7 @@ import { recordEvent } from '../store/audit-events.ts'
 import { lockOwnApplication } from '../store/own-applications.ts'
 import { asAdministrator, type Forbidden } from './administrator.ts'
 import type { Context } from './context.ts'
-import { isWaiting, proposeFace } from './proposals.ts'
+import { isWaiting, proposeProfile } from './proposals.ts'
 
 const MAX_LOGO_BYTES = 262_144
 
@@ -27,12 +27,12 @@ export function changeLogo(
     if (!application) return { outcome: 'not_found' }
     // What people are shown may always become less.
     if (application.vouchedFor && logo) {
-      await proposeFace(tx, application, by, { logo })
+      await proposeProfile(tx, application, by, { logo })
       return { outcome: 'proposed' }
     }
     await setLogo(tx, id, logo)
     // Also from what waits, where it would come back.
-    if (await isWaiting(tx, id)) await proposeFace(tx, application, by, { logo })
+    if (await isWaiting(tx, id)) await proposeProfile(tx, application, by, { logo })
     const about = { actor: byUser(by), accountId: account.id, applicationId: id }
     await recordEvent(tx, { kind: 'application.logo_changed', ...about, detail: { logo: logo !== null } })
     return { outcome: 'saved' }

@@ -19,7 +19,7 @@ import { readScopeFacts } from '../store/scopes.ts'
 import { asAdministrator, type Forbidden } from './administrator.ts'
 import type { Context } from './context.ts'
 import { addSecret } from './manage-application.ts'
-import { proposeFace } from './proposals.ts'
+import { proposeProfile } from './proposals.ts'
 import { isNameTaken } from './taken-names.ts'
 
 export function listOwnApplications(context: Context, accountId: string): Promise<readonly OwnApplicationLine[]> {
@@ -95,7 +95,7 @@ export function changeSettings(
     await saveSettings(tx, id, { ...settings, name, testedAs, pkceRequired })
     const about = { actor: byUser(by), accountId: account.id, applicationId: id }
     await recordEvent(tx, { kind: 'application.changed', ...about, detail: { ...settings, name, pkceRequired } })
-    if (application.vouchedFor) await proposeFace(tx, application, by, { name: settings.name })
+    if (application.vouchedFor) await proposeProfile(tx, application, by, { name: settings.name })
     return { outcome: 'saved' }
   })
 }

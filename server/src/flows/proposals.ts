@@ -30,25 +30,25 @@ import { tellAdministrators } from './tell-administrators.ts'
 export type { ListedProposal, Proposal } from '../store/application-proposals.ts'
 
 /** What is to be another; what is not named stays as it is, or as it is proposed. */
-export type NewFace = { readonly name: string } | { readonly logo: Buffer | null }
+export type NewProfile = { readonly name: string } | { readonly logo: Buffer | null }
 
 /** Meant under `lockOwnApplication`. What is as it was proposed before is left alone: whoever looks at it may go on. */
-export async function proposeFace(
+export async function proposeProfile(
   tx: Transaction,
   application: Pick<Application, 'id' | 'accountId' | 'name'>,
   by: string,
-  face: NewFace,
+  profile: NewProfile,
 ): Promise<void> {
   const { id } = application
   const before = await findProposal(tx, id)
   // One that was declined is over: the next one starts from how the application looks.
   if (before && before.declinedBecause !== null) await deleteProposal(tx, id)
   const pending = before?.declinedBecause === null ? before : null
-  if ('name' in face && face.name === (pending?.name ?? application.name)) return
-  if ('name' in face) await proposeName(tx, id, by, face.name)
-  else await proposeLogo(tx, id, by, face.logo)
-  const kind = (await dropEmptyProposal(tx, id)) ? 'application.face_withdrawn' : 'application.face_proposed'
-  const changed = 'name' in face ? { name: face.name } : { logo: face.logo !== null }
+  if ('name' in profile && profile.name === (pending?.name ?? application.name)) return
+  if ('name' in profile) await proposeName(tx, id, by, profile.name)
+  else await proposeLogo(tx, id, by, profile.logo)
+  const kind = (await dropEmptyProposal(tx, id)) ? 'application.profile_withdrawn' : 'application.profile_proposed'
+  const changed = 'name' in profile ? { name: profile.name } : { logo: profile.logo !== null }
   await recordEvent(tx, {
     kind,
     actor: byUser(by),
@@ -78,7 +78,7 @@ export function withdrawProposal(context: Pick<Context, 'db'>, by: string, id: s
     await deleteProposal(tx, id)
     if (proposal.declinedBecause === null) {
       const about = { actor: byUser(by), accountId: account.id, applicationId: id }
-      await recordEvent(tx, { kind: 'application.face_withdrawn', ...about })
+      await recordEvent(tx, { kind: 'application.profile_withdrawn', ...about })
     }
     return { outcome: 'withdrawn' }
   })
@@ -133,8 +133,8 @@ async function accept(tx: Transaction, actor: Actor, applicationId: string, vers
   await applyProposal(tx, applicationId)
   const { name, logoVersion } = proposal
   const detail = { version, from: application.name, name, logoVersion }
-  await recordEvent(tx, { kind: 'application.face_accepted', actor, accountId, applicationId, detail })
-  await tellAdministrators(tx, accountId, { kind: 'face_decided', detail: { application: name, because: null } })
+  await recordEvent(tx, { kind: 'application.profile_accepted', actor, accountId, applicationId, detail })
+  await tellAdministrators(tx, accountId, { kind: 'profile_decided', detail: { application: name, because: null } })
   return { outcome: 'accepted' }
 }
 
@@ -178,8 +178,8 @@ async function decline(
   const { accountId, name } = looked.application
   await markDeclined(tx, applicationId, because)
   const detail = { version, name: looked.proposal.name, because }
-  await recordEvent(tx, { kind: 'application.face_declined', actor, accountId, applicationId, detail })
-  await tellAdministrators(tx, accountId, { kind: 'face_decided', detail: { application: name, because } })
+  await recordEvent(tx, { kind: 'application.profile_declined', actor, accountId, applicationId, detail })
+  await tellAdministrators(tx, accountId, { kind: 'profile_decided', detail: { application: name, because } })
   return { outcome: 'declined' }
 }
 

@@ -85,7 +85,7 @@ function contentOf(context: Context, mail: DueMail): MailContent {
     }
     case 'suspensions_waiting':
       return { ...about, kind: mail.kind, ...mail.detail, link: `${accountOrigin(context, slug)}/operator/reviews` }
-    case 'face_decided':
+    case 'profile_decided':
       return { ...about, kind: mail.kind, ...mail.detail }
     case 'publisher_record':
       return { ...about, kind: mail.kind, ...mail.detail }

@@ -37,7 +37,7 @@ const MAX_PER_LANE = 50
 const LAST_MOMENT_MS = 1_000
 
 export type WebhookSender = {
-  /** Looks at what is due and begins with it. Does not wait for any receiver. */
+  /** Branding at what is due and begins with it. Does not wait for any receiver. */
   turn(): Promise<void>
   /** Resolves when nothing is under way. */
   settled(): Promise<void>

@@ -21,7 +21,7 @@ export function applicationLogoPage(frame: Frame, model: ApplicationLogoModel): 
   const { words } = frame
   const { id, logo, problem } = model
   const title = words.t('application_logo.title', { name: model.name })
-  const wrong = problem && words.t(problem === 'logo' ? 'looks.problem_logo' : 'application_logo.problem_none')
+  const wrong = problem && words.t(problem === 'logo' ? 'branding.problem_logo' : 'application_logo.problem_none')
   return page(
     frame,
     title,

@@ -1,5 +1,5 @@
 /** The part of the consent pages about who asks whom: the application, who made it, and who is signed in. */
-import { Face } from './application-face.tsx'
+import { Avatar } from './avatar.tsx'
 import { Form } from './form.tsx'
 import { type Frame, initialOf } from './layout.tsx'
 import { type Publisher, PublisherLine } from './publisher.tsx'
@@ -22,7 +22,7 @@ export function Parties({ frame, application, publisher, logo, change }: Parties
   return (
     <header class="stack tight">
       <div class="pair" aria-hidden="true">
-        <Face name={application} logo={logo} size={56} />
+        <Avatar name={application} logo={logo} size={56} />
         <span class="line" />
         {account?.logo ? (
           <img src={account.logo} alt="" width="56" height="56" />

@@ -1,5 +1,5 @@
 /** The applications that the account has registered itself, for its administrators. */
-import { Face } from './application-face.tsx'
+import { Avatar } from './avatar.tsx'
 import { applicationHref, Ways } from './application-ways.tsx'
 import { Day } from './elements.tsx'
 import { Fact, Facts } from './facts.tsx'
@@ -66,7 +66,7 @@ function ApplicationCard({ words, application }: CardProps) {
     <li class="card stack tight">
       <div class="heading">
         <div class="named">
-          <Face name={application.name} logo={application.logo} />
+          <Avatar name={application.name} logo={application.logo} />
           <h2>
             <a class="target" href={applicationHref(id)}>
               <bdi>{application.name}</bdi>

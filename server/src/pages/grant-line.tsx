@@ -1,5 +1,5 @@
 /** One connected application: one fact per line, and the way to take its access away. */
-import { Face } from './application-face.tsx'
+import { Avatar } from './avatar.tsx'
 import { Day } from './elements.tsx'
 import { Fact, Facts } from './facts.tsx'
 import { type Publisher, PublisherLine } from './publisher.tsx'
@@ -69,7 +69,7 @@ export function GrantList({ words, grants, remove }: GrantListProps) {
         <li class="card stack" key={grant.id}>
           <div class="heading">
             <div class="named">
-              <Face name={grant.application} logo={grant.logo} />
+              <Avatar name={grant.application} logo={grant.logo} />
               <h2 id={`grant-${grant.id}`}>
                 <bdi>{grant.application}</bdi>
               </h2>

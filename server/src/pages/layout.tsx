@@ -146,7 +146,7 @@ export const accountPlaces: readonly (Place & { readonly about: MessageKey })[] 
   { href: '/account/policy', key: 'layout.policy', about: 'home.policy_text' },
   { href: '/account/people', key: 'layout.people', about: 'home.people_text' },
   { href: '/account/roles', key: 'layout.roles', about: 'home.roles_text' },
-  { href: '/account/looks', key: 'layout.looks', about: 'home.looks_text' },
+  { href: '/account/branding', key: 'layout.branding', about: 'home.branding_text' },
   { href: '/account/audit', key: 'layout.audit', about: 'home.audit_text' },
   { href: '/developer', key: 'layout.developer', about: 'home.developer_text' },
 ]
@@ -155,7 +155,7 @@ export const accountPlaces: readonly (Place & { readonly about: MessageKey })[] 
 export const operatorPlaces: readonly (Place & { readonly about: MessageKey })[] = [
   { href: '/operator', key: 'operator.nav_overview', about: 'operator.about_overview' },
   { href: '/operator/reviews', key: 'operator.nav_reviews', about: 'operator.about_reviews' },
-  { href: '/operator/faces', key: 'operator.nav_faces', about: 'operator.about_faces' },
+  { href: '/operator/changes', key: 'operator.nav_changes', about: 'operator.about_changes' },
   { href: '/operator/applications', key: 'operator.nav_applications', about: 'operator.about_applications' },
   { href: '/operator/accounts', key: 'operator.nav_accounts', about: 'operator.about_accounts' },
   { href: '/operator/rule', key: 'operator.nav_rule', about: 'operator.about_rule' },

@@ -21,7 +21,7 @@ export function LogoField({ words, label, logo, problem }: LogoFieldProps) {
         accept="image/png"
         problem={problem}
       />
-      {logo !== null && <Checkbox id="remove_logo" label={words.t('looks.remove_logo')} />}
+      {logo !== null && <Checkbox id="remove_logo" label={words.t('branding.remove_logo')} />}
     </div>
   )
 }
@@ -29,11 +29,11 @@ export function LogoField({ words, label, logo, problem }: LogoFieldProps) {
 function LogoHint({ words, logo }: Pick<LogoFieldProps, 'words' | 'logo'>) {
   return (
     <>
-      <p>{words.t('looks.logo_hint')}</p>
+      <p>{words.t('branding.logo_hint')}</p>
       {logo === null ? (
-        <p>{words.t('looks.logo_none')}</p>
+        <p>{words.t('branding.logo_none')}</p>
       ) : (
-        <img class="logo" src={logo} alt={words.t('looks.logo_now')} width="96" height="96" />
+        <img class="logo" src={logo} alt={words.t('branding.logo_now')} width="96" height="96" />
       )}
     </>
   )

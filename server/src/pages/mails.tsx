@@ -64,7 +64,7 @@ export type MailContent = About &
         readonly link: string
       }
     /** To administrators: an operator has looked at an application's new name or logo. `because`: why not. */
-    | { readonly kind: 'face_decided'; readonly application: string; readonly because: string | null }
+    | { readonly kind: 'profile_decided'; readonly application: string; readonly because: string | null }
     /** To administrators: a publisher's record is not in DNS any more. */
     | {
         readonly kind: 'publisher_record'
@@ -190,13 +190,13 @@ function compose(words: Words, mail: MailContent): readonly [string, ...Block[]]
         { link, label: words.t('mail.suspensions_waiting_link') },
       ]
     }
-    case 'face_decided': {
+    case 'profile_decided': {
       const { application, because } = mail
       const how = because === null ? 'accepted' : 'declined'
       return [
-        words.t(`mail.face_${how}_subject`, { application }),
-        { says: words.t(`mail.face_${how}_text`, { application }) },
-        ...(because === null ? [] : [{ facts: [[words.t('mail.face_because'), because]] as const }]),
+        words.t(`mail.profile_${how}_subject`, { application }),
+        { says: words.t(`mail.profile_${how}_text`, { application }) },
+        ...(because === null ? [] : [{ facts: [[words.t('mail.profile_because'), because]] as const }]),
       ]
     }
     case 'publisher_record': {

@@ -1,5 +1,5 @@
 /** One of the account's own applications: what it is, what it may do, its secrets, and how to begin with it. */
-import { Face } from './application-face.tsx'
+import { Avatar } from './avatar.tsx'
 import { applicationHref, Ways } from './application-ways.tsx'
 import { CopyButton, Day } from './elements.tsx'
 import { Fact, Facts } from './facts.tsx'
@@ -64,7 +64,7 @@ export function ownApplicationPage(frame: Frame, model: OwnApplicationModel): st
       <header class="stack tight">
         <div class="heading">
           <div class="named">
-            <Face name={name} logo={model.logo} size={48} />
+            <Avatar name={name} logo={model.logo} size={48} />
             <h1>
               <bdi>{name}</bdi>
             </h1>

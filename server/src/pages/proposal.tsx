@@ -1,5 +1,5 @@
 /** What waits for a second look before people see it, or was declined: for whoever proposed it. */
-import { Face } from './application-face.tsx'
+import { Avatar } from './avatar.tsx'
 import { Day } from './elements.tsx'
 import { Fact, Facts } from './facts.tsx'
 import { Form } from './form.tsx'
@@ -33,7 +33,7 @@ export function ProposalNotice({ frame, id, proposal }: ProposalProps) {
       <Facts>
         <Fact name={words.t('proposal.name')}>{name !== null && <bdi>{name}</bdi>}</Fact>
         <Fact name={words.t('proposal.logo')}>
-          {logo && (logo.address === null ? words.t('proposal.no_logo') : <Face name="" logo={logo.address} />)}
+          {logo && (logo.address === null ? words.t('proposal.no_logo') : <Avatar name="" logo={logo.address} />)}
         </Fact>
         <Fact name={words.t('proposal.since')}>
           <Day words={words} ms={proposal.since} />

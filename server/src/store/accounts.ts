@@ -64,7 +64,7 @@ export async function savePolicy(tx: Transaction, id: string, policy: AccountPol
   )
 }
 
-export type Looks = {
+export type Branding = {
   readonly name: string
   /** `#rrggbb`, in lower case. */
   readonly colour: string | null
@@ -72,7 +72,7 @@ export type Looks = {
   readonly logo: Buffer | null | undefined
 }
 
-export async function saveLooks(tx: Transaction, id: string, looks: Looks): Promise<void> {
+export async function saveBranding(tx: Transaction, id: string, looks: Branding): Promise<void> {
   await tx.query(
     `update accounts set name = $2, colour = $3, logo = case when $4 then $5::bytea else logo end,
        logo_version = case when $4 then left(md5($5::bytea), 12) else logo_version end

@@ -206,7 +206,7 @@ export type Unsealed = {
   readonly after: string | null
 }
 
-/** Looks at `limit` events with higher numbers than `after`; null: from the first. */
+/** Branding at `limit` events with higher numbers than `after`; null: from the first. */
 export async function readUnsealed(db: Queryable, after: string | null, limit: number): Promise<Unsealed> {
   const { rows } = await db.query<UnsealedEntry & { looked: number; last: string | null }>(
     `with looked as (select e.id, e.xid, e.at from audit_events e

@@ -70,7 +70,7 @@ describe('what is uploaded', () => {
       expect([what, answer.status, textOf(answer.text)]).toEqual([
         what,
         400,
-        expect.stringContaining(t('looks.problem_logo')),
+        expect.stringContaining(t('branding.problem_logo')),
       ])
     }
     expect(await everyRow(service)).toEqual(before)

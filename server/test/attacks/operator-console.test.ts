@@ -49,12 +49,12 @@ beforeAll(async () => {
   web = await visitAs(service, operator, { account: operators, headers: INSIDE })
   application = await makeApplication(db, service.config, service.account.slug)
   decisionId = await suspendAs(operator)
-  await proposeFace()
+  await proposeProfile()
 })
 afterAll(() => service.stop())
 
 /** Something to look at twice. */
-async function proposeFace(): Promise<void> {
+async function proposeProfile(): Promise<void> {
   const { context, user, database } = service
   await setApplicationPublisher(context.db, application.id, { standing: 'verified', name: 'acme.example' })
   await changeLogo(context, user.id, application.id, await drawLogo())
@@ -339,7 +339,7 @@ describe('texts that are more than texts', () => {
   it('AD-01: an application’s name, its appeal, what operators wrote, and whatever else is in a row, are text on every page', async () => {
     const looking = await visitAs(service, operator, { account: operators, headers: INSIDE })
     const looked = routes.filter(
-      ({ method, path }) => method === 'GET' && !['/operator/rule', '/operator/faces/logo'].includes(path),
+      ({ method, path }) => method === 'GET' && !['/operator/rule', '/operator/changes/logo'].includes(path),
     )
     const pages = async (text: string) => {
       await writeEverywhere(text)

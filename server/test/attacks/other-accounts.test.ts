@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { savePolicy } from '../../src/flows/account-policy.ts'
 import { listAccountGrants, listOwnGrants, readGrant, removeGrant } from '../../src/flows/connected-applications.ts'
-import { saveLooks } from '../../src/flows/looks.ts'
+import { saveBranding } from '../../src/flows/branding.ts'
 import {
   disablePerson,
   enablePerson,
@@ -118,6 +118,6 @@ it('TN-04: policy and looks are the administrator’s own account’s, whatever 
   const by = ours.administrator.id
   const closed = { deviceFlow: false, unverifiedPublishers: false, onlyApplications: [], accountId: theirs.account.id }
   await savePolicy(service.context, by, closed)
-  await saveLooks(service.context, by, { name: 'Ours', colour: '#123456', logo: Buffer.of(1) })
+  await saveBranding(service.context, by, { name: 'Ours', colour: '#123456', logo: Buffer.of(1) })
   expect(await rowsOf(theirs)).toBe(before)
 })

@@ -79,7 +79,7 @@ describe('bait and switch', () => {
     await acceptProposal(service.context, BY_COMMAND_LINE, acme.id, await versionOf(acme.id))
   })
 
-  it('AD-02: taking the domain off, changing the face and proving the domain again is no way around', async () => {
+  it('AD-02: taking the domain off, changing the name and proving the domain again is no way around', async () => {
     const stranger = await makeStranger(service)
     const id = (await makeOwn(service, stranger, 'Corner Kiosk')).id
     expect(await proveDomain(service, dns, stranger, id, 'kiosk.example')).toBe('proven')

@@ -199,7 +199,7 @@ describe('pages', () => {
       invite: await send('/account/people/invite', { email: hostile }),
       people: await web.send('GET', `/account/people?${new URLSearchParams({ notice: 'saved', user: hostile })}`),
       role: await send('/account/role', { name: `${hostile}\u202e` }, { role: '' }),
-      looks: await send('/account/looks', { name: `${hostile}\u202e`, colour: hostile }),
+      looks: await send('/account/branding', { name: `${hostile}\u202e`, colour: hostile }),
       nowhere: await web.send('GET', `/nowhere?${new URLSearchParams({ q: hostile })}`),
     }
     for (const [name, page] of Object.entries(pages)) {
@@ -256,7 +256,7 @@ describe('pictures', () => {
   }
   async function upload(
     bytes: Buffer,
-    { type = 'image/png', name = 'logo', file = 'logo.png', path = '/account/looks' } = {},
+    { type = 'image/png', name = 'logo', file = 'logo.png', path = '/account/branding' } = {},
   ) {
     const { user, web } = await administrator(service)
     const fields = await signedFor(service, user, path, {})
@@ -309,7 +309,7 @@ describe('pictures', () => {
     expect(told(served)).toEqual(HEADERS)
     expect(served.text).not.toContain('script')
     const [event] = await service.database.query(
-      `select detail from audit_events where account_id = $1 and kind = 'account.looks_changed'`,
+      `select detail from audit_events where account_id = $1 and kind = 'account.branding_changed'`,
       [service.account.id],
     )
     expect(event?.detail.changed).toContain('logo')

@@ -186,7 +186,7 @@ const CAME_BACK = [
   'invite-wrong',
   'person-last-administrator',
   'role-exists',
-  'looks-unnamed',
+  'branding-unnamed',
   'developer-new-no-kind',
   'developer-secret-too-many',
   'developer-settings-unnamed',

@@ -38,7 +38,7 @@ test('no page loads anything else', async () => {
   for (const { as, path } of pages) await viewers[as].goto(path)
   const isPage = (response: Response) =>
     response.request().isNavigationRequest() && response.frame().parentFrame() === null
-  const pictures = ['/logo', '/application-logo', '/operator/faces/logo']
+  const pictures = ['/logo', '/application-logo', '/operator/changes/logo']
   const known = [northwind.origin, northwind.operators, northwind.service.config.publicUrl].flatMap((origin) =>
     [stylesheet.path, script.path, icon.path, ...pictures].map((path) => origin + path),
   )

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { AccountPolicy } from '../../src/core/account-policy.ts'
 import { readPolicy, savePolicy } from '../../src/flows/account-policy.ts'
-import { readAccountLogo, saveLooks } from '../../src/flows/looks.ts'
+import { readAccountLogo, saveBranding } from '../../src/flows/branding.ts'
 import { setApplicationPublisher } from '../../src/flows/manage-application.ts'
 import { findAccount } from '../../src/store/accounts.ts'
 import { findVisit } from '../../src/store/sessions.ts'
@@ -110,30 +110,30 @@ const LOGO = Buffer.from('89504e470d0a1a0a', 'hex')
 describe('the looks', () => {
   it('are saved, read again, and what changed is written down', async () => {
     const looks = { name: ' Acme & Sons ', colour: '#0A5CC2', logo: LOGO }
-    expect(await saveLooks(service.context, administrator.id, looks)).toEqual({ outcome: 'saved' })
+    expect(await saveBranding(service.context, administrator.id, looks)).toEqual({ outcome: 'saved' })
     expect(await findAccount(service.context.db, account.slug)).toMatchObject({
       name: 'Acme & Sons',
       colour: '#0a5cc2',
     })
     expect(await readAccountLogo(service.context, account.id)).toEqual(LOGO)
-    expect(await events('account.looks_changed')).toEqual([
+    expect(await events('account.branding_changed')).toEqual([
       { by: administrator.id, detail: { changed: ['name', 'colour', 'logo'] } },
     ])
   })
 
   it('keep the logo unless it is replaced or taken away', async () => {
     const looks = { name: 'Acme', colour: null, logo: LOGO }
-    await saveLooks(service.context, administrator.id, looks)
-    await saveLooks(service.context, administrator.id, { ...looks, logo: undefined })
+    await saveBranding(service.context, administrator.id, looks)
+    await saveBranding(service.context, administrator.id, { ...looks, logo: undefined })
     expect(await readAccountLogo(service.context, account.id)).toEqual(LOGO)
-    await saveLooks(service.context, administrator.id, { ...looks, logo: null })
+    await saveBranding(service.context, administrator.id, { ...looks, logo: null })
     expect(await readAccountLogo(service.context, account.id)).toBeNull()
   })
 
   it('have a version of the logo, which changes with the picture and with nothing else', async () => {
     const version = async () => (await findVisit(service.context.db, account.slug, null))?.account.logoVersion
     const save = (logo: Buffer | null | undefined, name = 'Acme') =>
-      saveLooks(service.context, administrator.id, { name, colour: null, logo })
+      saveBranding(service.context, administrator.id, { name, colour: null, logo })
     expect(await version()).toBeNull()
     await save(LOGO)
     const first = await version()
@@ -154,13 +154,13 @@ describe('the looks', () => {
     ['logo', { logo: Buffer.alloc(262_145) }],
   ] as const)('a %s that cannot be one (%j) changes nothing', async (problem, given) => {
     const looks = { name: 'Acme', colour: null, logo: undefined, ...given }
-    expect(await saveLooks(service.context, administrator.id, looks)).toEqual({ outcome: problem })
+    expect(await saveBranding(service.context, administrator.id, looks)).toEqual({ outcome: problem })
     expect(await findAccount(service.context.db, account.slug)).toMatchObject({
       name: `Account ${account.slug}`,
       colour: null,
     })
     expect(await readAccountLogo(service.context, account.id)).toBeNull()
-    expect(await events('account.looks_changed')).toEqual([])
+    expect(await events('account.branding_changed')).toEqual([])
   })
 })
 
@@ -179,7 +179,7 @@ describe('who may change policy and looks', () => {
     const by = (await make()).id
     expect(await savePolicy(service.context, by, { ...OPEN, deviceFlow: false })).toEqual({ outcome: 'forbidden' })
     const looks = { name: 'Ours now', colour: null, logo: LOGO }
-    expect(await saveLooks(service.context, by, looks)).toEqual({ outcome: 'forbidden' })
+    expect(await saveBranding(service.context, by, looks)).toEqual({ outcome: 'forbidden' })
     expect(await findAccount(service.context.db, account.slug)).toMatchObject({
       name: `Account ${account.slug}`,
       policy: OPEN,

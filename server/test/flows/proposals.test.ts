@@ -72,10 +72,10 @@ const decline = (id: string, version: number, words = 'It is somebody else’s b
   declineProposal(service.context, BY_COMMAND_LINE, id, version, words)
 const eventsOf = async (id: string) => {
   const rows = await service.database.query<{ kind: string }>(
-    `select kind from audit_events where application_id = $1 and kind like 'application.face%' order by id`,
+    `select kind from audit_events where application_id = $1 and kind like 'application.profile%' order by id`,
     [id],
   )
-  return rows.map(({ kind }) => kind.replace('application.face_', ''))
+  return rows.map(({ kind }) => kind.replace('application.profile_', ''))
 }
 
 describe('an application that nobody vouches for', () => {
@@ -233,7 +233,7 @@ describe('an operator', () => {
     await rename(id, 'A Third Display')
     await accept(id, await versionOf(id))
     const mails = await service.database.query(
-      "select detail from mails where kind = 'face_decided' and user_id = $1 order by id",
+      "select detail from mails where kind = 'profile_decided' and user_id = $1 order by id",
       [by.id],
     )
     expect(mails.map(({ detail }) => detail)).toEqual([

@@ -30,8 +30,8 @@ function makeMails(name: string): readonly MailContent[] {
     { ...about, kind: 'many_codes', application: name, people: 12, place: 'Hamburg' },
     ...NEWS.map((what) => ({ ...about, ...makeNews(what, { application: name, words: name }) })),
     { ...about, kind: 'suspensions_waiting', count: 2, applications: [name, name], since: AT, link: LINK },
-    { ...about, kind: 'face_decided', application: name, because: null },
-    { ...about, kind: 'face_decided', application: name, because: name },
+    { ...about, kind: 'profile_decided', application: name, because: null },
+    { ...about, kind: 'profile_decided', application: name, because: name },
     { ...about, kind: 'publisher_record', application: name, domain: 'acme.example', record: RECORD, lost: false },
     { ...about, kind: 'publisher_record', application: name, domain: 'acme.example', record: RECORD, lost: true },
   ]
@@ -217,7 +217,7 @@ test.each(languages)(
       accountHost: 'northwind.service.example',
       email: 'maria@northwind.example',
     }
-    const mail = { ...about, kind: 'face_decided', application: 'Acme Signage' } as const
+    const mail = { ...about, kind: 'profile_decided', application: 'Acme Signage' } as const
     const [yes, no] = [null, 'It is the logo of a bank.'].map((because) =>
       renderMail(wordsFor(code), { ...mail, because }),
     )

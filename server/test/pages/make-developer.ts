@@ -158,7 +158,7 @@ export function makeLogo(given: Partial<ApplicationLogoModel> = {}): Application
 }
 
 /** The pages about whom an application comes from, and how it looks. */
-function everyFacePage(frame: Frame, name: string): Readonly<Record<string, string>> {
+function everyChangePage(frame: Frame, name: string): Readonly<Record<string, string>> {
   const verified = { standing: 'verified', name: 'acme.example' } as const
   const waiting = { name, logo: { address: '/logo' }, since: AT, declinedBecause: null }
   const declined = { name: null, logo: { address: null }, since: AT, declinedBecause: name }
@@ -232,7 +232,7 @@ export function everyDeveloperPage(frame: Frame, application = 'Acme Signage'): 
       frame,
       makeSettings({ name, redirects: application, problem: hostile }),
     ),
-    ...everyFacePage(frame, name),
+    ...everyChangePage(frame, name),
     applicationSettingsTaken: applicationSettingsPage(
       frame,
       makeSettings({ name, secondLook: true, problem: 'taken' }),

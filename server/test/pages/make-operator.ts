@@ -11,7 +11,7 @@ import {
 } from '../../src/pages/operator-application.tsx'
 import { operatorApplicationsPage } from '../../src/pages/operator-applications.tsx'
 import type { DecisionForm } from '../../src/pages/operator-decide.tsx'
-import { type OperatorFacesModel, operatorFacesPage } from '../../src/pages/operator-faces.tsx'
+import { type OperatorChangesModel, operatorChangesPage } from '../../src/pages/operator-changes.tsx'
 import { type OperatorOverviewModel, operatorOverviewPage } from '../../src/pages/operator-overview.tsx'
 import type { ListedReview } from '../../src/pages/operator-review-line.tsx'
 import { operatorReviewsPage } from '../../src/pages/operator-reviews.tsx'
@@ -43,9 +43,9 @@ export function makeListedReview(given: Partial<ListedReview> = {}): ListedRevie
   }
 }
 
-export function makeFaces(given: Partial<OperatorFacesModel> & { name?: string } = {}): OperatorFacesModel {
+export function makeChanges(given: Partial<OperatorChangesModel> & { name?: string } = {}): OperatorChangesModel {
   const { name = 'Acme Displays', ...rest } = given
-  const face = {
+  const change = {
     id: ID,
     version: 2,
     account: 'acme',
@@ -57,7 +57,7 @@ export function makeFaces(given: Partial<OperatorFacesModel> & { name?: string }
     since: NOW - 3 * 60 * MINUTE,
     by: 'ann@acme.example',
   } as const
-  return { faces: [face, { ...face, id: 'app_m2x7q4tzk3v9', by: null }], notice: null, problem: null, ...rest }
+  return { changes: [change, { ...change, id: 'app_m2x7q4tzk3v9', by: null }], notice: null, problem: null, ...rest }
 }
 
 function makeWindow(place: number): Window {
@@ -300,10 +300,10 @@ export function everyOperatorPage(given: Frame, text = 'Acme Signage'): Readonly
       applications: [listed],
       after: ID,
     }),
-    operatorFaces: operatorFacesPage(at('/operator/faces'), makeFaces({ name: text, notice: 'declined' })),
-    operatorFacesStale: operatorFacesPage(at('/operator/faces'), makeFaces({ name: text, problem: 'stale' })),
-    operatorFacesWordless: operatorFacesPage(at('/operator/faces'), makeFaces({ problem: { noWordsFor: ID } })),
-    operatorFacesNone: operatorFacesPage(at('/operator/faces'), { faces: [], notice: 'accepted', problem: null }),
+    operatorChanges: operatorChangesPage(at('/operator/changes'), makeChanges({ name: text, notice: 'declined' })),
+    operatorChangesStale: operatorChangesPage(at('/operator/changes'), makeChanges({ name: text, problem: 'stale' })),
+    operatorChangesWordless: operatorChangesPage(at('/operator/changes'), makeChanges({ problem: { noWordsFor: ID } })),
+    operatorChangesNone: operatorChangesPage(at('/operator/changes'), { changes: [], notice: 'accepted', problem: null }),
     operatorScopes: operatorScopesPage(
       at('/operator/scopes'),
       makeScopes({

@@ -15,7 +15,7 @@ import { homePage } from '../../src/pages/home.tsx'
 import { invitePage } from '../../src/pages/invite.tsx'
 import type { Frame } from '../../src/pages/layout.tsx'
 import { linkGonePage } from '../../src/pages/link-gone.tsx'
-import { looksPage } from '../../src/pages/looks.tsx'
+import { brandingPage } from '../../src/pages/branding.tsx'
 import { peoplePage } from '../../src/pages/people.tsx'
 import { personPage } from '../../src/pages/person.tsx'
 import { policyPage } from '../../src/pages/policy.tsx'
@@ -273,7 +273,7 @@ export function everyPage(frame: Frame, application = 'Acme Signage'): Readonly<
       people: 2,
       problem: 'exists',
     }),
-    looks: looksPage(frame, { name: application, colour: '#0a7d55', logo: '/logo', problem: 'logo', saved: false }),
+    looks: brandingPage(frame, { name: application, colour: '#0a7d55', logo: '/logo', problem: 'logo', saved: false }),
     refusal: refusalPage(frame, { code: 'stale', requestId: REQUEST_ID }),
     noAccount: refusalPage({ ...frame, account: null, user: null }, { code: 'no_account', requestId: REQUEST_ID }),
     ...everyDialogPage(frame, application),

@@ -9,7 +9,7 @@ import type { MadeApplication } from './make.ts'
 import type { Northwind } from './northwind.ts'
 
 export function developerAnswers(northwind: Northwind): readonly AnswerPage[] {
-  const answers = [registering, secrets, settings, appeals, webhooks, faces].flatMap((part) => part(northwind))
+  const answers = [registering, secrets, settings, appeals, webhooks, changes].flatMap((part) => part(northwind))
   return answers.map((each) => ({
     as: 'ann',
     ...each,
@@ -262,7 +262,7 @@ function webhooks({ service, own: { shop, counter } }: Northwind): readonly Answ
 }
 
 /** Whom an application comes from, and how it looks. */
-function faces({ service, own: { board, shop } }: Northwind): readonly Answer[] {
+function changes({ service, own: { board, shop } }: Northwind): readonly Answer[] {
   const PUBLISHER = '/developer/application/publisher'
   const at = (path: string, { id }: MadeApplication) => `${path}?application=${id}`
   const type = (domain: string) => (page: Page) => send(page, at(PUBLISHER, board), PUBLISHER, { domain })
@@ -327,7 +327,7 @@ function faces({ service, own: { board, shop } }: Northwind): readonly Answer[] 
     },
     {
       name: 'developer-logo-no-picture',
-      says: 'looks.problem_logo',
+      says: 'branding.problem_logo',
       open: (page) => upload(page, Buffer.from('no picture')),
     },
     { name: 'developer-logo-none', says: 'application_logo.problem_none', open: (page) => upload(page, null) },

@@ -60,7 +60,7 @@ const KINDS = [
   'security-saved',
   'authenticator-wrong',
   'invite-no-role',
-  'looks-no-picture',
+  'branding-no-picture',
   'developer-new-no-kind',
   'developer-new-redirects-scheme',
   'developer-new-registered-web',
@@ -304,10 +304,10 @@ function own(): readonly AnswerPage[] {
 
 function administration(): readonly AnswerPage[] {
   const logo = async (page: Page) => {
-    await page.goto('/account/looks')
+    await page.goto('/account/branding')
     const file = { name: 'logo.png', mimeType: 'image/png', buffer: Buffer.from('no picture') }
     await page.setInputFiles('#logo', file)
-    await submit(page, '/account/looks')
+    await submit(page, '/account/branding')
   }
   const invite = (page: Page, email: string) =>
     send(page, '/account/people/invite', '/account/people/invite', { email })
@@ -348,12 +348,12 @@ function administration(): readonly AnswerPage[] {
       says: 'policy.saved',
       open: (page) => page.goto('/account/policy?notice=saved'),
     },
-    { name: 'looks-no-picture', as: 'ann', says: 'looks.problem_logo', open: logo },
+    { name: 'branding-no-picture', as: 'ann', says: 'branding.problem_logo', open: logo },
     {
-      name: 'looks-unnamed',
+      name: 'branding-unnamed',
       as: 'ann',
-      says: 'looks.problem_name',
-      open: (page) => send(page, '/account/looks', '/account/looks', { name: '' }),
+      says: 'branding.problem_name',
+      open: (page) => send(page, '/account/branding', '/account/branding', { name: '' }),
     },
     {
       name: 'audit-none',
@@ -367,7 +367,7 @@ function administration(): readonly AnswerPage[] {
       says: 'audit.problem_day',
       open: (page) => page.goto('/account/audit?until=yesterday'),
     },
-    { name: 'looks-saved', as: 'ann', says: 'looks.saved', open: (page) => page.goto('/account/looks?notice=saved') },
+    { name: 'branding-saved', as: 'ann', says: 'branding.saved', open: (page) => page.goto('/account/branding?notice=saved') },
   ]
 }
 

@@ -30,7 +30,7 @@ export type RoutePage = {
 }
 
 /** The routes that show a picture and no page. */
-export const PICTURES: readonly string[] = ['logo', 'application-logo', 'operator-faces-logo']
+export const PICTURES: readonly string[] = ['logo', 'application-logo', 'operator-changes-logo']
 
 export type Viewers = Readonly<Record<Viewer, Page>>
 
@@ -111,7 +111,7 @@ export async function everyRoutePage(northwind: Northwind): Promise<readonly Rou
       roles: '/account/roles',
       role: `/account/role?role=${role?.id}`,
       'role-new': '/account/role',
-      looks: '/account/looks',
+      branding: '/account/branding',
       audit: '/account/audit',
       'audit-found': '/account/audit?kind=people&from=2026-01-01',
     }),
@@ -169,8 +169,8 @@ async function operatorPages(northwind: Northwind): Promise<readonly RoutePage[]
     operator: '/operator',
     'operator-reviews': '/operator/reviews',
     'operator-reviews-closed': '/operator/reviews?filter=closed',
-    'operator-faces': '/operator/faces',
-    'operator-faces-logo': `/operator/faces/logo?application=${own.shop.id}&version=${proposal?.version}`,
+    'operator-changes': '/operator/changes',
+    'operator-changes-logo': `/operator/changes/logo?application=${own.shop.id}&version=${proposal?.version}`,
     'operator-application': of(fast),
     'operator-application-reported': of(reported),
     'operator-application-settled': of(settled),

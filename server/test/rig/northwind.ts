@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { removeFolder } from '../../../tools/remove-folder.ts'
 import type { Publisher } from '../../src/core/application.ts'
-import { saveLooks } from '../../src/flows/looks.ts'
+import { saveBranding } from '../../src/flows/branding.ts'
 import { setApplicationPublisher, suspendApplication } from '../../src/flows/manage-application.ts'
 import { disablePerson } from '../../src/flows/people.ts'
 import { createAccount, createRole, createScope, createUser, type Registered } from '../../src/flows/register.ts'
@@ -129,7 +129,7 @@ export async function startNorthwind(
   const gus = await person('gus', 'Sales')
   const ida = await person('ida', 'Sales')
   const [olga, omar] = await makeOperators(service)
-  await saveLooks(service.context, ann.id, { name: 'Northwind Traders', colour: '#0b7a5b', logo: await drawLogo() })
+  await saveBranding(service.context, ann.id, { name: 'Northwind Traders', colour: '#0b7a5b', logo: await drawLogo() })
   const applications = await makeApplications(service, slug)
   const own = await makeOwnApplications(service, { by: ann, user: gus })
   const suspendedCode = (await askFor(service, applications.scout)).user_code

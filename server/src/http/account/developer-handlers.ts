@@ -19,7 +19,7 @@ import { samplesFor } from '../../pages/samples.tsx'
 import { secretShownPage } from '../../pages/secret-shown.tsx'
 import type { OwnApplication } from '../../store/own-applications.ts'
 import type { PageAnswer, PageHandler, UserRequest } from './answer.ts'
-import { ownLogo, proposalOf } from './developer-face.ts'
+import { ownLogo, proposalOf } from './developer-profile.ts'
 import { readRedirects, readScopeChoice, scopeChoiceOf, scopeSettings, troubleOf } from './developer-fields.ts'
 
 export const showOwnApplications: PageHandler<UserRequest> = async (context, { account, frame }) => {

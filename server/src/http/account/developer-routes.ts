@@ -1,6 +1,6 @@
 /** The routes of the developer console: an account looks after its own applications. */
 import { sendAppeal, showActivity } from './developer-activity.ts'
-import { saveLogo, showLogoSettings, withdraw } from './developer-face.ts'
+import { saveLogo, showLogoSettings, withdraw } from './developer-profile.ts'
 import {
   addSecret,
   register,

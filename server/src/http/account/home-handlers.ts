@@ -1,7 +1,7 @@
 /** The account's front page, its logo, and the language one reads it in. */
 import { countOwnGrants } from '../../flows/connected-applications.ts'
 import { chooseUserLanguage } from '../../flows/language.ts'
-import { readAccountLogo } from '../../flows/looks.ts'
+import { readAccountLogo } from '../../flows/branding.ts'
 import { homePage } from '../../pages/home.tsx'
 import { isLanguage } from '../../pages/words.ts'
 import type { PageHandler, PageRequest, UserRequest } from './answer.ts'

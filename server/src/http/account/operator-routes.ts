@@ -3,7 +3,7 @@
  * asks for a fresh sign-in; looking at the queue does not.
  */
 import { exportAudit, showAudit } from './audit-handlers.ts'
-import { acceptFace, declineFace, showFaces, showProposedLogo } from './operator-faces.ts'
+import { acceptChange, declineChange, showChanges, showProposedLogo } from './operator-changes.ts'
 import { showAccount, showAccounts, showEveryApplication, showOverview } from './operator-handlers.ts'
 import { confirm, decide, showReviewedApplication, showReviews, undo } from './operator-reviews.ts'
 import { saveRule, showRule } from './operator-rule.ts'
@@ -71,24 +71,24 @@ export const operatorRoutes: readonly PageRoute[] = [
     from: '/operator/scopes',
     fresh: true,
   },
-  { method: 'GET', path: '/operator/faces', access: 'operator', handler: showFaces, fresh: true },
-  { method: 'GET', path: '/operator/faces/logo', access: 'operator', handler: showProposedLogo },
+  { method: 'GET', path: '/operator/changes', access: 'operator', handler: showChanges, fresh: true },
+  { method: 'GET', path: '/operator/changes/logo', access: 'operator', handler: showProposedLogo },
   {
     method: 'POST',
-    path: '/operator/faces/accept',
+    path: '/operator/changes/accept',
     access: 'operator',
-    handler: acceptFace,
+    handler: acceptChange,
     bound: ['application', 'version'],
-    from: '/operator/faces',
+    from: '/operator/changes',
     fresh: true,
   },
   {
     method: 'POST',
-    path: '/operator/faces/decline',
+    path: '/operator/changes/decline',
     access: 'operator',
-    handler: declineFace,
+    handler: declineChange,
     bound: ['application', 'version'],
-    from: '/operator/faces',
+    from: '/operator/changes',
     fresh: true,
   },
   { method: 'GET', path: '/operator/audit', access: 'operator', handler: showAudit('operator'), fresh: true },

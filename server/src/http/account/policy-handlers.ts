@@ -1,8 +1,8 @@
-/** The account's own rules about applications, and how it looks. For administrators. */
+/** The account's own rules about applications, and how it branding. For administrators. */
 import type { AccountPolicy } from '../../core/account-policy.ts'
 import { readPolicy, type ShownPolicy, savePolicy } from '../../flows/account-policy.ts'
-import { saveLooks } from '../../flows/looks.ts'
-import { type LooksModel, looksPage, STANDARD_COLOUR } from '../../pages/looks.tsx'
+import { saveBranding } from '../../flows/branding.ts'
+import { type BrandingModel, brandingPage, STANDARD_COLOUR } from '../../pages/branding.tsx'
 import { type PolicyModel, policyPage } from '../../pages/policy.tsx'
 import { rewritePng } from '../picture.ts'
 import type { PageHandler, UserRequest } from './answer.ts'
@@ -47,28 +47,28 @@ function policy(
   })
 }
 
-export const showLooks: PageHandler<UserRequest> = async (_context, request) => ({
-  page: looks(request, { saved: request.fields.get('notice') === 'saved' }),
+export const showBranding: PageHandler<UserRequest> = async (_context, request) => ({
+  page: branding(request, { saved: request.fields.get('notice') === 'saved' }),
 })
 
-export const changeLooks: PageHandler<UserRequest> = async (context, request) => {
+export const changeBranding: PageHandler<UserRequest> = async (context, request) => {
   const { account, visitor, fields, file } = request
   const name = fields.get('name') ?? ''
   const chosen = fields.get('colour') ?? STANDARD_COLOUR
   // The field for a colour cannot be empty; its standard value is no choice.
   const colour = fields.has('default_colour') || chosen === STANDARD_COLOUR ? null : chosen
   const picture = file && (await rewritePng(file))
-  if (file && !picture) return { page: looks(request, { name, colour, problem: 'logo' }), status: 400 }
+  if (file && !picture) return { page: branding(request, { name, colour, problem: 'logo' }), status: 400 }
   const logo = picture ?? (fields.has('remove_logo') ? null : undefined)
-  const { outcome } = await saveLooks(context, visitor.id, { name, colour, logo })
+  const { outcome } = await saveBranding(context, visitor.id, { name, colour, logo })
   if (outcome === 'forbidden') return { refusal: 'forbidden' }
-  if (outcome === 'saved') return { seeOther: '/account/looks?notice=saved' }
+  if (outcome === 'saved') return { seeOther: '/account/branding?notice=saved' }
   const shown = outcome === 'colour' ? account.colour : colour
-  return { page: looks(request, { name, colour: shown, problem: outcome }), status: 400 }
+  return { page: branding(request, { name, colour: shown, problem: outcome }), status: 400 }
 }
 
-function looks({ account, frame }: UserRequest, about: Partial<LooksModel>): string {
-  return looksPage(frame, {
+function branding({ account, frame }: UserRequest, about: Partial<BrandingModel>): string {
+  return brandingPage(frame, {
     name: account.name,
     colour: account.colour,
     logo: frame.account?.logo ?? null,

@@ -20,7 +20,7 @@ import {
   showPeople,
   showPerson,
 } from './people-handlers.ts'
-import { changeLooks, changePolicy, showLooks, showPolicy } from './policy-handlers.ts'
+import { changeBranding, changePolicy, showBranding, showPolicy } from './policy-handlers.ts'
 import { changeRole, discardRole, showRole, showRoles } from './role-handlers.ts'
 import {
   addNewPasskey,
@@ -257,13 +257,13 @@ export const pageRoutes: readonly PageRoute[] = [
     from: '/account/role?role={role}',
     fresh: true,
   },
-  { method: 'GET', path: '/account/looks', access: 'administrator', handler: showLooks },
+  { method: 'GET', path: '/account/branding', access: 'administrator', handler: showBranding },
   {
     method: 'POST',
-    path: '/account/looks',
+    path: '/account/branding',
     access: 'administrator',
-    handler: changeLooks,
-    from: '/account/looks',
+    handler: changeBranding,
+    from: '/account/branding',
     file: 'logo',
   },
   { method: 'GET', path: '/account/audit', access: 'administrator', handler: showAudit('account') },

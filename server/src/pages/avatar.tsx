@@ -1,7 +1,7 @@
 /** How an application is drawn beside its name: its logo where it has one to show, otherwise its first letter. */
 import { initialOf } from './layout.tsx'
 
-type FaceProps = {
+type AvatarProps = {
   readonly name: string
   /** An address. */
   readonly logo: string | null
@@ -10,8 +10,8 @@ type FaceProps = {
 }
 
 /** The name is beside it, so there is nothing to read aloud. */
-export function Face({ name, logo, size = 40 }: FaceProps) {
-  if (logo !== null) return <img class="face" src={logo} alt="" width={size} height={size} />
+export function Avatar({ name, logo, size = 40 }: AvatarProps) {
+  if (logo !== null) return <img class="avatar" src={logo} alt="" width={size} height={size} />
   return (
     <span class="initial asking" aria-hidden="true">
       {initialOf(name)}

@@ -7,34 +7,34 @@ import {
   listProposals,
   readProposedLogo,
 } from '../../flows/proposals.ts'
-import { type OperatorFacesModel, operatorFacesPage, type WaitingFace } from '../../pages/operator-faces.tsx'
+import { type OperatorChangesModel, operatorChangesPage, type PendingChange } from '../../pages/operator-changes.tsx'
 import type { Parameters } from '../parameters.ts'
 import type { PageAnswer, PageHandler, UserRequest } from './answer.ts'
 import { logoAddress } from './application-logo.ts'
 
-export const showFaces: PageHandler<UserRequest> = (context, request) => facesPage(context, request, null)
+export const showChanges: PageHandler<UserRequest> = (context, request) => changesPage(context, request, null)
 
 export const showProposedLogo: PageHandler<UserRequest> = async (context, { fields }) => {
   const bytes = await readProposedLogo(context, fields.get('application') ?? '', versionIn(fields))
   return bytes ? { bytes, type: 'image/png', lasting: false } : { refusal: 'not_found' }
 }
 
-export const acceptFace: PageHandler<UserRequest> = async (context, request) => {
+export const acceptChange: PageHandler<UserRequest> = async (context, request) => {
   const { fields, visitor } = request
   const { outcome } = await acceptAsOperator(context, visitor.id, fields.get('application') ?? '', versionIn(fields))
-  if (outcome === 'accepted') return { seeOther: '/operator/faces?notice=accepted' }
-  if (outcome === 'stale' || outcome === 'taken') return facesPage(context, request, outcome)
+  if (outcome === 'accepted') return { seeOther: '/operator/changes?notice=accepted' }
+  if (outcome === 'stale' || outcome === 'taken') return changesPage(context, request, outcome)
   return { refusal: outcome }
 }
 
-export const declineFace: PageHandler<UserRequest> = async (context, request) => {
+export const declineChange: PageHandler<UserRequest> = async (context, request) => {
   const { fields, visitor } = request
   const applicationId = fields.get('application') ?? ''
   const declining = { applicationId, version: versionIn(fields), words: fields.get('words') ?? '' }
   const { outcome } = await declineAsOperator(context, visitor.id, declining)
-  if (outcome === 'declined') return { seeOther: '/operator/faces?notice=declined' }
-  if (outcome === 'stale') return facesPage(context, request, 'stale')
-  if (outcome === 'no_words') return facesPage(context, request, { noWordsFor: applicationId })
+  if (outcome === 'declined') return { seeOther: '/operator/changes?notice=declined' }
+  if (outcome === 'stale') return changesPage(context, request, 'stale')
+  if (outcome === 'no_words') return changesPage(context, request, { noWordsFor: applicationId })
   return { refusal: outcome }
 }
 
@@ -44,22 +44,22 @@ function versionIn(fields: Parameters): number {
   return /^\d{1,9}$/.test(text) ? Number(text) : 0
 }
 
-const NOTICES: readonly OperatorFacesModel['notice'][] = ['accepted', 'declined']
+const NOTICES: readonly OperatorChangesModel['notice'][] = ['accepted', 'declined']
 
-async function facesPage(
+async function changesPage(
   context: Context,
   { fields, frame }: UserRequest,
-  problem: OperatorFacesModel['problem'],
+  problem: OperatorChangesModel['problem'],
 ): Promise<PageAnswer> {
   const notice = NOTICES.find((each) => each === fields.get('notice')) ?? null
-  const faces = (await listProposals(context)).map(faceOf)
-  return { page: operatorFacesPage(frame, { faces, notice, problem }), status: problem === null ? 200 : 400 }
+  const changes = (await listProposals(context)).map(changeOf)
+  return { page: operatorChangesPage(frame, { changes, notice, problem }), status: problem === null ? 200 : 400 }
 }
 
-function faceOf(proposal: ListedProposal): WaitingFace {
+function changeOf(proposal: ListedProposal): PendingChange {
   const { applicationId: id, version, logoVersion, logoVersionNow } = proposal
   const now = logoAddress(logoVersionNow === null ? null : { applicationId: id, version: logoVersionNow })
-  const proposed = `/operator/faces/logo?application=${id}&version=${version}`
+  const proposed = `/operator/changes/logo?application=${id}&version=${version}`
   return {
     id,
     version,

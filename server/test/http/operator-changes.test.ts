@@ -32,14 +32,14 @@ const rename = (name: string) =>
     ...{ deviceFlow: true, redirectUris: [], testMode: false, pkceRequired: false },
   })
 const nameNow = async () => (await findApplication(service.context.db, application.id))?.name
-const open = () => web.get('/operator/faces')
+const open = () => web.get('/operator/changes')
 
 it('AD-02: a new name is on the operators’ page while people still see the old one, and is theirs once it was accepted', async () => {
   await rename('Acme Displays')
   const { status, text } = await open()
   expect([status, text.includes('Acme Signage'), text.includes('Acme Displays')]).toEqual([200, true, true])
   expect(await nameNow()).toBe('Acme Signage')
-  const answer = await web.submit('/operator/faces/accept', {})
+  const answer = await web.submit('/operator/changes/accept', {})
   expect(answer.text).toContain('People see the new name and logo from now on')
   expect(await nameNow()).toBe('Acme Displays')
 })
@@ -48,7 +48,7 @@ it('AD-08: what was edited while it was looked at is not accepted, but shown onc
   await rename('Acme Screens')
   await open()
   await rename('Acme Bank')
-  const answer = await web.submit('/operator/faces/accept', {})
+  const answer = await web.submit('/operator/changes/accept', {})
   expect([answer.status, answer.text.includes('changed while you looked at it')]).toEqual([400, true])
   expect(answer.text).toContain('Acme Bank')
   expect(await nameNow()).toBe('Acme Displays')
@@ -56,13 +56,13 @@ it('AD-08: what was edited while it was looked at is not accepted, but shown onc
 
 it('it is declined only with words, and those reach the developer', async () => {
   await open()
-  const wordless = await web.submit('/operator/faces/decline', { words: ' ' })
+  const wordless = await web.submit('/operator/changes/decline', { words: ' ' })
   expect([wordless.status, wordless.text.includes('Say why not')]).toEqual([400, true])
-  const answer = await web.submit('/operator/faces/decline', { words: 'You are no bank.' })
+  const answer = await web.submit('/operator/changes/decline', { words: 'You are no bank.' })
   expect(answer.text).toContain('Everything stays as it was')
   expect(await nameNow()).toBe('Acme Displays')
   const [mail] = await service.database.query<{ detail: object }>(
-    "select detail from mails where kind = 'face_decided' order by id desc limit 1",
+    "select detail from mails where kind = 'profile_decided' order by id desc limit 1",
   )
   expect(mail?.detail).toMatchObject({ because: 'You are no bank.' })
 })
@@ -70,7 +70,7 @@ it('it is declined only with words, and those reach the developer', async () => 
 it('the picture that waits is shown to operators only', async () => {
   await changeLogo(service.context, service.user.id, application.id, await drawLogo())
   const { text } = await open()
-  const path = /\/operator\/faces\/logo\?[^"]+/.exec(text)?.[0]?.replace('&amp;', '&') ?? ''
+  const path = /\/operator\/changes\/logo\?[^"]+/.exec(text)?.[0]?.replace('&amp;', '&') ?? ''
   expect((await web.get(path)).status).toBe(200)
   const owner = await visitAs(service, service.user)
   expect((await owner.get(path)).status).toBe(404)

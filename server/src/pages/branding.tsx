@@ -1,11 +1,11 @@
-/** How the account looks to its people: name, colour, logo. */
+/** How the account branding to its people: name, colour, logo. */
 import { Checkbox, Field } from './field.tsx'
 import { Form } from './form.tsx'
 import { type Frame, page } from './layout.tsx'
 import { LogoField } from './logo-field.tsx'
 import { Notice, Problems } from './notice.tsx'
 
-export type LooksModel = {
+export type BrandingModel = {
   readonly name: string
   /** `#rrggbb`, in small letters; null: the standard one. */
   readonly colour: string | null
@@ -18,24 +18,24 @@ export type LooksModel = {
 /** What the field for the colour holds when none was chosen, since it cannot be empty: sent back, it still means none. */
 export const STANDARD_COLOUR = '#2450b8'
 
-export function looksPage(frame: Frame, model: LooksModel): string {
+export function brandingPage(frame: Frame, model: BrandingModel): string {
   const { words } = frame
   const { name, colour, logo, problem } = model
-  const wrong = problem && words.t(`looks.problem_${problem}`)
+  const wrong = problem && words.t(`branding.problem_${problem}`)
   return page(
     frame,
-    words.t('looks.title'),
+    words.t('branding.title'),
     <>
       <Problems words={words} problems={wrong ? [{ field: problem, text: wrong }] : []} />
-      {model.saved && !problem && <Notice kind="success">{words.t('looks.saved')}</Notice>}
+      {model.saved && !problem && <Notice kind="success">{words.t('branding.saved')}</Notice>}
       <section class="card stack">
-        <h1>{words.t('looks.title')}</h1>
-        <p>{words.t('looks.text')}</p>
-        <Form frame={frame} action="/account/looks" multipart class="stack">
+        <h1>{words.t('branding.title')}</h1>
+        <p>{words.t('branding.text')}</p>
+        <Form frame={frame} action="/account/branding" multipart class="stack">
           <Field
             id="name"
-            label={words.t('looks.name')}
-            hint={words.t('looks.name_hint')}
+            label={words.t('branding.name')}
+            hint={words.t('branding.name_hint')}
             value={name}
             autocomplete="off"
             problem={problem === 'name' ? wrong : null}
@@ -44,22 +44,22 @@ export function looksPage(frame: Frame, model: LooksModel): string {
             <Field
               id="colour"
               type="color"
-              label={words.t('looks.colour')}
-              hint={words.t('looks.colour_hint')}
+              label={words.t('branding.colour')}
+              hint={words.t('branding.colour_hint')}
               value={colour ?? STANDARD_COLOUR}
               problem={problem === 'colour' ? wrong : null}
             />
-            {colour !== null && <Checkbox id="default_colour" label={words.t('looks.default_colour')} />}
+            {colour !== null && <Checkbox id="default_colour" label={words.t('branding.default_colour')} />}
           </div>
           <LogoField
             words={words}
-            label={words.t('looks.logo')}
+            label={words.t('branding.logo')}
             logo={logo}
             problem={problem === 'logo' ? wrong : null}
           />
           <p class="actions">
             <button type="submit" class="button">
-              {words.t('looks.save')}
+              {words.t('branding.save')}
             </button>
           </p>
         </Form>

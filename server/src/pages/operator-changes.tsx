@@ -1,5 +1,5 @@
 /** New names and logos of applications that people know already: they are seen here before anybody else sees them. */
-import { Face } from './application-face.tsx'
+import { Avatar } from './avatar.tsx'
 import { Moment } from './elements.tsx'
 import { Fact, Facts } from './facts.tsx'
 import { Field } from './field.tsx'
@@ -9,7 +9,7 @@ import { MailWaits, Notice, Problems } from './notice.tsx'
 import { operatorHref } from './operator-review-line.tsx'
 import { type Publisher, PublisherLine } from './publisher.tsx'
 
-export type WaitingFace = {
+export type PendingChange = {
   readonly id: string
   /** The one that is shown here: what is accepted is what was looked at. */
   readonly version: number
@@ -23,93 +23,93 @@ export type WaitingFace = {
   readonly by: string | null
 }
 
-export type OperatorFacesModel = {
+export type OperatorChangesModel = {
   /** The oldest first. */
-  readonly faces: readonly WaitingFace[]
+  readonly changes: readonly PendingChange[]
   readonly notice: null | 'accepted' | 'declined'
   /** `no_words` is about the application that it names; the others about what has happened meanwhile. */
   readonly problem: null | 'stale' | 'taken' | { readonly noWordsFor: string }
 }
 
-type FaceProps = { readonly frame: Frame; readonly face: WaitingFace; readonly wordless: boolean }
+type ChangeProps = { readonly frame: Frame; readonly change: PendingChange; readonly wordless: boolean }
 
 const wordsField = (place: number) => `words-${place}`
 
-export function operatorFacesPage(frame: Frame, model: OperatorFacesModel): string {
+export function operatorChangesPage(frame: Frame, model: OperatorChangesModel): string {
   const { words } = frame
-  const { faces, notice, problem } = model
-  const title = words.t('operator.nav_faces')
+  const { changes, notice, problem } = model
+  const title = words.t('operator.nav_changes')
   const wordless = typeof problem === 'object' && problem !== null ? problem.noWordsFor : null
-  const place = faces.findIndex(({ id }) => id === wordless)
+  const place = changes.findIndex(({ id }) => id === wordless)
   return page(
     frame,
     title,
     <>
       {wordless !== null && place !== -1 && (
-        <Problems words={words} problems={[{ field: wordsField(place), text: words.t('operator.face_no_words') }]} />
+        <Problems words={words} problems={[{ field: wordsField(place), text: words.t('operator.change_no_words') }]} />
       )}
-      {typeof problem === 'string' && <Notice kind="warning">{words.t(`operator.face_${problem}`)}</Notice>}
+      {typeof problem === 'string' && <Notice kind="warning">{words.t(`operator.change_${problem}`)}</Notice>}
       {notice && !problem && (
         <Notice kind="success">
-          {words.t(`operator.face_${notice}`)}
+          {words.t(`operator.change_${notice}`)}
           <MailWaits frame={frame} />
         </Notice>
       )}
       <header class="stack tight">
         <h1>{title}</h1>
-        <p class="soft">{words.t('operator.faces_text')}</p>
+        <p class="soft">{words.t('operator.changes_text')}</p>
       </header>
-      {faces.length === 0 && <p>{words.t('operator.faces_none')}</p>}
-      {faces.map((face, at) => (
-        <Proposed frame={frame} face={face} wordless={face.id === wordless} place={at} key={face.id} />
+      {changes.length === 0 && <p>{words.t('operator.changes_none')}</p>}
+      {changes.map((change, at) => (
+        <Proposed frame={frame} change={change} wordless={change.id === wordless} place={at} key={change.id} />
       ))}
     </>,
     { wide: true, problem: problem !== null },
   )
 }
 
-function Proposed({ frame, face, wordless, place }: FaceProps & { readonly place: number }) {
+function Proposed({ frame, change, wordless, place }: ChangeProps & { readonly place: number }) {
   const { words } = frame
-  const bound = { application: face.id, version: String(face.version) }
+  const bound = { application: change.id, version: String(change.version) }
   return (
-    <section class="card stack" aria-labelledby={`face-${place}`}>
-      <h2 id={`face-${place}`}>
-        <a href={operatorHref(face.id)}>
-          <bdi>{face.nameNow}</bdi>
+    <section class="card stack" aria-labelledby={`change-${place}`}>
+      <h2 id={`change-${place}`}>
+        <a href={operatorHref(change.id)}>
+          <bdi>{change.nameNow}</bdi>
         </a>
       </h2>
-      <PublisherLine words={words} publisher={face.publisher} />
+      <PublisherLine words={words} publisher={change.publisher} />
       <Facts>
-        <Fact name={words.t('operator.face_now')}>
-          <Named name={face.nameNow} logo={face.logoNow} />
+        <Fact name={words.t('operator.change_now')}>
+          <Named name={change.nameNow} logo={change.logoNow} />
         </Fact>
-        <Fact name={words.t('operator.face_new')}>
-          <Named name={face.name} logo={face.logo} />
+        <Fact name={words.t('operator.change_new')}>
+          <Named name={change.name} logo={change.logo} />
         </Fact>
-        <Fact name={words.t('operator.face_by')}>
-          <bdi>{face.by ?? face.account}</bdi>
+        <Fact name={words.t('operator.change_by')}>
+          <bdi>{change.by ?? change.account}</bdi>
         </Fact>
         <Fact name={words.t('proposal.since')}>
-          <Moment words={words} ms={face.since} />
+          <Moment words={words} ms={change.since} />
         </Fact>
       </Facts>
-      <Form frame={frame} action="/operator/faces/accept" bound={bound}>
+      <Form frame={frame} action="/operator/changes/accept" bound={bound}>
         <button type="submit" class="button">
-          {words.t('operator.face_accept')}
+          {words.t('operator.change_accept')}
         </button>
       </Form>
-      <Form frame={frame} action="/operator/faces/decline" bound={bound} class="stack">
+      <Form frame={frame} action="/operator/changes/decline" bound={bound} class="stack">
         <Field
           id={wordsField(place)}
           name="words"
-          label={words.t('operator.face_words')}
-          hint={words.t('operator.face_words_hint')}
-          problem={wordless ? words.t('operator.face_no_words') : null}
+          label={words.t('operator.change_words')}
+          hint={words.t('operator.change_words_hint')}
+          problem={wordless ? words.t('operator.change_no_words') : null}
           value=""
         />
         <p>
           <button type="submit" class="button quiet">
-            {words.t('operator.face_decline')}
+            {words.t('operator.change_decline')}
           </button>
         </p>
       </Form>
@@ -120,7 +120,7 @@ function Proposed({ frame, face, wordless, place }: FaceProps & { readonly place
 function Named({ name, logo }: { readonly name: string; readonly logo: string | null }) {
   return (
     <div class="named">
-      <Face name={name} logo={logo} />
+      <Avatar name={name} logo={logo} />
       <bdi>{name}</bdi>
     </div>
   )
