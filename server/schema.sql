@@ -641,7 +641,7 @@ CREATE TABLE public.spent_challenges (
     CONSTRAINT spent_challenges_digest_check CHECK ((length(digest) = 32))
 );
 
-CREATE TABLE public.standing_changes (
+CREATE TABLE public.grant_changes (
     xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
     at timestamp with time zone NOT NULL,
     grant_id text,
@@ -964,9 +964,9 @@ CREATE INDEX sign_in_failures_email_at_idx ON public.sign_in_failures USING btre
 
 CREATE INDEX sign_in_failures_network_at_idx ON public.sign_in_failures USING btree (network, at);
 
-CREATE INDEX standing_changes_at_idx ON public.standing_changes USING btree (at);
+CREATE INDEX standing_changes_at_idx ON public.grant_changes USING btree (at);
 
-CREATE INDEX standing_changes_xid_idx ON public.standing_changes USING btree (xid);
+CREATE INDEX standing_changes_xid_idx ON public.grant_changes USING btree (xid);
 
 CREATE INDEX webhook_deliveries_created_at_idx ON public.webhook_deliveries USING btree (created_at);
 

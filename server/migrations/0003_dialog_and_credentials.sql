@@ -51,8 +51,8 @@ alter table grants
   set (fillfactor = 80);
 
 -- What every process has to hear: whose credentials may do less (or more) from now on. Rows of one transaction become visible
--- together, so a reader who remembers the oldest transaction that was still running has missed nothing (store/standing-changes.ts).
-create table standing_changes (
+-- together, so a reader who remembers the oldest transaction that was still running has missed nothing (store/grant-changes.ts).
+create table grant_changes (
   xid            xid8 not null default pg_current_xact_id(),
   at             timestamptz not null,
   grant_id       text,
@@ -62,5 +62,5 @@ create table standing_changes (
   check (num_nonnulls(grant_id, user_id, account_id, application_id) = 1)
 );
 
-create index on standing_changes (xid);
-create index on standing_changes (at);
+create index on grant_changes (xid);
+create index on grant_changes (at);

@@ -9,7 +9,7 @@ import { createEarlyPolls } from './flows/early-polls.ts'
 import { createLiveCodes } from './flows/live-codes.ts'
 import { createLoad } from './flows/load.ts'
 import { createMetricsReader, type MetricsReader } from './flows/read-metrics.ts'
-import { createStandings } from './flows/standings.ts'
+import { createGrantCache } from './flows/grant-cache.ts'
 import { makePartitionsAhead } from './flows/sweep.ts'
 import { createTally } from './flows/tally.ts'
 import { createTasks } from './flows/tasks.ts'
@@ -62,7 +62,7 @@ export async function createContext(config: Config, traced = false): Promise<Con
     liveCodes: createLiveCodes(db),
     openDeviceCode: createDeviceCodeOpener(config.keys),
     openCredential: createCredentialOpener(config.keys),
-    standings: createStandings(db),
+    grantCache: createGrantCache(db),
     tally: createTally(db),
     earlyPolls: createEarlyPolls(db, load.overloaded),
     tasks: createTasks(),
@@ -157,7 +157,7 @@ async function prepare(context: Context, server: HttpServer): Promise<string> {
   const { host, port, deviceCodeLifetimeMs } = context.config
   await makePartitionsAhead(context.db, deviceCodeLifetimeMs)
   await context.applications.refresh()
-  await context.standings.pull()
+  await context.grantCache.pull()
   await context.decisions.pull()
   // Where it takes too long, user codes are a few digits longer until the next count.
   await context.liveCodes.recount().catch((error) => context.events.taskFailed('counting live codes', error))

@@ -2,13 +2,13 @@
  * What a credential is, and what it may do at this moment. docs/interface.md, "Check a credential".
  *
  * It follows the user and the application, not the day of the grant: a role that lost a scope, a user who was disabled, a
- * grant that was removed are seen within two seconds, and a credential in use asks no engine (flows/standings.ts).
+ * grant that was removed are seen within two seconds, and a credential in use asks no engine (flows/grant-cache.ts).
  */
 import type { Variant } from '../core/device-code.ts'
 import { expiresInSeconds, isValid } from '../core/grant.ts'
 import { resolveEffective } from '../core/scope.ts'
 import type { OpenedCredential } from '../secrets/credentials.ts'
-import type { GrantStanding } from '../store/grants.ts'
+import type { GrantState } from '../store/grants.ts'
 import type { Context } from './context.ts'
 
 export type ValidCredential = {
@@ -32,29 +32,29 @@ export type CheckedCredential = ValidCredential | { readonly outcome: 'not_valid
 const NOT_VALID: CheckedCredential = { outcome: 'not_valid' }
 
 export async function checkCredential(
-  context: Pick<Context, 'config' | 'applications' | 'openCredential' | 'standings'>,
+  context: Pick<Context, 'config' | 'applications' | 'openCredential' | 'grantCache'>,
   text: string,
 ): Promise<CheckedCredential> {
   const opened = context.openCredential(text)
   if (!opened) return NOT_VALID
-  const found = context.standings.find(opened.grantSecret, (standing) => isKnown(standing, opened))
-  const standing = found instanceof Promise ? await found : found
-  if (!standing) return NOT_VALID
-  const { grant } = standing
+  const found = context.grantCache.find(opened.grantSecret, (state) => isKnown(state, opened))
+  const state = found instanceof Promise ? await found : found
+  if (!state) return NOT_VALID
+  const { grant } = state
   const now = context.applications.now()
   const application = context.applications.find(grant.applicationId)
-  const holder = { ...standing.holder, applicationDeleted: application?.deleted ?? standing.holder.applicationDeleted }
+  const holder = { ...state.holder, applicationDeleted: application?.deleted ?? state.holder.applicationDeleted }
   if (!isValid(grant, holder, opened, now, context.config.accessKeyOverlapMs)) return NOT_VALID
 
-  context.standings.noteUse(standing, dayOf(now))
+  context.grantCache.noteUse(state, dayOf(now))
   const expiresAt = opened.is === 'access_token' ? opened.expiresAt : null
   return {
     outcome: 'valid',
     grantId: grant.id,
-    account: standing.accountSlug,
+    account: state.accountSlug,
     userId: grant.userId,
     applicationId: grant.applicationId,
-    scopes: resolveEffective(grant.scopes, standing.heldScopes, application?.allowedScopes ?? standing.allowedScopes),
+    scopes: resolveEffective(grant.scopes, state.heldScopes, application?.allowedScopes ?? state.allowedScopes),
     variant: grant.variant,
     // The expiry was rounded up to a whole second. The issue time is rounded down, so that it is never in the future.
     issuedAt: expiresAt === null ? null : expiresAt - context.config.accessTokenLifetimeMs - 1_000,
@@ -64,7 +64,7 @@ export async function checkCredential(
 }
 
 /** A key that is newer than the one remembered was made a moment ago by another process. */
-function isKnown({ grant }: GrantStanding, opened: OpenedCredential): boolean {
+function isKnown({ grant }: GrantState, opened: OpenedCredential): boolean {
   return opened.is !== 'access_key' || opened.generation <= grant.keyGeneration
 }
 

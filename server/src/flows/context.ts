@@ -23,7 +23,7 @@ import type { DecisionFeed } from './decision-feed.ts'
 import type { EarlyPolls } from './early-polls.ts'
 import type { LiveCodes } from './live-codes.ts'
 import type { Load } from './load.ts'
-import type { Standings } from './standings.ts'
+import type { GrantCache } from './grant-cache.ts'
 import type { Tally } from './tally.ts'
 import type { Tasks } from './tasks.ts'
 
@@ -39,7 +39,7 @@ export type Context = {
   readonly liveCodes: LiveCodes
   readonly openDeviceCode: DeviceCodeOpener
   readonly openCredential: CredentialOpener
-  readonly standings: Standings
+  readonly grantCache: GrantCache
   readonly tally: Tally
   readonly earlyPolls: EarlyPolls
   readonly tasks: Tasks

@@ -3,7 +3,7 @@ import type { Config } from '../config.ts'
 import { byApplication } from '../core/audit-actor.ts'
 import { type RefreshLimits, refresh } from '../core/grant.ts'
 import { parseScope, resolveEffective } from '../core/scope.ts'
-import { lockGrantStanding, saveRefresh } from '../store/grants.ts'
+import { lockGrantState, saveRefresh } from '../store/grants.ts'
 import type { Context } from './context.ts'
 import { endGrantWithMail } from './end-grant.ts'
 import { type IssuedTokenSet, tokenSetOf } from './issue.ts'
@@ -36,9 +36,9 @@ export async function refreshTokenSet(context: Context, request: RefreshRequest)
   if (opened?.is !== 'refresh_token') return INVALID_GRANT
 
   const result = await db.transaction(async (tx): Promise<RefreshResult | Reused> => {
-    const standing = await lockGrantStanding(tx, opened.grantSecret)
-    if (!standing || standing.grant.applicationId !== application.id) return INVALID_GRANT
-    const { grant, holder, now } = standing
+    const state = await lockGrantState(tx, opened.grantSecret)
+    if (!state || state.grant.applicationId !== application.id) return INVALID_GRANT
+    const { grant, holder, now } = state
     const step = refresh(grant, holder, opened.generation, now, refreshLimits(config))
     if (step.answer === 'not_valid') return INVALID_GRANT
     if (step.answer === 'reused') {
@@ -51,7 +51,7 @@ export async function refreshTokenSet(context: Context, request: RefreshRequest)
     }
     const current = step.answer === 'refreshed' ? step.next : grant
     if (step.answer === 'refreshed') await saveRefresh(tx, current)
-    const scopes = resolveEffective(grant.scopes, standing.heldScopes, standing.allowedScopes)
+    const scopes = resolveEffective(grant.scopes, state.heldScopes, state.allowedScopes)
     const source = { ...current, secret: opened.grantSecret }
     return { outcome: 'refreshed', issued: { scopes, ...tokenSetOf(context, source, current.issuedAt ?? now, now) } }
   })

@@ -5,7 +5,7 @@
 import { byAnybody, byApplication } from '../core/audit-actor.ts'
 import { type Grant, isCollectable, isValid } from '../core/grant.ts'
 import { recordEvent } from '../store/audit-events.ts'
-import { lockGrantStanding } from '../store/grants.ts'
+import { lockGrantState } from '../store/grants.ts'
 import type { Context } from './context.ts'
 import { aboutGrant, endGrant, endGrantWithMail } from './end-grant.ts'
 
@@ -26,7 +26,7 @@ export async function revokeCredential(context: Context, request: RevocationRequ
   const opened = context.openCredential(request.credential)
   if (!opened) return { outcome: 'revoked' }
   await context.db.transaction(async (tx) => {
-    const locked = await lockGrantStanding(tx, opened.grantSecret)
+    const locked = await lockGrantState(tx, opened.grantSecret)
     if (locked?.grant.applicationId !== application.id) return
     if (request.variant !== null && locked.grant.variant !== request.variant) return
     await endGrant(tx, byApplication(locked.grant.applicationId), locked.grant, 'revoked_by_application')
@@ -42,9 +42,9 @@ export async function reportCredential(context: Context, credential: string): Pr
   const opened = context.openCredential(credential)
   if (!opened) return false
   const ended = await context.db.transaction(async (tx) => {
-    const standing = await lockGrantStanding(tx, opened.grantSecret)
-    if (!standing) return null
-    const { grant, holder, now } = standing
+    const state = await lockGrantState(tx, opened.grantSecret)
+    if (!state) return null
+    const { grant, holder, now } = state
     // One that a review ended is reported as if it lived: should the review be undone, it does not come back.
     const before = { ...grant, revokedAt: null }
     const genuine =

@@ -4,7 +4,7 @@ import { rotateKey } from '../core/grant.ts'
 import { resolveEffective } from '../core/scope.ts'
 import { makeAccessKey } from '../secrets/credentials.ts'
 import { recordEvent } from '../store/audit-events.ts'
-import { lockGrantStanding, saveRotation } from '../store/grants.ts'
+import { lockGrantState, saveRotation } from '../store/grants.ts'
 import type { Context } from './context.ts'
 import { aboutGrant } from './end-grant.ts'
 import type { IssuedKey } from './issue.ts'
@@ -29,9 +29,9 @@ export async function rotateAccessKey(context: Context, request: RotationRequest
   if (opened?.is !== 'access_key') return { outcome: 'invalid_grant' }
 
   const result = await db.transaction(async (tx): Promise<RotationResult> => {
-    const standing = await lockGrantStanding(tx, opened.grantSecret)
-    if (!standing || standing.grant.applicationId !== application.id) return { outcome: 'invalid_grant' }
-    const { grant, holder, now } = standing
+    const state = await lockGrantState(tx, opened.grantSecret)
+    if (!state || state.grant.applicationId !== application.id) return { outcome: 'invalid_grant' }
+    const { grant, holder, now } = state
     const step = rotateKey(grant, holder, opened.generation, now, config.accessKeyOverlapMs)
     if (step.answer === 'not_valid') return { outcome: 'invalid_grant' }
     if (step.answer === 'rotated') {
@@ -41,7 +41,7 @@ export async function rotateAccessKey(context: Context, request: RotationRequest
     }
     const current = step.answer === 'rotated' ? step.next : grant
     const accessKey = makeAccessKey(config.keys, { ...current, secret: opened.grantSecret })
-    const scopes = resolveEffective(grant.scopes, standing.heldScopes, standing.allowedScopes)
+    const scopes = resolveEffective(grant.scopes, state.heldScopes, state.allowedScopes)
     return { outcome: 'rotated', issued: { scopes, accessKey }, overlapSeconds: config.accessKeyOverlapMs / 1000 }
   })
   if (result.outcome === 'rotated') context.counts.credentials.add('access_key', 'renewed')

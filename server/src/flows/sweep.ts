@@ -24,7 +24,7 @@ import { forgetChecks } from '../store/publisher-checks.ts'
 import { forgetAddresses, forgetEndedGrants } from '../store/retention.ts'
 import { forgetSessions } from '../store/sessions.ts'
 import { forgetChallenges } from '../store/sign-in-methods.ts'
-import { forgetStandingChanges } from '../store/standing-changes.ts'
+import { forgetGrantChanges } from '../store/grant-changes.ts'
 import { forgetDeliveries } from '../store/webhook-deliveries.ts'
 import { forgetEndpoints } from '../store/webhook-endpoints.ts'
 
@@ -42,7 +42,7 @@ const FORGET = [
   forgetLinks,
   forgetSessions,
   forgetDialogs,
-  forgetStandingChanges,
+  forgetGrantChanges,
   forgetCounts,
   forgetEarlyPolls,
   forgetDeliveries,

@@ -78,7 +78,7 @@ export function startBackground(context: Context): Background {
   const seal = () => sealer.turn().catch(expected)
   const tasks = [
     repeat(context, 'pulling applications', REFRESH_MS, refresh),
-    repeat(context, 'pulling revocations', REFRESH_MS, () => context.standings.pull().catch(expected)),
+    repeat(context, 'pulling revocations', REFRESH_MS, () => context.grantCache.pull().catch(expected)),
     repeat(context, 'pulling decisions', DECISIONS_MS, () => context.decisions.pull().catch(expected)),
     repeat(context, 'noting use', USES_MS, () => saveUses(context).catch(expected)),
     repeat(context, 'saving the tally', TALLY_MS, () => context.tally.save().catch(expected)),
@@ -111,8 +111,8 @@ export function startBackground(context: Context): Background {
   }
 }
 
-async function saveUses({ standings, applications }: Context): Promise<void> {
-  await standings.saveUses()
+async function saveUses({ grantCache, applications }: Context): Promise<void> {
+  await grantCache.saveUses()
   await applications.saveUses()
 }
 

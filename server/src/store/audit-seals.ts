@@ -3,7 +3,7 @@
  *
  * Events are written by many at once, and none of them waits for the chain. It is made afterwards, by one at a time, of events
  * whose transaction is older than every one that still runs: nobody can add to those any more, so they have one order, by
- * transaction and number, and none can turn up in front of one that is sealed. (As in store/standing-changes.ts.)
+ * transaction and number, and none can turn up in front of one that is sealed. (As in store/grant-changes.ts.)
  */
 import { tryLockByName } from './advisory-locks.ts'
 import type { Queryable, Transaction } from './postgres.ts'

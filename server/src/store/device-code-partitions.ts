@@ -6,7 +6,7 @@ import { lockByName, tryLockByName } from './advisory-locks.ts'
 import { recordAll } from './audit-events.ts'
 import { chooseGrants } from './grants.ts'
 import type { Postgres, Queryable, Transaction } from './postgres.ts'
-import { announceGrants } from './standing-changes.ts'
+import { announceGrants } from './grant-changes.ts'
 
 const HOUR = 60 * 60 * 1000
 

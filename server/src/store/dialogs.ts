@@ -4,7 +4,7 @@ import { recordAll } from './audit-events.ts'
 import { forget } from './forget.ts'
 import { chooseGrants } from './grants.ts'
 import type { Queryable, Transaction } from './postgres.ts'
-import { announceGrants } from './standing-changes.ts'
+import { announceGrants } from './grant-changes.ts'
 
 type Row = {
   id: string
@@ -105,7 +105,7 @@ export async function voidUnexchanged(tx: Transaction, codeLifetimeMs: number): 
   return rows.length
 }
 
-/** Nobody asks for one that was not decided in time. A grant keeps standing without the dialog that it came from. */
+/** Nobody asks for one that was not decided in time. A grant outlives the dialog that it came from. */
 export function forgetDialogs(db: Queryable): Promise<void> {
   const kept = `expires_at < now() - interval '${DIALOG_KEPT_MS} milliseconds'`
   return forget(db, 'dialogs', `expires_at < now() and (decided_at is null or ${kept})`)

@@ -4,7 +4,7 @@ import type { Grant, Holder } from '../core/grant.ts'
 import type { RevocationReason } from '../core/revocation-reason.ts'
 import { recordAll } from './audit-events.ts'
 import type { Queryable, Transaction } from './postgres.ts'
-import { announce } from './standing-changes.ts'
+import { announce } from './grant-changes.ts'
 import { HELD_SCOPES } from './users.ts'
 
 export type GrantRow = {
@@ -82,7 +82,7 @@ export async function lockGrant(tx: Transaction, id: string): Promise<LockedGran
 }
 
 /** A grant, and all that says what its credentials may do at this moment. */
-export type GrantStanding = {
+export type GrantState = {
   readonly grant: Grant
   readonly holder: Holder
   readonly accountSlug: string
@@ -93,28 +93,28 @@ export type GrantStanding = {
   readonly now: number
 }
 
-type StandingRow = GrantRow &
+type GrantStateRow = GrantRow &
   HolderRow & { slug: string; held_scopes: string[]; allowed_scopes: string[]; used_on: string | null; now: number }
 
-const STANDING = `select ${GRANT}, ${HOLDER}, c.slug, ${HELD_SCOPES} as held_scopes, a.allowed_scopes,
+const GRANT_STATE = `select ${GRANT}, ${HOLDER}, c.slug, ${HELD_SCOPES} as held_scopes, a.allowed_scopes,
     g.last_used_on::text as used_on, now() as now
   from grants g join accounts c on c.id = g.account_id join users u on u.id = g.user_id
     join applications a on a.id = g.application_id
   where g.secret = $1`
 
 /** By the secret that a presented credential carries. */
-export async function readGrantStanding(db: Queryable, secret: string): Promise<GrantStanding | null> {
-  const { rows } = await db.query<StandingRow>({ name: 'read-grant-standing', text: STANDING, values: [secret] })
-  return rows[0] ? standingFrom(rows[0]) : null
+export async function readGrantState(db: Queryable, secret: string): Promise<GrantState | null> {
+  const { rows } = await db.query<GrantStateRow>({ name: 'read-grant-state', text: GRANT_STATE, values: [secret] })
+  return rows[0] ? grantStateFrom(rows[0]) : null
 }
 
-export async function lockGrantStanding(tx: Transaction, secret: string): Promise<GrantStanding | null> {
-  const text = `${STANDING} for update of g`
-  const { rows } = await tx.query<StandingRow>({ name: 'lock-grant-standing', text, values: [secret] })
-  return rows[0] ? standingFrom(rows[0]) : null
+export async function lockGrantState(tx: Transaction, secret: string): Promise<GrantState | null> {
+  const text = `${GRANT_STATE} for update of g`
+  const { rows } = await tx.query<GrantStateRow>({ name: 'lock-grant-state', text, values: [secret] })
+  return rows[0] ? grantStateFrom(rows[0]) : null
 }
 
-function standingFrom(row: StandingRow): GrantStanding {
+function grantStateFrom(row: GrantStateRow): GrantState {
   return {
     grant: grantFrom(row),
     holder: holderFrom(row),

@@ -1,6 +1,6 @@
 /** The tables roles and role_scopes: named sets of scopes, of one account each. */
 import type { Queryable, Transaction } from './postgres.ts'
-import { announce } from './standing-changes.ts'
+import { announce } from './grant-changes.ts'
 
 export type NewRole = {
   readonly id: string

@@ -1,6 +1,6 @@
 /** The tables users and user_roles: who may decide, and what they hold. */
 import type { Queryable, Transaction } from './postgres.ts'
-import { announce } from './standing-changes.ts'
+import { announce } from './grant-changes.ts'
 
 export type NewUser = {
   readonly id: string

@@ -48,7 +48,7 @@ async function makeWorld(given: Partial<Pick<World, 'user' | 'application'>> = {
 /** What works: asked of both credentials, and of what renews them. */
 async function alive({ application, token, key }: World): Promise<Record<string, boolean>> {
   await service.context.applications.refresh()
-  await service.context.standings.pull()
+  await service.context.grantCache.pull()
   const [asked, askedKey] = [await askMe(service, token.credential), await askMe(service, key.credential)]
   const renewed = await refresh(service, application, token.refreshToken)
   const replaced = await house(service, application, '/auth/key/rotate', { access_key: key.credential })
@@ -170,7 +170,7 @@ describe('a user', () => {
       const refreshes = Array.from({ length: 8 }, () => refresh(service, world.application, world.token.refreshToken))
       await disablePerson(service.context, service.user.id, world.user.id)
       const answers = await Promise.all(refreshes)
-      await service.context.standings.pull()
+      await service.context.grantCache.pull()
       for (const { body } of answers.filter(({ status }) => status === 200)) {
         expect((await askMe(service, body.access_token)).status).toBe(401)
         expect((await refresh(service, world.application, body.refresh_token)).status).toBe(400)

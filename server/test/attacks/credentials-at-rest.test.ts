@@ -138,7 +138,7 @@ describe('TK-15: a key that nobody uses', () => {
       expect(textOf(page.text)).toContain(`${t('grant.last_used')} ${t('grant.not_used')}`)
     }
     expect((await askMe(service, credential)).status).toBe(200)
-    await service.context.standings.saveUses()
+    await service.context.grantCache.saveUses()
     const [today] = await service.database.query<{ day: Date }>('select test_clock.now()::date::timestamptz as day')
     const { grants } = await listOwnGrants(service.context, user.id)
     expect(grants[0]?.lastUsedOn).toBe(today?.day.getTime())

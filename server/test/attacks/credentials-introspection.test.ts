@@ -65,7 +65,7 @@ describe('TK-11: introspection', () => {
     const key = await connect(service, { variant: 'key' })
     const dead = await connect(service)
     await house(service, service.application, '/auth/oauth/revoke', { token: dead.credential })
-    await service.context.standings.pull()
+    await service.context.grantCache.pull()
     for (const { credential } of [token, key]) {
       expect((await introspect(service.application, credential)).body).toMatchObject({ active: true })
       const { status, text } = await introspect(stranger, credential)
@@ -113,7 +113,7 @@ describe('TK-11: introspection', () => {
     const first = (await introspect(service.application, credential)).body
     await new Promise((resolve) => setTimeout(resolve, 1_100))
     const renewed = await house(service, service.application, '/auth/oauth/refresh', { refresh_token: refreshToken })
-    await service.context.standings.saveUses()
+    await service.context.grantCache.saveUses()
     const [old, next] = [
       (await introspect(service.application, credential)).body,
       (await introspect(service.application, renewed.body.access_token)).body,
@@ -185,7 +185,7 @@ describe('TK-13: a text that is not what it seems', () => {
         expect(await way(text)).toEqual(refusal)
       }
     })
-    expect(statements.filter((text) => ABOUT_GRANTS.test(text) && !/last_used_on|standing_changes/.test(text))).toEqual(
+    expect(statements.filter((text) => ABOUT_GRANTS.test(text) && !/last_used_on|grant_changes/.test(text))).toEqual(
       [],
     )
   })

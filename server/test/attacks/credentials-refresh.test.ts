@@ -5,7 +5,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { refreshLimits } from '../../src/flows/refresh-token-set.ts'
 import { makeTokenSet } from '../../src/secrets/credentials.ts'
-import { announce } from '../../src/store/standing-changes.ts'
+import { announce } from '../../src/store/grant-changes.ts'
 import { askMe, type Connected, connect } from '../rig/connect.ts'
 import { grantEvents, grantLine, grantSecret, restingRows, standard } from '../rig/credentials.ts'
 import { type WireAnswer, withoutExpiresIn } from '../rig/device.ts'
@@ -49,7 +49,7 @@ async function expectReuse(
     { kind: 'grant.revoked', detail: { reason: 'refresh_token_reused' } },
   ])
   expect((await mailsOf(service, user)).filter((kind) => kind === 'grant_ended')).toEqual(['grant_ended'])
-  await service.context.standings.pull()
+  await service.context.grantCache.pull()
   for (const text of texts) {
     expect((await askMe(service, text)).status).toBe(401)
     expect(refused(await renew(text))).toEqual(INVALID_GRANT)
@@ -322,7 +322,7 @@ describe('TK-07: a life that slides', () => {
     const { credential } = await connect(service, { variant: 'key' })
     await service.database.advance(800 * DAY_MS)
     await service.context.db.transaction((tx) => announce(tx, { accountId: service.account.id }))
-    await service.context.standings.pull()
+    await service.context.grantCache.pull()
     expect((await askMe(service, credential)).status).toBe(200)
   })
 })

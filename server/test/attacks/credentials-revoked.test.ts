@@ -50,7 +50,7 @@ describe('TK-08: revoked and still accepted', () => {
     const connected = await connectAs(kind)
     expect((await askMe(service, connected.credential)).status).toBe(200)
     expect(told(await give(service.application, textOf(kind, connected)))).toEqual(NOTHING)
-    await service.context.standings.pull()
+    await service.context.grantCache.pull()
     expect((await askMe(service, connected.credential)).status).toBe(401)
     if (connected.refreshToken !== '') {
       const refused = await refresh(service, service.application, connected.refreshToken)
@@ -117,7 +117,7 @@ describe('TK-09: PostgreSQL fails in the middle of a revocation', () => {
     expect(await grantLine(service, connected.grantId)).toMatchObject({ revocation_reason: null })
     expect((await askMe(service, connected.credential)).status).toBe(200)
     expect((await retry()).status).toBe(200)
-    await service.context.standings.pull()
+    await service.context.grantCache.pull()
     expect((await askMe(service, connected.credential)).status).toBe(401)
   }
 

@@ -51,7 +51,7 @@ const BURNED = {
 /** What the token opens at this moment. That it was used is written down at once, not at some moment of another test. */
 async function statusOf(token: string): Promise<number> {
   const { status } = await askMe(service, token)
-  await service.context.standings.saveUses()
+  await service.context.grantCache.saveUses()
   return status
 }
 
@@ -98,7 +98,7 @@ describe.each(dialects)('a code that comes back, in %s', (_dialect, present) => 
       mails: ['grant_created', 'grant_ended'],
     }
     expect(await trace(given)).toEqual(ended)
-    await service.context.standings.pull()
+    await service.context.grantCache.pull()
     expect(await statusOf(first.body.access_token)).toBe(401)
     expect(heard(await refresh(service, given.application, first.body.refresh_token))).toEqual(REFUSED)
 
@@ -115,7 +115,7 @@ describe.each(dialects)('a code that comes back, in %s', (_dialect, present) => 
     expect(heard(renewed)).toEqual(GIVEN)
     expect(heard(await present(given))).toEqual(REFUSED)
     expect((await trace(given)).grants).toEqual(['authorization_code_reused'])
-    await service.context.standings.pull()
+    await service.context.grantCache.pull()
     expect(await statusOf(renewed.body.access_token)).toBe(401)
     expect(heard(await refresh(service, given.application, renewed.body.refresh_token))).toEqual(REFUSED)
   })

@@ -299,7 +299,7 @@ describe('taking it back', () => {
     expect((await askMe(service, credential)).status, 'looking changes nothing').toBe(200)
 
     expect(textOf((await stranger.submit('/link/remove')).text)).toContain(t('remove_by_link.removed'))
-    await service.context.standings.pull()
+    await service.context.grantCache.pull()
     expect((await askMe(service, credential)).status).toBe(401)
     expect(await grantsOf(service, user)).toMatchObject([{ revocation_reason: 'removed_by_user' }])
     expect((await stranger.get(`${link.pathname}${link.search}`)).status, 'a second time').toBe(404)
@@ -321,7 +321,7 @@ describe('taking it back', () => {
       await web.get(`/applications/remove?grant=${grant?.id}`)
       const page = await web.submit('/applications/remove')
       expect([page.status, web.last?.location]).toEqual([200, null])
-      await service.context.standings.pull()
+      await service.context.grantCache.pull()
       expect((await askMe(service, credential)).status).toBe(401)
       expect((await checkCredential(elsewhere, credential)).outcome).toBe('not_valid')
       expect(await grantsOf(service, user)).toMatchObject([{ revocation_reason: 'removed_by_user' }])

@@ -192,7 +192,7 @@ test('the mail about a new connection has a link that removes it, without signin
   expect((await askMe(service, token)).status).toBe(200)
   await stranger.getByRole('button', { name: t('remove_by_link.remove') }).click()
   await heading(stranger, t('remove_by_link.removed'))
-  await service.context.standings.pull()
+  await service.context.grantCache.pull()
   expect((await askMe(service, token)).status).toBe(401)
 })
 

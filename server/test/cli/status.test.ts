@@ -47,7 +47,7 @@ async function removeAccess(): Promise<void> {
   const [grant] = await service.database.query<{ id: string }>('select id from grants order by created_at desc limit 1')
   const removal = { by: service.user.id, grantId: grant?.id ?? '', asAdministrator: false, reported: false }
   expect(await removeGrant(service.context, removal)).toMatchObject({ outcome: 'removed' })
-  await service.context.standings.pull()
+  await service.context.grantCache.pull()
 }
 
 describe('who is logged in', () => {

@@ -186,7 +186,7 @@ describe('whatever the dialect', () => {
     const renewed = await refresh(service, open, exchanged.body.refresh_token)
     expect(renewed.status).toBe(200)
     expect((await house(service, open, '/auth/oauth/revoke', { token: renewed.body.access_token })).status).toBe(200)
-    await service.context.standings.pull()
+    await service.context.grantCache.pull()
     expect((await askMe(service, renewed.body.access_token)).status).toBe(401)
   })
 
@@ -209,7 +209,7 @@ describe('whatever the dialect', () => {
     const after = async (ms: number) => {
       await service.database.advance(ms)
       await service.context.applications.refresh()
-      await service.context.standings.pull()
+      await service.context.grantCache.pull()
       return [
         (await askMe(service, credential)).status,
         (await rotate()).status,

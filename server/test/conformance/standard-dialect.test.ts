@@ -273,7 +273,7 @@ describe('introspection (RFC 7662) and revocation (RFC 7009)', () => {
       const answer = await send('/oauth/revoke', { ...as(publicApplication), token, token_type_hint: 'unknown' })
       expect([answer.status, answer.body]).toEqual([200, {}])
     }
-    await service.context.standings.pull()
+    await service.context.grantCache.pull()
     expect((await introspect(access_token, resourceServer)).body).toEqual({ active: false })
     expectError(await send('/oauth/revoke', as(publicApplication)), 400, 'invalid_request')
   })
@@ -281,7 +281,7 @@ describe('introspection (RFC 7662) and revocation (RFC 7009)', () => {
   it('another application’s token stays as it was', async () => {
     const { access_token } = (await exchange(application)).body
     expect((await send('/oauth/revoke', { ...as(publicApplication), token: access_token })).status).toBe(200)
-    await service.context.standings.pull()
+    await service.context.grantCache.pull()
     expect((await introspect(access_token, application)).body.active).toBe(true)
   })
 })

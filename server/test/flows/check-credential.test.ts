@@ -8,7 +8,7 @@ import { removeRole, saveRole } from '../../src/flows/roles.ts'
 import { markApplicationChanged } from '../../src/store/applications.ts'
 import { markUsed } from '../../src/store/grants.ts'
 import { findRoles } from '../../src/store/roles.ts'
-import { announce } from '../../src/store/standing-changes.ts'
+import { announce } from '../../src/store/grant-changes.ts'
 import { askMe, connect, grant } from '../rig/connect.ts'
 import { post } from '../rig/device.ts'
 import { readXml } from '../rig/dialects.ts'
@@ -27,7 +27,7 @@ afterAll(() => service.stop())
 /** What this process does each second, now. */
 const hear = async () => {
   await service.context.applications.refresh()
-  await service.context.standings.pull()
+  await service.context.grantCache.pull()
 }
 const changeGrant = (grantId: string, what: string) =>
   service.context.db.transaction(async (tx) => {
@@ -304,7 +304,7 @@ describe('time', () => {
     const { credential, grantId } = await connect(service, { variant: 'key' })
     const use = async () => {
       await Promise.all([1, 2, 3].map(() => askMe(service, credential)))
-      await service.context.standings.saveUses()
+      await service.context.grantCache.saveUses()
       return lastUse(grantId)
     }
     expect((await lastUse(grantId))?.day).toBeNull()
@@ -329,7 +329,7 @@ describe('time', () => {
   it('a refused credential is no use', async () => {
     const { grantId, refreshToken } = await connect(service)
     await askMe(service, refreshToken)
-    await service.context.standings.saveUses()
+    await service.context.grantCache.saveUses()
     expect((await lastUse(grantId))?.day).toBeNull()
   })
 

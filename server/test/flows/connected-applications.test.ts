@@ -44,7 +44,7 @@ describe('the list', () => {
     const second = await grant(service, { user: clerk, application, variant: 'key', scope: 'orders:read' })
     await service.database.query("update grants set requested_from = '2001:db8::7' where id = $1", [first.grantId])
     await askMe(service, first.credential)
-    await service.context.standings.saveUses()
+    await service.context.grantCache.saveUses()
 
     const [newest, oldest] = await own(clerk)
     expect(newest).toMatchObject({ id: second.grantId, variant: 'access_key', issuedAt: null, lastUsedOn: null })

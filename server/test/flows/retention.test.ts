@@ -26,7 +26,7 @@ const run = (given = {}) => sweep(service.context.db, { ...service.config, ...gi
 const pass = async (days: number) => {
   await service.database.advance(days * DAY)
   await service.context.applications.refresh()
-  await service.context.standings.pull()
+  await service.context.grantCache.pull()
 }
 const revoke = ({ grantId }: Connected) =>
   service.database.query(

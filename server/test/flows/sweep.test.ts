@@ -67,7 +67,7 @@ it('what was allowed in a dialog ends when its code was not exchanged in time, a
   await service.database.advance(halfMs)
   await run()
   expect(await ended()).toEqual([])
-  const announced = () => service.database.query('select from standing_changes')
+  const announced = () => service.database.query('select from grant_changes')
   const before = (await announced()).length
   await service.database.advance(halfMs)
   await run()

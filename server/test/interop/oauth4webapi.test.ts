@@ -115,7 +115,7 @@ describe.each(METHODS)('with %s', (method) => {
     const tokens = await exchange(returned, begun)
     await allSettled(service)
     await expect(exchange(returned, begun)).rejects.toMatchObject({ status: 400, error: 'invalid_grant' })
-    await service.context.standings.pull()
+    await service.context.grantCache.pull()
     expect((await askMe(service, tokens.access_token)).status).toBe(401)
   })
 
@@ -175,7 +175,7 @@ describe.each(METHODS)('with %s', (method) => {
     expect(await introspect()).toMatchObject({ active: true, scope: SCOPE, client_id: client.client_id })
     const revoked = await oauth.revocationRequest(server, client, proof, access_token, HTTP)
     expect(await oauth.processRevocationResponse(revoked)).toBeUndefined()
-    await service.context.standings.pull()
+    await service.context.grantCache.pull()
     expect(await introspect()).toEqual({ active: false })
   })
 

@@ -130,7 +130,7 @@ describe.each(METHODS)('with %s', (method) => {
       })
     }
     expect(await client.tokenRevocation(config, refresh_token, { token_type_hint: 'refresh_token' })).toBeUndefined()
-    await service.context.standings.pull()
+    await service.context.grantCache.pull()
     for (const by of asked) expect(await client.tokenIntrospection(by, access_token)).toEqual({ active: false })
     await expect(client.refreshTokenGrant(config, refresh_token)).rejects.toMatchObject({ error: 'invalid_grant' })
   })

@@ -42,7 +42,7 @@ async function run(given: Record<string, unknown>) {
     if (said.done) return said.done
     if (said.dialog) answer(await decideDialog(service, said.dialog))
     if (said.device) answer(await decideDevice(service, said.device).then(() => null))
-    if (said.revoked) answer(await service.context.standings.pull().then(() => null))
+    if (said.revoked) answer(await service.context.grantCache.pull().then(() => null))
   }
   throw new Error(`the program ended with ${(await exited)[0]}: ${await complaints}`)
 }

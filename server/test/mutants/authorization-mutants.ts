@@ -134,7 +134,7 @@ const left: readonly Left[] = [
   [
     'policy-publisher',
     'core/account-policy.ts',
-    "if (!policy.unverifiedPublishers && application.publisher.standing === 'unverified') return false",
+    "if (!policy.unverifiedPublishers && application.publisher.state === 'unverified') return false",
     '',
     'an unverified publisher is connected where the account does not want any',
   ],
@@ -232,7 +232,7 @@ const left: readonly Left[] = [
   [
     'refresh-application',
     'flows/refresh-token-set.ts',
-    ' || standing.grant.applicationId !== application.id',
+    ' || state.grant.applicationId !== application.id',
     '',
     'another application renews a stolen refresh token',
   ],

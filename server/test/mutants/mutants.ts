@@ -78,7 +78,7 @@ export const mutants: readonly Mutant[] = [
   {
     id: 'R06',
     file: 'server/src/flows/rotate-access-key.ts',
-    text: ' || standing.grant.applicationId !== application.id',
+    text: ' || state.grant.applicationId !== application.id',
     replacement: '',
     tests: ['server/test/flows/rotate-access-key.test.ts'],
     allows: 'another application replaces a stolen access key, and holds the only one that lasts',
@@ -149,10 +149,10 @@ export const mutants: readonly Mutant[] = [
   },
   {
     id: 'feed-names-ids',
-    file: 'server/src/flows/remembered-standings.ts',
-    text: 'secretOf.set(entry.standing.grant.id, grantSecret)',
+    file: 'server/src/flows/remembered-grants.ts',
+    text: 'secretOf.set(entry.state.grant.id, grantSecret)',
     replacement: '',
-    tests: ['server/test/flows/standings.test.ts'],
+    tests: ['server/test/flows/grant-cache.test.ts'],
     allows: 'what is remembered of a grant outlives its revocation by a minute',
   },
 ]

@@ -54,7 +54,7 @@ export function grantEvents({ database }: TestService, grantId: string): Promise
 
 /** Every row, once that is written down which follows an answer: that it was sent, and that a credential was used. */
 export async function restingRows(service: TestService): Promise<Record<string, string>> {
-  await service.context.standings.saveUses()
+  await service.context.grantCache.saveUses()
   for (let look = 0; look < 200; look += 1) {
     const open = await service.database.query(
       `select from device_codes where lease_id is not null and status <> 'used'

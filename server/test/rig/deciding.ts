@@ -82,6 +82,6 @@ export class Deciding {
   /** What this process would hear of within a second. */
   private async hear(): Promise<void> {
     await this.service.context.applications.refresh()
-    await this.service.context.standings.pull()
+    await this.service.context.grantCache.pull()
   }
 }

@@ -1,5 +1,5 @@
 /**
- * The table standing_changes: the feed that every process pulls, of what changes the standing of credentials.
+ * The table grant_changes: the feed that every process pulls, of everything that changes what a credential may do.
  *
  * It is written in the transaction that makes the change. Transactions commit in another order than they began, so a reader
  * does not remember the last row it saw but the oldest transaction that was still running when it looked: everything it could
@@ -9,23 +9,23 @@ import { forget } from './forget.ts'
 import type { Queryable, Transaction } from './postgres.ts'
 
 /** One grant, all of a user's, all in an account (its roles changed), or all of an application's. */
-export type StandingChange =
+export type GrantChange =
   | { readonly grantId: string }
   | { readonly userId: string }
   | { readonly accountId: string }
   | { readonly applicationId: string }
 
-export async function announce(tx: Transaction, change: StandingChange): Promise<void> {
+export async function announce(tx: Transaction, change: GrantChange): Promise<void> {
   const [name, value] = Object.entries(change)[0] ?? []
   const columns = { grantId: 'grant_id', userId: 'user_id', accountId: 'account_id', applicationId: 'application_id' }
-  await tx.query(`insert into standing_changes (at, ${columns[name as keyof typeof columns]}) values (now(), $1)`, [
+  await tx.query(`insert into grant_changes (at, ${columns[name as keyof typeof columns]}) values (now(), $1)`, [
     value,
   ])
 }
 
 export async function announceGrants(tx: Transaction, grantIds: readonly string[]): Promise<void> {
   if (grantIds.length === 0) return
-  await tx.query('insert into standing_changes (at, grant_id) select now(), unnest($1::text[])', [grantIds])
+  await tx.query('insert into grant_changes (at, grant_id) select now(), unnest($1::text[])', [grantIds])
 }
 
 /** How far a reader has come: the number of a transaction, as PostgreSQL writes it. */
@@ -41,17 +41,17 @@ type Row = {
 }
 
 /** With the transaction that made it. */
-export type PulledChange = StandingChange & { readonly xid: string }
+export type PulledChange = GrantChange & { readonly xid: string }
 
 export type PulledChanges = { readonly position: FeedPosition; readonly changes: readonly PulledChange[] }
 
 /** `after` null: from now on. Then the changes are those that the next pull reads again, because an older transaction still runs. */
-export async function readStandingChanges(db: Queryable, after: FeedPosition | null): Promise<PulledChanges> {
+export async function readGrantChanges(db: Queryable, after: FeedPosition | null): Promise<PulledChanges> {
   const { rows } = await db.query<Row>({
-    name: 'read-standing-changes',
+    name: 'read-grant-changes',
     text: `select pg_snapshot_xmin(pg_current_snapshot())::text as position, c.xid::text as xid, c.grant_id, c.user_id, c.account_id,
         c.application_id
-      from (select 1) as one left join standing_changes c on c.xid >= coalesce($1::xid8, pg_snapshot_xmin(pg_current_snapshot()))`,
+      from (select 1) as one left join grant_changes c on c.xid >= coalesce($1::xid8, pg_snapshot_xmin(pg_current_snapshot()))`,
     values: [after],
   })
   return { position: rows[0]?.position ?? '0', changes: rows.flatMap(changeFrom) }
@@ -65,7 +65,7 @@ function changeFrom({ xid, ...row }: Row): PulledChange[] {
   return []
 }
 
-/** A process that did not pull for so long trusts nothing that it remembers (flows/standings.ts). */
-export function forgetStandingChanges(db: Queryable): Promise<void> {
-  return forget(db, 'standing_changes', "at < now() - interval '1 hour'")
+/** A process that did not pull for so long trusts nothing that it remembers (flows/grant-cache.ts). */
+export function forgetGrantChanges(db: Queryable): Promise<void> {
+  return forget(db, 'grant_changes', "at < now() - interval '1 hour'")
 }

@@ -1,24 +1,24 @@
 /**
  * What this process knows about the grants whose credentials are in use, so that checking one asks no engine.
  *
- * It is right because of the feed (store/standing-changes.ts): whatever changes what a credential may do is announced in the
+ * It is right because of the feed (store/grant-changes.ts): whatever changes what a credential may do is announced in the
  * transaction that changes it, every process pulls the feed each second (jobs/background.ts), and what was announced is read
  * anew. Two walls behind it: nothing is believed for longer than a minute, and a process that cannot hear the feed believes
  * nothing at all. docs/decisions/0017-a-hot-credential-asks-no-engine.md.
  */
-import { type GrantStanding, markUsed, readGrantStanding } from '../store/grants.ts'
+import { type GrantState, markUsed, readGrantState } from '../store/grants.ts'
 import type { Postgres } from '../store/postgres.ts'
-import { type FeedPosition, readStandingChanges } from '../store/standing-changes.ts'
-import { createRemembered, MAX_REMEMBERED } from './remembered-standings.ts'
+import { type FeedPosition, readGrantChanges } from '../store/grant-changes.ts'
+import { createRemembered, MAX_REMEMBERED } from './remembered-grants.ts'
 
-export type Standings = {
+export type GrantCache = {
   /** Null: there is no such grant. `isEnough` false: what is remembered is older than what was presented, so look again. */
   find(
     grantSecret: string,
-    isEnough: (standing: GrantStanding) => boolean,
-  ): Promise<GrantStanding | null> | GrantStanding
+    isEnough: (state: GrantState) => boolean,
+  ): Promise<GrantState | null> | GrantState
   /** A credential of it was used on this day (UTC, 2026-03-01). Written down with the next `saveUses`. */
-  noteUse(standing: GrantStanding, day: string): void
+  noteUse(state: GrantState, day: string): void
   pull(): Promise<void>
   saveUses(): Promise<void>
 }
@@ -30,10 +30,10 @@ const USES_PER_STATEMENT = 1_000
 /** Longer than a usual change of PostgreSQL's primary, during which nothing can be revoked anyway. */
 const DEAF_MS = 30_000
 
-export function createStandings(db: Postgres): Standings {
+export function createGrantCache(db: Postgres): GrantCache {
   const remembered = createRemembered()
   /** Many requests that miss at once read once. */
-  const reading = new Map<string, Promise<GrantStanding | null>>()
+  const reading = new Map<string, Promise<GrantState | null>>()
   const usedOn = new Map<string, string>()
   let position: FeedPosition | null = null
   /** Transactions of the last pull: a long one in between makes them come again, and once is enough. */
@@ -43,20 +43,20 @@ export function createStandings(db: Postgres): Standings {
 
   const isDeaf = () => performance.now() - heardAt > DEAF_MS
 
-  const read = async (grantSecret: string): Promise<GrantStanding | null> => {
+  const read = async (grantSecret: string): Promise<GrantState | null> => {
     const [readAt, pullsBefore] = [performance.now(), pulls]
-    const standing = await readGrantStanding(db, grantSecret)
+    const state = await readGrantState(db, grantSecret)
     // A pull that came in between may have told of a change that this reading did not see yet.
-    if (standing && pulls === pullsBefore && !isDeaf())
-      remembered.set(grantSecret, { standing: slim(standing), readAt })
-    return standing
+    if (state && pulls === pullsBefore && !isDeaf())
+      remembered.set(grantSecret, { state: slim(state), readAt })
+    return state
   }
 
   return {
     find: (grantSecret, isEnough) => {
       const known = remembered.get(grantSecret)
       const believed = known && performance.now() - known.readAt < BELIEVED_MS && !isDeaf()
-      if (believed && isEnough(known.standing)) return known.standing
+      if (believed && isEnough(known.state)) return known.state
       const underWay = reading.get(grantSecret)
       if (underWay && !believed) return underWay
       const work = read(grantSecret).finally(() => {
@@ -70,7 +70,7 @@ export function createStandings(db: Postgres): Standings {
     },
     pull: async () => {
       const startedAt = performance.now()
-      const pulled = await readStandingChanges(db, position)
+      const pulled = await readGrantChanges(db, position)
       // A position that goes back is another PostgreSQL, which was promoted with less than the old one knew.
       if (isDeaf() || isBehind(pulled.position, position)) remembered.clear()
       for (const change of pulled.changes) if (!applied.has(change.xid)) remembered.forget(change)
@@ -95,9 +95,9 @@ export function createStandings(db: Postgres): Standings {
 }
 
 /** An administrator holds every scope there is; of interest are those that were granted. */
-function slim(standing: GrantStanding): GrantStanding {
-  const heldScopes = standing.heldScopes.filter((name) => standing.grant.scopes.includes(name))
-  return { ...standing, heldScopes }
+function slim(state: GrantState): GrantState {
+  const heldScopes = state.heldScopes.filter((name) => state.grant.scopes.includes(name))
+  return { ...state, heldScopes }
 }
 
 function isBehind(position: FeedPosition, before: FeedPosition | null): boolean {

@@ -8,7 +8,7 @@ import { suspendApplication } from '../../src/flows/manage-application.ts'
 import { disablePerson, setPersonRoles } from '../../src/flows/people.ts'
 import { removeRole, saveRole } from '../../src/flows/roles.ts'
 import { rotateAccessKey } from '../../src/flows/rotate-access-key.ts'
-import { createStandings, type Standings } from '../../src/flows/standings.ts'
+import { createGrantCache, type GrantCache } from '../../src/flows/grant-cache.ts'
 import { makeAccessKey } from '../../src/secrets/credentials.ts'
 import { createGrantId, createGrantSecret } from '../../src/secrets/random.ts'
 import { insertGrant, lockGrant, saveRotation } from '../../src/store/grants.ts'
@@ -23,7 +23,7 @@ const BOTH = ['orders:read', 'orders:write']
 const REVOKE = "update grants set revoked_at = now(), revocation_reason = 'user_reset' where id = $1"
 
 let service: TestService
-let standings: Standings
+let grantCache: GrantCache
 beforeAll(async () => {
   service = await startTestService({}, { listen: false })
 })
@@ -35,8 +35,8 @@ beforeEach(async () => {
   ahead = 0
   const real = performance.now.bind(performance)
   vi.spyOn(performance, 'now').mockImplementation(() => real() + ahead)
-  standings = createStandings(service.context.db)
-  await standings.pull()
+  grantCache = createGrantCache(service.context.db)
+  await grantCache.pull()
 })
 afterEach(() => vi.restoreAllMocks())
 
@@ -69,10 +69,10 @@ async function hold(given: { application?: MadeApplication; user?: MadeUser; acc
 const keyOf = (secret: string, keyGeneration: number) =>
   makeAccessKey(service.config.keys, makeGrant({ secret, keyGeneration }))
 
-const check = (key: string, by = standings) => checkCredential({ ...service.context, standings: by }, key)
+const check = (key: string, by = grantCache) => checkCredential({ ...service.context, grantCache: by }, key)
 
 /** The scopes that it may use, or that it is not valid, and how often PostgreSQL was asked. */
-async function ask(key: string, by = standings): Promise<[string, number]> {
+async function ask(key: string, by = grantCache): Promise<[string, number]> {
   const { result, statements } = await statementsOf(() => check(key, by))
   return [result.outcome === 'valid' ? result.scopes.join(',') : 'not valid', statements.length]
 }
@@ -121,10 +121,10 @@ describe('a credential in use', () => {
   it('is written down as used with one statement for all, and once a day', async () => {
     const held = await Promise.all([hold(), hold(), hold()])
     for (const { key } of [...held, ...held]) await check(key)
-    const { statements } = await statementsOf(() => standings.saveUses())
+    const { statements } = await statementsOf(() => grantCache.saveUses())
     expect(statements).toEqual([expect.stringContaining('update grants set last_used_on')])
     for (const { key } of held) expect((await check(key)).outcome).toBe('valid')
-    expect((await statementsOf(() => standings.saveUses())).statements).toEqual([])
+    expect((await statementsOf(() => grantCache.saveUses())).statements).toEqual([])
     const rows = await service.database.query('select from grants where last_used_on is not null and id = any($1)', [
       held.map(({ id }) => id),
     ])
@@ -195,7 +195,7 @@ describe('TK-08: the feed', () => {
     for (const { key } of [held, other]) expect(await ask(key)).toEqual(FIRST)
     await change(held, application)
     expect(await ask(held.key), 'it is the feed that tells').toEqual(HOT)
-    await standings.pull()
+    await grantCache.pull()
     expect(await ask(held.key)).toEqual([then, 1])
     expect(await ask(other.key), 'nobody else is looked up again').toEqual(HOT)
   })
@@ -213,7 +213,7 @@ describe('TK-08: the feed', () => {
     if (!first || !second) throw new Error('there are no connections')
     const end = async (client: pg.Client, id: string) => {
       await client.query(REVOKE, [id])
-      await client.query('insert into standing_changes (at, grant_id) values (now(), $1)', [id])
+      await client.query('insert into grant_changes (at, grant_id) values (now(), $1)', [id])
     }
     try {
       await first.query('begin')
@@ -221,13 +221,13 @@ describe('TK-08: the feed', () => {
       await second.query('begin')
       await end(second, quick.id)
       await second.query('commit')
-      await standings.pull()
+      await grantCache.pull()
       expect(await ask(quick.key)).toEqual(['not valid', 1])
       expect(await ask(slow.key)).toEqual(HOT)
-      await standings.pull()
+      await grantCache.pull()
       expect(await ask(slow.key)).toEqual(HOT)
       await first.query('commit')
-      await standings.pull()
+      await grantCache.pull()
       expect(await ask(slow.key)).toEqual(['not valid', 1])
     } finally {
       await Promise.all([first.end(), second.end()])
@@ -239,10 +239,10 @@ describe('TK-08: the feed', () => {
     await old.connect()
     try {
       await old.query('begin; select pg_current_xact_id()')
-      await service.database.query('insert into standing_changes (at, application_id) values (now(), $1)', [
+      await service.database.query('insert into grant_changes (at, application_id) values (now(), $1)', [
         service.application.id,
       ])
-      const fresh = createStandings(service.context.db)
+      const fresh = createGrantCache(service.context.db)
       await fresh.pull()
       const { key } = await hold()
       expect(await ask(key, fresh)).toEqual(FIRST)
@@ -256,21 +256,21 @@ describe('TK-08: the feed', () => {
   it('is read from where it was left: a pull with nothing new forgets nothing', async () => {
     const held = await hold()
     await disablePerson(service.context, service.user.id, held.user.id)
-    await standings.pull()
-    await standings.pull()
+    await grantCache.pull()
+    await grantCache.pull()
     const other = await hold()
     expect(await ask(other.key)).toEqual(FIRST)
-    for (let pull = 0; pull < 5; pull += 1) await standings.pull()
+    for (let pull = 0; pull < 5; pull += 1) await grantCache.pull()
     expect(await ask(other.key)).toEqual(HOT)
   })
 
   it('of one process is heard by another that remembers the same grant', async () => {
-    const there = createStandings(service.context.db)
+    const there = createGrantCache(service.context.db)
     await there.pull()
     const { key, user } = await hold()
     expect([await ask(key), await ask(key, there)]).toEqual([FIRST, FIRST])
     await disablePerson(service.context, service.user.id, user.id)
-    await Promise.all([standings.pull(), there.pull()])
+    await Promise.all([grantCache.pull(), there.pull()])
     expect([await ask(key), await ask(key, there)]).toEqual([
       ['not valid', 1],
       ['not valid', 1],
@@ -293,7 +293,7 @@ describe('an answer that comes late', () => {
       ...db,
       query: async (statement, values) => {
         const result = await db.query(statement, values)
-        if (typeof statement === 'string' || statement.name !== 'read-grant-standing') return result as never
+        if (typeof statement === 'string' || statement.name !== 'read-grant-state') return result as never
         looked()
         await held
         return result as never
@@ -305,7 +305,7 @@ describe('an answer that comes late', () => {
   it('is not remembered when a pull came in between: it may be older than what was heard', async () => {
     const { key, user } = await hold()
     const { line, looking, letGo } = slowLine(service.context.db)
-    const slow = createStandings(line)
+    const slow = createGrantCache(line)
     await slow.pull()
     const waiting = check(key, slow)
     await looking
@@ -319,7 +319,7 @@ describe('an answer that comes late', () => {
   it('is good enough for those who wait, not for those who come after the pull', async () => {
     const { key, user } = await hold()
     const { line, looking, letGo } = slowLine(service.context.db)
-    const slow = createStandings(line)
+    const slow = createGrantCache(line)
     await slow.pull()
     const before = check(key, slow)
     await looking
@@ -338,11 +338,11 @@ describe('time', () => {
     await service.database.query(REVOKE, [id])
     for (const passed of [20_000, 40_000, 59_000]) {
       ahead = passed
-      await standings.pull()
+      await grantCache.pull()
       expect(await ask(key), 'a change that nobody announced').toEqual(HOT)
     }
     ahead = 60_001
-    await standings.pull()
+    await grantCache.pull()
     expect(await ask(key)).toEqual(['not valid', 1])
   })
 
@@ -354,21 +354,21 @@ describe('time', () => {
     ahead = 30_500
     expect([await ask(key), await ask(key)]).toEqual([FIRST, FIRST])
     await service.database.query(REVOKE, [id])
-    await service.database.query('delete from standing_changes')
-    await standings.pull()
+    await service.database.query('delete from grant_changes')
+    await grantCache.pull()
     expect(await ask(key), 'what was remembered before is gone').toEqual(['not valid', 1])
   })
 
   it('a process that never heard the feed remembers nothing', async () => {
     const { key } = await hold()
-    const deaf = createStandings(service.context.db)
+    const deaf = createGrantCache(service.context.db)
     expect([await ask(key, deaf), await ask(key, deaf)]).toEqual([FIRST, FIRST])
   })
 
   it('without PostgreSQL, what is in use goes on for 30 seconds, and then nobody is vouched for', async () => {
     const { key } = await hold()
     const db = openPostgres(service.database.url, 2)
-    const cut = createStandings(db)
+    const cut = createGrantCache(db)
     await cut.pull()
     expect(await ask(key, cut)).toEqual(FIRST)
     await db.close()
@@ -389,12 +389,12 @@ it('remembers 20,000 grants and no more: the oldest make room', async () => {
     [service.account.id, user.id, service.application.id, BOTH],
   )
   const [first, second, ...others] = rows.map(({ secret }) => secret)
-  const look = async (secret = '') => standings.find(secret, () => true)
+  const look = async (secret = '') => grantCache.find(secret, () => true)
   for (const secret of [first, second]) await look(secret)
   for (let from = 0; from < others.length; from += 200) {
     await Promise.all(others.slice(from, from + 200).map(look))
     // As a process does every second: one that has not pulled for half a minute trusts nothing that it remembers.
-    if (from % 2_000 === 0) await standings.pull()
+    if (from % 2_000 === 0) await grantCache.pull()
   }
   expect((await statementsOf(() => look(second))).statements, 'still among them').toHaveLength(0)
   expect((await statementsOf(() => look(others.at(-1)))).statements).toHaveLength(0)

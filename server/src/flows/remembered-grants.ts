@@ -1,27 +1,27 @@
 /**
- * The standings that one process remembers. A credential finds them by its grant's secret; the feed names grants by their id.
+ * The grants that one process remembers. A credential finds them by its grant's secret; the feed names grants by their id.
  */
-import type { GrantStanding } from '../store/grants.ts'
-import type { StandingChange } from '../store/standing-changes.ts'
+import type { GrantState } from '../store/grants.ts'
+import type { GrantChange } from '../store/grant-changes.ts'
 
-export type Remembered = { readonly standing: GrantStanding; readonly readAt: number }
+export type Remembered = { readonly state: GrantState; readonly readAt: number }
 
-export type RememberedStandings = {
+export type RememberedGrants = {
   get(grantSecret: string): Remembered | undefined
   set(grantSecret: string, entry: Remembered): void
-  forget(change: StandingChange): void
+  forget(change: GrantChange): void
   clear(): void
 }
 
 /** About a kilobyte each. */
 export const MAX_REMEMBERED = 20_000
 
-export function createRemembered(): RememberedStandings {
+export function createRemembered(): RememberedGrants {
   const bySecret = new Map<string, Remembered>()
   const secretOf = new Map<string, string>()
 
   const remove = (grantSecret: string) => {
-    const grantId = bySecret.get(grantSecret)?.standing.grant.id
+    const grantId = bySecret.get(grantSecret)?.state.grant.id
     bySecret.delete(grantSecret)
     if (grantId !== undefined) secretOf.delete(grantId)
   }
@@ -31,15 +31,15 @@ export function createRemembered(): RememberedStandings {
     set: (grantSecret, entry) => {
       if (bySecret.size >= MAX_REMEMBERED) remove(bySecret.keys().next().value ?? '')
       bySecret.set(grantSecret, entry)
-      secretOf.set(entry.standing.grant.id, grantSecret)
+      secretOf.set(entry.state.grant.id, grantSecret)
     },
     forget: (change) => {
       if ('grantId' in change) {
         remove(secretOf.get(change.grantId) ?? '')
         return
       }
-      for (const [grantSecret, { standing }] of bySecret) {
-        const { userId, accountId, applicationId } = standing.grant
+      for (const [grantSecret, { state }] of bySecret) {
+        const { userId, accountId, applicationId } = state.grant
         if (
           ('userId' in change && change.userId === userId) ||
           ('accountId' in change && change.accountId === accountId) ||
