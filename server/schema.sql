@@ -26,7 +26,7 @@ CREATE TYPE public.link_kind AS ENUM (
     'remove_grant'
 );
 
-CREATE TYPE public.publisher_standing AS ENUM (
+CREATE TYPE public.publisher_status AS ENUM (
     'own',
     'verified',
     'unverified'
@@ -259,7 +259,7 @@ CREATE TABLE public.applications (
     deleted_at timestamp with time zone,
     changed bigint NOT NULL,
     publisher text,
-    publisher_standing public.publisher_standing DEFAULT 'unverified'::public.publisher_standing NOT NULL,
+    publisher_status public.publisher_status DEFAULT 'unverified'::public.publisher_status NOT NULL,
     redirect_uris text[] DEFAULT '{}'::text[] NOT NULL,
     public boolean DEFAULT false NOT NULL,
     pkce_required boolean DEFAULT false NOT NULL,
@@ -274,10 +274,10 @@ CREATE TABLE public.applications (
     poll_interval_seconds integer,
     CONSTRAINT applications_check CHECK ((default_scopes <@ allowed_scopes)),
     CONSTRAINT applications_check1 CHECK ((required_scopes <@ allowed_scopes)),
-    CONSTRAINT applications_check2 CHECK (((publisher_standing <> 'verified'::public.publisher_standing) OR (publisher IS NOT NULL))),
+    CONSTRAINT applications_check2 CHECK (((publisher_status <> 'verified'::public.publisher_status) OR (publisher IS NOT NULL))),
     CONSTRAINT applications_check3 CHECK ((pkce_required OR (NOT public))),
     CONSTRAINT applications_check4 CHECK (((logo IS NULL) = (logo_version IS NULL))),
-    CONSTRAINT applications_check5 CHECK (((publisher_proven_at IS NULL) OR (publisher_standing = 'verified'::public.publisher_standing))),
+    CONSTRAINT applications_check5 CHECK (((publisher_proven_at IS NULL) OR (publisher_status = 'verified'::public.publisher_status))),
     CONSTRAINT applications_check6 CHECK (((publisher_proven_at IS NULL) = (publisher_checked_at IS NULL))),
     CONSTRAINT applications_check7 CHECK (((publisher_missing_since IS NULL) OR (publisher_proven_at IS NOT NULL))),
     CONSTRAINT applications_id_check CHECK ((id ~ '^app_[0-9a-z]{12}$'::text)),
@@ -874,7 +874,7 @@ CREATE INDEX application_requests_application_id_authenticated_id_idx ON public.
 
 CREATE INDEX application_secrets_application_id_idx ON public.application_secrets USING btree (application_id) WHERE (revoked_at IS NULL);
 
-CREATE INDEX applications_account_id_idx ON public.applications USING btree (account_id) WHERE ((publisher_standing <> 'unverified'::public.publisher_standing) AND (deleted_at IS NULL));
+CREATE INDEX applications_account_id_idx ON public.applications USING btree (account_id) WHERE ((publisher_status <> 'unverified'::public.publisher_status) AND (deleted_at IS NULL));
 
 CREATE INDEX applications_publisher_checked_at_idx ON public.applications USING btree (publisher_checked_at) WHERE (publisher_checked_at IS NOT NULL);
 

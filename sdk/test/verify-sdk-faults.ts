@@ -112,13 +112,13 @@ async function oneFlow(flow: number, baseUrl: string): Promise<void> {
   figures[truth] += 1
   if (outcome !== truth) return void problems.push(`flow ${flow} (${variant}) was ${truth} and ended ${outcome}`)
   if (truth !== 'granted') return
-  const status = await standingOf(await client.bearer())
+  const status = await statusOf(await client.bearer())
   if (status === 200) figures.working += 1
   else problems.push(`flow ${flow} (${variant}) got a credential that is answered ${status}`)
 }
 
 /** What the service itself says of a credential, once its engines have time for it. */
-async function standingOf(bearer: string): Promise<number> {
+async function statusOf(bearer: string): Promise<number> {
   for (let attempt = 0; ; attempt += 1) {
     const { status } = await askMe(service, bearer)
     if (status !== 503 || attempt === 60) return status

@@ -20,12 +20,12 @@ alter table users
   add column language_chosen boolean not null default false;
 
 -- Who an application comes from: the service itself, somebody whose domain was verified, or nobody knows.
-create type publisher_standing as enum ('own', 'verified', 'unverified');
+create type publisher_status as enum ('own', 'verified', 'unverified');
 
 alter table applications
   add column publisher          text check (length(publisher) between 1 and 253),
-  add column publisher_standing publisher_standing not null default 'unverified',
-  add check (publisher_standing <> 'verified' or publisher is not null);
+  add column publisher_status publisher_status not null default 'unverified',
+  add check (publisher_status <> 'verified' or publisher is not null);
 
 alter table scopes
   -- Marked on the consent page, and asked for only with a fresh sign-in.

@@ -21,15 +21,15 @@ alter table applications
   add column publisher_missing_since timestamptz,
   add column publisher_checked_at    timestamptz,
   add check ((logo is null) = (logo_version is null)),
-  add check (publisher_proven_at is null or publisher_standing = 'verified'),
+  add check (publisher_proven_at is null or publisher_status = 'verified'),
   add check ((publisher_proven_at is null) = (publisher_checked_at is null)),
   add check (publisher_missing_since is null or publisher_proven_at is not null);
 
-update applications set vouched_at = now() where publisher_standing <> 'unverified';
+update applications set vouched_at = now() where publisher_status <> 'unverified';
 
 create index on applications (publisher_checked_at) where publisher_checked_at is not null;
 -- Whose names nobody else may resemble.
-create index on applications (account_id) where publisher_standing <> 'unverified' and deleted_at is null;
+create index on applications (account_id) where publisher_status <> 'unverified' and deleted_at is null;
 
 -- What an application that somebody vouched for wants to look like, until an operator has seen it.
 create sequence application_proposal_versions;

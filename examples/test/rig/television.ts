@@ -17,7 +17,7 @@ export async function startTelevision({ service }: Northwind): Promise<Televisio
   const scopes = ['orders:read', 'displays:write']
   const wish = { name: 'Acme Television', allowedScopes: scopes, defaultScopes: scopes }
   const { id, secret } = await makeApplication(context.db, config, 'makers', wish)
-  await setApplicationPublisher(context.db, id, { standing: 'verified', name: 'acme.example' })
+  await setApplicationPublisher(context.db, id, { status: 'verified', name: 'acme.example' })
   await context.applications.refresh()
   return onFreePort(async (port) => {
     const program = startExample('television/server.ts', {

@@ -1,7 +1,7 @@
 /** `latchkey app create|set-publisher|set-redirects|suspend|restore|rotate-secret`; proposals are in proposal.ts. */
 import { type Command, Option } from 'commander'
 import { readConfig } from '../config.ts'
-import { type PublisherStanding, publisherStandings } from '../core/application.ts'
+import { type PublisherStatus, publisherStatuses } from '../core/application.ts'
 import { parseScope } from '../core/scope.ts'
 import {
   createApplication,
@@ -109,17 +109,17 @@ export function addApplicationCommands(program: Command): void {
     .argument('<id>', 'the application, app_…')
     .option('--name <domain>', 'the domain of its publisher, for example acme.example')
     .addOption(
-      new Option('--standing <standing>', 'own: this service itself; verified: you checked that the domain is theirs')
-        .choices(publisherStandings)
+      new Option('--status <status>', 'own: this service itself; verified: you checked that the domain is theirs')
+        .choices(publisherStatuses)
         .makeOptionMandatory(),
     )
     .option('--json', 'print one JSON object')
-    .action((id: string, options: OutputOptions & { name?: string; standing: PublisherStanding }) =>
+    .action((id: string, options: OutputOptions & { name?: string; status: PublisherStatus }) =>
       withDatabase(readConfig(['databaseUrl']).databaseUrl, async (db) => {
-        const { name = null, standing } = options
-        unwrap(await setApplicationPublisher(db, id, { name, standing }))
-        const publisher = name === null ? standing : `${name}, ${standing}`
-        print(options, { id, publisher: name, standing }, `The publisher of ${id} is now: ${publisher}.`)
+        const { name = null, status } = options
+        unwrap(await setApplicationPublisher(db, id, { name, status }))
+        const publisher = name === null ? status : `${name}, ${status}`
+        print(options, { id, publisher: name, status }, `The publisher of ${id} is now: ${publisher}.`)
       }),
     )
 

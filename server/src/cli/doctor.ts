@@ -5,14 +5,14 @@ import type { Config } from '../config.ts'
 import { openPostgres, type Postgres } from '../store/postgres.ts'
 import { examineClocks } from './doctor/clocks.ts'
 import { examineConfiguration, readWhatCanBeRead } from './doctor/configuration.ts'
-import { broken, type Finding, ok, type Standing, warning, worstOf } from './doctor/finding.ts'
+import { broken, type Finding, ok, type Severity, warning, worstOf } from './doctor/finding.ts'
 import { examineHosts } from './doctor/hosts.ts'
 import { examineKeys } from './doctor/keys.ts'
 import { examineMigrations, examinePartitions, examinePostgres, examineRole } from './doctor/postgres.ts'
 import type { ExaminedRedis } from './doctor/redis.ts'
 import { type OutputOptions, print } from './output.ts'
 
-const STATUS: Readonly<Record<Standing, number>> = { ok: 0, warning: 1, broken: 2 }
+const STATUS: Readonly<Record<Severity, number>> = { ok: 0, warning: 1, broken: 2 }
 const COLOUR = { ok: 'green', warning: 'yellow', broken: 'red' } as const
 
 export function addDoctorCommand(program: Command): void {
@@ -22,9 +22,9 @@ export function addDoctorCommand(program: Command): void {
     .option('--json', 'print one JSON object')
     .action(async (options: OutputOptions) => {
       const findings = await examine()
-      const standing = worstOf(findings)
-      print(options, { standing, findings }, inWords(findings))
-      process.exitCode = STATUS[standing]
+      const severity = worstOf(findings)
+      print(options, { severity, findings }, inWords(findings))
+      process.exitCode = STATUS[severity]
     })
 }
 
@@ -51,12 +51,12 @@ type Database = { readonly findings: readonly Finding[]; readonly ready: boolean
 async function examineDatabase(db: Postgres, config: Partial<Config>, redis: ExaminedRedis | null): Promise<Database> {
   const { databaseUrl = '', keys, publicUrl, deviceCodeLifetimeMs } = config
   const server = await examinePostgres(db)
-  if (server.standing === 'broken') return { findings: [server], ready: false }
+  if (server.severity === 'broken') return { findings: [server], ready: false }
   const clocks = await examineClocks(db, redis?.clock ?? null)
   const migrations = await examineMigrations(databaseUrl, db)
-  if (migrations.standing === 'broken') return { findings: [server, ...clocks, migrations], ready: false }
+  if (migrations.severity === 'broken') return { findings: [server, ...clocks, migrations], ready: false }
   const role = await examineRole(db, publicUrl)
-  if (role.standing === 'broken') return { findings: [server, ...clocks, migrations, role], ready: false }
+  if (role.severity === 'broken') return { findings: [server, ...clocks, migrations, role], ready: false }
   return {
     findings: [
       server,
@@ -90,11 +90,11 @@ async function examineMail(smtpUrl: string | null): Promise<Finding> {
 }
 
 function inWords(findings: readonly Finding[]): string {
-  const lines = findings.flatMap(({ check, standing, what, mend }) => [
-    `${styleText(COLOUR[standing], standing.padEnd(9))}${check.padEnd(19)}${what}`,
+  const lines = findings.flatMap(({ check, severity, what, mend }) => [
+    `${styleText(COLOUR[severity], severity.padEnd(9))}${check.padEnd(19)}${what}`,
     ...(mend === null ? [] : [`${' '.repeat(28)}${mend}`]),
   ])
-  const count = (wanted: Standing) => findings.filter(({ standing }) => standing === wanted).length
+  const count = (wanted: Severity) => findings.filter(({ severity }) => severity === wanted).length
   const [bad, doubtful] = [count('broken'), count('warning')]
   if (bad + doubtful === 0) return [...lines, '', 'All is well.'].join('\n')
   return [...lines, '', `${bad} broken, ${doubtful} ${doubtful === 1 ? 'warning' : 'warnings'}.`].join('\n')

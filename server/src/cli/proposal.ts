@@ -83,7 +83,7 @@ function asJson(proposal: ListedProposal) {
     version: proposal.version,
     account: proposal.accountSlug,
     publisher: proposal.publisher.name,
-    standing: proposal.publisher.standing,
+    status: proposal.publisher.status,
     name_now: proposal.nameNow,
     name: proposal.name,
     logo: logoChange(proposal),
@@ -93,8 +93,8 @@ function asJson(proposal: ListedProposal) {
 }
 
 function inWords(proposal: ListedProposal): string {
-  const { name: domain, standing } = proposal.publisher
-  const publisher = domain === null ? standing : `${domain}, ${standing}`
+  const { name: domain, status } = proposal.publisher
+  const publisher = domain === null ? status : `${domain}, ${status}`
   return [
     `${proposal.applicationId}, version ${proposal.version}`,
     `  account    ${proposal.accountName} (${proposal.accountSlug})`,

@@ -14,7 +14,7 @@ export type AccountPolicy = {
  * from nobody knows whom is still not let in where unverified publishers are not.
  */
 export function policyAllows(policy: AccountPolicy, application: Pick<Application, 'id' | 'publisher'>): boolean {
-  if (!policy.unverifiedPublishers && application.publisher.standing === 'unverified') return false
+  if (!policy.unverifiedPublishers && application.publisher.status === 'unverified') return false
   return policy.onlyApplications === null || policy.onlyApplications.includes(application.id)
 }
 

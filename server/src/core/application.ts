@@ -4,11 +4,11 @@ import type { ScopePolicy } from './scope.ts'
 export type ApplicationSecret = { readonly id: string; readonly keyId: number; readonly digest: Buffer }
 
 /** Whom an application comes from: the service itself, somebody whose domain was verified, or nobody knows. */
-export type Publisher = { readonly standing: PublisherStanding; readonly name: string | null }
+export type Publisher = { readonly status: PublisherStatus; readonly name: string | null }
 
-export const publisherStandings = ['own', 'verified', 'unverified'] as const
+export const publisherStatuses = ['own', 'verified', 'unverified'] as const
 
-export type PublisherStanding = (typeof publisherStandings)[number]
+export type PublisherStatus = (typeof publisherStatuses)[number]
 
 export type Application = ScopePolicy & {
   readonly id: string
@@ -49,7 +49,7 @@ export type LogoName = { readonly applicationId: string; readonly version: strin
  */
 export function shownLogo(application: Pick<Application, 'id' | 'publisher' | 'logoVersion'>): LogoName | null {
   const { id: applicationId, logoVersion: version, publisher } = application
-  return version === null || publisher.standing === 'unverified' ? null : { applicationId, version }
+  return version === null || publisher.status === 'unverified' ? null : { applicationId, version }
 }
 
 /** So that a fleet can move from one secret to the next without a gap, and no further. */
@@ -85,7 +85,7 @@ const LOOSE_MARKS = /(?:^| )\p{M}|\p{M}{5,}/u
 
 /**
  * May an application be called that, on the page where somebody decides? A name that merely resembles another cannot be
- * told from an honest one here; that is what name-skeleton.ts and the publisher's standing beside it are for.
+ * told from an honest one here; that is what name-skeleton.ts and the status of its publisher beside it are for.
  */
 export function isApplicationName(name: string): boolean {
   return (

@@ -36,7 +36,7 @@ export const auditDetails = [
   'scopes',
   'secret',
   'sessions',
-  'standing',
+  'status',
   'testMode',
 ] as const
 

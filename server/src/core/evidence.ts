@@ -52,18 +52,18 @@ export function gatherWindows(
     if (!sets) continue
     const ignored = code.earlyPolls >= thresholds.earlyPolls
     addTo(sets.any, code, ignored)
-    if (isInGoodStanding(code, grantedAt, thresholds)) addTo(sets.good, code, ignored)
+    if (isEstablished(code, grantedAt, thresholds)) addTo(sets.good, code, ignored)
     if (ignored) touched.add(code.accountId)
   }
   const windows = gathered.map(({ good, any }, index) => ({
     startsAt: span.from + index * span.windowMs,
     ...countsOf(good),
-    anyStanding: countsOf(any),
+    anyAccount: countsOf(any),
   }))
   return { windows: markOverloads(windows, options, span.windowMs), touched: touched.size }
 }
 
-export function isInGoodStanding(
+export function isEstablished(
   { own, accountCreatedAt }: Pick<Observation, 'own' | 'accountCreatedAt'>,
   grantedAt: number,
   { accountAgeDays }: Thresholds,

@@ -51,7 +51,7 @@ export function recordName(domain: string): string {
 }
 
 /** What the name servers said of the record. `silent`: nothing that could be believed. */
-export type RecordStanding = 'there' | 'gone' | 'silent'
+export type RecordStatus = 'there' | 'gone' | 'silent'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 
@@ -71,7 +71,7 @@ export type ProvenPublisher = {
 /** What becomes of a proof that is looked at again. `missed`: for the first time; `lost`: for good. */
 export function recheck(
   { provenAt, missingSince }: ProvenPublisher,
-  record: RecordStanding,
+  record: RecordStatus,
   now: number,
 ): 'proven' | 'missed' | 'still_missing' | 'unknown' | 'lost' {
   switch (record) {

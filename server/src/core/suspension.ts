@@ -16,7 +16,7 @@ export type Thresholds = {
   readonly networks: number
   /** A code that was told slow_down so often has ignored it. */
   readonly earlyPolls: number
-  /** A younger account is not in good standing yet. */
+  /** A younger account is not established yet. */
   readonly accountAgeDays: number
   /** Between the warning and a suspension, at least. */
   readonly warningHours: number
@@ -74,19 +74,19 @@ export type WindowCounts = {
   readonly ignoringNetworks: number
 }
 
-/** The counts are those of accounts in good standing. */
+/** The counts are those of established accounts. */
 export type Window = WindowCounts & {
   readonly startsAt: number
   /** This service had too much to do at that time, or shortly before: what was polled too early may be its own fault. */
   readonly overloaded: boolean
-  /** The same, whatever the standing of the accounts. */
-  readonly anyStanding: WindowCounts
+  /** The same, established or not. */
+  readonly anyAccount: WindowCounts
 }
 
 export type Evidence = {
   /** Whole ones, the oldest first. */
   readonly windows: readonly Window[]
-  /** Distinct accounts, whatever their standing, whose device ignored slow_down in these windows. */
+  /** Distinct accounts, established or not, whose device ignored slow_down in these windows. */
   readonly touched: number
   /** How many times as often as allowed; null when nothing polled. 1 is as it should be. */
   readonly factor: number | null
@@ -107,8 +107,8 @@ export type Because =
   | 'one_window'
   /** The owner has not had the time that a warning gives. */
   | 'not_warned_long_enough'
-  /** Beyond the thresholds only if accounts of any standing counted. */
-  | 'any_standing'
+  /** Beyond the thresholds only if accounts of any age counted. */
+  | 'any_account'
   | 'reports'
   /** Some devices ignore slow_down; fewer than anybody minds. */
   | 'some_accounts'
@@ -123,12 +123,12 @@ const HOUR_MS = 3_600_000
 const WARNING_HOLDS_MS = 7 * 24 * HOUR_MS
 
 /** `given`: not long enough ago. `over`: there is none, or none any more. */
-export type WarningStanding = 'over' | 'given' | 'heard'
+export type WarningState = 'over' | 'given' | 'heard'
 
-export function warningStanding(
+export function warningState(
   { warnedAt, now }: Pick<Evidence, 'warnedAt' | 'now'>,
   { warningHours }: Thresholds,
-): WarningStanding {
+): WarningState {
   if (warnedAt === null) return 'over'
   const age = now - warnedAt
   if (age < warningHours * HOUR_MS) return 'given'
@@ -147,22 +147,22 @@ export function judge(
   const counting = windows.filter(({ overloaded }) => !overloaded)
   const beyond = counting.filter((window) => isBeyond(window, thresholds)).length
   const everywhere = beyond >= Math.max(1, thresholds.windows)
-  const heard = warningStanding(evidence, thresholds) === 'heard'
-  const ofAnyStanding = counting.some(({ anyStanding }) => isBeyond(anyStanding, thresholds))
+  const heard = warningState(evidence, thresholds) === 'heard'
+  const ofAnyAccount = counting.some(({ anyAccount }) => isBeyond(anyAccount, thresholds))
   const reported = evidence.reports >= Math.max(1, thresholds.reports)
-  const some = windows.some(({ anyStanding }) => anyStanding.ignoringAccounts > 0)
+  const some = windows.some(({ anyAccount }) => anyAccount.ignoringAccounts > 0)
 
   const because: Because[] = []
   if (beyond > 0) because.push(everywhere ? 'every_window' : 'one_window')
   if (everywhere && !heard) because.push('not_warned_long_enough')
-  if (beyond === 0 && ofAnyStanding) because.push('any_standing')
+  if (beyond === 0 && ofAnyAccount) because.push('any_account')
   if (reported) because.push('reports')
-  if (beyond === 0 && !ofAnyStanding && some) because.push('some_accounts')
+  if (beyond === 0 && !ofAnyAccount && some) because.push('some_accounts')
   if (counting.length < windows.length) because.push('overloaded')
 
   if (everywhere && heard) return { verdict: 'suspend', because }
   if (beyond > 0) return { verdict: 'warn', because }
-  if (ofAnyStanding || reported) return { verdict: 'review', because }
+  if (ofAnyAccount || reported) return { verdict: 'review', because }
   return { verdict: some || evidence.reports > 0 ? 'observe' : 'fine', because }
 }
 
@@ -173,7 +173,7 @@ export function windowsInARow({ windows }: Pick<Evidence, 'windows'>, thresholds
 }
 
 /**
- * How many of the accounts in good standing that granted in a window may ignore slow_down, in any number of networks, before the
+ * How many of the established accounts that granted in a window may ignore slow_down, in any number of networks, before the
  * window is beyond the thresholds. An attacker with no more old accounts than this in one of the windows cannot have the
  * application suspended. Devices of strangers that ignore slow_down count along with the attacker's.
  */
@@ -240,7 +240,7 @@ export function peopleTouched({ touched, reports }: Evidence): number {
 }
 
 /** How near an application is to being suspended, and what has happened so far. */
-export type Standing = {
+export type SuspensionStatus = {
   readonly figures: Figures
   /** Windows, up to the last one, in which all thresholds were reached. */
   readonly inARow: number

@@ -1,6 +1,6 @@
 /** How an account's own application does: what its developer would otherwise have to ask the operator for. Reads only. */
 import type { Application } from '../core/application.ts'
-import { figuresOf, type Standing, windowsInARow } from '../core/suspension.ts'
+import { figuresOf, type SuspensionStatus, windowsInARow } from '../core/suspension.ts'
 import { listRequests, type RequestLine, readCounts, readDecisions } from '../store/application-activity.ts'
 import { readClock } from '../store/device-code-partitions.ts'
 import { findOwnApplication } from '../store/own-applications.ts'
@@ -27,7 +27,7 @@ export type Activity = {
     readonly factor: number | null
   }
   readonly secretsInUrl: number
-  readonly standing: Standing
+  readonly suspension: SuspensionStatus
 }
 
 /** This one and the 23 before it. */
@@ -48,16 +48,16 @@ export async function readActivity(context: Context, accountId: string, id: stri
     funnel: { requested, ...decisions },
     polling: { polls, early, factor: polls === 0 ? null : polls / Math.max(1, polls - early) },
     secretsInUrl,
-    standing: await readStanding(context, application),
+    suspension: await readSuspension(context, application),
   }
 }
 
 const HOUR_MS = 3_600_000
 
-async function readStanding(
+async function readSuspension(
   context: Context,
   { id, suspended, pollIntervalSeconds }: Pick<Application, 'id' | 'suspended' | 'pollIntervalSeconds'>,
-): Promise<Standing> {
+): Promise<SuspensionStatus> {
   const { db } = context
   const { thresholds, dryRun } = await readNewestRule(db)
   const review = await findOpenReview(db, id)

@@ -162,7 +162,7 @@ const NEWS: Readonly<Record<Decision, ReviewNews['what']>> = {
 async function takeEffect(tx: Transaction, { application, review, decision, operator, now }: Effect): Promise<void> {
   const suspended = decision.decision === 'keep' || decision.decision === 'keep_and_revoke'
   const detail = { reason: decision.reason, review: review.id, decision: decision.id }
-  const before = standingOf(application, review, now)
+  const before = suspensionOf(application, review, now)
   if (application.suspended !== suspended)
     await setSuspension(tx, byOperator(operator.id), application.id, suspended, detail)
   else await markApplicationChanged(tx, application.id)
@@ -193,7 +193,7 @@ async function revokeUntilUndone(
   return revokeGrants(tx, byOperator(operator.id), { applicationId, decisionId: id }, 'revoked_by_review')
 }
 
-function standingOf(application: Application, { suspensionEndsAt }: Review, now: number): Before {
+function suspensionOf(application: Application, { suspensionEndsAt }: Review, now: number): Before {
   const { suspended, pollIntervalSeconds } = application
   const suspensionLeftMs = suspensionEndsAt === null ? null : Math.max(0, suspensionEndsAt - now)
   return { suspended, pollIntervalSeconds, suspensionLeftMs }

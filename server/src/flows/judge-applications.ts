@@ -14,7 +14,7 @@ import {
   type Judgement,
   judge,
   type Verdict,
-  warningStanding,
+  warningState,
 } from '../core/suspension.ts'
 import { findApplication } from '../store/applications.ts'
 import { hasEventOfToday, recordEvent } from '../store/audit-events.ts'
@@ -133,7 +133,7 @@ async function writeDown({ tx, application, rule, evidence, judgement }: Turn, o
 
 /** Once for each time that something is wrong, and not more often than once a day. */
 async function warn({ tx, application, rule, evidence, judgement }: Turn, review: Review): Promise<Review> {
-  if (judgement.verdict !== 'warn' || warningStanding(evidence, rule.thresholds) !== 'over') return review
+  if (judgement.verdict !== 'warn' || warningState(evidence, rule.thresholds) !== 'over') return review
   const warned = { ...review, warnedAt: evidence.now, version: review.version + 1 }
   if (rule.dryRun) return warned
   const about = { kind: 'application.warned', applicationId: application.id } as const

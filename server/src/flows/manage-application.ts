@@ -216,9 +216,9 @@ export function setApplicationPublisher(
   publisher: Publisher,
 ): Promise<Registered<{ id: string }>> {
   return db.transaction(async (tx) => {
-    const { name, standing } = publisher
+    const { name, status } = publisher
     if (name !== null && !isPublisherName(name)) return refused(`"${name}" is not a domain, such as acme.example.`)
-    if (standing === 'verified' && name === null)
+    if (status === 'verified' && name === null)
       return refused('A verified publisher has a domain: give it with --name.')
     if (!(await markApplicationChanged(tx, id))) return refused(`There is no application "${id}".`)
     await vouchFor(tx, id, publisher, { proven: false, by: null })
@@ -226,7 +226,7 @@ export function setApplicationPublisher(
       kind: 'application.publisher_set',
       actor: BY_COMMAND_LINE,
       ...(await about(tx, id)),
-      detail: { name, standing },
+      detail: { name, status },
     })
     return done({ id })
   })

@@ -32,7 +32,7 @@ export function isOperatorsWord({
   publisher,
   publisherProvenAt,
 }: Pick<OwnApplication, 'publisher' | 'publisherProvenAt'>): boolean {
-  return publisher.standing !== 'unverified' && publisherProvenAt === null
+  return publisher.status !== 'unverified' && publisherProvenAt === null
 }
 
 export type ProofResult =
@@ -74,7 +74,7 @@ export async function provePublisher(context: Context, by: string, id: string, t
     if (!application) return { outcome: 'not_found' }
     if (isOperatorsWord(application)) return { outcome: 'operators_word' }
     if (await isNameTaken(tx, account.id, application.name)) return { outcome: 'name_taken' }
-    await vouchFor(tx, id, { standing: 'verified', name: domain }, { proven: true, by })
+    await vouchFor(tx, id, { status: 'verified', name: domain }, { proven: true, by })
     const about = { actor: byUser(by), accountId: account.id, applicationId: id }
     await recordEvent(tx, { kind: 'application.publisher_proven', ...about, detail: { domain } })
     return { outcome: 'proven' }
@@ -90,7 +90,7 @@ export function removePublisher(context: Pick<Context, 'db'>, by: string, id: st
     if (!application) return { outcome: 'not_found' }
     if (isOperatorsWord(application)) return { outcome: 'operators_word' }
     if (application.publisherProvenAt === null) return { outcome: 'removed' }
-    await setPublisher(tx, id, { standing: 'unverified', name: null }, false)
+    await setPublisher(tx, id, { status: 'unverified', name: null }, false)
     const about = { actor: byUser(by), accountId: account.id, applicationId: id }
     const detail = { domain: application.publisher.name }
     await recordEvent(tx, { kind: 'application.publisher_removed', ...about, detail })

@@ -1,6 +1,6 @@
 /** Once a day, by itself: is the record by which a publisher proved a domain still there? */
 import { byService } from '../core/audit-actor.ts'
-import { type RecordStanding, recheck, recordName } from '../core/publisher-domain.ts'
+import { type RecordStatus, recheck, recordName } from '../core/publisher-domain.ts'
 import { isPublisherRecord } from '../secrets/publisher-proof.ts'
 import { markApplicationChanged, setPublisher } from '../store/applications.ts'
 import { recordEvent } from '../store/audit-events.ts'
@@ -16,7 +16,7 @@ export async function recheckPublisher(context: Context): Promise<Rechecked | nu
   return due && conclude(context, due, await lookFor(context, due))
 }
 
-async function lookFor({ names, config }: Context, { applicationId, domain }: DueProof): Promise<RecordStanding> {
+async function lookFor({ names, config }: Context, { applicationId, domain }: DueProof): Promise<RecordStatus> {
   const answer = await names.findTexts(recordName(domain))
   if (answer.outcome === 'silent') return 'silent'
   const texts = answer.outcome === 'found' ? answer.texts : []
@@ -24,7 +24,7 @@ async function lookFor({ names, config }: Context, { applicationId, domain }: Du
 }
 
 /** Meanwhile somebody may have proven another domain, or taken it back: then this says nothing. */
-function conclude(context: Context, looked: DueProof, record: RecordStanding): Promise<Rechecked | null> {
+function conclude(context: Context, looked: DueProof, record: RecordStatus): Promise<Rechecked | null> {
   const { applicationId: id, accountId, domain } = looked
   return context.db.transaction(async (tx) => {
     if (!(await markApplicationChanged(tx, id))) return null
@@ -33,7 +33,7 @@ function conclude(context: Context, looked: DueProof, record: RecordStanding): P
     const outcome = recheck(proof, record, proof.now)
     if (outcome === 'proven') await markProven(tx, id)
     if (outcome === 'missed') await markMissing(tx, id)
-    if (outcome === 'lost') await setPublisher(tx, id, { standing: 'unverified', name: null }, false)
+    if (outcome === 'lost') await setPublisher(tx, id, { status: 'unverified', name: null }, false)
     if (outcome === 'missed' || outcome === 'lost') {
       const lost = outcome === 'lost'
       const kind = lost ? 'application.publisher_lost' : 'application.publisher_missing'

@@ -9,7 +9,7 @@ import { readDayAddresses, readDays, readMinutes } from '../store/application-se
 import { readClock } from '../store/device-code-partitions.ts'
 import { readReports } from '../store/evidence.ts'
 import { bePatient, type Queryable } from '../store/postgres.ts'
-import { findStandingDecision, type ListedDecision, listDecisions } from '../store/review-decisions.ts'
+import { findDecisionInEffect, type ListedDecision, listDecisions } from '../store/review-decisions.ts'
 import { findReviewedApplication, readTimeline } from '../store/reviewed-applications.ts'
 import {
   findListedReview,
@@ -132,7 +132,7 @@ async function readInPatience(
   if (!application || seen === null) return null
   const newest = await findNewestReview(db, applicationId)
   const review = newest && (await findListedReview(db, newest.id))
-  const standing = await findStandingDecision(db, applicationId)
+  const inEffect = await findDecisionInEffect(db, applicationId)
   const now = await readClock(db)
   return {
     ...application,
@@ -145,7 +145,7 @@ async function readInPatience(
       warnedAt: review.warnedAt,
       appeal: review.appeal,
     },
-    decisions: (await listDecisions(db, applicationId)).map((each) => decisionLineOf(each, standing?.id, now)),
+    decisions: (await listDecisions(db, applicationId)).map((each) => decisionLineOf(each, inEffect?.id, now)),
     timeline: await readTimeline(db, applicationId),
     series: await readSeries(context, db, applicationId),
     reportsByAccounts: (await readReports(db, [applicationId])).get(applicationId) ?? 0,
@@ -153,7 +153,7 @@ async function readInPatience(
   }
 }
 
-function decisionLineOf(decision: ListedDecision, standingId: string | undefined, now: number): DecisionLine {
+function decisionLineOf(decision: ListedDecision, inEffectId: string | undefined, now: number): DecisionLine {
   const { id, at, decision: decided, reason, words, intervalSeconds, needsSecond } = decision
   const { confirmedAt, undoneAt, revoked, tookEffectAt } = decision
   return {
@@ -161,7 +161,7 @@ function decisionLineOf(decision: ListedDecision, standingId: string | undefined
     by: decision.byEmail,
     confirmedBy: decision.confirmedByEmail,
     undoneBy: decision.undoneByEmail,
-    undoable: isUndoable(decision, now) && (tookEffectAt === null || id === standingId),
+    undoable: isUndoable(decision, now) && (tookEffectAt === null || id === inEffectId),
   }
 }
 

@@ -10,7 +10,7 @@ import type { Transaction } from '../store/postgres.ts'
 import {
   type Before,
   findDecision,
-  findStandingDecision,
+  findDecisionInEffect,
   markUndone,
   type ReviewDecision,
 } from '../store/review-decisions.ts'
@@ -41,8 +41,8 @@ export function undoDecision(context: Context, by: string, decisionId: string): 
     const { before } = decision
     if (!before) return withdraw(tx, operator, decision, review)
     const now = await readClock(tx)
-    const standing = await findStandingDecision(tx, application.id)
-    if (standing?.id !== decision.id || !isUndoable(decision, now)) return { outcome: 'too_late' }
+    const inEffect = await findDecisionInEffect(tx, application.id)
+    if (inEffect?.id !== decision.id || !isUndoable(decision, now)) return { outcome: 'too_late' }
     if (!mayUndo(operator, decision, review, before)) return { outcome: 'forbidden' }
     await undo(tx, { operator, application, review, decision, before, now })
     return { outcome: 'undone' }

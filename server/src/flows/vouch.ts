@@ -17,7 +17,7 @@ export type Voucher = {
  */
 export async function vouchFor(tx: Transaction, id: string, publisher: Publisher, voucher: Voucher): Promise<void> {
   const application = await findApplication(tx, id)
-  const first = application?.vouchedFor === false && publisher.standing !== 'unverified'
+  const first = application?.vouchedFor === false && publisher.status !== 'unverified'
   if (first && application.logoVersion !== null) await proposeLogoItHas(tx, id, voucher.by)
   await setPublisher(tx, id, publisher, voucher.proven)
 }

@@ -1,6 +1,6 @@
 /** How an application does: whether it polls as it may, what becomes of its codes, and what its last requests were answered. */
 import type { ComponentChildren } from 'preact'
-import { ApplicationStanding, StandingMeasures, type StandingModel } from './application-standing.tsx'
+import { ApplicationSuspension, SuspensionMeasures, type SuspensionModel } from './application-suspension.tsx'
 import { applicationHref } from './application-ways.tsx'
 import { Moment } from './elements.tsx'
 import { type Frame, page } from './layout.tsx'
@@ -27,7 +27,7 @@ export type ApplicationActivityModel = {
     readonly factor: number | null
   }
   readonly secretsInUrl: number
-  readonly standing: StandingModel
+  readonly suspension: SuspensionModel
 }
 
 export type ActivityLine = {
@@ -43,16 +43,16 @@ export type ActivityLine = {
 
 export function applicationActivityPage(frame: Frame, model: ApplicationActivityModel): string {
   const { words } = frame
-  const { id, name, secretsInUrl, standing } = model
+  const { id, name, secretsInUrl, suspension } = model
   const title = words.t('activity.title', { name })
-  const wrong = standing.problem && words.t(`standing.problem_${standing.problem}`, { most: standing.mostWords })
+  const wrong = suspension.problem && words.t(`suspension.problem_${suspension.problem}`, { most: suspension.mostWords })
   return page(
     frame,
     title,
     <>
       <Problems
         words={words}
-        problems={wrong ? [{ field: standing.problem === 'words' ? 'words' : null, text: wrong }] : []}
+        problems={wrong ? [{ field: suspension.problem === 'words' ? 'words' : null, text: wrong }] : []}
       />
       <header class="stack tight">
         <h1>{title}</h1>
@@ -60,9 +60,9 @@ export function applicationActivityPage(frame: Frame, model: ApplicationActivity
           <a href={applicationHref(id)}>{words.t('activity.back')}</a>
         </p>
       </header>
-      <ApplicationStanding frame={frame} id={id} model={standing} />
+      <ApplicationSuspension frame={frame} id={id} model={suspension} />
       <Polling words={words} polling={model.polling} />
-      <StandingMeasures words={words} model={standing} />
+      <SuspensionMeasures words={words} model={suspension} />
       {secretsInUrl > 0 && (
         <Notice kind="warning" title={words.t('activity.secrets_title')}>
           <p>{words.t('activity.secrets', { times: secretsInUrl })}</p>
@@ -71,7 +71,7 @@ export function applicationActivityPage(frame: Frame, model: ApplicationActivity
       <Funnel words={words} funnel={model.funnel} />
       <Requests words={words} requests={model.requests} />
     </>,
-    { problem: standing.problem !== null, wide: true },
+    { problem: suspension.problem !== null, wide: true },
   )
 }
 

@@ -62,7 +62,7 @@ export function applicationPublisherPage(frame: Frame, model: ApplicationPublish
           <a href={applicationHref(id)}>{words.t('application_settings.back')}</a>
         </p>
       </header>
-      <Standing frame={frame} model={model} />
+      <PublisherNow frame={frame} model={model} />
       {record && !model.operatorsWord && <RecordCard frame={frame} id={id} record={record} proven={isProven(model)} />}
       {!model.operatorsWord && <OwnDomain frame={frame} model={model} wrong={wrong} />}
     </>,
@@ -75,13 +75,13 @@ function isProven({ record, publisher, provenAt, missingSince, result }: Applica
   return provenAt !== null && missingSince === null && result === null && record?.domain === publisher.name
 }
 
-function Standing({ frame, model }: PartProps) {
+function PublisherNow({ frame, model }: PartProps) {
   const { words } = frame
   const { publisher, provenAt, missingSince } = model
   const domain = publisher.name ?? ''
   return (
-    <section class="card stack" aria-labelledby="standing">
-      <h2 id="standing">{words.t('publisher_page.now')}</h2>
+    <section class="card stack" aria-labelledby="status">
+      <h2 id="status">{words.t('publisher_page.now')}</h2>
       <p>
         <PublisherLine words={words} publisher={publisher} />
       </p>

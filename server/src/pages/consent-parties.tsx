@@ -34,7 +34,7 @@ export function Parties({ frame, application, publisher, logo, change }: Parties
       <p>
         <PublisherLine words={words} publisher={publisher} />
       </p>
-      {publisher.standing === 'verified' && <p class="hint">{words.t('consent.verified_hint')}</p>}
+      {publisher.status === 'verified' && <p class="hint">{words.t('consent.verified_hint')}</p>}
       {change === null ? (
         <div class="chip">
           <span>{you}</span>

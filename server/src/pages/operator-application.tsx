@@ -10,7 +10,7 @@ import { DecisionCard, type DecisionForm, fieldOf } from './operator-decide.tsx'
 import { PastDecisions } from './operator-decisions.tsx'
 import { EvidenceCard } from './operator-evidence.tsx'
 import { type ListedReview, ReviewBadges } from './operator-review-line.tsx'
-import { Standing } from './operator-standing.tsx'
+import { SuspensionState } from './operator-suspension.tsx'
 import { type ListedFact, TimelineCard } from './operator-timeline.tsx'
 import { type Publisher, PublisherLine } from './publisher.tsx'
 
@@ -83,7 +83,7 @@ export function operatorApplicationPage(frame: Frame, model: OperatorApplication
           <a href="/operator/reviews">{words.t('operator.back_to_queue')}</a>
         </p>
       </header>
-      <Standing frame={frame} model={model} />
+      <SuspensionState frame={frame} model={model} />
       {review?.appeal && <Appeal frame={frame} review={review} />}
       {review && <EvidenceCard words={words} review={review} rule={model.rule} />}
       <ApplicationCharts words={words} series={model.series} />

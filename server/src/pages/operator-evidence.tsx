@@ -60,7 +60,7 @@ type WindowsProps = {
   readonly thresholds: Thresholds
 }
 
-/** The accounts in good standing, which count; and in brackets all of them, where there are more. */
+/** The established accounts, which count; and in brackets all of them, where there are more. */
 function Windows({ words, windows, thresholds }: WindowsProps) {
   if (windows.length === 0) return null
   const both = (counted: number, all: number) =>
@@ -83,9 +83,9 @@ function Windows({ words, windows, thresholds }: WindowsProps) {
                 {words.time(window.startsAt)}
                 {window.overloaded && <p class="hint">{words.t('operator.window_overloaded')}</p>}
               </th>
-              <td class="figures">{both(window.ignoringAccounts, window.anyStanding.ignoringAccounts)}</td>
+              <td class="figures">{both(window.ignoringAccounts, window.anyAccount.ignoringAccounts)}</td>
               <td class="figures">{words.percent(shareOf(window))}</td>
-              <td class="figures">{both(window.ignoringNetworks, window.anyStanding.ignoringNetworks)}</td>
+              <td class="figures">{both(window.ignoringNetworks, window.anyAccount.ignoringNetworks)}</td>
             </tr>
           ))}
         </tbody>

@@ -3,7 +3,7 @@ import { Icon } from './icon.tsx'
 import type { Words } from './words.ts'
 
 export type Publisher = {
-  readonly standing: 'own' | 'verified' | 'unverified'
+  readonly status: 'own' | 'verified' | 'unverified'
   /** A domain or a name; for `unverified` it is what they call themselves. */
   readonly name: string | null
 }
@@ -13,14 +13,14 @@ type PublisherProps = { readonly words: Words; readonly publisher: Publisher }
 /** One line, for lists. */
 export function PublisherLine({ words, publisher }: PublisherProps) {
   return (
-    <span class={`publisher ${publisher.standing}`}>
-      <Icon name={publisher.standing === 'unverified' ? 'unknown' : 'shield'} />
+    <span class={`publisher ${publisher.status}`}>
+      <Icon name={publisher.status === 'unverified' ? 'unknown' : 'shield'} />
       <span>{publisherText(words, publisher)}</span>
     </span>
   )
 }
 
-function publisherText(words: Words, { standing, name }: Publisher): string {
-  if (standing === 'unverified' && name === null) return words.t('publisher.unknown')
-  return words.t(`publisher.${standing}`, { name: name ?? '' })
+function publisherText(words: Words, { status, name }: Publisher): string {
+  if (status === 'unverified' && name === null) return words.t('publisher.unknown')
+  return words.t(`publisher.${status}`, { name: name ?? '' })
 }

@@ -23,7 +23,7 @@ export type StoredLogo = {
 
 export async function readLogo(db: Queryable, id: string): Promise<StoredLogo | null> {
   const { rows } = await db.query<StoredLogo>(
-    `select logo as bytes, logo_version as version, publisher_standing <> 'unverified' as vouched,
+    `select logo as bytes, logo_version as version, publisher_status <> 'unverified' as vouched,
        account_id as "accountId"
      from applications where id = $1 and logo is not null and deleted_at is null`,
     [id],

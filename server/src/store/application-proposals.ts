@@ -43,19 +43,19 @@ export type ListedProposal = Proposal & {
 
 type ListedRow = Omit<ListedProposal, 'publisher'> & {
   publisher: string | null
-  standing: Publisher['standing']
+  status: Publisher['status']
 }
 
 /** Those that wait, the oldest first. */
 export async function listProposals(db: Queryable): Promise<readonly ListedProposal[]> {
   const { rows } = await db.query<ListedRow>(
     `select ${PROPOSAL}, c.slug as "accountSlug", c.name as "accountName", a.name as "nameNow",
-       a.logo_version as "logoVersionNow", a.publisher, a.publisher_standing as standing, u.email as "proposedBy"
+       a.logo_version as "logoVersionNow", a.publisher, a.publisher_status as status, u.email as "proposedBy"
      from application_proposals p join applications a on a.id = p.application_id join accounts c on c.id = a.account_id
        left join users u on u.id = p.proposed_by
      where p.declined_at is null and a.deleted_at is null order by p.proposed_at, p.application_id`,
   )
-  return rows.map(({ publisher: name, standing, ...rest }) => ({ ...rest, publisher: { name, standing } }))
+  return rows.map(({ publisher: name, status, ...rest }) => ({ ...rest, publisher: { name, status } }))
 }
 
 /** The picture of exactly this version; null when it has none, or was changed since. */

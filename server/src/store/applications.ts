@@ -8,7 +8,7 @@ type Row = {
   account_id: string
   name: string
   publisher: string | null
-  publisher_standing: Publisher['standing']
+  publisher_status: Publisher['status']
   vouched_for: boolean
   logo_version: string | null
   allowed_scopes: string[]
@@ -39,7 +39,7 @@ const DEVICE_SCOPES = `array(select allowed.name from unnest(a.allowed_scopes) w
   join scopes s on s.name = allowed.name where s.device_flow order by allowed.place) as device_scopes`
 
 /** For a query over `applications a`. Not its logo, which is large. */
-const APPLICATION = `a.id, a.account_id, a.name, a.publisher, a.publisher_standing, a.vouched_at is not null as vouched_for,
+const APPLICATION = `a.id, a.account_id, a.name, a.publisher, a.publisher_status, a.vouched_at is not null as vouched_for,
   a.logo_version, a.allowed_scopes, a.default_scopes, a.required_scopes, a.device_flow, a.redirect_uris, a.public,
   a.pkce_required, a.resource_server, a.tested_as, a.poll_interval_seconds, a.suspended_at, a.deleted_at, a.changed,
   ${DEVICE_SCOPES}, ${LIVE_SECRETS}`
@@ -74,9 +74,9 @@ export async function findApplication(db: Queryable, id: string): Promise<Applic
 
 export type ListedApplication = Pick<Application, 'id' | 'name' | 'publisher'>
 
-type ListedRow = Pick<Row, 'id' | 'name' | 'publisher' | 'publisher_standing'>
+type ListedRow = Pick<Row, 'id' | 'name' | 'publisher' | 'publisher_status'>
 
-const LISTED = 'select a.id, a.name, a.publisher, a.publisher_standing from applications a where a.deleted_at is null'
+const LISTED = 'select a.id, a.name, a.publisher, a.publisher_status from applications a where a.deleted_at is null'
 
 /** Those of the ids that there are, by name. */
 export async function listApplications(db: Queryable, ids: readonly string[]): Promise<readonly ListedApplication[]> {
@@ -140,7 +140,7 @@ export async function insertApplication(tx: Transaction, application: NewApplica
   )
 }
 
-/** Also the lock under which an application's secrets and standing are changed. False when there is no such application. */
+/** Also the lock under which an application's secrets and suspension are changed. False when there is no such application. */
 export async function markApplicationChanged(tx: Transaction, id: string): Promise<boolean> {
   const changed = await nextChange(tx)
   const { rowCount } = await tx.query('update applications set changed = $2 where id = $1 and deleted_at is null', [
@@ -168,23 +168,23 @@ export async function setPollInterval(tx: Transaction, id: string, seconds: numb
 export async function setPublisher(
   tx: Transaction,
   id: string,
-  { name, standing }: Publisher,
+  { name, status }: Publisher,
   proven: boolean,
 ): Promise<void> {
   await tx.query(
-    `update applications set publisher = $2, publisher_standing = $3::publisher_standing,
-       vouched_at = case when $3::publisher_standing = 'unverified' then vouched_at else coalesce(vouched_at, now()) end,
+    `update applications set publisher = $2, publisher_status = $3::publisher_status,
+       vouched_at = case when $3::publisher_status = 'unverified' then vouched_at else coalesce(vouched_at, now()) end,
        publisher_proven_at = case when $4 then now() end, publisher_checked_at = case when $4 then now() end,
        publisher_missing_since = null
      where id = $1`,
-    [id, name, standing, proven],
+    [id, name, status, proven],
   )
 }
 
 /** The names that no other account's application may resemble: of those that somebody vouches for. */
 export async function listVouchedNames(db: Queryable, besides: string): Promise<readonly string[]> {
   const { rows } = await db.query<{ name: string }>(
-    `select name from applications where publisher_standing <> 'unverified' and deleted_at is null and account_id <> $1`,
+    `select name from applications where publisher_status <> 'unverified' and deleted_at is null and account_id <> $1`,
     [besides],
   )
   return rows.map(({ name }) => name)
@@ -234,8 +234,8 @@ async function nextChange(tx: Transaction): Promise<number> {
   return rows[0]?.next ?? 0
 }
 
-export function publisherFrom(row: Pick<Row, 'publisher' | 'publisher_standing'>): Publisher {
-  return { standing: row.publisher_standing, name: row.publisher }
+export function publisherFrom(row: Pick<Row, 'publisher' | 'publisher_status'>): Publisher {
+  return { status: row.publisher_status, name: row.publisher }
 }
 
 function fromRow(row: Row): Application {

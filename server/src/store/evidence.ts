@@ -105,7 +105,7 @@ function windowFrom(startsAt: number, row: Row | undefined): Omit<Window, 'overl
     grantedAccounts: row?.granted ?? 0,
     ignoringAccounts: row?.ignoring ?? 0,
     ignoringNetworks: row?.networks ?? 0,
-    anyStanding: {
+    anyAccount: {
       grantedAccounts: row?.any_granted ?? 0,
       ignoringAccounts: row?.any_ignoring ?? 0,
       ignoringNetworks: row?.any_networks ?? 0,

@@ -30,7 +30,7 @@ type Row = GrantRow & {
   secret: string
   name: string
   publisher: string | null
-  publisher_standing: Publisher['standing']
+  publisher_status: Publisher['status']
   logo_version: string | null
   suspended: boolean
   email: string
@@ -45,7 +45,7 @@ type Row = GrantRow & {
 const LIVE = `from grants g join users u on u.id = g.user_id join applications a on a.id = g.application_id
   where g.revoked_at is null and a.deleted_at is null`
 
-const LISTED = `select ${GRANT}, g.secret, a.name, a.publisher, a.publisher_standing, a.logo_version, a.suspended_at is not null as suspended,
+const LISTED = `select ${GRANT}, g.secret, a.name, a.publisher, a.publisher_status, a.logo_version, a.suspended_at is not null as suspended,
     u.email, ${HELD_SCOPES} as held_scopes, a.allowed_scopes,
     case when g.dialog_id is null then 'code' else 'dialog' end as by,
     g.last_used_on::timestamptz as last_used_on, host(g.requested_from) as requested_from

@@ -41,7 +41,7 @@ export async function findWaitingDecision(db: Queryable, reviewId: string): Prom
 }
 
 /** The one that made an application what it is: taken effect, not undone. */
-export async function findStandingDecision(db: Queryable, applicationId: string): Promise<ReviewDecision | null> {
+export async function findDecisionInEffect(db: Queryable, applicationId: string): Promise<ReviewDecision | null> {
   const { rows } = await db.query<ReviewDecision>(
     `${DECISION} where r.application_id = $1 and d.took_effect_at is not null and d.undone_at is null
      order by d.took_effect_at desc, d.id desc limit 1`,

@@ -23,13 +23,13 @@ type Row = Omit<ReviewedApplicationRow, 'account' | 'publisher'> & {
   slug: string
   account_name: string
   publisher: string | null
-  publisher_standing: Publisher['standing']
+  publisher_status: Publisher['status']
 }
 
 export async function findReviewedApplication(db: Queryable, id: string): Promise<ReviewedApplicationRow | null> {
   const { rows } = await db.query<Row>({
     ...PATIENT,
-    text: `select a.id, a.name, a.created_at as "createdAt", a.publisher, a.publisher_standing,
+    text: `select a.id, a.name, a.created_at as "createdAt", a.publisher, a.publisher_status,
        a.suspended_at is not null as suspended, a.device_flow as "deviceFlow", a.public,
        a.poll_interval_seconds as "pollIntervalSeconds", c.id as account_id, c.slug, c.name as account_name,
        (select count(*) from grants g where g.application_id = a.id and g.revoked_at is null) as grants
@@ -38,11 +38,11 @@ export async function findReviewedApplication(db: Queryable, id: string): Promis
   })
   const [row] = rows
   if (!row) return null
-  const { account_id, slug, account_name, publisher, publisher_standing, ...rest } = row
+  const { account_id, slug, account_name, publisher, publisher_status, ...rest } = row
   return {
     ...rest,
     account: { id: account_id, slug, name: account_name },
-    publisher: publisherFrom({ publisher, publisher_standing }),
+    publisher: publisherFrom({ publisher, publisher_status }),
   }
 }
 

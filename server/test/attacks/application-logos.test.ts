@@ -50,7 +50,7 @@ const stored = async (id: string) => {
   return { logo: row?.logo ?? null, version: row?.version ?? null }
 }
 const address = (id: string, version: string | null) => `/application-logo?application=${id}&v=${version}`
-const vouch = (id: string) => setApplicationPublisher(service.context.db, id, { standing: 'own', name: null })
+const vouch = (id: string) => setApplicationPublisher(service.context.db, id, { status: 'own', name: null })
 
 async function makeShown(): Promise<{ id: string; secret: string; version: string | null }> {
   const application = await make()
@@ -112,13 +112,13 @@ describe('what is uploaded', () => {
     const more = {
       logo_version: '0123456789ab',
       vouched_at: 'now',
-      publisher_standing: 'own',
+      publisher_status: 'own',
       publisher_proven_at: 'now',
     }
     expect((await send(id, { bytes: logo }, more)).status).toBe(303)
     expect(await findApplication(service.context.db, id)).toMatchObject({
       vouchedFor: false,
-      publisher: { standing: 'unverified' },
+      publisher: { status: 'unverified' },
       logoVersion: expect.not.stringMatching('0123456789ab'),
     })
   })

@@ -99,7 +99,7 @@ describe('what an account rules', () => {
     const device = service.device('oauth', application)
     const first = await device.code()
     expect(textOf((await web.enterCode(first.user_code)).text)).toContain(NOT_RECOGNISED)
-    await setApplicationPublisher(service.context.db, application.id, { standing: 'verified', name: 'till.example' })
+    await setApplicationPublisher(service.context.db, application.id, { status: 'verified', name: 'till.example' })
     expect(textOf((await web.enterCode(first.user_code)).text)).toContain(
       t('publisher.verified', { name: 'till.example' }),
     )

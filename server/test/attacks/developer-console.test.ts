@@ -178,7 +178,7 @@ describe('fields that nobody asked for', () => {
     pkce_required: 'true',
     resourceServer: 'true',
     resource_server: 'true',
-    publisher_standing: 'verified',
+    publisher_status: 'verified',
     publisher: 'acme.example',
     publisher_name: 'acme.example',
     publisher_proven_at: 'now()',
@@ -200,7 +200,7 @@ describe('fields that nobody asked for', () => {
 
   async function rowOf(id: string): Promise<Record<string, unknown>> {
     const [row] = await service.database.query(
-      `select account_id, public, pkce_required, resource_server, publisher_standing, publisher, publisher_proven_at,
+      `select account_id, public, pkce_required, resource_server, publisher_status, publisher, publisher_proven_at,
          vouched_at, logo_version, tested_as, suspended_at, deleted_at, allowed_scopes from applications where id = $1`,
       [id],
     )
@@ -212,7 +212,7 @@ describe('fields that nobody asked for', () => {
     public: false,
     pkce_required: false,
     resource_server: false,
-    publisher_standing: 'unverified',
+    publisher_status: 'unverified',
     publisher: null,
     publisher_proven_at: null,
     vouched_at: null,

@@ -172,7 +172,7 @@ describe('what the account rules', () => {
     expect(await grantsOf(service, user)).toEqual([])
 
     await savePolicy(service.context, user.id, { ...EVERYTHING, ...ruled, onlyApplications: [application.id] })
-    await setApplicationPublisher(service.context.db, application.id, { standing: 'verified', name: 'till.example' })
+    await setApplicationPublisher(service.context.db, application.id, { status: 'verified', name: 'till.example' })
     expect((await window.account.send('GET', at.url.pathname + at.url.search)).status).toBe(200)
   })
 

@@ -116,9 +116,9 @@ it('AD-10: of two look-alikes that prove their domains at the same moment, one d
 it('AD-10: a proposal whose name was taken meanwhile is not accepted', async () => {
   const [first, second] = [await makeStranger(service), await makeStranger(service)]
   const { id } = await makeOwn(service, first, 'Old Clock')
-  await setApplicationPublisher(service.context.db, id, { standing: 'own', name: null })
+  await setApplicationPublisher(service.context.db, id, { status: 'own', name: null })
   await change(first, id, { name: 'New Clock' })
   const other = await makeOwn(service, second, 'New C1ock')
-  await setApplicationPublisher(service.context.db, other.id, { standing: 'own', name: null })
+  await setApplicationPublisher(service.context.db, other.id, { status: 'own', name: null })
   expect(await acceptProposal(service.context, BY_COMMAND_LINE, id, await versionOf(id))).toEqual({ outcome: 'taken' })
 })

@@ -56,7 +56,7 @@ afterAll(() => service.stop())
 /** Something to look at twice. */
 async function proposeProfile(): Promise<void> {
   const { context, user, database } = service
-  await setApplicationPublisher(context.db, application.id, { standing: 'verified', name: 'acme.example' })
+  await setApplicationPublisher(context.db, application.id, { status: 'verified', name: 'acme.example' })
   await changeLogo(context, user.id, application.id, await drawLogo())
   await database.query('update application_proposals set version = 1')
 }

@@ -88,7 +88,7 @@ describe('bait and switch', () => {
     expect(await proveDomain(service, dns, stranger, id, 'kiosk.example')).toBe('proven')
     expect(await findApplication(service.context.db, id)).toMatchObject({
       name: 'Corner Kiosk',
-      publisher: { standing: 'verified' },
+      publisher: { status: 'verified' },
     })
   })
 

@@ -35,12 +35,12 @@ beforeEach(async () => {
   }
   await judgeNow(service)
   expect((await submit(webOf(0), 'keep')).status).toBe(200)
-  expect(await standing()).toMatchObject({ suspended: true, review: { why: 'reports' } })
+  expect(await reviewed()).toMatchObject({ suspended: true, review: { why: 'reports' } })
 })
 
 const webOf = (index: number) => (operators[index] as { web: Web }).web
 const pathOf = () => `/operator/application?application=${application.id}`
-const standing = async () => readReviewedApplication(service.context, application.id)
+const reviewed = async () => readReviewedApplication(service.context, application.id)
 
 /** Branding at the application, and decides at once. */
 async function submit(web: Web, decision: string) {
@@ -59,7 +59,7 @@ describe('AD-08: decided against what was seen', () => {
       ...{ decision: 'keep_and_revoke', reason: 'other', words: 'Enough.' },
     })
     expect(late.status).toBe(400)
-    expect((await standing())?.decisions).toHaveLength(1)
+    expect((await reviewed())?.decisions).toHaveLength(1)
   })
 
   it('what was seen cannot be made up: the form is signed for it', async () => {
@@ -68,15 +68,15 @@ describe('AD-08: decided against what was seen', () => {
     const fields = formFields(shown.text, '/operator/application/decide')
     const forged = { ...fields, seen: 'none.0.1', decision: 'reinstate', reason: 'other', words: 'Quick.' }
     expect((await web.send('POST', '/operator/application/decide', forged)).status).toBeGreaterThanOrEqual(400)
-    expect((await standing())?.suspended).toBe(true)
+    expect((await reviewed())?.suspended).toBe(true)
   })
 })
 
 describe('AD-09: one operator alone', () => {
   it('cannot lift a suspension that people asked for; two can, and both are written down', async () => {
     expect((await submit(webOf(0), 'reinstate')).status).toBe(200)
-    const [proposed] = (await standing())?.decisions ?? []
-    expect(await standing()).toMatchObject({ suspended: true, review: { waitsForSecond: true } })
+    const [proposed] = (await reviewed())?.decisions ?? []
+    expect(await reviewed()).toMatchObject({ suspended: true, review: { waitsForSecond: true } })
     const first = operators[0]?.user as MadeUser
     const bound = { application: application.id, decision: proposed?.id ?? '' }
     const alone = await webOf(0).send(
@@ -85,11 +85,11 @@ describe('AD-09: one operator alone', () => {
       await signedFor(service, first, '/operator/application/confirm', bound),
     )
     expect(alone.status).toBe(400)
-    expect((await standing())?.suspended).toBe(true)
+    expect((await reviewed())?.suspended).toBe(true)
 
     await webOf(1).get(pathOf())
     expect((await webOf(1).submit('/operator/application/confirm')).status).toBe(200)
-    const after = await standing()
+    const after = await reviewed()
     expect(after).toMatchObject({
       suspended: false,
       decisions: [{ by: first.email, confirmedBy: operators[1]?.user.email }, {}],
@@ -97,7 +97,7 @@ describe('AD-09: one operator alone', () => {
   })
 
   it('cannot by undoing what another one decided', async () => {
-    const [kept] = (await standing())?.decisions ?? []
+    const [kept] = (await reviewed())?.decisions ?? []
     const other = operators[1]?.user as MadeUser
     const bound = { application: application.id, decision: kept?.id ?? '' }
     const undone = await webOf(1).send(
@@ -106,6 +106,6 @@ describe('AD-09: one operator alone', () => {
       await signedFor(service, other, '/operator/application/undo', bound),
     )
     expect(undone.status).toBeGreaterThanOrEqual(400)
-    expect((await standing())?.suspended).toBe(true)
+    expect((await reviewed())?.suspended).toBe(true)
   })
 })

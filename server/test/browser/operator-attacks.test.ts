@@ -24,7 +24,7 @@ async function writeEverywhere(): Promise<string> {
   const [operator] = await database.query<{ id: string }>("select id from users where email = 'olga@operators.example'")
   const id = (prefix: string) => `'${prefix}_' || lpad(n::text, 12, '0')`
   await database.query(
-    `insert into applications (id, account_id, name, publisher, publisher_standing, allowed_scopes, default_scopes,
+    `insert into applications (id, account_id, name, publisher, publisher_status, allowed_scopes, default_scopes,
        required_scopes, device_flow, redirect_uris, public, pkce_required, resource_server, created_at, changed)
      select ${id('app')}, $1, name, name, 'unverified', '{}', '{}', '{}', true, '{}', false, true, false, now(),
        nextval('application_changes')

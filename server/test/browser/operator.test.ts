@@ -129,12 +129,12 @@ describe('an application whose devices poll much too fast, and one that people c
     expect(lines[1]).toContain('People of 3 accounts reported it.')
 
     await link(page, 'Order Board')
-    const standing = page.locator('.standing')
-    const text = await textOf(standing)
+    const suspension = page.locator('.suspension')
+    const text = await textOf(suspension)
     expect(text).toMatch(/Devices of 30 accounts .* They are in 30 networks\./)
     expect(text).toContain(t('operator.state_suspended'))
     expect(text).toContain(t('operator.next_stays'))
-    const box = await standing.boundingBox()
+    const box = await suspension.boundingBox()
     expect((box?.y ?? 900) + (box?.height ?? 900), 'without scrolling').toBeLessThan(800)
     for (const chart of ['polls', 'slow-down', 'funnel', 'origins', 'users']) {
       const figure = page.locator(`#chart-${chart}`)

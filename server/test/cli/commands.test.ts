@@ -94,9 +94,9 @@ describe('from nothing to a granted device', () => {
     expect(again.status).toBe(1)
     expect(again.stderr).toMatch(/^This code is not recognised/)
 
-    const publisher = ['app', 'set-publisher', application.id, '--name', 'acme.example', '--standing', 'verified']
-    expect(json(publisher)).toEqual({ id: application.id, publisher: 'acme.example', standing: 'verified' })
-    expect(json(['app', 'set-publisher', application.id, '--standing', 'own'])).toMatchObject({ publisher: null })
+    const publisher = ['app', 'set-publisher', application.id, '--name', 'acme.example', '--status', 'verified']
+    expect(json(publisher)).toEqual({ id: application.id, publisher: 'acme.example', status: 'verified' })
+    expect(json(['app', 'set-publisher', application.id, '--status', 'own'])).toMatchObject({ publisher: null })
     expect(json(['app', 'suspend', application.id, '--reason', 'test'])).toEqual({
       id: application.id,
       suspended: true,
@@ -195,12 +195,12 @@ describe('what can be mended is said in a sentence', () => {
       'An application has a name of 1 to 100 characters',
     ],
     [
-      ['app', 'set-publisher', 'app_000000000000', '--name', 'Acme Ltd', '--standing', 'verified'],
+      ['app', 'set-publisher', 'app_000000000000', '--name', 'Acme Ltd', '--status', 'verified'],
       '"Acme Ltd" is not a domain',
     ],
-    [['app', 'set-publisher', 'app_000000000000', '--standing', 'verified'], 'give it with --name'],
+    [['app', 'set-publisher', 'app_000000000000', '--status', 'verified'], 'give it with --name'],
     [
-      ['app', 'set-publisher', 'app_000000000000', '--standing', 'famous'],
+      ['app', 'set-publisher', 'app_000000000000', '--status', 'famous'],
       'Allowed choices are own, verified, unverified.',
     ],
     [['code', 'show', '123'], 'There is no code with these digits'],
@@ -272,7 +272,7 @@ describe('a second look', () => {
       'lamps:see',
       '--device-flow',
     ])
-    json(['app', 'set-publisher', id, '--name', 'lamps.example', '--standing', 'verified'])
+    json(['app', 'set-publisher', id, '--name', 'lamps.example', '--status', 'verified'])
     expect(run(['app', 'proposals'])).toEqual({ status: 0, stdout: 'Nothing waits.', stderr: '' })
     const propose = (name: string) =>
       database.query(
@@ -292,7 +292,7 @@ describe('a second look', () => {
           version: first?.version,
           account: 'lamps',
           publisher: 'lamps.example',
-          standing: 'verified',
+          status: 'verified',
           name_now: 'Lamp',
           name: 'Bright Lamp',
           logo: 'new',

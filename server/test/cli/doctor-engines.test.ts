@@ -27,7 +27,7 @@ describe('an engine that does not answer', () => {
     expect(found('postgresql')).toEqual([
       {
         check: 'postgresql',
-        standing: 'broken',
+        severity: 'broken',
         what: `PostgreSQL does not answer: connect ECONNREFUSED ${NOBODY}.`,
         mend: 'Start it, or correct host and port in DATABASE_URL.',
       },
@@ -38,7 +38,7 @@ describe('an engine that does not answer', () => {
   it('PostgreSQL without this database', async () => {
     const url = Object.assign(new URL(service.database.url), { pathname: '/nowhere' }).toString()
     expect((await doctor({ DATABASE_URL: url })).found('postgresql')).toMatchObject([
-      { standing: 'broken', what: 'The database in DATABASE_URL does not exist.' },
+      { severity: 'broken', what: 'The database in DATABASE_URL does not exist.' },
     ])
   })
 
@@ -48,7 +48,7 @@ describe('an engine that does not answer', () => {
     expect(found('redis')).toEqual([
       {
         check: 'redis',
-        standing: 'warning',
+        severity: 'warning',
         what: `Redis does not answer (connect ECONNREFUSED ${NOBODY}): each process paces and counts on its own.`,
         mend: 'Start it, or correct REDIS_URL.',
       },
@@ -58,7 +58,7 @@ describe('an engine that does not answer', () => {
   it('the mail server', async () => {
     const { status, found } = await doctor({ SMTP_URL: `smtp://${NOBODY}` })
     expect(status).toBe(2)
-    expect(found('mail')).toMatchObject([{ standing: 'broken', what: expect.stringContaining('ESOCKET') }])
+    expect(found('mail')).toMatchObject([{ severity: 'broken', what: expect.stringContaining('ESOCKET') }])
   })
 })
 
@@ -74,7 +74,7 @@ it('a Redis that refuses writes when it is full is told how to make room', async
   await client.config('SET', 'maxmemory', '16mb')
   client.disconnect()
   expect((await doctor({ REDIS_URL: redis.url })).found('redis')).toMatchObject([
-    { standing: 'warning', mend: expect.stringContaining('config set maxmemory-policy volatile-ttl') },
+    { severity: 'warning', mend: expect.stringContaining('config set maxmemory-policy volatile-ttl') },
   ])
 })
 
@@ -94,7 +94,7 @@ describe('the role of the service', () => {
 
   it('that owns nothing and lacks nothing is as it should be', async () => {
     expect((await doctor({ DATABASE_URL: as() })).found('role')).toMatchObject([
-      { standing: 'ok', what: `The role ${role} owns nothing and lacks nothing.` },
+      { severity: 'ok', what: `The role ${role} owns nothing and lacks nothing.` },
     ])
   })
 
@@ -106,7 +106,7 @@ describe('the role of the service', () => {
     expect(found('role')).toEqual([
       {
         check: 'role',
-        standing: 'broken',
+        severity: 'broken',
         what: `The role ${role} lacks rights: grants, mails, making partitions.`,
         mend: 'As the owner, run: psql "$OWNER_URL" -f deploy/postgresql/service-role.sql',
       },
@@ -128,7 +128,7 @@ describe('the schema', () => {
     expect(found('migrations')).toEqual([
       {
         check: 'migrations',
-        standing: 'broken',
+        severity: 'broken',
         what: `The database lacks ${newest}.`,
         mend: 'Run "latchkey migrate".',
       },
@@ -147,12 +147,12 @@ describe('the schema', () => {
     expect(await take(-1)).toMatchObject({
       status: 1,
       partitions: [
-        { standing: 'warning', what: expect.stringContaining('Partitions of the audit log for 1 of the months') },
+        { severity: 'warning', what: expect.stringContaining('Partitions of the audit log for 1 of the months') },
       ],
     })
     expect(await take(0)).toMatchObject({
       status: 2,
-      partitions: [{ standing: 'broken', mend: 'Run "latchkey sweep", or start the service.' }],
+      partitions: [{ severity: 'broken', mend: 'Run "latchkey sweep", or start the service.' }],
     })
   })
 
@@ -164,7 +164,7 @@ describe('the schema', () => {
     expect(status).toBe(1)
     expect(found('migrations')[0]?.what).toContain('migrated by a newer version: 0999_later.sql')
     expect(found('partitions')).toMatchObject([
-      { standing: 'warning', mend: expect.stringContaining('latchkey sweep') },
+      { severity: 'warning', mend: expect.stringContaining('latchkey sweep') },
     ])
   })
 })

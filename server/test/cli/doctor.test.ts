@@ -22,9 +22,9 @@ afterAll(() => setUp.stop())
 
 describe('a set-up that is well', () => {
   it('is called so, with status 0', async () => {
-    const { status, standing, findings } = await doctor()
-    expect(findings.filter((each) => each.standing !== 'ok')).toEqual([])
-    expect([status, standing]).toEqual([0, 'ok'])
+    const { status, severity, findings } = await doctor()
+    expect(findings.filter((each) => each.severity !== 'ok')).toEqual([])
+    expect([status, severity]).toEqual([0, 'ok'])
     expect(findings.map(({ check }) => check)).toEqual([
       'configuration',
       'postgresql',
@@ -65,7 +65,7 @@ describe('a wrong key', () => {
     expect(found('keys')).toEqual([
       {
         check: 'keys',
-        standing: 'broken',
+        severity: 'broken',
         what: 'Key 1 is not the key 1 that this service used before: the newest seal of the audit log does not fit it.',
         mend: expect.stringMatching(/^Find the right key 1 .* "latchkey audit verify" says where\.$/),
       },
@@ -84,7 +84,7 @@ describe('a wrong key', () => {
 
   it('that is only in front of the right one is fine', async () => {
     expect((await doctor({ LATCHKEY_KEYS: `${createKey(9)},${TEST_KEYS}` })).found('keys')).toMatchObject([
-      { standing: 'ok', what: 'Key 9 signs; 9, 1 are known.' },
+      { severity: 'ok', what: 'Key 9 signs; 9, 1 are known.' },
     ])
   })
 })
@@ -97,7 +97,7 @@ describe('a host that does not match', () => {
     expect(found('public address')).toEqual([
       {
         check: 'public address',
-        standing: 'broken',
+        severity: 'broken',
         what: `The service at ${publicUrl} calls itself ${service.config.publicUrl}: it runs with another PUBLIC_URL than this one.`,
         mend: `Give every process and this command the same PUBLIC_URL: ${service.config.publicUrl}, or ${publicUrl}.`,
       },
@@ -114,11 +114,11 @@ describe('a host that does not match', () => {
     const { status, found } = await doctor({ DATABASE_URL: inner.database.url, PUBLIC_URL: publicUrl })
     const { slug } = inner.account
     expect(status).toBe(2)
-    expect(found('public address')).toMatchObject([{ standing: 'ok' }])
+    expect(found('public address')).toMatchObject([{ severity: 'ok' }])
     expect(found('account addresses')).toEqual([
       {
         check: 'account addresses',
-        standing: 'broken',
+        severity: 'broken',
         what: `The service does not see that ${publicUrl.replace('//', `//${slug}.`)} was asked for: the proxy changes Host on the way.`,
         mend: expect.stringContaining('Let the proxy pass Host on as it came, port included'),
       },
@@ -162,7 +162,7 @@ describe('a host that does not match', () => {
     onTestFinished(other.stop)
     const { found } = await doctor({ DATABASE_URL: other.database.url })
     expect(found('account addresses')).toMatchObject([
-      { standing: 'broken', mend: 'Give every process and this command the same DATABASE_URL.' },
+      { severity: 'broken', mend: 'Give every process and this command the same DATABASE_URL.' },
     ])
   })
 })
@@ -176,7 +176,7 @@ describe('the configuration', () => {
       'LATCHKEY_KEYS cannot be read: each key is written as id:key, a number and 43 base64url characters.',
     ])
     expect(found('configuration')[0]?.mend).toBe('Set it, and start again. Example: PORT=8080')
-    expect(found('migrations')).toMatchObject([{ standing: 'ok' }])
+    expect(found('migrations')).toMatchObject([{ severity: 'ok' }])
     expect(found('keys')).toEqual([])
   })
 
@@ -187,7 +187,7 @@ describe('the configuration', () => {
       'TRUST_PROXY is not set',
       'OUTBOUND_PRIVATE is true',
     ])
-    expect(found('role')).toMatchObject([{ standing: 'warning', mend: expect.stringContaining('service-role.sql') }])
+    expect(found('role')).toMatchObject([{ severity: 'warning', mend: expect.stringContaining('service-role.sql') }])
     expect(found('public address')[0]?.what).toMatch(/service\.invalid \((ENOTFOUND|EAI_AGAIN)\)/)
   })
 })
@@ -197,7 +197,7 @@ it('clocks that differ are named, and from half a minute on it is broken', async
   const { status, found } = await doctor()
   expect(status).toBe(1)
   expect(found('clocks')).toMatchObject([
-    { standing: 'warning', what: "The clock of PostgreSQL is 10 s ahead of this machine's." },
+    { severity: 'warning', what: "The clock of PostgreSQL is 10 s ahead of this machine's." },
   ])
   await service.database.advance(-310_000)
   const worse = await doctor()
@@ -206,7 +206,7 @@ it('clocks that differ are named, and from half a minute on it is broken', async
   expect(worse.found('clocks')).toEqual([
     {
       check: 'clocks',
-      standing: 'broken',
+      severity: 'broken',
       what: "The clock of PostgreSQL is 300 s behind this machine's: codes of authenticators are refused.",
       mend: expect.stringContaining('Set the clocks right'),
     },

@@ -1,7 +1,7 @@
 /** What an account lets its users connect. */
 import { expect, test } from 'vitest'
 import { type AccountPolicy, mayConnectByCode, policyAllows } from '../../src/core/account-policy.ts'
-import type { PublisherStanding } from '../../src/core/application.ts'
+import type { PublisherStatus } from '../../src/core/application.ts'
 
 const makePolicy = (given: Partial<AccountPolicy> = {}): AccountPolicy => ({
   deviceFlow: true,
@@ -9,9 +9,9 @@ const makePolicy = (given: Partial<AccountPolicy> = {}): AccountPolicy => ({
   onlyApplications: null,
   ...given,
 })
-const makeApplication = (standing: PublisherStanding) => ({
+const makeApplication = (status: PublisherStatus) => ({
   id: 'app_000000000001',
-  publisher: { standing, name: standing === 'unverified' ? null : 'acme.example' },
+  publisher: { status, name: status === 'unverified' ? null : 'acme.example' },
 })
 const LISTED = { onlyApplications: ['app_000000000002', 'app_000000000001'] }
 
@@ -26,8 +26,8 @@ test.each([
   ['where it is listed, unverified ones not', { ...LISTED, unverifiedPublishers: false }, 'unverified', false],
   // Whether codes are entered at all is another question: applications may also be connected by the dialog.
   ['where no codes are entered', { deviceFlow: false }, 'verified', true],
-] as const)('%s (%j), an application of standing %s: %s', (_, rules, standing, allowed) => {
-  expect(policyAllows(makePolicy(rules), makeApplication(standing))).toBe(allowed)
+] as const)('%s (%j), an application of status %s: %s', (_, rules, status, allowed) => {
+  expect(policyAllows(makePolicy(rules), makeApplication(status))).toBe(allowed)
 })
 
 test.each([

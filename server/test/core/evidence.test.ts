@@ -32,7 +32,7 @@ it('looks at the last three whole windows of ten minutes', () => {
 it('counts accounts, not codes and not polls', () => {
   const codes = Array.from({ length: 50 }, () => ignoring({ earlyPolls: 9_999 }))
   const one = { grantedAccounts: 1, ignoringAccounts: 1, ignoringNetworks: 1 }
-  expect(last(codes)).toEqual({ startsAt: LATEST, overloaded: false, ...one, anyStanding: one })
+  expect(last(codes)).toEqual({ startsAt: LATEST, overloaded: false, ...one, anyAccount: one })
   expect(gather(codes).touched).toBe(1)
 })
 
@@ -50,7 +50,7 @@ it('takes nineteen early polls for bad luck', () => {
 it('does not count what nobody granted', () => {
   expect(last([ignoring({ grantedAt: null })])).toMatchObject({
     grantedAccounts: 0,
-    anyStanding: { grantedAccounts: 0 },
+    anyAccount: { grantedAccounts: 0 },
   })
 })
 
@@ -61,11 +61,11 @@ it('counts an unknown network as none', () => {
 it.each([
   ['is not a month old', { accountCreatedAt: NOW - MINUTE - 30 * DAY + 1 }],
   ['registered the application', { own: true }],
-])('counts an account that %s only among those of any standing', (_, given) => {
+])('counts an account that %s only among those of any age', (_, given) => {
   expect(last([ignoring(given)])).toMatchObject({
     grantedAccounts: 0,
     ignoringAccounts: 0,
-    anyStanding: { grantedAccounts: 1, ignoringAccounts: 1, ignoringNetworks: 1 },
+    anyAccount: { grantedAccounts: 1, ignoringAccounts: 1, ignoringNetworks: 1 },
   })
   expect(last([ignoring({ accountCreatedAt: NOW - MINUTE - 30 * DAY })])).toMatchObject({ ignoringAccounts: 1 })
 })

@@ -13,7 +13,7 @@ import {
   thresholdProblem,
   toleratedAccounts,
   type Window,
-  warningStanding,
+  warningState,
   windowsInARow,
 } from '../../src/core/suspension.ts'
 import { MANY, makeEvidence, makeWindow, NOBODY } from '../rig/evidence.ts'
@@ -87,9 +87,9 @@ describe('an application is suspended', () => {
     const windows = [bad, bad, bad]
     expect(verdictOf({ windows, warnedAt: NOW - 8 * DAY + 1 })).toBe('suspend')
     expect(verdictOf({ windows, warnedAt: NOW - 8 * DAY })).toBe('warn')
-    expect(warningStanding({ warnedAt: NOW - 8 * DAY, now: NOW }, defaultThresholds)).toBe('over')
-    expect(warningStanding({ warnedAt: NOW - 8 * DAY + 1, now: NOW }, defaultThresholds)).toBe('heard')
-    expect(warningStanding({ warnedAt: NOW - DAY + 1, now: NOW }, defaultThresholds)).toBe('given')
+    expect(warningState({ warnedAt: NOW - 8 * DAY, now: NOW }, defaultThresholds)).toBe('over')
+    expect(warningState({ warnedAt: NOW - 8 * DAY + 1, now: NOW }, defaultThresholds)).toBe('heard')
+    expect(warningState({ warnedAt: NOW - DAY + 1, now: NOW }, defaultThresholds)).toBe('given')
   })
 })
 
@@ -115,12 +115,12 @@ describe('the number of accounts that may ignore slow_down', () => {
 })
 
 describe('a person is called, and nothing happens to the application', () => {
-  const young = makeWindow(NOBODY, { anyStanding: MANY })
+  const young = makeWindow(NOBODY, { anyAccount: MANY })
 
-  it('RL-03: when accounts of any standing would be beyond the thresholds', () => {
+  it('RL-03: when accounts of any age would be beyond the thresholds', () => {
     expect(judge(makeEvidence({ windows: [young, young, young], warnedAt: WARNED }), defaultThresholds)).toEqual({
       verdict: 'review',
-      because: ['any_standing'],
+      because: ['any_account'],
     })
   })
 
@@ -142,7 +142,7 @@ const some = fc.oneof(fc.constant(0), fc.nat(2_000))
 const counts = fc.record({ grantedAccounts: some, ignoringAccounts: some, ignoringNetworks: some })
 
 const anyWindow: fc.Arbitrary<Window> = fc
-  .record({ counts, anyStanding: counts, overloaded: fc.boolean() })
+  .record({ counts, anyAccount: counts, overloaded: fc.boolean() })
   .map(({ counts: own, ...rest }) => ({ startsAt: NOW, ...own, ...rest }))
 
 const anyEvidence: fc.Arbitrary<Evidence> = fc.record({
@@ -171,7 +171,7 @@ const anyThresholds: fc.Arbitrary<Thresholds> = fc.record({
 })
 
 describe('whatever the evidence and the thresholds', () => {
-  test('nothing is suspended without accounts in good standing in each of the last windows, or without a warning', () => {
+  test('nothing is suspended without established accounts in each of the last windows, or without a warning', () => {
     fc.assert(
       fc.property(anyEvidence, anyThresholds, (evidence, thresholds) => {
         if (judge(evidence, thresholds).verdict !== 'suspend') return
@@ -231,7 +231,7 @@ const honestCode: fc.Arbitrary<Observation> = fc.record({
   earlyPolls: fc.nat(defaultThresholds.earlyPolls - 1),
 })
 
-test('RL-02: traffic without grants by accounts of good standing never suspends, nor warns', () => {
+test('RL-02: traffic without grants by established accounts never suspends, nor warns', () => {
   fc.assert(
     fc.property(
       fc.array(thievesCode, { maxLength: 600 }),

@@ -82,12 +82,12 @@ describe('the policy', () => {
     const elsewhere = await makeAccount(db)
     const listed = await makeApplication(db, service.config, elsewhere.slug, { name: 'Listed' })
     await makeApplication(db, service.config, elsewhere.slug, { name: 'Nobody here knows it' })
-    await setApplicationPublisher(db, known.id, { standing: 'own', name: null })
+    await setApplicationPublisher(db, known.id, { status: 'own', name: null })
     await service.database.query('update applications set deleted_at = now() where id = $1', [gone.id])
     await savePolicy(service.context, administrator.id, { ...OPEN, onlyApplications: [listed.id] })
     expect((await readPolicy(service.context, account.id))?.applications).toEqual([
-      { id: known.id, name: 'Known', publisher: { standing: 'own', name: null } },
-      { id: listed.id, name: 'Listed', publisher: { standing: 'unverified', name: null } },
+      { id: known.id, name: 'Known', publisher: { status: 'own', name: null } },
+      { id: listed.id, name: 'Listed', publisher: { status: 'unverified', name: null } },
     ])
   })
 

@@ -38,7 +38,7 @@ describe('the list', () => {
     const application = await makeApplication(service.context.db, service.config, service.account.slug, {
       name: 'Till',
     })
-    await setApplicationPublisher(service.context.db, application.id, { standing: 'verified', name: 'acme.example' })
+    await setApplicationPublisher(service.context.db, application.id, { status: 'verified', name: 'acme.example' })
     await service.context.applications.refresh()
     const first = await connect(service, { user: clerk, application, scope: 'orders:write,orders:read' })
     const second = await grant(service, { user: clerk, application, variant: 'key', scope: 'orders:read' })
@@ -50,7 +50,7 @@ describe('the list', () => {
     expect(newest).toMatchObject({ id: second.grantId, variant: 'access_key', issuedAt: null, lastUsedOn: null })
     expect(oldest).toMatchObject({
       id: first.grantId,
-      application: { name: 'Till', publisher: { standing: 'verified', name: 'acme.example' }, suspended: false },
+      application: { name: 'Till', publisher: { status: 'verified', name: 'acme.example' }, suspended: false },
       email: clerk.email,
       variant: 'token_set',
       keyEnding: null,

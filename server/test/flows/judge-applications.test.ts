@@ -226,7 +226,7 @@ describe('RL-07: minutes of overload', () => {
     await judgeNow(service)
     expect(await reviewOf()).toBeNull()
     const activity = await readActivity(service.context, service.account.id, application.id)
-    expect(activity?.standing).toMatchObject({ overloaded: true, inARow: 0 })
+    expect(activity?.suspension).toMatchObject({ overloaded: true, inARow: 0 })
     await service.database.query('truncate overloads')
     await judgeNow(service)
     expect(await reviewOf()).toMatchObject({ verdict: 'warn' })
@@ -295,7 +295,7 @@ describe('a rule that is tried out', () => {
     expect(await mailsOf()).toEqual([])
     expect(await eventsOf()).toEqual(['application.created', 'application.judged', 'application.judged'])
     const activity = await readActivity(service.context, service.account.id, application.id)
-    expect(activity?.standing).toMatchObject({ dryRun: true, warned: null })
+    expect(activity?.suspension).toMatchObject({ dryRun: true, warned: null })
   })
 
   it('has warned nobody when it becomes earnest', async () => {

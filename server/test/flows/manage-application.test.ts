@@ -41,14 +41,14 @@ describe('the name of an application', () => {
       const result = await register(name)
       if (result.outcome === 'refused') throw new Error(result.why)
       const application = await findApplication(service.context.db, result.value.id)
-      expect(application).toMatchObject({ name, publisher: { standing: 'unverified', name: null } })
+      expect(application).toMatchObject({ name, publisher: { status: 'unverified', name: null } })
     }
   })
 })
 
 describe('the publisher of an application', () => {
-  const set = (id: string, standing: 'own' | 'verified' | 'unverified', name: string | null) =>
-    setApplicationPublisher(service.context.db, id, { standing, name })
+  const set = (id: string, status: 'own' | 'verified' | 'unverified', name: string | null) =>
+    setApplicationPublisher(service.context.db, id, { status, name })
 
   it('is set, told to every server, and written down', async () => {
     const { id, secret } = await makeApplication(service.context.db, service.config, service.account.slug)
@@ -56,23 +56,23 @@ describe('the publisher of an application', () => {
     expect(await set(id, 'verified', 'acme.example')).toEqual({ outcome: 'done', value: { id } })
     await service.context.applications.refresh()
     const copy = service.context.applications.authenticate(id, secret)
-    expect(copy?.publisher).toEqual({ standing: 'verified', name: 'acme.example' })
+    expect(copy?.publisher).toEqual({ status: 'verified', name: 'acme.example' })
     const events = await service.database.query(
       "select detail from audit_events where application_id = $1 and kind = 'application.publisher_set'",
       [id],
     )
-    expect(events).toEqual([{ detail: { name: 'acme.example', standing: 'verified' } }])
+    expect(events).toEqual([{ detail: { name: 'acme.example', status: 'verified' } }])
     await set(id, 'unverified', null)
-    expect((await findApplication(service.context.db, id))?.publisher).toEqual({ standing: 'unverified', name: null })
+    expect((await findApplication(service.context.db, id))?.publisher).toEqual({ status: 'unverified', name: null })
   })
 
   it.each([
     ['verified', null, 'A verified publisher has a domain'],
     ['verified', 'Acme Ltd', '"Acme Ltd" is not a domain'],
     ['own', 'https://acme.example', 'is not a domain'],
-  ] as const)('cannot be %s with the name %j', async (standing, name, why) => {
-    expect(await set(service.application.id, standing, name)).toMatchObject({ why: expect.stringContaining(why) })
-    expect((await findApplication(service.context.db, service.application.id))?.publisher.standing).toBe('unverified')
+  ] as const)('cannot be %s with the name %j', async (status, name, why) => {
+    expect(await set(service.application.id, status, name)).toMatchObject({ why: expect.stringContaining(why) })
+    expect((await findApplication(service.context.db, service.application.id))?.publisher.status).toBe('unverified')
   })
 
   it('is of an application that exists', async () => {

@@ -55,8 +55,8 @@ async function make(given: { vouched?: boolean } = {}): Promise<{ id: string; na
   return { id: made.id, name }
 }
 
-const vouch = (id: string, standing: 'verified' | 'own' | 'unverified' = 'verified') =>
-  setApplicationPublisher(service.context.db, id, { standing, name: standing === 'verified' ? 'acme.example' : null })
+const vouch = (id: string, status: 'verified' | 'own' | 'unverified' = 'verified') =>
+  setApplicationPublisher(service.context.db, id, { status, name: status === 'verified' ? 'acme.example' : null })
 const rename = (id: string, name: string) =>
   changeSettings(service.context, by.id, id, { ...SETTINGS, name, testMode: false, pkceRequired: false })
 const upload = (id: string, picture: Buffer | null) => changeLogo(service.context, by.id, id, picture)
@@ -110,9 +110,9 @@ describe('an application that nobody vouches for', () => {
 describe('an application that somebody vouches for', () => {
   it.each(['verified', 'own'] as const)(
     'goes on looking as people know it until a change is accepted: %s',
-    async (standing) => {
+    async (status) => {
       const { id, name } = await make()
-      await vouch(id, standing)
+      await vouch(id, status)
       await rename(id, 'Another Display')
       await upload(id, logo)
       expect(await seen(id)).toEqual({ name, logo: null })
@@ -122,7 +122,7 @@ describe('an application that somebody vouches for', () => {
         name: 'Another Display',
         nameNow: name,
         logoVersionNow: null,
-        publisher: { standing },
+        publisher: { status },
         proposedBy: by.email,
       })
       expect(await readProposedLogo(service.context, id, proposal?.version ?? 0)).toEqual(logo)

@@ -71,8 +71,8 @@ const mailsOf = (id: string) =>
     [id],
   )
 
-const NOBODY = { standing: 'unverified', name: null }
-const ACME = { standing: 'verified', name: 'acme.example' }
+const NOBODY = { status: 'unverified', name: null }
+const ACME = { status: 'verified', name: 'acme.example' }
 
 describe('a domain', () => {
   it('is proven by its record, and every server hears of it', async () => {
@@ -89,7 +89,7 @@ describe('a domain', () => {
     const id = await make()
     await dns.know({ texts: { '_latchkey.xn--bcher-kva.example': [recordOf(id, 'bücher.example').value] } })
     expect(await prove(id, ' BÜCHER.example ')).toEqual({ outcome: 'proven' })
-    expect(await publisherOf(id)).toEqual({ standing: 'verified', name: 'xn--bcher-kva.example' })
+    expect(await publisherOf(id)).toEqual({ status: 'verified', name: 'xn--bcher-kva.example' })
   })
 
   it('is proven by a record among others, in capitals, in several strings, behind another name', async () => {
@@ -148,7 +148,7 @@ describe('a domain', () => {
     })
     await prove(id)
     expect(await prove(id, 'new.example')).toEqual({ outcome: 'proven' })
-    expect(await publisherOf(id)).toEqual({ standing: 'verified', name: 'new.example' })
+    expect(await publisherOf(id)).toEqual({ status: 'verified', name: 'new.example' })
     expect(await removePublisher(service.context, by.id, id)).toEqual({ outcome: 'removed' })
     expect(await publisherOf(id)).toEqual(NOBODY)
     expect(await removePublisher(service.context, by.id, id)).toEqual({ outcome: 'removed' })
@@ -210,8 +210,8 @@ describe('checks', () => {
 
 describe('an operator’s word', () => {
   it.each([
-    { standing: 'own', name: null },
-    { standing: 'verified', name: 'said.example' },
+    { status: 'own', name: null },
+    { status: 'verified', name: 'said.example' },
   ] as const)('stands: %o is neither replaced nor removed, and no record is looked for', async (publisher) => {
     const id = await make()
     await set(id)
@@ -227,7 +227,7 @@ describe('an operator’s word', () => {
     const id = await make()
     await set(id)
     await prove(id)
-    await setApplicationPublisher(service.context.db, id, { standing: 'verified', name: 'acme.example' })
+    await setApplicationPublisher(service.context.db, id, { status: 'verified', name: 'acme.example' })
     await dns.know({})
     await service.database.advance(40 * DAY)
     expect(await recheckPublisher(service.context)).toBeNull()
@@ -237,7 +237,7 @@ describe('an operator’s word', () => {
   it('that nobody knows leaves the publisher free to prove a domain', async () => {
     const id = await make()
     await set(id)
-    await setApplicationPublisher(service.context.db, id, { standing: 'unverified', name: 'calls-itself.example' })
+    await setApplicationPublisher(service.context.db, id, { status: 'unverified', name: 'calls-itself.example' })
     expect(await prove(id)).toEqual({ outcome: 'proven' })
   })
 })
@@ -263,7 +263,7 @@ describe('once a day', () => {
     expect(await recheckPublisher(service.context)).toBeNull()
   })
 
-  it('one that is gone is told to the administrators at once, and after seven days in a row the standing is gone', async () => {
+  it('one that is gone is told to the administrators at once, and after seven days in a row the status is gone', async () => {
     const id = await makeProven()
     await dns.know({})
     expect(await tomorrow()).toBe('missed')

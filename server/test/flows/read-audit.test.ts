@@ -103,7 +103,7 @@ describe('what becomes of an application is in the log of the account that owns 
     await suspendApplication(db, id, 'polls too fast')
     await restoreApplication(db, id, 'mended')
     await rotateSecret(db, service.config.keys, id)
-    await setApplicationPublisher(db, id, { name: null, standing: 'own' })
+    await setApplicationPublisher(db, id, { name: null, status: 'own' })
     await setApplicationRedirects(db, id, ['https://watched.example/back'])
     const { lines } = await read({ application: 'WATCHED' })
     expect(lines.map(({ kind, who, application }) => [kind, who.is, application])).toEqual([

@@ -57,7 +57,7 @@ it('leads from a domain to the record, from the record to a check, and from ther
   expect(textOf(proven.text)).toContain(t('publisher.verified', { name: 'acme.example' }))
   const removed = await web.submit(`${PAGE}/remove`)
   expect(textOf(removed.text)).toContain(t('publisher_page.notice_removed'))
-  expect((await findApplication(service.context.db, id))?.publisher.standing).toBe('unverified')
+  expect((await findApplication(service.context.db, id))?.publisher.status).toBe('unverified')
 })
 
 it('can be left and come back to: the same domain leads to the same record', async () => {
@@ -150,7 +150,7 @@ it.each([
 
 it('an operator’s word is shown, and that nothing can be done about it here', async () => {
   const id = await make()
-  await setApplicationPublisher(service.context.db, id, { standing: 'verified', name: 'said.example' })
+  await setApplicationPublisher(service.context.db, id, { status: 'verified', name: 'said.example' })
   const page = await open(id)
   expect(textOf(page.text)).toContain(t('publisher_page.operators_word'))
   expect(page.text).not.toMatch(/publisher\/(check|remove)"|id="domain"/)

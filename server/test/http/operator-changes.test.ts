@@ -22,7 +22,7 @@ beforeAll(async () => {
   operator = await makeUser(db, 'operators')
   web = await visitAs(service, operator, { account })
   application = await makeApplication(db, service.config, service.account.slug, { name: 'Acme Signage' })
-  await setApplicationPublisher(db, application.id, { standing: 'verified', name: 'acme.example' })
+  await setApplicationPublisher(db, application.id, { status: 'verified', name: 'acme.example' })
 })
 afterAll(() => service.stop())
 

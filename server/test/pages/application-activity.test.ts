@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { defaultThresholds, figuresOf } from '../../src/core/suspension.ts'
 import { type ApplicationActivityModel, applicationActivityPage } from '../../src/pages/application-activity.tsx'
-import type { StandingModel } from '../../src/pages/application-standing.tsx'
+import type { SuspensionModel } from '../../src/pages/application-suspension.tsx'
 import { wordsFor } from '../../src/pages/words.ts'
 import { MANY, makeEvidence, makeWindow } from '../rig/evidence.ts'
 import { textOf } from '../rig/web.ts'
@@ -16,12 +16,12 @@ function makeActivity(given: Partial<ApplicationActivityModel> = {}): Applicatio
     funnel: { requested: 0, entered: 0, granted: 0, rejected: 0 },
     polling: { polls: 0, early: 0, factor: null },
     secretsInUrl: 0,
-    standing: makeStanding(),
+    suspension: makeSuspension(),
     ...given,
   }
 }
 
-function makeStanding(given: Partial<StandingModel> = {}): StandingModel {
+function makeSuspension(given: Partial<SuspensionModel> = {}): SuspensionModel {
   return {
     figures: figuresOf(makeEvidence(), defaultThresholds),
     inARow: 0,
@@ -119,11 +119,11 @@ describe('a request', () => {
 
 describe('suspension', () => {
   const when = Date.UTC(2026, 2, 1, 12, 0)
-  const readStanding = (given: Partial<StandingModel>) => read({ standing: makeStanding(given) })
+  const readSuspension = (given: Partial<SuspensionModel>) => read({ suspension: makeSuspension(given) })
 
   it('is told in the figures of the rule, beside where it is considered', () => {
     const evidence = makeEvidence({ windows: [makeWindow(), makeWindow(), makeWindow(MANY)] })
-    const text = readStanding({ figures: figuresOf(evidence, defaultThresholds), inARow: 1 })
+    const text = readSuspension({ figures: figuresOf(evidence, defaultThresholds), inARow: 1 })
     expect(text).toContain('after it had been told slow_down 20 times or more, in periods of 10 minutes')
     expect(text).toContain('ignore slow_down 30 25')
     expect(text).toContain('Their share of all that connected 30% 5%')
@@ -133,27 +133,27 @@ describe('suspension', () => {
   })
 
   it('is said to be only tried out, or not counted, where that is so', () => {
-    const text = readStanding({ dryRun: true, overloaded: true })
+    const text = readSuspension({ dryRun: true, overloaded: true })
     expect(text).toContain('only being tried out')
     expect(text).toContain('had too much to do lately')
-    expect(readStanding({})).not.toMatch(/tried out|too much to do/)
+    expect(readSuspension({})).not.toMatch(/tried out|too much to do/)
   })
 
   it('is announced by a warning, with the time that is left', () => {
-    const text = readStanding({ warned: { at: when, until: when + 86_400_000 } })
+    const text = readSuspension({ warned: { at: when, until: when + 86_400_000 } })
     expect(text).toContain('we wrote to you on 1 March 2026 at 12:00 UTC')
     expect(text).toContain('may be suspended from 2 March 2026 at 12:00 UTC on')
   })
 
   it('can be appealed against, once', () => {
     const suspended = { suspended: true, suspensionEndsAt: when }
-    const form = htmlOf({ standing: makeStanding(suspended) })
+    const form = htmlOf({ suspension: makeSuspension(suspended) })
     expect(textOf(form)).toContain('If nobody decides earlier, it ends by itself on 1 March 2026 at 12:00 UTC.')
-    const untilReview = textOf(htmlOf({ standing: makeStanding({ ...suspended, suspensionEndsAt: null }) }))
+    const untilReview = textOf(htmlOf({ suspension: makeSuspension({ ...suspended, suspensionEndsAt: null }) }))
     expect(untilReview).toContain('no new access until somebody has looked into it')
     expect(untilReview).not.toContain('by itself')
     expect(form).toContain('action="/developer/application/appeal"')
-    const appealed = htmlOf({ standing: makeStanding({ ...suspended, appealedAt: when }) })
+    const appealed = htmlOf({ suspension: makeSuspension({ ...suspended, appealedAt: when }) })
     expect(appealed).not.toContain('<textarea')
     expect(textOf(appealed)).toContain('You appealed on 1 March 2026 at 12:00 UTC.')
     expect(htmlOf({})).not.toContain('<textarea')
@@ -161,14 +161,14 @@ describe('suspension', () => {
 
   it('keeps what was written in an appeal that came back, as text', () => {
     const problem = { suspended: true, problem: 'words', words: '<b>sorry</b>' } as const
-    const html = htmlOf({ standing: makeStanding(problem) })
+    const html = htmlOf({ suspension: makeSuspension(problem) })
     expect(html).toContain('&lt;b>sorry')
     expect(textOf(html)).toContain('Say in 1 to 2,000 characters why it should come back.')
     expect(html).toContain('href="#words"')
   })
 
   it('has left a longer interval', () => {
-    expect(readStanding({ pollIntervalSeconds: 30 })).toContain('its new codes ask for 30 seconds between two polls')
-    expect(readStanding({})).not.toContain('By decision of a review')
+    expect(readSuspension({ pollIntervalSeconds: 30 })).toContain('its new codes ask for 30 seconds between two polls')
+    expect(readSuspension({})).not.toContain('By decision of a review')
   })
 })

@@ -60,7 +60,7 @@ export function makeOwnApplication(given: Partial<OwnApplicationModel> = {}): Ow
     id: ID,
     name: 'Acme Signage',
     logo: null,
-    publisher: { standing: 'unverified', name: null },
+    publisher: { status: 'unverified', name: null },
     proposal: null,
     createdOn: AT,
     suspended: false,
@@ -139,7 +139,7 @@ export function makePublisher(given: Partial<ApplicationPublisherModel> = {}): A
   return {
     id: ID,
     name: 'Acme Signage',
-    publisher: { standing: 'unverified', name: null },
+    publisher: { status: 'unverified', name: null },
     operatorsWord: false,
     provenAt: null,
     missingSince: null,
@@ -159,7 +159,7 @@ export function makeLogo(given: Partial<ApplicationLogoModel> = {}): Application
 
 /** The pages about whom an application comes from, and how it looks. */
 function everyChangePage(frame: Frame, name: string): Readonly<Record<string, string>> {
-  const verified = { standing: 'verified', name: 'acme.example' } as const
+  const verified = { status: 'verified', name: 'acme.example' } as const
   const waiting = { name, logo: { address: '/logo' }, since: AT, declinedBecause: null }
   const declined = { name: null, logo: { address: null }, since: AT, declinedBecause: name }
   const show = (given: Partial<ApplicationPublisherModel>) =>
@@ -170,7 +170,7 @@ function everyChangePage(frame: Frame, name: string): Readonly<Record<string, st
     publisherTooMany: show({ record: RECORD, result: { outcome: 'too_many', minutes: 3 } }),
     publisherProven: show({ publisher: verified, provenAt: AT, record: RECORD, notice: 'proven' }),
     publisherMissing: show({ publisher: verified, provenAt: AT, missingSince: AT, record: RECORD }),
-    publisherSaid: show({ publisher: { standing: 'own', name: null }, operatorsWord: true }),
+    publisherSaid: show({ publisher: { status: 'own', name: null }, operatorsWord: true }),
     applicationLogo: applicationLogoPage(frame, makeLogo({ name })),
     applicationLogoWrong: applicationLogoPage(
       frame,

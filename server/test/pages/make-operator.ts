@@ -49,7 +49,7 @@ export function makeChanges(given: Partial<OperatorChangesModel> & { name?: stri
     id: ID,
     version: 2,
     account: 'acme',
-    publisher: { standing: 'verified', name: 'acme.example' },
+    publisher: { status: 'verified', name: 'acme.example' },
     nameNow: 'Acme Signage',
     logoNow: null,
     name,
@@ -66,7 +66,7 @@ function makeWindow(place: number): Window {
     ...counts,
     startsAt: NOW - (3 - place) * 10 * MINUTE,
     overloaded: false,
-    anyStanding: { ...counts, ignoringAccounts: counts.ignoringAccounts + 4 },
+    anyAccount: { ...counts, ignoringAccounts: counts.ignoringAccounts + 4 },
   }
 }
 
@@ -152,7 +152,7 @@ export function makeOperatorApplication(given: Partial<OperatorApplicationModel>
     name: 'Acme Signage',
     account: { slug: 'acme', name: 'Acme' },
     createdAt: NOW - 200 * DAY,
-    publisher: { standing: 'verified', name: 'acme.example' },
+    publisher: { status: 'verified', name: 'acme.example' },
     suspended: true,
     deviceFlow: true,
     public: false,
@@ -244,7 +244,7 @@ export function everyOperatorPage(given: Frame, text = 'Acme Signage'): Readonly
   const application = makeOperatorApplication({
     name: text,
     account: { slug: 'acme', name: text },
-    publisher: { standing: 'unverified', name: text },
+    publisher: { status: 'unverified', name: text },
     review,
     decisions: [decision, waiting, undone],
     timeline,

@@ -52,7 +52,7 @@ export function makeConsent(given: Partial<ConsentModel> = {}): ConsentModel {
     ref: 'ref',
     shown: 'calendars,screens',
     application: 'Acme Signage',
-    publisher: { standing: 'verified', name: 'acme.example' },
+    publisher: { status: 'verified', name: 'acme.example' },
     logo: null,
     userCode: '432 324 981',
     age: 130_000,
@@ -126,7 +126,7 @@ function makeGrant(application: string): GrantLine {
   return {
     id: 'grant',
     application,
-    publisher: { standing: 'unverified', name: application },
+    publisher: { status: 'unverified', name: application },
     logo: null,
     can: ['See your calendars'],
     connectedOn: AT,

@@ -113,11 +113,11 @@ describe('the queue', () => {
 describe('an application', () => {
   const page = (given: Parameters<typeof makeOperatorApplication>[0] = {}, words = frame.words) =>
     operatorApplicationPage({ ...frame, words }, makeOperatorApplication(given))
-  const standing = (given: Parameters<typeof makeOperatorApplication>[0] = {}) =>
-    textOf(/<section class="notice standing.*?<\/section>/s.exec(page(given))?.[0] ?? '')
+  const suspension = (given: Parameters<typeof makeOperatorApplication>[0] = {}) =>
+    textOf(/<section class="notice suspension.*?<\/section>/s.exec(page(given))?.[0] ?? '')
 
   it('says first what is wrong, how it stands, and what happens by itself', () => {
-    expect(standing()).toMatch(
+    expect(suspension()).toMatch(
       /^Devices of 31 accounts .* 6\.2 times as often as it may\. They are in 14 networks\. It is suspended: .* If nobody decides, it is reinstated by itself: 16 November 2026 at 11:30 UTC/,
     )
   })
@@ -146,7 +146,7 @@ describe('an application', () => {
     ],
     ['without a review', { review: null, suspended: false }, /^No review is open\. It is not suspended\. Go to/],
   ] as const)('says what comes next when it is %s', (_what, given, sentence) => {
-    expect(standing(given)).toMatch(sentence)
+    expect(suspension(given)).toMatch(sentence)
   })
 
   it('offers what makes sense for how it stands', () => {

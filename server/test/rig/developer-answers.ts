@@ -144,18 +144,18 @@ function appeals({ service, own: { trial } }: Northwind): readonly Answer[] {
   return [
     {
       name: 'developer-activity-suspended',
-      says: 'standing.suspended_title',
+      says: 'suspension.suspended_title',
       open: async (page) => {
         await suspend()
         await page.goto(path)
       },
       after: restore,
     },
-    { name: 'developer-appeal-empty', says: 'standing.problem_words', open: appeal(' '), after: restore },
-    { name: 'developer-appeal-sent', says: 'standing.appealed', open: appeal('Firmware 3 is out.'), after: restore },
+    { name: 'developer-appeal-empty', says: 'suspension.problem_words', open: appeal(' '), after: restore },
+    { name: 'developer-appeal-sent', says: 'suspension.appealed', open: appeal('Firmware 3 is out.'), after: restore },
     {
       name: 'developer-appeal-late',
-      says: 'standing.problem_not_suspended',
+      says: 'suspension.problem_not_suspended',
       open: async (page) => {
         await suspend()
         await page.goto(path)
@@ -165,7 +165,7 @@ function appeals({ service, own: { trial } }: Northwind): readonly Answer[] {
     },
     {
       name: 'developer-activity-warned',
-      says: 'standing.warned_title',
+      says: 'suspension.warned_title',
       open: async (page) => {
         const review = { ...openedReview(trial.id, 'polling', Date.now()), warnedAt: Date.now() }
         await db.transaction(async (tx) => {

@@ -9,14 +9,14 @@ import { startTestService, type TestService } from './service.ts'
 
 export type Finding = {
   readonly check: string
-  readonly standing: string
+  readonly severity: string
   readonly what: string
   readonly mend: string | null
 }
 
 export type Examined = {
   readonly status: number
-  readonly standing: string
+  readonly severity: string
   readonly findings: readonly Finding[]
   found(check: string): readonly Finding[]
 }
@@ -53,8 +53,8 @@ export async function startSetUp(): Promise<SetUp> {
     doctor: async (changed) => {
       const { status, stdout, stderr } = await runCommand(['doctor', '--json'], { environment: environment(changed) })
       expect(stderr).toBe('')
-      const { standing, findings } = JSON.parse(stdout) as Pick<Examined, 'standing' | 'findings'>
-      return { status, standing, findings, found: (check) => findings.filter((each) => each.check === check) }
+      const { severity, findings } = JSON.parse(stdout) as Pick<Examined, 'severity' | 'findings'>
+      return { status, severity, findings, found: (check) => findings.filter((each) => each.check === check) }
     },
     stop: async () => {
       await service.stop()

@@ -8,9 +8,9 @@ export const NOBODY: WindowCounts = { grantedAccounts: 0, ignoringAccounts: 0, i
 /** Far beyond every default threshold. */
 export const MANY: WindowCounts = { grantedAccounts: 100, ignoringAccounts: 30, ignoringNetworks: 30 }
 
-/** Of accounts in good standing, unless `anyStanding` says more. */
+/** Of established accounts, unless `anyAccount` says more. */
 export function makeWindow(counts: WindowCounts = NOBODY, given: Partial<Window> = {}): Window {
-  return { startsAt: NOW - 600_000, overloaded: false, ...counts, anyStanding: counts, ...given }
+  return { startsAt: NOW - 600_000, overloaded: false, ...counts, anyAccount: counts, ...given }
 }
 
 export function makeEvidence(given: Partial<Evidence> = {}): Evidence {

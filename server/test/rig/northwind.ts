@@ -228,19 +228,19 @@ async function makeApplications(service: TestService, ours: string): Promise<Nor
     given: { requiredScopes?: string[]; redirectUris?: string[] } = {},
   ) => {
     const wanted = { name, allowedScopes: scopes, defaultScopes: scopes, ...given }
-    const account = publisher.standing === 'own' ? ours : makers
+    const account = publisher.status === 'own' ? ours : makers
     const made = await makeApplication(db, service.config, account, wanted)
     done(await setApplicationPublisher(db, made.id, publisher))
     return made
   }
-  const acme = { standing: 'verified', name: 'acme.example' } as const
-  const nobody = { standing: 'unverified', name: null } as const
+  const acme = { status: 'verified', name: 'acme.example' } as const
+  const nobody = { status: 'unverified', name: null } as const
   const back = (name: ApplicationName) => ({ redirectUris: [redirectOf(name)] })
-  const shelves = { standing: 'unverified', name: 'shelfscout.example' } as const
+  const shelves = { status: 'unverified', name: 'shelfscout.example' } as const
   const applications = {
     signage: await make('Acme Signage', ['orders:read', 'orders:write', 'displays:write'], acme, back('signage')),
     till: await make('Till Companion', ['orders:read', 'stock:read', 'payments:write'], nobody, back('till')),
-    mobile: await make('Northwind Mobile', ['orders:read', 'stock:read'], { standing: 'own', name: null }),
+    mobile: await make('Northwind Mobile', ['orders:read', 'stock:read'], { status: 'own', name: null }),
     scout: await make('Shelf Scout', ['stock:read'], shelves, back('scout')),
     robot: await make('Packing Robot', ['orders:read', 'orders:write'], acme, {
       requiredScopes: ['orders:write'],

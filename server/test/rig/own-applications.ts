@@ -97,7 +97,7 @@ async function hookShop(service: TestService, shop: MadeApplication, by: MadeUse
 async function lookAfter({ context }: TestService, { id }: MadeApplication, by: MadeUser): Promise<void> {
   await changeLogo(context, by.id, id, await drawLogo())
   await context.db.transaction((tx) =>
-    setPublisher(tx, id, { standing: 'verified', name: 'shop.northwind.example' }, true),
+    setPublisher(tx, id, { status: 'verified', name: 'shop.northwind.example' }, true),
   )
   await changeLogo(context, by.id, id, await drawOtherLogo())
   const redirectUris = ['https://shop.northwind.example/connected', 'http://localhost:3000/connected']

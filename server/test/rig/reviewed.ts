@@ -67,8 +67,8 @@ async function make(northwind: Northwind): Promise<Reviewed> {
 
 function windowAt(startsAt: number, accounts: number): Window {
   const counts = { grantedAccounts: 210, ignoringAccounts: accounts, ignoringNetworks: Math.round(accounts / 2) }
-  const anyStanding = { ...counts, ignoringAccounts: accounts + 3, grantedAccounts: 231 }
-  return { ...counts, startsAt, overloaded: false, anyStanding }
+  const anyAccount = { ...counts, ignoringAccounts: accounts + 3, grantedAccounts: 231 }
+  return { ...counts, startsAt, overloaded: false, anyAccount }
 }
 
 type Facts = Partial<Omit<Review, 'evidence'>> & { readonly evidence: Evidence; readonly suspended?: boolean }

@@ -36,7 +36,7 @@ export async function seedThirtyDays(db: Queryable): Promise<ThirtyDays> {
   return { applications, phisher, firmware }
 }
 
-/** Developers first (fifteen), then nine hundred customers, each with an administrator. Old enough to be in good standing. */
+/** Developers first (fifteen), then nine hundred customers, each with an administrator. Old enough to be in good status. */
 async function makeAccounts(db: Queryable): Promise<void> {
   const slugs = PUBLISHERS.map(([slug]) => slug)
   const names = PUBLISHERS.map(([, name]) => name)
@@ -64,7 +64,7 @@ async function makeApplication(db: Queryable, id: string, name: string, index: n
   const [, , domain] = PUBLISHERS[index % PUBLISHERS.length] ?? []
   const verified = name !== PHISHER && domain !== undefined
   await db.query(
-    `insert into applications (id, account_id, name, publisher, publisher_standing, allowed_scopes, default_scopes,
+    `insert into applications (id, account_id, name, publisher, publisher_status, allowed_scopes, default_scopes,
        required_scopes, device_flow, created_at, changed)
      values ($1, 'acc_dev' || lpad($2::text, 9, '0'), $3, $4, $5, '{orders:read,displays:write}', '{orders:read}', '{}', true,
        now() - $6 * interval '1 day', nextval('application_changes'))`,

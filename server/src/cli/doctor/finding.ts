@@ -1,31 +1,31 @@
 /** What an examination finds: how it stands, what it is, and one sentence that mends it. */
 
-export type Standing = 'ok' | 'warning' | 'broken'
+export type Severity = 'ok' | 'warning' | 'broken'
 
 export type Finding = {
   /** What was looked at. */
   readonly check: string
   /** `warning`: the service works, but not as it should. `broken`: it does not do its work. */
-  readonly standing: Standing
+  readonly severity: Severity
   readonly what: string
   /** Null where there is nothing to mend. */
   readonly mend: string | null
 }
 
 export function ok(check: string, what: string): Finding {
-  return { check, standing: 'ok', what, mend: null }
+  return { check, severity: 'ok', what, mend: null }
 }
 
 export function warning(check: string, what: string, mend: string): Finding {
-  return { check, standing: 'warning', what, mend }
+  return { check, severity: 'warning', what, mend }
 }
 
 export function broken(check: string, what: string, mend: string): Finding {
-  return { check, standing: 'broken', what, mend }
+  return { check, severity: 'broken', what, mend }
 }
 
-export function worstOf(findings: readonly Finding[]): Standing {
-  const has = (standing: Standing) => findings.some((finding) => finding.standing === standing)
+export function worstOf(findings: readonly Finding[]): Severity {
+  const has = (severity: Severity) => findings.some((finding) => finding.severity === severity)
   if (has('broken')) return 'broken'
   return has('warning') ? 'warning' : 'ok'
 }

@@ -12,7 +12,7 @@ const CERTIFICATE = /CERT|SELF_SIGNED|ALTNAME|^ERR_(TLS|SSL)|VERIFY/
 
 export async function examineHosts(publicUrl: string, db: Postgres | null): Promise<readonly Finding[]> {
   const base = judgeBase(publicUrl, await ask(publicUrl + METADATA))
-  if (base.standing !== 'ok') return [base]
+  if (base.severity !== 'ok') return [base]
   const slug = db && (await readAnySlug(db))
   if (!slug) return [base]
   const { protocol, host, hostname } = new URL(publicUrl)

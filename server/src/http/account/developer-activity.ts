@@ -5,7 +5,7 @@ import { appeal } from '../../flows/appeal.ts'
 import { type Activity, readActivity } from '../../flows/application-activity.ts'
 import type { Context } from '../../flows/context.ts'
 import { type ActivityLine, applicationActivityPage } from '../../pages/application-activity.tsx'
-import type { StandingModel } from '../../pages/application-standing.tsx'
+import type { SuspensionModel } from '../../pages/application-suspension.tsx'
 import { routes } from '../routes.ts'
 import type { PageAnswer, PageHandler, UserRequest } from './answer.ts'
 
@@ -29,14 +29,14 @@ function wordsOf({ fields }: UserRequest): string {
 async function activityPage(
   context: Context,
   request: UserRequest,
-  problem: StandingModel['problem'],
+  problem: SuspensionModel['problem'],
 ): Promise<PageAnswer> {
   const { account, fields, frame } = request
   const activity = await readActivity(context, account.id, fields.get('application') ?? '')
   if (!activity) return { refusal: 'not_found' }
   const words = problem === null ? '' : wordsOf(request)
-  const standing = { ...activity.standing, problem, words, mostWords: MAX_WORDS_LENGTH }
-  const model = { ...activity, requests: activity.requests.map(lineOf), standing }
+  const suspension = { ...activity.suspension, problem, words, mostWords: MAX_WORDS_LENGTH }
+  const model = { ...activity, requests: activity.requests.map(lineOf), suspension }
   return { page: applicationActivityPage(frame, model), status: problem === null ? 200 : 400 }
 }
 

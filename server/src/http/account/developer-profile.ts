@@ -57,7 +57,7 @@ async function logoPage(
   const application = await readOwnApplication(context, account.id, fields.get('application') ?? '')
   if (!application) return { refusal: 'not_found' }
   const { id, name, logoVersion, publisher, vouchedFor: secondLook } = application
-  const unverified = publisher.standing === 'unverified'
+  const unverified = publisher.status === 'unverified'
   const model = { id, name, logo: ownLogo(id, logoVersion), unverified, secondLook, problem }
   return { page: applicationLogoPage(frame, model), status: problem === null ? 200 : 400 }
 }

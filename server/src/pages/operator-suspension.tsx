@@ -6,14 +6,14 @@ import type { OperatorApplicationModel, SeenReview } from './operator-applicatio
 import { reviewReason } from './operator-review-line.tsx'
 import type { Words } from './words.ts'
 
-type StandingProps = { readonly frame: Frame; readonly model: OperatorApplicationModel }
+type SuspensionProps = { readonly frame: Frame; readonly model: OperatorApplicationModel }
 
-export function Standing({ frame: { words }, model }: StandingProps) {
+export function SuspensionState({ frame: { words }, model }: SuspensionProps) {
   const { review, suspended } = model
   const open = review !== null && review.closedAt === null
   return (
-    <section class={`notice standing ${suspended ? 'danger' : open ? 'warning' : 'info'}`} aria-labelledby="standing">
-      <h2 id="standing">{open ? reasonInFull(words, review) : words.t('operator.no_review')}</h2>
+    <section class={`notice suspension ${suspended ? 'danger' : open ? 'warning' : 'info'}`} aria-labelledby="suspension">
+      <h2 id="suspension">{open ? reasonInFull(words, review) : words.t('operator.no_review')}</h2>
       <p>{words.t(suspended ? 'operator.state_suspended' : 'operator.state_running')}</p>
       <Next words={words} model={model} />
       <p>
@@ -27,7 +27,7 @@ export function Standing({ frame: { words }, model }: StandingProps) {
 
 /** The sentence of the queue, and where the polls come from. */
 function reasonInFull(words: Words, review: SeenReview): string {
-  const networks = Math.max(0, ...review.evidence.windows.map(({ anyStanding }) => anyStanding.ignoringNetworks))
+  const networks = Math.max(0, ...review.evidence.windows.map(({ anyAccount }) => anyAccount.ignoringNetworks))
   if (review.why === 'reports') return words.t('operator.why_reports', { people: review.evidence.reports })
   const reason = reviewReason(words, review)
   return review.why === 'polling' && networks > 0

@@ -1,36 +1,36 @@
 /** How near an application is to being suspended, in the figures of the rule; what has happened so far, and an appeal. */
 import type { ComponentChildren } from 'preact'
-import type { Standing } from '../core/suspension.ts'
+import type { SuspensionStatus } from '../core/suspension.ts'
 import { OwnWords } from './field-kinds.tsx'
 import { Form } from './form.tsx'
 import type { Frame } from './layout.tsx'
 import { Notice } from './notice.tsx'
 import type { Words } from './words.ts'
 
-export type StandingModel = Standing & {
+export type SuspensionModel = SuspensionStatus & {
   /** Of an appeal that came back, with its words. */
   readonly problem: null | 'words' | 'not_suspended'
   readonly words: string
   readonly mostWords: number
 }
 
-type StandingProps = { readonly frame: Frame; readonly id: string; readonly model: StandingModel }
+type SuspensionProps = { readonly frame: Frame; readonly id: string; readonly model: SuspensionModel }
 
 /** What has happened so far, and what to do about it. */
-export function ApplicationStanding({ frame, id, model }: StandingProps) {
+export function ApplicationSuspension({ frame, id, model }: SuspensionProps) {
   const { words } = frame
   const { suspended, warned, appealedAt, pollIntervalSeconds } = model
   return (
     <>
       {suspended && <Suspended words={words} model={model} />}
       {!suspended && warned && (
-        <Notice kind="warning" title={words.t('standing.warned_title')}>
-          <p>{words.t('standing.warned', { when: words.moment(warned.at), until: words.moment(warned.until) })}</p>
+        <Notice kind="warning" title={words.t('suspension.warned_title')}>
+          <p>{words.t('suspension.warned', { when: words.moment(warned.at), until: words.moment(warned.until) })}</p>
         </Notice>
       )}
       {pollIntervalSeconds !== null && (
         <Notice kind="info">
-          <p>{words.t('standing.slower', { seconds: pollIntervalSeconds })}</p>
+          <p>{words.t('suspension.slower', { seconds: pollIntervalSeconds })}</p>
         </Notice>
       )}
       {suspended && appealedAt === null && <Appeal frame={frame} id={id} model={model} />}
@@ -38,37 +38,37 @@ export function ApplicationStanding({ frame, id, model }: StandingProps) {
   )
 }
 
-function Suspended({ words, model }: { readonly words: Words; readonly model: StandingModel }) {
+function Suspended({ words, model }: { readonly words: Words; readonly model: SuspensionModel }) {
   const { suspensionEndsAt, appealedAt } = model
   return (
-    <Notice kind="warning" title={words.t('standing.suspended_title')}>
-      <p>{words.t('standing.suspended')}</p>
+    <Notice kind="warning" title={words.t('suspension.suspended_title')}>
+      <p>{words.t('suspension.suspended')}</p>
       {suspensionEndsAt !== null && (
-        <p>{words.t('standing.suspended_until', { until: words.moment(suspensionEndsAt) })}</p>
+        <p>{words.t('suspension.suspended_until', { until: words.moment(suspensionEndsAt) })}</p>
       )}
-      {appealedAt !== null && <p>{words.t('standing.appealed', { when: words.moment(appealedAt) })}</p>}
+      {appealedAt !== null && <p>{words.t('suspension.appealed', { when: words.moment(appealedAt) })}</p>}
     </Notice>
   )
 }
 
-function Appeal({ frame, id, model }: StandingProps) {
+function Appeal({ frame, id, model }: SuspensionProps) {
   const { words } = frame
   const { problem, mostWords: most } = model
   return (
     <section class="card stack" aria-labelledby="appeal">
-      <h2 id="appeal">{words.t('standing.appeal')}</h2>
+      <h2 id="appeal">{words.t('suspension.appeal')}</h2>
       <Form frame={frame} action="/developer/application/appeal" bound={{ application: id }} class="stack">
         <OwnWords
           id="words"
-          label={words.t('standing.appeal_words')}
-          hint={words.t('standing.appeal_hint', { most })}
-          problem={problem === 'words' ? words.t('standing.problem_words', { most }) : null}
+          label={words.t('suspension.appeal_words')}
+          hint={words.t('suspension.appeal_hint', { most })}
+          problem={problem === 'words' ? words.t('suspension.problem_words', { most }) : null}
           value={model.words}
           rows={6}
         />
         <p class="actions">
           <button type="submit" class="button">
-            {words.t('standing.appeal_send')}
+            {words.t('suspension.appeal_send')}
           </button>
         </p>
       </Form>
@@ -77,11 +77,11 @@ function Appeal({ frame, id, model }: StandingProps) {
 }
 
 /** How near it is, measure by measure. */
-export function StandingMeasures({ words, model }: { readonly words: Words; readonly model: StandingModel }) {
+export function SuspensionMeasures({ words, model }: { readonly words: Words; readonly model: SuspensionModel }) {
   const { figures, inARow, overloaded, dryRun } = model
   const { thresholds, ignoringAccounts, grantedAccounts, ignoringNetworks } = figures
-  const number = (value: number) => words.t('standing.number', { value })
-  const percent = (value: number) => words.t('standing.percent', { value })
+  const number = (value: number) => words.t('suspension.number', { value })
+  const percent = (value: number) => words.t('suspension.percent', { value })
   const code = (chunks: ComponentChildren) => (
     <code class="technical" dir="ltr">
       {chunks}
@@ -95,29 +95,29 @@ export function StandingMeasures({ words, model }: { readonly words: Words; read
   ] as const
   const { earlyPolls: polls, windowMinutes: minutes, windows } = thresholds
   return (
-    <section class="card stack" aria-labelledby="standing">
-      <h2 id="standing">{words.t('standing.title')}</h2>
-      <p>{words.rich('standing.text', { polls, minutes, windows, code })}</p>
-      <table aria-labelledby="standing">
+    <section class="card stack" aria-labelledby="suspension">
+      <h2 id="suspension">{words.t('suspension.title')}</h2>
+      <p>{words.rich('suspension.text', { polls, minutes, windows, code })}</p>
+      <table aria-labelledby="suspension">
         <thead>
           <tr>
-            <th scope="col">{words.t('standing.measure')}</th>
-            <th scope="col">{words.t('standing.now')}</th>
-            <th scope="col">{words.t('standing.limit')}</th>
+            <th scope="col">{words.t('suspension.measure')}</th>
+            <th scope="col">{words.t('suspension.now')}</th>
+            <th scope="col">{words.t('suspension.limit')}</th>
           </tr>
         </thead>
         <tbody>
           {measures.map(([name, now, limit]) => (
             <tr key={name}>
-              <th scope="row">{words.t(`standing.${name}`)}</th>
+              <th scope="row">{words.t(`suspension.${name}`)}</th>
               <td class="figures">{now}</td>
               <td class="figures">{limit}</td>
             </tr>
           ))}
         </tbody>
       </table>
-      {overloaded && <p class="hint">{words.t('standing.overloaded')}</p>}
-      {dryRun && <p class="hint">{words.t('standing.dry_run')}</p>}
+      {overloaded && <p class="hint">{words.t('suspension.overloaded')}</p>}
+      {dryRun && <p class="hint">{words.t('suspension.dry_run')}</p>}
     </section>
   )
 }
