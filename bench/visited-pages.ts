@@ -1,7 +1,7 @@
 /** Every page of the web interface as a request: path, Host, and the cookies that the viewer's browser has for it. */
 import { randomUUID } from 'node:crypto'
 import { DIALOG, SESSION } from '../server/src/http/account/cookies.ts'
-import { sealSession } from '../server/src/secrets/web-texts.ts'
+import { signSession } from '../server/src/secrets/web-texts.ts'
 import { insertSession } from '../server/src/store/sessions.ts'
 import { everyRoutePage, MARK, PICTURES, type Viewer } from '../server/test/rig/every-page.ts'
 import type { Northwind } from '../server/test/rig/northwind.ts'
@@ -46,7 +46,7 @@ async function signInEverywhere({ service }: Northwind, userId: string): Promise
     const id = randomUUID()
     const session = { id, accountId: user.account_id, userId, lifetimeMs: 3_600_000, address: null, agent: null }
     await context.db.transaction((tx) => insertSession(tx, session))
-    return sealSession(config.keys, id, user.slug)
+    return signSession(config.keys, id, user.slug)
   })
   return Promise.all(made)
 }

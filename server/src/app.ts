@@ -26,8 +26,8 @@ import { createMailer } from './mail.ts'
 import { createNames } from './names.ts'
 import { createOutbound } from './outbound.ts'
 import { openPlaces } from './places.ts'
-import { createCredentialOpener } from './secrets/credentials.ts'
-import { createDeviceCodeOpener } from './secrets/device-code-text.ts'
+import { createCredentialVerifier } from './secrets/credentials.ts'
+import { createDeviceCodeVerifier } from './secrets/device-code-text.ts'
 import { createPasswords } from './secrets/password.ts'
 import { gatherReads } from './store/gathered-reads.ts'
 import { pendingMigrations } from './store/migrate.ts'
@@ -60,8 +60,8 @@ export async function createContext(config: Config, traced = false): Promise<Con
     load,
     applications: createApplicationCopy(db, config.keys),
     liveCodes: createLiveCodes(db),
-    openDeviceCode: createDeviceCodeOpener(config.keys),
-    openCredential: createCredentialOpener(config.keys),
+    verifyDeviceCode: createDeviceCodeVerifier(config.keys),
+    verifyCredential: createCredentialVerifier(config.keys),
     grantCache: createGrantCache(db),
     tally: createTally(db),
     earlyPolls: createEarlyPolls(db, load.overloaded),

@@ -5,7 +5,7 @@ import { archiveAudit } from '../flows/archive-audit.ts'
 import { type ArchiveProblem, verifyArchive } from '../flows/archive-file.ts'
 import type { AuditHead } from '../flows/seal-audit.ts'
 import type { ArchiveRecord } from '../secrets/audit-archive.ts'
-import { openSession } from '../store/postgres.ts'
+import { verifySession } from '../store/postgres.ts'
 import { CommandRefused, type OutputOptions, print, TAMPERED } from './output.ts'
 import { withDatabase } from './wiring.ts'
 
@@ -22,7 +22,7 @@ export function addArchiveCommand(audit: Command): void {
     .option('--json', 'print one JSON object')
     .action(async (options: ArchiveOptions) => {
       const { databaseUrl, keys } = readConfig(['databaseUrl', 'keys'])
-      const session = await openSession(databaseUrl)
+      const session = await verifySession(databaseUrl)
       try {
         const { before, to: file } = options
         const done = await withDatabase(databaseUrl, (db) => archiveAudit({ session, db, keys }, { before, file }))

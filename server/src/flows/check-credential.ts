@@ -7,7 +7,7 @@
 import type { Variant } from '../core/device-code.ts'
 import { expiresInSeconds, isValid } from '../core/grant.ts'
 import { resolveEffective } from '../core/scope.ts'
-import type { OpenedCredential } from '../secrets/credentials.ts'
+import type { VerifiedCredential } from '../secrets/credentials.ts'
 import type { GrantState } from '../store/grants.ts'
 import type { Context } from './context.ts'
 
@@ -32,22 +32,22 @@ export type CheckedCredential = ValidCredential | { readonly outcome: 'not_valid
 const NOT_VALID: CheckedCredential = { outcome: 'not_valid' }
 
 export async function checkCredential(
-  context: Pick<Context, 'config' | 'applications' | 'openCredential' | 'grantCache'>,
+  context: Pick<Context, 'config' | 'applications' | 'verifyCredential' | 'grantCache'>,
   text: string,
 ): Promise<CheckedCredential> {
-  const opened = context.openCredential(text)
-  if (!opened) return NOT_VALID
-  const found = context.grantCache.find(opened.grantSecret, (state) => isKnown(state, opened))
+  const verified = context.verifyCredential(text)
+  if (!verified) return NOT_VALID
+  const found = context.grantCache.find(verified.grantSecret, (state) => isKnown(state, verified))
   const state = found instanceof Promise ? await found : found
   if (!state) return NOT_VALID
   const { grant } = state
   const now = context.applications.now()
   const application = context.applications.find(grant.applicationId)
   const holder = { ...state.holder, applicationDeleted: application?.deleted ?? state.holder.applicationDeleted }
-  if (!isValid(grant, holder, opened, now, context.config.accessKeyOverlapMs)) return NOT_VALID
+  if (!isValid(grant, holder, verified, now, context.config.accessKeyOverlapMs)) return NOT_VALID
 
   context.grantCache.noteUse(state, dayOf(now))
-  const expiresAt = opened.is === 'access_token' ? opened.expiresAt : null
+  const expiresAt = verified.is === 'access_token' ? verified.expiresAt : null
   return {
     outcome: 'valid',
     grantId: grant.id,
@@ -64,8 +64,8 @@ export async function checkCredential(
 }
 
 /** A key that is newer than the one remembered was made a moment ago by another process. */
-function isKnown({ grant }: GrantState, opened: OpenedCredential): boolean {
-  return opened.is !== 'access_key' || opened.generation <= grant.keyGeneration
+function isKnown({ grant }: GrantState, verified: VerifiedCredential): boolean {
+  return verified.is !== 'access_key' || verified.generation <= grant.keyGeneration
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000

@@ -1,6 +1,6 @@
 /** Asking once more: somebody who signed in a while ago proves who they are before something that matters. */
 import { randomUUID } from 'node:crypto'
-import { sealSession } from '../secrets/web-texts.ts'
+import { signSession } from '../secrets/web-texts.ts'
 import { renewSession, type VisitedAccount, type Visitor } from '../store/sessions.ts'
 import { readSignInUser } from '../store/sign-in-methods.ts'
 import type { Context } from './context.ts'
@@ -44,6 +44,6 @@ async function renew(context: Context, account: VisitedAccount, visitor: Visitor
   const id = randomUUID()
   const renewed = await context.db.transaction((tx) => renewSession(tx, visitor.session.id, id))
   return renewed
-    ? { outcome: 'confirmed', cookie: sealSession(context.config.keys, id, account.slug) }
+    ? { outcome: 'confirmed', cookie: signSession(context.config.keys, id, account.slug) }
     : { outcome: 'expired' }
 }

@@ -12,8 +12,8 @@ import type { Mailer } from '../mail.ts'
 import type { Names } from '../names.ts'
 import type { Outbound } from '../outbound.ts'
 import type { Places } from '../places.ts'
-import type { CredentialOpener } from '../secrets/credentials.ts'
-import type { DeviceCodeOpener } from '../secrets/device-code-text.ts'
+import type { CredentialVerifier } from '../secrets/credentials.ts'
+import type { DeviceCodeVerifier } from '../secrets/device-code-text.ts'
 import type { Passwords } from '../secrets/password.ts'
 import type { GatheredReads } from '../store/gathered-reads.ts'
 import type { Postgres } from '../store/postgres.ts'
@@ -37,8 +37,8 @@ export type Context = {
   readonly load: Load
   readonly applications: ApplicationCopy
   readonly liveCodes: LiveCodes
-  readonly openDeviceCode: DeviceCodeOpener
-  readonly openCredential: CredentialOpener
+  readonly verifyDeviceCode: DeviceCodeVerifier
+  readonly verifyCredential: CredentialVerifier
   readonly grantCache: GrantCache
   readonly tally: Tally
   readonly earlyPolls: EarlyPolls

@@ -3,7 +3,7 @@ import { policyAllows } from '../core/account-policy.ts'
 import { byUser } from '../core/audit-actor.ts'
 import { decide } from '../core/dialog.ts'
 import { resolveConsent } from '../core/scope.ts'
-import { sealAuthorizationCode } from '../secrets/dialog-texts.ts'
+import { signAuthorizationCode } from '../secrets/dialog-texts.ts'
 import { createGrantId } from '../secrets/random.ts'
 import { readAccount } from '../store/accounts.ts'
 import { findApplication } from '../store/applications.ts'
@@ -88,5 +88,5 @@ export async function decideDialog(
   if (granted) events.granted(grantId, granted.applicationId, granted.accountId)
   if (denied) events.dialogDenied(denied.applicationId, denied.accountId)
   if (answer.decision === 'cancel') return { outcome: 'denied', redirectUri, state }
-  return { outcome: 'allowed', code: sealAuthorizationCode(config.keys, dialogId), redirectUri, state }
+  return { outcome: 'allowed', code: signAuthorizationCode(config.keys, dialogId), redirectUri, state }
 }

@@ -7,7 +7,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { byApplication } from '../core/audit-actor.ts'
 import { confirmExchange, type Dialog, exchange, releaseExchange } from '../core/dialog.ts'
-import { openAuthorizationCode } from '../secrets/dialog-texts.ts'
+import { verifyAuthorizationCode } from '../secrets/dialog-texts.ts'
 import { fitsChallenge } from '../secrets/pkce.ts'
 import { createLeaseId } from '../secrets/random.ts'
 import { lockDialog, saveDialog } from '../store/dialogs.ts'
@@ -51,7 +51,7 @@ export async function exchangeCode(context: Context, request: ExchangeRequest): 
   const arrivedAt = applications.now()
   const application = applications.authenticate(request.applicationId, request.secret)
   if (!application) return { outcome: 'invalid_application' }
-  const dialogId = openAuthorizationCode(config.keys, request.code)
+  const dialogId = verifyAuthorizationCode(config.keys, request.code)
   if (dialogId === null) return INVALID_GRANT
   for (const waitMs of WAITS_MS) {
     const result = await tryExchange(context, request, application.id, dialogId, arrivedAt)

@@ -8,7 +8,7 @@ import { byAnybody, byMailLink } from '../core/audit-actor.ts'
 import type { MailMatter } from '../core/mail.ts'
 import { type PasswordProblem, passwordProblem } from '../core/password.ts'
 import { isCommonPassword } from '../secrets/password.ts'
-import { openLink, sealLink } from '../secrets/web-texts.ts'
+import { verifyLink, signLink } from '../secrets/web-texts.ts'
 import { recordEvent } from '../store/audit-events.ts'
 import { revokeGrant, revokeGrants } from '../store/grants.ts'
 import {
@@ -60,7 +60,7 @@ export function linkAddress(
   slug: string,
   linkId: string,
 ): string {
-  return `${accountOrigin(context, slug)}/link?token=${sealLink(context.config.keys, linkId, slug)}`
+  return `${accountOrigin(context, slug)}/link?token=${signLink(context.config.keys, linkId, slug)}`
 }
 
 /** The mail carries the id; its address is computed when it is sent. `reset`: an administrator took the second factors away. */
@@ -96,7 +96,7 @@ export async function requestRecovery(
 }
 
 export async function readLink(context: Context, account: VisitedAccount, text: string): Promise<Link | null> {
-  const id = openLink(context.config.keys, text, account.slug)
+  const id = verifyLink(context.config.keys, text, account.slug)
   return id === null ? null : findLink(context.db, account.id, id)
 }
 
@@ -156,7 +156,7 @@ export async function removeGrantByLink(
   account: VisitedAccount,
   text: string,
 ): Promise<RemovedByLink> {
-  const id = openLink(context.config.keys, text, account.slug)
+  const id = verifyLink(context.config.keys, text, account.slug)
   if (id === null) return { outcome: 'gone' }
   return context.db.transaction(async (tx) => {
     const link = await lockLink(tx, account.id, id)

@@ -11,7 +11,7 @@ import { networkOf } from '../core/network.ts'
 import { isScopeName, resolveRequested } from '../core/scope.ts'
 import { isEchoable } from '../core/state-text.ts'
 import { NOWHERE } from '../gate/limiter.ts'
-import { openPushedRequest, sealPushedRequest } from '../secrets/dialog-texts.ts'
+import { verifyPushedRequest, signPushedRequest } from '../secrets/dialog-texts.ts'
 import { isCodeChallenge } from '../secrets/pkce.ts'
 import { insertDialog, readDialog } from '../store/dialogs.ts'
 import type { Context } from './context.ts'
@@ -118,7 +118,7 @@ export const PUSHED_LIFETIME_MS = 90_000
 
 export function pushedReference(context: Context, dialogId: string, applicationId: string): string {
   const expiresAt = context.applications.now() + PUSHED_LIFETIME_MS
-  return sealPushedRequest(context.config.keys, dialogId, expiresAt, applicationId)
+  return signPushedRequest(context.config.keys, dialogId, expiresAt, applicationId)
 }
 
 /** What was pushed before is opened: everything else in the address is ignored (RFC 9126, section 4). */
@@ -129,7 +129,7 @@ export async function openPushed(
 ): Promise<Opened | { readonly outcome: 'unknown_application' | 'expired' }> {
   const application = context.applications.find(applicationId)
   if (!application || application.deleted) return { outcome: 'unknown_application' }
-  const pushed = openPushedRequest(context.config.keys, reference, applicationId)
+  const pushed = verifyPushedRequest(context.config.keys, reference, applicationId)
   if (!pushed || context.applications.now() >= pushed.expiresAt) return { outcome: 'expired' }
   const found = await readDialog(context.db, pushed.id)
   if (!found || found.dialog.decidedAt !== null) return { outcome: 'expired' }

@@ -41,7 +41,7 @@ const INVALID: PollResult = { outcome: 'invalid' }
 export async function pollDeviceCode(context: Context, request: PollRequest): Promise<PollResult> {
   const { applications, gate } = context
   if (!applications.authenticate(request.applicationId, request.secret)) return INVALID
-  const code = context.openDeviceCode(request.deviceCode, request.applicationId)
+  const code = context.verifyDeviceCode(request.deviceCode, request.applicationId)
   if (!code || code.variant !== request.variant) return INVALID
   if (isForgotten(code, applications.now())) return INVALID
 

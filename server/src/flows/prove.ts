@@ -5,12 +5,12 @@ import { authenticatorSecret, checkAuthenticatorCode } from '../secrets/authenti
 import {
   assertionSubject,
   createChallenge,
-  openChallenge,
+  verifyChallenge,
   requestOptions,
   verifyAssertion,
 } from '../secrets/passkey.ts'
 import { PasswordsBusy } from '../secrets/password.ts'
-import { digestAddress, openBrowser } from '../secrets/web-texts.ts'
+import { digestAddress, verifyBrowser } from '../secrets/web-texts.ts'
 import { releaseSignInAttempt, reserveSignInAttempt, type SignInAttempt } from '../store/attempts.ts'
 import type { VisitedAccount } from '../store/sessions.ts'
 import {
@@ -51,7 +51,7 @@ export async function provePasskey(
   now: number,
 ): Promise<Pick<Passkey, 'id' | 'userId'> | null> {
   const subject = assertionSubject(answer)
-  const challenge = subject && openChallenge(context.config.keys, subject.challenge, `sign-in:${account.slug}`, now)
+  const challenge = subject && verifyChallenge(context.config.keys, subject.challenge, `sign-in:${account.slug}`, now)
   const passkey = challenge && (await findPasskey(context.db, account.id, subject.credentialId))
   if (!passkey) return null
   const { id: rpId, origin } = relyingParty(context, account)
@@ -76,7 +76,7 @@ export function attemptOf(
   return {
     accountId: account.id,
     email: digestAddress(keys, account.id, email),
-    browser: user && browser.known !== null ? openBrowser(keys, browser.known, user.id) : null,
+    browser: user && browser.known !== null ? verifyBrowser(keys, browser.known, user.id) : null,
     network: networkOf(browser.address),
   }
 }

@@ -32,14 +32,14 @@ export async function refreshTokenSet(context: Context, request: RefreshRequest)
   const { applications, config, db, events } = context
   const application = applications.authenticate(request.applicationId, request.secret)
   if (!application) return { outcome: 'invalid_application' }
-  const opened = context.openCredential(request.refreshToken)
-  if (opened?.is !== 'refresh_token') return INVALID_GRANT
+  const verified = context.verifyCredential(request.refreshToken)
+  if (verified?.is !== 'refresh_token') return INVALID_GRANT
 
   const result = await db.transaction(async (tx): Promise<RefreshResult | Reused> => {
-    const state = await lockGrantState(tx, opened.grantSecret)
+    const state = await lockGrantState(tx, verified.grantSecret)
     if (!state || state.grant.applicationId !== application.id) return INVALID_GRANT
     const { grant, holder, now } = state
-    const step = refresh(grant, holder, opened.generation, now, refreshLimits(config))
+    const step = refresh(grant, holder, verified.generation, now, refreshLimits(config))
     if (step.answer === 'not_valid') return INVALID_GRANT
     if (step.answer === 'reused') {
       return (await endGrantWithMail(tx, byApplication(grant.applicationId), grant, 'refresh_token_reused'))
@@ -52,7 +52,7 @@ export async function refreshTokenSet(context: Context, request: RefreshRequest)
     const current = step.answer === 'refreshed' ? step.next : grant
     if (step.answer === 'refreshed') await saveRefresh(tx, current)
     const scopes = resolveEffective(grant.scopes, state.heldScopes, state.allowedScopes)
-    const source = { ...current, secret: opened.grantSecret }
+    const source = { ...current, secret: verified.grantSecret }
     return { outcome: 'refreshed', issued: { scopes, ...tokenSetOf(context, source, current.issuedAt ?? now, now) } }
   })
   if (result.outcome === 'refreshed') context.counts.credentials.add('token_set', 'renewed')

@@ -6,7 +6,7 @@ import { resolveRequested } from '../core/scope.ts'
 import { isEchoable } from '../core/state-text.ts'
 import { randomDigitsFor } from '../core/user-code.ts'
 import { NOWHERE } from '../gate/limiter.ts'
-import { sealDeviceCode } from '../secrets/device-code-text.ts'
+import { signDeviceCode } from '../secrets/device-code-text.ts'
 import { createDeviceCodeId, createUserCode } from '../secrets/random.ts'
 import { insertDeviceCode, type NewDeviceCode } from '../store/device-codes.ts'
 import { DatabaseError, Unavailable } from '../store/postgres.ts'
@@ -90,7 +90,7 @@ async function placeCode(context: Context, request: CodeRequest): Promise<CodeRe
   const intervalSeconds = pollIntervalOf(application, config.pollIntervalSeconds)
   return {
     outcome: 'requested',
-    deviceCode: sealDeviceCode(config.keys, { ...code, expiresAt, intervalSeconds }),
+    deviceCode: signDeviceCode(config.keys, { ...code, expiresAt, intervalSeconds }),
     userCode,
     expiresInSeconds: code.lifetimeMs / 1000,
     intervalSeconds,

@@ -23,10 +23,10 @@ export type RevocationResult = { readonly outcome: 'revoked' | 'invalid_applicat
 export async function revokeCredential(context: Context, request: RevocationRequest): Promise<RevocationResult> {
   const application = context.applications.authenticate(request.applicationId, request.secret)
   if (!application) return { outcome: 'invalid_application' }
-  const opened = context.openCredential(request.credential)
-  if (!opened) return { outcome: 'revoked' }
+  const verified = context.verifyCredential(request.credential)
+  if (!verified) return { outcome: 'revoked' }
   await context.db.transaction(async (tx) => {
-    const locked = await lockGrantState(tx, opened.grantSecret)
+    const locked = await lockGrantState(tx, verified.grantSecret)
     if (locked?.grant.applicationId !== application.id) return
     if (request.variant !== null && locked.grant.variant !== request.variant) return
     await endGrant(tx, byApplication(locked.grant.applicationId), locked.grant, 'revoked_by_application')
@@ -39,24 +39,24 @@ export async function revokeCredential(context: Context, request: RevocationRequ
  * longer. An expired access token and a key that was replaced long ago prove nothing; a refresh token of any age does.
  */
 export async function reportCredential(context: Context, credential: string): Promise<boolean> {
-  const opened = context.openCredential(credential)
-  if (!opened) return false
+  const verified = context.verifyCredential(credential)
+  if (!verified) return false
   const ended = await context.db.transaction(async (tx) => {
-    const state = await lockGrantState(tx, opened.grantSecret)
+    const state = await lockGrantState(tx, verified.grantSecret)
     if (!state) return null
     const { grant, holder, now } = state
     // One that a review ended is reported as if it lived: should the review be undone, it does not come back.
     const before = { ...grant, revokedAt: null }
     const genuine =
-      opened.is === 'refresh_token'
+      verified.is === 'refresh_token'
         ? isCollectable(before, holder)
-        : isValid(before, holder, opened, now, context.config.accessKeyOverlapMs)
+        : isValid(before, holder, verified, now, context.config.accessKeyOverlapMs)
     if (!genuine || !(await endGrantWithMail(tx, byAnybody('api'), grant, 'credential_reported'))) return null
     await recordEvent(tx, {
       kind: 'credential.reported',
       actor: byAnybody('api'),
       ...aboutGrant(grant),
-      detail: { is: opened.is },
+      detail: { is: verified.is },
     })
     return grant.id
   })

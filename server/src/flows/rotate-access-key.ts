@@ -25,14 +25,14 @@ export async function rotateAccessKey(context: Context, request: RotationRequest
   const { applications, config, db } = context
   const application = applications.authenticate(request.applicationId, request.secret)
   if (!application) return { outcome: 'invalid_application' }
-  const opened = context.openCredential(request.accessKey)
-  if (opened?.is !== 'access_key') return { outcome: 'invalid_grant' }
+  const verified = context.verifyCredential(request.accessKey)
+  if (verified?.is !== 'access_key') return { outcome: 'invalid_grant' }
 
   const result = await db.transaction(async (tx): Promise<RotationResult> => {
-    const state = await lockGrantState(tx, opened.grantSecret)
+    const state = await lockGrantState(tx, verified.grantSecret)
     if (!state || state.grant.applicationId !== application.id) return { outcome: 'invalid_grant' }
     const { grant, holder, now } = state
-    const step = rotateKey(grant, holder, opened.generation, now, config.accessKeyOverlapMs)
+    const step = rotateKey(grant, holder, verified.generation, now, config.accessKeyOverlapMs)
     if (step.answer === 'not_valid') return { outcome: 'invalid_grant' }
     if (step.answer === 'rotated') {
       await saveRotation(tx, step.next)
@@ -40,7 +40,7 @@ export async function rotateAccessKey(context: Context, request: RotationRequest
       await recordEvent(tx, { kind: 'grant.key_rotated', actor, ...aboutGrant(grant) })
     }
     const current = step.answer === 'rotated' ? step.next : grant
-    const accessKey = makeAccessKey(config.keys, { ...current, secret: opened.grantSecret })
+    const accessKey = makeAccessKey(config.keys, { ...current, secret: verified.grantSecret })
     const scopes = resolveEffective(grant.scopes, state.heldScopes, state.allowedScopes)
     return { outcome: 'rotated', issued: { scopes, accessKey }, overlapSeconds: config.accessKeyOverlapMs / 1000 }
   })

@@ -7,11 +7,11 @@ import {
   authenticatorSecret,
   authenticatorUri,
   checkAuthenticatorCode,
-  openSetup,
-  sealSetup,
+  verifySetup,
+  signSetup,
   secretText,
 } from '../secrets/authenticator.ts'
-import { createChallenge, creationOptions, openChallenge, verifyRegistration } from '../secrets/passkey.ts'
+import { createChallenge, creationOptions, verifyChallenge, verifyRegistration } from '../secrets/passkey.ts'
 import { isCommonPassword } from '../secrets/password.ts'
 import { type AuditEvent, recordEvent } from '../store/audit-events.ts'
 import { revokeGrants } from '../store/grants.ts'
@@ -123,7 +123,7 @@ export async function addPasskey(
 ): Promise<boolean> {
   const { keys } = context.config
   const { id: rpId, origin } = relyingParty(context, account)
-  const open = (text: string) => openChallenge(keys, text, `register:${visitor.id}`, now)
+  const open = (text: string) => verifyChallenge(keys, text, `register:${visitor.id}`, now)
   let challenge: ReturnType<typeof open> = null
   const challengeOk = (text: string) => {
     challenge = open(text)
@@ -177,10 +177,10 @@ export function proposeAuthenticator(
 ): AuthenticatorSetup | null {
   const { keys } = context.config
   const fresh = { id: randomUUID(), keyId: keys.signing.id }
-  const reference = proposed === null ? fresh : openSetup(keys, proposed, visitor.id)
+  const reference = proposed === null ? fresh : verifySetup(keys, proposed, visitor.id)
   const secret = reference && authenticatorSecret(keys, reference)
   if (!secret) return null
-  const setup = sealSetup(keys, { ...reference, userId: visitor.id })
+  const setup = signSetup(keys, { ...reference, userId: visitor.id })
   return { setup, secret: secretText(secret), uri: authenticatorUri(secret, account.name, visitor.email) }
 }
 
@@ -192,7 +192,7 @@ export async function addAuthenticator(
   now: number,
 ): Promise<boolean> {
   const { keys } = context.config
-  const reference = openSetup(keys, given.setup, visitor.id)
+  const reference = verifySetup(keys, given.setup, visitor.id)
   const secret = reference && authenticatorSecret(keys, reference)
   const step = secret && checkAuthenticatorCode(secret, given.code, now, 0)
   if (!reference || typeof step !== 'number') return false

@@ -1,6 +1,6 @@
 /** Signing in: a password and, for those who have one, a second factor; or a passkey, which is both. */
 import { randomUUID } from 'node:crypto'
-import { markPassword, openBrowser, openSecondStep, sealBrowser, sealSecondStep } from '../secrets/web-texts.ts'
+import { markPassword, verifyBrowser, verifySecondStep, signBrowser, signSecondStep } from '../secrets/web-texts.ts'
 import type { VisitedAccount } from '../store/sessions.ts'
 import { findSignInUser, readSignInUser, type SignInUser } from '../store/sign-in-methods.ts'
 import type { Context } from './context.ts'
@@ -55,7 +55,7 @@ export async function signInWithCode(
   now: number,
   browser: Browser,
 ): Promise<SignInResult> {
-  const step = openSecondStep(context.config.keys, given.step, account.slug)
+  const step = verifySecondStep(context.config.keys, given.step, account.slug)
   const user = step && (await readSignInUser(context.db, account.id, step.userId))
   if (!step || !user || user.disabled || now - step.at > SECOND_STEP_MS) return { outcome: 'expired' }
   if (step.passwordMark !== markPassword(user.passwordDigest ?? '')) return { outcome: 'expired' }
@@ -97,16 +97,16 @@ async function enter(
   proof: Proof,
 ): Promise<SignInResult> {
   const { keys } = context.config
-  const known = browser.known === null ? null : openBrowser(keys, browser.known, user.id)
+  const known = browser.known === null ? null : verifyBrowser(keys, browser.known, user.id)
   const signedIn = await context.db.transaction((tx) =>
     startSession(context, tx, { ...user, slug: account.slug }, browser, how, proof),
   )
   if (!signedIn) return { outcome: 'wrong' }
-  return { ...signedIn, browser: sealBrowser(keys, known ?? randomUUID(), user.id) }
+  return { ...signedIn, browser: signBrowser(keys, known ?? randomUUID(), user.id) }
 }
 
 function secondStep(context: Context, account: VisitedAccount, user: SignInUser): SignInResult {
   const at = Math.floor(context.applications.now())
   const step = { userId: user.id, at, passwordMark: markPassword(user.passwordDigest ?? '') }
-  return { outcome: 'second_step', step: sealSecondStep(context.config.keys, step, account.slug) }
+  return { outcome: 'second_step', step: signSecondStep(context.config.keys, step, account.slug) }
 }

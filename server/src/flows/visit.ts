@@ -1,7 +1,7 @@
 /** Who is there: sessions of the web interface, from the first sign-in to signing out everywhere. */
 import { randomUUID } from 'node:crypto'
 import { byUser } from '../core/audit-actor.ts'
-import { openSession, sealSession } from '../secrets/web-texts.ts'
+import { verifySession, signSession } from '../secrets/web-texts.ts'
 import { recordEvent } from '../store/audit-events.ts'
 import type { Transaction } from '../store/postgres.ts'
 import {
@@ -29,7 +29,7 @@ export type Browser = {
 
 /** Without a session where the cookie is absent, forged, of another account, ended, or of a disabled user: no difference. */
 export async function visit(context: Context, slug: string, cookie: string | null): Promise<Visit | null> {
-  const sessionId = cookie === null ? null : openSession(context.config.keys, cookie, slug)
+  const sessionId = cookie === null ? null : verifySession(context.config.keys, cookie, slug)
   return findVisit(context.db, slug, sessionId)
 }
 
@@ -60,7 +60,7 @@ export async function startSession(
     userId: user.id,
     detail: { how },
   })
-  return { outcome: 'signed_in', cookie: sealSession(keys, id, user.slug), userId: user.id }
+  return { outcome: 'signed_in', cookie: signSession(keys, id, user.slug), userId: user.id }
 }
 
 export async function signOut(context: Context, visitor: Visitor): Promise<void> {

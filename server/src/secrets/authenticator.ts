@@ -7,7 +7,7 @@ import { asciiDigit } from '../core/user-code.ts'
 import { uuidBytes, uuidFrom } from './device-code-text.ts'
 import type { Keyset } from './keyset.ts'
 import { equalSecrets, mac } from './mac.ts'
-import { type Seal, seal, unseal } from './sealed-text.ts'
+import { type SignedText, sign, verify } from './signed-text.ts'
 
 /** As long as SHA-1's own output (RFC 4226, section 4, R6). */
 const SECRET_BYTES = 20
@@ -54,15 +54,15 @@ function readDigits(typed: string): string {
 }
 
 /** id 16 | key id 1, bound to the user who sets it up. */
-const setup: Seal = { prefix: '', purpose: 'authenticator-setup', bodyBytes: 17 }
+const setup: SignedText = { prefix: '', purpose: 'authenticator-setup', bodyBytes: 17 }
 
 /** An authenticator that is being set up: it is kept only once a code of it came back, until then the form carries it. */
-export function sealSetup(keys: Keyset, { id, keyId, userId }: AuthenticatorReference & { userId: string }): string {
-  return seal(setup, keys.signing, Buffer.concat([uuidBytes(id), Buffer.of(keyId)]), userId)
+export function signSetup(keys: Keyset, { id, keyId, userId }: AuthenticatorReference & { userId: string }): string {
+  return sign(setup, keys.signing, Buffer.concat([uuidBytes(id), Buffer.of(keyId)]), userId)
 }
 
-export function openSetup(keys: Keyset, text: string, userId: string): AuthenticatorReference | null {
-  const body = unseal(setup, keys, text, userId)
+export function verifySetup(keys: Keyset, text: string, userId: string): AuthenticatorReference | null {
+  const body = verify(setup, keys, text, userId)
   return body && { id: uuidFrom(body.subarray(0, 16)), keyId: body.readUInt8(16) }
 }
 

@@ -11,7 +11,7 @@ export const BUCKET_DIGITS = 4
 
 const BUCKETED = /^(?:lk[acdkpqr]_|urn:ietf:params:oauth:request_uri:)([0-9a-f]{4})/
 
-/** Null: not of a format that carries one. A claim, until the MAC was checked (sealed-text.ts). */
+/** Null: not of a format that carries one. A claim, until the MAC was checked (signed-text.ts). */
 export function bucketOf(text: string): number | null {
   const digits = BUCKETED.exec(text)?.[1]
   return digits === undefined ? null : Number.parseInt(digits, 16)

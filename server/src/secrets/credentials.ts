@@ -8,14 +8,14 @@ import { BUCKET } from './bucket.ts'
 import { uuidBytes, uuidFrom } from './device-code-text.ts'
 import type { Keyset } from './keyset.ts'
 import { createRecent } from './recent.ts'
-import { type Seal, seal, unseal } from './sealed-text.ts'
+import { type SignedText, sign, verify } from './signed-text.ts'
 
 /** secret of the grant 16 | generation 4 | expiry 5 */
-const accessToken: Seal = { prefix: 'lka_', purpose: 'access-token', bodyBytes: 25, bucket: BUCKET }
+const accessToken: SignedText = { prefix: 'lka_', purpose: 'access-token', bodyBytes: 25, bucket: BUCKET }
 /** secret of the grant 16 | generation 4 */
-const refreshToken: Seal = { prefix: 'lkr_', purpose: 'refresh-token', bodyBytes: 20, bucket: BUCKET }
+const refreshToken: SignedText = { prefix: 'lkr_', purpose: 'refresh-token', bodyBytes: 20, bucket: BUCKET }
 /** secret of the grant 16 | key generation 4 */
-const accessKey: Seal = { prefix: 'lkk_', purpose: 'access-key', bodyBytes: 20, bucket: BUCKET }
+const accessKey: SignedText = { prefix: 'lkk_', purpose: 'access-key', bodyBytes: 20, bucket: BUCKET }
 
 /** The grant's own key was taken out of LATCHKEY_KEYS: nothing it signed is valid any more, so nothing new is signed. */
 export class RetiredKey extends Error {
@@ -37,16 +37,16 @@ export function makeTokenSet(keys: Keyset, grant: GrantWithSecret, issuedAt: num
   const key = keyOf(keys, grant)
   const body = reference(grant.secret, grant.generation)
   return {
-    accessToken: seal(accessToken, key, Buffer.concat([body, expiry])),
-    refreshToken: seal(refreshToken, key, body),
+    accessToken: sign(accessToken, key, Buffer.concat([body, expiry])),
+    refreshToken: sign(refreshToken, key, body),
   }
 }
 
 export function makeAccessKey(keys: Keyset, grant: GrantWithSecret): string {
-  return seal(accessKey, keyOf(keys, grant), reference(grant.secret, grant.keyGeneration))
+  return sign(accessKey, keyOf(keys, grant), reference(grant.secret, grant.keyGeneration))
 }
 
-export type OpenedCredential =
+export type VerifiedCredential =
   | {
       readonly is: 'access_token'
       readonly grantSecret: string
@@ -56,29 +56,29 @@ export type OpenedCredential =
   | { readonly is: 'refresh_token' | 'access_key'; readonly grantSecret: string; readonly generation: number }
 
 /** Genuine, not yet *valid*: whether the grant lives, and what its generation is worth, is for the caller to ask. */
-export function openCredential(keys: Keyset, text: string): OpenedCredential | null {
-  const token = unseal(accessToken, keys, text)
+export function verifyCredential(keys: Keyset, text: string): VerifiedCredential | null {
+  const token = verify(accessToken, keys, text)
   if (token) return { is: 'access_token', ...readReference(token), expiresAt: token.readUIntBE(20, 5) * 1000 }
-  const refresh = unseal(refreshToken, keys, text)
+  const refresh = verify(refreshToken, keys, text)
   if (refresh) return { is: 'refresh_token', ...readReference(refresh) }
-  const key = unseal(accessKey, keys, text)
+  const key = verify(accessKey, keys, text)
   return key ? { is: 'access_key', ...readReference(key) } : null
 }
 
 /** As many as are in use in a busy hour; about 10 MB. A credential is presented again and again, by design. */
 const REMEMBERED = 25_000
 
-export type CredentialOpener = (text: string) => OpenedCredential | null
+export type CredentialVerifier = (text: string) => VerifiedCredential | null
 
-/** `openCredential` that remembers what it opened lately. What is forged is never remembered. */
-export function createCredentialOpener(keys: Keyset): CredentialOpener {
-  const recent = createRecent<OpenedCredential>(REMEMBERED)
+/** `verifyCredential` that remembers what it verified lately. What is forged is never remembered. */
+export function createCredentialVerifier(keys: Keyset): CredentialVerifier {
+  const recent = createRecent<VerifiedCredential>(REMEMBERED)
   return (text) => {
     const known = recent.get(text)
     if (known) return known
-    const opened = openCredential(keys, text)
-    if (opened) recent.set(text, opened)
-    return opened
+    const verified = verifyCredential(keys, text)
+    if (verified) recent.set(text, verified)
+    return verified
   }
 }
 

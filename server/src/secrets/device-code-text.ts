@@ -6,7 +6,7 @@ import type { Variant } from '../core/device-code.ts'
 import { BUCKET } from './bucket.ts'
 import type { Keyset } from './keyset.ts'
 import { createRecent } from './recent.ts'
-import { type Seal, seal, unseal } from './sealed-text.ts'
+import { type SignedText, sign, verify } from './signed-text.ts'
 
 export type DeviceCodeText = {
   readonly id: string
@@ -18,21 +18,21 @@ export type DeviceCodeText = {
 }
 
 /** id 16 | variant and interval 2 | expiry 6, bound to the application. Of the two, the eighth bit is the variant and the other fifteen the interval. */
-const kind: Seal = { prefix: 'lkd_', purpose: 'device-code', bodyBytes: 24, bucket: BUCKET }
+const kind: SignedText = { prefix: 'lkd_', purpose: 'device-code', bodyBytes: 24, bucket: BUCKET }
 
 const variants: readonly Variant[] = ['token_set', 'access_key']
 
-export function sealDeviceCode(keys: Keyset, code: DeviceCodeText): string {
+export function signDeviceCode(keys: Keyset, code: DeviceCodeText): string {
   const body = Buffer.alloc(kind.bodyBytes)
   body.set(uuidBytes(code.id))
   body.writeUInt8(variants.indexOf(code.variant) | ((code.intervalSeconds >> 8) << 1), 16)
   body.writeUInt8(code.intervalSeconds & 255, 17)
   body.writeUIntBE(code.expiresAt, 18, 6)
-  return seal(kind, keys.signing, body, code.applicationId)
+  return sign(kind, keys.signing, body, code.applicationId)
 }
 
-export function openDeviceCode(keys: Keyset, text: string, applicationId: string): DeviceCodeText | null {
-  const body = unseal(kind, keys, text, applicationId)
+export function verifyDeviceCode(keys: Keyset, text: string, applicationId: string): DeviceCodeText | null {
+  const body = verify(kind, keys, text, applicationId)
   if (!body) return null
   return {
     id: uuidFrom(body.subarray(0, 16)),
@@ -49,17 +49,17 @@ export function openDeviceCode(keys: Keyset, text: string, applicationId: string
  */
 const REMEMBERED = 25_000
 
-export type DeviceCodeOpener = (text: string, applicationId: string) => DeviceCodeText | null
+export type DeviceCodeVerifier = (text: string, applicationId: string) => DeviceCodeText | null
 
-/** `openDeviceCode` that remembers what it opened lately. What is forged is never remembered. */
-export function createDeviceCodeOpener(keys: Keyset): DeviceCodeOpener {
+/** `verifyDeviceCode` that remembers what it verified lately. What is forged is never remembered. */
+export function createDeviceCodeVerifier(keys: Keyset): DeviceCodeVerifier {
   const recent = createRecent<DeviceCodeText>(REMEMBERED)
   return (text, applicationId) => {
     const known = recent.get(text)
     if (known?.applicationId === applicationId) return known
-    const opened = openDeviceCode(keys, text, applicationId)
-    if (opened) recent.set(text, opened)
-    return opened
+    const verified = verifyDeviceCode(keys, text, applicationId)
+    if (verified) recent.set(text, verified)
+    return verified
   }
 }
 

@@ -6,28 +6,28 @@ import { hash, randomBytes } from 'node:crypto'
 import { BUCKET } from './bucket.ts'
 import { uuidBytes, uuidFrom } from './device-code-text.ts'
 import type { Keyset } from './keyset.ts'
-import { type Seal, seal, unseal } from './sealed-text.ts'
+import { type SignedText, sign, verify } from './signed-text.ts'
 
 /** dialog id 16. Bound to nothing: in the wrong application's hands it has to be recognised, so that it can be burned. */
-const code: Seal = { prefix: 'lkc_', purpose: 'authorization-code', bodyBytes: 16, bucket: BUCKET }
+const code: SignedText = { prefix: 'lkc_', purpose: 'authorization-code', bodyBytes: 16, bucket: BUCKET }
 /** dialog id 16, bound to the browser that brought the request. */
-const dialogReference: Seal = { prefix: 'lkq_', purpose: 'dialog-reference', bodyBytes: 16, bucket: BUCKET }
+const dialogReference: SignedText = { prefix: 'lkq_', purpose: 'dialog-reference', bodyBytes: 16, bucket: BUCKET }
 /** dialog id 16, bound to the account and to the same browser, as the account's own host knows it. */
-const accountReference: Seal = { prefix: 'lkp_', purpose: 'account-reference', bodyBytes: 16, bucket: BUCKET }
+const accountReference: SignedText = { prefix: 'lkp_', purpose: 'account-reference', bodyBytes: 16, bucket: BUCKET }
 /** dialog id 16 | expiry 6, bound to the application that pushed it. */
-const pushed: Seal = {
+const pushed: SignedText = {
   prefix: 'urn:ietf:params:oauth:request_uri:',
   purpose: 'pushed-request',
   bodyBytes: 22,
   bucket: BUCKET,
 }
 
-export function sealAuthorizationCode(keys: Keyset, dialogId: string): string {
-  return seal(code, keys.signing, uuidBytes(dialogId))
+export function signAuthorizationCode(keys: Keyset, dialogId: string): string {
+  return sign(code, keys.signing, uuidBytes(dialogId))
 }
 
-export function openAuthorizationCode(keys: Keyset, text: string): string | null {
-  return uuidOrNull(unseal(code, keys, text))
+export function verifyAuthorizationCode(keys: Keyset, text: string): string | null {
+  return uuidOrNull(verify(code, keys, text))
 }
 
 /** What a browser is known by, on one host: a cookie that no page can read. */
@@ -44,34 +44,34 @@ export function digestBrowserMark(mark: string): string {
   return hash('sha256', mark, 'base64url')
 }
 
-export function sealDialogReference(keys: Keyset, dialogId: string, browserMark: string): string {
-  return seal(dialogReference, keys.signing, uuidBytes(dialogId), browserMark)
+export function signDialogReference(keys: Keyset, dialogId: string, browserMark: string): string {
+  return sign(dialogReference, keys.signing, uuidBytes(dialogId), browserMark)
 }
 
-export function openDialogReference(keys: Keyset, text: string, browserMark: string): string | null {
-  return uuidOrNull(unseal(dialogReference, keys, text, browserMark))
+export function verifyDialogReference(keys: Keyset, text: string, browserMark: string): string | null {
+  return uuidOrNull(verify(dialogReference, keys, text, browserMark))
 }
 
-export function sealAccountReference(keys: Keyset, dialogId: string, slug: string, browserDigest: string): string {
-  return seal(accountReference, keys.signing, uuidBytes(dialogId), `${slug}\n${browserDigest}`)
+export function signAccountReference(keys: Keyset, dialogId: string, slug: string, browserDigest: string): string {
+  return sign(accountReference, keys.signing, uuidBytes(dialogId), `${slug}\n${browserDigest}`)
 }
 
-export function openAccountReference(keys: Keyset, text: string, slug: string, browserDigest: string): string | null {
-  return uuidOrNull(unseal(accountReference, keys, text, `${slug}\n${browserDigest}`))
+export function verifyAccountReference(keys: Keyset, text: string, slug: string, browserDigest: string): string | null {
+  return uuidOrNull(verify(accountReference, keys, text, `${slug}\n${browserDigest}`))
 }
 
-export function sealPushedRequest(keys: Keyset, dialogId: string, expiresAt: number, applicationId: string): string {
+export function signPushedRequest(keys: Keyset, dialogId: string, expiresAt: number, applicationId: string): string {
   const expiry = Buffer.alloc(6)
   expiry.writeUIntBE(Math.floor(expiresAt), 0, 6)
-  return seal(pushed, keys.signing, Buffer.concat([uuidBytes(dialogId), expiry]), applicationId)
+  return sign(pushed, keys.signing, Buffer.concat([uuidBytes(dialogId), expiry]), applicationId)
 }
 
-export function openPushedRequest(
+export function verifyPushedRequest(
   keys: Keyset,
   text: string,
   applicationId: string,
 ): { readonly id: string; readonly expiresAt: number } | null {
-  const body = unseal(pushed, keys, text, applicationId)
+  const body = verify(pushed, keys, text, applicationId)
   return body && { id: uuidFrom(body.subarray(0, 16)), expiresAt: body.readUIntBE(16, 6) }
 }
 

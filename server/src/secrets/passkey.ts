@@ -10,13 +10,13 @@ import type {
   RegistrationResponseJSON,
 } from '@simplewebauthn/server'
 import type { Keyset } from './keyset.ts'
-import { type Seal, seal, unseal } from './sealed-text.ts'
+import { type SignedText, sign, verify } from './signed-text.ts'
 
 /** Loaded by the first passkey: three hundred files that no command of the command line needs. */
 const webAuthn = () => import('@simplewebauthn/server')
 
 /** random 16 | expiry 6, bound to what the challenge is for. */
-const challengeSeal: Seal = { prefix: '', purpose: 'challenge', bodyBytes: 22 }
+const challengeFormat: SignedText = { prefix: '', purpose: 'challenge', bodyBytes: 22 }
 
 /** As long as a browser keeps asking. */
 const CHALLENGE_MS = 5 * 60 * 1000
@@ -25,14 +25,14 @@ const CHALLENGE_MS = 5 * 60 * 1000
 export function createChallenge(keys: Keyset, bound: string, now: number): Buffer {
   const expiry = Buffer.alloc(6)
   expiry.writeUIntBE(Math.floor(now) + CHALLENGE_MS, 0, 6)
-  return Buffer.from(seal(challengeSeal, keys.signing, Buffer.concat([randomBytes(16), expiry]), bound), 'base64url')
+  return Buffer.from(sign(challengeFormat, keys.signing, Buffer.concat([randomBytes(16), expiry]), bound), 'base64url')
 }
 
 /** `digest` is what to remember until `expiresAt`, so that the challenge is answered once. */
-export type OpenedChallenge = { readonly digest: Buffer; readonly expiresAt: number }
+export type VerifiedChallenge = { readonly digest: Buffer; readonly expiresAt: number }
 
-export function openChallenge(keys: Keyset, challenge: string, bound: string, now: number): OpenedChallenge | null {
-  const body = unseal(challengeSeal, keys, challenge, bound)
+export function verifyChallenge(keys: Keyset, challenge: string, bound: string, now: number): VerifiedChallenge | null {
+  const body = verify(challengeFormat, keys, challenge, bound)
   const expiresAt = body?.readUIntBE(16, 6) ?? 0
   return now < expiresAt ? { digest: hash('sha256', challenge, 'buffer'), expiresAt } : null
 }

@@ -6,41 +6,41 @@ import { hash } from 'node:crypto'
 import { uuidBytes, uuidFrom } from './device-code-text.ts'
 import type { Keyset } from './keyset.ts'
 import { equalSecrets, mac } from './mac.ts'
-import { type Seal, seal, unseal } from './sealed-text.ts'
+import { type SignedText, sign, verify } from './signed-text.ts'
 
 /** session id 16, bound to the account's slug: a cookie that was carried to another account is as good as forged. */
-const session: Seal = { prefix: 'lkw_', purpose: 'session', bodyBytes: 16 }
+const session: SignedText = { prefix: 'lkw_', purpose: 'session', bodyBytes: 16 }
 /** link id 16, bound to the account's slug. */
-const link: Seal = { prefix: 'lkl_', purpose: 'link', bodyBytes: 16 }
+const link: SignedText = { prefix: 'lkl_', purpose: 'link', bodyBytes: 16 }
 /** browser id 16, bound to the user who signed in with it. */
-const browser: Seal = { prefix: 'lkb_', purpose: 'browser', bodyBytes: 16 }
+const browser: SignedText = { prefix: 'lkb_', purpose: 'browser', bodyBytes: 16 }
 /** user id 16 | moment 6 | mark of the password 8, bound to the account's slug. */
-const secondStep: Seal = { prefix: '', purpose: 'second-step', bodyBytes: 30 }
+const secondStep: SignedText = { prefix: '', purpose: 'second-step', bodyBytes: 30 }
 /** device code id 16 | expiry 6, bound to the user who entered the code. */
-const decision: Seal = { prefix: '', purpose: 'decision', bodyBytes: 22 }
+const decision: SignedText = { prefix: '', purpose: 'decision', bodyBytes: 22 }
 
-export function sealSession(keys: Keyset, id: string, slug: string): string {
-  return seal(session, keys.signing, uuidBytes(id), slug)
+export function signSession(keys: Keyset, id: string, slug: string): string {
+  return sign(session, keys.signing, uuidBytes(id), slug)
 }
 
-export function openSession(keys: Keyset, text: string, slug: string): string | null {
-  return uuidOrNull(unseal(session, keys, text, slug))
+export function verifySession(keys: Keyset, text: string, slug: string): string | null {
+  return uuidOrNull(verify(session, keys, text, slug))
 }
 
-export function sealLink(keys: Keyset, id: string, slug: string): string {
-  return seal(link, keys.signing, uuidBytes(id), slug)
+export function signLink(keys: Keyset, id: string, slug: string): string {
+  return sign(link, keys.signing, uuidBytes(id), slug)
 }
 
-export function openLink(keys: Keyset, text: string, slug: string): string | null {
-  return uuidOrNull(unseal(link, keys, text, slug))
+export function verifyLink(keys: Keyset, text: string, slug: string): string | null {
+  return uuidOrNull(verify(link, keys, text, slug))
 }
 
-export function sealBrowser(keys: Keyset, id: string, userId: string): string {
-  return seal(browser, keys.signing, uuidBytes(id), userId)
+export function signBrowser(keys: Keyset, id: string, userId: string): string {
+  return sign(browser, keys.signing, uuidBytes(id), userId)
 }
 
-export function openBrowser(keys: Keyset, text: string, userId: string): string | null {
-  return uuidOrNull(unseal(browser, keys, text, userId))
+export function verifyBrowser(keys: Keyset, text: string, userId: string): string | null {
+  return uuidOrNull(verify(browser, keys, text, userId))
 }
 
 /** The password was right; the second factor is still to come. */
@@ -51,13 +51,13 @@ export type SecondStep = {
   readonly passwordMark: string
 }
 
-export function sealSecondStep(keys: Keyset, step: SecondStep, slug: string): string {
+export function signSecondStep(keys: Keyset, step: SecondStep, slug: string): string {
   const parts = [Buffer.from(step.userId), moment(step.at), Buffer.from(step.passwordMark, 'hex')]
-  return seal(secondStep, keys.signing, Buffer.concat(parts), slug)
+  return sign(secondStep, keys.signing, Buffer.concat(parts), slug)
 }
 
-export function openSecondStep(keys: Keyset, text: string, slug: string): SecondStep | null {
-  const body = unseal(secondStep, keys, text, slug)
+export function verifySecondStep(keys: Keyset, text: string, slug: string): SecondStep | null {
+  const body = verify(secondStep, keys, text, slug)
   if (!body) return null
   const [userId, passwordMark] = [body.subarray(0, 16).toString(), body.subarray(22).toString('hex')]
   return { userId, at: body.readUIntBE(16, 6), passwordMark }
@@ -70,12 +70,12 @@ export function markPassword(digest: string): string {
 
 export type DecisionReference = { readonly id: string; readonly expiresAt: number }
 
-export function sealDecision(keys: Keyset, place: DecisionReference, userId: string): string {
-  return seal(decision, keys.signing, Buffer.concat([uuidBytes(place.id), moment(place.expiresAt)]), userId)
+export function signDecision(keys: Keyset, place: DecisionReference, userId: string): string {
+  return sign(decision, keys.signing, Buffer.concat([uuidBytes(place.id), moment(place.expiresAt)]), userId)
 }
 
-export function openDecision(keys: Keyset, text: string, userId: string): DecisionReference | null {
-  const body = unseal(decision, keys, text, userId)
+export function verifyDecision(keys: Keyset, text: string, userId: string): DecisionReference | null {
+  const body = verify(decision, keys, text, userId)
   return body && { id: uuidFrom(body.subarray(0, 16)), expiresAt: body.readUIntBE(16, 6) }
 }
 

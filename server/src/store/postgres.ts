@@ -97,7 +97,7 @@ export function openPostgres(url: string, connections: number): Postgres {
 export type Session = Queryable & { close(): Promise<void> }
 
 /** One connection, with as much patience as it takes: for commands of an operator that read or wait for minutes. */
-export async function openSession(url: string): Promise<Session> {
+export async function verifySession(url: string): Promise<Session> {
   const client = new pg.Client({
     connectionString: url,
     types,

@@ -6,7 +6,7 @@ import { restoreApplication, suspendApplication } from '../../src/flows/manage-a
 import { disablePerson, enablePerson, sendPersonLink } from '../../src/flows/people.ts'
 import { createSetupLink } from '../../src/flows/set-up.ts'
 import { changePassword } from '../../src/flows/sign-in-methods.ts'
-import { sealLink } from '../../src/secrets/web-texts.ts'
+import { signLink } from '../../src/secrets/web-texts.ts'
 import { markApplicationChanged } from '../../src/store/applications.ts'
 import { findVisit, insertSession } from '../../src/store/sessions.ts'
 import { askMe, type Connected, connect } from '../rig/connect.ts'
@@ -90,7 +90,7 @@ async function choosePassword(user: MadeUser): Promise<unknown> {
   const visit = await findVisit(context.db, account.slug, randomUUID())
   if (!link || !visit) throw new Error('there is no link')
   const password = `${PASSWORD} 3`
-  const given = { link: sealLink(config.keys, link.id, account.slug), password, again: password }
+  const given = { link: signLink(config.keys, link.id, account.slug), password, again: password }
   return setPasswordByLink(context, visit.account, given, BROWSER)
 }
 

@@ -4,9 +4,9 @@ import { listOwnGrants } from '../../src/flows/connected-applications.ts'
 import { wordsFor } from '../../src/pages/words.ts'
 import { matchApplicationSecret } from '../../src/secrets/application-secret.ts'
 import { makeAccessKey, makeTokenSet } from '../../src/secrets/credentials.ts'
-import { openAuthorizationCode } from '../../src/secrets/dialog-texts.ts'
+import { verifyAuthorizationCode } from '../../src/secrets/dialog-texts.ts'
 import { type Keyset, parseKeyset } from '../../src/secrets/keyset.ts'
-import { openSession } from '../../src/secrets/web-texts.ts'
+import { verifySession } from '../../src/secrets/web-texts.ts'
 import { askMe, connect } from '../rig/connect.ts'
 import { house, standard } from '../rig/credentials.ts'
 import { post, type WireAnswer } from '../rig/device.ts'
@@ -87,10 +87,10 @@ describe('TK-14: a stolen database', () => {
       for (const made of PREFIXES.map((prefix) => prefix + text)) {
         tried += 1
         const opened = [
-          service.context.openCredential(made),
-          service.context.openDeviceCode(made, service.application.id),
-          openAuthorizationCode(keys, made),
-          openSession(keys, made, service.account.slug),
+          service.context.verifyCredential(made),
+          service.context.verifyDeviceCode(made, service.application.id),
+          verifyAuthorizationCode(keys, made),
+          verifySession(keys, made, service.account.slug),
           matchApplicationSecret(keys, secrets, made),
         ]
         expect(opened, made).toEqual([null, null, null, null, null])
@@ -117,7 +117,7 @@ describe('TK-14: a stolen database', () => {
         const grant = makeGrant({ secret, generation, keyGeneration: key_generation })
         const set = makeTokenSet(forger, grant, Date.now(), 3_600_000)
         for (const text of [set.accessToken, set.refreshToken, makeAccessKey(forger, grant)]) {
-          expect(service.context.openCredential(text)).toBeNull()
+          expect(service.context.verifyCredential(text)).toBeNull()
         }
       }
     }

@@ -7,7 +7,7 @@ import { refreshTokenSet } from '../../src/flows/refresh-token-set.ts'
 import { reportCredential, revokeCredential } from '../../src/flows/revoke-credential.ts'
 import { rotateAccessKey } from '../../src/flows/rotate-access-key.ts'
 import { makeAccessKey, makeTokenSet } from '../../src/secrets/credentials.ts'
-import { sealAuthorizationCode } from '../../src/secrets/dialog-texts.ts'
+import { signAuthorizationCode } from '../../src/secrets/dialog-texts.ts'
 import { createKey, type Keyset, parseKeyset } from '../../src/secrets/keyset.ts'
 import { createGrantSecret } from '../../src/secrets/random.ts'
 import { askMe, connect } from '../rig/connect.ts'
@@ -163,7 +163,7 @@ describe('TK-13: a text that is not what it seems', () => {
     ['a report', (keys) => makeAccessKey(keys, grant), (text) => reportCredential(service.context, text), false],
     [
       'an exchange',
-      (keys) => sealAuthorizationCode(keys, randomUUID()),
+      (keys) => signAuthorizationCode(keys, randomUUID()),
       (code) => exchangeCode(service.context, { ...by(), code, redirectUri: CALLBACK, codeVerifier: null }),
       { outcome: 'invalid_grant' },
     ],

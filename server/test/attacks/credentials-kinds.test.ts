@@ -1,8 +1,8 @@
 /** TK-12: every kind of text that the service makes, at every route that takes one. */
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { sealDialogReference, sealPushedRequest } from '../../src/secrets/dialog-texts.ts'
-import { sealBrowser, sealLink, sealSession } from '../../src/secrets/web-texts.ts'
+import { signDialogReference, signPushedRequest } from '../../src/secrets/dialog-texts.ts'
+import { signBrowser, signLink, signSession } from '../../src/secrets/web-texts.ts'
 import { askMe, connect } from '../rig/connect.ts'
 import { house, restingRows, standard } from '../rig/credentials.ts'
 import { post, type WireAnswer } from '../rig/device.ts'
@@ -62,11 +62,11 @@ async function makeTexts(): Promise<void> {
     'authorization code': allowed.code,
     'application secret': application.secret,
     'user code': waiting.user_code,
-    session: sealSession(keys, id, slug),
-    link: sealLink(keys, id, slug),
-    browser: sealBrowser(keys, id, slug),
-    'dialog request': sealDialogReference(keys, id, 'x'.repeat(22)),
-    'pushed request': sealPushedRequest(keys, id, Date.now() + 60_000, application.id),
+    session: signSession(keys, id, slug),
+    link: signLink(keys, id, slug),
+    browser: signBrowser(keys, id, slug),
+    'dialog request': signDialogReference(keys, id, 'x'.repeat(22)),
+    'pushed request': signPushedRequest(keys, id, Date.now() + 60_000, application.id),
   }
 }
 

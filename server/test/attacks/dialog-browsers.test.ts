@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { DIALOG } from '../../src/http/account/cookies.ts'
 import { wordsFor } from '../../src/pages/words.ts'
-import { digestBrowserMark, sealAccountReference } from '../../src/secrets/dialog-texts.ts'
+import { digestBrowserMark, signAccountReference } from '../../src/secrets/dialog-texts.ts'
 import {
   allSettled,
   DialogWindow,
@@ -181,7 +181,7 @@ describe('a request that somebody wrote', () => {
   it('DG-21: for a dialog that never was leads nowhere, even under our own seal', async () => {
     const { window } = await asked()
     const digest = digestBrowserMark(window.account.cookies.get(DIALOG) ?? '')
-    const request = sealAccountReference(service.config.keys, randomUUID(), service.account.slug, digest)
+    const request = signAccountReference(service.config.keys, randomUUID(), service.account.slug, digest)
     const page = await window.account.send('GET', `/dialog?${inQuery(request)}`)
     expect([page.status, textOf(page.text)]).toEqual([400, expect.stringContaining(t('dialog_problem.expired'))])
   })

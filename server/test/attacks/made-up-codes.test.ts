@@ -12,7 +12,7 @@ import { freePort } from '../../../tools/free-port.ts'
 import { removeFolder } from '../../../tools/remove-folder.ts'
 import { pollDeviceCode } from '../../src/flows/poll-device-code.ts'
 import { createHttpServer } from '../../src/http/server.ts'
-import { sealDeviceCode } from '../../src/secrets/device-code-text.ts'
+import { signDeviceCode } from '../../src/secrets/device-code-text.ts'
 import { createDeviceCodeId } from '../../src/secrets/random.ts'
 import { engineUrl } from '../rig/database.ts'
 import { Device } from '../rig/device.ts'
@@ -69,7 +69,7 @@ it('DC-08: a million made-up codes, and ten thousand more over HTTP, are refused
     variant: 'token_set' as const,
     expiresAt,
   }
-  const text = sealDeviceCode(config.keys, { ...genuine, intervalSeconds: 5 })
+  const text = signDeviceCode(config.keys, { ...genuine, intervalSeconds: 5 })
 
   // Idle connections report what they did before, here the set-up, only when they close after ten seconds.
   await sleep(12_000)

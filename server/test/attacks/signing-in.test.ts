@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createLink } from '../../src/flows/links.ts'
 import { sendDueMails } from '../../src/flows/send-mails.ts'
 import { wordsFor } from '../../src/pages/words.ts'
-import { digestAddress, sealLink } from '../../src/secrets/web-texts.ts'
+import { digestAddress, signLink } from '../../src/secrets/web-texts.ts'
 import { post } from '../rig/device.ts'
 import { type Mailbox, startMailbox } from '../rig/mailbox.ts'
 import { type MadeUser, makeUser } from '../rig/make.ts'
@@ -258,7 +258,7 @@ describe('wearing the service out', () => {
     const user = await somebody()
     const { context, account } = service
     const id = await context.db.transaction((tx) => createLink(tx, 'recovery', { id: user.id, accountId: account.id }))
-    const link = sealLink(service.config.keys, id, account.slug)
+    const link = signLink(service.config.keys, id, account.slug)
     const words = { link, password: 'another green harbour', again: 'another green harbour' }
     let over = false
     const another = async () => {

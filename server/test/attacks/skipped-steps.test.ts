@@ -6,7 +6,7 @@ import { createScope } from '../../src/flows/register.ts'
 import { SESSION } from '../../src/http/account/cookies.ts'
 import { pageRoutes } from '../../src/http/account/routes.ts'
 import { wordsFor } from '../../src/pages/words.ts'
-import { markPassword, sealDecision, sealLink, sealSecondStep } from '../../src/secrets/web-texts.ts'
+import { markPassword, signDecision, signLink, signSecondStep } from '../../src/secrets/web-texts.ts'
 import { connect } from '../rig/connect.ts'
 import { type MadeUser, makeAccount, makeApplication, makeUser } from '../rig/make.ts'
 import { type Authenticated, makeAuthenticator } from '../rig/second-factor.ts'
@@ -135,7 +135,7 @@ describe('decisions', () => {
       [code.user_code],
     )
     const place = { id: row?.id ?? '', expiresAt: row?.expires_at.getTime() ?? 0 }
-    const refs = [sealDecision(service.config.keys, place, user.id), code.user_code, code.device_code, place.id, '']
+    const refs = [signDecision(service.config.keys, place, user.id), code.user_code, code.device_code, place.id, '']
     for (const ref of refs) {
       const form = await signedFor(service, user, '/connect/decision', { ref, shown: 'orders:read' })
       const answer = await web.send('POST', '/connect/decision', { ...form, decision: 'allow' })
@@ -189,10 +189,10 @@ describe('the second step', () => {
       '',
       'made up',
       user.id,
-      sealSecondStep(keys, good, 'another'),
-      sealSecondStep(keys, { ...good, at: at - 6 * MINUTE }, service.account.slug),
-      sealSecondStep(keys, { ...good, userId: 'usr_000000000000' }, service.account.slug),
-      sealSecondStep(keys, { ...good, passwordMark: markPassword('another') }, service.account.slug),
+      signSecondStep(keys, good, 'another'),
+      signSecondStep(keys, { ...good, at: at - 6 * MINUTE }, service.account.slug),
+      signSecondStep(keys, { ...good, userId: 'usr_000000000000' }, service.account.slug),
+      signSecondStep(keys, { ...good, passwordMark: markPassword('another') }, service.account.slug),
     ]
     const web = service.web()
     for (const step of steps) {
@@ -245,7 +245,7 @@ describe('the second step', () => {
     const id = await context.db.transaction((tx) => createLink(tx, 'recovery', { id: user.id, accountId: account.id }))
     const web = service.web()
     const words = { password: 'another green harbour', again: 'another green harbour' }
-    const answer = await web.send('POST', '/link', { link: sealLink(config.keys, id, account.slug), ...words })
+    const answer = await web.send('POST', '/link', { link: signLink(config.keys, id, account.slug), ...words })
     expect(answer.location).toMatch(/^\/sign-in\/code\?step=/)
     expect([web.cookies.has(SESSION), await sessionsOf(service, user)]).toEqual([false, []])
   })
@@ -305,7 +305,7 @@ describe('links', () => {
     await collected(service, userCode)
     const about = { id: user.id, accountId: account.id }
     const make = async (kind: Parameters<typeof createLink>[1], grant: string | null = null) =>
-      sealLink(config.keys, await context.db.transaction((tx) => createLink(tx, kind, about, grant)), account.slug)
+      signLink(config.keys, await context.db.transaction((tx) => createLink(tx, kind, about, grant)), account.slug)
     const late = await make('recovery')
     await advance(61 * MINUTE)
     const [setting, removing] = [await make('recovery'), await make('remove_grant', grantId)]

@@ -8,11 +8,11 @@ import { pageRoutes } from '../../src/http/account/routes.ts'
 import { wordsFor } from '../../src/pages/words.ts'
 import {
   markPassword,
-  openDecision,
-  sealBrowser,
-  sealDecision,
-  sealLink,
-  sealSecondStep,
+  verifyDecision,
+  signBrowser,
+  signDecision,
+  signLink,
+  signSecondStep,
 } from '../../src/secrets/web-texts.ts'
 import { ask } from '../rig/asked.ts'
 import { askMe, connect } from '../rig/connect.ts'
@@ -91,11 +91,11 @@ describe('what belongs to an account', () => {
     const words = { password: 'another green harbour', again: 'another green harbour' }
     // As it was made, and then as if somebody had got us to make it out to the other account.
     for (const slug of [ours.account.slug, theirs.account.slug]) {
-      const text = sealLink(keys, link, slug)
+      const text = signLink(keys, link, slug)
       expect((await there.send('GET', `/link?token=${text}`)).status).toBe(404)
       expect((await there.send('POST', '/link', { link: text, ...words })).status).toBe(404)
       expect((await there.send('POST', '/link/remove', { link: text })).status).toBe(404)
-      const step = sealSecondStep(keys, { userId: ours.clerk.id, at, passwordMark: markPassword('') }, slug)
+      const step = signSecondStep(keys, { userId: ours.clerk.id, at, passwordMark: markPassword('') }, slug)
       expect((await there.send('POST', '/sign-in/code', { step, code: '000000', next: '/' })).status).toBe(400)
     }
     expect(await everyRow(service)).toEqual(before)
@@ -106,7 +106,7 @@ describe('what belongs to an account', () => {
     const { id, email } = await makeUser(db, ours.account.slug, { password: PASSWORD })
     const namesake = await makeUser(db, theirs.account.slug, { email, password: PASSWORD })
     const there = service.web({}, theirs.account.slug)
-    there.cookies.set(BROWSER, sealBrowser(service.config.keys, randomUUID(), id))
+    there.cookies.set(BROWSER, signBrowser(service.config.keys, randomUUID(), id))
     for (let time = 0; time < 10; time += 1) {
       await there.send('POST', '/sign-in', { email, password: 'not the right words', next: '/' })
     }
@@ -163,9 +163,9 @@ describe('what belongs to an account', () => {
 
   it('TN-05: a code that was entered in one account is decided there or nowhere', async () => {
     const victim = await ask(service)
-    const place = openDecision(service.config.keys, victim.form.ref ?? '', victim.user.id)
+    const place = verifyDecision(service.config.keys, victim.form.ref ?? '', victim.user.id)
     const { user, web } = theirs.administrator
-    const refs = [victim.form.ref ?? '', sealDecision(service.config.keys, place as NonNullable<typeof place>, user.id)]
+    const refs = [victim.form.ref ?? '', signDecision(service.config.keys, place as NonNullable<typeof place>, user.id)]
     for (const ref of refs) {
       const form = await signedFor(service, user, '/connect/decision', { ref, shown: 'orders:read' })
       for (const decision of ['allow', 'cancel', 'not_me']) {
@@ -186,7 +186,7 @@ describe('what belongs to an account', () => {
     const { context, config, database } = service
     const old = await makeSide()
     const { slug } = old.account
-    const link = sealLink(
+    const link = signLink(
       config.keys,
       await context.db.transaction((tx) => createLink(tx, 'recovery', { id: old.clerk.id, accountId: old.account.id })),
       slug,

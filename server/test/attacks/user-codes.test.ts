@@ -1,7 +1,7 @@
 /** UC-05 to UC-07, UC-13, UC-14, UC-22: who may decide a code, and that no other person, tab or session decides it for them. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { wordsFor } from '../../src/pages/words.ts'
-import { openDecision, sealDecision } from '../../src/secrets/web-texts.ts'
+import { verifyDecision, signDecision } from '../../src/secrets/web-texts.ts'
 import { ask, someDevice } from '../rig/asked.ts'
 import type { CodeRecord } from '../rig/device.ts'
 import { makeAccount, makeApplication, makeUser } from '../rig/make.ts'
@@ -84,8 +84,8 @@ describe('who decides', () => {
   it('UC-05: and who has even the reference made out to them is refused by the claim itself', async () => {
     const victim = await ask(service)
     const attacker = await makeVisitor(service)
-    const place = openDecision(service.config.keys, victim.form.ref ?? '', victim.user.id)
-    const ref = sealDecision(service.config.keys, place as NonNullable<typeof place>, attacker.user.id)
+    const place = verifyDecision(service.config.keys, victim.form.ref ?? '', victim.user.id)
+    const ref = signDecision(service.config.keys, place as NonNullable<typeof place>, attacker.user.id)
     const form = await signedFor(service, attacker.user, '/connect/decision', { ref, shown: 'orders:read' })
     for (const decision of ['allow', 'cancel', 'not_me']) {
       const answer = await attacker.web.send('POST', '/connect/decision', { ...form, decision })

@@ -6,7 +6,7 @@ import { createLink, setPasswordByLink } from '../../src/flows/links.ts'
 import { SESSION } from '../../src/http/account/cookies.ts'
 import { pageRoutes } from '../../src/http/account/routes.ts'
 import { createKey, type Keyset, parseKeyset } from '../../src/secrets/keyset.ts'
-import { digestAddress, sealLink, sealSession } from '../../src/secrets/web-texts.ts'
+import { digestAddress, signLink, signSession } from '../../src/secrets/web-texts.ts'
 import { post } from '../rig/device.ts'
 import { type MadeUser, makeAccount, makeConfig, makeUser } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
@@ -177,10 +177,10 @@ describe('cookies', () => {
       id,
       `lkw_${Buffer.from(id.replaceAll('-', ''), 'hex').toString('base64url')}`,
       JSON.stringify({ user: user.id, account: service.account.id }),
-      sealSession(keys, randomUUID(), service.account.slug),
-      sealSession(keys, id, 'another'),
-      sealSession(strange, id, service.account.slug),
-      sealLink(keys, id, service.account.slug),
+      signSession(keys, randomUUID(), service.account.slug),
+      signSession(keys, id, 'another'),
+      signSession(strange, id, service.account.slug),
+      signLink(keys, id, service.account.slug),
     ]
     const before = await everyRow(service)
     for (const cookie of forged) expect([cookie, await byCookie(cookie)]).toEqual([cookie, null])
@@ -299,7 +299,7 @@ describe('sessions', () => {
         other,
         { ...account, name: '', colour: null, logoVersion: null },
         {
-          link: sealLink(service.config.keys, linkId, account.slug),
+          link: signLink(service.config.keys, linkId, account.slug),
           password: 'new green harbour',
           again: 'new green harbour',
         },

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { defaultThresholds } from '../../src/core/suspension.ts'
 import { changeRule, decideReview, readReviewedApplication } from '../../src/flows/reviews.ts'
-import { openCredential } from '../../src/secrets/credentials.ts'
+import { verifyCredential } from '../../src/secrets/credentials.ts'
 import { pollWithin } from '../rig/device.ts'
 import { addressOf, advance, connectDevice, judgeNow, makeStrangers, nextWindow } from '../rig/fleet.ts'
 import { gates } from '../rig/gates.ts'
@@ -71,7 +71,7 @@ describe.each(gates)('with $name', ({ environment }) => {
     await service.database.advance(3_600_000)
     const [row] = await service.database.query<{ now: Date }>('select now() as now')
     const { body } = await device.poll(code.device_code)
-    const token = openCredential(service.config.keys, body.access_token)
+    const token = verifyCredential(service.config.keys, body.access_token)
     expect(body.expires_in).toBe(1200)
     expect(token?.is).toBe('access_token')
     const lifetimeMs = (token?.is === 'access_token' ? token.expiresAt : 0) - Number(row?.now)

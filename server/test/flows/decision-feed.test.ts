@@ -34,7 +34,7 @@ beforeEach(async () => {
 
 async function newCode(): Promise<{ id: string; userCode: string }> {
   const { user_code: userCode, device_code } = await service.device().code()
-  return { id: service.context.openDeviceCode(device_code, service.application.id)?.id ?? '', userCode }
+  return { id: service.context.verifyDeviceCode(device_code, service.application.id)?.id ?? '', userCode }
 }
 
 /** Transactions of other databases are transactions of the same server, and while one runs some rows are read twice. */

@@ -1,5 +1,5 @@
 /** What an accepted poll hands out, looked at as an application would, and at the grant behind it as only we can. */
-import { openCredential } from '../../src/secrets/credentials.ts'
+import { verifyCredential } from '../../src/secrets/credentials.ts'
 import type { WireAnswer, WireVariant } from '../rig/device.ts'
 import type { TestService } from '../rig/service.ts'
 
@@ -28,5 +28,5 @@ export function checkIssued(
 }
 
 function grantOf(service: TestService, { body }: WireAnswer): string | undefined {
-  return openCredential(service.config.keys, body.access_token ?? body.access_key)?.grantSecret
+  return verifyCredential(service.config.keys, body.access_token ?? body.access_key)?.grantSecret
 }

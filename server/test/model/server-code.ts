@@ -5,7 +5,7 @@ import { releaseDelivery } from '../../src/flows/deliver.ts'
 import { enterUserCode } from '../../src/flows/enter-code.ts'
 import { pollDeviceCode } from '../../src/flows/poll-device-code.ts'
 import { createApplicationSecret } from '../../src/secrets/application-secret.ts'
-import { openDeviceCode } from '../../src/secrets/device-code-text.ts'
+import { verifyDeviceCode } from '../../src/secrets/device-code-text.ts'
 import { readClock } from '../../src/store/device-code-partitions.ts'
 import { type CodeRecord, Device, post, type WireAnswer, type WireVariant, withoutExpiresIn } from '../rig/device.ts'
 import { ACCOUNTS, type User } from './core-operations.ts'
@@ -40,7 +40,7 @@ export class ServerCode {
 
   private constructor(world: World, device: Device, record: CodeRecord, clock: number) {
     const { config, application } = world.service
-    const opened = openDeviceCode(config.keys, record.device_code, application.id)
+    const opened = verifyDeviceCode(config.keys, record.device_code, application.id)
     if (!opened) throw new Error('the device code does not verify')
     this.#world = world
     this.#device = device

@@ -133,18 +133,18 @@ export const mutants: readonly Mutant[] = [
   },
   {
     id: 'other-bucket',
-    file: 'server/src/secrets/sealed-text.ts',
+    file: 'server/src/secrets/signed-text.ts',
     text: 'if (kind.bucket !== undefined && bucketOf(text) !== kind.bucket) return null',
     replacement: '',
-    tests: ['server/test/secrets/sealed-text.test.ts'],
+    tests: ['server/test/secrets/signed-text.test.ts'],
     allows: 'the digits of the bucket are not looked at, so one content has many texts',
   },
   {
     id: 'bucket-in-mac',
-    file: 'server/src/secrets/sealed-text.ts',
+    file: 'server/src/secrets/signed-text.ts',
     text: 'Buffer.concat([...inFront, carried, Buffer.from(bound)])',
     replacement: 'Buffer.concat([carried, Buffer.from(bound)])',
-    tests: ['server/test/secrets/sealed-text.test.ts'],
+    tests: ['server/test/secrets/signed-text.test.ts'],
     allows: 'whoever holds a code or a credential moves it to another bucket',
   },
   {

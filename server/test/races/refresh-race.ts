@@ -104,7 +104,7 @@ function askEverywhere(track: RefreshTrack, sets: readonly Tokens[]): Promise<nu
 /** Null unless both are genuine and of this generation. */
 function tokensIn(context: Context, answer: WireAnswer | undefined, generation: number): Tokens | null {
   const { access_token: accessToken = '', refresh_token: refreshToken = '' } = answer?.body ?? {}
-  const [access, refresh] = [context.openCredential(accessToken), context.openCredential(refreshToken)]
+  const [access, refresh] = [context.verifyCredential(accessToken), context.verifyCredential(refreshToken)]
   const fits = access?.is === 'access_token' && refresh?.is === 'refresh_token'
   return fits && access.generation === generation && refresh.generation === generation
     ? { accessToken, refreshToken }

@@ -7,8 +7,8 @@ import { enterUserCode } from '../../src/flows/enter-code.ts'
 import { createLink, linkAddress } from '../../src/flows/links.ts'
 import { openDialog } from '../../src/flows/open-dialog.ts'
 import { DIALOG, LANGUAGE } from '../../src/http/account/cookies.ts'
-import { digestBrowserMark, sealAccountReference, sealDialogReference } from '../../src/secrets/dialog-texts.ts'
-import { sealDecision } from '../../src/secrets/web-texts.ts'
+import { digestBrowserMark, signAccountReference, signDialogReference } from '../../src/secrets/dialog-texts.ts'
+import { signDecision } from '../../src/secrets/web-texts.ts'
 import type { LinkKind } from '../../src/store/links.ts'
 import { chooseLanguage, signIn } from './clicks.ts'
 import { makePkce } from './dialog.ts'
@@ -244,8 +244,8 @@ export async function openedDialog(
   })
   if (opened.outcome !== 'opened') throw new Error(`the dialog did not open: ${opened.outcome}`)
   const { dialogId: id } = opened
-  const visit = sealAccountReference(config.keys, id, slug, digestBrowserMark(MARK))
-  return { id, request: sealDialogReference(config.keys, id, MARK), question: `/dialog?request=${visit}` }
+  const visit = signAccountReference(config.keys, id, slug, digestBrowserMark(MARK))
+  return { id, request: signDialogReference(config.keys, id, MARK), question: `/dialog?request=${visit}` }
 }
 
 function pages(as: Viewer, paths: Readonly<Record<string, string>>): readonly RoutePage[] {
@@ -274,5 +274,5 @@ async function decisionPath({ service, ask, applications }: Northwind, user: Mad
   const { user_code } = await ask(applications.signage, { from })
   const entered = await enterUserCode(service.context, user.id, user_code)
   if (entered.outcome !== 'claimed') throw new Error(`the code was not taken: ${entered.outcome}`)
-  return `/connect/decision?ref=${sealDecision(service.config.keys, entered.code, user.id)}`
+  return `/connect/decision?ref=${signDecision(service.config.keys, entered.code, user.id)}`
 }

@@ -1,7 +1,7 @@
 /** Somebody who is signed in to an account's pages: a real session, without the wait for a password. */
 import { randomUUID } from 'node:crypto'
 import { SESSION } from '../../src/http/account/cookies.ts'
-import { sealSession, signForm } from '../../src/secrets/web-texts.ts'
+import { signSession, signForm } from '../../src/secrets/web-texts.ts'
 import { insertSession } from '../../src/store/sessions.ts'
 import { type MadeUser, makeUser } from './make.ts'
 import type { TestService } from './service.ts'
@@ -16,7 +16,7 @@ type Where = {
 export async function visitAs(service: TestService, user: MadeUser, where: Where = {}): Promise<Web> {
   const { slug } = where.account ?? service.account
   const web = service.web(where.headers, slug)
-  web.cookies.set(SESSION, sealSession(service.config.keys, await startSession(service, user, where), slug))
+  web.cookies.set(SESSION, signSession(service.config.keys, await startSession(service, user, where), slug))
   return web
 }
 

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { Context } from '../../src/flows/context.ts'
 import { makePartitionsAhead } from '../../src/flows/sweep.ts'
-import { sealDeviceCode } from '../../src/secrets/device-code-text.ts'
+import { signDeviceCode } from '../../src/secrets/device-code-text.ts'
 import { createDeviceCodeId, createUserCode } from '../../src/secrets/random.ts'
 import { readClock } from '../../src/store/device-code-partitions.ts'
 import { insertDeviceCode, type NewDeviceCode } from '../../src/store/device-codes.ts'
@@ -118,7 +118,7 @@ async function checkLikeness(context: Context, database: TestDatabase, bulk: Req
 
 function sealAll(context: Context, requested: readonly RequestedCode[]): PendingCodes {
   const { keys, pollIntervalSeconds } = context.config
-  const seal = (code: RequestedCode) => sealDeviceCode(keys, { ...code, intervalSeconds: pollIntervalSeconds })
+  const seal = (code: RequestedCode) => signDeviceCode(keys, { ...code, intervalSeconds: pollIntervalSeconds })
   const textLength = requested[0] ? seal(requested[0]).length : 0
   const texts = new SharedArrayBuffer(requested.length * textLength)
   const bytes = Buffer.from(texts)

@@ -5,12 +5,12 @@ import {
   authenticatorSecret,
   authenticatorUri,
   checkAuthenticatorCode,
-  openSetup,
-  sealSetup,
+  verifySetup,
+  signSetup,
   secretText,
 } from '../../src/secrets/authenticator.ts'
 import { createKey, type Keyset, parseKeyset } from '../../src/secrets/keyset.ts'
-import { openSecondStep, sealSecondStep } from '../../src/secrets/web-texts.ts'
+import { verifySecondStep, signSecondStep } from '../../src/secrets/web-texts.ts'
 
 const [first, second] = [createKey(1), createKey(2)]
 const keys = parseKeyset(first) as Keyset
@@ -116,12 +116,12 @@ describe('codes', () => {
 })
 
 describe('the setup', () => {
-  const text = sealSetup(rotated, { id: ID, keyId: 2, userId: 'usr_000000000000' })
+  const text = signSetup(rotated, { id: ID, keyId: 2, userId: 'usr_000000000000' })
 
   test('comes back as it was, to its own user', () => {
-    expect(openSetup(rotated, text, 'usr_000000000000')).toEqual({ id: ID, keyId: 2 })
-    expect(openSetup(rotated, text, 'usr_000000000001')).toBeNull()
-    expect(openSetup(keys, text, 'usr_000000000000')).toBeNull()
+    expect(verifySetup(rotated, text, 'usr_000000000000')).toEqual({ id: ID, keyId: 2 })
+    expect(verifySetup(rotated, text, 'usr_000000000001')).toBeNull()
+    expect(verifySetup(keys, text, 'usr_000000000000')).toBeNull()
   })
 
   test('any flipped bit is refused', () => {
@@ -129,14 +129,14 @@ describe('the setup', () => {
     for (let bit = 0; bit < bytes.length * 8; bit += 1) {
       const flipped = Buffer.from(bytes)
       flipped[bit >> 3] = (flipped[bit >> 3] ?? 0) ^ (1 << (bit & 7))
-      expect(openSetup(rotated, flipped.toString('base64url'), 'usr_000000000000')).toBeNull()
+      expect(verifySetup(rotated, flipped.toString('base64url'), 'usr_000000000000')).toBeNull()
     }
   })
 
   test('TK-12 no other text of ours passes for one', () => {
-    const step = sealSecondStep(keys, { userId: 'usr_000000000000', at: 1, passwordMark: '0123456789abcdef' }, 'acme')
-    expect(openSecondStep(keys, step, 'acme')).not.toBeNull()
-    expect(openSetup(keys, step, 'acme')).toBeNull()
-    expect(openSecondStep(rotated, text, 'usr_000000000000')).toBeNull()
+    const step = signSecondStep(keys, { userId: 'usr_000000000000', at: 1, passwordMark: '0123456789abcdef' }, 'acme')
+    expect(verifySecondStep(keys, step, 'acme')).not.toBeNull()
+    expect(verifySetup(keys, step, 'acme')).toBeNull()
+    expect(verifySecondStep(rotated, text, 'usr_000000000000')).toBeNull()
   })
 })

@@ -5,8 +5,8 @@ import {
   digestApplicationSecret,
   matchApplicationSecret,
 } from '../../src/secrets/application-secret.ts'
-import { makeAccessKey, makeTokenSet, openCredential, RetiredKey } from '../../src/secrets/credentials.ts'
-import { openDeviceCode, sealDeviceCode } from '../../src/secrets/device-code-text.ts'
+import { makeAccessKey, makeTokenSet, verifyCredential, RetiredKey } from '../../src/secrets/credentials.ts'
+import { verifyDeviceCode, signDeviceCode } from '../../src/secrets/device-code-text.ts'
 import { createKey, type Keyset, parseKeyset } from '../../src/secrets/keyset.ts'
 import { createDeviceCodeId, createGrantId, createGrantSecret } from '../../src/secrets/random.ts'
 import { makeGrant, NOW } from '../rig/records.ts'
@@ -24,7 +24,7 @@ const accessKey = makeAccessKey(keys, grant)
 describe('opening', () => {
   test('an access token says which grant, which generation and until when', () => {
     const text = makeTokenSet(keys, makeGrant({ secret: grant.secret, generation: 7 }), NOW, HOUR).accessToken
-    expect(openCredential(keys, text)).toEqual({
+    expect(verifyCredential(keys, text)).toEqual({
       is: 'access_token',
       grantSecret: grant.secret,
       generation: 7,
@@ -35,12 +35,12 @@ describe('opening', () => {
   test('a refresh token and an access key say which grant and which generation of theirs', () => {
     const later = makeGrant({ secret: grant.secret, generation: 4_294_967_295, keyGeneration: 3 })
     const refresh = makeTokenSet(keys, later, NOW, HOUR).refreshToken
-    expect(openCredential(keys, refresh)).toEqual({
+    expect(verifyCredential(keys, refresh)).toEqual({
       is: 'refresh_token',
       grantSecret: grant.secret,
       generation: 4_294_967_295,
     })
-    expect(openCredential(keys, makeAccessKey(keys, later))).toEqual({
+    expect(verifyCredential(keys, makeAccessKey(keys, later))).toEqual({
       is: 'access_key',
       grantSecret: grant.secret,
       generation: 3,
@@ -49,7 +49,7 @@ describe('opening', () => {
 
   test('expiry is kept to the whole second, never earlier than promised', () => {
     const { accessToken: text } = makeTokenSet(keys, grant, NOW + 1, HOUR)
-    expect(openCredential(keys, text)).toMatchObject({ expiresAt: NOW + HOUR + 1_000 })
+    expect(verifyCredential(keys, text)).toMatchObject({ expiresAt: NOW + HOUR + 1_000 })
   })
 
   test('each has the prefix of its kind and characters that need no escape', () => {
@@ -67,7 +67,7 @@ describe('opening', () => {
     for (let bit = 0; bit < bytes.length * 8; bit += 1) {
       const flipped = Buffer.from(bytes)
       flipped[bit >> 3] = (flipped[bit >> 3] ?? 0) ^ (1 << (bit & 7))
-      expect(openCredential(keys, text.slice(0, 8) + flipped.toString('base64url'))).toBeNull()
+      expect(verifyCredential(keys, text.slice(0, 8) + flipped.toString('base64url'))).toBeNull()
     }
   })
 })
@@ -102,8 +102,8 @@ describe('a key that was taken out', () => {
 
   test('opens nothing that it signed', () => {
     for (const text of [accessToken, refreshToken, accessKey]) {
-      expect(openCredential(rotated, text)).not.toBeNull()
-      expect(openCredential(without, text)).toBeNull()
+      expect(verifyCredential(rotated, text)).not.toBeNull()
+      expect(verifyCredential(without, text)).toBeNull()
     }
   })
 
@@ -118,7 +118,7 @@ describe('type confusion', () => {
   const secret = createApplicationSecret()
   const digest = digestApplicationSecret(keys, secret) as Buffer
   const id = createDeviceCodeId(NOW)
-  const deviceCode = sealDeviceCode(keys, {
+  const deviceCode = signDeviceCode(keys, {
     id,
     applicationId: application,
     variant: 'token_set',
@@ -135,10 +135,10 @@ describe('type confusion', () => {
   type Kind = keyof typeof texts
   const kinds = Object.keys(texts) as Kind[]
   const takenFor: Record<Kind, (text: string) => boolean> = {
-    access_token: (text) => openCredential(keys, text)?.is === 'access_token',
-    refresh_token: (text) => openCredential(keys, text)?.is === 'refresh_token',
-    access_key: (text) => openCredential(keys, text)?.is === 'access_key',
-    device_code: (text) => openDeviceCode(keys, text, application) !== null,
+    access_token: (text) => verifyCredential(keys, text)?.is === 'access_token',
+    refresh_token: (text) => verifyCredential(keys, text)?.is === 'refresh_token',
+    access_key: (text) => verifyCredential(keys, text)?.is === 'access_key',
+    device_code: (text) => verifyDeviceCode(keys, text, application) !== null,
     secret: (text) => matchApplicationSecret(keys, [{ id: 'sec_1', keyId: 1, digest }], text) !== null,
   }
   const pairs = kinds.flatMap((given) => kinds.map((route) => ({ given, route })))

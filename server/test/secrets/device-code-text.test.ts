@@ -3,10 +3,10 @@ import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
-  createDeviceCodeOpener,
+  createDeviceCodeVerifier,
   type DeviceCodeText,
-  openDeviceCode,
-  sealDeviceCode,
+  verifyDeviceCode,
+  signDeviceCode,
   uuidFrom,
 } from '../../src/secrets/device-code-text.ts'
 import { createKey, type Keyset, parseKeyset } from '../../src/secrets/keyset.ts'
@@ -22,16 +22,16 @@ const code: DeviceCodeText = {
   expiresAt: Date.parse('2026-03-01T12:15:00Z'),
   intervalSeconds: 5,
 }
-const text = sealDeviceCode(keys, code)
+const text = signDeviceCode(keys, code)
 const sealedBytes = Buffer.from(text.slice(8), 'base64url')
 
 function opens(given: string): boolean {
-  return openDeviceCode(keys, given, APPLICATION) !== null
+  return verifyDeviceCode(keys, given, APPLICATION) !== null
 }
 
 describe('a device code', () => {
   test('carries what a poll needs, and gives it back', () => {
-    expect(openDeviceCode(keys, text, APPLICATION)).toEqual(code)
+    expect(verifyDeviceCode(keys, text, APPLICATION)).toEqual(code)
     fc.assert(
       fc.property(
         fc.record<DeviceCodeText>({
@@ -42,7 +42,7 @@ describe('a device code', () => {
           intervalSeconds: fc.integer({ min: 1, max: 300 }),
         }),
         (each) => {
-          expect(openDeviceCode(keys, sealDeviceCode(keys, each), each.applicationId)).toEqual(each)
+          expect(verifyDeviceCode(keys, signDeviceCode(keys, each), each.applicationId)).toEqual(each)
         },
       ),
     )
@@ -95,12 +95,12 @@ describe('what is not exactly that text is refused', () => {
 
   test('DC-04 another application', () => {
     for (const other of ['app_k3v9m2x7q4ty', '', 'APP_K3V9M2X7Q4TZ', `${APPLICATION} `]) {
-      expect(openDeviceCode(keys, text, other)).toBeNull()
+      expect(verifyDeviceCode(keys, text, other)).toBeNull()
     }
   })
 
   test('DC-04 another application, also where the code was opened for its own a moment ago', () => {
-    const open = createDeviceCodeOpener(keys)
+    const open = createDeviceCodeVerifier(keys)
     for (let time = 0; time < 2; time += 1) {
       expect(open(text, APPLICATION)).toEqual(code)
       expect(open(text, 'app_k3v9m2x7q4ty')).toBeNull()
@@ -108,8 +108,8 @@ describe('what is not exactly that text is refused', () => {
   })
 
   test('another key, under its own number or under the same one', () => {
-    expect(openDeviceCode(parseKeyset(createKey(2)) as Keyset, text, APPLICATION)).toBeNull()
-    expect(openDeviceCode(parseKeyset(createKey(1)) as Keyset, text, APPLICATION)).toBeNull()
+    expect(verifyDeviceCode(parseKeyset(createKey(2)) as Keyset, text, APPLICATION)).toBeNull()
+    expect(verifyDeviceCode(parseKeyset(createKey(1)) as Keyset, text, APPLICATION)).toBeNull()
   })
 
   test('DC-08 ten thousand random well-formed texts', () => {

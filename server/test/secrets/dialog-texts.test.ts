@@ -5,14 +5,14 @@ import {
   createBrowserMark,
   digestBrowserMark,
   isBrowserMark,
-  openAccountReference,
-  openAuthorizationCode,
-  openDialogReference,
-  openPushedRequest,
-  sealAccountReference,
-  sealAuthorizationCode,
-  sealDialogReference,
-  sealPushedRequest,
+  verifyAccountReference,
+  verifyAuthorizationCode,
+  verifyDialogReference,
+  verifyPushedRequest,
+  signAccountReference,
+  signAuthorizationCode,
+  signDialogReference,
+  signPushedRequest,
 } from '../../src/secrets/dialog-texts.ts'
 import { createKey, type Keyset, parseKeyset } from '../../src/secrets/keyset.ts'
 
@@ -39,29 +39,29 @@ const texts: readonly Text[] = [
   {
     name: 'an authorization code',
     shape: /^lkc_0000[A-Za-z0-9_-]{44}$/,
-    make: (by) => sealAuthorizationCode(by, id),
-    open: openAuthorizationCode,
+    make: (by) => signAuthorizationCode(by, id),
+    open: verifyAuthorizationCode,
     says: id,
   },
   {
     name: 'a request on the base host',
     shape: /^lkq_0000[A-Za-z0-9_-]{44}$/,
-    make: (by) => sealDialogReference(by, id, mark),
-    open: (by, text) => openDialogReference(by, text, mark),
+    make: (by) => signDialogReference(by, id, mark),
+    open: (by, text) => verifyDialogReference(by, text, mark),
     says: id,
   },
   {
     name: 'a request on the host of an account',
     shape: /^lkp_0000[A-Za-z0-9_-]{44}$/,
-    make: (by) => sealAccountReference(by, id, 'acme', digest),
-    open: (by, text) => openAccountReference(by, text, 'acme', digest),
+    make: (by) => signAccountReference(by, id, 'acme', digest),
+    open: (by, text) => verifyAccountReference(by, text, 'acme', digest),
     says: id,
   },
   {
     name: 'a pushed request',
     shape: /^urn:ietf:params:oauth:request_uri:0000[A-Za-z0-9_-]{52}$/,
-    make: (by) => sealPushedRequest(by, id, EXPIRES_AT, APPLICATION),
-    open: (by, text) => openPushedRequest(by, text, APPLICATION),
+    make: (by) => signPushedRequest(by, id, EXPIRES_AT, APPLICATION),
+    open: (by, text) => verifyPushedRequest(by, text, APPLICATION),
     says: { id, expiresAt: EXPIRES_AT },
   },
 ]
@@ -100,29 +100,29 @@ describe.each(texts)('the text of $name', ({ shape, make, open, says }) => {
 
 describe('what a text is bound to', () => {
   test('DG-21: a request opens only for the browser that brought it', () => {
-    const text = sealDialogReference(keys, id, mark)
+    const text = signDialogReference(keys, id, mark)
     for (const other of [otherMark, '', digest, mark.slice(1)])
-      expect(openDialogReference(keys, text, other)).toBeNull()
+      expect(verifyDialogReference(keys, text, other)).toBeNull()
   })
 
   test('DG-21: a visit opens only at its account, for its browser', () => {
-    const text = sealAccountReference(keys, id, 'acme', digest)
-    expect(openAccountReference(keys, text, 'globex', digest)).toBeNull()
-    expect(openAccountReference(keys, text, 'acme', digestBrowserMark(otherMark))).toBeNull()
-    expect(openAccountReference(keys, text, '', `acme\n${digest}`)).toBeNull()
-    expect(openAccountReference(keys, text, 'acme\n', digest)).toBeNull()
+    const text = signAccountReference(keys, id, 'acme', digest)
+    expect(verifyAccountReference(keys, text, 'globex', digest)).toBeNull()
+    expect(verifyAccountReference(keys, text, 'acme', digestBrowserMark(otherMark))).toBeNull()
+    expect(verifyAccountReference(keys, text, '', `acme\n${digest}`)).toBeNull()
+    expect(verifyAccountReference(keys, text, 'acme\n', digest)).toBeNull()
   })
 
   test('a pushed request opens only for the application that pushed it', () => {
-    const text = sealPushedRequest(keys, id, EXPIRES_AT, APPLICATION)
-    expect(openPushedRequest(keys, text, 'app_000000000000')).toBeNull()
-    expect(openPushedRequest(keys, text, '')).toBeNull()
+    const text = signPushedRequest(keys, id, EXPIRES_AT, APPLICATION)
+    expect(verifyPushedRequest(keys, text, 'app_000000000000')).toBeNull()
+    expect(verifyPushedRequest(keys, text, '')).toBeNull()
   })
 
   test('a pushed request keeps its moment to the millisecond, and later ones are other texts', () => {
-    const later = sealPushedRequest(keys, id, EXPIRES_AT + 1, APPLICATION)
-    expect(openPushedRequest(keys, later, APPLICATION)).toEqual({ id, expiresAt: EXPIRES_AT + 1 })
-    expect(later).not.toBe(sealPushedRequest(keys, id, EXPIRES_AT, APPLICATION))
+    const later = signPushedRequest(keys, id, EXPIRES_AT + 1, APPLICATION)
+    expect(verifyPushedRequest(keys, later, APPLICATION)).toEqual({ id, expiresAt: EXPIRES_AT + 1 })
+    expect(later).not.toBe(signPushedRequest(keys, id, EXPIRES_AT, APPLICATION))
   })
 })
 

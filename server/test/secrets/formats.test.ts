@@ -6,14 +6,14 @@ import { describe, expect, test } from 'vitest'
 import { createApplicationSecret } from '../../src/secrets/application-secret.ts'
 import { BUCKET, bucketOf } from '../../src/secrets/bucket.ts'
 import { makeAccessKey, makeTokenSet } from '../../src/secrets/credentials.ts'
-import { sealDeviceCode, uuidBytes } from '../../src/secrets/device-code-text.ts'
+import { signDeviceCode, uuidBytes } from '../../src/secrets/device-code-text.ts'
 import {
   createBrowserMark,
   digestBrowserMark,
-  sealAccountReference,
-  sealAuthorizationCode,
-  sealDialogReference,
-  sealPushedRequest,
+  signAccountReference,
+  signAuthorizationCode,
+  signDialogReference,
+  signPushedRequest,
 } from '../../src/secrets/dialog-texts.ts'
 import { createKey, type Keyset, parseKeyset } from '../../src/secrets/keyset.ts'
 import {
@@ -23,7 +23,7 @@ import {
   createId,
   createUserCode,
 } from '../../src/secrets/random.ts'
-import { sealBrowser, sealLink, sealSession } from '../../src/secrets/web-texts.ts'
+import { signBrowser, signLink, signSession } from '../../src/secrets/web-texts.ts'
 import { makeGrant, NOW } from '../rig/records.ts'
 
 const DOCUMENT = readFileSync(join(import.meta.dirname, '..', '..', '..', 'docs', 'formats.md'), 'utf8')
@@ -89,7 +89,7 @@ const makers: Readonly<Record<string, () => Made>> = {
   'device code': () => {
     const code = { id: createDeviceCodeId(NOW), applicationId: APPLICATION, variant: 'access_key' as const }
     return {
-      text: sealDeviceCode(keys, { ...code, expiresAt: NOW, intervalSeconds: 300 }),
+      text: signDeviceCode(keys, { ...code, expiresAt: NOW, intervalSeconds: 300 }),
       purpose: 'device-code',
       bytes: {
         'id of the code': uuidBytes(code.id),
@@ -102,22 +102,22 @@ const makers: Readonly<Record<string, () => Made>> = {
   'authorization code': () => {
     const id = randomUUID()
     const bytes = { 'id of the dialog': uuidBytes(id) }
-    return { text: sealAuthorizationCode(keys, id), purpose: 'authorization-code', bytes }
+    return { text: signAuthorizationCode(keys, id), purpose: 'authorization-code', bytes }
   },
   'pushed request': () => {
     const id = randomUUID()
     const bytes = { 'id of the dialog': uuidBytes(id), expiry: number(NOW, 6) }
-    return { text: sealPushedRequest(keys, id, NOW, APPLICATION), purpose: 'pushed-request', bytes, bound: APPLICATION }
+    return { text: signPushedRequest(keys, id, NOW, APPLICATION), purpose: 'pushed-request', bytes, bound: APPLICATION }
   },
   'dialog, base host': () => {
     const [id, bound] = [randomUUID(), createBrowserMark()]
     const bytes = { 'id of the dialog': uuidBytes(id) }
-    return { text: sealDialogReference(keys, id, bound), purpose: 'dialog-reference', bytes, bound }
+    return { text: signDialogReference(keys, id, bound), purpose: 'dialog-reference', bytes, bound }
   },
   'dialog, account': () => {
     const [id, digest] = [randomUUID(), digestBrowserMark(createBrowserMark())]
     const bytes = { 'id of the dialog': uuidBytes(id) }
-    const text = sealAccountReference(keys, id, 'acme', digest)
+    const text = signAccountReference(keys, id, 'acme', digest)
     return { text, purpose: 'account-reference', bytes, bound: `acme\n${digest}` }
   },
 }
@@ -187,9 +187,9 @@ describe('the bucket', () => {
     const none = [
       createUserCode(8),
       createApplicationSecret(),
-      sealSession(keys, randomUUID(), 'acme'),
-      sealLink(keys, randomUUID(), 'acme'),
-      sealBrowser(keys, randomUUID(), 'usr_k3v9m2x7q4tz'),
+      signSession(keys, randomUUID(), 'acme'),
+      signLink(keys, randomUUID(), 'acme'),
+      signBrowser(keys, randomUUID(), 'usr_k3v9m2x7q4tz'),
       createGrantId(),
       createId('app'),
       '',

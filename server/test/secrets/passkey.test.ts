@@ -8,7 +8,7 @@ import {
   assertionSubject,
   createChallenge,
   creationOptions,
-  openChallenge,
+  verifyChallenge,
   type PasskeyRecord,
   requestOptions,
   verifyAssertion,
@@ -26,7 +26,7 @@ const origin = 'https://acme.service.example'
 
 const challenge = createChallenge(keys, 'passkey:usr_1', NOW)
 const challengeText = challenge.toString('base64url')
-const challengeOk = (text: string) => openChallenge(keys, text, 'passkey:usr_1', NOW) !== null
+const challengeOk = (text: string) => verifyChallenge(keys, text, 'passkey:usr_1', NOW) !== null
 
 const creation = creationOptions({
   rpId,
@@ -76,27 +76,27 @@ function isFrame(signature: Buffer, at: number): boolean {
 
 describe('a challenge', () => {
   test('opens for what it was made for, for five minutes, and says what to remember', () => {
-    const opened = openChallenge(keys, challengeText, 'passkey:usr_1', NOW + 5 * MINUTES - 1)
+    const opened = verifyChallenge(keys, challengeText, 'passkey:usr_1', NOW + 5 * MINUTES - 1)
     expect(opened).toEqual({
       digest: createHash('sha256').update(challengeText).digest(),
       expiresAt: NOW + 5 * MINUTES,
     })
-    expect(openChallenge(keys, challengeText, 'passkey:usr_1', NOW + 5 * MINUTES)).toBeNull()
-    expect(openChallenge(keys, challengeText, 'passkey:usr_2', NOW)).toBeNull()
-    expect(openChallenge(keys, challengeText, 'sign-in:acme', NOW)).toBeNull()
+    expect(verifyChallenge(keys, challengeText, 'passkey:usr_1', NOW + 5 * MINUTES)).toBeNull()
+    expect(verifyChallenge(keys, challengeText, 'passkey:usr_2', NOW)).toBeNull()
+    expect(verifyChallenge(keys, challengeText, 'sign-in:acme', NOW)).toBeNull()
   })
 
   test('is another one each time, also between two milliseconds', () => {
     const many = Array.from({ length: 1_000 }, () => createChallenge(keys, '', NOW + 0.5).toString('base64url'))
     expect(new Set(many).size).toBe(1_000)
-    expect(openChallenge(keys, many[0] ?? '', '', NOW)?.expiresAt).toBe(NOW + 5 * MINUTES)
+    expect(verifyChallenge(keys, many[0] ?? '', '', NOW)?.expiresAt).toBe(NOW + 5 * MINUTES)
   })
 
   test('outlives a new key, and dies with its own', () => {
     expect(
-      openChallenge(parseKeyset(`${second},${first}`) as Keyset, challengeText, 'passkey:usr_1', NOW),
+      verifyChallenge(parseKeyset(`${second},${first}`) as Keyset, challengeText, 'passkey:usr_1', NOW),
     ).not.toBeNull()
-    expect(openChallenge(parseKeyset(second) as Keyset, challengeText, 'passkey:usr_1', NOW)).toBeNull()
+    expect(verifyChallenge(parseKeyset(second) as Keyset, challengeText, 'passkey:usr_1', NOW)).toBeNull()
   })
 
   test('any flipped bit is refused, and so is another spelling', () => {

@@ -1,6 +1,6 @@
 /** What was proven lately is remembered, for a while, and for nobody else. */
 import { expect, test } from 'vitest'
-import { createDeviceCodeOpener, openDeviceCode, sealDeviceCode } from '../../src/secrets/device-code-text.ts'
+import { createDeviceCodeVerifier, verifyDeviceCode, signDeviceCode } from '../../src/secrets/device-code-text.ts'
 import { createKey, type Keyset, parseKeyset } from '../../src/secrets/keyset.ts'
 import { createRecent } from '../../src/secrets/recent.ts'
 
@@ -19,7 +19,7 @@ test('remembers at most two generations, the lately used longest', () => {
 
 test('DC-04 a device code that was opened for its application stays closed to another, and to a changed letter', () => {
   const keys = parseKeyset(createKey(1)) as Keyset
-  const open = createDeviceCodeOpener(keys)
+  const open = createDeviceCodeVerifier(keys)
   const code = {
     id: '01958f00-0000-7000-8000-000000000001',
     applicationId: 'app_000000000000',
@@ -27,11 +27,11 @@ test('DC-04 a device code that was opened for its application stays closed to an
     expiresAt: 1_794_700_000_123,
     intervalSeconds: 5,
   }
-  const text = sealDeviceCode(keys, code)
+  const text = signDeviceCode(keys, code)
   for (let time = 0; time < 3; time += 1) {
     expect(open(text, code.applicationId)).toEqual(code)
     expect(open(text, 'app_111111111111')).toBeNull()
     expect(open(`${text.slice(0, -1)}${text.endsWith('A') ? 'B' : 'A'}`, code.applicationId)).toBeNull()
   }
-  expect(openDeviceCode(keys, text, code.applicationId)).toEqual(code)
+  expect(verifyDeviceCode(keys, text, code.applicationId)).toEqual(code)
 })

@@ -5,16 +5,16 @@ import { createKey, type Keyset, parseKeyset } from '../../src/secrets/keyset.ts
 import {
   digestAddress,
   isSignedForm,
-  openBrowser,
-  openDecision,
-  openLink,
-  openSecondStep,
-  openSession,
-  sealBrowser,
-  sealDecision,
-  sealLink,
-  sealSecondStep,
-  sealSession,
+  verifyBrowser,
+  verifyDecision,
+  verifyLink,
+  verifySecondStep,
+  verifySession,
+  signBrowser,
+  signDecision,
+  signLink,
+  signSecondStep,
+  signSession,
   signForm,
 } from '../../src/secrets/web-texts.ts'
 
@@ -24,11 +24,11 @@ const keys = keysFrom(one)
 const id = randomUUID()
 
 describe.each([
-  ['a session', sealSession, openSession],
-  ['a link', sealLink, openLink],
-  ['a browser', sealBrowser, openBrowser],
-] as const)('the text of %s', (_name, seal, open) => {
-  const text = seal(keys, id, 'acme')
+  ['a session', signSession, verifySession],
+  ['a link', signLink, verifyLink],
+  ['a browser', signBrowser, verifyBrowser],
+] as const)('the text of %s', (_name, sign, open) => {
+  const text = sign(keys, id, 'acme')
 
   test('opens to its id, also after a new key signs', () => {
     expect(open(keys, text, 'acme')).toBe(id)
@@ -52,7 +52,7 @@ describe.each([
   })
 
   test('is not taken for a text of another kind', () => {
-    const others = [openSession, openLink, openBrowser].filter((each) => each !== open)
+    const others = [verifySession, verifyLink, verifyBrowser].filter((each) => each !== open)
     const bare = text.slice(4)
     for (const other of others) {
       expect(['lkw_', 'lkl_', 'lkb_'].map((prefix) => other(keys, prefix + bare, 'acme'))).toEqual([null, null, null])
@@ -62,16 +62,16 @@ describe.each([
 
 test('a half-finished sign-in says who and when, for this account only', () => {
   const step = { userId: 'usr_k3v9m2x7q4tz', at: 1_772_366_400_123, passwordMark: '0123456789abcdef' }
-  const text = sealSecondStep(keys, step, 'acme')
-  expect(openSecondStep(keys, text, 'acme')).toEqual(step)
-  expect(openSecondStep(keys, text, 'globex')).toBeNull()
+  const text = signSecondStep(keys, step, 'acme')
+  expect(verifySecondStep(keys, text, 'acme')).toEqual(step)
+  expect(verifySecondStep(keys, text, 'globex')).toBeNull()
 })
 
 test('UC-22: a decision opens only for the user who entered the code', () => {
   const place = { id, expiresAt: 1_772_366_400_123 }
-  const text = sealDecision(keys, place, 'usr_k3v9m2x7q4tz')
-  expect(openDecision(keys, text, 'usr_k3v9m2x7q4tz')).toEqual(place)
-  expect(openDecision(keys, text, 'usr_000000000000')).toBeNull()
+  const text = signDecision(keys, place, 'usr_k3v9m2x7q4tz')
+  expect(verifyDecision(keys, text, 'usr_k3v9m2x7q4tz')).toEqual(place)
+  expect(verifyDecision(keys, text, 'usr_000000000000')).toBeNull()
 })
 
 describe('a signed form', () => {

@@ -9,7 +9,7 @@ import { isFresh, signOut } from '../../flows/visit.ts'
 import { type ConsentModel, consentPage } from '../../pages/consent.tsx'
 import { decidedPage } from '../../pages/decided.tsx'
 import { type EnterCodeModel, enterCodePage } from '../../pages/enter-code.tsx'
-import { openDecision, sealDecision } from '../../secrets/web-texts.ts'
+import { verifyDecision, signDecision } from '../../secrets/web-texts.ts'
 import type { Parameters } from '../parameters.ts'
 import { accessLifetimes } from './access-lifetimes.ts'
 import type { PageAnswer, PageHandler, UserRequest } from './answer.ts'
@@ -27,7 +27,7 @@ export const enterTypedCode: PageHandler<UserRequest> = async (context, request)
   const result = await enterCode(context, account, visitor, fields.get('code') ?? '', browser.address)
   switch (result.outcome) {
     case 'claimed':
-      return { seeOther: `/connect/decision?ref=${sealDecision(context.config.keys, result.code, visitor.id)}` }
+      return { seeOther: `/connect/decision?ref=${signDecision(context.config.keys, result.code, visitor.id)}` }
     case 'empty':
       return { page: await entryPage(context, request, { kind: 'empty' }), status: 400 }
     case 'mistyped': {
@@ -56,7 +56,7 @@ export const showDecision: PageHandler<UserRequest> = (context, request) => deci
 export const decide: PageHandler<UserRequest> = async (context, request) => {
   const { visitor, fields, browser, frame, now } = request
   const ref = fields.get('ref') ?? ''
-  const place = openDecision(context.config.keys, ref, visitor.id)
+  const place = verifyDecision(context.config.keys, ref, visitor.id)
   if (!place) return { page: decidedPage(frame, CLOSED), status: 403 }
   const given = readAnswer(fields)
   if (!given) return { refusal: 'invalid_request' }
@@ -76,7 +76,7 @@ function readAnswer(fields: Parameters): PageDecision | null {
 
 /** Hands the code back and signs out, so that somebody else can enter and decide it. */
 export const switchUser: PageHandler<UserRequest> = async (context, { visitor, fields }) => {
-  const place = openDecision(context.config.keys, fields.get('ref') ?? '', visitor.id)
+  const place = verifyDecision(context.config.keys, fields.get('ref') ?? '', visitor.id)
   if (place) await releaseCode(context, visitor.id, place, visitor.session.id)
   await signOut(context, visitor)
   return { seeOther: '/sign-in?notice=switched&next=%2Fconnect%2Fcode', cookies: [clearCookie(SESSION)] }
@@ -89,7 +89,7 @@ async function decisionPage(
 ): Promise<PageAnswer> {
   const { visitor, fields, frame, browser, now } = request
   const ref = fields.get('ref') ?? ''
-  const place = openDecision(context.config.keys, ref, visitor.id)
+  const place = verifyDecision(context.config.keys, ref, visitor.id)
   const asking = { address: browser.address, now }
   const view = place ? await readDecision(context, visitor, place, asking) : CLOSED
   if (view.outcome === 'closed') return { page: decidedPage(frame, CLOSED), status: place ? 200 : 403 }

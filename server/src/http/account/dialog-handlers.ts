@@ -6,7 +6,7 @@ import { type DialogQuestion, readDialogView } from '../../flows/read-dialog.ts'
 import { signOut } from '../../flows/visit.ts'
 import { type DialogConsentModel, dialogConsentPage } from '../../pages/dialog-consent.tsx'
 import { type DialogProblemModel, dialogProblemPage } from '../../pages/dialog-problem.tsx'
-import { createBrowserMark, digestBrowserMark, openAccountReference } from '../../secrets/dialog-texts.ts'
+import { createBrowserMark, digestBrowserMark, verifyAccountReference } from '../../secrets/dialog-texts.ts'
 import type { Parameters } from '../parameters.ts'
 import { accessLifetimes } from './access-lifetimes.ts'
 import type { PageAnswer, PageHandler, PageRequest, UserRequest } from './answer.ts'
@@ -121,7 +121,7 @@ function dialogIdOf(context: Context, { account, fields, browser }: PageRequest)
   const { dialogMark } = browser
   if (dialogMark === null) return null
   const text = fields.get('request') ?? ''
-  return openAccountReference(context.config.keys, text, account.slug, digestBrowserMark(dialogMark))
+  return verifyAccountReference(context.config.keys, text, account.slug, digestBrowserMark(dialogMark))
 }
 
 function dialogAddress(fields: Parameters): string {

@@ -11,9 +11,9 @@ import { type DialogProblemModel, dialogProblemPage } from '../../pages/dialog-p
 import {
   createBrowserMark,
   isBrowserMark,
-  openDialogReference,
-  sealAccountReference,
-  sealDialogReference,
+  verifyDialogReference,
+  signAccountReference,
+  signDialogReference,
 } from '../../secrets/dialog-texts.ts'
 import type { PageAnswer } from '../account/answer.ts'
 import { DIALOG, DIALOG_SECONDS, setCookie } from '../account/cookies.ts'
@@ -27,7 +27,7 @@ export const authorize: BaseHandler = async (context, request) => {
   const result = await open(context, request)
   if (result.outcome !== 'opened') return refused(context, request, result)
   const mark = markOf(request) ?? createBrowserMark()
-  const text = sealDialogReference(context.config.keys, result.dialogId, mark)
+  const text = signDialogReference(context.config.keys, result.dialogId, mark)
   return { seeOther: `/dialog?request=${text}`, cookies: [setCookie(DIALOG, mark, DIALOG_SECONDS)] }
 }
 
@@ -108,7 +108,7 @@ export const passOn: BaseHandler = async (context, request) => {
   if (dialogId === null || !/^[a-z0-9-]{1,63}$/.test(slug) || !/^[A-Za-z0-9_-]{43}$/.test(browserDigest)) {
     return problem(request, 'other_browser', null)
   }
-  const text = sealAccountReference(context.config.keys, dialogId, slug, browserDigest)
+  const text = signAccountReference(context.config.keys, dialogId, slug, browserDigest)
   return { seeOther: `${accountOrigin(context, slug)}/dialog?request=${text}` }
 }
 
@@ -121,7 +121,7 @@ async function questionOf(context: Context, request: BaseRequest): Promise<OpenQ
 
 function dialogIdOf(context: Context, request: BaseRequest): string | null {
   const mark = markOf(request)
-  return mark === null ? null : openDialogReference(context.config.keys, request.fields.get('request') ?? '', mark)
+  return mark === null ? null : verifyDialogReference(context.config.keys, request.fields.get('request') ?? '', mark)
 }
 
 function markOf(request: BaseRequest): string | null {

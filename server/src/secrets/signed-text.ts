@@ -10,7 +10,7 @@ import { equalSecrets, mac } from './mac.ts'
 /** Half of SHA-256: no shorter than the ids it protects. */
 const MAC_BYTES = 16
 
-export type Seal = {
+export type SignedText = {
   readonly prefix: string
   readonly purpose: Purpose
   readonly bodyBytes: number
@@ -19,13 +19,13 @@ export type Seal = {
 }
 
 /** `bound` is authenticated but not carried: whoever presents the text must know it. */
-export function seal(kind: Seal, key: SigningKey, body: Buffer, bound = ''): string {
+export function sign(kind: SignedText, key: SigningKey, body: Buffer, bound = ''): string {
   const carried = Buffer.concat([Buffer.of(key.id), body])
   const sealed = Buffer.concat([carried, tag(kind, key, carried, bound)]).toString('base64url')
   return kind.prefix + (kind.bucket === undefined ? '' : bucketDigits(kind.bucket)) + sealed
 }
 
-export function unseal(kind: Seal, keys: Keyset, text: string, bound = ''): Buffer | null {
+export function verify(kind: SignedText, keys: Keyset, text: string, bound = ''): Buffer | null {
   if (!text.startsWith(kind.prefix)) return null
   if (kind.bucket !== undefined && bucketOf(text) !== kind.bucket) return null
   const sealed = text.slice(kind.prefix.length + (kind.bucket === undefined ? 0 : BUCKET_DIGITS))
@@ -40,7 +40,7 @@ export function unseal(kind: Seal, keys: Keyset, text: string, bound = ''): Buff
 }
 
 /** Over `bucket | key id | body | bound`. */
-function tag({ purpose, bucket }: Seal, key: SigningKey, carried: Buffer, bound: string): Buffer {
+function tag({ purpose, bucket }: SignedText, key: SigningKey, carried: Buffer, bound: string): Buffer {
   const inFront = bucket === undefined ? [] : [Buffer.of(bucket >> 8, bucket & 255)]
   const message = Buffer.concat([...inFront, carried, Buffer.from(bound)])
   return mac(key.for[purpose], message).subarray(0, MAC_BYTES)

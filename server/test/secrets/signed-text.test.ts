@@ -3,15 +3,15 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { bucketOf } from '../../src/secrets/bucket.ts'
 import { createKey, type Keyset, parseKeyset } from '../../src/secrets/keyset.ts'
-import { type Seal, seal, unseal } from '../../src/secrets/sealed-text.ts'
+import { type SignedText, sign, verify } from '../../src/secrets/signed-text.ts'
 
 const [first, second] = [createKey(1), createKey(2)]
 const keys = parseKeyset(first) as Keyset
 
 /** 1 + 20 + 16 bytes are 50 characters with four loose bits at the end: the forgiving case of base64. */
-const kind: Seal = { prefix: 'lkr_', purpose: 'refresh-token', bodyBytes: 20 }
+const kind: SignedText = { prefix: 'lkr_', purpose: 'refresh-token', bodyBytes: 20 }
 const body = Buffer.from('a body of 20 bytes..')
-const text = seal(kind, keys.signing, body)
+const text = sign(kind, keys.signing, body)
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 
@@ -19,7 +19,7 @@ test('what is sealed opens again, with what it is bound to', () => {
   const bodies = fc.uint8Array({ minLength: 20, maxLength: 20 }).map((bytes) => Buffer.from(bytes))
   fc.assert(
     fc.property(bodies, fc.string({ maxLength: 100 }), (sealed, bound) => {
-      expect(unseal(kind, keys, seal(kind, keys.signing, sealed, bound), bound)).toEqual(sealed)
+      expect(verify(kind, keys, sign(kind, keys.signing, sealed, bound), bound)).toEqual(sealed)
     }),
   )
 })
@@ -27,30 +27,30 @@ test('what is sealed opens again, with what it is bound to', () => {
 describe('keys', () => {
   test('a new signing key in front leaves what the old one sealed open', () => {
     const rotated = parseKeyset(`${second},${first}`) as Keyset
-    expect(unseal(kind, rotated, text)).toEqual(body)
-    expect(unseal(kind, rotated, seal(kind, rotated.signing, body))).toEqual(body)
-    expect(seal(kind, rotated.signing, body)).not.toBe(text)
+    expect(verify(kind, rotated, text)).toEqual(body)
+    expect(verify(kind, rotated, sign(kind, rotated.signing, body))).toEqual(body)
+    expect(sign(kind, rotated.signing, body)).not.toBe(text)
   })
 
   test('a key that was taken out opens nothing any more', () => {
-    expect(unseal(kind, parseKeyset(second) as Keyset, text)).toBeNull()
+    expect(verify(kind, parseKeyset(second) as Keyset, text)).toBeNull()
   })
 
   test('another key under the same number opens nothing', () => {
-    expect(unseal(kind, parseKeyset(createKey(1)) as Keyset, text)).toBeNull()
+    expect(verify(kind, parseKeyset(createKey(1)) as Keyset, text)).toBeNull()
   })
 
   test('TK-12 the same bytes for another purpose are refused', () => {
-    expect(unseal({ ...kind, purpose: 'access-key' }, keys, text)).toBeNull()
-    expect(unseal({ ...kind, prefix: 'lkk_' }, keys, text)).toBeNull()
-    expect(unseal({ ...kind, prefix: 'lkk_' }, keys, text.replace('lkr_', 'lkk_'))).toEqual(body)
-    expect(unseal({ ...kind, prefix: 'lkk_', purpose: 'access-key' }, keys, text.replace('lkr_', 'lkk_'))).toBeNull()
+    expect(verify({ ...kind, purpose: 'access-key' }, keys, text)).toBeNull()
+    expect(verify({ ...kind, prefix: 'lkk_' }, keys, text)).toBeNull()
+    expect(verify({ ...kind, prefix: 'lkk_' }, keys, text.replace('lkr_', 'lkk_'))).toEqual(body)
+    expect(verify({ ...kind, prefix: 'lkk_', purpose: 'access-key' }, keys, text.replace('lkr_', 'lkk_'))).toBeNull()
   })
 })
 
 describe('one text per content', () => {
   test('no other last character is accepted, not even those that decode to the same bytes', () => {
-    const accepted = [...ALPHABET].filter((last) => unseal(kind, keys, text.slice(0, -1) + last))
+    const accepted = [...ALPHABET].filter((last) => verify(kind, keys, text.slice(0, -1) + last))
     expect(accepted).toEqual([text.at(-1)])
     const same = [...ALPHABET].filter((last) =>
       Buffer.from(text.slice(4, -1) + last, 'base64url').equals(Buffer.from(text.slice(4), 'base64url')),
@@ -59,36 +59,36 @@ describe('one text per content', () => {
   })
 
   test.each(['=', '==', '\n', ' ', '.', 'A', 'AA', '\u0000', '%3D', '~'])('%j after the text is refused', (extra) => {
-    expect(unseal(kind, keys, text + extra)).toBeNull()
+    expect(verify(kind, keys, text + extra)).toBeNull()
   })
 
   test.each(['\n', ' ', '=', '\u200b'])('%j anywhere inside the text is refused', (extra) => {
     for (let at = 0; at <= text.length; at += 1) {
-      expect(unseal(kind, keys, text.slice(0, at) + extra + text.slice(at))).toBeNull()
+      expect(verify(kind, keys, text.slice(0, at) + extra + text.slice(at))).toBeNull()
     }
   })
 
   test('the other alphabet of base64 is refused', () => {
-    const sealed = Array.from({ length: 100 }, (_, index) => seal(kind, keys.signing, Buffer.alloc(20, index)))
+    const sealed = Array.from({ length: 100 }, (_, index) => sign(kind, keys.signing, Buffer.alloc(20, index)))
     const swapped = sealed.map((each) => each.slice(0, 4) + each.slice(4).replaceAll('-', '+').replaceAll('_', '/'))
     const changed = swapped.filter((each, index) => each !== sealed[index])
     expect(changed.length).toBeGreaterThan(10)
-    expect(changed.filter((each) => unseal(kind, keys, each))).toEqual([])
+    expect(changed.filter((each) => verify(kind, keys, each))).toEqual([])
   })
 })
 
 describe('the bucket', () => {
-  const inBucket = (bucket: number): Seal => ({ ...kind, bucket })
+  const inBucket = (bucket: number): SignedText => ({ ...kind, bucket })
   const buckets = fc.nat(0xffff)
 
   test('stands after the prefix, in four digits, and is read without a key', () => {
-    expect(seal(inBucket(0), keys.signing, body)).toMatch(/^lkr_0000[A-Za-z0-9_-]{50}$/)
-    expect(seal(inBucket(0xbe0f), keys.signing, body)).toMatch(/^lkr_be0f[A-Za-z0-9_-]{50}$/)
+    expect(sign(inBucket(0), keys.signing, body)).toMatch(/^lkr_0000[A-Za-z0-9_-]{50}$/)
+    expect(sign(inBucket(0xbe0f), keys.signing, body)).toMatch(/^lkr_be0f[A-Za-z0-9_-]{50}$/)
     fc.assert(
       fc.property(buckets, (bucket) => {
-        const sealed = seal(inBucket(bucket), keys.signing, body)
+        const sealed = sign(inBucket(bucket), keys.signing, body)
         expect(bucketOf(sealed)).toBe(bucket)
-        expect(unseal(inBucket(bucket), keys, sealed)).toEqual(body)
+        expect(verify(inBucket(bucket), keys, sealed)).toEqual(body)
       }),
     )
   })
@@ -97,48 +97,48 @@ describe('the bucket', () => {
     fc.assert(
       fc.property(buckets, buckets, (bucket, other) => {
         fc.pre(bucket !== other)
-        expect(unseal(inBucket(other), keys, seal(inBucket(bucket), keys.signing, body))).toBeNull()
+        expect(verify(inBucket(other), keys, sign(inBucket(bucket), keys.signing, body))).toBeNull()
       }),
     )
   })
 
   test('cannot be changed: the MAC covers it', () => {
-    const sealed = seal(inBucket(7), keys.signing, body)
+    const sealed = sign(inBucket(7), keys.signing, body)
     for (const digits of ['0000', '0006', '0107', '7000']) {
       const moved = `lkr_${digits}${sealed.slice(8)}`
-      expect(unseal(inBucket(Number.parseInt(digits, 16)), keys, moved), digits).toBeNull()
+      expect(verify(inBucket(Number.parseInt(digits, 16)), keys, moved), digits).toBeNull()
     }
   })
 
   test('is written in one way only', () => {
-    const sealed = seal(inBucket(0xabcd), keys.signing, body)
+    const sealed = sign(inBucket(0xabcd), keys.signing, body)
     for (const digits of ['ABCD', 'abcD', 'abc', '0abcd', ' bcd', '+bcd', 'ab_d']) {
-      expect(unseal(inBucket(0xabcd), keys, `lkr_${digits}${sealed.slice(8)}`), digits).toBeNull()
+      expect(verify(inBucket(0xabcd), keys, `lkr_${digits}${sealed.slice(8)}`), digits).toBeNull()
     }
   })
 
   test('neither added to a text without one nor left out', () => {
-    expect(unseal(inBucket(0), keys, text)).toBeNull()
-    expect(unseal(inBucket(0), keys, text.replace('lkr_', 'lkr_0000'))).toBeNull()
-    expect(unseal(kind, keys, seal(inBucket(0), keys.signing, body).replace('lkr_0000', 'lkr_'))).toBeNull()
+    expect(verify(inBucket(0), keys, text)).toBeNull()
+    expect(verify(inBucket(0), keys, text.replace('lkr_', 'lkr_0000'))).toBeNull()
+    expect(verify(kind, keys, sign(inBucket(0), keys.signing, body).replace('lkr_0000', 'lkr_'))).toBeNull()
   })
 })
 
 test('what it is bound to must be known exactly', () => {
-  const bound = seal(kind, keys.signing, body, 'app_one')
-  expect(unseal(kind, keys, bound, 'app_one')).toEqual(body)
+  const bound = sign(kind, keys.signing, body, 'app_one')
+  expect(verify(kind, keys, bound, 'app_one')).toEqual(body)
   for (const other of ['', 'app_two', 'app_on', 'app_one ', 'APP_ONE']) {
-    expect(unseal(kind, keys, bound, other)).toBeNull()
+    expect(verify(kind, keys, bound, other)).toBeNull()
   }
-  expect(unseal(kind, keys, text, 'app_one')).toBeNull()
+  expect(verify(kind, keys, text, 'app_one')).toBeNull()
 })
 
 test('anything else that arrives is refused without throwing', () => {
   fc.assert(
     fc.property(fc.oneof(fc.string(), fc.base64String()), (garbage) => {
-      expect(unseal(kind, keys, garbage)).toBeNull()
-      expect(unseal(kind, keys, `lkr_${garbage}`)).toBeNull()
+      expect(verify(kind, keys, garbage)).toBeNull()
+      expect(verify(kind, keys, `lkr_${garbage}`)).toBeNull()
     }),
   )
-  expect(unseal(kind, keys, `lkr_${'A'.repeat(100_000)}`)).toBeNull()
+  expect(verify(kind, keys, `lkr_${'A'.repeat(100_000)}`)).toBeNull()
 })
