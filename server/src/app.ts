@@ -11,7 +11,7 @@ import { createLoad } from './flows/load.ts'
 import { createMetricsReader, type MetricsReader } from './flows/read-metrics.ts'
 import { createGrantCache } from './flows/grant-cache.ts'
 import { makePartitionsAhead } from './flows/sweep.ts'
-import { createTally } from './flows/tally.ts'
+import { createUsageCounters } from './flows/usage-counters.ts'
 import { createTasks } from './flows/tasks.ts'
 import { createLimiter } from './gate/limiter.ts'
 import { createLocalGate } from './gate/local-gate.ts'
@@ -63,7 +63,7 @@ export async function createContext(config: Config, traced = false): Promise<Con
     verifyDeviceCode: createDeviceCodeVerifier(config.keys),
     verifyCredential: createCredentialVerifier(config.keys),
     grantCache: createGrantCache(db),
-    tally: createTally(db),
+    usage: createUsageCounters(db),
     earlyPolls: createEarlyPolls(db, load.overloaded),
     tasks: createTasks(),
     passwords: createPasswords(),

@@ -24,7 +24,7 @@ import type { EarlyPolls } from './early-polls.ts'
 import type { LiveCodes } from './live-codes.ts'
 import type { Load } from './load.ts'
 import type { GrantCache } from './grant-cache.ts'
-import type { Tally } from './tally.ts'
+import type { UsageCounters } from './usage-counters.ts'
 import type { Tasks } from './tasks.ts'
 
 export type Context = {
@@ -40,7 +40,7 @@ export type Context = {
   readonly verifyDeviceCode: DeviceCodeVerifier
   readonly verifyCredential: CredentialVerifier
   readonly grantCache: GrantCache
-  readonly tally: Tally
+  readonly usage: UsageCounters
   readonly earlyPolls: EarlyPolls
   readonly tasks: Tasks
   readonly passwords: Passwords
@@ -51,6 +51,6 @@ export type Context = {
   /** To addresses that developers chose. */
   readonly outbound: Outbound
   readonly events: Events
-  /** For metrics. What applications are told about themselves is in the tally. */
+  /** For metrics. What the developer console shows comes from `usage`. */
   readonly counts: Counts
 }

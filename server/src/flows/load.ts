@@ -10,7 +10,7 @@ import type { Config } from '../config.ts'
 import type { Events } from '../events.ts'
 import { addShed } from '../store/overloads.ts'
 import type { Queryable } from '../store/postgres.ts'
-import { createTurns, type Place } from './turns.ts'
+import { createFairQueue, type QueueKey } from './fair-queue.ts'
 
 export type Load = {
   /** Requests wait too long before they are even looked at, or somebody was turned away a moment ago. */
@@ -18,7 +18,7 @@ export type Load = {
   /** Whether one of these is turned away now. It is counted. */
   sheds(what: Sheddable): boolean
   /** Does the work when it is its turn. `shed`: there were too many before it. */
-  inTurn<T>(place: Place, work: () => Promise<T>): Promise<T | 'shed'>
+  enqueue<T>(key: QueueKey, work: () => Promise<T>): Promise<T | 'shed'>
   /** Since the process started, what was turned away; and how things stand. */
   figures(): LoadFigures
   /** Writes down how many were turned away, if any; throws when PostgreSQL is away. */
@@ -56,7 +56,7 @@ const MAX_WAIT_MS = 2_000
 /** For so long after somebody was turned away this process calls itself overloaded. */
 const AFTERMATH_MS = 2_000
 
-type Waiting = Place & { readonly settle: (how: 'begin' | 'shed') => void }
+type Waiting = QueueKey & { readonly settle: (how: 'begin' | 'shed') => void }
 
 export type Given = {
   readonly config: Pick<Config, 'databaseConnections' | 'overloadDelayMs'>
@@ -66,7 +66,7 @@ export type Given = {
 
 export function createLoad({ config, db, events }: Given, delay: Delay = measureDelay()): Load {
   const abreast = Math.max(1, Math.floor(config.databaseConnections / 2))
-  const turns = createTurns<Waiting>(ROOM)
+  const queue = createFairQueue<Waiting>(ROOM)
   const working = new Map<string, number>()
   /** When each application asked last, the latest at the end. */
   const asking = new Map<string, number>()
@@ -93,7 +93,7 @@ export function createLoad({ config, db, events }: Given, delay: Delay = measure
       asking.delete(other)
     }
   }
-  /** While others ask too, no application has more than half: there is always a place for one who comes now and then. */
+  /** While others ask too, no application has more than half: there is always a key for one who comes now and then. */
   const mayBegin = (applicationId: string): boolean => {
     const most = asking.size > 1 ? Math.max(1, Math.floor(abreast / 2)) : abreast
     return (working.get(applicationId) ?? 0) < most
@@ -109,25 +109,25 @@ export function createLoad({ config, db, events }: Given, delay: Delay = measure
     if (left === 0) working.delete(applicationId)
     else working.set(applicationId, left)
     while (atWork < abreast) {
-      const next = turns.next(mayBegin)
+      const next = queue.next(mayBegin)
       if (!next) return
       begin(next.applicationId)
       next.settle('begin')
     }
   }
-  const wait = (place: Place): Promise<'begin' | 'shed'> =>
+  const wait = (key: QueueKey): Promise<'begin' | 'shed'> =>
     new Promise((resolve) => {
       const settle: Waiting['settle'] = (how) => {
         clearTimeout(timer)
         if (how === 'shed') count('line')
         resolve(how)
       }
-      const waiting = { ...place, settle }
+      const waiting = { ...key, settle }
       const timer = setTimeout(() => {
-        turns.leave(waiting)
+        queue.leave(waiting)
         settle('shed')
       }, MAX_WAIT_MS)
-      turns.join(waiting)?.settle('shed')
+      queue.join(waiting)?.settle('shed')
     })
 
   return {
@@ -137,15 +137,15 @@ export function createLoad({ config, db, events }: Given, delay: Delay = measure
       if (away) count(what)
       return away
     },
-    inTurn: async (place, work) => {
-      asks(place.applicationId)
-      if (atWork < abreast && mayBegin(place.applicationId)) begin(place.applicationId)
-      else if (isSlow(SHORT_LINE) && turns.waitingOf(place.applicationId) > 0) return count('line')
-      else if ((await wait(place)) === 'shed') return 'shed'
+    enqueue: async (key, work) => {
+      asks(key.applicationId)
+      if (atWork < abreast && mayBegin(key.applicationId)) begin(key.applicationId)
+      else if (isSlow(SHORT_LINE) && queue.waitingOf(key.applicationId) > 0) return count('line')
+      else if ((await wait(key)) === 'shed') return 'shed'
       try {
         return await work()
       } finally {
-        end(place.applicationId)
+        end(key.applicationId)
       }
     },
     figures: () => ({ shed: { ...shedSinceStart }, delayMs: delay.ms() }),

@@ -57,8 +57,8 @@ export async function openDialog(context: Context, request: DialogRequest): Prom
   const { limiter, load } = context
   if (load.sheds('dialog')) return { outcome: 'shed' }
   const network = networkOf(request.requestedFrom)
-  const passage = await limiter.dialog(network)
-  if (!passage.passed) return { outcome: 'too_many_requests', waitMs: passage.waitMs }
+  const limited = await limiter.dialog(network)
+  if (!limited.passed) return { outcome: 'too_many_requests', waitMs: limited.waitMs }
   const application = context.applications.find(request.applicationId)
   if (!application || application.deleted) return { outcome: 'unknown_application' }
   if (application.redirectUris.length === 0) return { outcome: 'not_set_up', application }
@@ -81,8 +81,8 @@ export async function openDialog(context: Context, request: DialogRequest): Prom
   }
 
   const dialogId = randomUUID()
-  const place = { applicationId: application.id, network: network ?? NOWHERE }
-  const opened = await load.inTurn(place, () =>
+  const queueKey = { applicationId: application.id, network: network ?? NOWHERE }
+  const opened = await load.enqueue(queueKey, () =>
     insertDialog(context.db, {
       id: dialogId,
       applicationId: application.id,

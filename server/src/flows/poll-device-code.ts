@@ -46,8 +46,8 @@ export async function pollDeviceCode(context: Context, request: PollRequest): Pr
   if (isForgotten(code, applications.now())) return INVALID
 
   const { early, pending } = await gate.poll(code.id, paceFor(code.intervalSeconds))
-  context.tally.count(request.applicationId, 'polls')
-  if (early) context.tally.count(request.applicationId, 'earlyPolls')
+  context.usage.count(request.applicationId, 'polls')
+  if (early) context.usage.count(request.applicationId, 'earlyPolls')
   const known = pending && !isExpired(code, applications.now())
   const result = known ? notYet(code, early) : await lookOrWait(context, request, code, early)
   // Only what was told so can have ignored it: an early poll that gets an outcome is nothing to complain of.

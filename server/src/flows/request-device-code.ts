@@ -56,8 +56,8 @@ async function placeCode(context: Context, request: CodeRequest): Promise<CodeRe
   const { applications, config, limiter, load } = context
   if (load.sheds('code')) return { outcome: 'shed' }
   const network = networkOf(request.requestedFrom)
-  const passage = await limiter.codeRequest(network)
-  if (!passage.passed) return { outcome: 'too_many_requests', waitMs: passage.waitMs }
+  const limited = await limiter.codeRequest(network)
+  if (!limited.passed) return { outcome: 'too_many_requests', waitMs: limited.waitMs }
   const application = applications.authenticate(request.applicationId, request.secret)
   if (!application) return { outcome: 'invalid_application' }
   if (application.suspended) return { outcome: 'application_suspended' }
@@ -76,16 +76,16 @@ async function placeCode(context: Context, request: CodeRequest): Promise<CodeRe
     requestedWith: request.requestedWith,
     lifetimeMs: lifetimeOf(config.deviceCodeLifetimeMs, application, request),
   }
-  const place = { applicationId: application.id, network: network ?? NOWHERE }
-  const taken = limiter.codes.take(place)
+  const queueKey = { applicationId: application.id, network: network ?? NOWHERE }
+  const taken = limiter.codes.take(queueKey)
   if (!taken.passed) return { outcome: 'too_many_requests', waitMs: taken.waitMs }
-  const placed = await load.inTurn(place, () => placeUnderFreeUserCode(context, code))
+  const placed = await load.enqueue(queueKey, () => placeUnderFreeUserCode(context, code))
   if (placed === null || placed === 'shed') {
-    limiter.codes.giveBack(place)
+    limiter.codes.giveBack(queueKey)
     return { outcome: placed ?? 'unavailable' }
   }
 
-  context.tally.count(application.id, 'requested')
+  context.usage.count(application.id, 'requested')
   const { userCode, expiresAt } = placed
   const intervalSeconds = pollIntervalOf(application, config.pollIntervalSeconds)
   return {

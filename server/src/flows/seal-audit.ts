@@ -44,7 +44,7 @@ export async function readHead({ db }: { readonly db: Queryable }): Promise<Audi
 }
 
 export type Sealer = {
-  turn(): Promise<void>
+  run(): Promise<void>
   /** Into the operator's log, which is somewhere else. */
   tellHead(): void
 }
@@ -53,7 +53,7 @@ export function createSealer(context: Sealing & Pick<Context, 'events'>): Sealer
   /** What this process saw last. It must stay in the chain for ever. */
   let seen: AuditHead | null = null
   return {
-    turn: async () => {
+    run: async () => {
       if (seen && !(await isInChain(context, seen))) context.events.auditDiffers(seen.position)
       for (let batch = 1; batch <= MAX_BATCHES; batch += 1) {
         if ((await sealBatch(context)) < BATCH) break

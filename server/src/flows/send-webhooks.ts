@@ -38,7 +38,7 @@ const LAST_MOMENT_MS = 1_000
 
 export type WebhookSender = {
   /** Branding at what is due and begins with it. Does not wait for any receiver. */
-  turn(): Promise<void>
+  run(): Promise<void>
   /** Resolves when nothing is under way. */
   settled(): Promise<void>
   /** Begins with nothing more. What is not through in a moment is cut off and left to whoever takes it next. */
@@ -77,7 +77,7 @@ export function createWebhookSender(context: Context): WebhookSender {
   }
 
   return {
-    turn: async () => {
+    run: async () => {
       const due = await findDueEndpoints(context.db, MAX_PER_ENDPOINT)
       // Everybody's first lane before anybody's second.
       for (let place = 1; place <= MAX_PER_ENDPOINT; place += 1) {

@@ -243,8 +243,8 @@ async function countUnsealed(
   let after: string | null = null
   do {
     const page: Unsealed = await readUnsealed(db, after, UNSEALED_BATCH)
-    for (const { id, outOfTurn, ageMs } of page.entries) {
-      if (outOfTurn) problem ??= { kind: 'inserted', position: null, eventId: id }
+    for (const { id, outOfOrder, ageMs } of page.entries) {
+      if (outOfOrder) problem ??= { kind: 'inserted', position: null, eventId: id }
       else if (ageMs > YOUNG_MS) waiting += 1
       else young += 1
     }

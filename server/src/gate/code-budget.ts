@@ -4,14 +4,14 @@
  */
 import { RateLimiterRedis } from 'rate-limiter-flexible'
 import { burstOf, type Fill, fillUp, NOTHING_TAKEN, takeCode } from '../core/share.ts'
-import type { Passage } from './limiter.ts'
+import type { LimitResult } from './limiter.ts'
 import type { RedisLink } from './redis-link.ts'
 
 export type Asking = { readonly applicationId: string; readonly network: string }
 
 export type CodeBudget = {
   /** Takes one out of the application's budget, or says how long to wait. */
-  take(by: Asking): Passage
+  take(by: Asking): LimitResult
   /** There was no code in the end. */
   giveBack(by: Asking): void
   /** Tells the others what was given here, and hears what they gave. */
@@ -23,7 +23,7 @@ const MINUTE_MS = 60_000
 /** An application whose bucket is emptier than this part is not worth a word to the others. */
 const WORTH_TELLING = 1 / 10
 
-const PASSED: Passage = { passed: true }
+const PASSED: LimitResult = { passed: true }
 
 type Given = {
   fill: Fill
@@ -35,7 +35,7 @@ type Given = {
   /** What each network was given in this minute and in the one before: at most as many as there were codes. */
   networks: Map<string, number>
   before: Map<string, number>
-  turnAt: number
+  rotatesAt: number
 }
 
 export function createCodeBudget(
@@ -50,13 +50,13 @@ export function createCodeBudget(
       : null
 
   const givenTo = (applicationId: string, now: number): Given => {
-    const fresh = { fill: NOTHING_TAKEN, part: 1, news: 0, told: 0, networks: new Map(), before: new Map(), turnAt: 0 }
+    const fresh = { fill: NOTHING_TAKEN, part: 1, news: 0, told: 0, networks: new Map(), before: new Map(), rotatesAt: 0 }
     const given: Given = applications.get(applicationId) ?? fresh
     applications.set(applicationId, given)
-    if (now < given.turnAt) return given
-    given.before = now < given.turnAt + MINUTE_MS ? given.networks : new Map()
+    if (now < given.rotatesAt) return given
+    given.before = now < given.rotatesAt + MINUTE_MS ? given.networks : new Map()
     given.networks = new Map()
-    given.turnAt = now + MINUTE_MS
+    given.rotatesAt = now + MINUTE_MS
     return given
   }
   const tell = async (applicationId: string, given: Given) => {
@@ -97,8 +97,8 @@ export function createCodeBudget(
     },
     exchange: async () => {
       const now = monotonicMs()
-      for (const [applicationId, { turnAt }] of applications) {
-        if (now >= turnAt + MINUTE_MS) applications.delete(applicationId)
+      for (const [applicationId, { rotatesAt }] of applications) {
+        if (now >= rotatesAt + MINUTE_MS) applications.delete(applicationId)
       }
       if (!link?.reachable()) return
       // While Redis is away each process goes by what it gives out itself; it tells the rest later.

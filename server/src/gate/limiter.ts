@@ -9,12 +9,12 @@ import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limite
 import { type CodeBudget, createCodeBudget } from './code-budget.ts'
 import type { RedisLink } from './redis-link.ts'
 
-export type Passage = { readonly passed: true } | { readonly passed: false; readonly waitMs: number }
+export type LimitResult = { readonly passed: true } | { readonly passed: false; readonly waitMs: number }
 
 export type Limiter = {
   /** Of networks as core/network.ts cuts them. Null: nobody knows where from, and all of those are one network. */
-  codeRequest(network: string | null): Promise<Passage>
-  dialog(network: string | null): Promise<Passage>
+  codeRequest(network: string | null): Promise<LimitResult>
+  dialog(network: string | null): Promise<LimitResult>
   /** Of applications: what they are given, not what they ask for. */
   readonly codes: CodeBudget
 }
@@ -28,7 +28,7 @@ export type Limits = {
 
 const MINUTE_SECONDS = 60
 
-const PASSED: Passage = { passed: true }
+const PASSED: LimitResult = { passed: true }
 
 export const NOWHERE = 'nowhere'
 

@@ -14,24 +14,24 @@ type Generation = Map<string, Entry>
 export function createLocalGate(monotonicMs: () => number = () => performance.now()): Gate {
   let current: Generation = new Map()
   let previous: Generation = new Map()
-  let turnAt = monotonicMs() + GENERATION_MS
+  let rotatesAt = monotonicMs() + GENERATION_MS
   /** When the last of the paces ends that are longer than a generation. */
   let longPacesEndAt = 0
 
   /** Entries are read one by one only while a long pace runs: 100,000 of them take up to 60 ms, once a minute. */
-  const turnOver = (now: number) => {
-    const idle = now >= turnAt + GENERATION_MS
+  const rotate = (now: number) => {
+    const idle = now >= rotatesAt + GENERATION_MS
     const kept: Generation = new Map()
     for (const old of now < longPacesEndAt ? [previous, ...(idle ? [current] : [])] : []) {
       for (const [id, entry] of old) if (now < entry.paceUntil) kept.set(id, entry)
     }
     previous = idle ? new Map() : current
     current = kept
-    turnAt = now + GENERATION_MS
+    rotatesAt = now + GENERATION_MS
   }
 
   const entryFor = (id: string, now: number): Entry => {
-    if (now >= turnAt) turnOver(now)
+    if (now >= rotatesAt) rotate(now)
     const known = current.get(id)
     if (known) return known
     const entry = previous.get(id) ?? { paceUntil: 0, hintUntil: 0, decidedUntil: 0 }

@@ -1,4 +1,4 @@
-/** Tells the tally about a request, for the developer of the application that it names. Pending polls are counted elsewhere. */
+/** Records a request in the usage counters, for the developer of the application that it names. Pending polls are counted elsewhere. */
 import type { Context } from '../flows/context.ts'
 import type { Answer } from './answer.ts'
 import type { Route, Request } from './routes.ts'
@@ -21,7 +21,7 @@ export function noteRequest(
   if (route.method !== 'POST' || (pending && !maybeSecretInUrl)) return
   // A credential is reported by whoever found it. An application that they name is not the one that asks.
   if (route.operation === 'reportCredential') return
-  note(context, route, request, maybeSecretInUrl, answer).catch((error) => context.events.unexpected('tally', error))
+  note(context, route, request, maybeSecretInUrl, answer).catch((error) => context.events.unexpected('usage', error))
 }
 
 async function note(
@@ -34,7 +34,7 @@ async function note(
   const { applicationId, secret } = await whoAsks(route, request)
   if (!applicationId || !context.applications.find(applicationId)) return
   if (maybeSecretInUrl && (await isSecretInUrl(context, request, applicationId))) {
-    context.tally.count(applicationId, 'secretsInUrl')
+    context.usage.count(applicationId, 'secretsInUrl')
   }
   const refusal = 'refusal' in answer ? answer.refusal : null
   if (PENDING.includes(refusal)) return
@@ -42,7 +42,7 @@ async function note(
   const at = context.applications.now()
   // Of a public application, which has nothing to prove, everybody is believed.
   const authenticated = context.applications.authenticate(applicationId, secret) !== null
-  context.tally.note({ applicationId, at, authenticated, operation: route.operation, refusal, message })
+  context.usage.note({ applicationId, at, authenticated, operation: route.operation, refusal, message })
 }
 
 type Asking = { readonly applicationId: string | null; readonly secret: string | null }

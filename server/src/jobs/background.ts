@@ -32,7 +32,7 @@ const MAIL_MS = 1_000
 const WEBHOOKS_MS = 500
 
 /** A developer who looks waits no longer than this for what they just did. */
-const TALLY_MS = 2_000
+const USAGE_MS = 2_000
 
 /** Judged each minute, so nobody waits for it. */
 const EARLY_POLLS_MS = 10_000
@@ -75,19 +75,19 @@ export function startBackground(context: Context): Background {
   }
   const webhooks = createWebhookSender(context)
   const sealer = createSealer(context)
-  const seal = () => sealer.turn().catch(expected)
+  const seal = () => sealer.run().catch(expected)
   const tasks = [
     repeat(context, 'pulling applications', REFRESH_MS, refresh),
     repeat(context, 'pulling revocations', REFRESH_MS, () => context.grantCache.pull().catch(expected)),
     repeat(context, 'pulling decisions', DECISIONS_MS, () => context.decisions.pull().catch(expected)),
     repeat(context, 'noting use', USES_MS, () => saveUses(context).catch(expected)),
-    repeat(context, 'saving the tally', TALLY_MS, () => context.tally.save().catch(expected)),
+    repeat(context, 'saving usage counters', USAGE_MS, () => context.usage.save().catch(expected)),
     repeat(context, 'saving early polls', EARLY_POLLS_MS, () => context.earlyPolls.save().catch(expected)),
     repeat(context, 'judging applications', JUDGE_MS, () => judgeApplications(context).catch(expected)),
     repeat(context, 'reminding operators', REMIND_MS, () => remindOperators(context).catch(expected)),
-    repeat(context, 'sending webhooks', WEBHOOKS_MS, () => webhooks.turn().catch(expected)),
+    repeat(context, 'sending webhooks', WEBHOOKS_MS, () => webhooks.run().catch(expected)),
     repeat(context, 'exchanging counts', EXCHANGE_MS, () => context.limiter.codes.exchange()),
-    repeat(context, 'saving what was shed', TALLY_MS, () => context.load.save().catch(expected)),
+    repeat(context, 'saving what was shed', USAGE_MS, () => context.load.save().catch(expected)),
     repeat(context, 'sealing the audit log', SEAL_MS, seal),
     repeat(context, 'noting the audit head', HEAD_MS, async () => sealer.tellHead()),
     repeat(context, 'counting live codes', RECOUNT_MS, () => context.liveCodes.recount()),
@@ -101,7 +101,7 @@ export function startBackground(context: Context): Background {
     stop: async () => {
       await Promise.all(tasks.map((stop) => stop()))
       await webhooks.stop()
-      await context.tally.save().catch(expected)
+      await context.usage.save().catch(expected)
       await context.earlyPolls.save().catch(expected)
       await context.load.save().catch(expected)
       await saveUses(context).catch(expected)

@@ -196,7 +196,7 @@ export async function readSealLagMs(db: Queryable): Promise<number> {
 export type UnsealedEntry = {
   readonly id: string
   /** The chain went past it, or its transaction has not been yet: the service did not write it when it says it did. */
-  readonly outOfTurn: boolean
+  readonly outOfOrder: boolean
   readonly ageMs: number
 }
 
@@ -215,7 +215,7 @@ export async function readUnsealed(db: Queryable, after: string | null, limit: n
      select all_of.looked, all_of.last, e.id::text as id,
        coalesce(case when last.elsewhere
          then (e.xid, e.id) < (last.xid, last.event_id) and e.id <= (select max(event_id) from audit_seals)
-         else (e.xid, e.id) < (last.xid, last.event_id) or e.xid >= ${XMAX} end, false) as "outOfTurn",
+         else (e.xid, e.id) < (last.xid, last.event_id) or e.xid >= ${XMAX} end, false) as "outOfOrder",
        (extract(epoch from now() - e.at) * 1000)::float8 as "ageMs"
      from (select count(*) as looked, max(id)::text as last from looked) all_of
        left join lateral (select * from looked e where ${NOT_SEALED}) e on true
@@ -223,6 +223,6 @@ export async function readUnsealed(db: Queryable, after: string | null, limit: n
      order by e.id`,
     [after, limit],
   )
-  const entries = rows.flatMap(({ id, outOfTurn, ageMs }) => (id === null ? [] : [{ id, outOfTurn, ageMs }]))
+  const entries = rows.flatMap(({ id, outOfOrder, ageMs }) => (id === null ? [] : [{ id, outOfOrder, ageMs }]))
   return { entries, after: rows[0]?.looked === limit ? (rows[0]?.last ?? null) : null }
 }

@@ -108,7 +108,7 @@ export function createCounts(routes: readonly string[]): Counts {
       'unexpected_errors',
       'Bugs: something was thrown that nobody expected.',
       ['where'],
-      ['http', 'pages', 'poll', 'delivery', 'tally'].map((where) => [where]),
+      ['http', 'pages', 'poll', 'delivery', 'usage'].map((where) => [where]),
     ),
     auditDifferences: of<never>(
       'audit_differences',

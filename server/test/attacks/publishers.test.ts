@@ -146,7 +146,7 @@ describe('whoever looks and whoever edits', () => {
   })
 
   it('AD-08: of an edit and an acceptance at the same moment, either the edit waits or the acceptance is stale', async () => {
-    const tally = { accepted: 0, stale: 0 }
+    const usage = { accepted: 0, stale: 0 }
     for (let round = 0; round < 25; round += 1) {
       const [good, evil] = [`Acme Television ${round} a`, `Northwind Bank ${round}`]
       await change(owner, acme.id, { name: good })
@@ -159,14 +159,14 @@ describe('whoever looks and whoever edits', () => {
           : (await Promise.all([editing(), accepting()])).toReversed()
       const { outcome } = result as Awaited<ReturnType<typeof accepting>>
       if (outcome !== 'accepted' && outcome !== 'stale') throw new Error(outcome)
-      tally[outcome] += 1
+      usage[outcome] += 1
       const name = (await findApplication(service.context.db, acme.id))?.name
       expect([outcome, name]).not.toContain(evil)
       if (outcome === 'accepted') expect(name).toBe(good)
       expect((await waiting(acme.id))?.name).toBe(evil)
       await withdrawProposal(service.context, owner.id, acme.id)
     }
-    expect(tally.accepted + tally.stale).toBe(25)
+    expect(usage.accepted + usage.stale).toBe(25)
     await change(owner, acme.id, { name: 'Acme Television' })
     await acceptProposal(service.context, BY_COMMAND_LINE, acme.id, await versionOf(acme.id))
   })

@@ -311,7 +311,7 @@ describe('what a life of renewals leaves in the database', () => {
     }
     let token = await renew(refreshToken)
     // What was counted on the way here is written down now, and not in between.
-    await service.context.tally.save()
+    await service.context.usage.save()
     await service.context.applications.saveUses()
     const resting = await restingRows(service)
     const before = await tables()

@@ -7,12 +7,12 @@ import { type CodeRecord, Device } from '../rig/device.ts'
 import type { MadeApplication, MadeUser } from '../rig/make.ts'
 
 export type Load = {
-  tally(): Tally
+  totals(): UsageCounters
   /** Asks for no more codes, waits until each has its end, and returns what went wrong. */
   finish(): Promise<string[]>
 }
 
-export type Tally = {
+export type UsageCounters = {
   polls: number
   codesRequested: number
   codesRefused: number
@@ -34,7 +34,7 @@ export function startLoad(given: {
   user: MadeUser
 }): Load {
   const { addresses, application, context, user } = given
-  const tally: Tally = { polls: 0, codesRequested: 0, codesRefused: 0, granted: 0, rejected: 0, collected: 0 }
+  const totals: UsageCounters = { polls: 0, codesRequested: 0, codesRefused: 0, granted: 0, rejected: 0, collected: 0 }
   const problems: string[] = []
   let finishing = false
 
@@ -44,10 +44,10 @@ export function startLoad(given: {
   async function requestCode(lane: number): Promise<CodeRecord | null> {
     const answer = await device(lane).request()
     if (answer.status === 200) {
-      tally.codesRequested += 1
+      totals.codesRequested += 1
       return answer.body
     }
-    tally.codesRefused += 1
+    totals.codesRefused += 1
     const wellRefused = answer.status === 503 && answer.body.error === 'unavailable' && answer.headers['retry-after']
     if (!wellRefused) problems.push(`a code request was answered ${answer.status} ${answer.text}`)
     return null
@@ -58,8 +58,8 @@ export function startLoad(given: {
       const entered = await enterUserCode(context, user.id, code.user_code)
       if (entered.outcome !== 'claimed') return 'none'
       const decision = await (yes ? grantDeviceCode : rejectDeviceCode)(context, user.id, entered.code)
-      if (decision.outcome === 'granted') tally.granted += 1
-      if (decision.outcome === 'rejected') tally.rejected += 1
+      if (decision.outcome === 'granted') totals.granted += 1
+      if (decision.outcome === 'rejected') totals.rejected += 1
       return decision.outcome === 'granted' || decision.outcome === 'rejected' ? decision.outcome : 'none'
     } catch {
       return 'unknown'
@@ -75,9 +75,9 @@ export function startLoad(given: {
         lane % 2 === 0 ? 'oauth' : 'key',
       )
       const answer = await at.poll(code.device_code)
-      tally.polls += 1
+      totals.polls += 1
       if (answer.status === 200) {
-        tally.collected += 1
+        totals.collected += 1
         const after = await at.poll(code.device_code)
         // While PostgreSQL is away nobody can know that the answer was delivered; then it is not final.
         if (!['invalid', 'auth_pending', 'slow_down'].includes(after.body.error))
@@ -131,7 +131,7 @@ export function startLoad(given: {
 
   const lanes = [ask(), ...Array.from({ length: DEVICES }, (_, lane) => live(lane))]
   return {
-    tally: () => ({ ...tally }),
+    totals: () => ({ ...totals }),
     finish: async () => {
       finishing = true
       await Promise.all(lanes)

@@ -70,13 +70,13 @@ try {
   const load: Load = startLoad({ addresses: servers.map((server) => server.address), application, context, user })
   await sleep(3_000)
   for (const fault of faults) {
-    const before = load.tally()
+    const before = load.totals()
     fault.break()
     await sleep(fault.seconds * 1000)
-    const during = load.tally()
+    const during = load.totals()
     fault.mend()
     await sleep(4_000)
-    const after = load.tally()
+    const after = load.totals()
     const polls = during.polls - before.polls
     const refused = during.codesRefused - before.codesRefused
     const recovered = after.codesRequested - during.codesRequested
@@ -87,7 +87,7 @@ try {
     if (recovered === 0) problems.push(`${fault.name}: no code request succeeded afterwards`)
   }
   problems.push(...(await load.finish()))
-  const { polls, codesRequested, granted, rejected, collected } = load.tally()
+  const { polls, codesRequested, granted, rejected, collected } = load.totals()
   for (const problem of problems.slice(0, 20)) console.error(`faults: ${problem}`)
   console.log(
     `faults: polls=${polls} codes=${codesRequested} granted=${granted} rejected=${rejected} collected=${collected} problems=${problems.length}`,

@@ -28,7 +28,7 @@ async function make(): Promise<MadeApplication> {
 /** What was counted may be on its way to PostgreSQL. */
 async function expectActivity({ id }: MadeApplication, activity: Partial<Activity>): Promise<void> {
   const read = async () => {
-    await service.context.tally.save()
+    await service.context.usage.save()
     return readActivity(service.context, service.account.id, id)
   }
   await expect.poll(read, { timeout: 4_000 }).toMatchObject({ id, ...activity })
@@ -116,8 +116,8 @@ describe('polling', () => {
   it('is too often where every poll of the last day was too early', async () => {
     const application = await make()
     for (let each = 0; each < 3; each += 1) {
-      service.context.tally.count(application.id, 'polls')
-      service.context.tally.count(application.id, 'earlyPolls')
+      service.context.usage.count(application.id, 'polls')
+      service.context.usage.count(application.id, 'earlyPolls')
     }
     await expectActivity(application, { polling: { polls: 3, early: 3, factor: 3 } })
   })

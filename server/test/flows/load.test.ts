@@ -33,7 +33,7 @@ function held(load: Load, applicationId = 'a', network = 'x') {
   const done = new Promise<void>((resolve) => {
     finish = resolve
   })
-  const outcome = load.inTurn({ applicationId, network }, async () => {
+  const outcome = load.enqueue({ applicationId, network }, async () => {
     begun = true
     await done
     return 'done'
@@ -96,7 +96,7 @@ describe('new codes and dialogs', () => {
 
   it('one that fails passes its place on, and fails for whoever asked', async () => {
     const load = makeLoad({ connections: 1 })
-    const failing = load.inTurn({ applicationId: 'a', network: 'x' }, async () => {
+    const failing = load.enqueue({ applicationId: 'a', network: 'x' }, async () => {
       throw new Error('no')
     })
     const next = held(load)

@@ -173,7 +173,7 @@ describe('the order', () => {
     const before = (await sealed()).length
     const told: string[] = []
     const sealer = createSealer({ db: log.db, config: { keys } as never, events: witness(told) })
-    for (let turns = 0; (await sealed()).length === before && turns < 100; turns += 1) await sealer.turn()
+    for (let turns = 0; (await sealed()).length === before && turns < 100; turns += 1) await sealer.run()
     expect((await sealed()).length - before).toBe(10_000)
     await log.seal()
     expect((await log.verify()).problem).toBeNull()
@@ -195,7 +195,7 @@ describe('a process that seals', () => {
     sealer.tellHead()
     expect(told).toEqual([])
     await log.seal()
-    await sealer.turn()
+    await sealer.run()
     const { position, hash } = await log.head()
     sealer.tellHead()
     expect(told).toEqual([`head ${position}:${hash.toString('hex')}`])
@@ -209,8 +209,8 @@ describe('a process that seals', () => {
     })
     await log.record({}, {}, {})
     await log.seal()
-    await sealer.turn()
-    await sealer.turn()
+    await sealer.run()
+    await sealer.run()
     expect(told.slice(1)).toEqual([`differs ${position}`])
     expect((await log.verify()).problem).toBeNull()
     expect((await log.verify({ position, hash })).problem).toEqual({ kind: 'chopped', position })

@@ -221,7 +221,7 @@ describe('a receiver that', () => {
     await happen(200)
     const sender = createWebhookSender(service.context)
     for (let turn = 1; turn <= 10; turn += 1) {
-      await sender.turn()
+      await sender.run()
       await sender.settled()
     }
     expect(receiver.received).toHaveLength(200)

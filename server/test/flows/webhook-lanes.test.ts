@@ -36,7 +36,7 @@ async function receive(): Promise<Receiver> {
 }
 
 /** As the job does, each second. */
-function sending(): { turn(): Promise<void> } {
+function sending(): { run(): Promise<void> } {
   const sender = createWebhookSender(service.context)
   senders.push(sender)
   return sender
@@ -80,7 +80,7 @@ describe('beside a receiver that hangs', () => {
     await makeEndpoint(service, good.url, { application, ...owner })
     await happen(application, 20)
     const sender = sending()
-    for (const _ of [1, 2, 3]) await sender.turn()
+    for (const _ of [1, 2, 3]) await sender.run()
     await good.waitFor(20, SOON_MS)
     expect(hanging.connections.opened).toBe(2)
   })
@@ -92,12 +92,12 @@ describe('beside a receiver that hangs', () => {
       await happen(await makeHooked(hanging, await makeOwner(), 4, false), 5)
     }
     const sender = sending()
-    await sender.turn()
+    await sender.run()
     await hanging.waitFor(10)
     const mine = await makeHooked(good, await makeOwner(), 1, true)
     await happen(mine, 20)
     const began = performance.now()
-    await sender.turn()
+    await sender.run()
     await good.waitFor(20, SOON_MS)
     expect(performance.now() - began).toBeLessThan(SOON_MS)
     expect(hanging.connections.opened).toBe(10)
@@ -108,7 +108,7 @@ describe('beside a receiver that hangs', () => {
     hanging.answer('hang')
     const application = await makeHooked(hanging, await makeOwner(), 5, true)
     await happen(application, 20)
-    await sending().turn()
+    await sending().run()
     await hanging.waitFor(10)
     const began = performance.now()
     for (let time = 0; time < 20; time += 1) await happen(application, 1)
@@ -124,11 +124,11 @@ it('one account has ten lanes at most, however many applications and endpoints i
   for (let application = 0; application < 4; application += 1)
     await happen(await makeHooked(hanging, owner, 5, true), 3)
   const sender = sending()
-  for (const _ of [1, 2, 3]) await sender.turn()
+  for (const _ of [1, 2, 3]) await sender.run()
   await hanging.waitFor(10)
   const other = await makeHooked(good, await makeOwner(), 1, true)
   await happen(other, 1)
-  await sender.turn()
+  await sender.run()
   await good.waitFor(1, SOON_MS)
   expect(hanging.connections.opened).toBe(10)
 })
@@ -143,7 +143,7 @@ describe('an endpoint', () => {
     const sender = createWebhookSender(service.context)
     const send = async () => {
       await happen(application, 1)
-      await sender.turn()
+      await sender.run()
       await sender.settled()
     }
     expect(await slowOf(application)).toEqual({ slow: true })
@@ -168,7 +168,7 @@ describe('a process that stops', () => {
     await happen(stuck, 1)
     await happen(quick, 1)
     const sender = createWebhookSender(service.context)
-    await sender.turn()
+    await sender.run()
     await hanging.waitFor(1)
     const began = performance.now()
     await sender.stop()
@@ -180,12 +180,12 @@ describe('a process that stops', () => {
     )
     expect(await deliveriesOf(service, id)).toMatchObject([{ attempts: 0, delivered_at: null, given_up_at: null }])
     await happen(quick, 1)
-    await sender.turn()
+    await sender.run()
     expect(good.received).toHaveLength(1)
 
     hanging.answer(204)
     await service.database.advance(31_000)
-    await sending().turn()
+    await sending().run()
     await hanging.waitFor(2)
     const ids = hanging.received.map(({ headers }) => headers['webhook-id'])
     expect(new Set(ids).size).toBe(1)

@@ -25,7 +25,7 @@ type Line = readonly [operation: string, refusal: string | null, message: string
 /** Oldest first. It is noted once the answer is on its way, so it may take a moment. */
 async function expectLines(application: MadeApplication, lines: readonly Line[]): Promise<void> {
   const noted = async () => {
-    await service.context.tally.save()
+    await service.context.usage.save()
     const found = await listRequests(service.context.db, application.id)
     return found.map(({ operation, refusal, message }) => [operation, refusal, message]).toReversed()
   }
@@ -34,7 +34,7 @@ async function expectLines(application: MadeApplication, lines: readonly Line[])
 
 async function expectCounts({ id }: MadeApplication, counts: Partial<Counts>): Promise<void> {
   const counted = async () => {
-    await service.context.tally.save()
+    await service.context.usage.save()
     return readCounts(service.context.db, id, 24)
   }
   await expect.poll(counted, { timeout: 4_000 }).toMatchObject(counts)
@@ -255,7 +255,7 @@ describe('a secret in the address', () => {
 
 describe('requests in somebody else’s name', () => {
   const authenticated = async ({ id }: MadeApplication) => {
-    await service.context.tally.save()
+    await service.context.usage.save()
     const rows = await service.database.query<{ authenticated: boolean }>(
       'select authenticated from application_requests where application_id = $1 order by id',
       [id],

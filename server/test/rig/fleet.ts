@@ -69,7 +69,7 @@ export async function advance(service: TestService, ms: number): Promise<void> {
 
 /** What the job of every minute does, with what is still in this process saved before. */
 export async function judgeNow({ context }: Pick<TestService, 'context'>): Promise<void> {
-  await context.tally.save()
+  await context.usage.save()
   await context.earlyPolls.save()
   await judgeApplications(context)
   await context.applications.refresh()

@@ -130,5 +130,5 @@ async function useBoard(service: TestService, board: MadeApplication, user: Made
 export async function settle({ context }: TestService): Promise<void> {
   // Noted once the answer is on its way.
   await new Promise((resolve) => setTimeout(resolve, 20))
-  await context.tally.save()
+  await context.usage.save()
 }

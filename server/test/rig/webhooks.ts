@@ -75,7 +75,7 @@ export function impatient(context: Context, patienceMs = 300): Context {
 /** One turn, to its end. */
 export async function sendOnce(context: Context): Promise<void> {
   const sender = createWebhookSender(context)
-  await sender.turn()
+  await sender.run()
   await sender.settled()
 }
 

@@ -26,7 +26,7 @@ describe('user codes', () => {
   const codes = Array.from({ length: 100_000 }, () => createUserCode(8))
 
   /** How often each of `kinds` values was drawn. */
-  function tally(kinds: number, values: Iterable<number>): number[] {
+  function usage(kinds: number, values: Iterable<number>): number[] {
     const counts = new Array<number>(kinds).fill(0)
     for (const value of values) counts[value] = (counts[value] ?? 0) + 1
     return counts
@@ -34,15 +34,15 @@ describe('user codes', () => {
 
   test('SC-01 all digits together are even: taking a byte modulo ten would show here', () => {
     const random = codes.flatMap((code) => Array.from(code.slice(0, 8), Number))
-    expect(chiSquare(tally(10, random))).toBeLessThan(CHANCE.ofTen)
+    expect(chiSquare(usage(10, random))).toBeLessThan(CHANCE.ofTen)
     const biased = Array.from({ length: 800_000 }, (_, index) => (index % 256) % 10)
-    expect(chiSquare(tally(10, biased)), 'the test has the power to see it').toBeGreaterThan(CHANCE.ofTen)
+    expect(chiSquare(usage(10, biased)), 'the test has the power to see it').toBeGreaterThan(CHANCE.ofTen)
   })
 
   test.each([0, 1, 2, 3, 4, 5, 6, 7, 8])('SC-01 the digit at place %d is even', (at) => {
     expect(
       chiSquare(
-        tally(
+        usage(
           10,
           codes.map((code) => Number(code[at])),
         ),
@@ -53,7 +53,7 @@ describe('user codes', () => {
   test.each([0, 1, 2, 3, 4, 5, 6])('SC-01 the digits at place %d and the next do not depend on each other', (at) => {
     expect(
       chiSquare(
-        tally(
+        usage(
           100,
           codes.map((code) => Number(code.slice(at, at + 2))),
         ),

@@ -231,10 +231,10 @@ it('tells how many times as often as allowed an application polled', async () =>
   const factor = (from = Date.now() - 30 * MINUTE) => readFactor(service.context.db, applicationId, from)
   expect(await factor()).toBeNull()
   for (let poll = 0; poll < 10; poll += 1) {
-    service.context.tally.count(applicationId, 'polls')
-    if (poll < 5) service.context.tally.count(applicationId, 'earlyPolls')
+    service.context.usage.count(applicationId, 'polls')
+    if (poll < 5) service.context.usage.count(applicationId, 'earlyPolls')
   }
-  await service.context.tally.save()
+  await service.context.usage.save()
   expect(await factor()).toBe(2)
   expect(await factor(Date.now() + 10 * MINUTE)).toBeNull()
 })

@@ -1,6 +1,6 @@
 /** What a process counts between two saves: nothing twice, nothing without end, and nothing lost because PostgreSQL was away. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { createTally } from '../../src/flows/tally.ts'
+import { createUsageCounters } from '../../src/flows/usage-counters.ts'
 import { listRequests, type NotedRequest, readCounts } from '../../src/store/application-activity.ts'
 import { openPostgres, type Postgres, Unavailable } from '../../src/store/postgres.ts'
 import { makeApplication } from '../rig/make.ts'
@@ -58,40 +58,40 @@ async function whileAway(work: () => Promise<void>): Promise<void> {
 it('adds up what several processes counted, also when all of them save at once', async () => {
   const [one, other] = [await make(), await make()]
   const processes = Array.from({ length: 6 }, (_, index) =>
-    createTally(index % 2 === 0 ? service.context.db : elsewhere),
+    createUsageCounters(index % 2 === 0 ? service.context.db : elsewhere),
   )
-  for (const [index, tally] of processes.entries()) {
+  for (const [index, usage] of processes.entries()) {
     // In turned order, so that two of them would wait for each other if they took the rows as they come.
     for (const id of index % 2 === 0 ? [one, other] : [other, one]) {
-      for (let poll = 0; poll < 10; poll += 1) tally.count(id, 'polls')
-      tally.count(id, 'earlyPolls')
-      tally.count(id, 'requested')
+      for (let poll = 0; poll < 10; poll += 1) usage.count(id, 'polls')
+      usage.count(id, 'earlyPolls')
+      usage.count(id, 'requested')
     }
-    tally.count(other, 'secretsInUrl')
+    usage.count(other, 'secretsInUrl')
   }
-  await Promise.all(processes.map((tally) => tally.save()))
+  await Promise.all(processes.map((usage) => usage.save()))
   expect(await countsOf(one)).toEqual({ requested: 6, polls: 60, earlyPolls: 6, secretsInUrl: 0 })
   expect(await countsOf(other)).toEqual({ requested: 6, polls: 60, earlyPolls: 6, secretsInUrl: 6 })
 })
 
 it('saves each count once', async () => {
   const id = await make()
-  const tally = createTally(service.context.db)
-  tally.count(id, 'polls')
-  tally.note(makeNote(id))
-  await tally.save()
-  await tally.save()
+  const usage = createUsageCounters(service.context.db)
+  usage.count(id, 'polls')
+  usage.note(makeNote(id))
+  await usage.save()
+  await usage.save()
   expect(await countsOf(id)).toEqual({ ...NONE, polls: 1 })
   expect(await listRequests(service.context.db, id)).toHaveLength(1)
 })
 
 it('keeps the hours apart, and forgets none of the last 24', async () => {
   const id = await make()
-  const tally = createTally(service.context.db)
+  const usage = createUsageCounters(service.context.db)
   for (let hour = 0; hour < 25; hour += 1) {
     if (hour > 0) await service.database.advance(HOUR)
-    tally.count(id, 'polls')
-    await tally.save()
+    usage.count(id, 'polls')
+    await usage.save()
   }
   const hours = await service.database.query('select polls::int from application_hours where application_id = $1', [id])
   expect(hours).toEqual(Array.from({ length: 25 }, () => ({ polls: 1 })))
@@ -101,9 +101,9 @@ it('keeps the hours apart, and forgets none of the last 24', async () => {
 
 it('holds the last fifty requests of an application, in their order', async () => {
   const id = await make()
-  const tally = createTally(service.context.db)
-  for (let number = 1; number <= 120; number += 1) tally.note(makeNote(id, { at: number, message: `${number}` }))
-  await tally.save()
+  const usage = createUsageCounters(service.context.db)
+  for (let number = 1; number <= 120; number += 1) usage.note(makeNote(id, { at: number, message: `${number}` }))
+  await usage.save()
   expect(await messagesOf(id)).toEqual(Array.from({ length: 50 }, (_, index) => `${index + 71}`))
   const [row] = await service.database.query(
     'select count(*)::int as rows, max(id) - min(id) as span from application_requests where application_id = $1',
@@ -114,23 +114,23 @@ it('holds the last fifty requests of an application, in their order', async () =
 
 it('holds the last ten of those that anybody could have sent, and no other one less for them', async () => {
   const id = await make()
-  const tally = createTally(service.context.db)
-  for (let number = 1; number <= 5; number += 1) tally.note(makeNote(id, { at: number, message: `own ${number}` }))
+  const usage = createUsageCounters(service.context.db)
+  for (let number = 1; number <= 5; number += 1) usage.note(makeNote(id, { at: number, message: `own ${number}` }))
   for (let number = 1; number <= 500; number += 1) {
-    tally.note(makeNote(id, { at: 10 + number, message: `${number}`, authenticated: false }))
+    usage.note(makeNote(id, { at: 10 + number, message: `${number}`, authenticated: false }))
   }
-  await tally.save()
+  await usage.save()
   const own = Array.from({ length: 5 }, (_, index) => `own ${index + 1}`)
   expect(await messagesOf(id)).toEqual([...own, ...Array.from({ length: 10 }, (_, index) => `${index + 491}`)])
 })
 
 it('is bounded: ten thousand applications, and twenty thousand requests', async () => {
   const ids = await makeMany('app_many', 10_050)
-  const tally = createTally(service.context.db)
-  for (const id of ids) tally.count(id, 'polls')
-  for (const id of ids) tally.count(id, 'polls')
-  for (const id of ids.slice(0, 401)) for (let each = 0; each < 50; each += 1) tally.note(makeNote(id))
-  await tally.save()
+  const usage = createUsageCounters(service.context.db)
+  for (const id of ids) usage.count(id, 'polls')
+  for (const id of ids) usage.count(id, 'polls')
+  for (const id of ids.slice(0, 401)) for (let each = 0; each < 50; each += 1) usage.note(makeNote(id))
+  await usage.save()
   const [counted] = await service.database.query(
     `select count(*)::int as applications, sum(polls)::int as polls from application_hours
      where application_id like 'app_many%'`,
@@ -144,52 +144,52 @@ it('is bounded: ten thousand applications, and twenty thousand requests', async 
 
 it('keeps what could not be saved while PostgreSQL was away, with what came in meanwhile', async () => {
   const id = await make()
-  const tally = createTally(service.context.db)
-  tally.count(id, 'polls')
-  tally.count(id, 'requested')
-  tally.note(makeNote(id, { at: 1, message: 'before' }))
+  const usage = createUsageCounters(service.context.db)
+  usage.count(id, 'polls')
+  usage.count(id, 'requested')
+  usage.note(makeNote(id, { at: 1, message: 'before' }))
   await whileAway(async () => {
-    const saving = expect(tally.save()).rejects.toThrow(Unavailable)
-    tally.count(id, 'polls')
-    tally.count(id, 'earlyPolls')
-    tally.note(makeNote(id, { at: 2, message: 'meanwhile' }))
+    const saving = expect(usage.save()).rejects.toThrow(Unavailable)
+    usage.count(id, 'polls')
+    usage.count(id, 'earlyPolls')
+    usage.note(makeNote(id, { at: 2, message: 'meanwhile' }))
     await saving
   })
-  tally.count(id, 'polls')
+  usage.count(id, 'polls')
   expect(await countsOf(id)).toEqual(NONE)
-  await tally.save()
-  await tally.save()
+  await usage.save()
+  await usage.save()
   expect(await countsOf(id)).toEqual({ requested: 1, polls: 3, earlyPolls: 1, secretsInUrl: 0 })
   expect(await messagesOf(id)).toEqual(['before', 'meanwhile'])
 })
 
 it('still holds no more than the last fifty after PostgreSQL was away', async () => {
   const id = await make()
-  const tally = createTally(service.context.db)
+  const usage = createUsageCounters(service.context.db)
   const note = (from: number) => {
     for (let number = from; number < from + 40; number += 1)
-      tally.note(makeNote(id, { at: number, message: `${number}` }))
+      usage.note(makeNote(id, { at: number, message: `${number}` }))
   }
   note(1)
   await whileAway(async () => {
-    const saving = expect(tally.save()).rejects.toThrow(Unavailable)
+    const saving = expect(usage.save()).rejects.toThrow(Unavailable)
     note(41)
     await saving
   })
-  await tally.save()
+  await usage.save()
   expect(await messagesOf(id)).toEqual(Array.from({ length: 50 }, (_, index) => `${index + 31}`))
 })
 
 it('drops what PostgreSQL will never take, and goes on', async () => {
   const id = await make()
-  const tally = createTally(service.context.db)
-  tally.count('app_that_is_none', 'polls')
-  await expect(tally.save()).rejects.toThrow('foreign key')
-  tally.count(id, 'polls')
-  await tally.save()
+  const usage = createUsageCounters(service.context.db)
+  usage.count('app_that_is_none', 'polls')
+  await expect(usage.save()).rejects.toThrow('foreign key')
+  usage.count(id, 'polls')
+  await usage.save()
   expect(await countsOf(id)).toEqual({ ...NONE, polls: 1 })
 })
 
 it('asks PostgreSQL nothing when there is nothing to save', async () => {
-  await whileAway(() => createTally(service.context.db).save())
+  await whileAway(() => createUsageCounters(service.context.db).save())
 })

@@ -1,11 +1,11 @@
 /**
- * Who is next, where more wait than can be served: applications take turns, and within each its networks do. When there is no
+ * Who is next, where more wait than can be served: applications take queue, and within each its networks do. When there is no
  * room for another one, whoever crowds the most makes room: of the application with the most waiting, the last one of its
  * network with the most.
  */
-export type Place = { readonly applicationId: string; readonly network: string }
+export type QueueKey = { readonly applicationId: string; readonly network: string }
 
-export type Turns<T extends Place> = {
+export type FairQueue<T extends QueueKey> = {
   readonly waiting: number
   waitingOf(applicationId: string): number
   /** Returns who has to go for it, perhaps the newcomer; null: there was room. */
@@ -15,40 +15,40 @@ export type Turns<T extends Place> = {
   leave(one: T): void
 }
 
-/** A map keeps the order in which keys were put in: the first lane is the one whose turn it is. */
-type Lane<T> = { waiting: number; readonly networks: Map<string, Line<T>> }
+/** A map keeps the order in which keys were put in: the first queue is the one whose turn it is. */
+type ApplicationQueue<T> = { waiting: number; readonly networks: Map<string, Line<T>> }
 
 /** Nobody waits in a line that is not there. */
 type Line<T> = [T, ...T[]]
 
-export function createTurns<T extends Place>(room: number): Turns<T> {
-  const lanes = new Map<string, Lane<T>>()
+export function createFairQueue<T extends QueueKey>(room: number): FairQueue<T> {
+  const queues = new Map<string, ApplicationQueue<T>>()
   let waiting = 0
 
   const add = (one: T) => {
-    const lane = lanes.get(one.applicationId) ?? { waiting: 0, networks: new Map<string, Line<T>>() }
-    lanes.set(one.applicationId, lane)
-    const line = lane.networks.get(one.network)
+    const queue = queues.get(one.applicationId) ?? { waiting: 0, networks: new Map<string, Line<T>>() }
+    queues.set(one.applicationId, queue)
+    const line = queue.networks.get(one.network)
     if (line) line.push(one)
-    else lane.networks.set(one.network, [one])
-    lane.waiting += 1
+    else queue.networks.set(one.network, [one])
+    queue.waiting += 1
     waiting += 1
   }
   const remove = (one: T): boolean => {
-    const lane = lanes.get(one.applicationId)
-    const line = lane?.networks.get(one.network)
+    const queue = queues.get(one.applicationId)
+    const line = queue?.networks.get(one.network)
     const at = line?.indexOf(one) ?? -1
-    if (!lane || !line || at === -1) return false
+    if (!queue || !line || at === -1) return false
     line.splice(at, 1)
-    lane.waiting -= 1
+    queue.waiting -= 1
     waiting -= 1
-    if (line.length === 0) lane.networks.delete(one.network)
-    if (lane.waiting === 0) lanes.delete(one.applicationId)
+    if (line.length === 0) queue.networks.delete(one.network)
+    if (queue.waiting === 0) queues.delete(one.applicationId)
     return true
   }
   const crowding = (): T | null => {
-    const lane = longest(lanes.values(), (each) => each.waiting)
-    const line = lane && longest(lane.networks.values(), (each) => each.length)
+    const queue = longest(queues.values(), (each) => each.waiting)
+    const line = queue && longest(queue.networks.values(), (each) => each.length)
     return line?.at(-1) ?? null
   }
 
@@ -56,7 +56,7 @@ export function createTurns<T extends Place>(room: number): Turns<T> {
     get waiting() {
       return waiting
     },
-    waitingOf: (applicationId) => lanes.get(applicationId)?.waiting ?? 0,
+    waitingOf: (applicationId) => queues.get(applicationId)?.waiting ?? 0,
     join: (newcomer) => {
       add(newcomer)
       if (waiting <= room) return null
@@ -65,12 +65,12 @@ export function createTurns<T extends Place>(room: number): Turns<T> {
       return leaving
     },
     next: (mayBegin) => {
-      for (const [applicationId, lane] of lanes) {
+      for (const [applicationId, queue] of queues) {
         if (!mayBegin(applicationId)) continue
-        const [network, [one]] = first(lane.networks)
+        const [network, [one]] = first(queue.networks)
         remove(one)
-        sendToBack(lane.networks, network)
-        sendToBack(lanes, applicationId)
+        sendToBack(queue.networks, network)
+        sendToBack(queues, applicationId)
         return one
       }
       return null

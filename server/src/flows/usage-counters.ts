@@ -14,7 +14,7 @@ import { type Postgres, Unavailable } from '../store/postgres.ts'
 
 type Counted = { requested: number; polls: number; earlyPolls: number; secretsInUrl: number }
 
-export type Tally = {
+export type UsageCounters = {
   count(applicationId: string, what: keyof Counted): void
   /** Of each application only the last fifty until the next save; and the last ten of those that anybody could have sent. */
   note(request: NotedRequest): void
@@ -22,7 +22,7 @@ export type Tally = {
   save(): Promise<void>
 }
 
-/** While PostgreSQL is away the tally grows, but not without end: what is beyond this is not counted. */
+/** While PostgreSQL is away the counters grow up to this limit; requests beyond it are not counted. */
 const MAX_APPLICATIONS = 10_000
 const MAX_NOTED = 20_000
 
@@ -35,7 +35,7 @@ type Batch = {
 
 const emptyBatch = (): Batch => ({ counts: new Map(), noted: new Map(), held: 0 })
 
-export function createTally(db: Postgres): Tally {
+export function createUsageCounters(db: Postgres): UsageCounters {
   let batch = emptyBatch()
 
   const countedOf = (applicationId: string): Counted | null => {
