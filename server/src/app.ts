@@ -23,9 +23,9 @@ import { aboutRequest } from './http/request-scope.ts'
 import { createHttpServer, everyRoute, type HttpServer } from './http/server.ts'
 import { startBackground } from './jobs/background.ts'
 import { createMailer } from './mail.ts'
-import { createNames } from './names.ts'
+import { createDns } from './dns.ts'
 import { createOutbound } from './outbound.ts'
-import { openPlaces } from './places.ts'
+import { openGeoIp } from './geoip.ts'
 import { createCredentialVerifier } from './secrets/credentials.ts'
 import { createDeviceCodeVerifier } from './secrets/device-code-text.ts'
 import { createPasswords } from './secrets/password.ts'
@@ -41,7 +41,7 @@ import type { Telemetry } from './telemetry/open-telemetry.ts'
 export async function createContext(config: Config, traced = false): Promise<Context> {
   const counts = createCounts(everyRoute)
   const events = countEvents(createEvents(config.logLevel, aboutRequest), counts)
-  const places = await openPlaces(config.placesFile, config.networksFile)
+  const geoip = await openGeoIp(config.geoipCityFile, config.geoipAsnFile)
   const postgres = openPostgres(config.databaseUrl, config.databaseConnections)
   const db = traced ? tracePostgres(postgres) : postgres
   const load = createLoad({ config, db, events })
@@ -67,8 +67,8 @@ export async function createContext(config: Config, traced = false): Promise<Con
     earlyPolls: createEarlyPolls(db, load.overloaded),
     tasks: createTasks(),
     passwords: createPasswords(),
-    places,
-    names: createNames(config.dnsServers),
+    geoip,
+    dns: createDns(config.dnsServers),
     mailer: createMailer(config.smtpUrl, config.mailFrom),
     outbound: createOutbound({ privateToo: config.outboundPrivate, dnsServers: config.dnsServers }),
     events,

@@ -201,16 +201,16 @@ export const options = {
     example: '192.0.2.0/24,2001:db8::/32',
     parse: networks,
   }),
-  placesFile: option<string | null>({
-    env: 'PLACES_FILE',
+  geoipCityFile: option<string | null>({
+    env: 'GEOIP_CITY_FILE',
     fallback: '',
     about:
       'A MaxMind database of cities or countries (.mmdb), for the place on the consent page. Absent: the address alone is shown.',
     example: '/var/lib/latchkey/GeoLite2-City.mmdb',
     parse: (text) => text || null,
   }),
-  networksFile: option<string | null>({
-    env: 'NETWORKS_FILE',
+  geoipAsnFile: option<string | null>({
+    env: 'GEOIP_ASN_FILE',
     fallback: '',
     about: 'A MaxMind database of autonomous systems (.mmdb), for the name of the network on the consent page.',
     example: '/var/lib/latchkey/GeoLite2-ASN.mmdb',

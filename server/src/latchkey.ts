@@ -3,7 +3,7 @@
 import { CommandRefused } from './cli/output.ts'
 import { createProgram } from './cli/program.ts'
 import { ConfigurationError } from './config.ts'
-import { PlacesUnreadable } from './places.ts'
+import { GeoIpUnreadable } from './geoip.ts'
 import { Unavailable } from './store/postgres.ts'
 
 const MENDABLE = 1
@@ -32,14 +32,14 @@ try {
   })
   await program.parseAsync(process.argv)
 } catch (error) {
-  const configuration = error instanceof ConfigurationError || error instanceof PlacesUnreadable
+  const configuration = error instanceof ConfigurationError || error instanceof GeoIpUnreadable
   process.exitCode = configuration ? CONFIGURATION : error instanceof CommandRefused ? error.status : MENDABLE
   process.stderr.write(`${explain(error)}\n`)
 }
 
 function explain(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
-  if (error instanceof ConfigurationError || error instanceof PlacesUnreadable) {
+  if (error instanceof ConfigurationError || error instanceof GeoIpUnreadable) {
     return `latchkey cannot start with this configuration:\n${error.message.replace(/^/gm, '  ')}`
   }
   if (error instanceof CommandRefused || error instanceof Unavailable) return error.message

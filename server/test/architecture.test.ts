@@ -9,7 +9,7 @@ const SRC = join(ROOT, 'server', 'src')
 /** From the ground up. A room is a folder of server/src, or a file that stands there alone. */
 const FLOORS = [
   ['core', 'secrets', 'events.ts', 'spans.ts', 'setting-texts.ts'],
-  ['store', 'gate', 'pages', 'telemetry', 'mail.ts', 'outbound.ts', 'places.ts', 'names.ts', 'config.ts'],
+  ['store', 'gate', 'pages', 'telemetry', 'mail.ts', 'outbound.ts', 'geoip.ts', 'dns.ts', 'config.ts'],
   ['flows'],
   ['http', 'cli', 'jobs'],
   ['app.ts'],

@@ -9,9 +9,9 @@ import type { Events } from '../events.ts'
 import type { Gate } from '../gate/gate.ts'
 import type { Limiter } from '../gate/limiter.ts'
 import type { Mailer } from '../mail.ts'
-import type { Names } from '../names.ts'
+import type { Dns } from '../dns.ts'
 import type { Outbound } from '../outbound.ts'
-import type { Places } from '../places.ts'
+import type { GeoIp } from '../geoip.ts'
 import type { CredentialVerifier } from '../secrets/credentials.ts'
 import type { DeviceCodeVerifier } from '../secrets/device-code-text.ts'
 import type { Passwords } from '../secrets/password.ts'
@@ -44,8 +44,8 @@ export type Context = {
   readonly earlyPolls: EarlyPolls
   readonly tasks: Tasks
   readonly passwords: Passwords
-  readonly places: Places
-  readonly names: Names
+  readonly geoip: GeoIp
+  readonly dns: Dns
   /** Null: there is no mail server, and mails wait. */
   readonly mailer: Mailer | null
   /** To addresses that developers chose. */

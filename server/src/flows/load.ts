@@ -102,7 +102,7 @@ export function createLoad({ config, db, events }: Given, delay: Delay = measure
     atWork += 1
     working.set(applicationId, (working.get(applicationId) ?? 0) + 1)
   }
-  /** Places that became free are taken by the next in line here and now: nobody slips in between. */
+  /** GeoIp that became free are taken by the next in line here and now: nobody slips in between. */
   const end = (applicationId: string) => {
     atWork -= 1
     const left = (working.get(applicationId) ?? 1) - 1

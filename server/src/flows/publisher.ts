@@ -63,7 +63,7 @@ export async function provePublisher(context: Context, by: string, id: string, t
   })
   if (refused) return refused
 
-  const answer = await context.names.findTexts(record.name)
+  const answer = await context.dns.resolveTxt(record.name)
   if (answer.outcome !== 'found') return { outcome: answer.outcome }
   const { domain } = record
   if (!answer.texts.some((text) => isPublisherRecord(context.config.keys, id, domain, text))) {

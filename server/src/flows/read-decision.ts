@@ -104,6 +104,6 @@ function outcomeOf(code: StoredDeviceCode): 'granted' | 'rejected' | null {
 
 /** Only where both countries are known: a guess would frighten half of all honest people. */
 function isElsewhere(context: Context, requestedFrom: string | null, address: string | null): boolean {
-  const [asked, here] = [requestedFrom, address].map((each) => context.places.find(each).country)
+  const [asked, here] = [requestedFrom, address].map((each) => context.geoip.find(each).country)
   return asked != null && here != null && asked !== here
 }

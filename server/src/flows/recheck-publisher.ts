@@ -16,8 +16,8 @@ export async function recheckPublisher(context: Context): Promise<Rechecked | nu
   return due && conclude(context, due, await lookFor(context, due))
 }
 
-async function lookFor({ names, config }: Context, { applicationId, domain }: DueProof): Promise<RecordStatus> {
-  const answer = await names.findTexts(recordName(domain))
+async function lookFor({ dns, config }: Context, { applicationId, domain }: DueProof): Promise<RecordStatus> {
+  const answer = await dns.resolveTxt(recordName(domain))
   if (answer.outcome === 'silent') return 'silent'
   const texts = answer.outcome === 'found' ? answer.texts : []
   return texts.some((text) => isPublisherRecord(config.keys, applicationId, domain, text)) ? 'there' : 'gone'

@@ -168,12 +168,12 @@ function decisionLineOf(decision: ListedDecision, inEffectId: string | undefined
 const HOURS = 3
 const DAYS = 30
 
-async function readSeries({ places }: Context, db: Queryable, applicationId: string): Promise<Series> {
+async function readSeries({ geoip }: Context, db: Queryable, applicationId: string): Promise<Series> {
   const minutes = await readMinutes(db, applicationId, HOURS)
   const days = await readDays(db, applicationId, DAYS)
   const countries = new Map<number, Set<string>>()
   for (const { day, address } of await readDayAddresses(db, applicationId, DAYS)) {
-    const { country } = places.find(address)
+    const { country } = geoip.find(address)
     const known = countries.get(day) ?? new Set()
     if (country !== null) countries.set(day, known.add(country))
   }

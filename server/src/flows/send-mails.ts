@@ -53,7 +53,7 @@ function contentOf(context: Context, mail: DueMail): MailContent {
   const { slug, accountName, email, language, createdAt: at } = mail
   const about = { accountName, accountHost: new URL(accountOrigin(context, slug)).host, email }
   const link = mail.linkId === null ? '' : linkAddress(context, slug, mail.linkId)
-  const placeOf = (address: string | null) => context.places.find(address).place(language) ?? address
+  const placeOf = (address: string | null) => context.geoip.find(address).placeName(language) ?? address
   switch (mail.kind) {
     case 'invitation':
       return { ...about, kind: mail.kind, link, invitedBy: mail.detail.by }

@@ -35,7 +35,7 @@ beforeAll(async () => {
     ['203.0.113.0/24', { country: { iso_code: 'US', names: { en: 'United States' } } }],
   ])
   mailbox = await startMailbox()
-  const environment = { TRUST_PROXY: '127.0.0.1', PLACES_FILE: places, SMTP_URL: mailbox.url }
+  const environment = { TRUST_PROXY: '127.0.0.1', GEOIP_CITY_FILE: places, SMTP_URL: mailbox.url }
   service = await startTestService(environment, { clock: true })
 })
 afterAll(async () => {

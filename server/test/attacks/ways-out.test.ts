@@ -88,7 +88,7 @@ describe('a service that is not set up', () => {
   })
 
   it.each([
-    ['PLACES_FILE', '/absent.mmdb'],
+    ['GEOIP_CITY_FILE', '/absent.mmdb'],
     ['DATABASE_URL', 'postgres://127.0.0.1:1/absent'],
   ])('WB-16: with a %s that is not there it does not listen', async (name, value) => {
     const config = makeConfig({ DATABASE_URL: service.database.url, [name]: value })

@@ -39,7 +39,7 @@ export async function startBusyService(environment: Record<string, string> = {})
     ),
   )
   const mailbox = await startMailbox()
-  const settings = { OPERATOR_ACCOUNT: 'operators', PLACES_FILE: places, SMTP_URL: mailbox.url }
+  const settings = { OPERATOR_ACCOUNT: 'operators', GEOIP_CITY_FILE: places, SMTP_URL: mailbox.url }
   const service = await startTestService({ ...settings, ...environment })
   const { context, database, application } = service
   // What most tests start from is not part of it.

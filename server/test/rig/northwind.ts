@@ -201,11 +201,11 @@ function placesIn(folder: string): Record<string, string> {
   })
   const network = (name: string) => ({ autonomous_system_number: 64_496, autonomous_system_organization: name })
   return {
-    PLACES_FILE: writeMmdb(join(folder, 'places.mmdb'), [
+    GEOIP_CITY_FILE: writeMmdb(join(folder, 'places.mmdb'), [
       ['203.0.113.0/24', hamburg],
       ['198.51.100.0/24', lisbon],
     ]),
-    NETWORKS_FILE: writeMmdb(
+    GEOIP_ASN_FILE: writeMmdb(
       join(folder, 'networks.mmdb'),
       [
         ['203.0.113.0/24', network('Elbe Telecom')],

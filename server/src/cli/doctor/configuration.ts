@@ -1,6 +1,6 @@
 /** Can every setting be read, and do they fit together? */
 import { type Config, everyOption, readConfig } from '../../config.ts'
-import { openPlaces } from '../../places.ts'
+import { openGeoIp } from '../../geoip.ts'
 import { broken, type Finding, ok, warning } from './finding.ts'
 
 const CHECK = 'configuration'
@@ -28,15 +28,15 @@ export async function examineConfiguration(
       const [what = '', example = ''] = problem.split(/(?<=\.) (?=Example: )/)
       return broken(CHECK, what, `Set it, and start again. ${example}`)
     }),
-    ...(await examinePlaces(config)),
+    ...(await examineGeoIp(config)),
     ...examinePublic(config),
   ]
   return findings.length > 0 ? findings : [ok(CHECK, 'Every setting can be read.')]
 }
 
-async function examinePlaces({ placesFile = null, networksFile = null }: Partial<Config>): Promise<readonly Finding[]> {
+async function examineGeoIp({ geoipCityFile = null, geoipAsnFile = null }: Partial<Config>): Promise<readonly Finding[]> {
   try {
-    await openPlaces(placesFile, networksFile)
+    await openGeoIp(geoipCityFile, geoipAsnFile)
     return []
   } catch (error) {
     return [broken(CHECK, (error as Error).message, 'Put a MaxMind database there, or unset the variable.')]

@@ -74,7 +74,7 @@ function lineOf(context: Context, { frame }: UserRequest, grant: ConnectedApplic
     lastUsedOn,
     variant,
     keyEnding,
-    place: context.places.find(requestedFrom).place(frame.words.language) ?? requestedFrom,
+    place: context.geoip.find(requestedFrom).placeName(frame.words.language) ?? requestedFrom,
     suspended: grant.application.suspended,
     ...(withUser ? { user: grant.email } : {}),
   }

@@ -109,7 +109,7 @@ function consentModel(
   problem: ConsentModel['problem'],
 ): ConsentModel {
   const { requestedFrom, requestedWith, ageMs, remainingMs, ...rest } = view
-  const place = context.places.find(requestedFrom)
+  const location = context.geoip.find(requestedFrom)
   return {
     ...rest,
     logo: logoAddress(view.logo),
@@ -120,8 +120,8 @@ function consentModel(
     ...accessLifetimes(context.config),
     request: {
       address: requestedFrom,
-      place: place.place(frame.words.language),
-      network: place.network,
+      place: location.placeName(frame.words.language),
+      network: location.network,
       elsewhere: view.elsewhere,
       says: requestedWith,
     },

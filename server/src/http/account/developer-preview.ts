@@ -33,7 +33,7 @@ export const showPreview: PageHandler<UserRequest> = async (context, request) =>
     const returnTo = redirectHost(application.redirectUris[0] ?? context.config.publicUrl)
     return { page: dialogConsentPage({ ...frame, dialog: true }, { ...shared, request: '', returnTo }) }
   }
-  const place = context.places.find(browser.address)
+  const location = context.geoip.find(browser.address)
   return {
     page: consentPage(frame, {
       ...shared,
@@ -44,8 +44,8 @@ export const showPreview: PageHandler<UserRequest> = async (context, request) =>
       variant: 'token_set',
       request: {
         address: browser.address,
-        place: place.place(frame.words.language),
-        network: place.network,
+        place: location.placeName(frame.words.language),
+        network: location.network,
         elsewhere: false,
         says: null,
       },

@@ -110,7 +110,7 @@ async function security(
       createdAt,
       agent,
       address,
-      place: context.places.find(address).place(frame.words.language),
+      place: context.geoip.find(address).placeName(frame.words.language),
     })),
     ...about,
   })

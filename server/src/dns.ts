@@ -1,5 +1,5 @@
 /**
- * Names: asks name servers for the texts under a name (TXT, RFC 1035, section 3.3.14), and nothing else. No address that
+ * Dns: asks name servers for the texts under a name (TXT, RFC 1035, section 3.3.14), and nothing else. No address that
  * they know of is ever connected to.
  */
 import { Resolver } from 'node:dns/promises'
@@ -11,7 +11,7 @@ export type TextAnswer =
   /** Nobody answered in time, or with nothing but an error. */
   | { readonly outcome: 'silent' }
 
-export type Names = { findTexts(name: string): Promise<TextAnswer> }
+export type Dns = { resolveTxt(name: string): Promise<TextAnswer> }
 
 type Patience = {
   /** For one question to one server; the next try waits longer. */
@@ -24,12 +24,12 @@ type Patience = {
 const NOTHING_THERE: readonly unknown[] = ['ENOTFOUND', 'ENODATA']
 
 /** `servers`: `address` or `address:port`; none: the machine's own. */
-export function createNames(
+export function createDns(
   servers: readonly string[],
   { tryMs = 1_500, tries = 2, wholeMs = 5_000 }: Patience = {},
-): Names {
+): Dns {
   return {
-    findTexts: async (name) => {
+    resolveTxt: async (name) => {
       // One for each question: giving up on this one must not end the others.
       const resolver = new Resolver({ timeout: tryMs, tries })
       if (servers.length > 0) resolver.setServers(servers)

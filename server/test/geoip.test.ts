@@ -1,11 +1,11 @@
-/** Where an address is, read from real database files. docs/configuration.md, "PLACES_FILE" and "NETWORKS_FILE". */
+/** Where an address is, read from real database files. docs/configuration.md, "GEOIP_CITY_FILE" and "GEOIP_ASN_FILE". */
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterAll, describe, expect, test } from 'vitest'
 import { removeFolder } from '../../tools/remove-folder.ts'
-import { openPlaces } from '../src/places.ts'
+import { openGeoIp } from '../src/geoip.ts'
 import { writeMmdb } from './rig/mmdb.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'places-'))
@@ -38,41 +38,41 @@ const networks = writeMmdb(
 )
 
 describe('with both databases', async () => {
-  const { find } = await openPlaces(cities, networks)
+  const { find } = await openGeoIp(cities, networks)
 
   test('an address has a country, a place in the reader’s language, and a network', () => {
     const found = find('203.0.113.7')
     expect(found).toMatchObject({ country: 'DE', network: 'Example Telecom' })
-    expect(found.place('en')).toBe('Hamburg, Germany')
-    expect(found.place('de')).toBe('Hansestadt Hamburg, Deutschland')
+    expect(found.placeName('en')).toBe('Hamburg, Germany')
+    expect(found.placeName('de')).toBe('Hansestadt Hamburg, Deutschland')
   })
 
   test('a name that the database does not have in a language is given in English', () => {
-    expect(find('203.0.113.7').place('es')).toBe('Hamburg, Alemania')
-    expect(find('203.0.113.7').place('ar')).toBe('Hamburg, Germany')
+    expect(find('203.0.113.7').placeName('es')).toBe('Hamburg, Alemania')
+    expect(find('203.0.113.7').placeName('ar')).toBe('Hamburg, Germany')
   })
 
   test('without a city the country is the place; the closest network counts', () => {
-    expect(find('198.51.100.7').place('de')).toBe('Deutschland')
+    expect(find('198.51.100.7').placeName('de')).toBe('Deutschland')
     expect(find('198.51.100.7').network).toBeNull()
     expect(find('203.0.113.200')).toMatchObject({ country: 'US', network: 'Example Telecom' })
   })
 
   test('IPv6 is found, and IPv4 that is dressed as IPv6', () => {
-    expect(find('2001:db8:1::1').place('en')).toBe('Lima, Peru')
+    expect(find('2001:db8:1::1').placeName('en')).toBe('Lima, Peru')
     expect(find('::ffff:203.0.113.7').country).toBe('DE')
   })
 
   test('where a network is registered is not where it is', () => {
     expect(find('192.0.2.7').country).toBeNull()
-    expect(find('192.0.2.7').place('en')).toBeNull()
+    expect(find('192.0.2.7').placeName('en')).toBeNull()
   })
 
   test.each([null, '', 'garbage', '203.0.113', '203.0.113.7.evil.example', '8.8.8.8', '2001:db9::1'])(
     '%j is nowhere',
     (address) => {
       expect(find(address)).toMatchObject({ country: null, network: null })
-      expect(find(address).place('en')).toBeNull()
+      expect(find(address).placeName('en')).toBeNull()
     },
   )
 
@@ -86,28 +86,28 @@ describe('with both databases', async () => {
 
 describe('files', () => {
   test('without any, every address is nowhere', async () => {
-    const { find } = await openPlaces(null, null)
+    const { find } = await openGeoIp(null, null)
     expect(find('203.0.113.7')).toMatchObject({ country: null, network: null })
-    expect(find('203.0.113.7').place('en')).toBeNull()
+    expect(find('203.0.113.7').placeName('en')).toBeNull()
   })
 
   test('each works without the other', async () => {
-    expect((await openPlaces(cities, null)).find('203.0.113.7')).toMatchObject({ country: 'DE', network: null })
-    const { find } = await openPlaces(null, networks)
+    expect((await openGeoIp(cities, null)).find('203.0.113.7')).toMatchObject({ country: 'DE', network: null })
+    const { find } = await openGeoIp(null, networks)
     expect(find('203.0.113.7')).toMatchObject({ country: null, network: 'Example Telecom' })
   })
 
   test('a database of IPv4 alone knows no IPv6', async () => {
-    const { find } = await openPlaces(writeMmdb(file('v4.mmdb'), [['32.1.13.0/24', hamburg]], { ipVersion: 4 }), null)
+    const { find } = await openGeoIp(writeMmdb(file('v4.mmdb'), [['32.1.13.0/24', hamburg]], { ipVersion: 4 }), null)
     expect(find('32.1.13.1').country).toBe('DE')
     expect(find('2001:d00::1'), 'whose first bytes are 32.1.13').toMatchObject({ country: null })
   })
 
   test('a file that is not there is said, with what to do', async () => {
-    await expect(openPlaces(file('none.mmdb'), null)).rejects.toThrow(
-      `PLACES_FILE cannot be read from ${file('none.mmdb')}: ENOENT. Name a .mmdb file, or leave PLACES_FILE out.`,
+    await expect(openGeoIp(file('none.mmdb'), null)).rejects.toThrow(
+      `GEOIP_CITY_FILE cannot be read from ${file('none.mmdb')}: ENOENT. Name a .mmdb file, or leave GEOIP_CITY_FILE out.`,
     )
-    await expect(openPlaces(cities, folder)).rejects.toThrow(`NETWORKS_FILE cannot be read from ${folder}: EISDIR.`)
+    await expect(openGeoIp(cities, folder)).rejects.toThrow(`GEOIP_ASN_FILE cannot be read from ${folder}: EISDIR.`)
   })
 
   test.each([
@@ -119,8 +119,8 @@ describe('files', () => {
     ['of something else', readFileSync(process.execPath).subarray(0, 100_000)],
   ])('a file %s is said', async (name, bytes) => {
     writeFileSync(file(name), bytes)
-    await expect(openPlaces(file(name), null)).rejects.toThrow(
-      /^PLACES_FILE cannot be read from .*: it is no MaxMind database\./,
+    await expect(openGeoIp(file(name), null)).rejects.toThrow(
+      /^GEOIP_CITY_FILE cannot be read from .*: it is no MaxMind database\./,
     )
   })
 
@@ -129,7 +129,7 @@ describe('files', () => {
     const at = bytes.indexOf('Hamburg')
     bytes.fill(0, at - 40, at + 40)
     writeFileSync(file('damaged.mmdb'), bytes)
-    const { find } = await openPlaces(file('damaged.mmdb'), null)
+    const { find } = await openGeoIp(file('damaged.mmdb'), null)
     expect(find('203.0.113.7')).toMatchObject({ country: null, network: null })
     expect(find('2001:db8::1').country).toBe('PE')
   })

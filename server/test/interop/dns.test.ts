@@ -2,7 +2,7 @@
 import { createSocket, type Socket } from 'node:dgram'
 import type { AddressInfo } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { createNames } from '../../src/names.ts'
+import { createDns } from '../../src/dns.ts'
 import { type DnsServer, startDnsServer } from '../rig/dns-server.ts'
 
 const LONG = 'latchkey-publisher='.padEnd(700, 'x')
@@ -25,7 +25,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.stop())
 
-const ask = (name: string) => createNames([server.address]).findTexts(name)
+const ask = (name: string) => createDns([server.address]).resolveTxt(name)
 
 describe('a name server that answers', () => {
   it.each([
@@ -89,9 +89,9 @@ describe('name servers that are of no use', () => {
 
   it('are given up after a bounded time and number of questions, however silent they are', async () => {
     const silent = await listen(() => null)
-    const names = createNames([silent.address], { tryMs: 100, tries: 2, wholeMs: 2_000 })
+    const names = createDns([silent.address], { tryMs: 100, tries: 2, wholeMs: 2_000 })
     const ms = await took(async () =>
-      expect(await names.findTexts('_latchkey.one.example')).toEqual({ outcome: 'silent' }),
+      expect(await names.resolveTxt('_latchkey.one.example')).toEqual({ outcome: 'silent' }),
     )
     expect(ms).toBeLessThan(2_000)
     expect(silent.asked()).toBeLessThanOrEqual(4)
@@ -99,9 +99,9 @@ describe('name servers that are of no use', () => {
 
   it('are given up as a whole, whatever each of them was allowed', async () => {
     const silent = await listen(() => null)
-    const names = createNames([silent.address], { tryMs: 60_000, tries: 5, wholeMs: 300 })
+    const names = createDns([silent.address], { tryMs: 60_000, tries: 5, wholeMs: 300 })
     const ms = await took(async () =>
-      expect(await names.findTexts('_latchkey.one.example')).toEqual({ outcome: 'silent' }),
+      expect(await names.resolveTxt('_latchkey.one.example')).toEqual({ outcome: 'silent' }),
     )
     expect(ms).toBeGreaterThan(250)
     expect(ms).toBeLessThan(3_000)
@@ -109,7 +109,7 @@ describe('name servers that are of no use', () => {
 
   it('by default are waited for no longer than somebody waits for a page', async () => {
     const silent = await listen(() => null)
-    const ms = await took(() => createNames([silent.address]).findTexts('_latchkey.one.example'))
+    const ms = await took(() => createDns([silent.address]).resolveTxt('_latchkey.one.example'))
     expect(ms).toBeLessThan(7_000)
   })
 
@@ -128,22 +128,22 @@ describe('name servers that are of no use', () => {
     ['send nothing but zeros', () => Buffer.alloc(512)],
   ])('are as good as silent when they %s', async (_what, answer) => {
     const { address } = await listen(answer)
-    const names = createNames([address], { tryMs: 100, tries: 2, wholeMs: 1_000 })
-    expect(await names.findTexts('_latchkey.one.example')).toEqual({ outcome: 'silent' })
+    const names = createDns([address], { tryMs: 100, tries: 2, wholeMs: 1_000 })
+    expect(await names.resolveTxt('_latchkey.one.example')).toEqual({ outcome: 'silent' })
   })
 
   it('are as good as silent when nobody is there at all', async () => {
     const gone = await listen(() => null)
     sockets.splice(0).forEach((socket) => void socket.close())
-    const names = createNames([gone.address], { tryMs: 100, tries: 2, wholeMs: 1_000 })
-    expect(await names.findTexts('_latchkey.one.example')).toEqual({ outcome: 'silent' })
+    const names = createDns([gone.address], { tryMs: 100, tries: 2, wholeMs: 1_000 })
+    expect(await names.resolveTxt('_latchkey.one.example')).toEqual({ outcome: 'silent' })
   })
 
   it('do not keep others from being asked', async () => {
     const silent = await listen(() => null)
     await server.know({ texts: { '_latchkey.one.example': ['latchkey-publisher=abc'] } })
-    const names = createNames([silent.address, server.address], { tryMs: 100, tries: 2, wholeMs: 3_000 })
-    expect(await names.findTexts('_latchkey.one.example')).toEqual({
+    const names = createDns([silent.address, server.address], { tryMs: 100, tries: 2, wholeMs: 3_000 })
+    expect(await names.resolveTxt('_latchkey.one.example')).toEqual({
       outcome: 'found',
       texts: ['latchkey-publisher=abc'],
     })

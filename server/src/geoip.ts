@@ -1,28 +1,28 @@
 /**
- * Where an address is, as far as a database on this machine knows (MaxMind's format, docs/configuration.md, "PLACES_FILE").
+ * Where an address is, as far as a database on this machine knows (MaxMind's format, docs/configuration.md, "GEOIP_CITY_FILE").
  * Nobody is asked over the network. A newer file is read when the service starts again.
  */
 import { BlockList, isIPv4 } from 'node:net'
 import { type AsnResponse, type CityResponse, open, type Reader, type Response } from 'maxmind'
 import { readAddress } from './core/network.ts'
 
-export type FoundPlace = {
+export type GeoLocation = {
   /** ISO 3166-1, two letters. */
   readonly country: string | null
   /** "Hamburg, Germany", in this language where the database has it, otherwise in English. */
-  place(language: string): string | null
+  placeName(language: string): string | null
   /** Whose network it is: "Example Telecom". */
   readonly network: string | null
 }
 
-export type Places = { find(address: string | null): FoundPlace }
+export type GeoIp = { find(address: string | null): GeoLocation }
 
-const NOWHERE: FoundPlace = { country: null, place: () => null, network: null }
+const NOWHERE: GeoLocation = { country: null, placeName: () => null, network: null }
 
 /** Null: there is no such database, and nothing is found in it. */
-export async function openPlaces(placesFile: string | null, networksFile: string | null): Promise<Places> {
-  const places = await openDatabase<CityResponse>('PLACES_FILE', placesFile)
-  const networks = await openDatabase<AsnResponse>('NETWORKS_FILE', networksFile)
+export async function openGeoIp(geoipCityFile: string | null, geoipAsnFile: string | null): Promise<GeoIp> {
+  const places = await openDatabase<CityResponse>('GEOIP_CITY_FILE', geoipCityFile)
+  const networks = await openDatabase<AsnResponse>('GEOIP_ASN_FILE', geoipAsnFile)
   return {
     find: (given) => {
       const address = given === null ? null : readAddress(given)
@@ -31,7 +31,7 @@ export async function openPlaces(placesFile: string | null, networksFile: string
       const names = [city?.names, country?.names] as (Readonly<Record<string, string>> | undefined)[]
       return {
         country: country?.iso_code ?? null,
-        place: (language) => names.flatMap((each) => each?.[language] ?? each?.en ?? []).join(', ') || null,
+        placeName: (language) => names.flatMap((each) => each?.[language] ?? each?.en ?? []).join(', ') || null,
         network: look(networks, address)?.autonomous_system_organization ?? null,
       }
     },
@@ -39,8 +39,8 @@ export async function openPlaces(placesFile: string | null, networksFile: string
 }
 
 /** A sentence for the operator, who named the file. */
-export class PlacesUnreadable extends Error {
-  override readonly name = 'PlacesUnreadable'
+export class GeoIpUnreadable extends Error {
+  override readonly name = 'GeoIpUnreadable'
 }
 
 async function openDatabase<T extends Response>(name: string, file: string | null): Promise<Reader<T> | null> {
@@ -50,7 +50,7 @@ async function openDatabase<T extends Response>(name: string, file: string | nul
   } catch (error) {
     const { errno, code } = error as NodeJS.ErrnoException
     const why = errno === undefined ? 'it is no MaxMind database' : code
-    throw new PlacesUnreadable(`${name} cannot be read from ${file}: ${why}. Name a .mmdb file, or leave ${name} out.`)
+    throw new GeoIpUnreadable(`${name} cannot be read from ${file}: ${why}. Name a .mmdb file, or leave ${name} out.`)
   }
 }
 
