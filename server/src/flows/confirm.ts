@@ -1,48 +1,48 @@
 /** Asking once more: somebody who signed in a while ago proves who they are before something that matters. */
 import { randomUUID } from 'node:crypto'
 import { signSession } from '../secrets/web-texts.ts'
-import { renewSession, type VisitedAccount, type Visitor } from '../store/sessions.ts'
+import { renewSession, type HostAccount, type SessionUser } from '../store/sessions.ts'
 import { readSignInUser } from '../store/sign-in-methods.ts'
 import type { Context } from './context.ts'
 import { attemptOf, provePasskey, type Refused, spendCode, withAttempt } from './prove.ts'
-import type { Browser } from './visit.ts'
+import type { Browser } from './sessions.ts'
 
 export type ConfirmResult = { readonly outcome: 'confirmed'; readonly cookie: string } | Refused
 
 /** It is a while since they signed in: the same proof again, and the session goes on under a new id. */
 export async function confirmWithPassword(
   context: Context,
-  account: VisitedAccount,
-  visitor: Visitor,
+  account: HostAccount,
+  sessionUser: SessionUser,
   given: { readonly password: string; readonly code: string },
   now: number,
   browser: Browser,
 ): Promise<ConfirmResult> {
-  const user = await readSignInUser(context.db, account.id, visitor.id)
+  const user = await readSignInUser(context.db, account.id, sessionUser.id)
   if (!user) return { outcome: 'wrong' }
   const attempt = attemptOf(context, account, user.email, user, browser)
   return withAttempt(context, attempt, async () => {
     const right = await context.passwords.matches(user.passwordDigest, given.password, true)
     if (!right || user.disabled) return { outcome: 'wrong' }
     if (user.authenticator && !(await spendCode(context, user, given.code, now))) return { outcome: 'wrong' }
-    return renew(context, account, visitor)
+    return renew(context, account, sessionUser)
   })
 }
 
 export async function confirmWithPasskey(
   context: Context,
-  account: VisitedAccount,
-  visitor: Visitor,
+  account: HostAccount,
+  sessionUser: SessionUser,
   answer: string,
   now: number,
 ): Promise<ConfirmResult> {
   const passkey = await provePasskey(context, account, answer, now)
-  return passkey?.userId === visitor.id ? renew(context, account, visitor) : { outcome: 'wrong' }
+  return passkey?.userId === sessionUser.id ? renew(context, account, sessionUser) : { outcome: 'wrong' }
 }
 
-async function renew(context: Context, account: VisitedAccount, visitor: Visitor): Promise<ConfirmResult> {
+async function renew(context: Context, account: HostAccount, sessionUser: SessionUser): Promise<ConfirmResult> {
   const id = randomUUID()
-  const renewed = await context.db.transaction((tx) => renewSession(tx, visitor.session.id, id))
+  const renewed = await context.db.transaction((tx) => renewSession(tx, sessionUser.session.id, id))
   return renewed
     ? { outcome: 'confirmed', cookie: signSession(context.config.keys, id, account.slug) }
     : { outcome: 'expired' }

@@ -9,7 +9,7 @@ import { readAccount } from '../store/accounts.ts'
 import { findApplication } from '../store/applications.ts'
 import { recordEvent } from '../store/audit-events.ts'
 import { lockDialog, saveDialog } from '../store/dialogs.ts'
-import { holdSession, type Visitor } from '../store/sessions.ts'
+import { holdSession, type SessionUser } from '../store/sessions.ts'
 import { lockUser } from '../store/users.ts'
 import type { Context } from './context.ts'
 import { createGrant } from './create-grant.ts'
@@ -32,7 +32,7 @@ export type DialogDecision =
 
 export async function decideDialog(
   context: Context,
-  visitor: Visitor,
+  sessionUser: SessionUser,
   dialogId: string,
   answer: DialogAnswer,
 ): Promise<DialogDecision> {
@@ -41,9 +41,9 @@ export async function decideDialog(
 
   const result = await db.transaction(async (tx) => {
     const locked = await lockDialog(tx, dialogId)
-    const user = await lockUser(tx, visitor.id)
+    const user = await lockUser(tx, sessionUser.id)
     // Behind the lock: a session that a changed password ended meanwhile decides nothing.
-    const session = await holdSession(tx, visitor.session.id, visitor.id)
+    const session = await holdSession(tx, sessionUser.session.id, sessionUser.id)
     if (!locked || !user || user.disabled || !session) return { outcome: 'not_open' } as const
     const { dialog, now } = locked
     const { redirectUri, state } = dialog

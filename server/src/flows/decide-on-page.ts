@@ -1,7 +1,7 @@
 /** The answer to the consent page: what has to hold beside what grantDeviceCode and rejectDeviceCode look at themselves. */
 import { asciiDigit } from '../core/user-code.ts'
 import type { Place } from '../store/device-codes.ts'
-import type { Visitor } from '../store/sessions.ts'
+import type { SessionUser } from '../store/sessions.ts'
 import type { Context } from './context.ts'
 import { grantDeviceCode, rejectDeviceCode } from './decide-device-code.ts'
 import { type Asking, readDecision } from './read-decision.ts'
@@ -27,26 +27,26 @@ const DECIDED: PageDecisionResult = { outcome: 'decided' }
 
 export async function decideOnPage(
   context: Context,
-  visitor: Visitor,
+  sessionUser: SessionUser,
   place: Place,
   given: PageDecision,
   asking: Asking,
 ): Promise<PageDecisionResult> {
   if (given.decision !== 'allow') {
     const reported = given.decision === 'not_me'
-    const onPage = { sessionId: visitor.session.id, reported }
-    const { outcome } = await rejectDeviceCode(context, visitor.id, place, onPage)
+    const onPage = { sessionId: sessionUser.session.id, reported }
+    const { outcome } = await rejectDeviceCode(context, sessionUser.id, place, onPage)
     if (outcome === 'not_open' || !reported) return DECIDED
-    const view = await readDecision(context, visitor, place, asking)
+    const view = await readDecision(context, sessionUser, place, asking)
     const application = 'application' in view ? view.application : null
     return { outcome: 'reported', application, shared: 'shared' in view && view.shared }
   }
-  const view = await readDecision(context, visitor, place, asking)
+  const view = await readDecision(context, sessionUser, place, asking)
   if (view.outcome !== 'open') return DECIDED
   if (view.retype && !isLastGroup(view.userCode, given.lastGroup)) return { outcome: 'retype' }
-  const { outcome } = await grantDeviceCode(context, visitor.id, place, {
+  const { outcome } = await grantDeviceCode(context, sessionUser.id, place, {
     shown: given.shown,
-    sessionId: visitor.session.id,
+    sessionId: sessionUser.session.id,
   })
   return outcome === 'changed' || outcome === 'lacking' ? { outcome: 'changed' } : DECIDED
 }

@@ -12,7 +12,7 @@ import { countCrowd, lockCrowd, lockEntryHistory, recordEntry } from '../store/a
 import { hasRecentEvent, recordEvent } from '../store/audit-events.ts'
 import { findByUserCode, lockLiveUserCode, type StoredDeviceCode, saveDeviceCode } from '../store/device-codes.ts'
 import type { Transaction } from '../store/postgres.ts'
-import type { VisitedAccount, Visitor } from '../store/sessions.ts'
+import type { HostAccount, SessionUser } from '../store/sessions.ts'
 import { lockUser, readUser } from '../store/users.ts'
 import type { Context } from './context.ts'
 import { tellAdministrators } from './tell-administrators.ts'
@@ -46,8 +46,8 @@ export type WebEntryResult =
 /** On the account's page: the same, within the budgets of core/attempts.ts. A mistyped code costs nothing. */
 export async function enterCode(
   context: Context,
-  account: VisitedAccount,
-  visitor: Visitor,
+  account: HostAccount,
+  sessionUser: SessionUser,
   typed: string,
   address: string | null,
 ): Promise<WebEntryResult> {
@@ -57,13 +57,13 @@ export async function enterCode(
   if (read.answer === 'empty') return { outcome: 'empty' }
   if (read.answer === 'mistyped') return { outcome: 'mistyped', digits: read.digits }
 
-  const who = { accountId: account.id, userId: visitor.id, network: networkOf(address) }
+  const who = { accountId: account.id, userId: sessionUser.id, network: networkOf(address) }
   return context.db.transaction(async (tx) => {
     const history = await lockEntryHistory(tx, who)
     const allowance = mayEnterCode(history)
     if (!allowance.allowed) return { outcome: 'locked', waitMs: allowance.waitMs }
 
-    const { result, met } = await claimUserCode(tx, visitor.id, read.userCode, 'page')
+    const { result, met } = await claimUserCode(tx, sessionUser.id, read.userCode, 'page')
     // Asked for in every case, for the same reason as in claimUserCode.
     const known = await findByUserCode(tx, read.userCode)
     const outcome = met ? 'claimed' : known ? 'known' : 'missed'
@@ -128,7 +128,7 @@ const KINDS = { claimed: 'code.claimed', taken: 'code.also_entered', closed: 'co
 /** Many people, one application, one network: their administrators hear of it, once an hour at most. */
 async function watchCrowd(
   tx: Transaction,
-  account: VisitedAccount,
+  account: HostAccount,
   application: Pick<Application, 'id' | 'name'>,
   requestedNetwork: string,
 ): Promise<void> {
@@ -145,7 +145,7 @@ async function watchCrowd(
 /** What the page says before anybody types: the account's own rules, and nothing about any code. */
 export async function readEntryRules(
   context: Context,
-  account: VisitedAccount,
+  account: HostAccount,
 ): Promise<{ readonly off: boolean; readonly only: readonly string[] | null }> {
   const rules = await readAccount(context.db, account.id)
   const listed = rules?.policy.onlyApplications ?? null

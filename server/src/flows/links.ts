@@ -22,14 +22,14 @@ import {
 } from '../store/links.ts'
 import { insertMail, lockRecentMails } from '../store/mails.ts'
 import type { Transaction } from '../store/postgres.ts'
-import { deleteSessions, type VisitedAccount } from '../store/sessions.ts'
+import { deleteSessions, type HostAccount } from '../store/sessions.ts'
 import { findSignInUser, readSignInUser, savePassword } from '../store/sign-in-methods.ts'
 import { lockUserForChange } from '../store/users.ts'
 import { accountOrigin } from './account-address.ts'
 import type { Context } from './context.ts'
 import { busy } from './prove.ts'
 import { enterWithPassword, type SignInResult } from './sign-in.ts'
-import type { Browser } from './visit.ts'
+import type { Browser } from './sessions.ts'
 
 const HOUR = 60 * 60 * 1000
 
@@ -77,7 +77,7 @@ export async function mailLink(
 /** One answer for every address, known or not. Three addresses in an hour are enough for anybody. */
 export async function requestRecovery(
   context: Context,
-  account: VisitedAccount,
+  account: HostAccount,
   email: string,
   language: string,
 ): Promise<void> {
@@ -95,7 +95,7 @@ export async function requestRecovery(
   })
 }
 
-export async function readLink(context: Context, account: VisitedAccount, text: string): Promise<Link | null> {
+export async function readLink(context: Context, account: HostAccount, text: string): Promise<Link | null> {
   const id = verifyLink(context.config.keys, text, account.slug)
   return id === null ? null : findLink(context.db, account.id, id)
 }
@@ -116,7 +116,7 @@ export type LinkResult =
 /** Sets the password, ends every session there was, and signs in; a second factor is still asked for. */
 export async function setPasswordByLink(
   context: Context,
-  account: VisitedAccount,
+  account: HostAccount,
   given: { readonly link: string; readonly password: string; readonly again: string },
   browser: Browser,
 ): Promise<LinkResult> {
@@ -153,7 +153,7 @@ export type RemovedByLink = { readonly outcome: 'removed'; readonly link: Link }
 /** Whoever has the mail may remove what it speaks of, without signing in: taking access away harms nobody. */
 export async function removeGrantByLink(
   context: Context,
-  account: VisitedAccount,
+  account: HostAccount,
   text: string,
 ): Promise<RemovedByLink> {
   const id = verifyLink(context.config.keys, text, account.slug)

@@ -12,7 +12,7 @@ import {
 import { PasswordsBusy } from '../secrets/password.ts'
 import { digestAddress, verifyBrowser } from '../secrets/web-texts.ts'
 import { releaseSignInAttempt, reserveSignInAttempt, type SignInAttempt } from '../store/attempts.ts'
-import type { VisitedAccount } from '../store/sessions.ts'
+import type { HostAccount } from '../store/sessions.ts'
 import {
   findPasskey,
   type Passkey,
@@ -23,7 +23,7 @@ import {
 } from '../store/sign-in-methods.ts'
 import { relyingParty } from './account-address.ts'
 import type { Context } from './context.ts'
-import type { Browser } from './visit.ts'
+import type { Browser } from './sessions.ts'
 
 /** `wrong` is one answer for an unknown address, a wrong password, a user without one and a disabled user. */
 export type Refused =
@@ -31,7 +31,7 @@ export type Refused =
   | { readonly outcome: 'locked'; readonly waitMs: number }
 
 /** Options for the browser, with a challenge that verifies itself: a page that is only looked at leaves nothing behind. */
-export function passkeyRequest(context: Context, account: VisitedAccount, now: number): string {
+export function passkeyRequest(context: Context, account: HostAccount, now: number): string {
   const challenge = createChallenge(context.config.keys, `sign-in:${account.slug}`, now)
   return JSON.stringify(requestOptions({ rpId: relyingParty(context, account).id, challenge }))
 }
@@ -46,7 +46,7 @@ export async function spendCode(context: Context, user: SignInUser, typed: strin
 /** The user whose passkey answered a challenge of ours, for the first and only time. */
 export async function provePasskey(
   context: Context,
-  account: VisitedAccount,
+  account: HostAccount,
   answer: string,
   now: number,
 ): Promise<Pick<Passkey, 'id' | 'userId'> | null> {
@@ -67,7 +67,7 @@ export async function provePasskey(
 
 export function attemptOf(
   context: Context,
-  account: VisitedAccount,
+  account: HostAccount,
   email: string,
   user: SignInUser | null,
   browser: Browser,

@@ -10,11 +10,11 @@ import { readAccount } from '../store/accounts.ts'
 import { findApplication } from '../store/applications.ts'
 import { countCrowd } from '../store/attempts.ts'
 import { type Place, readDeviceCode, type StoredDeviceCode } from '../store/device-codes.ts'
-import type { Visitor } from '../store/sessions.ts'
+import type { SessionUser } from '../store/sessions.ts'
 import { readUser } from '../store/users.ts'
 import type { Context } from './context.ts'
 import { type DescribedConsent, describeConsent } from './describe-consent.ts'
-import { isFresh } from './visit.ts'
+import { isFresh } from './sessions.ts'
 
 export type OpenDecision = DescribedConsent & {
   readonly outcome: 'open'
@@ -54,15 +54,15 @@ export type Asking = { readonly address: string | null; readonly now: number }
 
 export async function readDecision(
   context: Context,
-  visitor: Visitor,
+  sessionUser: SessionUser,
   place: Place,
   { address, now: asked }: Asking,
 ): Promise<DecisionView> {
   const found = await readDeviceCode(context.db, place)
-  if (!found || found.code.claimedBy !== visitor.id) return { outcome: 'closed' }
+  if (!found || found.code.claimedBy !== sessionUser.id) return { outcome: 'closed' }
   const { code, now } = found
   const application = await findApplication(context.db, code.applicationId)
-  const user = await readUser(context.db, visitor.id)
+  const user = await readUser(context.db, sessionUser.id)
   const account = user && (await readAccount(context.db, user.accountId))
   if (!application || !user || !account) return { outcome: 'closed' }
   const decided = outcomeOf(code)
@@ -74,7 +74,7 @@ export async function readDecision(
   const consent = await describeConsent(context.db, user, code.scopes, deviceFlowPolicy(application))
   const crowded = (await countCrowd(context.db, application.id, networkOf(code.requestedFrom))) >= CROWD.most
   const delicate = crowded || code.variant === 'access_key' || consent.can.some((scope) => scope.dangerous)
-  if (delicate && !isFresh(context, visitor, asked)) return { outcome: 'stale_session' }
+  if (delicate && !isFresh(context, sessionUser, asked)) return { outcome: 'stale_session' }
   const elsewhere = isElsewhere(context, code.requestedFrom, address)
   return {
     outcome: 'open',

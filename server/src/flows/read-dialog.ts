@@ -5,11 +5,11 @@ import { type Dialog, dialogStatus } from '../core/dialog.ts'
 import { readAccount } from '../store/accounts.ts'
 import { findApplication } from '../store/applications.ts'
 import { readDialog } from '../store/dialogs.ts'
-import type { Visitor } from '../store/sessions.ts'
+import type { SessionUser } from '../store/sessions.ts'
 import { readUser } from '../store/users.ts'
 import type { Context } from './context.ts'
 import { type DescribedConsent, describeConsent } from './describe-consent.ts'
-import { isFresh } from './visit.ts'
+import { isFresh } from './sessions.ts'
 
 /** Before anybody is signed in: who asks, and whether there is still something to decide. */
 export type OpenQuestion = { readonly dialog: Dialog; readonly application: Application }
@@ -47,20 +47,20 @@ export type DialogView =
 
 export async function readDialogView(
   context: Context,
-  visitor: Visitor,
+  sessionUser: SessionUser,
   dialogId: string,
   now: number,
 ): Promise<DialogView> {
   const question = await readQuestion(context, dialogId)
   if ('closed' in question) return { outcome: question.closed }
   const { dialog, application } = question
-  const user = await readUser(context.db, visitor.id)
+  const user = await readUser(context.db, sessionUser.id)
   const account = user && (await readAccount(context.db, user.accountId))
   if (!user || !account) return { outcome: 'expired' }
   if (!policyAllows(account.policy, application)) return { outcome: 'barred', application: application.name }
   const consent = await describeConsent(context.db, user, dialog.scopes, application)
   const delicate = consent.can.some((scope) => scope.dangerous)
-  if (delicate && !isFresh(context, visitor, now)) return { outcome: 'stale_session' }
+  if (delicate && !isFresh(context, sessionUser, now)) return { outcome: 'stale_session' }
   return {
     outcome: 'open',
     application: application.name,

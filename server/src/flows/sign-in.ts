@@ -1,11 +1,11 @@
 /** Signing in: a password and, for those who have one, a second factor; or a passkey, which is both. */
 import { randomUUID } from 'node:crypto'
 import { markPassword, verifyBrowser, verifySecondStep, signBrowser, signSecondStep } from '../secrets/web-texts.ts'
-import type { VisitedAccount } from '../store/sessions.ts'
+import type { HostAccount } from '../store/sessions.ts'
 import { findSignInUser, readSignInUser, type SignInUser } from '../store/sign-in-methods.ts'
 import type { Context } from './context.ts'
 import { attemptOf, provePasskey, type Refused, spendCode, withAttempt } from './prove.ts'
-import { type Browser, type Proof, type SignedIn, startSession } from './visit.ts'
+import { type Browser, type Proof, type SignedIn, startSession } from './sessions.ts'
 
 /** Long enough to find the telephone. */
 const SECOND_STEP_MS = 5 * 60 * 1000
@@ -17,7 +17,7 @@ export type SignInResult =
 
 export async function signInWithPassword(
   context: Context,
-  account: VisitedAccount,
+  account: HostAccount,
   given: { readonly email: string; readonly password: string },
   browser: Browser,
 ): Promise<SignInResult> {
@@ -38,7 +38,7 @@ export async function signInWithPassword(
 /** The password is beyond doubt. Whoever has a second factor is not in yet. */
 export async function enterWithPassword(
   context: Context,
-  account: VisitedAccount,
+  account: HostAccount,
   user: SignInUser,
   browser: Browser,
   how: string,
@@ -50,7 +50,7 @@ export async function enterWithPassword(
 /** The second of two steps. What the first one proved comes back sealed, for five minutes. */
 export async function signInWithCode(
   context: Context,
-  account: VisitedAccount,
+  account: HostAccount,
   given: { readonly step: string; readonly code: string },
   now: number,
   browser: Browser,
@@ -68,7 +68,7 @@ export async function signInWithCode(
 
 export async function signInWithPasskey(
   context: Context,
-  account: VisitedAccount,
+  account: HostAccount,
   answer: string,
   now: number,
   browser: Browser,
@@ -90,7 +90,7 @@ function proofOf(user: SignInUser): Proof {
 
 async function enter(
   context: Context,
-  account: VisitedAccount,
+  account: HostAccount,
   user: SignInUser,
   browser: Browser,
   how: string,
@@ -105,7 +105,7 @@ async function enter(
   return { ...signedIn, browser: signBrowser(keys, known ?? randomUUID(), user.id) }
 }
 
-function secondStep(context: Context, account: VisitedAccount, user: SignInUser): SignInResult {
+function secondStep(context: Context, account: HostAccount, user: SignInUser): SignInResult {
   const at = Math.floor(context.applications.now())
   const step = { userId: user.id, at, passwordMark: markPassword(user.passwordDigest ?? '') }
   return { outcome: 'second_step', step: signSecondStep(context.config.keys, step, account.slug) }

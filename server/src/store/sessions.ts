@@ -9,7 +9,7 @@ export type Session = {
   readonly expiresAt: number
 }
 
-export type Visitor = {
+export type SessionUser = {
   readonly id: string
   readonly email: string
   readonly administrator: boolean
@@ -20,7 +20,7 @@ export type Visitor = {
   readonly session: Session
 }
 
-export type VisitedAccount = {
+export type HostAccount = {
   readonly id: string
   readonly slug: string
   readonly name: string
@@ -29,9 +29,9 @@ export type VisitedAccount = {
   readonly logoVersion: string | null
 }
 
-export type Visit = { readonly account: VisitedAccount; readonly visitor: Visitor | null; readonly now: number }
+export type AccountSession = { readonly account: HostAccount; readonly sessionUser: SessionUser | null; readonly now: number }
 
-type VisitRow = {
+type AccountSessionRow = {
   id: string
   slug: string
   name: string
@@ -50,9 +50,9 @@ type VisitRow = {
 }
 
 /** One round trip: the account of a host name and, if the session lives and its user is enabled, who it belongs to. */
-export async function findVisit(db: Queryable, slug: string, sessionId: string | null): Promise<Visit | null> {
-  const { rows } = await db.query<VisitRow>({
-    name: 'find-visit',
+export async function findAccountSession(db: Queryable, slug: string, sessionId: string | null): Promise<AccountSession | null> {
+  const { rows } = await db.query<AccountSessionRow>({
+    name: 'find-account-session',
     text: `select a.id, a.slug, a.name, a.colour, a.logo_version,
         v.session_id, v.created_at, v.authenticated_at, v.expires_at, v.user_id, v.email, v.language, v.language_chosen,
         exists (select from user_roles ur join roles r on r.id = ur.role_id
@@ -71,12 +71,12 @@ export async function findVisit(db: Queryable, slug: string, sessionId: string |
   const { id, name, colour, now } = row
   return {
     account: { id, slug: row.slug, name, colour, logoVersion: row.logo_version },
-    visitor: row.session_id === null ? null : visitorFrom(row, row.session_id),
+    sessionUser: row.session_id === null ? null : sessionUserFrom(row, row.session_id),
     now,
   }
 }
 
-function visitorFrom(row: VisitRow, sessionId: string): Visitor {
+function sessionUserFrom(row: AccountSessionRow, sessionId: string): SessionUser {
   return {
     id: row.user_id,
     email: row.email,

@@ -11,7 +11,7 @@ import { chunk, makePng, noPictures } from '../rig/pictures.ts'
 import { makeOwn, makeStranger } from '../rig/publisher.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 import { type File, upload } from '../rig/upload.ts'
-import { makeVisitor, signedFor, visitAs } from '../rig/visitor.ts'
+import { makeSignedInUser, signedFor, signInAs } from '../rig/signed-in.ts'
 import { textOf, type Web } from '../rig/web.ts'
 import { everyRow } from '../rig/witness.ts'
 
@@ -26,7 +26,7 @@ beforeAll(async () => {
   service = await startTestService()
   await makeScopes(service.context.db, ['orders:read'])
   owner = await makeUser(service.context.db, service.account.slug)
-  web = await visitAs(service, owner)
+  web = await signInAs(service, owner)
   logo = await drawLogo()
 })
 afterAll(() => service.stop())
@@ -127,7 +127,7 @@ describe('what is uploaded', () => {
 describe('what is shown', () => {
   it('is a picture and nothing else, to everybody, and kept for good under its version only', async () => {
     const { id, version } = await makeShown()
-    const { web: clerk } = await makeVisitor(service)
+    const { web: clerk } = await makeSignedInUser(service)
     for (const somebody of [service.web(), clerk, (await makeStranger(service)).web]) {
       const answer = await somebody.send('GET', address(id, version))
       expect(answer.status).toBe(200)
@@ -148,7 +148,7 @@ describe('what is shown', () => {
     const shown = await makeShown()
     const hidden = await make()
     await send(hidden.id, { bytes: logo })
-    const visitor = await makeVisitor(service)
+    const visitor = await makeSignedInUser(service)
     for (const [application, pictures] of [
       [shown, 1],
       [hidden, 0],
@@ -169,7 +169,7 @@ describe('what is shown', () => {
     const { id } = await make()
     await send(id, { bytes: logo })
     const { version } = await stored(id)
-    const { web: clerk } = await makeVisitor(service)
+    const { web: clerk } = await makeSignedInUser(service)
     expect((await web.send('GET', address(id, version))).status).toBe(200)
     expect((await clerk.send('GET', address(id, version))).status).toBe(200)
     for (const other of [service.web(), (await makeStranger(service)).web]) {

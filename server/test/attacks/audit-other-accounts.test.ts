@@ -7,7 +7,7 @@ import { recordEvent } from '../../src/store/audit-events.ts'
 import { connect } from '../rig/connect.ts'
 import { type MadeApplication, type MadeUser, makeAccount, makeApplication, makeUser } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
-import { visitAs } from '../rig/visitor.ts'
+import { signInAs } from '../rig/signed-in.ts'
 import { textOf, unescapeHtml, type Web } from '../rig/web.ts'
 
 type Side = {
@@ -39,7 +39,7 @@ async function makeSide(name: string): Promise<Side> {
   const clerk = await makeUser(db, account.slug, { holds: ['orders:read', 'orders:write'] })
   const application = await makeApplication(db, service.config, account.slug, { name: `Application of ${name}` })
   await service.context.applications.refresh()
-  return { account, administrator, clerk, application, web: await visitAs(service, administrator, { account }) }
+  return { account, administrator, clerk, application, web: await signInAs(service, administrator, { account }) }
 }
 
 const exported = async (web: Web, fields: Record<string, string> = {}) => {
@@ -153,7 +153,7 @@ describe('TN-04: whatever is asked for', () => {
   })
 
   it('AD-05: a clerk gets neither the page nor the file, and a form of another session is stale', async () => {
-    const clerk = await visitAs(service, ours.clerk, { account: ours.account })
+    const clerk = await signInAs(service, ours.clerk, { account: ours.account })
     expect((await clerk.get('/account/audit')).status).toBe(403)
     expect((await clerk.send('POST', '/account/audit/export', { format: 'csv' })).status).toBe(403)
     expect((await ours.web.send('POST', '/account/audit/export', { format: 'csv' })).status).toBe(403)

@@ -22,7 +22,7 @@ import {
 import { startTestService, type TestService } from '../rig/service.ts'
 import { statementsOf } from '../rig/statements.ts'
 import { tagsOf } from '../rig/tags.ts'
-import { makeVisitor, type Visitor, visitAs } from '../rig/visitor.ts'
+import { makeSignedInUser, type SignedInUser, signInAs } from '../rig/signed-in.ts'
 import { formFields, textOf } from '../rig/web.ts'
 import { codeRow, countRows, entriesOf, grantsOf, UNTOUCHED } from '../rig/witness.ts'
 
@@ -44,12 +44,12 @@ async function someApplication(given: Parameters<typeof makeApplication>[3] = {}
 }
 
 describe('what an account rules', () => {
-  type Ruled = Visitor & { readonly rule: (policy: Partial<AccountPolicy>) => Promise<void> }
+  type Ruled = SignedInUser & { readonly rule: (policy: Partial<AccountPolicy>) => Promise<void> }
 
   async function ruledAccount(): Promise<Ruled> {
     const account = await makeAccount(service.context.db)
     const administrator = await makeUser(service.context.db, account.slug)
-    const visitor = await makeVisitor(service, { account })
+    const visitor = await makeSignedInUser(service, { account })
     const rule = async (policy: Partial<AccountPolicy>) => {
       const saved = await savePolicy(service.context, administrator.id, { ...EVERYTHING, ...policy })
       expect(saved.outcome).toBe('saved')
@@ -183,7 +183,7 @@ describe('what a catalogue keeps from codes', () => {
     const code = await service.device('oauth', application).code()
     await service.database.query("update scopes set device_flow = false where name = 'money:count'")
     const user = await makeUser(service.context.db, service.account.slug)
-    const web = await visitAs(service, user)
+    const web = await signInAs(service, user)
     const page = await web.enterCode(code.user_code)
     expect(textOf(page.text)).not.toContain('Count money')
     await web.submit('/connect/decision', { decision: 'allow' })
@@ -222,7 +222,7 @@ describe('what an application calls itself', () => {
     'UC-20: %s is shown as it is written, beside "Publisher not verified", on every page that names it',
     async (name) => {
       const application = await someApplication({ name })
-      const { user, web } = await makeVisitor(service)
+      const { user, web } = await makeSignedInUser(service)
       const { body } = await post(service.address, '/auth/key/device/code', {
         form: { SVCappid: application.id, SVCsecret: application.secret },
         headers: { 'user-agent': `${name} says so` },

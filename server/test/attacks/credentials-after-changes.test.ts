@@ -8,7 +8,7 @@ import { createSetupLink } from '../../src/flows/set-up.ts'
 import { changePassword } from '../../src/flows/sign-in-methods.ts'
 import { signLink } from '../../src/secrets/web-texts.ts'
 import { markApplicationChanged } from '../../src/store/applications.ts'
-import { findVisit, insertSession } from '../../src/store/sessions.ts'
+import { findAccountSession, insertSession } from '../../src/store/sessions.ts'
 import { askMe, type Connected, connect } from '../rig/connect.ts'
 import { grantEvents, grantLine, house } from '../rig/credentials.ts'
 import { refresh } from '../rig/dialog.ts'
@@ -68,10 +68,10 @@ async function changeIt({ user }: World): Promise<unknown> {
   const { context, config, account } = service
   const session = { id: randomUUID(), accountId: account.id, userId: user.id, lifetimeMs: config.sessionLifetimeMs }
   await context.db.transaction((tx) => insertSession(tx, { ...session, address: null, agent: null }))
-  const visit = await findVisit(context.db, account.slug, session.id)
-  if (!visit?.visitor) throw new Error('nobody is there')
+  const visit = await findAccountSession(context.db, account.slug, session.id)
+  if (!visit?.sessionUser) throw new Error('nobody is there')
   const given = { current: PASSWORD, password: `${PASSWORD} 2`, again: `${PASSWORD} 2` }
-  return changePassword(context, visit.account, visit.visitor, given, BROWSER)
+  return changePassword(context, visit.account, visit.sessionUser, given, BROWSER)
 }
 
 async function recoverIt({ user }: World): Promise<unknown> {
@@ -87,7 +87,7 @@ async function choosePassword(user: MadeUser): Promise<unknown> {
     "select id from links where user_id = $1 and kind <> 'remove_grant' order by created_at desc limit 1",
     [user.id],
   )
-  const visit = await findVisit(context.db, account.slug, randomUUID())
+  const visit = await findAccountSession(context.db, account.slug, randomUUID())
   if (!link || !visit) throw new Error('there is no link')
   const password = `${PASSWORD} 3`
   const given = { link: signLink(config.keys, link.id, account.slug), password, again: password }

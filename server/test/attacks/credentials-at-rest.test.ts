@@ -14,7 +14,7 @@ import { allow, exchange, makeDialogApplication, refresh } from '../rig/dialog.t
 import { CALLBACK, makeUser } from '../rig/make.ts'
 import { makeGrant } from '../rig/records.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
-import { visitAs } from '../rig/visitor.ts'
+import { signInAs } from '../rig/signed-in.ts'
 import { textOf } from '../rig/web.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
@@ -56,7 +56,7 @@ describe('TK-14: a stolen database', () => {
     const exchanged = await exchange(service, application, await allow(service, { application }))
     texts.push(waiting.device_code, application.secret, allowed.code, allowed.pkce.verifier)
     texts.push(exchanged.body.access_token, exchanged.body.refresh_token)
-    const web = await visitAs(service, service.user)
+    const web = await signInAs(service, service.user)
     return [...texts, ...web.cookies.values()]
   }
 
@@ -134,7 +134,7 @@ describe('TK-15: a key that nobody uses', () => {
       await service.database.advance(days * DAY_MS)
       const { grants } = await listOwnGrants(service.context, user.id)
       expect(grants).toMatchObject([{ id: grantId, lastUsedOn: null, variant: 'access_key' }])
-      const page = await (await visitAs(service, user)).get('/applications')
+      const page = await (await signInAs(service, user)).get('/applications')
       expect(textOf(page.text)).toContain(`${t('grant.last_used')} ${t('grant.not_used')}`)
     }
     expect((await askMe(service, credential)).status).toBe(200)
@@ -142,7 +142,7 @@ describe('TK-15: a key that nobody uses', () => {
     const [today] = await service.database.query<{ day: Date }>('select test_clock.now()::date::timestamptz as day')
     const { grants } = await listOwnGrants(service.context, user.id)
     expect(grants[0]?.lastUsedOn).toBe(today?.day.getTime())
-    const page = await (await visitAs(service, user)).get('/applications')
+    const page = await (await signInAs(service, user)).get('/applications')
     expect(textOf(page.text)).not.toContain(t('grant.not_used'))
   })
 })

@@ -6,7 +6,7 @@ import { pageRoutes } from '../../src/http/account/routes.ts'
 import { wordsFor } from '../../src/pages/words.ts'
 import { type MadeUser, makeAccount, makeApplication, makeScopes, makeUser } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
-import { signedFor, visitAs } from '../rig/visitor.ts'
+import { signedFor, signInAs } from '../rig/signed-in.ts'
 import { textOf, unescapeHtml, type Web } from '../rig/web.ts'
 import { makeDelivered } from '../rig/webhooks.ts'
 import { everyRow } from '../rig/witness.ts'
@@ -31,7 +31,7 @@ beforeAll(async () => {
   service = await startTestService({}, { clock: true })
   await makeScopes(service.context.db, ['orders:read', 'orders:write'])
   administrator = await makeUser(service.context.db, service.account.slug)
-  web = await visitAs(service, administrator)
+  web = await signInAs(service, administrator)
 })
 afterAll(() => service.stop())
 
@@ -60,7 +60,7 @@ async function makeOwn(by: MadeUser, given: { name?: string } = {}): Promise<Own
 async function makeStranger(): Promise<{ account: Account; user: MadeUser; web: Web }> {
   const account = await makeAccount(service.context.db)
   const user = await makeUser(service.context.db, account.slug)
-  return { account, user, web: await visitAs(service, user, { account }) }
+  return { account, user, web: await signInAs(service, user, { account }) }
 }
 
 const routes = pageRoutes.filter(({ path }) => path.startsWith('/developer'))
@@ -274,7 +274,7 @@ describe('other people', () => {
 
   it.each(named(routes))('AD-05: %s is closed to a clerk of the same account', async (_name, route) => {
     const clerk = await makeUser(service.context.db, service.account.slug, { holds: ['orders:read'] })
-    const visit = await visitAs(service, clerk)
+    const visit = await signInAs(service, clerk)
     const own = await makeOwn(administrator)
     const form = route.method === 'POST' ? await fieldsFor(clerk, route, own) : undefined
     const before = await everyRow(service)
@@ -380,7 +380,7 @@ describe('a sign-in that is a while ago', () => {
   it.each(named(routes.filter(({ fresh }) => fresh)))('AD-06: %s does nothing before that', async (_name, route) => {
     const user = await makeUser(service.context.db, service.account.slug)
     const own = await makeOwn(user)
-    const late = await visitAs(service, user)
+    const late = await signInAs(service, user)
     const form = route.method === 'POST' ? await fieldsFor(user, route, own) : undefined
     await service.database.advance(16 * MINUTE)
     await service.context.applications.refresh()

@@ -5,7 +5,7 @@ import { Device } from '../rig/device.ts'
 import { type MadeUser, makeUser } from '../rig/make.ts'
 import { type ServerProcess, startServerProcess } from '../rig/server-process.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
-import { signedFor, visitAs } from '../rig/visitor.ts'
+import { signedFor, signInAs } from '../rig/signed-in.ts'
 import { Web } from '../rig/web.ts'
 
 let service: TestService
@@ -18,7 +18,7 @@ beforeAll(async () => {
   const environment = { DATABASE_URL: service.database.url, PUBLIC_URL: publicUrl, LOG_LEVEL: 'debug' }
   server = await startServerProcess(environment)
   administrator = await makeUser(service.context.db, service.account.slug)
-  const visiting = await visitAs(service, administrator)
+  const visiting = await signInAs(service, administrator)
   web = new Web(server.address, visiting.host)
   for (const [name, value] of visiting.cookies) web.cookies.set(name, value)
 })

@@ -23,7 +23,7 @@ import {
 } from '../rig/dialog.ts'
 import { type MadeApplication, type MadeUser, makeAccount, makeUser } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
-import { signedFor } from '../rig/visitor.ts'
+import { signedFor } from '../rig/signed-in.ts'
 import { type Page, textOf } from '../rig/web.ts'
 import { everyRow, grantsOf } from '../rig/witness.ts'
 

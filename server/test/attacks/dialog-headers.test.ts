@@ -6,7 +6,7 @@ import { pageRoutes } from '../../src/http/account/routes.ts'
 import { DialogWindow, dialogAddress, exchange, makeDialogApplication, makePkce, openQuestion } from '../rig/dialog.ts'
 import { CALLBACK, type MadeApplication, makeAccount, makeUser } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
-import { signedFor, visitAs } from '../rig/visitor.ts'
+import { signedFor, signInAs } from '../rig/signed-in.ts'
 import { formFields, type Page } from '../rig/web.ts'
 
 const PASSWORD = 'a quiet green harbour'
@@ -265,7 +265,7 @@ describe('every other page', () => {
   const others = pageRoutes.filter(({ method, path }) => method === 'GET' && !onTheWay.includes(path))
 
   it('DG-15: stays cut off, whatever it is asked to go on to', async () => {
-    const web = await visitAs(service, service.user)
+    const web = await signInAs(service, service.user)
     const open: string[] = []
     for (const { path } of others) {
       for (const query of ['', '?next=/dialog', '?next=%2Fdialog%3Frequest%3Dx', '?next=/sign-in%3Fnext%3D/dialog']) {

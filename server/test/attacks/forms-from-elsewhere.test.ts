@@ -5,7 +5,7 @@ import { ask, someDevice } from '../rig/asked.ts'
 import { type CodeRecord, post } from '../rig/device.ts'
 import { makeUser } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
-import { makeVisitor } from '../rig/visitor.ts'
+import { makeSignedInUser } from '../rig/signed-in.ts'
 import { formFields, textOf } from '../rig/web.ts'
 import { codeRow, countRows, entriesOf, UNTOUCHED } from '../rig/witness.ts'
 
@@ -102,7 +102,7 @@ describe('codes that come along', () => {
   it.each(['user_code', 'code', 'app-code', 'typed', 'value'])(
     'UC-10: an address with ?%s= fills in nothing',
     async (name) => {
-      const { user, web } = await makeVisitor(service)
+      const { user, web } = await makeSignedInUser(service)
       const code = await service.device().code()
       for (const path of [
         `/connect/code?${name}=${code.user_code}`,
@@ -133,7 +133,7 @@ describe('codes that come along', () => {
   })
 
   it('UC-10: a form that was posted from elsewhere, or without our token, does not come back filled in', async () => {
-    const { web } = await makeVisitor(service)
+    const { web } = await makeSignedInUser(service)
     const code = await service.device().code()
     const foreign = await web.send(
       'POST',

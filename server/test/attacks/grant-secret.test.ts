@@ -15,7 +15,7 @@ import { type Receiver, startReceiver } from '../rig/receiver.ts'
 import { type RecordingProxy, startRecordingProxy } from '../rig/recording-proxy.ts'
 import { type ServerProcess, startServerProcess } from '../rig/server-process.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
-import { visitAs } from '../rig/visitor.ts'
+import { signInAs } from '../rig/signed-in.ts'
 import { Web } from '../rig/web.ts'
 import { makeEndpoint } from '../rig/webhooks.ts'
 
@@ -56,7 +56,7 @@ beforeAll(async () => {
       new Web(proxy.address, `${slug}.${new URL(own.config.publicUrl).host}`, headers),
   }
   await makeEndpoint(own, receiver.url)
-  web = await visitAs(service, own.user)
+  web = await signInAs(service, own.user)
   await passTokenSet()
   await passAccessKey()
   await passDialog()

@@ -7,7 +7,7 @@ import { createUserCode } from '../../src/secrets/random.ts'
 import { madeUp, missTimes, someNetwork, somewhere } from '../rig/guesses.ts'
 import { makeAccount, makeUser } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
-import { makeVisitor, visitAs } from '../rig/visitor.ts'
+import { makeSignedInUser, signInAs } from '../rig/signed-in.ts'
 import { textOf } from '../rig/web.ts'
 import { codeRow, entriesOf, UNTOUCHED } from '../rig/witness.ts'
 
@@ -25,7 +25,7 @@ const NO_SESSION = { id: '', createdAt: 0, authenticatedAt: 0, expiresAt: 0 }
 describe('a crowd of guessers', () => {
   it('UC-02: thirty misses of a network leave one try to those who miss, and everything to those who do not', async () => {
     const headers = someNetwork()
-    const anyone = async () => makeVisitor(service, { ...(await somewhere(service)), headers })
+    const anyone = async () => makeSignedInUser(service, { ...(await somewhere(service)), headers })
     for (let guesser = 0; guesser < 6; guesser += 1) await missTimes((await anyone()).web, 5)
     const [late, honest] = [await anyone(), await anyone()]
     const { user_code } = await service.device().code()
@@ -39,11 +39,11 @@ describe('a crowd of guessers', () => {
   it('UC-02: fifty misses in an account do the same to its users, wherever they are', async () => {
     const account = await makeAccount(service.context.db)
     const guessers = await Promise.all(
-      Array.from({ length: 10 }, () => makeVisitor(service, { account, headers: someNetwork() })),
+      Array.from({ length: 10 }, () => makeSignedInUser(service, { account, headers: someNetwork() })),
     )
     for (const { web } of guessers) await missTimes(web, 5)
-    const late = await makeVisitor(service, { account, headers: someNetwork() })
-    const honest = await makeVisitor(service, { account, headers: someNetwork() })
+    const late = await makeSignedInUser(service, { account, headers: someNetwork() })
+    const honest = await makeSignedInUser(service, { account, headers: someNetwork() })
     expect((await late.web.enterCode(madeUp())).status).toBe(400)
     expect((await late.web.enterCode(madeUp())).status).toBe(429)
     expect(await entriesOf(service, late.user)).toEqual(['missed'])
@@ -91,7 +91,7 @@ describe('a crowd of guessers', () => {
     await context.liveCodes.recount()
     expect(context.liveCodes.guessed).toBe(true)
     const { account, headers } = await somewhere(service)
-    const { web, user } = await makeVisitor(service, { account, headers })
+    const { web, user } = await makeSignedInUser(service, { account, headers })
     const { user_code } = await service.device().code()
     expect(user_code).toHaveLength(usual + 2)
 
@@ -102,7 +102,7 @@ describe('a crowd of guessers', () => {
     expect(textOf(web.last?.text ?? ''), 'not entered with a session that is a while old').toContain(t('confirm.title'))
     expect(await codeRow(service, later.user_code)).toMatchObject(UNTOUCHED)
     expect(await entriesOf(service, user)).toEqual([])
-    const fresh = await visitAs(service, user, { account, headers: someNetwork() })
+    const fresh = await signInAs(service, user, { account, headers: someNetwork() })
     expect((await fresh.enterCode(later.user_code)).status, 'with a fresh one').toBe(200)
 
     await database.advance(60 * MINUTE)

@@ -7,7 +7,7 @@ import { madeUp, missTimes, someNetwork, somewhere } from '../rig/guesses.ts'
 import { makeAccount, makeApplication, makeUser } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 import { statementsOf } from '../rig/statements.ts'
-import { makeVisitor } from '../rig/visitor.ts'
+import { makeSignedInUser } from '../rig/signed-in.ts'
 import { type Page, textOf, Web } from '../rig/web.ts'
 import { codeRow, entriesOf, eventKinds, UNTOUCHED } from '../rig/witness.ts'
 
@@ -24,7 +24,7 @@ afterAll(() => service.stop())
 
 describe('one user', () => {
   it('UC-01: five misses lock entry for a quarter of an hour, and a right code is not accepted meanwhile', async () => {
-    const { user, web } = await makeVisitor(service, await somewhere(service))
+    const { user, web } = await makeSignedInUser(service, await somewhere(service))
     const { user_code } = await service.device().code()
     for (let miss = 0; miss < 5; miss += 1) {
       const page = await web.enterCode(madeUp())
@@ -44,7 +44,7 @@ describe('one user', () => {
   })
 
   it('UC-01: the lock ends when the first of five misses is a quarter of an hour old, and not before', async () => {
-    const { user, web } = await makeVisitor(service, await somewhere(service))
+    const { user, web } = await makeSignedInUser(service, await somewhere(service))
     await missTimes(web, 4)
     await service.database.advance(10 * MINUTE)
     await missTimes(web, 1)
@@ -61,7 +61,7 @@ describe('one user', () => {
   })
 
   it('UC-01: mistyped codes cost nothing, and codes that exist are no misses', async () => {
-    const { user, web } = await makeVisitor(service, await somewhere(service))
+    const { user, web } = await makeSignedInUser(service, await somewhere(service))
     const { user_code } = await service.device().code()
     await service.reject(user_code)
     const mistyped = user_code.replace(/^\d/, (digit) => String((Number(digit) + 1) % 10))
@@ -77,7 +77,7 @@ describe('one user', () => {
 
   it('UC-21: twenty claims in ten minutes are enough; the next code has to wait, and stays untouched', async () => {
     const { account, headers } = await somewhere(service)
-    const { user, web } = await makeVisitor(service, { account, headers })
+    const { user, web } = await makeSignedInUser(service, { account, headers })
     const device = service.device()
     for (let claim = 0; claim < 20; claim += 1) {
       expect((await web.enterCode((await device.code()).user_code)).status).toBe(200)
@@ -97,7 +97,7 @@ describe('one user', () => {
   })
 
   it('UC-21: twenty times in ten minutes is enough for a code that was used, too', async () => {
-    const { user, web } = await makeVisitor(service, await somewhere(service))
+    const { user, web } = await makeSignedInUser(service, await somewhere(service))
     const { user_code } = await service.device().code()
     await service.reject(user_code)
     for (let time = 0; time < 20; time += 1) expect((await web.enterCode(user_code)).status).toBe(400)
@@ -108,7 +108,7 @@ describe('one user', () => {
   })
 
   it('UC-04: of two hundred wrong codes at once, five are looked at', async () => {
-    const { user, web } = await makeVisitor(service, await somewhere(service))
+    const { user, web } = await makeSignedInUser(service, await somewhere(service))
     await web.get('/connect/code')
     const statuses = await Promise.all(
       Array.from({ length: 200 }, async () => {
@@ -149,7 +149,7 @@ describe('one code in many spellings', () => {
   }
 
   it('UC-03: a wrong code in ten spellings is ten times the same code, on one counter', async () => {
-    const { user, web } = await makeVisitor(service, await somewhere(service))
+    const { user, web } = await makeSignedInUser(service, await somewhere(service))
     const wrong = madeUp()
     const statuses: number[] = []
     for (const spell of Object.values(spellings)) statuses.push((await web.enterCode(spell(wrong))).status)
@@ -158,14 +158,14 @@ describe('one code in many spellings', () => {
   })
 
   it.each(Object.entries(spellings))('UC-03: a right code is recognised %s', async (_name, spell) => {
-    const { user, web } = await makeVisitor(service, await somewhere(service))
+    const { user, web } = await makeSignedInUser(service, await somewhere(service))
     const { user_code } = await service.device().code()
     expect((await web.enterCode(spell(user_code))).status).toBe(200)
     expect(await codeRow(service, user_code)).toMatchObject({ claimed_by: user.id })
   })
 
   it('UC-03: a code with zeros put in front is another code, and a miss', async () => {
-    const { user, web } = await makeVisitor(service, await somewhere(service))
+    const { user, web } = await makeSignedInUser(service, await somewhere(service))
     const { user_code } = await service.device().code()
     expect((await web.enterCode(`0${user_code}`)).status).toBe(400)
     expect((await web.enterCode(`00${user_code}`)).status).toBe(400)
@@ -176,7 +176,7 @@ describe('one code in many spellings', () => {
   it.each(['x', '½', '²', '一', '①', "'", '%', '\u0000', '<'])(
     'UC-03: what has %j among its digits is refused before any code is looked for',
     async (odd) => {
-      const { user, web } = await makeVisitor(service, await somewhere(service))
+      const { user, web } = await makeSignedInUser(service, await somewhere(service))
       const { user_code } = await service.device().code()
       // ² and ① are digits to whoever reads generously: one more of them must not happen to make another code.
       const spellings = Array.from(user_code, (_, at) => `${user_code.slice(0, at)}${odd}${user_code.slice(at)}`)
@@ -215,8 +215,8 @@ describe('one answer', () => {
     await service.reject(rejected.user_code)
     await service.grant(collected.user_code)
     await device.poll(collected.device_code)
-    const first = await makeVisitor(service, await somewhere(service))
-    const second = await makeVisitor(service, await somewhere(service))
+    const first = await makeSignedInUser(service, await somewhere(service))
+    const second = await makeSignedInUser(service, await somewhere(service))
     await first.web.enterCode(claimed.user_code)
     await first.web.enterCode(closed.user_code)
     await second.web.enterCode(closed.user_code)
@@ -226,7 +226,7 @@ describe('one answer', () => {
     for (const [name, { user_code }] of Object.entries(made)) codes[name] = user_code
     codes['claimed, seen again'] = claimed.user_code
 
-    const { user, web } = await makeVisitor(service, { account, headers: someNetwork() })
+    const { user, web } = await makeSignedInUser(service, { account, headers: someNetwork() })
     for (const [name, code] of Object.entries(codes)) {
       await web.get('/connect/code')
       const { result, statements } = await statementsOf(() => web.submit('/connect/code', { code }))

@@ -5,11 +5,11 @@ import { createAccount } from '../../src/flows/register.ts'
 import { SESSION } from '../../src/http/account/cookies.ts'
 import { makeAccount } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
-import { makeVisitor, type Visitor } from '../rig/visitor.ts'
+import { makeSignedInUser, type SignedInUser } from '../rig/signed-in.ts'
 import type { Web } from '../rig/web.ts'
 import { countRows, everyRow } from '../rig/witness.ts'
 
-type Side = Visitor & { readonly slug: string }
+type Side = SignedInUser & { readonly slug: string }
 
 let service: TestService
 let ours: Side
@@ -23,7 +23,7 @@ afterAll(() => service.stop())
 
 async function makeSide(): Promise<Side> {
   const account = await makeAccount(service.context.db)
-  return { ...(await makeVisitor(service, { account })), slug: account.slug }
+  return { ...(await makeSignedInUser(service, { account })), slug: account.slug }
 }
 
 const emailOn = (text: string) => /<bdi class="email">([^<]*)</.exec(text)?.[1] ?? null

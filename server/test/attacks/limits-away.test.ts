@@ -11,7 +11,7 @@ import { post } from '../rig/device.ts'
 import { missTimes, someNetwork, somewhere } from '../rig/guesses.ts'
 import { makeUser } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
-import { makeVisitor } from '../rig/visitor.ts'
+import { makeSignedInUser } from '../rig/signed-in.ts'
 
 const PER_NETWORK = 10
 
@@ -60,7 +60,7 @@ it('RL-11: with Redis stopped, sign-in, code entry and code requests stay limite
   for (let time = 0; time < 5; time += 1) polls.push((await device.poll(waiting.device_code)).body.error)
   expect(polls).toEqual(['auth_pending', 'slow_down', 'slow_down', 'slow_down', 'slow_down'])
 
-  const guesser = await makeVisitor(service, await somewhere(service))
+  const guesser = await makeSignedInUser(service, await somewhere(service))
   await missTimes(guesser.web, 5)
   expect((await guesser.web.enterCode(waiting.user_code)).status, 'code entry').toBe(429)
 

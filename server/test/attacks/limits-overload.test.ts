@@ -7,7 +7,7 @@ import { post, type WireAnswer } from '../rig/device.ts'
 import { dialogAddress, makeDialogApplication, makePkce } from '../rig/dialog.ts'
 import { makeApplication } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
-import { makeVisitor } from '../rig/visitor.ts'
+import { makeSignedInUser } from '../rig/signed-in.ts'
 import { Web } from '../rig/web.ts'
 
 let service: TestService
@@ -47,7 +47,7 @@ describe('too many code requests at once', () => {
   it('are turned away with 503 and a time to come back; polls, refreshes, revocations, checks and sign-ins go on', async () => {
     const device = service.device()
     const rejected = await device.code()
-    const { web } = await makeVisitor(service)
+    const { web } = await makeSignedInUser(service)
     await service.reject(rejected.user_code)
 
     let [before, refused, answeredFirst]: [number, WireAnswer[], number] = [0, [], 40]

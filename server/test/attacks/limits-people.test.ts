@@ -3,12 +3,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { requestRecovery } from '../../src/flows/links.ts'
 import { requestDeviceCode } from '../../src/flows/request-device-code.ts'
 import { sendDueMails } from '../../src/flows/send-mails.ts'
-import { findVisit } from '../../src/store/sessions.ts'
+import { findAccountSession } from '../../src/store/sessions.ts'
 import { madeUp, missTimes, someNetwork, somewhere } from '../rig/guesses.ts'
 import { type Mailbox, startMailbox } from '../rig/mailbox.ts'
 import { type MadeUser, makeApplication, makeUser } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
-import { makeVisitor } from '../rig/visitor.ts'
+import { makeSignedInUser } from '../rig/signed-in.ts'
 import { codeRow, mailsOf } from '../rig/witness.ts'
 
 const MINUTE = 60_000
@@ -29,16 +29,16 @@ describe('RL-10: there is no budget of an application that somebody could burn',
   it('RL-10: many wrong codes, and many codes of one application entered in vain, stop nobody else from entering its codes', async () => {
     const device = service.device()
     for (let guesser = 0; guesser < 12; guesser += 1) {
-      const { web } = await makeVisitor(service, await somewhere(service))
+      const { web } = await makeSignedInUser(service, await somewhere(service))
       await missTimes(web, 5)
       expect((await web.enterCode(madeUp())).status, 'the guesser').toBe(429)
     }
-    const burning = await makeVisitor(service, await somewhere(service))
+    const burning = await makeSignedInUser(service, await somewhere(service))
     for (let claim = 0; claim < 20; claim += 1) await burning.web.enterCode((await device.code()).user_code)
     expect((await burning.web.enterCode((await device.code()).user_code)).status, 'the one who burns codes').toBe(429)
 
     for (const where of [{ headers: someNetwork() }, await somewhere(service)]) {
-      const { user, web } = await makeVisitor(service, where)
+      const { user, web } = await makeSignedInUser(service, where)
       const { user_code } = await device.code()
       expect((await web.enterCode(user_code)).status).toBe(200)
       expect(await codeRow(service, user_code)).toMatchObject({ claimed_by: user.id })
@@ -59,7 +59,7 @@ describe('RL-15: mails', () => {
   }
 
   it('RL-15: a thousand requests for a new password send three mails an hour', async () => {
-    const visit = await findVisit(service.context.db, service.account.slug, null)
+    const visit = await findAccountSession(service.context.db, service.account.slug, null)
     const user = await makeUser(service.context.db, service.account.slug)
     if (!visit) throw new Error('there is no account')
     await times(1_000, () => requestRecovery(service.context, visit.account, user.email, 'en'))

@@ -12,7 +12,7 @@ import { type DnsServer, startDnsServer } from '../rig/dns-server.ts'
 import { type MadeUser, makeAccount, makeScopes, makeUser, PLAIN_REGISTRATION } from '../rig/make.ts'
 import { makeOwn, makeStranger, OWN_SETTINGS, proveDomain, recordOf } from '../rig/publisher.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
-import { signedFor } from '../rig/visitor.ts'
+import { signedFor } from '../rig/signed-in.ts'
 import { textOf } from '../rig/web.ts'
 import { honestNeighbours, lookAlikes } from './look-alikes.ts'
 

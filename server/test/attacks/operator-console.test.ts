@@ -18,7 +18,7 @@ import { post } from '../rig/device.ts'
 import { drawLogo } from '../rig/logo.ts'
 import { type MadeApplication, type MadeUser, makeAccount, makeApplication, makeUser } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
-import { signedFor, visitAs } from '../rig/visitor.ts'
+import { signedFor, signInAs } from '../rig/signed-in.ts'
 import { textOf, unescapeHtml, type Web } from '../rig/web.ts'
 import { everyRow } from '../rig/witness.ts'
 import { markupCorpus } from './markup-corpus.ts'
@@ -46,7 +46,7 @@ beforeAll(async () => {
   const { db } = service.context
   operators = await makeAccount(db, { slug: 'operators' })
   operator = await makeUser(db, 'operators')
-  web = await visitAs(service, operator, { account: operators, headers: INSIDE })
+  web = await signInAs(service, operator, { account: operators, headers: INSIDE })
   application = await makeApplication(db, service.config, service.account.slug)
   decisionId = await suspendAs(operator)
   await proposeProfile()
@@ -102,7 +102,7 @@ async function formFor(user: MadeUser, route: Route, decision = decisionId): Pro
 async function makeStranger(holds?: readonly string[]) {
   const account = await makeAccount(service.context.db)
   const user = await makeUser(service.context.db, account.slug, holds ? { holds } : {})
-  return { user, web: await visitAs(service, user, { account, headers: INSIDE }) }
+  return { user, web: await signInAs(service, user, { account, headers: INSIDE }) }
 }
 
 it('there are routes to try, and all of them are for operators', () => {
@@ -163,7 +163,7 @@ describe('other addresses', () => {
   it('AD-06: without an account for operators there is no such page anywhere', async () => {
     const plain = await startTestService()
     const user = await makeUser(plain.context.db, plain.account.slug)
-    const visitor = await visitAs(plain, user)
+    const visitor = await signInAs(plain, user)
     for (const route of routes) {
       expect([route.path, (await visitor.send(route.method, route.path)).status]).toEqual([route.path, 404])
     }
@@ -176,7 +176,7 @@ describe('other people', () => {
     'AD-06: %s is closed to whoever is no administrator of the operators’ account',
     async (_name, route) => {
       const clerk = await makeUser(service.context.db, 'operators', { holds: ['orders:read'] })
-      const visit = await visitAs(service, clerk, { account: operators, headers: INSIDE })
+      const visit = await signInAs(service, clerk, { account: operators, headers: INSIDE })
       const form = await formFor(clerk, route)
       const before = await everyRow(service)
       const page = await visit.send(route.method, addressOf(route), form)
@@ -253,7 +253,7 @@ describe('a sign-in that is a while ago', () => {
 
   it.each(named(routes.filter(({ fresh }) => fresh)))('AD-06: %s does nothing before that', async (_name, route) => {
     const user = await makeUser(service.context.db, 'operators')
-    const late = await visitAs(service, user, { account: operators, headers: INSIDE })
+    const late = await signInAs(service, user, { account: operators, headers: INSIDE })
     const form = await formFor(user, route)
     await service.database.advance(16 * MINUTE)
     await service.context.applications.refresh()
@@ -266,7 +266,7 @@ describe('a sign-in that is a while ago', () => {
 
   it('AD-06: the queue and an application can be looked at, but there is no form to decide with', async () => {
     const user = await makeUser(service.context.db, 'operators')
-    const late = await visitAs(service, user, { account: operators, headers: INSIDE })
+    const late = await signInAs(service, user, { account: operators, headers: INSIDE })
     await service.database.advance(16 * MINUTE)
     expect((await late.send('GET', '/operator/reviews')).status).toBe(200)
     const page = await late.send('GET', `/operator/application?application=${application.id}`)
@@ -280,7 +280,7 @@ describe('forms from elsewhere', () => {
   it.each(named(routes.filter(({ method }) => method === 'POST')))(
     'AD-06: %s takes no form without our token, with another form’s, or for other values than were shown',
     async (_name, route) => {
-      const fresh = await visitAs(service, operator, { account: operators, headers: INSIDE })
+      const fresh = await signInAs(service, operator, { account: operators, headers: INSIDE })
       const { token = '', ...unsigned } = (await formFor(operator, route)) ?? {}
       const { token: other = '' } = await signedFor(service, operator, '/account/policy', {})
       const before = await everyRow(service)
@@ -337,7 +337,7 @@ describe('texts that are more than texts', () => {
   }
 
   it('AD-01: an application’s name, its appeal, what operators wrote, and whatever else is in a row, are text on every page', async () => {
-    const looking = await visitAs(service, operator, { account: operators, headers: INSIDE })
+    const looking = await signInAs(service, operator, { account: operators, headers: INSIDE })
     const looked = routes.filter(
       ({ method, path }) => method === 'GET' && !['/operator/rule', '/operator/changes/logo'].includes(path),
     )
@@ -362,7 +362,7 @@ describe('texts that are more than texts', () => {
   })
 
   it('AD-01: nor is what a form brings back, or what stands in an address, ever markup', async () => {
-    const looking = await visitAs(service, operator, { account: operators, headers: INSIDE })
+    const looking = await signInAs(service, operator, { account: operators, headers: INSIDE })
     await writeEverywhere('Harmless')
     const answers = async (text: string) => {
       const shown: string[] = []

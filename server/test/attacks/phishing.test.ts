@@ -15,7 +15,7 @@ import { type Mailbox, startMailbox } from '../rig/mailbox.ts'
 import { type MadeApplication, type MadeUser, makeAccount, makeApplication, makeUser } from '../rig/make.ts'
 import { writeMmdb } from '../rig/mmdb.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
-import { makeVisitor, makeVisitors, type Visitor, visitAs } from '../rig/visitor.ts'
+import { makeSignedInUser, makeSignedInUsers, type SignedInUser, signInAs } from '../rig/signed-in.ts'
 import { formFields, textOf, type Web } from '../rig/web.ts'
 import { codeRow, grantsOf, mailsOf, UNTOUCHED } from '../rig/witness.ts'
 
@@ -70,7 +70,7 @@ describe('a code from far away', () => {
     const application = await someApplication('Fine Till')
     const code = await codeFrom(GERMANY, application, 'Till/4 (kitchen)')
     await service.database.advance(3 * MINUTE)
-    const { web } = await makeVisitor(service, { headers: from(AMERICA) })
+    const { web } = await makeSignedInUser(service, { headers: from(AMERICA) })
     const page = await web.enterCode(code.user_code)
     const text = textOf(page.text)
     for (const said of [
@@ -95,7 +95,7 @@ describe('a code from far away', () => {
 
   it('UC-11: without the last group of the code, typed again, nothing is granted', async () => {
     const code = await codeFrom(GERMANY, await someApplication())
-    const { user, web } = await makeVisitor(service, { headers: from(AMERICA) })
+    const { user, web } = await makeSignedInUser(service, { headers: from(AMERICA) })
     await web.enterCode(code.user_code)
     for (const last_group of [undefined, '', '000', code.user_code, code.user_code.slice(0, 3), 'x']) {
       const page = await web.submit('/connect/decision', {
@@ -117,7 +117,7 @@ describe('a code from far away', () => {
     ['Arabic-Indic', 0x0660],
   ])('UC-11: the last group may be typed in %s digits, like the code itself', async (_script, zero) => {
     const code = await codeFrom(GERMANY, await someApplication())
-    const { user, web } = await makeVisitor(service, { headers: from(AMERICA) })
+    const { user, web } = await makeSignedInUser(service, { headers: from(AMERICA) })
     await web.enterCode(code.user_code)
     const last_group = Array.from(lastGroup(code), (digit) => String.fromCodePoint(zero + Number(digit))).join('')
     const page = await web.submit('/connect/decision', { decision: 'allow', last_group })
@@ -127,7 +127,7 @@ describe('a code from far away', () => {
 
   it('UC-11: who asks cannot pretend to be somewhere else by a header of their own', async () => {
     const code = await codeFrom(`${AMERICA}, ${GERMANY}`, await someApplication())
-    const { web } = await makeVisitor(service, { headers: from(AMERICA) })
+    const { web } = await makeSignedInUser(service, { headers: from(AMERICA) })
     expect(textOf((await web.enterCode(code.user_code)).text)).toContain(WARNING)
   })
 
@@ -136,7 +136,7 @@ describe('a code from far away', () => {
     ['a place that nobody knows', NOWHERE],
   ])('UC-11: for a code from %s nobody is frightened', async (_where, address) => {
     const code = await codeFrom(address, await someApplication())
-    const { user, web } = await makeVisitor(service, { headers: from(AMERICA) })
+    const { user, web } = await makeSignedInUser(service, { headers: from(AMERICA) })
     const page = await web.enterCode(code.user_code)
     expect(textOf(page.text)).not.toContain(WARNING)
     expect(textOf(await web.submit('/connect/decision', { decision: 'allow' }).then(({ text }) => text))).toContain(
@@ -158,10 +158,10 @@ describe('one sender, many people', () => {
     const administrators = [await makeUser(db, account.slug), await makeUser(db, account.slug)] as const
     const gone = await makeUser(db, account.slug)
     await service.database.query('update users set disabled_at = now() where id = $1', [gone.id])
-    const people = await makeVisitors(service, size, { account, headers: from(GERMANY) })
+    const people = await makeSignedInUsers(service, size, { account, headers: from(GERMANY) })
     return { account, administrators, gone, people, application: await someApplication() }
   }
-  const claimBy = async ({ web }: Visitor, application: MadeApplication, address = '198.51.100.20') => {
+  const claimBy = async ({ web }: SignedInUser, application: MadeApplication, address = '198.51.100.20') => {
     const code = await codeFrom(address, application)
     return { code, page: await web.enterCode(code.user_code) }
   }
@@ -175,7 +175,7 @@ describe('one sender, many people', () => {
 
   it('UC-12: from the tenth person on, the page warns, asks for the last group, and administrators are told once', async () => {
     const { account, administrators, gone, people, application } = await crowd(12)
-    const first = people[0] as Visitor
+    const first = people[0] as SignedInUser
     for (const person of people.slice(0, 9)) {
       expect(textOf((await claimBy(person, application)).page.text)).not.toContain(fraud(account))
     }
@@ -200,7 +200,7 @@ describe('one sender, many people', () => {
 
   it('UC-12: one code that ten people of an account enter is a crowd, too, though one of them holds it', async () => {
     const { account, administrators, people, application } = await crowd(10)
-    const [first, ...others] = people as [Visitor, ...Visitor[]]
+    const [first, ...others] = people as [SignedInUser, ...SignedInUser[]]
     const { code, page } = await claimBy(first, application)
     expect(textOf(page.text)).not.toContain(fraud(account))
     for (const { web } of others) await web.enterCode(code.user_code)
@@ -217,7 +217,7 @@ describe('one sender, many people', () => {
     const { account, people, application } = await crowd(10)
     const password = 'a quiet green harbour'
     const user = await makeUser(service.context.db, account.slug, { password, holds: ['orders:read'] })
-    const victim: Visitor = { user, web: await visitAs(service, user, { account, headers: from(GERMANY) }) }
+    const victim: SignedInUser = { user, web: await signInAs(service, user, { account, headers: from(GERMANY) }) }
     await service.database.advance(16 * MINUTE)
     for (const person of people) await claimBy(person, application)
     const { code, page } = await claimBy(victim, application)
@@ -232,7 +232,7 @@ describe('one sender, many people', () => {
 
   it('UC-12: ten codes of one person, of other applications or from other networks are no crowd', async () => {
     const { account, people, application } = await crowd(10)
-    const one = people[0] as Visitor
+    const one = people[0] as SignedInUser
     for (let time = 0; time < 10; time += 1) await claimBy(one, application)
     for (const [index, person] of people.entries()) {
       const [address, by] = index % 2 === 0 ? [`203.0.${index}.1`, application] : [GERMANY, await someApplication()]
@@ -265,7 +265,7 @@ describe('one sender, many people', () => {
 })
 
 /** Where this visitor's newest question is. */
-function decisionPath({ web }: Visitor): string {
+function decisionPath({ web }: SignedInUser): string {
   const ref = /name="ref" value="([^"]*)"/.exec(web.last?.text ?? '')?.[1] ?? ''
   return `/connect/decision?ref=${ref}`
 }
@@ -274,7 +274,7 @@ describe('taking it back', () => {
   /** Allowed on the page, collected by the application. */
   async function connected(): Promise<{ user: MadeUser; web: Web; credential: string; code: CodeRecord }> {
     const application = await someApplication()
-    const { user, web } = await makeVisitor(service, { headers: from(GERMANY) })
+    const { user, web } = await makeSignedInUser(service, { headers: from(GERMANY) })
     const code = await codeFrom(GERMANY, application)
     await web.enterCode(code.user_code)
     const decided = await web.submit('/connect/decision', { decision: 'allow' })
@@ -332,7 +332,7 @@ describe('taking it back', () => {
 
   it('UC-15: what is removed before the application has collected it is never handed out', async () => {
     const application = await someApplication()
-    const { user, web } = await makeVisitor(service, { headers: from(GERMANY) })
+    const { user, web } = await makeSignedInUser(service, { headers: from(GERMANY) })
     const code = await codeFrom(GERMANY, application)
     await web.enterCode(code.user_code)
     await web.submit('/connect/decision', { decision: 'allow' })
@@ -345,7 +345,7 @@ describe('taking it back', () => {
   })
 
   it('UC-15: one yes, however often it is sent, is one grant and one mail, and the mail is sent once', async () => {
-    const { user, web } = await makeVisitor(service, { headers: from(GERMANY) })
+    const { user, web } = await makeSignedInUser(service, { headers: from(GERMANY) })
     const code = await codeFrom(GERMANY, await someApplication())
     const question = await web.enterCode(code.user_code)
     const yes = { ...formFields(question.text, '/connect/decision'), decision: 'allow' }

@@ -16,7 +16,7 @@ import { type MadeApplication, type MadeUser, makeScopes, makeUser } from '../ri
 import { makeOwn, makeStranger, OWN_SETTINGS, proveDomain } from '../rig/publisher.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 import { upload } from '../rig/upload.ts'
-import { makeVisitor, signedFor, visitAs } from '../rig/visitor.ts'
+import { makeSignedInUser, signedFor, signInAs } from '../rig/signed-in.ts'
 import { textOf, type Web } from '../rig/web.ts'
 
 const { t } = wordsFor('en')
@@ -31,7 +31,7 @@ beforeAll(async () => {
   service = await startTestService({ DNS_SERVERS: dns.address })
   await makeScopes(service.context.db, ['orders:read', 'orders:write'])
   owner = await makeUser(service.context.db, service.account.slug)
-  web = await visitAs(service, owner)
+  web = await signInAs(service, owner)
   acme = await makeOwn(service, owner, 'Acme Television')
   await proveDomain(service, dns, owner, acme.id, 'acme.example')
 })
@@ -42,7 +42,7 @@ afterAll(async () => {
 
 /** The page on which somebody decides about a code of this application. */
 async function consentOf(application: MadeApplication): Promise<string> {
-  const visitor = await makeVisitor(service)
+  const visitor = await makeSignedInUser(service)
   const { user_code } = await service.device('oauth', application).code()
   return (await visitor.web.enterCode(user_code)).text
 }

@@ -12,7 +12,7 @@ import { type MadeUser, makeAccount, makeApplication, makeUser } from '../rig/ma
 import { type Authenticated, makeAuthenticator } from '../rig/second-factor.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 import { createSoftPasskey } from '../rig/soft-passkey.ts'
-import { makeVisitor, signedFor, visitAs } from '../rig/visitor.ts'
+import { makeSignedInUser, signedFor, signInAs } from '../rig/signed-in.ts'
 import { type Page, textOf, unescapeHtml, type Web } from '../rig/web.ts'
 import { codeRow, collected, everyRow, grantsOf, sessionsOf, UNTOUCHED } from '../rig/witness.ts'
 
@@ -58,7 +58,7 @@ describe('routes', () => {
   it.each(named(administrative))(
     'WB-13: %s is closed to who is no administrator, signed form or not',
     async (_name, route) => {
-      const { user, web } = await makeVisitor(service)
+      const { user, web } = await makeSignedInUser(service)
       const before = await everyRow(service)
       const form = route.method === 'POST' ? await signedFor(service, user, route.path, boundOf(route)) : undefined
       const answer = await web.send(route.method, route.path, form)
@@ -69,7 +69,7 @@ describe('routes', () => {
 
   it('WB-13: who is no administrator any more is refused at the next route', async () => {
     const user = await makeUser(service.context.db, service.account.slug)
-    const web = await visitAs(service, user)
+    const web = await signInAs(service, user)
     expect((await web.send('GET', '/account/people')).status).toBe(200)
     await service.database.query('delete from user_roles where user_id = $1', [user.id])
     expect((await web.send('GET', '/account/people')).status).toBe(403)
@@ -79,7 +79,7 @@ describe('routes', () => {
     'WB-14: %s asks once more who it is when the sign-in is more than a quarter of an hour ago',
     async (_name, route) => {
       const user = await makeUser(service.context.db, service.account.slug)
-      const web = await visitAs(service, user)
+      const web = await signInAs(service, user)
       await advance(16 * MINUTE)
       const before = await everyRow(service)
       const form = route.method === 'POST' ? await signedFor(service, user, route.path, boundOf(route)) : undefined
@@ -106,7 +106,7 @@ describe('routes', () => {
     })
     await context.applications.refresh()
     const user = await makeUser(context.db, account.slug, { password: PASSWORD })
-    const web = await visitAs(service, user)
+    const web = await signInAs(service, user)
     await advance(14 * MINUTE)
     const code = await service.device(variant, application).code({ scope })
     await web.enterCode(code.user_code)
@@ -128,7 +128,7 @@ describe('routes', () => {
 
 describe('decisions', () => {
   it('WB-13: a code that nobody entered cannot be decided, whatever reference and signature come with the form', async () => {
-    const { user, web } = await makeVisitor(service)
+    const { user, web } = await makeSignedInUser(service)
     const code = await service.device().code()
     const [row] = await service.database.query<{ id: string; expires_at: Date }>(
       'select id, expires_at from device_codes where user_code = $1',
@@ -148,7 +148,7 @@ describe('decisions', () => {
   })
 
   it.each(['', 'yes', 'ALLOW', 'allow ', 'true'])('WB-13: a decision that is %j is none', async (decision) => {
-    const { user, web } = await makeVisitor(service)
+    const { user, web } = await makeSignedInUser(service)
     const code = await service.device().code()
     await web.enterCode(code.user_code)
     expect((await web.submit('/connect/decision', { decision })).status).toBe(400)
@@ -220,7 +220,7 @@ describe('the second step', () => {
   it('WB-13: a sign-in that is half done ends with the password that it began with', async () => {
     const user = await guarded()
     const { web, step } = await firstStep(user)
-    const owner = await visitAs(service, user)
+    const owner = await signInAs(service, user)
     await owner.get('/security')
     const [password, again] = ['another green harbour', 'another green harbour']
     await owner.submit('/security/password', { current: PASSWORD, password, again })
@@ -257,7 +257,7 @@ describe('passkeys', () => {
 
   it('WB-13: the answer of a passkey lets its user in once, here, to a question of ours that is not old', async () => {
     const user = await makeUser(service.context.db, service.account.slug)
-    const own = await visitAs(service, user)
+    const own = await signInAs(service, user)
     const passkey = createSoftPasskey()
     const page = await own.get('/security')
     const made = passkey.create(optionsOn(page.text), own.origin)

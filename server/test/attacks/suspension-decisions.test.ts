@@ -4,7 +4,7 @@ import { appeal, readReviewedApplication } from '../../src/flows/reviews.ts'
 import { judgeNow, makeStrangers, type Stranger } from '../rig/fleet.ts'
 import { type MadeApplication, type MadeUser, makeAccount, makeApplication, makeUser } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
-import { signedFor, visitAs } from '../rig/visitor.ts'
+import { signedFor, signInAs } from '../rig/signed-in.ts'
 import { formFields, type Web } from '../rig/web.ts'
 
 let service: TestService
@@ -18,7 +18,7 @@ beforeAll(async () => {
   operators = []
   for (let each = 0; each < 2; each += 1) {
     const user = await makeUser(service.context.db, account.slug)
-    operators.push({ user, web: await visitAs(service, user, { account }) })
+    operators.push({ user, web: await signInAs(service, user, { account }) })
   }
   strangers = await makeStrangers(service, 3)
 })

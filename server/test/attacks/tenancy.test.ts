@@ -19,7 +19,7 @@ import { askMe, connect } from '../rig/connect.ts'
 import { post } from '../rig/device.ts'
 import { type MadeUser, makeAccount, makeUser } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
-import { signedFor, type Visitor, visitAs } from '../rig/visitor.ts'
+import { signedFor, type SignedInUser, signInAs } from '../rig/signed-in.ts'
 import { textOf } from '../rig/web.ts'
 import { codeRow, collected, everyRow, grantsOf, mailsWritten, sessionsOf, UNTOUCHED } from '../rig/witness.ts'
 
@@ -29,7 +29,7 @@ const PASSWORD = 'a quiet green harbour'
 /** An account, its administrator, somebody who works there, and something of every kind that has an id. */
 type Side = {
   readonly account: { readonly id: string; readonly slug: string }
-  readonly administrator: Visitor
+  readonly administrator: SignedInUser
   readonly clerk: MadeUser
   readonly roleId: string
   readonly grantId: string
@@ -50,7 +50,7 @@ async function makeSide(): Promise<Side> {
   const { db } = service.context
   const account = await makeAccount(db)
   const user = await makeUser(db, account.slug, { password: PASSWORD })
-  const web = await visitAs(service, user, { account })
+  const web = await signInAs(service, user, { account })
   const clerk = await makeUser(db, account.slug, { holds: ['orders:read', 'orders:write'] })
   const role = (await listRoles(service.context, account.id)).find((each) => !each.holdsEveryScope)
   const { grantId, credential, userCode } = await connect(service, { user: clerk })
@@ -284,7 +284,7 @@ describe('ids of another account', () => {
 
   it('TN-04: a user of the same account removes nobody else’s application by its id', async () => {
     const other = await makeUser(service.context.db, ours.account.slug, { holds: ['orders:read'] })
-    const web = await visitAs(service, other, { account: ours.account })
+    const web = await signInAs(service, other, { account: ours.account })
     expect((await web.send('GET', `/applications/remove?grant=${ours.grantId}`)).status).toBe(404)
     const form = await signedFor(service, other, '/applications/remove', { grant: ours.grantId })
     expect((await web.send('POST', '/applications/remove', form)).status).toBe(404)

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { pageRoutes } from '../../src/http/account/routes.ts'
 import { makeUser } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
-import { signedFor, visitAs } from '../rig/visitor.ts'
+import { signedFor, signInAs } from '../rig/signed-in.ts'
 
 let service: TestService
 beforeAll(async () => {
@@ -32,7 +32,7 @@ it.each(pageRoutes.map((route) => [`${route.method} ${route.path}`, route] as co
   async (_name, route) => {
     const user = await makeUser(service.context.db, service.account.slug)
     for (const value of VALUES) {
-      const web = await visitAs(service, user)
+      const web = await signInAs(service, user)
       const bound = Object.fromEntries((route.bound ?? []).map((name) => [name, value]))
       const everything = Object.fromEntries(FIELDS.map((name) => [name, value]))
       // What PostgreSQL cannot store is tried in each field by itself: another one must not have stopped it before.

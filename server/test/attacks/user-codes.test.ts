@@ -6,7 +6,7 @@ import { ask, someDevice } from '../rig/asked.ts'
 import type { CodeRecord } from '../rig/device.ts'
 import { makeAccount, makeApplication, makeUser } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
-import { makeVisitor, makeVisitors, signedFor, type Visitor, visitAs } from '../rig/visitor.ts'
+import { makeSignedInUser, makeSignedInUsers, signedFor, type SignedInUser, signInAs } from '../rig/signed-in.ts'
 import { formFields, textOf, type Web } from '../rig/web.ts'
 import { codeRow, eventKinds, grantsOf, sessionsOf, UNTOUCHED } from '../rig/witness.ts'
 
@@ -66,7 +66,7 @@ describe('who decides', () => {
 
   it('UC-05: whoever gets a form signed for somebody else’s code is refused by what it refers to', async () => {
     const victim = await ask(service)
-    const attacker = await makeVisitor(service)
+    const attacker = await makeSignedInUser(service)
     const page = await attacker.web.send('GET', victim.path)
     expect([page.status, textOf(page.text)]).toEqual([403, expect.stringContaining(CLOSED)])
     expect(page.text).not.toContain('name="ref"')
@@ -83,7 +83,7 @@ describe('who decides', () => {
 
   it('UC-05: and who has even the reference made out to them is refused by the claim itself', async () => {
     const victim = await ask(service)
-    const attacker = await makeVisitor(service)
+    const attacker = await makeSignedInUser(service)
     const place = verifyDecision(service.config.keys, victim.form.ref ?? '', victim.user.id)
     const ref = signDecision(service.config.keys, place as NonNullable<typeof place>, attacker.user.id)
     const form = await signedFor(service, attacker.user, '/connect/decision', { ref, shown: 'orders:read' })
@@ -104,7 +104,7 @@ describe('who decides', () => {
     await first.web.get('/security')
     await first.web.submit('/sign-out')
     expect(await sessionsOf(service, first.user)).toEqual([])
-    const { cookies } = await visitAs(service, next)
+    const { cookies } = await signInAs(service, next)
     for (const [name, value] of cookies) first.web.cookies.set(name, value)
     for (const decision of ['allow', 'cancel', 'not_me']) {
       expect((await first.web.send('POST', '/connect/decision', { ...first.form, decision })).status).toBe(403)
@@ -117,7 +117,7 @@ describe('who decides', () => {
 
   it('UC-22: a page from before signing out is stale for the same user, too, and the question can be opened anew', async () => {
     const first = await ask(service)
-    const again = await visitAs(service, first.user)
+    const again = await signInAs(service, first.user)
     expect((await allow(again, first.form)).status).toBe(403)
     expect(await grantsOf(service, first.user)).toEqual([])
     const page = await again.get(first.path)
@@ -159,7 +159,7 @@ describe('who decides', () => {
     'UC-07: a permission that was %s since the page was shown is not allowed unseen',
     async (_how, holds, sql) => {
       const user = await makeUser(service.context.db, service.account.slug, { holds })
-      const web = await visitAs(service, user)
+      const web = await signInAs(service, user)
       const code = await (await someDevice(service)).code({ scope: 'orders:read,orders:write' })
       const question = await web.enterCode(code.user_code)
       const [role] = await service.database.query('select role_id from user_roles where user_id = $1', [user.id])
@@ -176,7 +176,7 @@ describe('who decides', () => {
 })
 
 describe('one code, several people', () => {
-  const enterAtOnce = async (visitors: readonly Visitor[], userCode: string) => {
+  const enterAtOnce = async (visitors: readonly SignedInUser[], userCode: string) => {
     await Promise.all(visitors.map(({ web }) => web.get('/connect/code')))
     const answers = await Promise.all(
       visitors.map(({ web }) =>
@@ -187,15 +187,15 @@ describe('one code, several people', () => {
     expect(claimants, 'exactly one claim ever').toHaveLength(1)
     return {
       answers,
-      claimant: claimants[0] as Visitor,
+      claimant: claimants[0] as SignedInUser,
       path: answers.find(({ location }) => location)?.location ?? '',
     }
   }
 
   it('UC-06: of a hundred users of as many accounts who enter one code at once, one claims it, and it is closed for all', async () => {
-    const visitors: Visitor[] = []
+    const visitors: SignedInUser[] = []
     for (let made = 0; made < 100; made += 1) {
-      visitors.push(await makeVisitor(service, { account: await makeAccount(service.context.db) }))
+      visitors.push(await makeSignedInUser(service, { account: await makeAccount(service.context.db) }))
     }
     const code = await service.device().code()
     const { answers, claimant, path } = await enterAtOnce(visitors, code.user_code)
@@ -211,7 +211,7 @@ describe('one code, several people', () => {
   })
 
   it('UC-06: of twenty colleagues who enter one code at once, one claims it and decides; the others are told that it is taken', async () => {
-    const visitors = await makeVisitors(service, 20)
+    const visitors = await makeSignedInUsers(service, 20)
     const device = await someDevice(service)
     const code = await device.code()
     const { answers, claimant, path } = await enterAtOnce(visitors, code.user_code)
@@ -239,7 +239,7 @@ describe('one code, several people', () => {
     'UC-06: %s on a page that was open before a colleague entered the code counts, and the answer says that they did',
     async (decision, outcome) => {
       const first = await ask(service)
-      const second = await makeVisitor(service)
+      const second = await makeSignedInUser(service)
       const page = await second.web.enterCode(first.code.user_code)
       expect([page.status, textOf(page.text)]).toEqual([400, expect.stringContaining(taken())])
       expect(page.text, 'without a name').not.toContain(first.user.email)
@@ -265,7 +265,7 @@ describe('one code, several people', () => {
     'UC-13: a code that three people were sent is dead after the second account, and who was first and says %s is told why',
     async (decision) => {
       const first = await ask(service)
-      const others = await makeVisitors(service, 2, { account: await makeAccount(service.context.db) })
+      const others = await makeSignedInUsers(service, 2, { account: await makeAccount(service.context.db) })
       for (const { web } of others) {
         const page = await web.enterCode(first.code.user_code)
         expect([page.status, textOf(page.text)]).toEqual([400, expect.stringContaining(NOT_RECOGNISED)])
@@ -287,7 +287,7 @@ describe('one code, several people', () => {
   it('UC-13: each of the two accounts finds in its audit log what happened, and nothing of the other account', async () => {
     const first = await ask(service)
     const account = await makeAccount(service.context.db)
-    const second = await makeVisitor(service, { account })
+    const second = await makeSignedInUser(service, { account })
     await second.web.enterCode(first.code.user_code)
     const row = await codeRow(service, first.code.user_code)
     const found = await service.database.query(
@@ -306,8 +306,8 @@ describe('one code, several people', () => {
     const own = await startTestService({ DEVICE_CODE_LIFETIME: '60' }, { clock: true })
     try {
       const code = await own.device().code()
-      const first = await makeVisitor(own)
-      const second = await makeVisitor(own, { account: await makeAccount(own.context.db) })
+      const first = await makeSignedInUser(own)
+      const second = await makeSignedInUser(own, { account: await makeAccount(own.context.db) })
       for (const { web } of [first, second]) await web.enterCode(code.user_code)
       await own.database.advance(61_000)
       expect((await own.device().poll(code.device_code)).body.error).toBe('auth_expired')
@@ -319,8 +319,8 @@ describe('one code, several people', () => {
 
   it('UC-14: an onlooker of another account who enters the code first gains nothing once its owner enters it', async () => {
     const account = await makeAccount(service.context.db)
-    const onlooker = await ask(service, await makeVisitor(service, { account }))
-    const owner = await makeVisitor(service)
+    const onlooker = await ask(service, await makeSignedInUser(service, { account }))
+    const owner = await makeSignedInUser(service)
     const told = await owner.web.enterCode(onlooker.code.user_code)
     expect(textOf(told.text)).toContain(NOT_RECOGNISED)
     const answer = await allow(onlooker.web, onlooker.form)
@@ -332,7 +332,7 @@ describe('one code, several people', () => {
 
   it('UC-14: an onlooker of the same account decides for themselves alone; the owner is told that somebody was faster', async () => {
     const onlooker = await ask(service)
-    const owner = await makeVisitor(service)
+    const owner = await makeSignedInUser(service)
     expect(textOf((await owner.web.enterCode(onlooker.code.user_code)).text)).toContain(taken())
     await allow(onlooker.web, onlooker.form)
     expect(await grantsOf(service, onlooker.user)).toHaveLength(1)
@@ -350,7 +350,7 @@ describe('one code, several people', () => {
     expect(await sessionsOf(service, first.user)).toEqual([])
     expect(await codeRow(service, first.code.user_code)).toMatchObject(UNTOUCHED)
 
-    const second = await makeVisitor(service)
+    const second = await makeSignedInUser(service)
     await second.web.enterCode(first.code.user_code)
     const decided = await second.web.submit('/connect/decision', { decision: 'allow' })
     expect(textOf(decided.text)).toContain(t('decided.granted'))

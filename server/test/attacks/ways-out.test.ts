@@ -4,7 +4,7 @@ import { startService } from '../../src/app.ts'
 import { ConfigurationError } from '../../src/config.ts'
 import { makeConfig, makeUser } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
-import { signedFor } from '../rig/visitor.ts'
+import { signedFor } from '../rig/signed-in.ts'
 import { sessionsOf } from '../rig/witness.ts'
 
 const PASSWORD = 'a quiet green harbour'

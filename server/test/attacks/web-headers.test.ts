@@ -9,7 +9,7 @@ import { post, type WireAnswer } from '../rig/device.ts'
 import { type MadeUser, makeAccount, makeUser } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 import { tagsOf } from '../rig/tags.ts'
-import { makeVisitor, signedFor, visitAs } from '../rig/visitor.ts'
+import { makeSignedInUser, signedFor, signInAs } from '../rig/signed-in.ts'
 import type { Page, Web } from '../rig/web.ts'
 import { everyRow } from '../rig/witness.ts'
 
@@ -53,7 +53,7 @@ async function administrator(of: TestService, account = of.account): Promise<{ u
   const user = await makeUser(of.context.db, account.slug)
   const { protocol } = new URL(of.config.publicUrl)
   const origin = `${protocol}//${of.web({}, account.slug).host}`
-  return { user, web: await visitAs(of, user, { account, headers: { origin } }) }
+  return { user, web: await signInAs(of, user, { account, headers: { origin } }) }
 }
 
 /** Every route, signed in and not, with a good form and without one; and everything that is no route. */
@@ -162,7 +162,7 @@ describe('pages', () => {
   it('WB-17: no page holds anything that runs but our own script', async () => {
     for (const [name, page] of await everyAnswer(service)) expectHarmless(name, page)
     const { web, path } = await ask(service)
-    const { user, web: own } = await makeVisitor(service)
+    const { user, web: own } = await makeSignedInUser(service)
     const { grantId } = await connect(service, { user })
     expectHarmless('the question', await web.get(path))
     expectHarmless('removing', await own.get(`/applications/remove?grant=${grantId}`))

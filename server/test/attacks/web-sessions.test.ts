@@ -10,7 +10,7 @@ import { digestAddress, signLink, signSession } from '../../src/secrets/web-text
 import { post } from '../rig/device.ts'
 import { type MadeUser, makeAccount, makeConfig, makeUser } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
-import { makeVisitor, signedFor, visitAs } from '../rig/visitor.ts'
+import { makeSignedInUser, signedFor, signInAs } from '../rig/signed-in.ts'
 import type { Web } from '../rig/web.ts'
 import { everyRow, sessionsOf } from '../rig/witness.ts'
 
@@ -45,7 +45,7 @@ const posts = pageRoutes.filter(({ method }) => method === 'POST')
 describe('forms', () => {
   const administrator = async (): Promise<{ user: MadeUser; web: Web }> => {
     const user = await makeUser(service.context.db, service.account.slug)
-    return { user, web: await visitAs(service, user) }
+    return { user, web: await signInAs(service, user) }
   }
 
   it.each(posts.map((route) => [route.path, route] as const))(
@@ -97,7 +97,7 @@ describe('forms', () => {
   )
 
   it('WB-02: a token in a cookie beside one in the form proves nothing', async () => {
-    const { web } = await makeVisitor(service)
+    const { web } = await makeSignedInUser(service)
     for (const name of ['csrf', 'token', '_csrf', 'XSRF-TOKEN', '__Host-token']) web.cookies.set(name, 'tossed')
     const before = await everyRow(service)
     for (const field of ['csrf', 'token', '_csrf']) {
@@ -112,7 +112,7 @@ describe('cookies', () => {
   const latin1 = (text: string) => Buffer.from(text).toString('latin1')
 
   it('WB-02, WB-03: look-alikes that a sibling can set are nobody’s session, and do not disturb the real one', async () => {
-    const [victim, attacker] = [await makeVisitor(service), await makeVisitor(service)]
+    const [victim, attacker] = [await makeSignedInUser(service), await makeSignedInUser(service)]
     const [real, planted] = [cookieOf(victim.web), cookieOf(attacker.web)]
     const lookAlikes = [
       `__host-session=${planted}`,
@@ -141,7 +141,7 @@ describe('cookies', () => {
   })
 
   it('WB-03: two session cookies are none, wherever the second one is hidden', async () => {
-    const [victim, attacker] = [await makeVisitor(service), await makeVisitor(service)]
+    const [victim, attacker] = [await makeSignedInUser(service), await makeSignedInUser(service)]
     const [one, two] = [`${SESSION}=${cookieOf(victim.web)}`, `${SESSION}=${cookieOf(attacker.web)}`]
     for (const cookie of [
       `${one}; ${two}`,
@@ -156,7 +156,7 @@ describe('cookies', () => {
   })
 
   it('WB-04: a cookie that we did not make, or not like that, is no session', async () => {
-    const { user, web } = await makeVisitor(service)
+    const { user, web } = await makeSignedInUser(service)
     const value = cookieOf(web)
     const [id = ''] = await sessionsOf(service, user)
     const { keys } = service.config
@@ -189,7 +189,7 @@ describe('cookies', () => {
   })
 
   it('WB-04: a session ends by itself, and ends with its user', async () => {
-    const [late, disabled] = [await makeVisitor(service), await makeVisitor(service)]
+    const [late, disabled] = [await makeSignedInUser(service), await makeSignedInUser(service)]
     await service.database.query('update users set disabled_at = now() where id = $1', [disabled.user.id])
     expect(await byCookie(cookieOf(disabled.web))).toBeNull()
     await service.database.advance(7 * 24 * 60 * MINUTE)
@@ -219,7 +219,7 @@ describe('sessions', () => {
   }
 
   it('WB-05: signing in makes a new session, and the one that the browser brought along ends', async () => {
-    const attacker = await makeVisitor(service)
+    const attacker = await makeSignedInUser(service)
     const planted = cookieOf(attacker.web)
     const user = await makeUser(service.context.db, service.account.slug, { password: PASSWORD })
     const web = service.web()
@@ -261,8 +261,8 @@ describe('sessions', () => {
 
   it('WB-06: signing out everywhere ends every session of the user, in every process, and nobody else’s', async () => {
     const { user, web } = await signedInBrowser()
-    const others = [await visitAs(service, user), await visitAs(service, user)]
-    const neighbour = await makeVisitor(service)
+    const others = [await signInAs(service, user), await signInAs(service, user)]
+    const neighbour = await makeSignedInUser(service)
     await web.get('/security')
     await web.submit('/security/sign-out-everywhere')
     for (const each of [web, ...others])
@@ -273,7 +273,7 @@ describe('sessions', () => {
 
   it('WB-06: a new password ends every other session', async () => {
     const { user, web } = await signedInBrowser()
-    const thief = await visitAs(service, user)
+    const thief = await signInAs(service, user)
     await web.get('/security')
     const [password, again] = ['another green harbour', 'another green harbour']
     await web.submit('/security/password', { current: PASSWORD, password, again })
@@ -327,7 +327,7 @@ describe('sessions', () => {
   }
 
   it('WB-04: a session of one account is none in another, not even for the same person', async () => {
-    const { web, user } = await makeVisitor(service)
+    const { web, user } = await makeSignedInUser(service)
     const account = await makeAccount(service.context.db)
     await makeUser(service.context.db, account.slug, { email: user.email })
     const there = service.web({}, account.slug)

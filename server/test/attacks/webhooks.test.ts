@@ -10,7 +10,7 @@ import { type MadeUser, makeAccount, makeUser } from '../rig/make.ts'
 import { type NameServer, startNameServer } from '../rig/name-server.ts'
 import { makeCertificate, type Receiver, startReceiver } from '../rig/receiver.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
-import { signedFor, visitAs } from '../rig/visitor.ts'
+import { signedFor, signInAs } from '../rig/signed-in.ts'
 import { textOf, unescapeHtml, type Web } from '../rig/web.ts'
 import { deliveriesOf, makeDelivered, makeEndpoint, sendOnce } from '../rig/webhooks.ts'
 import { everyRow } from '../rig/witness.ts'
@@ -39,7 +39,7 @@ beforeAll(async () => {
   service = await startTestService()
   quiet = await startTestService({ DNS_SERVERS: names.address }, { clock: true, listen: false })
   administrator = await makeUser(service.context.db, service.account.slug)
-  web = await visitAs(service, administrator)
+  web = await signInAs(service, administrator)
 })
 afterAll(async () => {
   await service.stop()
@@ -212,7 +212,7 @@ describe('other people’s', () => {
     const account = await makeAccount(service.context.db)
     const stranger = await makeUser(service.context.db, account.slug)
     const theirs = await makeOwn(stranger)
-    const visit = await visitAs(service, stranger, { account })
+    const visit = await signInAs(service, stranger, { account })
     const before = { ...(await everyRow(service)), applications: null }
     for (const [what, bound] of [
       ['test', { endpoint: ours.endpointId }],

@@ -17,7 +17,7 @@ import { type Mailbox, startMailbox } from '../rig/mailbox.ts'
 import { type MadeApplication, type MadeUser, makeApplication } from '../rig/make.ts'
 import { PASSWORD, startNorthwind } from '../rig/northwind.ts'
 import { reviewed } from '../rig/reviewed.ts'
-import { startSession } from '../rig/visitor.ts'
+import { startSession } from '../rig/signed-in.ts'
 
 /** As the pages say it; what they say exactly may change without notice. */
 const { t } = wordsFor('en')

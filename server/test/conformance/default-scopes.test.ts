@@ -10,7 +10,7 @@ import { wordsFor } from '../../src/pages/words.ts'
 import { post } from '../rig/device.ts'
 import { CALLBACK, type MadeApplication, makeApplication, PLAIN_REGISTRATION } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
-import { visitAs } from '../rig/visitor.ts'
+import { signInAs } from '../rig/signed-in.ts'
 import { textOf } from '../rig/web.ts'
 import { everyRow } from '../rig/witness.ts'
 
@@ -102,7 +102,7 @@ describe('a default set with a scope that no typed code may lead to', () => {
 
   it('is refused on the page of the console, in words, and what was typed stays', async () => {
     const application = await make()
-    const web = await visitAs(service, service.user)
+    const web = await signInAs(service, service.user)
     const path = '/developer/application/settings'
     await web.get(`${path}?application=${application.id}`)
     const fields = { name: 'Till', device_flow: 'on', 'use.orders:read': 'default', 'use.money:move': 'default' }

@@ -4,7 +4,7 @@ import { changeSettings, readOwnApplication } from '../../src/flows/own-applicat
 import { post, type WireAnswer, type WireVariant } from '../rig/device.ts'
 import { type MadeApplication, makeAccount, makeApplication, makeUser } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
-import { makeVisitor } from '../rig/visitor.ts'
+import { makeSignedInUser } from '../rig/signed-in.ts'
 import { everyRow, mailsOf } from '../rig/witness.ts'
 
 let service: TestService
@@ -70,7 +70,7 @@ it('the developer gets no mail about their own tests', async () => {
 describe('nobody else', () => {
   it('can enter its codes on a page, whoever they are', async () => {
     const { user_code } = await service.device('oauth', tested).code()
-    const { web } = await makeVisitor(service)
+    const { web } = await makeSignedInUser(service)
     expect((await web.enterCode(user_code)).status).toBe(400)
     expect((await decide(user_code, 'grant')).status, 'and it is still the application’s to decide').toBe(200)
   })

@@ -5,7 +5,7 @@ import { readPolicy, savePolicy } from '../../src/flows/account-policy.ts'
 import { readAccountLogo, saveBranding } from '../../src/flows/branding.ts'
 import { setApplicationPublisher } from '../../src/flows/manage-application.ts'
 import { findAccount } from '../../src/store/accounts.ts'
-import { findVisit } from '../../src/store/sessions.ts'
+import { findAccountSession } from '../../src/store/sessions.ts'
 import { type MadeUser, makeAccount, makeApplication, makeUser } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 
@@ -131,7 +131,7 @@ describe('the looks', () => {
   })
 
   it('have a version of the logo, which changes with the picture and with nothing else', async () => {
-    const version = async () => (await findVisit(service.context.db, account.slug, null))?.account.logoVersion
+    const version = async () => (await findAccountSession(service.context.db, account.slug, null))?.account.logoVersion
     const save = (logo: Buffer | null | undefined, name = 'Acme') =>
       saveBranding(service.context, administrator.id, { name, colour: null, logo })
     expect(await version()).toBeNull()

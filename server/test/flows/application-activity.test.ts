@@ -7,7 +7,7 @@ import { readReviewedApplication } from '../../src/flows/reviews.ts'
 import { post } from '../rig/device.ts'
 import { type MadeApplication, makeAccount, makeApplication, makeUser } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
-import { makeVisitor, visitAs } from '../rig/visitor.ts'
+import { makeSignedInUser, signInAs } from '../rig/signed-in.ts'
 import { textOf } from '../rig/web.ts'
 
 const MINUTE = 60_000
@@ -133,10 +133,10 @@ describe('who may see it', () => {
 
     const stranger = await makeUser(service.context.db, other.slug)
     const path = (id: string) => `/developer/application/activity?application=${id}`
-    const web = await visitAs(service, stranger, { account: other })
+    const web = await signInAs(service, stranger, { account: other })
     const [foreign, unknown] = [await web.get(path(application.id)), await web.get(path('app_000000000000'))]
     expect([foreign.status, textOf(foreign.text)]).toEqual([404, textOf(unknown.text)])
-    const clerk = await makeVisitor(service)
+    const clerk = await makeSignedInUser(service)
     expect((await clerk.web.get(path(application.id))).status).toBe(403)
   })
 
@@ -150,7 +150,7 @@ describe('who may see it', () => {
     await post(service.address, '/auth/oauth/device/code', { query: device.credentials })
     await expectActivity(application, { secretsInUrl: 1, polling: { polls: 2, early: 1, factor: 2 } })
 
-    const web = await visitAs(service, service.user)
+    const web = await signInAs(service, service.user)
     const page = await web.get(`/developer/application/activity?application=${application.id}`)
     expect(page.status).toBe(200)
     const text = textOf(page.text)
@@ -174,7 +174,7 @@ describe('an appeal', () => {
 
   it('is written on the page of a suspended application, once, and read by operators', async () => {
     const application = await make()
-    const web = await visitAs(service, service.user)
+    const web = await signInAs(service, service.user)
     expect((await web.get(path(application))).text).not.toContain('<textarea')
     await suspendApplication(service.context.db, application.id, 'for a look')
     const own = await web.get(`/developer/application?application=${application.id}`)
@@ -196,7 +196,7 @@ describe('an appeal', () => {
   it('comes too late when the application is back already', async () => {
     const application = await make()
     await suspendApplication(service.context.db, application.id, 'for a look')
-    const web = await visitAs(service, service.user)
+    const web = await signInAs(service, service.user)
     await web.get(path(application))
     await restoreApplication(service.context.db, application.id, 'looked')
     const late = await web.submit('/developer/application/appeal', { words: 'Please.' })

@@ -16,7 +16,7 @@ import { rotateAccessKey } from '../../src/flows/rotate-access-key.ts'
 import type { MadeUser } from '../rig/make.ts'
 import { createScene, type Scene } from '../rig/scene.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
-import { startSession } from '../rig/visitor.ts'
+import { startSession } from '../rig/signed-in.ts'
 import { everyRow } from '../rig/witness.ts'
 
 let service: TestService

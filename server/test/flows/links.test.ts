@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Context } from '../../src/flows/context.ts'
 import { linkAddress, mailLink, setPasswordByLink } from '../../src/flows/links.ts'
 import { createSetupLink, setUpAccount } from '../../src/flows/set-up.ts'
-import { findVisit, type VisitedAccount } from '../../src/store/sessions.ts'
+import { findAccountSession, type HostAccount } from '../../src/store/sessions.ts'
 import { type MadeUser, makeUser } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 
@@ -11,10 +11,10 @@ const PASSWORD = 'a quiet green harbour'
 const BROWSER = { address: null, agent: null, known: null, language: 'en' }
 
 let service: TestService
-let account: VisitedAccount
+let account: HostAccount
 beforeAll(async () => {
   service = await startTestService({}, { listen: false })
-  const visit = await findVisit(service.context.db, service.account.slug, null)
+  const visit = await findAccountSession(service.context.db, service.account.slug, null)
   if (!visit) throw new Error('there is no account')
   account = visit.account
 })

@@ -10,7 +10,7 @@ import { askMe, type Connected, connect } from '../rig/connect.ts'
 import { house } from '../rig/credentials.ts'
 import { refresh } from '../rig/dialog.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
-import { visitAs } from '../rig/visitor.ts'
+import { signInAs } from '../rig/signed-in.ts'
 import { textOf } from '../rig/web.ts'
 
 const DAY = 24 * 3_600_000
@@ -85,7 +85,7 @@ it('an address is gone after ninety days while its grant lives, and a younger on
   await run()
   expect([await addressOf(key), await addressOf(younger)]).toEqual([null, '192.0.2.7'])
   expect((await askMe(service, key.credential)).status).toBe(200)
-  const web = await visitAs(service, service.user)
+  const web = await signInAs(service, service.user)
   const page = await web.get('/applications')
   expect(page.status).toBe(200)
   expect(page.text).toContain(key.grantId)
@@ -93,7 +93,7 @@ it('an address is gone after ninety days while its grant lives, and a younger on
 
 it('of a grant that is gone no credential works, and every page and list goes on without it', async () => {
   const gone = await connect(service)
-  const web = await visitAs(service, service.user)
+  const web = await signInAs(service, service.user)
   await web.get(`/applications/remove?grant=${gone.grantId}`)
   await web.submit('/applications/remove')
   await pass(366)
@@ -105,7 +105,7 @@ it('of a grant that is gone no credential works, and every page and list goes on
   expect(refreshed.body.error).toBe('invalid_grant')
   const given = { token: gone.refreshToken }
   expect((await house(service, service.application, '/auth/oauth/revoke', given)).status).toBe(200)
-  const later = await visitAs(service, service.user)
+  const later = await signInAs(service, service.user)
   expect((await later.get('/applications')).status).toBe(200)
   expect((await later.get('/account/applications')).status).toBe(200)
   expect((await later.get(`/applications/remove?grant=${gone.grantId}`)).status).toBe(404)

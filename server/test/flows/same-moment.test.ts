@@ -4,8 +4,8 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { disablePerson } from '../../src/flows/people.ts'
 import { createSetupLink } from '../../src/flows/set-up.ts'
 import { changePassword } from '../../src/flows/sign-in-methods.ts'
-import { startSession } from '../../src/flows/visit.ts'
-import { findVisit, insertSession, type Visit } from '../../src/store/sessions.ts'
+import { startSession } from '../../src/flows/sessions.ts'
+import { findAccountSession, insertSession, type AccountSession } from '../../src/store/sessions.ts'
 import { type MadeUser, makeUser } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 
@@ -22,11 +22,11 @@ beforeEach(async () => {
 })
 
 /** As the browser would come with the session's cookie. */
-async function visitOf(): Promise<Visit> {
+async function visitOf(): Promise<AccountSession> {
   const { context, config, account } = service
   const session = { id: randomUUID(), accountId: account.id, userId: user.id, lifetimeMs: config.sessionLifetimeMs }
   await context.db.transaction((tx) => insertSession(tx, { ...session, address: null, agent: null }))
-  const visit = await findVisit(context.db, account.slug, session.id)
+  const visit = await findAccountSession(context.db, account.slug, session.id)
   if (!visit) throw new Error('there is no account')
   return visit
 }
@@ -51,9 +51,9 @@ it('of passwords changed in several browsers, each comes in its turn, unless it 
     const password = `a quiet green harbour ${round}`
     const given = { current: '', password, again: password }
     const results = await Promise.all(
-      visits.map(({ account, visitor }) => {
-        if (!visitor) throw new Error('nobody is there')
-        return changePassword(service.context, account, visitor, given, BROWSER)
+      visits.map(({ account, sessionUser }) => {
+        if (!sessionUser) throw new Error('nobody is there')
+        return changePassword(service.context, account, sessionUser, given, BROWSER)
       }),
     )
     const others = results.map(({ outcome }) => outcome).filter((outcome) => outcome !== 'changed')

@@ -5,7 +5,7 @@ import type { Events } from '../../src/events.ts'
 import type { Context } from '../../src/flows/context.ts'
 import { requestRecovery } from '../../src/flows/links.ts'
 import { sendDueMails } from '../../src/flows/send-mails.ts'
-import { findVisit } from '../../src/store/sessions.ts'
+import { findAccountSession } from '../../src/store/sessions.ts'
 import { type Mailbox, startMailbox } from '../rig/mailbox.ts'
 import { makeConfig, makeUser } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
@@ -41,7 +41,7 @@ function watched() {
 }
 
 async function askForRecovery(): Promise<{ email: string }> {
-  const visit = await findVisit(service.context.db, service.account.slug, null)
+  const visit = await findAccountSession(service.context.db, service.account.slug, null)
   const user = await makeUser(service.context.db, service.account.slug)
   if (visit) await requestRecovery(service.context, visit.account, user.email, 'de')
   return user
@@ -178,7 +178,7 @@ describe('a mail', () => {
 
 describe('recovery', () => {
   it('writes three mails an hour for one user and no more', async () => {
-    const visit = await findVisit(service.context.db, service.account.slug, null)
+    const visit = await findAccountSession(service.context.db, service.account.slug, null)
     if (!visit) throw new Error('there is no account')
     for (let count = 0; count < 5; count += 1) {
       await requestRecovery(service.context, visit.account, service.user.email, 'en')
@@ -187,7 +187,7 @@ describe('recovery', () => {
   })
 
   it('leaves nothing behind for an address that nobody has', async () => {
-    const visit = await findVisit(service.context.db, service.account.slug, null)
+    const visit = await findAccountSession(service.context.db, service.account.slug, null)
     if (!visit) throw new Error('there is no account')
     const before = await service.database.query('select count(*) from links')
     await requestRecovery(service.context, visit.account, 'nobody@acme.example', 'en')

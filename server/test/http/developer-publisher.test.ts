@@ -7,7 +7,7 @@ import { type DnsServer, startDnsServer } from '../rig/dns-server.ts'
 import { type MadeUser, makeScopes, makeUser } from '../rig/make.ts'
 import { makeOwn, makeStranger, proveDomain, recordOf } from '../rig/publisher.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
-import { visitAs } from '../rig/visitor.ts'
+import { signInAs } from '../rig/signed-in.ts'
 import { textOf, unescapeHtml, type Web } from '../rig/web.ts'
 
 const { t } = wordsFor('en')
@@ -23,7 +23,7 @@ beforeAll(async () => {
   service = await startTestService({ DNS_SERVERS: dns.address })
   await makeScopes(service.context.db, ['orders:read'])
   owner = await makeUser(service.context.db, service.account.slug)
-  web = await visitAs(service, owner)
+  web = await signInAs(service, owner)
 })
 afterAll(async () => {
   await service.stop()

@@ -11,7 +11,7 @@ import { engineUrl } from '../rig/database.ts'
 import { post } from '../rig/device.ts'
 import { makeConfig } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
-import { makeVisitor } from '../rig/visitor.ts'
+import { makeSignedInUser } from '../rig/signed-in.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..', '..')
 
@@ -103,7 +103,7 @@ describe('what is counted', () => {
 
   it('is pages by their routes, and whatever has none as one', async () => {
     const before = await scrape()
-    const { web } = await makeVisitor(service)
+    const { web } = await makeSignedInUser(service)
     await web.send('GET', '/connect/code?next=/somewhere')
     await web.send('GET', '/nowhere/at/all')
     await post(service.address, `/neither/${service.application.id}`, { method: 'GET' })

@@ -8,7 +8,7 @@ import { findApplication } from '../../src/store/applications.ts'
 import { drawLogo } from '../rig/logo.ts'
 import { type MadeApplication, type MadeUser, makeAccount, makeApplication, makeUser } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
-import { visitAs } from '../rig/visitor.ts'
+import { signInAs } from '../rig/signed-in.ts'
 import type { Web } from '../rig/web.ts'
 
 let service: TestService
@@ -20,7 +20,7 @@ beforeAll(async () => {
   const { db } = service.context
   const account = await makeAccount(db, { slug: 'operators' })
   operator = await makeUser(db, 'operators')
-  web = await visitAs(service, operator, { account })
+  web = await signInAs(service, operator, { account })
   application = await makeApplication(db, service.config, service.account.slug, { name: 'Acme Signage' })
   await setApplicationPublisher(db, application.id, { status: 'verified', name: 'acme.example' })
 })
@@ -72,7 +72,7 @@ it('the picture that waits is shown to operators only', async () => {
   const { text } = await open()
   const path = /\/operator\/changes\/logo\?[^"]+/.exec(text)?.[0]?.replace('&amp;', '&') ?? ''
   expect((await web.get(path)).status).toBe(200)
-  const owner = await visitAs(service, service.user)
+  const owner = await signInAs(service, service.user)
   expect((await owner.get(path)).status).toBe(404)
 })
 

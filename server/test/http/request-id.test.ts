@@ -7,7 +7,7 @@ import { CALLBACK, makeApplication } from '../rig/make.ts'
 import { sendRaw } from '../rig/raw-request.ts'
 import { type ServerProcess, startServerProcess } from '../rig/server-process.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
-import { makeVisitor } from '../rig/visitor.ts'
+import { makeSignedInUser } from '../rig/signed-in.ts'
 import { textOf } from '../rig/web.ts'
 
 const OURS = /^[0-9a-f]{16}$/
@@ -25,7 +25,7 @@ describe('every answer', () => {
     const { address, account, config } = service
     const device = service.device()
     const code = await device.request()
-    const { web } = await makeVisitor(service)
+    const { web } = await makeSignedInUser(service)
     const host = `${account.slug}.${new URL(config.publicUrl).host}`
     const at = (path: string, method = 'GET', headers = {}) => post(address, path, { method, headers })
     const answers: readonly (readonly [number, WireAnswer | Promise<WireAnswer>])[] = [

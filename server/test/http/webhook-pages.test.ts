@@ -5,7 +5,7 @@ import { connect } from '../rig/connect.ts'
 import { type MadeUser, makeUser } from '../rig/make.ts'
 import { type Receiver, startReceiver } from '../rig/receiver.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
-import { signedFor, visitAs } from '../rig/visitor.ts'
+import { signedFor, signInAs } from '../rig/signed-in.ts'
 import { textOf, unescapeHtml, type Web } from '../rig/web.ts'
 import { verified } from '../rig/webhooks.ts'
 
@@ -24,7 +24,7 @@ beforeAll(async () => {
 afterAll(() => service.stop())
 beforeEach(async () => {
   receiver = await startReceiver()
-  web = await visitAs(service, administrator)
+  web = await signInAs(service, administrator)
   list = `${PATH}?application=${service.application.id}`
 })
 afterEach(async () => {

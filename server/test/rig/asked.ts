@@ -2,10 +2,10 @@
 import type { CodeRecord, Device } from './device.ts'
 import { makeApplication } from './make.ts'
 import type { TestService } from './service.ts'
-import { makeVisitor, type Visitor } from './visitor.ts'
+import { makeSignedInUser, type SignedInUser } from './signed-in.ts'
 import { formFields } from './web.ts'
 
-export type Asked = Visitor & {
+export type Asked = SignedInUser & {
   readonly code: CodeRecord
   readonly device: Device
   /** The fields of the form that decides, as the page has them. */
@@ -21,8 +21,8 @@ export async function someDevice(service: TestService): Promise<Device> {
   return service.device('oauth', application)
 }
 
-export async function ask(service: TestService, by?: Visitor): Promise<Asked> {
-  const { user, web } = by ?? (await makeVisitor(service))
+export async function ask(service: TestService, by?: SignedInUser): Promise<Asked> {
+  const { user, web } = by ?? (await makeSignedInUser(service))
   const device = await someDevice(service)
   const code = await device.code()
   const entry = await web.get('/connect/code')

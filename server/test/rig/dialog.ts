@@ -6,7 +6,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { post, type WireAnswer } from './device.ts'
 import { CALLBACK, type MadeApplication, type MadeUser, makeApplication } from './make.ts'
 import type { TestService } from './service.ts'
-import { visitAs } from './visitor.ts'
+import { signInAs } from './signed-in.ts'
 import { formFields, type Page, Web } from './web.ts'
 import { eventKinds, grantsOf, mailsOf } from './witness.ts'
 
@@ -60,7 +60,7 @@ export class DialogWindow {
 
   /** Signed in at the account before the window opens. */
   async signIn(user: MadeUser): Promise<this> {
-    this.webs.set(this.account.host, await visitAs(this.service, user))
+    this.webs.set(this.account.host, await signInAs(this.service, user))
     return this
   }
 

@@ -4,7 +4,7 @@ import { type PublisherRecord, provePublisher, recordFor } from '../../src/flows
 import type { DnsServer } from './dns-server.ts'
 import { type MadeApplication, type MadeUser, makeAccount, makeUser } from './make.ts'
 import type { TestService } from './service.ts'
-import { visitAs } from './visitor.ts'
+import { signInAs } from './signed-in.ts'
 import type { Web } from './web.ts'
 
 /** What they are registered with. The scope has to be in the catalogue. */
@@ -43,5 +43,5 @@ export async function proveDomain(service: TestService, dns: DnsServer, by: Made
 export async function makeStranger(service: TestService): Promise<MadeUser & { readonly web: Web }> {
   const account = await makeAccount(service.context.db)
   const user = await makeUser(service.context.db, account.slug)
-  return { ...user, web: await visitAs(service, user, { account }) }
+  return { ...user, web: await signInAs(service, user, { account }) }
 }

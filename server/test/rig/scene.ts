@@ -10,11 +10,11 @@ import { enterUserCode } from '../../src/flows/enter-code.ts'
 import { pollDeviceCode } from '../../src/flows/poll-device-code.ts'
 import { requestDeviceCode } from '../../src/flows/request-device-code.ts'
 import { insertDialog } from '../../src/store/dialogs.ts'
-import type { Visitor } from '../../src/store/sessions.ts'
+import type { SessionUser } from '../../src/store/sessions.ts'
 import { makePkce } from './dialog.ts'
 import { CALLBACK, type MadeUser, makeAccount, makeApplication, makeUser } from './make.ts'
 import type { TestService } from './service.ts'
-import { startSession } from './visitor.ts'
+import { startSession } from './signed-in.ts'
 
 const SCOPES = ['orders:read', 'orders:write']
 
@@ -81,7 +81,7 @@ export async function createScene(service: TestService) {
     await insertDialog(context.db, { id, ...wish, lifetimeMs: 600_000 })
     return id
   }
-  const visitor = (): Visitor => ({
+  const visitor = (): SessionUser => ({
     id: user.id,
     email: user.email,
     administrator: false,

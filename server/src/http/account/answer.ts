@@ -1,15 +1,15 @@
 /** What a handler of an account's pages is given and gives back: a page's text or where to go next, never a response. */
 
 import type { Context } from '../../flows/context.ts'
-import type { Browser } from '../../flows/visit.ts'
+import type { Browser } from '../../flows/sessions.ts'
 import type { Frame } from '../../pages/layout.tsx'
 import type { RefusalModel } from '../../pages/refusal.tsx'
-import type { VisitedAccount, Visitor } from '../../store/sessions.ts'
+import type { HostAccount, SessionUser } from '../../store/sessions.ts'
 import type { Parameters } from '../parameters.ts'
 
 export type PageRequest = {
-  readonly account: VisitedAccount
-  readonly visitor: Visitor | null
+  readonly account: HostAccount
+  readonly sessionUser: SessionUser | null
   /** PostgreSQL's clock, at the beginning of this request. */
   readonly now: number
   /** Of the query for GET, of the form for POST: never both. */
@@ -24,7 +24,7 @@ export type PageRequest = {
 }
 
 /** Never null on a route for users. */
-export type UserRequest = PageRequest & { readonly visitor: Visitor }
+export type UserRequest = PageRequest & { readonly sessionUser: SessionUser }
 
 export type PageAnswer = (
   | { readonly page: string; readonly status?: 200 | 400 | 403 | 404 | 429 | 503 }

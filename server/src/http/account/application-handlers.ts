@@ -15,8 +15,8 @@ import type { PageHandler, UserRequest } from './answer.ts'
 import { logoAddress } from './application-logo.ts'
 
 export const showApplications: PageHandler<UserRequest> = async (context, request) => {
-  const { visitor, fields, frame } = request
-  const { grants, after } = await listOwnGrants(context, visitor.id, fields.get('after') ?? null)
+  const { sessionUser, fields, frame } = request
+  const { grants, after } = await listOwnGrants(context, sessionUser.id, fields.get('after') ?? null)
   const lines = grants.map((grant) => lineOf(context, request, grant, false))
   return { page: applicationsPage(frame, { grants: lines, removed: removedName(context, request), after }) }
 }
@@ -33,9 +33,9 @@ const LISTS = { own: '/applications', account: '/account/applications' } as cons
 
 export function showRemoval(list: keyof typeof LISTS): PageHandler<UserRequest> {
   return async (context, request) => {
-    const { visitor, fields, frame } = request
+    const { sessionUser, fields, frame } = request
     const asAdministrator = list === 'account'
-    const grant = await readGrant(context, { by: visitor.id, grantId: fields.get('grant') ?? '', asAdministrator })
+    const grant = await readGrant(context, { by: sessionUser.id, grantId: fields.get('grant') ?? '', asAdministrator })
     if (!grant) return { refusal: 'not_found' }
     const back = LISTS[list]
     const line = lineOf(context, request, grant, asAdministrator)
@@ -44,9 +44,9 @@ export function showRemoval(list: keyof typeof LISTS): PageHandler<UserRequest> 
 }
 
 export function remove(list: keyof typeof LISTS): PageHandler<UserRequest> {
-  return async (context, { visitor, fields }) => {
+  return async (context, { sessionUser, fields }) => {
     const result = await removeGrant(context, {
-      by: visitor.id,
+      by: sessionUser.id,
       grantId: fields.get('grant') ?? '',
       asAdministrator: list === 'account',
       reported: fields.has('report'),

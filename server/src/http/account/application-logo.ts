@@ -7,8 +7,8 @@ export function logoAddress(logo: LogoName | null): string | null {
   return logo && `/application-logo?application=${logo.applicationId}&v=${logo.version}`
 }
 
-export const showApplicationLogo: PageHandler<PageRequest> = async (context, { account, visitor, fields }) => {
+export const showApplicationLogo: PageHandler<PageRequest> = async (context, { account, sessionUser, fields }) => {
   const [id = '', version = ''] = [fields.get('application'), fields.get('v')]
-  const logo = await readApplicationLogo(context, visitor && account.id, id, version)
+  const logo = await readApplicationLogo(context, sessionUser && account.id, id, version)
   return logo ? { bytes: logo.bytes, type: 'image/png', lasting: logo.lasting } : { refusal: 'not_found' }
 }

@@ -36,12 +36,12 @@ export function showAudit(scope: Scope): PageHandler<UserRequest> {
 /** A form, because it is written down who took the log along. */
 export function exportAudit(scope: Scope): PageHandler<UserRequest> {
   return async (context, request) => {
-    const { fields, visitor, account, now } = request
+    const { fields, sessionUser, account, now } = request
     const filters = readFilters(scope, fields)
     const wish = wishFor(scope, request, filters)
     const format = fields.get('format') ?? ''
     if ('problems' in wish || !isExportFormat(format)) return { refusal: 'invalid_request' }
-    const file = await downloadAudit(context, visitor.id, wish, {
+    const file = await downloadAudit(context, sessionUser.id, wish, {
       format,
       after: fields.get('after') || null,
       addressAfter: (event) => accountOrigin(context, account.slug) + auditHref(BASES[scope], filters, String(event)),

@@ -5,7 +5,7 @@ import { releaseCode } from '../../flows/decide-device-code.ts'
 import { decideOnPage, type PageDecision } from '../../flows/decide-on-page.ts'
 import { enterCode, readEntryRules } from '../../flows/enter-code.ts'
 import { type OpenDecision, readDecision } from '../../flows/read-decision.ts'
-import { isFresh, signOut } from '../../flows/visit.ts'
+import { isFresh, signOut } from '../../flows/sessions.ts'
 import { type ConsentModel, consentPage } from '../../pages/consent.tsx'
 import { decidedPage } from '../../pages/decided.tsx'
 import { type EnterCodeModel, enterCodePage } from '../../pages/enter-code.tsx'
@@ -21,13 +21,13 @@ export const showCodeEntry: PageHandler<UserRequest> = async (context, request) 
 })
 
 export const enterTypedCode: PageHandler<UserRequest> = async (context, request) => {
-  const { account, visitor, fields, browser, now } = request
+  const { account, sessionUser, fields, browser, now } = request
   // While somebody guesses at large, a stolen session alone is not enough to join in.
-  if (context.liveCodes.guessed && !isFresh(context, visitor, now)) return { seeOther: '/confirm?next=/connect/code' }
-  const result = await enterCode(context, account, visitor, fields.get('code') ?? '', browser.address)
+  if (context.liveCodes.guessed && !isFresh(context, sessionUser, now)) return { seeOther: '/confirm?next=/connect/code' }
+  const result = await enterCode(context, account, sessionUser, fields.get('code') ?? '', browser.address)
   switch (result.outcome) {
     case 'claimed':
-      return { seeOther: `/connect/decision?ref=${signDecision(context.config.keys, result.code, visitor.id)}` }
+      return { seeOther: `/connect/decision?ref=${signDecision(context.config.keys, result.code, sessionUser.id)}` }
     case 'empty':
       return { page: await entryPage(context, request, { kind: 'empty' }), status: 400 }
     case 'mistyped': {
@@ -54,13 +54,13 @@ const CLOSED = { outcome: 'closed', application: null } as const
 export const showDecision: PageHandler<UserRequest> = (context, request) => decisionPage(context, request, null)
 
 export const decide: PageHandler<UserRequest> = async (context, request) => {
-  const { visitor, fields, browser, frame, now } = request
+  const { sessionUser, fields, browser, frame, now } = request
   const ref = fields.get('ref') ?? ''
-  const place = verifyDecision(context.config.keys, ref, visitor.id)
+  const place = verifyDecision(context.config.keys, ref, sessionUser.id)
   if (!place) return { page: decidedPage(frame, CLOSED), status: 403 }
   const given = readAnswer(fields)
   if (!given) return { refusal: 'invalid_request' }
-  const result = await decideOnPage(context, visitor, place, given, { address: browser.address, now })
+  const result = await decideOnPage(context, sessionUser, place, given, { address: browser.address, now })
   if (result.outcome === 'decided') return { seeOther: `/connect/decision?ref=${ref}` }
   if (result.outcome === 'reported') return { page: decidedPage(frame, result) }
   return decisionPage(context, request, result.outcome)
@@ -75,10 +75,10 @@ function readAnswer(fields: Parameters): PageDecision | null {
 }
 
 /** Hands the code back and signs out, so that somebody else can enter and decide it. */
-export const switchUser: PageHandler<UserRequest> = async (context, { visitor, fields }) => {
-  const place = verifyDecision(context.config.keys, fields.get('ref') ?? '', visitor.id)
-  if (place) await releaseCode(context, visitor.id, place, visitor.session.id)
-  await signOut(context, visitor)
+export const switchUser: PageHandler<UserRequest> = async (context, { sessionUser, fields }) => {
+  const place = verifyDecision(context.config.keys, fields.get('ref') ?? '', sessionUser.id)
+  if (place) await releaseCode(context, sessionUser.id, place, sessionUser.session.id)
+  await signOut(context, sessionUser)
   return { seeOther: '/sign-in?notice=switched&next=%2Fconnect%2Fcode', cookies: [clearCookie(SESSION)] }
 }
 
@@ -87,11 +87,11 @@ async function decisionPage(
   request: UserRequest,
   problem: ConsentModel['problem'],
 ): Promise<PageAnswer> {
-  const { visitor, fields, frame, browser, now } = request
+  const { sessionUser, fields, frame, browser, now } = request
   const ref = fields.get('ref') ?? ''
-  const place = verifyDecision(context.config.keys, ref, visitor.id)
+  const place = verifyDecision(context.config.keys, ref, sessionUser.id)
   const asking = { address: browser.address, now }
-  const view = place ? await readDecision(context, visitor, place, asking) : CLOSED
+  const view = place ? await readDecision(context, sessionUser, place, asking) : CLOSED
   if (view.outcome === 'closed') return { page: decidedPage(frame, CLOSED), status: place ? 200 : 403 }
   if (view.outcome === 'stale_session') {
     return { seeOther: `/confirm?next=${encodeURIComponent(`/connect/decision?ref=${ref}`)}` }

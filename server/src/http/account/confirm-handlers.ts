@@ -14,14 +14,14 @@ export const showConfirm: PageHandler<UserRequest> = async (context, request) =>
 })
 
 export const confirmByPassword: PageHandler<UserRequest> = async (context, request) => {
-  const { account, visitor, fields, now, browser } = request
+  const { account, sessionUser, fields, now, browser } = request
   const given = { password: fields.get('password') ?? '', code: fields.get('code') ?? '' }
-  return confirmed(context, request, await confirmWithPassword(context, account, visitor, given, now, browser), 'wrong')
+  return confirmed(context, request, await confirmWithPassword(context, account, sessionUser, given, now, browser), 'wrong')
 }
 
 export const confirmByPasskey: PageHandler<UserRequest> = async (context, request) => {
-  const { account, visitor, fields, now } = request
-  const result = await confirmWithPasskey(context, account, visitor, fields.get('answer') ?? '', now)
+  const { account, sessionUser, fields, now } = request
+  const result = await confirmWithPasskey(context, account, sessionUser, fields.get('answer') ?? '', now)
   return confirmed(context, request, result, 'passkey')
 }
 
@@ -33,7 +33,7 @@ async function confirmed(
 ): Promise<PageAnswer> {
   const next = nextPath(request.fields.get('next'))
   if (result.outcome === 'confirmed') {
-    const { session } = request.visitor
+    const { session } = request.sessionUser
     return { seeOther: next, cookies: [setCookie(SESSION, result.cookie, (session.expiresAt - request.now) / 1000)] }
   }
   if (result.outcome === 'expired') return { seeOther: `/sign-in?next=${encodeURIComponent(next)}` }
@@ -43,11 +43,11 @@ async function confirmed(
 
 async function ask(
   context: Context,
-  { account, visitor, fields, frame, now }: UserRequest,
+  { account, sessionUser, fields, frame, now }: UserRequest,
   problem: ConfirmModel['problem'],
   minutes: number,
 ): Promise<string> {
-  const { hasPassword, passkeys, authenticatorSince } = await readSignInMethods(context, account, visitor)
+  const { hasPassword, passkeys, authenticatorSince } = await readSignInMethods(context, account, sessionUser)
   return confirmPage(frame, {
     next: nextPath(fields.get('next')),
     problem,

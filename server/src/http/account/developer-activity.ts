@@ -12,9 +12,9 @@ import type { PageAnswer, PageHandler, UserRequest } from './answer.ts'
 export const showActivity: PageHandler<UserRequest> = (context, request) => activityPage(context, request, null)
 
 export const sendAppeal: PageHandler<UserRequest> = async (context, request) => {
-  const { visitor, fields } = request
+  const { sessionUser, fields } = request
   const id = fields.get('application') ?? ''
-  const { outcome } = await appeal(context, visitor.id, id, wordsOf(request))
+  const { outcome } = await appeal(context, sessionUser.id, id, wordsOf(request))
   if (outcome === 'unfit') return activityPage(context, request, 'words')
   if (outcome === 'not_suspended') return activityPage(context, request, 'not_suspended')
   if (outcome !== 'appealed') return { refusal: outcome }

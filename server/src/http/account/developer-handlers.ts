@@ -40,7 +40,7 @@ export const showRegistration: PageHandler<UserRequest> = async (context, reques
 
 /** Each step brings the answers of those before it along; nothing is kept until the last one. */
 export const register: PageHandler<UserRequest> = async (context, request) => {
-  const { fields, visitor, frame } = request
+  const { fields, sessionUser, frame } = request
   const { name, kind, scopes, redirects } = await readRegistration(context, request)
   const again = (step: RegisterModel['step'], problem: RegisterModel['problem']) =>
     registrationPage(context, request, step, problem)
@@ -54,7 +54,7 @@ export const register: PageHandler<UserRequest> = async (context, request) => {
   if (chosen.allowedScopes.length === 0) return again('scopes', 'scopes')
   if (step === 'scopes' && dialog) return again('redirects', null)
   if (dialog && redirectUris.length === 0) return again('redirects', { uri: '', why: 'none' })
-  const result = await registerApplication(context, visitor.id, wish)
+  const result = await registerApplication(context, sessionUser.id, wish)
   if (result.outcome === 'forbidden') return { refusal: 'forbidden' }
   if (result.outcome === 'unfit') {
     const trouble = troubleOf(result.problem)
@@ -93,10 +93,10 @@ export const showOwnApplication: PageHandler<UserRequest> = (context, request) =
   applicationPage(context, request, null)
 
 export const addSecret: PageHandler<UserRequest> = async (context, request) => {
-  const { visitor, account, fields, frame } = request
+  const { sessionUser, account, fields, frame } = request
   const id = fields.get('application') ?? ''
   const label = (fields.get('label') ?? '').trim().slice(0, 60) || null
-  const result = await addOwnSecret(context, visitor.id, id, label)
+  const result = await addOwnSecret(context, sessionUser.id, id, label)
   if (result.outcome === 'too_many') return applicationPage(context, request, 'too_many')
   if (result.outcome !== 'added') return { refusal: result.outcome === 'forbidden' ? 'forbidden' : 'not_found' }
   const application = await readOwnApplication(context, account.id, id)
@@ -108,9 +108,9 @@ export const addSecret: PageHandler<UserRequest> = async (context, request) => {
 }
 
 export const revokeSecret: PageHandler<UserRequest> = async (context, request) => {
-  const { visitor, fields } = request
+  const { sessionUser, fields } = request
   const id = fields.get('application') ?? ''
-  const { outcome } = await revokeOwnSecret(context, visitor.id, id, fields.get('secret') ?? '')
+  const { outcome } = await revokeOwnSecret(context, sessionUser.id, id, fields.get('secret') ?? '')
   if (outcome === 'last') return applicationPage(context, request, 'last')
   if (outcome !== 'revoked') return { refusal: outcome }
   return { seeOther: `/developer/application?application=${id}&notice=revoked` }
@@ -131,7 +131,7 @@ export const showSettings: PageHandler<UserRequest> = async (context, { account,
   return { page: applicationSettingsPage(frame, model) }
 }
 
-export const saveSettings: PageHandler<UserRequest> = async (context, { visitor, account, fields, frame }) => {
+export const saveSettings: PageHandler<UserRequest> = async (context, { sessionUser, account, fields, frame }) => {
   const id = fields.get('application') ?? ''
   const name = (fields.get('name') ?? '').trim()
   const deviceFlow = fields.has('device_flow')
@@ -141,7 +141,7 @@ export const saveSettings: PageHandler<UserRequest> = async (context, { visitor,
   const scopes = readScopeChoice(await readScopeCatalogue(context), fields)
   const redirectUris = readRedirects(redirects)
   const settings = { name, deviceFlow, testMode, pkceRequired, ...scopeSettings(scopes), redirectUris }
-  const result = await changeSettings(context, visitor.id, id, settings)
+  const result = await changeSettings(context, sessionUser.id, id, settings)
   if (result.outcome === 'saved') return { seeOther: `/developer/application?application=${id}&notice=saved` }
   if (result.outcome !== 'unfit') return { refusal: result.outcome }
   const application = await readOwnApplication(context, account.id, id)

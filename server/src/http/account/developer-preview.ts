@@ -13,9 +13,9 @@ import { logoAddress } from './application-logo.ts'
 const NO_CODE = '000000000'
 
 export const showPreview: PageHandler<UserRequest> = async (context, request) => {
-  const { account, visitor, fields, frame, browser } = request
+  const { account, sessionUser, fields, frame, browser } = request
   const by = fields.get('by') === 'dialog' ? 'dialog' : 'code'
-  const previewed = await previewConsent(context, account.id, visitor.id, fields.get('application') ?? '', by)
+  const previewed = await previewConsent(context, account.id, sessionUser.id, fields.get('application') ?? '', by)
   if (!previewed) return { refusal: 'not_found' }
   const { application, consent } = previewed
   const shared = {

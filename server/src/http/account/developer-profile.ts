@@ -29,22 +29,22 @@ export function proposalOf(application: OwnApplication, proposal: Proposal | nul
 export const showLogoSettings: PageHandler<UserRequest> = (context, request) => logoPage(context, request, null)
 
 export const saveLogo: PageHandler<UserRequest> = async (context, request) => {
-  const { account, visitor, fields, file } = request
+  const { account, sessionUser, fields, file } = request
   const id = fields.get('application') ?? ''
   if (!(await readOwnApplication(context, account.id, id))) return { refusal: 'not_found' }
   const picture = file && (await rewritePng(file))
   if (file && !picture) return logoPage(context, request, 'logo')
   if (!picture && !fields.has('remove_logo')) return logoPage(context, request, 'none')
-  const { outcome } = await changeLogo(context, visitor.id, id, picture)
+  const { outcome } = await changeLogo(context, sessionUser.id, id, picture)
   if (outcome === 'too_large') return logoPage(context, request, 'logo')
   if (outcome === 'not_found' || outcome === 'forbidden') return { refusal: outcome }
   // What was only proposed is said on the page itself, for as long as it waits.
   return { seeOther: `/developer/application?application=${id}${outcome === 'saved' ? '&notice=logo' : ''}` }
 }
 
-export const withdraw: PageHandler<UserRequest> = async (context, { visitor, fields }) => {
+export const withdraw: PageHandler<UserRequest> = async (context, { sessionUser, fields }) => {
   const id = fields.get('application') ?? ''
-  const { outcome } = await withdrawProposal(context, visitor.id, id)
+  const { outcome } = await withdrawProposal(context, sessionUser.id, id)
   if (outcome !== 'withdrawn') return { refusal: outcome }
   return { seeOther: `/developer/application?application=${id}&notice=withdrawn` }
 }

@@ -21,10 +21,10 @@ export const showRecord: PageHandler<UserRequest> = async (context, request) => 
 }
 
 export const checkPublisher: PageHandler<UserRequest> = async (context, request) => {
-  const { account, visitor, fields } = request
+  const { account, sessionUser, fields } = request
   const id = fields.get('application') ?? ''
   if (!(await readOwnApplication(context, account.id, id))) return { refusal: 'not_found' }
-  const result = await provePublisher(context, visitor.id, id, fields.get('domain') ?? '')
+  const result = await provePublisher(context, sessionUser.id, id, fields.get('domain') ?? '')
   switch (result.outcome) {
     case 'proven':
       return { seeOther: addressOf(id, { notice: 'proven' }) }
@@ -47,9 +47,9 @@ export const checkPublisher: PageHandler<UserRequest> = async (context, request)
   }
 }
 
-export const discardPublisher: PageHandler<UserRequest> = async (context, { visitor, fields }) => {
+export const discardPublisher: PageHandler<UserRequest> = async (context, { sessionUser, fields }) => {
   const id = fields.get('application') ?? ''
-  const { outcome } = await removePublisher(context, visitor.id, id)
+  const { outcome } = await removePublisher(context, sessionUser.id, id)
   if (outcome === 'removed') return { seeOther: addressOf(id, { notice: 'removed' }) }
   return outcome === 'operators_word' ? { seeOther: addressOf(id, {}) } : { refusal: outcome }
 }

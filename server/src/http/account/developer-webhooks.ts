@@ -23,35 +23,35 @@ const NOTICES: readonly WebhooksModel['notice'][] = ['removed', 'tested', 'resen
 export const showWebhooks: PageHandler<UserRequest> = (context, request) => listPage(context, request, null)
 
 export const addWebhook: PageHandler<UserRequest> = async (context, request) => {
-  const { visitor, fields } = request
+  const { sessionUser, fields } = request
   const { id } = named(fields)
-  const result = await addEndpoint(context, visitor.id, id, typed(fields))
+  const result = await addEndpoint(context, sessionUser.id, id, typed(fields))
   if (result.outcome === 'unfit') return listPage(context, request, result.problem)
   if (result.outcome !== 'added') return { refusal: result.outcome }
   return { seeOther: secretAddress(id, result.endpointId, 'added') }
 }
 
-export const removeWebhook: PageHandler<UserRequest> = async (context, { visitor, fields }) => {
+export const removeWebhook: PageHandler<UserRequest> = async (context, { sessionUser, fields }) => {
   const { id, endpoint } = named(fields)
-  const { outcome } = await removeEndpoint(context, visitor.id, id, endpoint)
+  const { outcome } = await removeEndpoint(context, sessionUser.id, id, endpoint)
   return outcome === 'removed' ? { seeOther: listAddress(id, 'removed') } : { refusal: outcome }
 }
 
-export const rotateWebhook: PageHandler<UserRequest> = async (context, { visitor, fields }) => {
+export const rotateWebhook: PageHandler<UserRequest> = async (context, { sessionUser, fields }) => {
   const { id, endpoint } = named(fields)
-  const { outcome } = await rotateEndpointSecret(context, visitor.id, id, endpoint)
+  const { outcome } = await rotateEndpointSecret(context, sessionUser.id, id, endpoint)
   return outcome === 'rotated' ? { seeOther: secretAddress(id, endpoint, 'rotated') } : { refusal: outcome }
 }
 
-export const testWebhook: PageHandler<UserRequest> = async (context, { visitor, fields }) => {
+export const testWebhook: PageHandler<UserRequest> = async (context, { sessionUser, fields }) => {
   const { id, endpoint } = named(fields)
-  const { outcome } = await testEndpoint(context, visitor.id, id, endpoint)
+  const { outcome } = await testEndpoint(context, sessionUser.id, id, endpoint)
   return outcome === 'sent' ? { seeOther: listAddress(id, 'tested') } : { refusal: outcome }
 }
 
-export const resendWebhook: PageHandler<UserRequest> = async (context, { visitor, fields }) => {
+export const resendWebhook: PageHandler<UserRequest> = async (context, { sessionUser, fields }) => {
   const { id } = named(fields)
-  const { outcome } = await resend(context, visitor.id, id, fields.get('delivery') ?? '')
+  const { outcome } = await resend(context, sessionUser.id, id, fields.get('delivery') ?? '')
   return outcome === 'resent' ? { seeOther: listAddress(id, 'resent') } : { refusal: outcome }
 }
 

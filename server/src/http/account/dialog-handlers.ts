@@ -3,7 +3,7 @@ import { redirectHost, redirectOrigin, withAnswer } from '../../core/redirect-ur
 import type { Context } from '../../flows/context.ts'
 import { type DialogAnswer, type DialogDecision, decideDialog } from '../../flows/decide-dialog.ts'
 import { type DialogQuestion, readDialogView } from '../../flows/read-dialog.ts'
-import { signOut } from '../../flows/visit.ts'
+import { signOut } from '../../flows/sessions.ts'
 import { type DialogConsentModel, dialogConsentPage } from '../../pages/dialog-consent.tsx'
 import { type DialogProblemModel, dialogProblemPage } from '../../pages/dialog-problem.tsx'
 import { createBrowserMark, digestBrowserMark, verifyAccountReference } from '../../secrets/dialog-texts.ts'
@@ -30,24 +30,24 @@ export const enterDialog: PageHandler<PageRequest> = async (context, { account, 
 export const showDialogQuestion: PageHandler<UserRequest> = (context, request) => questionPage(context, request, null)
 
 export const answerDialog: PageHandler<UserRequest> = async (context, request) => {
-  const { visitor, fields, browser, now } = request
+  const { sessionUser, fields, browser, now } = request
   const dialogId = dialogIdOf(context, request)
   if (dialogId === null) return problem(request, 'other_browser')
   const answer = readAnswer(fields, browser.address)
   if (!answer) return { refusal: 'invalid_request' }
   if (answer.decision === 'allow') {
-    const view = await readDialogView(context, visitor, dialogId, now)
+    const view = await readDialogView(context, sessionUser, dialogId, now)
     if (view.outcome === 'stale_session') return { seeOther: confirmFirst(fields) }
   }
-  const result = await decideDialog(context, visitor, dialogId, answer)
+  const result = await decideDialog(context, sessionUser, dialogId, answer)
   if (result.outcome === 'not_open') return questionPage(context, request, null)
   if (result.outcome === 'changed') return questionPage(context, request, 'changed')
   return { seeOther: returnAddress(context, result) }
 }
 
 /** Signs out, so that somebody else can sign in and answer the same question. */
-export const switchInDialog: PageHandler<UserRequest> = async (context, { visitor, fields }) => {
-  await signOut(context, visitor)
+export const switchInDialog: PageHandler<UserRequest> = async (context, { sessionUser, fields }) => {
+  await signOut(context, sessionUser)
   const next = encodeURIComponent(dialogAddress(fields))
   return { seeOther: `/sign-in?notice=switched&next=${next}`, cookies: [clearCookie(SESSION)] }
 }
@@ -74,10 +74,10 @@ async function questionPage(
   request: UserRequest,
   wrong: DialogConsentModel['problem'],
 ): Promise<PageAnswer> {
-  const { visitor, fields, frame, now } = request
+  const { sessionUser, fields, frame, now } = request
   const dialogId = dialogIdOf(context, request)
   if (dialogId === null) return problem(request, 'other_browser')
-  const view = await readDialogView(context, visitor, dialogId, now)
+  const view = await readDialogView(context, sessionUser, dialogId, now)
   switch (view.outcome) {
     case 'stale_session':
       return { seeOther: confirmFirst(fields) }

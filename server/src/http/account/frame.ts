@@ -5,7 +5,7 @@ import type { Context } from '../../flows/context.ts'
 import type { Frame } from '../../pages/layout.tsx'
 import { chooseLanguage, wordsFor } from '../../pages/words.ts'
 import { type FormHolder, signForm } from '../../secrets/web-texts.ts'
-import type { Visit, Visitor } from '../../store/sessions.ts'
+import type { AccountSession, SessionUser } from '../../store/sessions.ts'
 import { LANGUAGE, readCookie } from './cookies.ts'
 
 export type FrameOrigin = {
@@ -18,15 +18,15 @@ export type FrameOrigin = {
   readonly dialog: boolean
 }
 
-/** `visit` is null while nobody knows yet whether there is such an account, and when there is none. */
+/** `session` is null while nobody knows yet whether there is such an account, and when there is none. */
 export function frameFor(
   context: Context,
   { headers, slug, here, nonce, dialog }: FrameOrigin,
-  visit: Visit | null,
+  session: AccountSession | null,
 ): Frame {
-  const account = visit?.account ?? null
-  const visitor = visit?.visitor ?? null
-  const chosen = readCookie(headers.cookie, LANGUAGE) ?? visitor?.chosenLanguage ?? null
+  const account = session?.account ?? null
+  const sessionUser = session?.sessionUser ?? null
+  const chosen = readCookie(headers.cookie, LANGUAGE) ?? sessionUser?.chosenLanguage ?? null
   return {
     words: wordsFor(chooseLanguage(chosen, headers['accept-language'] ?? null)),
     account: account && {
@@ -35,20 +35,20 @@ export function frameFor(
       colour: account.colour,
       logo: account.logoVersion && `/logo?version=${account.logoVersion}`,
     },
-    user: visitor && {
-      email: visitor.email,
-      administrator: visitor.administrator,
-      operator: visitor.administrator && slug === context.config.operatorAccount,
+    user: sessionUser && {
+      email: sessionUser.email,
+      administrator: sessionUser.administrator,
+      operator: sessionUser.administrator && slug === context.config.operatorAccount,
     },
     path: here,
     nonce,
     mail: context.mailer !== null,
     dialog,
     sign: (action, bound) =>
-      visitor === null ? '' : signForm(context.config.keys, formHolder(visitor), action, bound),
+      sessionUser === null ? '' : signForm(context.config.keys, formHolder(sessionUser), action, bound),
   }
 }
 
-export function formHolder(visitor: Visitor): FormHolder {
-  return { userId: visitor.id, sessionCreatedAt: visitor.session.createdAt }
+export function formHolder(sessionUser: SessionUser): FormHolder {
+  return { userId: sessionUser.id, sessionCreatedAt: sessionUser.session.createdAt }
 }

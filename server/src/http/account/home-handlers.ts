@@ -10,9 +10,9 @@ import { nextPath } from './next-path.ts'
 
 const A_YEAR_SECONDS = 365 * 24 * 60 * 60
 
-export const showHome: PageHandler<UserRequest> = async (context, { visitor, fields, frame }) => {
+export const showHome: PageHandler<UserRequest> = async (context, { sessionUser, fields, frame }) => {
   const notice = fields.get('notice') === 'welcome' ? 'welcome' : null
-  return { page: homePage(frame, { connected: await countOwnGrants(context, visitor.id), notice }) }
+  return { page: homePage(frame, { connected: await countOwnGrants(context, sessionUser.id), notice }) }
 }
 
 /** A PNG that we wrote ourselves (http/picture.ts), whatever was uploaded. */
@@ -22,9 +22,9 @@ export const showLogo: PageHandler<PageRequest> = async (context, { account, fie
   return bytes ? { bytes, type: 'image/png', lasting } : { refusal: 'not_found' }
 }
 
-export const chooseOwnLanguage: PageHandler<PageRequest> = async (context, { visitor, fields }) => {
+export const chooseOwnLanguage: PageHandler<PageRequest> = async (context, { sessionUser, fields }) => {
   const language = fields.get('language') ?? null
   if (!isLanguage(language)) return { refusal: 'invalid_request' }
-  if (visitor) await chooseUserLanguage(context, visitor, language)
+  if (sessionUser) await chooseUserLanguage(context, sessionUser, language)
   return { seeOther: nextPath(fields.get('next')), cookies: [setCookie(LANGUAGE, language, A_YEAR_SECONDS)] }
 }

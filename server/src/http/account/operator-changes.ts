@@ -20,18 +20,18 @@ export const showProposedLogo: PageHandler<UserRequest> = async (context, { fiel
 }
 
 export const acceptChange: PageHandler<UserRequest> = async (context, request) => {
-  const { fields, visitor } = request
-  const { outcome } = await acceptAsOperator(context, visitor.id, fields.get('application') ?? '', versionIn(fields))
+  const { fields, sessionUser } = request
+  const { outcome } = await acceptAsOperator(context, sessionUser.id, fields.get('application') ?? '', versionIn(fields))
   if (outcome === 'accepted') return { seeOther: '/operator/changes?notice=accepted' }
   if (outcome === 'stale' || outcome === 'taken') return changesPage(context, request, outcome)
   return { refusal: outcome }
 }
 
 export const declineChange: PageHandler<UserRequest> = async (context, request) => {
-  const { fields, visitor } = request
+  const { fields, sessionUser } = request
   const applicationId = fields.get('application') ?? ''
   const declining = { applicationId, version: versionIn(fields), words: fields.get('words') ?? '' }
-  const { outcome } = await declineAsOperator(context, visitor.id, declining)
+  const { outcome } = await declineAsOperator(context, sessionUser.id, declining)
   if (outcome === 'declined') return { seeOther: '/operator/changes?notice=declined' }
   if (outcome === 'stale') return changesPage(context, request, 'stale')
   if (outcome === 'no_words') return changesPage(context, request, { noWordsFor: applicationId })

@@ -13,7 +13,7 @@ import {
   reasons,
   undoDecision,
 } from '../../flows/reviews.ts'
-import { isFresh } from '../../flows/visit.ts'
+import { isFresh } from '../../flows/sessions.ts'
 import { type OperatorApplicationModel, operatorApplicationPage } from '../../pages/operator-application.tsx'
 import type { DecisionForm } from '../../pages/operator-decide.tsx'
 import { operatorReviewsPage } from '../../pages/operator-reviews.tsx'
@@ -34,14 +34,14 @@ type Given = Pick<DecisionForm, 'decision' | 'reason' | 'words' | 'intervalSecon
 const NOTHING: Given = { decision: null, reason: null, words: '', intervalSeconds: '', problem: null }
 
 export const decide: PageHandler<UserRequest> = async (context, request) => {
-  const { fields, visitor } = request
+  const { fields, sessionUser } = request
   const applicationId = fields.get('application') ?? ''
   const given = readDecision(context, request)
   const { decision, reason, words } = given
   if (given.problem !== null || decision === null || reason === null) {
     return reviewedPage(context, request, given, null)
   }
-  const result = await decideReview(context, visitor.id, {
+  const result = await decideReview(context, sessionUser.id, {
     applicationId,
     reviewId: fields.get('review') || null,
     seen: fields.get('seen') ?? '',
@@ -78,16 +78,16 @@ function secondsFrom(text: string): number | null {
 }
 
 export const confirm: PageHandler<UserRequest> = async (context, request) => {
-  const { fields, visitor } = request
-  const { outcome } = await confirmDecision(context, visitor.id, fields.get('decision') ?? '')
+  const { fields, sessionUser } = request
+  const { outcome } = await confirmDecision(context, sessionUser.id, fields.get('decision') ?? '')
   if (outcome === 'decided') return toPage(fields.get('application') ?? '', 'confirmed')
   if (outcome === 'stale' || outcome === 'same_operator') return reviewedPage(context, request, null, outcome)
   return { refusal: outcome }
 }
 
 export const undo: PageHandler<UserRequest> = async (context, request) => {
-  const { fields, visitor } = request
-  const { outcome } = await undoDecision(context, visitor.id, fields.get('decision') ?? '')
+  const { fields, sessionUser } = request
+  const { outcome } = await undoDecision(context, sessionUser.id, fields.get('decision') ?? '')
   if (outcome === 'undone') return toPage(fields.get('application') ?? '', 'undone')
   if (outcome === 'too_late') return reviewedPage(context, request, null, outcome)
   return outcome === 'forbidden' ? reviewedPage(context, request, null, 'not_yours') : { refusal: outcome }
@@ -103,18 +103,18 @@ async function reviewedPage(
   given: Given | null,
   problem: OperatorApplicationModel['problem'],
 ): Promise<PageAnswer> {
-  const { fields, frame, visitor, now } = request
+  const { fields, frame, sessionUser, now } = request
   const application = await readReviewedApplication(context, fields.get('application') ?? '')
   if (!application) return { refusal: 'not_found' }
   const { seen, review } = application
   const reviewId = review !== null && review.closedAt === null ? review.id : ''
-  const form = isFresh(context, visitor, now) ? { ...(given ?? NOTHING), reviewId, seen } : null
+  const form = isFresh(context, sessionUser, now) ? { ...(given ?? NOTHING), reviewId, seen } : null
   const model: OperatorApplicationModel = {
     ...application,
     usualIntervalSeconds: context.config.pollIntervalSeconds,
     rule: await readRule(context),
     form,
-    operator: visitor.email,
+    operator: sessionUser.email,
     notice: NOTICES.find((each) => each === fields.get('notice')) ?? null,
     problem,
   }

@@ -13,12 +13,12 @@ import type { PageAnswer, PageHandler, UserRequest } from './answer.ts'
 export const showRule: PageHandler<UserRequest> = (context, request) => rulePage(context, request, null, null)
 
 export const saveRule: PageHandler<UserRequest> = async (context, request) => {
-  const { fields, visitor } = request
+  const { fields, sessionUser } = request
   const values = Object.fromEntries(thresholdNames.map((name) => [name, (fields.get(name) ?? '').trim()]))
   const given = { values: values as Record<ThresholdName, string>, dryRun: fields.has('dryRun') }
   const wrong = thresholdNames.find((name) => !/^\d{1,9}([.,]\d{1,2})?$/.test(given.values[name]))
   if (wrong) return rulePage(context, request, given, wrong)
-  const result = await changeRule(context, visitor.id, thresholdsFrom(given.values), given.dryRun)
+  const result = await changeRule(context, sessionUser.id, thresholdsFrom(given.values), given.dryRun)
   if (result.outcome === 'changed') return { seeOther: '/operator/rule?notice=saved' }
   if (result.outcome !== 'unfit') return { refusal: result.outcome }
   const field = thresholdNames.find((name) => name === result.field)

@@ -9,22 +9,22 @@ const EMPTY: OperatorScopesModel['typed'] = { name: '', title: '', dangerous: fa
 export const showScopes: PageHandler<UserRequest> = (context, request) => scopesPage(context, request, EMPTY, null)
 
 export const addNewScope: PageHandler<UserRequest> = async (context, request) => {
-  const { fields, visitor } = request
+  const { fields, sessionUser } = request
   const name = (fields.get('name') ?? '').trim()
   const title = (fields.get('title') ?? '').trim()
   const dangerous = fields.has('dangerous')
   const code = fields.has('code')
-  const { outcome } = await addScope(context, visitor.id, { name, title, dangerous, deviceFlow: code })
+  const { outcome } = await addScope(context, sessionUser.id, { name, title, dangerous, deviceFlow: code })
   if (outcome === 'added') return { seeOther: '/operator/scopes?notice=added' }
   if (outcome === 'forbidden') return { refusal: 'forbidden' }
   return scopesPage(context, request, { name, title, dangerous, code }, outcome)
 }
 
 export const retitleScope: PageHandler<UserRequest> = async (context, request) => {
-  const { fields, visitor } = request
+  const { fields, sessionUser } = request
   const scope = fields.get('scope') ?? ''
   const title = (fields.get('title') ?? '').trim()
-  const { outcome } = await changeScopeTitle(context, visitor.id, scope, title)
+  const { outcome } = await changeScopeTitle(context, sessionUser.id, scope, title)
   if (outcome === 'saved') return { seeOther: '/operator/scopes?notice=titled' }
   if (outcome !== 'title') return { refusal: outcome }
   return scopesPage(context, request, EMPTY, { titled: scope, title })

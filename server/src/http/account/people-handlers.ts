@@ -19,7 +19,7 @@ import { checkedNames } from './fields.ts'
 
 const NOTICES: readonly PeopleModel['notice'][] = ['invited', 'saved', 'disabled', 'enabled', 'link_sent']
 
-export const showPeople: PageHandler<UserRequest> = async (context, { account, visitor, fields, frame }) => {
+export const showPeople: PageHandler<UserRequest> = async (context, { account, sessionUser, fields, frame }) => {
   const people = await listPeople(context, account.id)
   return {
     page: peoplePage(frame, {
@@ -28,7 +28,7 @@ export const showPeople: PageHandler<UserRequest> = async (context, { account, v
         email,
         status,
         roles: roles.map(({ name }) => name),
-        you: id === visitor.id,
+        you: id === sessionUser.id,
       })),
       notice: NOTICES.find((each) => each === fields.get('notice')) ?? null,
       who: people.find(({ id }) => id === fields.get('user'))?.email ?? null,
@@ -41,10 +41,10 @@ export const showInvitation: PageHandler<UserRequest> = async (context, request)
 })
 
 export const invite: PageHandler<UserRequest> = async (context, request) => {
-  const { visitor, fields, frame } = request
+  const { sessionUser, fields, frame } = request
   const email = fields.get('email') ?? ''
   const roleIds = checkedNames(fields, 'role')
-  const result = await invitePerson(context, visitor.id, { email, roleIds, language: frame.words.language })
+  const result = await invitePerson(context, sessionUser.id, { email, roleIds, language: frame.words.language })
   if (result.outcome === 'invited') return toPeople('invited', result.userId)
   if (result.outcome === 'forbidden' || result.outcome === 'not_found') return { refusal: result.outcome }
   const roles = await roleOptions(context, request, roleIds)
@@ -54,9 +54,9 @@ export const invite: PageHandler<UserRequest> = async (context, request) => {
 export const showPerson: PageHandler<UserRequest> = (context, request) => person(context, request, null)
 
 export const changeRoles: PageHandler<UserRequest> = async (context, request) => {
-  const { visitor, fields } = request
+  const { sessionUser, fields } = request
   const userId = fields.get('user') ?? ''
-  const { outcome } = await setPersonRoles(context, visitor.id, userId, checkedNames(fields, 'role'))
+  const { outcome } = await setPersonRoles(context, sessionUser.id, userId, checkedNames(fields, 'role'))
   if (outcome === 'saved') return toPeople('saved', userId)
   if (outcome === 'forbidden' || outcome === 'not_found') return { refusal: outcome }
   return person(context, request, outcome)
@@ -64,21 +64,21 @@ export const changeRoles: PageHandler<UserRequest> = async (context, request) =>
 
 export const disable: PageHandler<UserRequest> = async (context, request) => {
   const userId = request.fields.get('user') ?? ''
-  const { outcome } = await disablePerson(context, request.visitor.id, userId)
+  const { outcome } = await disablePerson(context, request.sessionUser.id, userId)
   if (outcome === 'disabled') return toPeople('disabled', userId)
   return outcome === 'last_administrator' ? person(context, request, outcome) : { refusal: outcome }
 }
 
-export const enable: PageHandler<UserRequest> = async (context, { visitor, fields }) => {
+export const enable: PageHandler<UserRequest> = async (context, { sessionUser, fields }) => {
   const userId = fields.get('user') ?? ''
-  const { outcome } = await enablePerson(context, visitor.id, userId)
+  const { outcome } = await enablePerson(context, sessionUser.id, userId)
   return outcome === 'enabled' ? toPeople('enabled', userId) : { refusal: outcome }
 }
 
 export const sendLink: PageHandler<UserRequest> = async (context, request) => {
-  const { visitor, fields, frame } = request
+  const { sessionUser, fields, frame } = request
   const userId = fields.get('user') ?? ''
-  const { outcome } = await sendPersonLink(context, visitor.id, userId, frame.words.language)
+  const { outcome } = await sendPersonLink(context, sessionUser.id, userId, frame.words.language)
   if (outcome === 'sent') return toPeople('link_sent', userId)
   if (outcome === 'too_many') return person(context, request, outcome)
   return { refusal: outcome === 'disabled' ? 'invalid_request' : outcome }
@@ -89,13 +89,13 @@ function toPeople(notice: NonNullable<PeopleModel['notice']>, userId: string): P
 }
 
 async function person(context: Context, request: UserRequest, problem: PersonModel['problem']): Promise<PageAnswer> {
-  const { account, visitor, fields, frame } = request
+  const { account, sessionUser, fields, frame } = request
   const found = await readPerson(context, account.id, fields.get('user') ?? '')
   if (!found) return { refusal: 'not_found' }
   const { id, email, status, factors } = found
   const held = found.roles.map((role) => role.id)
   const roles = await roleOptions(context, request, problem === 'role' ? checkedNames(fields, 'role') : held)
-  const model = { id, email, status, factors, you: id === visitor.id, roles, problem }
+  const model = { id, email, status, factors, you: id === sessionUser.id, roles, problem }
   return { page: personPage(frame, model), status: problem === null ? 200 : 400 }
 }
 

@@ -14,13 +14,13 @@ export const showPolicy: PageHandler<UserRequest> = async (context, request) => 
 }
 
 export const changePolicy: PageHandler<UserRequest> = async (context, request) => {
-  const { account, visitor, fields } = request
+  const { account, sessionUser, fields } = request
   const wanted = {
     deviceFlow: fields.has('device_flow'),
     unverifiedPublishers: fields.has('unverified_publishers'),
     onlyApplications: fields.has('only') ? checkedNames(fields, 'application') : null,
   }
-  const { outcome } = await savePolicy(context, visitor.id, wanted, fields.get('add')?.trim() || null)
+  const { outcome } = await savePolicy(context, sessionUser.id, wanted, fields.get('add')?.trim() || null)
   if (outcome === 'saved') return { seeOther: '/account/policy?notice=saved' }
   const shown = outcome === 'unknown' ? await readPolicy(context, account.id) : null
   return shown ? { page: policy(request, shown, wanted, 'unknown'), status: 400 } : { refusal: 'forbidden' }
@@ -52,7 +52,7 @@ export const showBranding: PageHandler<UserRequest> = async (_context, request) 
 })
 
 export const changeBranding: PageHandler<UserRequest> = async (context, request) => {
-  const { account, visitor, fields, file } = request
+  const { account, sessionUser, fields, file } = request
   const name = fields.get('name') ?? ''
   const chosen = fields.get('colour') ?? STANDARD_COLOUR
   // The field for a colour cannot be empty; its standard value is no choice.
@@ -60,7 +60,7 @@ export const changeBranding: PageHandler<UserRequest> = async (context, request)
   const picture = file && (await rewritePng(file))
   if (file && !picture) return { page: branding(request, { name, colour, problem: 'logo' }), status: 400 }
   const logo = picture ?? (fields.has('remove_logo') ? null : undefined)
-  const { outcome } = await saveBranding(context, visitor.id, { name, colour, logo })
+  const { outcome } = await saveBranding(context, sessionUser.id, { name, colour, logo })
   if (outcome === 'forbidden') return { refusal: 'forbidden' }
   if (outcome === 'saved') return { seeOther: '/account/branding?notice=saved' }
   const shown = outcome === 'colour' ? account.colour : colour

@@ -34,11 +34,11 @@ export const showRole: PageHandler<UserRequest> = async (context, { account, fie
   return { page: rolePage(frame, { ...model, scopes: await scopeChoice(context, scopes) }) }
 }
 
-export const changeRole: PageHandler<UserRequest> = async (context, { account, visitor, fields, frame }) => {
+export const changeRole: PageHandler<UserRequest> = async (context, { account, sessionUser, fields, frame }) => {
   const id = fields.get('role') || null
   const name = fields.get('name') ?? ''
   const chosen = checkedNames(fields, 'scope')
-  const { outcome } = await saveRole(context, visitor.id, { id, name, scopes: chosen })
+  const { outcome } = await saveRole(context, sessionUser.id, { id, name, scopes: chosen })
   if (outcome === 'saved') return { seeOther: '/account/roles?notice=saved' }
   if (outcome === 'forbidden' || outcome === 'not_found') return { refusal: outcome }
   if (outcome === 'scope') return { refusal: 'invalid_request' }
@@ -48,8 +48,8 @@ export const changeRole: PageHandler<UserRequest> = async (context, { account, v
   return { page: rolePage(frame, model), status: 400 }
 }
 
-export const discardRole: PageHandler<UserRequest> = async (context, { visitor, fields }) => {
-  const { outcome } = await removeRole(context, visitor.id, fields.get('role') ?? '')
+export const discardRole: PageHandler<UserRequest> = async (context, { sessionUser, fields }) => {
+  const { outcome } = await removeRole(context, sessionUser.id, fields.get('role') ?? '')
   if (outcome === 'removed') return { seeOther: '/account/roles?notice=removed' }
   return { refusal: outcome === 'holds_every_scope' ? 'invalid_request' : outcome }
 }

@@ -10,7 +10,7 @@ import {
   removeAuthenticator,
   removePasskey,
 } from '../../flows/sign-in-methods.ts'
-import { listSessions, signOutEverywhere } from '../../flows/visit.ts'
+import { listSessions, signOutEverywhere } from '../../flows/sessions.ts'
 import { authenticatorPage } from '../../pages/authenticator.tsx'
 import { type SecurityModel, securityPage } from '../../pages/security.tsx'
 import type { PageHandler, UserRequest } from './answer.ts'
@@ -31,10 +31,10 @@ export const showSecurity: PageHandler<UserRequest> = async (context, request) =
 }
 
 export const changeOwnPassword: PageHandler<UserRequest> = async (context, request) => {
-  const { account, visitor, fields, browser } = request
+  const { account, sessionUser, fields, browser } = request
   const [current, password, again] = ['current', 'password', 'again'].map((name) => fields.get(name) ?? '')
   const given = { current: current ?? '', password: password ?? '', again: again ?? '' }
-  const result = await changePassword(context, account, visitor, given, browser)
+  const result = await changePassword(context, account, sessionUser, given, browser)
   if (result.outcome === 'changed') return { seeOther: '/security?notice=password' }
   if (result.outcome === 'unfit') {
     return { page: await security(context, request, { problem: result.problem }), status: 400 }
@@ -46,53 +46,53 @@ export const changeOwnPassword: PageHandler<UserRequest> = async (context, reque
 }
 
 export const addNewPasskey: PageHandler<UserRequest> = async (context, request) => {
-  const { account, visitor, fields, now } = request
+  const { account, sessionUser, fields, now } = request
   const given = { answer: fields.get('answer') ?? '', name: fields.get('name') ?? '' }
-  if (await addPasskey(context, account, visitor, given, now)) return { seeOther: '/security?notice=passkey_added' }
+  if (await addPasskey(context, account, sessionUser, given, now)) return { seeOther: '/security?notice=passkey_added' }
   return { page: await security(context, request, { problem: 'passkey' }), status: 400 }
 }
 
 export const removeOwnPasskey: PageHandler<UserRequest> = async (context, request) => {
-  const { account, visitor, fields } = request
-  const { outcome } = await removePasskey(context, account, visitor, fields.get('passkey') ?? '')
+  const { account, sessionUser, fields } = request
+  const { outcome } = await removePasskey(context, account, sessionUser, fields.get('passkey') ?? '')
   if (outcome === 'removed') return { seeOther: '/security?notice=passkey_removed' }
   if (outcome === 'not_found') return { refusal: 'not_found' }
   return { page: await security(context, request, { problem: outcome }), status: 400 }
 }
 
-export const showAuthenticator: PageHandler<UserRequest> = async (context, { account, visitor, frame }) => {
-  const setup = proposeAuthenticator(context, account, visitor)
+export const showAuthenticator: PageHandler<UserRequest> = async (context, { account, sessionUser, frame }) => {
+  const setup = proposeAuthenticator(context, account, sessionUser)
   return setup ? { page: authenticatorPage(frame, { ...setup, problem: null }) } : { refusal: 'server_error' }
 }
 
 export const saveAuthenticator: PageHandler<UserRequest> = async (context, request) => {
-  const { account, visitor, fields, frame, now } = request
+  const { account, sessionUser, fields, frame, now } = request
   const given = { setup: fields.get('setup') ?? '', code: fields.get('code') ?? '' }
-  if (await addAuthenticator(context, account, visitor, given, now)) {
+  if (await addAuthenticator(context, account, sessionUser, given, now)) {
     return { seeOther: '/security?notice=authenticator_added' }
   }
-  const setup = proposeAuthenticator(context, account, visitor, given.setup)
+  const setup = proposeAuthenticator(context, account, sessionUser, given.setup)
   if (!setup) return { refusal: 'stale' }
   return { page: authenticatorPage(frame, { ...setup, problem: 'wrong' }), status: 400 }
 }
 
-export const removeOwnAuthenticator: PageHandler<UserRequest> = async (context, { account, visitor }) => {
-  await removeAuthenticator(context, account, visitor)
+export const removeOwnAuthenticator: PageHandler<UserRequest> = async (context, { account, sessionUser }) => {
+  await removeAuthenticator(context, account, sessionUser)
   return { seeOther: '/security?notice=authenticator_removed' }
 }
 
-export const signOutAll: PageHandler<UserRequest> = async (context, { account, visitor }) => {
-  await signOutEverywhere(context, account.id, visitor)
+export const signOutAll: PageHandler<UserRequest> = async (context, { account, sessionUser }) => {
+  await signOutEverywhere(context, account.id, sessionUser)
   return { seeOther: '/sign-in?notice=signed_out', cookies: [clearCookie(SESSION)] }
 }
 
 async function security(
   context: Context,
-  { account, visitor, frame, now }: UserRequest,
+  { account, sessionUser, frame, now }: UserRequest,
   about: Partial<SecurityModel>,
 ): Promise<string> {
-  const methods = await readSignInMethods(context, account, visitor)
-  const sessions = await listSessions(context, visitor)
+  const methods = await readSignInMethods(context, account, sessionUser)
+  const sessions = await listSessions(context, sessionUser)
   return securityPage(frame, {
     hasPassword: methods.hasPassword,
     problem: null,
@@ -103,10 +103,10 @@ async function security(
       createdOn: createdAt,
       lastUsedOn,
     })),
-    passkey: passkeyCreation(context, account, visitor, methods.passkeys, now),
+    passkey: passkeyCreation(context, account, sessionUser, methods.passkeys, now),
     authenticator: methods.authenticatorSince === null ? null : { createdOn: methods.authenticatorSince },
     sessions: sessions.map(({ id, createdAt, agent, address }) => ({
-      current: id === visitor.session.id,
+      current: id === sessionUser.session.id,
       createdAt,
       agent,
       address,

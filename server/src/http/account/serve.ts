@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Refusal } from '../../core/refusal.ts'
 import { accountOrigin } from '../../flows/account-address.ts'
 import type { Context } from '../../flows/context.ts'
-import { isFresh, visit } from '../../flows/visit.ts'
+import { isFresh, readSession } from '../../flows/sessions.ts'
 import { findAsset } from '../../pages/assets.ts'
 import type { Frame } from '../../pages/layout.tsx'
 import { refusalPage } from '../../pages/refusal.tsx'
@@ -18,7 +18,7 @@ import { chooseLanguage } from '../../pages/words.ts'
 import { isBrowserMark } from '../../secrets/dialog-texts.ts'
 import { isSignedForm } from '../../secrets/web-texts.ts'
 import { Unavailable } from '../../store/postgres.ts'
-import type { Visit, Visitor } from '../../store/sessions.ts'
+import type { AccountSession, SessionUser } from '../../store/sessions.ts'
 import { type AddressReader, createNetworkCheck } from '../client-address.ts'
 import { singleHeader } from '../header.ts'
 import { type Parameters, readParameters } from '../parameters.ts'
@@ -96,11 +96,11 @@ export function createAccountServer(context: Context, addressOf: AddressReader, 
       const received = await receive(context, request, asked)
       const barred = 'route' in received && isElsewhere(received.route, browser.address)
       const arrived: Arrived | PageAnswer = barred ? { refusal: 'elsewhere' } : received
-      const visited = await visit(context, asked.slug, readCookie(request.headers.cookie, SESSION))
-      if (!visited) return respondPage(response, around, { refusal: 'no_account' })
+      const session = await readSession(context, asked.slug, readCookie(request.headers.cookie, SESSION))
+      if (!session) return respondPage(response, around, { refusal: 'no_account' })
       if ('route' in arrived) dialog ||= isInDialog(asked.path, arrived.fields.get('next') ?? null)
-      frame = frameFor(context, { ...origin, here: 'route' in arrived ? arrived.here : asked.path, dialog }, visited)
-      const given = 'route' in arrived ? await answer(context, arrived, visited, frame, browser) : arrived
+      frame = frameFor(context, { ...origin, here: 'route' in arrived ? arrived.here : asked.path, dialog }, session)
+      const given = 'route' in arrived ? await answer(context, arrived, session, frame, browser) : arrived
       respondPage(response, around, given)
       if (given.afterwards) {
         const work = sleep(A_BEAT_MS).then(given.afterwards)
@@ -173,22 +173,22 @@ function fillIn(address: string, fields: Parameters): string {
 async function answer(
   context: Context,
   { route, fields, file, here }: Arrived,
-  { account, visitor, now }: Visit,
+  { account, sessionUser, now }: AccountSession,
   frame: Frame,
   browser: PageRequest['browser'],
 ): Promise<PageAnswer> {
-  const given: PageRequest = { account, visitor, now, fields, file, frame, browser }
+  const given: PageRequest = { account, sessionUser, now, fields, file, frame, browser }
   if (route.access === 'anyone') return route.handler(context, given)
-  if (!visitor) return { seeOther: `/sign-in?next=${encodeURIComponent(here)}` }
-  if (route.access !== 'user' && !visitor.administrator) return { refusal: 'forbidden' }
-  if (route.method === 'POST' && !isSigned(context, visitor, route, fields)) return { refusal: 'stale' }
-  if (route.fresh && !isFresh(context, visitor, now)) return { seeOther: `/confirm?next=${encodeURIComponent(here)}` }
-  return route.handler(context, { ...given, visitor } satisfies UserRequest)
+  if (!sessionUser) return { seeOther: `/sign-in?next=${encodeURIComponent(here)}` }
+  if (route.access !== 'user' && !sessionUser.administrator) return { refusal: 'forbidden' }
+  if (route.method === 'POST' && !isSigned(context, sessionUser, route, fields)) return { refusal: 'stale' }
+  if (route.fresh && !isFresh(context, sessionUser, now)) return { seeOther: `/confirm?next=${encodeURIComponent(here)}` }
+  return route.handler(context, { ...given, sessionUser } satisfies UserRequest)
 }
 
-function isSigned(context: Context, visitor: Visitor, route: PageRoute, fields: Parameters): boolean {
+function isSigned(context: Context, sessionUser: SessionUser, route: PageRoute, fields: Parameters): boolean {
   const bound = Object.fromEntries((route.bound ?? []).map((name) => [name, fields.get(name) ?? '']))
-  return isSignedForm(context.config.keys, formHolder(visitor), route.path, bound, fields.get('token') ?? '')
+  return isSignedForm(context.config.keys, formHolder(sessionUser), route.path, bound, fields.get('token') ?? '')
 }
 
 /** What is shown instead of a page that could not be made. */

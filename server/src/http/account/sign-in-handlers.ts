@@ -2,7 +2,7 @@
 import type { Context } from '../../flows/context.ts'
 import { passkeyRequest, type Refused } from '../../flows/prove.ts'
 import { type SignInResult, signInWithCode, signInWithPasskey, signInWithPassword } from '../../flows/sign-in.ts'
-import { signOut } from '../../flows/visit.ts'
+import { signOut } from '../../flows/sessions.ts'
 import { secondStepPage } from '../../pages/second-step.tsx'
 import { type SignInModel, signInPage } from '../../pages/sign-in.tsx'
 import type { PageAnswer, PageHandler, PageRequest, UserRequest } from './answer.ts'
@@ -16,7 +16,7 @@ const NOTICES: readonly SignInModel['notice'][] = ['signed_out', 'switched']
 
 export const showSignIn: PageHandler<PageRequest> = async (context, request) => {
   const next = nextPath(request.fields.get('next'))
-  if (request.visitor) return { seeOther: next }
+  if (request.sessionUser) return { seeOther: next }
   const notice = NOTICES.find((each) => each === request.fields.get('notice')) ?? null
   return signInAgain(context, request, { notice })
 }
@@ -50,8 +50,8 @@ export const signInByCode: PageHandler<PageRequest> = async (context, request) =
   return signedIn(context, request, result)
 }
 
-export const leave: PageHandler<UserRequest> = async (context, { visitor }) => {
-  await signOut(context, visitor)
+export const leave: PageHandler<UserRequest> = async (context, { sessionUser }) => {
+  await signOut(context, sessionUser)
   return { seeOther: '/sign-in?notice=signed_out', cookies: [clearCookie(SESSION)] }
 }
 
@@ -69,7 +69,7 @@ export async function signedIn(
     const model = { problem: result.outcome, minutes: minutesOf(result) }
     return { ...signInAgain(context, request, model), ...refusedWith(result) }
   }
-  if (request.visitor) await signOut(context, request.visitor)
+  if (request.sessionUser) await signOut(context, request.sessionUser)
   return {
     seeOther: next,
     cookies: [

@@ -1,4 +1,4 @@
-/** Who is there: sessions of the web interface, from the first sign-in to signing out everywhere. */
+/** Sessions of the web interface, from the first sign-in to signing out everywhere. */
 import { randomUUID } from 'node:crypto'
 import { byUser } from '../core/audit-actor.ts'
 import { verifySession, signSession } from '../secrets/web-texts.ts'
@@ -7,12 +7,12 @@ import type { Transaction } from '../store/postgres.ts'
 import {
   deleteSession,
   deleteSessions,
-  findVisit,
+  findAccountSession,
   insertSession,
   listSessions as readSessions,
   type SessionLine,
-  type Visit,
-  type Visitor,
+  type AccountSession,
+  type SessionUser,
 } from '../store/sessions.ts'
 import { lockProof, suggestLanguage } from '../store/sign-in-methods.ts'
 import type { Context } from './context.ts'
@@ -28,9 +28,9 @@ export type Browser = {
 }
 
 /** Without a session where the cookie is absent, forged, of another account, ended, or of a disabled user: no difference. */
-export async function visit(context: Context, slug: string, cookie: string | null): Promise<Visit | null> {
+export async function readSession(context: Context, slug: string, cookie: string | null): Promise<AccountSession | null> {
   const sessionId = cookie === null ? null : verifySession(context.config.keys, cookie, slug)
-  return findVisit(context.db, slug, sessionId)
+  return findAccountSession(context.db, slug, sessionId)
 }
 
 /** What let the user in. It is looked at once more when the session begins: what was taken away meanwhile lets nobody in. */
@@ -63,29 +63,29 @@ export async function startSession(
   return { outcome: 'signed_in', cookie: signSession(keys, id, user.slug), userId: user.id }
 }
 
-export async function signOut(context: Context, visitor: Visitor): Promise<void> {
-  await deleteSession(context.db, visitor.session.id)
+export async function signOut(context: Context, sessionUser: SessionUser): Promise<void> {
+  await deleteSession(context.db, sessionUser.session.id)
 }
 
 /** This browser, too. */
-export async function signOutEverywhere(context: Context, accountId: string, visitor: Visitor): Promise<void> {
+export async function signOutEverywhere(context: Context, accountId: string, sessionUser: SessionUser): Promise<void> {
   await context.db.transaction(async (tx) => {
-    const sessions = await deleteSessions(tx, visitor.id)
+    const sessions = await deleteSessions(tx, sessionUser.id)
     await recordEvent(tx, {
       kind: 'session.ended_everywhere',
-      actor: byUser(visitor.id),
+      actor: byUser(sessionUser.id),
       accountId,
-      userId: visitor.id,
+      userId: sessionUser.id,
       detail: { sessions },
     })
   })
 }
 
-export function listSessions(context: Context, visitor: Visitor): Promise<readonly SessionLine[]> {
-  return readSessions(context.db, visitor.id)
+export function listSessions(context: Context, sessionUser: SessionUser): Promise<readonly SessionLine[]> {
+  return readSessions(context.db, sessionUser.id)
 }
 
 /** Did the user prove who they are recently enough for something that matters more? */
-export function isFresh(context: Context, visitor: Visitor, now: number): boolean {
-  return now - visitor.session.authenticatedAt <= context.config.freshMs
+export function isFresh(context: Context, sessionUser: SessionUser, now: number): boolean {
+  return now - sessionUser.session.authenticatedAt <= context.config.freshMs
 }

@@ -13,7 +13,7 @@ type Where = {
   readonly headers?: Record<string, string>
 }
 
-export async function visitAs(service: TestService, user: MadeUser, where: Where = {}): Promise<Web> {
+export async function signInAs(service: TestService, user: MadeUser, where: Where = {}): Promise<Web> {
   const { slug } = where.account ?? service.account
   const web = service.web(where.headers, slug)
   web.cookies.set(SESSION, signSession(service.config.keys, await startSession(service, user, where), slug))
@@ -33,18 +33,18 @@ export async function startSession(
   return id
 }
 
-export type Visitor = { readonly user: MadeUser; readonly web: Web }
+export type SignedInUser = { readonly user: MadeUser; readonly web: Web }
 
 /** A clerk: holds what the rig's applications ask for, and is no administrator. */
-export async function makeVisitor(service: TestService, where: Where = {}): Promise<Visitor> {
+export async function makeSignedInUser(service: TestService, where: Where = {}): Promise<SignedInUser> {
   const { slug } = where.account ?? service.account
   const user = await makeUser(service.context.db, slug, { holds: ['orders:read', 'orders:write'] })
-  return { user, web: await visitAs(service, user, where) }
+  return { user, web: await signInAs(service, user, where) }
 }
 
-export async function makeVisitors(service: TestService, count: number, where: Where = {}): Promise<Visitor[]> {
-  const visitors: Visitor[] = []
-  for (let made = 0; made < count; made += 1) visitors.push(await makeVisitor(service, where))
+export async function makeSignedInUsers(service: TestService, count: number, where: Where = {}): Promise<SignedInUser[]> {
+  const visitors: SignedInUser[] = []
+  for (let made = 0; made < count; made += 1) visitors.push(await makeSignedInUser(service, where))
   return visitors
 }
 
