@@ -9,7 +9,7 @@ import { hash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import pg from 'pg'
-import { glimpseDeviceCodes, lockDeviceCode } from '../server/src/store/device-codes.ts'
+import { readDeviceCodeStatuses, lockDeviceCode } from '../server/src/store/device-codes.ts'
 import { openPostgres } from '../server/src/store/postgres.ts'
 import { startOwnPostgres } from '../server/test/rig/own-postgres.ts'
 
@@ -110,7 +110,7 @@ async function pollFor(ms: number): Promise<number[]> {
 async function poll(collects: boolean): Promise<void> {
   const place = randomPlace()
   if (collects) await db.transaction((tx) => lockDeviceCode(tx, place))
-  else await glimpseDeviceCodes(db.reads, [place])
+  else await readDeviceCodeStatuses(db.reads, [place])
 }
 
 /** For how long a poll has stood in a queue for a table, at worst: PostgreSQL says so, whatever else the machine is busy with. */

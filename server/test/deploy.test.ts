@@ -25,7 +25,7 @@ const secretVariables = Object.values(options).flatMap(({ env, secret }) => (sec
 /** docs/operations.md, "Drain and rolling restart". */
 const AFTER_DRAIN_SECONDS = 40
 
-test('every health route that something under deploy/ knocks at is one of the service', () => {
+test('every health route that something under deploy/ polls at is one of the service', () => {
   const paths = routes.map(({ path }) => path)
   const asked = deployed.flatMap((name) => read(`deploy/${name}`).match(/\/health\/\w+/g) ?? [])
   expect(asked.length).toBeGreaterThan(5)

@@ -12,7 +12,7 @@ import { recordEvent } from '../store/audit-events.ts'
 import {
   findByUserCode,
   lockDeviceCode,
-  type Place,
+  type DeviceCodeKey,
   type StoredDeviceCode,
   saveDeviceCode,
 } from '../store/device-codes.ts'
@@ -41,14 +41,14 @@ export type ShownOnPage = {
 export async function grantDeviceCode(
   context: Context,
   userId: string,
-  place: Place,
+  key: DeviceCodeKey,
   onPage: ShownOnPage | null = null,
 ): Promise<GrantResult> {
   const { db, gate, events, config } = context
   const grantId = createGrantId()
 
   const result = await db.transaction(async (tx) => {
-    const locked = await lockDeviceCode(tx, place)
+    const locked = await lockDeviceCode(tx, key)
     const user = await lockUser(tx, userId)
     if (!locked || !user || user.disabled) return { outcome: 'not_open' } as const
     // Behind the lock: a session that a changed password ended meanwhile decides nothing.
@@ -79,7 +79,7 @@ export async function grantDeviceCode(
   })
 
   if (result.outcome !== 'granted') return result
-  await gate.drop(place.id)
+  await gate.drop(key.id)
   events.granted(grantId, result.applicationId, result.accountId)
   return { outcome: 'granted', grantId, consent: result.consent }
 }
@@ -101,11 +101,11 @@ export type RejectedOnPage = {
 export async function rejectDeviceCode(
   context: Context,
   userId: string,
-  place: Place,
+  key: DeviceCodeKey,
   onPage: RejectedOnPage | null = null,
 ): Promise<RejectResult> {
   const rejected = await context.db.transaction(async (tx) => {
-    const locked = await lockDeviceCode(tx, place)
+    const locked = await lockDeviceCode(tx, key)
     const user = await lockUser(tx, userId)
     if (!locked || !user || user.disabled) return null
     // As for a yes: a report counts against the application, so an ended session must not make one.
@@ -115,7 +115,7 @@ export async function rejectDeviceCode(
 
     await saveDeviceCode(tx, step.next)
     const about = { accountId: user.accountId, applicationId: locked.code.applicationId }
-    const event = { actor: actorOf(userId, onPage), ...about, userId, deviceCodeId: place.id }
+    const event = { actor: actorOf(userId, onPage), ...about, userId, deviceCodeId: key.id }
     await recordEvent(tx, { kind: 'code.rejected', ...event })
     if (onPage?.reported) {
       const detail = { requestedFrom: locked.code.requestedFrom }
@@ -125,15 +125,15 @@ export async function rejectDeviceCode(
   })
 
   if (!rejected) return { outcome: 'not_open' }
-  await context.gate.drop(place.id)
+  await context.gate.drop(key.id)
   context.events.codeRejected(rejected.applicationId, rejected.accountId)
   return { outcome: 'rejected' }
 }
 
 /** "Not you?": the code can be entered again, by another user of any account, without being closed for it. */
-export async function releaseCode(context: Context, userId: string, place: Place, sessionId: string): Promise<void> {
+export async function releaseCode(context: Context, userId: string, key: DeviceCodeKey, sessionId: string): Promise<void> {
   await context.db.transaction(async (tx) => {
-    const locked = await lockDeviceCode(tx, place)
+    const locked = await lockDeviceCode(tx, key)
     const user = await lockUser(tx, userId)
     if (!locked || !user || user.disabled) return
     if (!(await holdSession(tx, sessionId, userId))) return
@@ -141,7 +141,7 @@ export async function releaseCode(context: Context, userId: string, place: Place
     if (step.answer === 'not_open') return
     await saveDeviceCode(tx, step.next)
     const { applicationId } = locked.code
-    const about = { actor: byUser(userId), accountId: user.accountId, userId, applicationId, deviceCodeId: place.id }
+    const about = { actor: byUser(userId), accountId: user.accountId, userId, applicationId, deviceCodeId: key.id }
     await recordEvent(tx, { kind: 'code.released', ...about })
   })
 }

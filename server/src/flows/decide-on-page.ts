@@ -1,6 +1,6 @@
 /** The answer to the consent page: what has to hold beside what grantDeviceCode and rejectDeviceCode look at themselves. */
 import { asciiDigit } from '../core/user-code.ts'
-import type { Place } from '../store/device-codes.ts'
+import type { DeviceCodeKey } from '../store/device-codes.ts'
 import type { SessionUser } from '../store/sessions.ts'
 import type { Context } from './context.ts'
 import { grantDeviceCode, rejectDeviceCode } from './decide-device-code.ts'
@@ -28,23 +28,23 @@ const DECIDED: PageDecisionResult = { outcome: 'decided' }
 export async function decideOnPage(
   context: Context,
   sessionUser: SessionUser,
-  place: Place,
+  key: DeviceCodeKey,
   given: PageDecision,
   asking: Asking,
 ): Promise<PageDecisionResult> {
   if (given.decision !== 'allow') {
     const reported = given.decision === 'not_me'
     const onPage = { sessionId: sessionUser.session.id, reported }
-    const { outcome } = await rejectDeviceCode(context, sessionUser.id, place, onPage)
+    const { outcome } = await rejectDeviceCode(context, sessionUser.id, key, onPage)
     if (outcome === 'not_open' || !reported) return DECIDED
-    const view = await readDecision(context, sessionUser, place, asking)
+    const view = await readDecision(context, sessionUser, key, asking)
     const application = 'application' in view ? view.application : null
     return { outcome: 'reported', application, shared: 'shared' in view && view.shared }
   }
-  const view = await readDecision(context, sessionUser, place, asking)
+  const view = await readDecision(context, sessionUser, key, asking)
   if (view.outcome !== 'open') return DECIDED
   if (view.retype && !isLastGroup(view.userCode, given.lastGroup)) return { outcome: 'retype' }
-  const { outcome } = await grantDeviceCode(context, sessionUser.id, place, {
+  const { outcome } = await grantDeviceCode(context, sessionUser.id, key, {
     shown: given.shown,
     sessionId: sessionUser.session.id,
   })

@@ -7,12 +7,12 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { confirm, type Delivery, type DeviceCode, release } from '../core/device-code.ts'
-import { lockDeviceCode, type Place, saveDeviceCode } from '../store/device-codes.ts'
+import { lockDeviceCode, type DeviceCodeKey, saveDeviceCode } from '../store/device-codes.ts'
 import { type Transaction, Unavailable } from '../store/postgres.ts'
 import type { Context } from './context.ts'
 
 /** What a poll with a final outcome hands to its caller. */
-export type DeliveryTicket = Place & { readonly delivery: Delivery }
+export type DeliveryTicket = DeviceCodeKey & { readonly delivery: Delivery }
 
 export function confirmDelivery(context: Context, ticket: DeliveryTicket): Promise<void> {
   return settleCode(context, ticket, confirm)

@@ -82,15 +82,15 @@ async function look(context: Context, request: PollRequest, code: DeviceCodeText
   const idempotencyKey =
     request.idempotencyKey === null ? null : digestIdempotencyKey(context.config.keys, request.idempotencyKey, code.id)
   for (const waitMs of WAITS_MS) {
-    const glimpse = await context.reads.glimpse(code)
-    if (glimpse?.status === 'pending') {
-      context.gate.hint(code.id, Math.min(MAX_HINT_MS, glimpse.remainingMs))
+    const found = await context.reads.status(code)
+    if (found?.status === 'pending') {
+      context.gate.hint(code.id, Math.min(MAX_HINT_MS, found.remainingMs))
       return notYet(code, early)
     }
-    const repetition = idempotencyKey !== null && idempotencyKey === glimpse?.idempotencyKey
-    if (glimpse?.status === 'used' && !repetition) return INVALID
+    const repetition = idempotencyKey !== null && idempotencyKey === found?.idempotencyKey
+    if (found?.status === 'used' && !repetition) return INVALID
     // Also where no row was found: a standby may lack it, and refuses the transaction.
-    if (glimpse?.status !== 'leased' || repetition) {
+    if (found?.status !== 'leased' || repetition) {
       const result = await collect(context, code, idempotencyKey, early)
       if (result !== 'being_delivered') return result
     }

@@ -9,7 +9,7 @@ import { groupDigits } from '../core/user-code.ts'
 import { readAccount } from '../store/accounts.ts'
 import { findApplication } from '../store/applications.ts'
 import { countCrowd } from '../store/attempts.ts'
-import { type Place, readDeviceCode, type StoredDeviceCode } from '../store/device-codes.ts'
+import { type DeviceCodeKey, readDeviceCode, type StoredDeviceCode } from '../store/device-codes.ts'
 import type { SessionUser } from '../store/sessions.ts'
 import { readUser } from '../store/users.ts'
 import type { Context } from './context.ts'
@@ -55,10 +55,10 @@ export type Asking = { readonly address: string | null; readonly now: number }
 export async function readDecision(
   context: Context,
   sessionUser: SessionUser,
-  place: Place,
+  key: DeviceCodeKey,
   { address, now: asked }: Asking,
 ): Promise<DecisionView> {
-  const found = await readDeviceCode(context.db, place)
+  const found = await readDeviceCode(context.db, key)
   if (!found || found.code.claimedBy !== sessionUser.id) return { outcome: 'closed' }
   const { code, now } = found
   const application = await findApplication(context.db, code.applicationId)

@@ -6,7 +6,7 @@
  */
 export type Gate = {
   /** One authenticated poll of a genuine code arrives. An early poll does not move the clock. */
-  poll(id: string, paceMs: number): Promise<Knock>
+  poll(id: string, paceMs: number): Promise<GateReply>
   /** PostgreSQL said that the code is pending: polls may be answered from here for so long. A decided code stays decided. */
   hint(id: string, forMs: number): void
   /**
@@ -21,7 +21,7 @@ export type Gate = {
   close(): Promise<void>
 }
 
-export type Knock = {
+export type GateReply = {
   /** The last answered poll of this code is less than its pace ago. */
   readonly early: boolean
   /** A hint is alive. */

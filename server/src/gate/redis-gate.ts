@@ -6,7 +6,7 @@
  * While Redis does not answer, this process paces on its own: a poll is never refused or delayed for the gate's sake.
  */
 import { Cluster } from 'ioredis'
-import { type Gate, type Knock, MAX_HINT_MS } from './gate.ts'
+import { type Gate, type GateReply, MAX_HINT_MS } from './gate.ts'
 import { createLocalGate } from './local-gate.ts'
 import type { RedisClient, RedisLink } from './redis-link.ts'
 
@@ -15,7 +15,7 @@ import type { RedisClient, RedisLink } from './redis-link.ts'
  * Returns 1 for early, plus 2 for pending. A hint is 1, or 0 once the code was decided: digits, because Redis keeps one copy
  * of each for all keys.
  */
-const KNOCK = `
+const POLL_SCRIPT = `
 local out = {}
 for i = 1, #KEYS, 2 do
   local taken = redis.call('SET', KEYS[i], '1', 'NX', 'PX', ARGV[1])
@@ -24,7 +24,7 @@ for i = 1, #KEYS, 2 do
 end
 return out`
 
-type KnockingRedis = RedisClient & { knock(keyCount: number, ...keysAndPace: string[]): Promise<number[]> }
+type PollingRedis = RedisClient & { poll(keyCount: number, ...keysAndPace: string[]): Promise<number[]> }
 
 /** A cluster runs a script only on keys of one slot. So many slots spread evenly and still make batches worth sending. */
 const BUCKETS = 64
@@ -32,24 +32,24 @@ const BUCKETS = 64
 /** How often a drop that failed is tried again. */
 const PAY_MS = 250
 
-type Waiting = { readonly id: string; readonly paceMs: number; readonly resolve: (knock: Knock) => void }
+type Waiting = { readonly id: string; readonly paceMs: number; readonly resolve: (poll: GateReply) => void }
 
 export function createRedisGate(link: RedisLink): Gate {
   const { reachable, failed, succeeded } = link
-  link.redis.defineCommand('knock', { lua: KNOCK })
-  const redis = link.redis as KnockingRedis
+  link.redis.defineCommand('poll', { lua: POLL_SCRIPT })
+  const redis = link.redis as PollingRedis
   const alone = createLocalGate()
   const perBucket = redis instanceof Cluster
   let waiting: Waiting[] = []
   let scheduled = false
 
   /** All of one pace, and on a cluster all of one bucket. */
-  const knock = async (batch: readonly Waiting[]) => {
+  const poll = async (batch: readonly Waiting[]) => {
     const args: string[] = []
     for (const { id } of batch) args.push(paceKey(id), hintKey(id))
     args.push(String(batch[0]?.paceMs))
     try {
-      const replies = await redis.knock(batch.length * 2, ...args)
+      const replies = await redis.poll(batch.length * 2, ...args)
       succeeded()
       for (const [index, reply] of replies.entries()) {
         batch[index]?.resolve({ early: (reply & 1) === 1, pending: (reply & 2) === 2 })
@@ -66,7 +66,7 @@ export function createRedisGate(link: RedisLink): Gate {
     waiting = []
     // Nearly always one group: codes of one installation have one interval, until somebody changes it.
     const groups = Map.groupBy(batch, ({ id, paceMs }) => (perBucket ? `${bucketOf(id)}${paceMs}` : paceMs))
-    for (const group of groups.values()) void knock(group)
+    for (const group of groups.values()) void poll(group)
   }
 
   const dropShared = async (id: string): Promise<boolean> => {

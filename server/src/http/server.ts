@@ -152,7 +152,7 @@ export function createHttpServer(context: Context, traced: boolean): HttpServer 
       // Node stops enforcing its own time limits once it closes; a client that fell silent must not keep us for ever.
       const timer = setTimeout(() => server.closeAllConnections(), LAST_REQUESTS_MS)
       const closed = once(server, 'close')
-      await nobodyKnocks(server)
+      await nobodyPolls(server)
       server.close()
       await closed
       clearTimeout(timer)
@@ -168,14 +168,14 @@ const MAX_TURNS = 1_000
  * Until a turn passed in which nobody had to be let in. Whom the system has let in and this process has not, when it stops
  * listening, is sent away unheard, and a proxy that does not ask who is ready goes on sending until then.
  */
-async function nobodyKnocks(server: Server): Promise<void> {
-  let knocked = true
+async function nobodyPolls(server: Server): Promise<void> {
+  let accepted = true
   const note = () => {
-    knocked = true
+    accepted = true
   }
   server.on('connection', note)
-  for (let turn = 0; knocked && turn < MAX_TURNS; turn += 1) {
-    knocked = false
+  for (let turn = 0; accepted && turn < MAX_TURNS; turn += 1) {
+    accepted = false
     await setImmediate()
   }
   server.off('connection', note)

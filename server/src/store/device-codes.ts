@@ -13,7 +13,7 @@ export type StoredDeviceCode = DeviceCode &
 export type RequestOrigin = { readonly requestedFrom: string | null; readonly requestedWith: string | null }
 
 /** Where a row is, known without a look-up: the device code carries both. */
-export type Place = { readonly id: string; readonly expiresAt: number }
+export type DeviceCodeKey = { readonly id: string; readonly expiresAt: number }
 
 /** A row, and what PostgreSQL's clock said when it was read: the clock that judges it. */
 export type Found = { readonly code: StoredDeviceCode; readonly now: number }
@@ -83,20 +83,20 @@ export async function insertDeviceCode(tx: Transaction, code: NewDeviceCode): Pr
   return rows[0]?.expires_at ?? null
 }
 
-export async function lockDeviceCode(tx: Transaction, place: Place): Promise<Found | null> {
+export async function lockDeviceCode(tx: Transaction, key: DeviceCodeKey): Promise<Found | null> {
   const { rows } = await tx.query<Row>({
     name: 'lock-device-code',
     text: `select ${COLUMNS}, now() as now from device_codes where id = $1 and expires_at = $2 for update`,
-    values: [place.id, new Date(place.expiresAt)],
+    values: [key.id, new Date(key.expiresAt)],
   })
   return rows[0] ? { code: fromRow(rows[0]), now: rows[0].now } : null
 }
 
 /** Without a lock: to show it. */
-export async function readDeviceCode(db: Queryable, place: Place): Promise<Found | null> {
+export async function readDeviceCode(db: Queryable, key: DeviceCodeKey): Promise<Found | null> {
   const { rows } = await db.query<Row>(
     `select ${COLUMNS}, now() as now from device_codes where id = $1 and expires_at = $2`,
-    [place.id, new Date(place.expiresAt)],
+    [key.id, new Date(key.expiresAt)],
   )
   return rows[0] ? { code: fromRow(rows[0]), now: rows[0].now } : null
 }
@@ -147,7 +147,7 @@ export async function saveDeviceCode(tx: Transaction, code: DeviceCode): Promise
 }
 
 /** What a poll needs to know before it decides whether a transaction is due. */
-export type Glimpse = {
+export type DeviceCodeStatus = {
   readonly status: 'pending' | 'final' | 'leased' | 'used'
   /** Until the code expires; 0 when it has. */
   readonly remainingMs: number
@@ -156,10 +156,10 @@ export type Glimpse = {
 }
 
 /** Many polls, one query. Pending and past its time is `final`: there is an outcome to deliver. */
-export async function glimpseDeviceCodes(db: Queryable, places: readonly Place[]): Promise<Map<string, Glimpse>> {
-  const expiries = places.map((place) => place.expiresAt)
-  const { rows } = await db.query<{ id: string; status: Glimpse['status']; remaining: number; key: string | null }>({
-    name: 'glimpse-device-codes',
+export async function readDeviceCodeStatuses(db: Queryable, keys: readonly DeviceCodeKey[]): Promise<Map<string, DeviceCodeStatus>> {
+  const expiries = keys.map((key) => key.expiresAt)
+  const { rows } = await db.query<{ id: string; status: DeviceCodeStatus['status']; remaining: number; key: string | null }>({
+    name: 'read-device-code-statuses',
     text: `select id,
         case when status = 'used' then 'used'
              when leased_until > now() then 'leased'
@@ -168,7 +168,7 @@ export async function glimpseDeviceCodes(db: Queryable, places: readonly Place[]
         greatest(0, extract(epoch from expires_at - now()) * 1000)::float8 as remaining,
         idempotency_key as key
       from device_codes where id = any($1::uuid[]) and expires_at between $2 and $3`,
-    values: [places.map((place) => place.id), new Date(Math.min(...expiries)), new Date(Math.max(...expiries))],
+    values: [keys.map((key) => key.id), new Date(Math.min(...expiries)), new Date(Math.max(...expiries))],
   })
   return new Map(
     rows.map((row) => [row.id, { status: row.status, remainingMs: row.remaining, idempotencyKey: row.key }]),

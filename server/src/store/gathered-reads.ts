@@ -1,5 +1,5 @@
 /** Reads of many polls in one query: those of the same few milliseconds share it. */
-import { type Glimpse, glimpseDeviceCodes, type Place } from './device-codes.ts'
+import { type DeviceCodeStatus, readDeviceCodeStatuses, type DeviceCodeKey } from './device-codes.ts'
 import { type Queryable, Unavailable } from './postgres.ts'
 
 /** Long enough that a busy server shares its reads, short enough that nobody notices. */
@@ -16,12 +16,12 @@ const MAX_WAITING = 10_000
 const MAX_READS_AT_ONCE = 2
 
 type Waiting = {
-  readonly place: Place
-  readonly resolve: (glimpse: Glimpse | null) => void
+  readonly key: DeviceCodeKey
+  readonly resolve: (status: DeviceCodeStatus | null) => void
   readonly reject: (error: unknown) => void
 }
 
-export type GatheredReads = { glimpse(place: Place): Promise<Glimpse | null> }
+export type GatheredReads = { status(key: DeviceCodeKey): Promise<DeviceCodeStatus | null> }
 
 export function gatherReads(db: Queryable): GatheredReads {
   let waiting: Waiting[] = []
@@ -43,11 +43,11 @@ export function gatherReads(db: Queryable): GatheredReads {
     waiting = waiting.slice(MAX_PER_READ)
     running += 1
     try {
-      const found = await glimpseDeviceCodes(
+      const found = await readDeviceCodeStatuses(
         db,
-        batch.map((each) => each.place),
+        batch.map((each) => each.key),
       )
-      for (const each of batch) each.resolve(found.get(each.place.id) ?? null)
+      for (const each of batch) each.resolve(found.get(each.key.id) ?? null)
     } catch (error) {
       for (const each of batch) each.reject(error)
     } finally {
@@ -56,10 +56,10 @@ export function gatherReads(db: Queryable): GatheredReads {
   }
 
   return {
-    glimpse: (place) =>
+    status: (key) =>
       new Promise((resolve, reject) => {
         if (waiting.length >= MAX_WAITING) return reject(new Unavailable('too many polls wait for a read'))
-        waiting.push({ place, resolve, reject })
+        waiting.push({ key, resolve, reject })
         schedule()
       }),
   }

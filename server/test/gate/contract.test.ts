@@ -55,8 +55,8 @@ describe.each(makers)('a gate $name', ({ make }) => {
 
   it('lets exactly one of many polls at the same instant through', async () => {
     const id = randomUUID()
-    const knocks = await Promise.all(Array.from({ length: 50 }, () => gate.poll(id, PACE_MS)))
-    expect(knocks.filter((knock) => !knock.early)).toHaveLength(1)
+    const polls = await Promise.all(Array.from({ length: 50 }, () => gate.poll(id, PACE_MS)))
+    expect(polls.filter((poll) => !poll.early)).toHaveLength(1)
   })
 
   it('paces each code on its own, in whatever batch it arrives', async () => {
@@ -64,8 +64,8 @@ describe.each(makers)('a gate $name', ({ make }) => {
     const hinted = ids.filter((_, index) => index % 3 === 0)
     for (const id of hinted) gate.hint(id, 5_000)
     await Promise.all(ids.slice(0, 100).map((id) => gate.poll(id, 5_000)))
-    const knocks = await Promise.all(ids.map((id) => gate.poll(id, 5_000)))
-    expect(knocks).toEqual(ids.map((id, index) => ({ early: index < 100, pending: hinted.includes(id) })))
+    const polls = await Promise.all(ids.map((id) => gate.poll(id, 5_000)))
+    expect(polls).toEqual(ids.map((id, index) => ({ early: index < 100, pending: hinted.includes(id) })))
   })
 
   it('remembers a hint for as long as it was given, and no longer', async () => {

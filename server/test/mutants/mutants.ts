@@ -62,7 +62,7 @@ export const mutants: readonly Mutant[] = [
   {
     id: 'S23c',
     file: 'server/src/http/server.ts',
-    text: 'await nobodyKnocks(server)',
+    text: 'await nobodyPolls(server)',
     replacement: '',
     tests: ['server/test/http/shutdown.test.ts'],
     allows: 'clients whose connection waits to be accepted are cut off when a process stops',

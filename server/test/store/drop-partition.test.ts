@@ -2,7 +2,7 @@
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { sweep } from '../../src/flows/sweep.ts'
-import { glimpseDeviceCodes } from '../../src/store/device-codes.ts'
+import { readDeviceCodeStatuses } from '../../src/store/device-codes.ts'
 import { openPostgres, type Postgres, type Queryable, Unavailable } from '../../src/store/postgres.ts'
 import { createTestDatabase, type TestDatabase } from '../rig/database.ts'
 import { makeConfig } from '../rig/make.ts'
@@ -46,7 +46,7 @@ async function pollDuring(work: Promise<unknown>, least: number): Promise<number
   let polls = 0
   try {
     while (!over || polls < least) {
-      await glimpseDeviceCodes(client as unknown as Queryable, [place])
+      await readDeviceCodeStatuses(client as unknown as Queryable, [place])
       polls += 1
     }
   } finally {

@@ -56,11 +56,11 @@ export const showDecision: PageHandler<UserRequest> = (context, request) => deci
 export const decide: PageHandler<UserRequest> = async (context, request) => {
   const { sessionUser, fields, browser, frame, now } = request
   const ref = fields.get('ref') ?? ''
-  const place = verifyDecision(context.config.keys, ref, sessionUser.id)
-  if (!place) return { page: decidedPage(frame, CLOSED), status: 403 }
+  const codeKey = verifyDecision(context.config.keys, ref, sessionUser.id)
+  if (!codeKey) return { page: decidedPage(frame, CLOSED), status: 403 }
   const given = readAnswer(fields)
   if (!given) return { refusal: 'invalid_request' }
-  const result = await decideOnPage(context, sessionUser, place, given, { address: browser.address, now })
+  const result = await decideOnPage(context, sessionUser, codeKey, given, { address: browser.address, now })
   if (result.outcome === 'decided') return { seeOther: `/connect/decision?ref=${ref}` }
   if (result.outcome === 'reported') return { page: decidedPage(frame, result) }
   return decisionPage(context, request, result.outcome)
@@ -76,8 +76,8 @@ function readAnswer(fields: Parameters): PageDecision | null {
 
 /** Hands the code back and signs out, so that somebody else can enter and decide it. */
 export const switchUser: PageHandler<UserRequest> = async (context, { sessionUser, fields }) => {
-  const place = verifyDecision(context.config.keys, fields.get('ref') ?? '', sessionUser.id)
-  if (place) await releaseCode(context, sessionUser.id, place, sessionUser.session.id)
+  const codeKey = verifyDecision(context.config.keys, fields.get('ref') ?? '', sessionUser.id)
+  if (codeKey) await releaseCode(context, sessionUser.id, codeKey, sessionUser.session.id)
   await signOut(context, sessionUser)
   return { seeOther: '/sign-in?notice=switched&next=%2Fconnect%2Fcode', cookies: [clearCookie(SESSION)] }
 }
@@ -89,10 +89,10 @@ async function decisionPage(
 ): Promise<PageAnswer> {
   const { sessionUser, fields, frame, browser, now } = request
   const ref = fields.get('ref') ?? ''
-  const place = verifyDecision(context.config.keys, ref, sessionUser.id)
+  const codeKey = verifyDecision(context.config.keys, ref, sessionUser.id)
   const asking = { address: browser.address, now }
-  const view = place ? await readDecision(context, sessionUser, place, asking) : CLOSED
-  if (view.outcome === 'closed') return { page: decidedPage(frame, CLOSED), status: place ? 200 : 403 }
+  const view = codeKey ? await readDecision(context, sessionUser, codeKey, asking) : CLOSED
+  if (view.outcome === 'closed') return { page: decidedPage(frame, CLOSED), status: codeKey ? 200 : 403 }
   if (view.outcome === 'stale_session') {
     return { seeOther: `/confirm?next=${encodeURIComponent(`/connect/decision?ref=${ref}`)}` }
   }
