@@ -47,7 +47,7 @@ CREATE TYPE public.review_verdict AS ENUM (
     'suspend'
 );
 
-CREATE TYPE public.review_why AS ENUM (
+CREATE TYPE public.review_reason AS ENUM (
     'polling',
     'reports',
     'operator'
@@ -203,10 +203,10 @@ CREATE TABLE public.application_proposals (
     proposed_at timestamp with time zone NOT NULL,
     proposed_by text,
     declined_at timestamp with time zone,
-    declined_because text,
+    declined_reason text,
     CONSTRAINT application_proposals_check CHECK (((logo IS NULL) = (logo_version IS NULL))),
-    CONSTRAINT application_proposals_check1 CHECK (((declined_at IS NULL) = (declined_because IS NULL))),
-    CONSTRAINT application_proposals_declined_because_check CHECK (((length(declined_because) >= 1) AND (length(declined_because) <= 500))),
+    CONSTRAINT application_proposals_check1 CHECK (((declined_at IS NULL) = (declined_reason IS NULL))),
+    CONSTRAINT application_proposals_declined_because_check CHECK (((length(declined_reason) >= 1) AND (length(declined_reason) <= 500))),
     CONSTRAINT application_proposals_logo_check CHECK ((length(logo) <= 262144)),
     CONSTRAINT application_proposals_logo_version_check CHECK ((logo_version ~ '^[0-9a-f]{12}$'::text)),
     CONSTRAINT application_proposals_name_check CHECK (((length(name) >= 1) AND (length(name) <= 100)))
@@ -558,7 +558,7 @@ CREATE TABLE public.reviews (
     id text NOT NULL,
     application_id text NOT NULL,
     opened_at timestamp with time zone NOT NULL,
-    why public.review_why NOT NULL,
+    why public.review_reason NOT NULL,
     verdict public.review_verdict NOT NULL,
     harm double precision NOT NULL,
     evidence jsonb NOT NULL,

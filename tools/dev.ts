@@ -187,7 +187,7 @@ async function makeLinks(): Promise<readonly string[]> {
 }
 
 function done<T>(result: Registered<T>): T {
-  if (result.outcome === 'refused') throw new Error(result.why)
+  if (result.outcome === 'refused') throw new Error(result.reason)
   return result.value
 }
 

@@ -19,7 +19,7 @@ type Screen =
       readonly seconds: number
     }
   | { readonly show: 'connected'; readonly account: string; readonly scope: readonly string[] }
-  | { readonly show: 'trouble'; readonly message: string }
+  | { readonly show: 'problem'; readonly message: string }
 
 const baseUrl = process.env.LATCHKEY_BASE_URL ?? 'http://localhost:8080'
 const port = Number(process.env.PORT ?? 4000)

@@ -30,7 +30,7 @@ async function attempt<T>(work: () => Promise<T>): Promise<T> {
   } catch (error) {
     if (error instanceof LatchkeyError) throw error
     const { code } = error as { code?: unknown }
-    const why = typeof code === 'string' && /^[A-Z][A-Z0-9_]{1,39}$/.test(code) ? ` (${code})` : ''
-    throw new LatchkeyError('store', { message: `The store could not be read or written${why}.` })
+    const reason = typeof code === 'string' && /^[A-Z][A-Z0-9_]{1,39}$/.test(code) ? ` (${code})` : ''
+    throw new LatchkeyError('store', { message: `The store could not be read or written${reason}.` })
   }
 }

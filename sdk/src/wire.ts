@@ -171,6 +171,6 @@ export function wordOf(error: unknown): string | undefined {
 function describeFault(error: unknown, limitMs: number | null): string {
   const { cause } = error as { cause?: { code?: unknown } }
   const code = typeof cause?.code === 'string' && /^[A-Z][A-Z0-9_]{1,39}$/.test(cause.code) ? cause.code : null
-  const why = limitMs === null ? code : `no answer within ${limitMs / 1000} s`
-  return `The service could not be reached${why ? ` (${why})` : ''}. Check the connection and baseUrl, then try again.`
+  const reason = limitMs === null ? code : `no answer within ${limitMs / 1000} s`
+  return `The service could not be reached${reason ? ` (${reason})` : ''}. Check the connection and baseUrl, then try again.`
 }

@@ -45,9 +45,9 @@ create table application_proposals (
   proposed_by      text references users on delete set null,
   -- It was looked at, and is kept for whoever proposed it to read why not.
   declined_at      timestamptz,
-  declined_because text check (length(declined_because) between 1 and 500),
+  declined_reason text check (length(declined_reason) between 1 and 500),
   check ((logo is null) = (logo_version is null)),
-  check ((declined_at is null) = (declined_because is null))
+  check ((declined_at is null) = (declined_reason is null))
 );
 
 create index on application_proposals (proposed_at) where declined_at is null;

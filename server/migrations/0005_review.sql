@@ -49,14 +49,14 @@ create table suspension_rules (
   created_by text not null references users
 );
 
-create type review_why as enum ('polling', 'reports', 'operator');
+create type review_reason as enum ('polling', 'reports', 'operator');
 create type review_verdict as enum ('fine', 'observe', 'warn', 'review', 'suspend');
 
 create table reviews (
   id                 text primary key check (id ~ '^rev_[0-9a-z]{12}$'),
   application_id     text not null references applications,
   opened_at          timestamptz not null,
-  why                review_why not null,
+  reason             review_reason not null,
   verdict            review_verdict not null,
   harm               double precision not null,
   evidence           jsonb not null,

@@ -46,7 +46,7 @@ export async function createContext(config: Config, traced = false): Promise<Con
   const db = traced ? tracePostgres(postgres) : postgres
   const load = createLoad({ config, db, events })
   const link =
-    config.redisUrl === null ? null : openRedis(config.redisUrl, (answers, why) => events.engine('redis', answers, why))
+    config.redisUrl === null ? null : openRedis(config.redisUrl, (answers, reason) => events.engine('redis', answers, reason))
   const gate = link ? createRedisGate(link) : createLocalGate()
   const limiter = createLimiter(config, link)
   const where = link ? 'redis' : 'in process'

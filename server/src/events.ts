@@ -16,7 +16,7 @@ export type Events = {
   draining(seconds: number): void
   stopped(): void
   /** An engine stopped or started answering. Said once per change, not once per request. */
-  engine(name: 'postgresql' | 'redis', answers: boolean, why?: string): void
+  engine(name: 'postgresql' | 'redis', answers: boolean, reason?: string): void
   /** By a typed code or in the dialog. */
   granted(grantId: string, applicationId: string, accountId: string): void
   codeRejected(applicationId: string, accountId: string): void
@@ -55,10 +55,10 @@ export function createEvents(level: string, about: () => About = () => ({})): Ev
     metricsListening: (address) => log.info({ event: 'metrics_listening', address }, `metrics on ${address}/metrics`),
     draining: (seconds) => log.info({ event: 'draining', seconds }, `draining for ${seconds} s, then stopping`),
     stopped: () => log.info({ event: 'stopped' }, 'stopped'),
-    engine: (name, answers, why) =>
+    engine: (name, answers, reason) =>
       answers
         ? log.info({ event: 'engine_back', engine: name }, `${name} answers again`)
-        : log.error({ event: 'engine_away', engine: name, why }, `${name} does not answer`),
+        : log.error({ event: 'engine_away', engine: name, reason }, `${name} does not answer`),
     granted: (grantId, applicationId, accountId) =>
       log.info({ event: 'granted', grantId, applicationId, accountId }, 'a user connected an application'),
     codeRejected: (applicationId, accountId) =>
@@ -91,8 +91,8 @@ export function createEvents(level: string, about: () => About = () => ({})): Ev
 }
 
 /** An error's own text and place. Never its other fields: drivers like to put query values there. */
-function described(error: unknown): { why: string; stack?: string } {
+function described(error: unknown): { reason: string; stack?: string } {
   return error instanceof Error
-    ? { why: error.message, ...(error.stack ? { stack: error.stack } : {}) }
-    : { why: 'not an error' }
+    ? { reason: error.message, ...(error.stack ? { stack: error.stack } : {}) }
+    : { reason: 'not an error' }
 }

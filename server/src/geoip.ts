@@ -49,8 +49,8 @@ async function openDatabase<T extends Response>(name: string, file: string | nul
     return await open<T>(file)
   } catch (error) {
     const { errno, code } = error as NodeJS.ErrnoException
-    const why = errno === undefined ? 'it is no MaxMind database' : code
-    throw new GeoIpUnreadable(`${name} cannot be read from ${file}: ${why}. Name a .mmdb file, or leave ${name} out.`)
+    const reason = errno === undefined ? 'it is no MaxMind database' : code
+    throw new GeoIpUnreadable(`${name} cannot be read from ${file}: ${reason}. Name a .mmdb file, or leave ${name} out.`)
   }
 }
 

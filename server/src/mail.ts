@@ -25,8 +25,8 @@ export class MailNotSent extends Error {
   /** The server said that it will not take this mail, later either (RFC 5321, section 4.2.1). */
   readonly permanent: boolean
 
-  constructor(why: string, permanent: boolean) {
-    super(`the mail was not taken: ${why}`)
+  constructor(reason: string, permanent: boolean) {
+    super(`the mail was not taken: ${reason}`)
     this.permanent = permanent
   }
 }

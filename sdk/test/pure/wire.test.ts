@@ -56,8 +56,8 @@ describe('it is network', () => {
     const client = createClient({ baseUrl: await nowhere(), appId: 'app_one', appSecret: 'lks_one' })
     const error = await failure(client.device.start({ variant: 'oauth' }))
     // Why, where the runtime has one of the usual words for it: Deno and Bun have none.
-    const why = 'Deno' in globalThis || 'Bun' in globalThis ? 'could not be reached' : '(ECONNREFUSED)'
-    expect(error).toMatchObject({ code: 'network', message: expect.stringContaining(why) })
+    const reason = 'Deno' in globalThis || 'Bun' in globalThis ? 'could not be reached' : '(ECONNREFUSED)'
+    expect(error).toMatchObject({ code: 'network', message: expect.stringContaining(reason) })
   })
 
   test.each([

@@ -2,15 +2,15 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 
-type Left = { readonly outside: 'every runtime but Node 24' | 'Chromium'; readonly because: string }
+type Left = { readonly outside: 'every runtime but Node 24' | 'Chromium'; readonly reason: string }
 
 const LEFT: Readonly<Record<string, Left>> = {
-  bundle: { outside: 'every runtime but Node 24', because: 'makes bundles with esbuild' },
-  package: { outside: 'every runtime but Node 24', because: 'looks at the package with npm and a compiler' },
-  'authorized-fetch': { outside: 'Chromium', because: 'starts HTTP servers' },
-  'file-store': { outside: 'Chromium', because: 'tests `@latchkey/sdk/node`, on files' },
-  middleware: { outside: 'Chromium', because: 'starts servers of express and fastify' },
-  wire: { outside: 'Chromium', because: 'starts servers that break what they send' },
+  bundle: { outside: 'every runtime but Node 24', reason: 'makes bundles with esbuild' },
+  package: { outside: 'every runtime but Node 24', reason: 'looks at the package with npm and a compiler' },
+  'authorized-fetch': { outside: 'Chromium', reason: 'starts HTTP servers' },
+  'file-store': { outside: 'Chromium', reason: 'tests `@latchkey/sdk/node`, on files' },
+  middleware: { outside: 'Chromium', reason: 'starts servers of express and fastify' },
+  wire: { outside: 'Chromium', reason: 'starts servers that break what they send' },
 }
 
 export type Chosen = { readonly everywhere: readonly string[]; readonly inChromium: readonly string[] }
@@ -29,4 +29,4 @@ export async function chooseTests(): Promise<Chosen> {
 }
 
 /** For the log: what does not run in Chromium, and why. */
-export const reasons = Object.entries(LEFT).map(([name, { because }]) => `${name} ${because}`)
+export const reasons = Object.entries(LEFT).map(([name, { reason }]) => `${name} ${reason}`)

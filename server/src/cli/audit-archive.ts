@@ -26,8 +26,8 @@ export function addArchiveCommand(audit: Command): void {
       try {
         const { before, to: file } = options
         const done = await withDatabase(databaseUrl, (db) => archiveAudit({ session, db, keys }, { before, file }))
-        if (done.outcome === 'refused') throw new CommandRefused(done.why)
-        if (done.outcome === 'tampered') throw new CommandRefused(done.why, TAMPERED)
+        if (done.outcome === 'refused') throw new CommandRefused(done.reason)
+        if (done.outcome === 'tampered') throw new CommandRefused(done.reason, TAMPERED)
         if (done.outcome === 'nothing') {
           print(options, { archived: null, more: [] }, `There is nothing before ${before} to archive.`)
           return

@@ -41,9 +41,9 @@ export function openKeptLogin(): KeptLogin {
         await mkdir(folder, { recursive: true, mode: 0o700 })
         await store.withLock(async () => {})
       } catch (error) {
-        const why = (error as NodeJS.ErrnoException).code ?? 'unknown error'
+        const reason = (error as NodeJS.ErrnoException).code ?? 'unknown error'
         throw new CommandRefused(
-          `Nothing can be kept in ${folder} (${why}), so you were not logged in. Make it writable, or set XDG_CONFIG_HOME.`,
+          `Nothing can be kept in ${folder} (${reason}), so you were not logged in. Make it writable, or set XDG_CONFIG_HOME.`,
         )
       }
     },

@@ -46,6 +46,6 @@ export function print(options: OutputOptions, value: Readonly<Record<string, unk
 }
 
 export function unwrap<T>(result: Registered<T>): T {
-  if (result.outcome === 'refused') throw new CommandRefused(result.why)
+  if (result.outcome === 'refused') throw new CommandRefused(result.reason)
   return result.value
 }

@@ -40,7 +40,7 @@ export function addProposalCommands(app: Command): void {
       withDatabase(readConfig(['databaseUrl']).databaseUrl, async (db) => {
         const version = Number(options.version)
         const { outcome } = await acceptProposal({ db }, BY_COMMAND_LINE, id, version)
-        if (outcome !== 'accepted') throw new CommandRefused(WHY_NOT[outcome](id))
+        if (outcome !== 'accepted') throw new CommandRefused(REFUSED_REASON[outcome](id))
         print(options, { id, version, outcome }, `Accepted. Everybody sees the new name and logo of ${id}.`)
       }),
     )
@@ -56,13 +56,13 @@ export function addProposalCommands(app: Command): void {
       withDatabase(readConfig(['databaseUrl']).databaseUrl, async (db) => {
         const version = Number(options.version)
         const { outcome } = await declineProposal({ db }, BY_COMMAND_LINE, id, version, options.reason)
-        if (outcome !== 'declined') throw new CommandRefused(WHY_NOT[outcome](id))
+        if (outcome !== 'declined') throw new CommandRefused(REFUSED_REASON[outcome](id))
         print(options, { id, version, outcome }, `Declined. ${id} looks as before, and its people are told why.`)
       }),
     )
 }
 
-const WHY_NOT = {
+const REFUSED_REASON = {
   not_found: (id: string) => `Nothing of "${id}" waits for a second look.`,
   stale: (id: string) => `What "${id}" proposes has been changed since. Look at it again: latchkey app proposals.`,
   taken: (id: string) => `The new name of "${id}" looks like that of an application of another account.`,

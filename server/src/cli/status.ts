@@ -61,12 +61,12 @@ async function logout(options: ClientOptions & { forget?: boolean }): Promise<vo
     process.stderr.write(`Asking ${server} to end the access …\n`)
     await createClientFor(chosen, kept.store).revoke()
   } catch (error) {
-    const why = explainRefusal(error, chosen)
-    if (!(why instanceof CommandRefused)) throw why
-    if (!options.forget) throw new CommandRefused(`${why.message}\n${whatIsLeft(kept.path)}`, why.status)
+    const reason = explainRefusal(error, chosen)
+    if (!(reason instanceof CommandRefused)) throw reason
+    if (!options.forget) throw new CommandRefused(`${reason.message}\n${whatIsLeft(kept.path)}`, reason.status)
     await kept.forget()
     throw new CommandRefused(
-      `${why.message}\nIt was forgotten here, but the access still exists at the service: remove it on your account’s page.`,
+      `${reason.message}\nIt was forgotten here, but the access still exists at the service: remove it on your account’s page.`,
       UNREACHABLE,
     )
   }

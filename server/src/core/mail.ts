@@ -44,7 +44,7 @@ export type MailMatter =
       readonly detail: {
         readonly application: string
         /** Null: it was accepted. */
-        readonly because: string | null
+        readonly reason: string | null
       }
     }
   /** To administrators: a publisher's record is not in DNS any more. `lost`: so the application is not verified any more. */

@@ -100,7 +100,7 @@ export type Evidence = {
 
 export type Verdict = 'fine' | 'observe' | 'warn' | 'review' | 'suspend'
 
-export type Because =
+export type JudgementReason =
   /** Beyond the thresholds in every window. */
   | 'every_window'
   /** Beyond the thresholds in some window. */
@@ -115,7 +115,7 @@ export type Because =
   /** Windows were left out because this service had too much to do. */
   | 'overloaded'
 
-export type Judgement = { readonly verdict: Verdict; readonly because: readonly Because[] }
+export type Judgement = { readonly verdict: Verdict; readonly reasons: readonly JudgementReason[] }
 
 const HOUR_MS = 3_600_000
 
@@ -152,18 +152,18 @@ export function judge(
   const reported = evidence.reports >= Math.max(1, thresholds.reports)
   const some = windows.some(({ anyAccount }) => anyAccount.ignoringAccounts > 0)
 
-  const because: Because[] = []
-  if (beyond > 0) because.push(everywhere ? 'every_window' : 'one_window')
-  if (everywhere && !heard) because.push('not_warned_long_enough')
-  if (beyond === 0 && ofAnyAccount) because.push('any_account')
-  if (reported) because.push('reports')
-  if (beyond === 0 && !ofAnyAccount && some) because.push('some_accounts')
-  if (counting.length < windows.length) because.push('overloaded')
+  const reasons: JudgementReason[] = []
+  if (beyond > 0) reasons.push(everywhere ? 'every_window' : 'one_window')
+  if (everywhere && !heard) reasons.push('not_warned_long_enough')
+  if (beyond === 0 && ofAnyAccount) reasons.push('any_account')
+  if (reported) reasons.push('reports')
+  if (beyond === 0 && !ofAnyAccount && some) reasons.push('some_accounts')
+  if (counting.length < windows.length) reasons.push('overloaded')
 
-  if (everywhere && heard) return { verdict: 'suspend', because }
-  if (beyond > 0) return { verdict: 'warn', because }
-  if (ofAnyAccount || reported) return { verdict: 'review', because }
-  return { verdict: some || evidence.reports > 0 ? 'observe' : 'fine', because }
+  if (everywhere && heard) return { verdict: 'suspend', reasons }
+  if (beyond > 0) return { verdict: 'warn', reasons }
+  if (ofAnyAccount || reported) return { verdict: 'review', reasons }
+  return { verdict: some || evidence.reports > 0 ? 'observe' : 'fine', reasons }
 }
 
 /** How many of the last windows, up to the newest, are beyond every threshold. */

@@ -27,9 +27,9 @@ export type ArchiveOutcome =
   | { readonly outcome: 'nothing' }
   /** `more`: months that could be archived next. */
   | { readonly outcome: 'archived'; readonly record: ArchiveRecord; readonly more: readonly string[] }
-  | { readonly outcome: 'refused'; readonly why: string }
+  | { readonly outcome: 'refused'; readonly reason: string }
   /** The log, or what was archived of it before, is not as it was sealed. */
-  | { readonly outcome: 'tampered'; readonly why: string }
+  | { readonly outcome: 'tampered'; readonly reason: string }
 
 type Archiving = {
   /** The owner's, one connection for all of it: it holds the lock, and detaching needs one without a transaction. */
@@ -51,8 +51,8 @@ const BATCH = 2_000
 class Stopped extends Error {
   readonly outcome: 'refused' | 'tampered'
 
-  constructor(outcome: 'refused' | 'tampered', why: string) {
-    super(why)
+  constructor(outcome: 'refused' | 'tampered', reason: string) {
+    super(reason)
     this.outcome = outcome
   }
 }
@@ -76,15 +76,15 @@ export async function archiveAudit(
     return { outcome: 'nothing' }
   } catch (error) {
     if (!(error instanceof Stopped)) throw error
-    return { outcome: error.outcome, why: error.message }
+    return { outcome: error.outcome, reason: error.message }
   }
 }
 
 async function listMonths({ session, keys }: Archiving, before: string): Promise<readonly Month[]> {
   const { role, owner, month: current } = await readArchivingFacts(session)
   if (!owner) {
-    const why = `The role ${role} does not own the audit log. Give the owner’s DATABASE_URL for this command, as for "latchkey migrate".`
-    throw new Stopped('refused', why)
+    const reason = `The role ${role} does not own the audit log. Give the owner’s DATABASE_URL for this command, as for "latchkey migrate".`
+    throw new Stopped('refused', reason)
   }
   if (before > current) throw new Stopped('refused', `${current} is not over: --before takes ${current} at the latest.`)
   if (!(await lockArchiving(session))) throw new Stopped('refused', 'Another "latchkey audit archive" is running.')
@@ -121,8 +121,8 @@ async function keep(archiving: Archiving, month: Month, file: string): Promise<A
   const { record } = month
   if (record && kept && equalSecrets(kept.mac, record.mac)) return record
   if (month.partitions.length < 2 || month.partitions.some(({ state }) => state !== 'attached')) {
-    const why = `${month.month} was archived, and what is left of it is to be taken out: give the file that it was archived to. ${file} is not it.`
-    throw new Stopped('refused', why)
+    const reason = `${month.month} was archived, and what is left of it is to be taken out: give the file that it was archived to. ${file} is not it.`
+    throw new Stopped('refused', reason)
   }
   await demandSealed(archiving, month)
   const written = await write(archiving, month, file)
@@ -175,15 +175,15 @@ async function write({ session, keys }: Archiving, { month, record }: Month, fil
     await writeChain(session, writer, month)
     const content = writer.content(month)
     if (record && !equalSecrets(content.sha256, record.sha256)) {
-      const why = `${month} is not any more what was archived of it. "latchkey audit verify" says where.`
-      throw new Stopped('tampered', why)
+      const reason = `${month} is not any more what was archived of it. "latchkey audit verify" says where.`
+      throw new Stopped('tampered', reason)
     }
     const part = await writer.finish(record ?? signArchive(keys.signing, content))
     const { problem, record: written } = await verifyArchive(part, keys, null)
     if (problem?.kind === 'key_missing') throw new Stopped('refused', keyMissing(problem.keyId))
     if (!written) {
-      const why = `${month} is not as it was sealed. "latchkey audit verify" says where; nothing was taken out.`
-      throw new Stopped('tampered', why)
+      const reason = `${month} is not as it was sealed. "latchkey audit verify" says where; nothing was taken out.`
+      throw new Stopped('tampered', reason)
     }
     await writer.putInPlace()
     return written
@@ -228,8 +228,8 @@ async function takeOut(session: Queryable, { month, partitions }: Month, expecte
     // Nobody writes into it any more. Whoever did so after it was archived claimed to be in a month that was over.
     const rows = await countRows(session, partition)
     if (rows !== expected) {
-      const why = `${partition.name} has ${rows} rows, and ${expected} of ${month} were archived: somebody wrote into it meanwhile. It is detached, and not dropped.`
-      throw new Stopped('tampered', why)
+      const reason = `${partition.name} has ${rows} rows, and ${expected} of ${month} were archived: somebody wrote into it meanwhile. It is detached, and not dropped.`
+      throw new Stopped('tampered', reason)
     }
     await dropDetached(session, partition)
   }

@@ -123,7 +123,7 @@ async function propose(tx: Transaction, { operator, application, review, wish }:
   const needsSecond = needsSecondOperator({
     decision,
     suspended: application.suspended,
-    reported: review.why === 'reports',
+    reported: review.reason === 'reports',
     widelyUsed: await hasLiveGrants(tx, application.id, thresholds.secondOperatorGrants),
   })
   // Whoever looked before this has not seen that a decision waits.

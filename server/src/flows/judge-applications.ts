@@ -107,22 +107,22 @@ async function judgeOne(tx: Transaction, known: Case, rule: SuspensionRule): Pro
 
 /** While it is calm, the evidence of the last time that it was not stays: it is what somebody will want to see. */
 async function writeDown({ tx, application, rule, evidence, judgement }: Turn, open: Review | null): Promise<Review> {
-  const { verdict, because } = judgement
+  const { verdict, reasons } = judgement
   const { version: ruleVersion, dryRun } = rule
   const { now, warnedAt } = evidence
   if (open && isCalm(verdict)) {
     return { ...open, verdict: application.suspended ? open.verdict : verdict, judgedAt: now, dryRun, warnedAt }
   }
-  const why = because.includes('reports') ? 'reports' : 'polling'
-  const review = open ?? openedReview(application.id, why, now)
+  const reason = reasons.includes('reports') ? 'reports' : 'polling'
+  const review = open ?? openedReview(application.id, reason, now)
   const worse = !open || RANKS.indexOf(verdict) > RANKS.indexOf(open.verdict)
   if (worse) {
-    const detail = { review: review.id, verdict, because, ruleVersion, dryRun }
+    const detail = { review: review.id, verdict, reasons, ruleVersion, dryRun }
     await recordEvent(tx, { kind: 'application.judged', actor: BY_RULE, applicationId: application.id, detail })
   }
   return {
     ...review,
-    why: why === 'reports' ? why : review.why,
+    reason: reason === 'reports' ? reason : review.reason,
     ...{ verdict, evidence, ruleVersion, dryRun, warnedAt },
     harm: harm(evidence),
     judgedAt: now,
@@ -190,6 +190,6 @@ function withoutWarning(review: Review): Review {
 
 /** Nobody has to look at it: nobody complained, nobody was suspended, and it has been calm for long. */
 function isOverForGood({ application, evidence }: Turn, review: Review): boolean {
-  const settled = review.why === 'polling' && review.suspendedAt === null && review.appealedAt === null
+  const settled = review.reason === 'polling' && review.suspendedAt === null && review.appealedAt === null
   return settled && !application.suspended && evidence.now - review.stirredAt >= CALM_MS
 }

@@ -37,7 +37,7 @@ export type DialogRefusal = {
   readonly redirectUri: string
   readonly state: string | null
   readonly error: 'invalid_request' | 'invalid_scope' | 'unsupported_response_type'
-  readonly why: string
+  readonly reason: string
 }
 
 export type OpenDialogResult =
@@ -68,8 +68,8 @@ export async function openDialog(context: Context, request: DialogRequest): Prom
   const { state, codeChallenge } = request
   if (state !== null && !isEchoable(state)) return { outcome: 'state_not_echoable', application }
 
-  const refused = (error: DialogRefusal['error'], why: string): DialogRefusal => {
-    return { outcome: 'refused', application, redirectUri, state, error, why }
+  const refused = (error: DialogRefusal['error'], reason: string): DialogRefusal => {
+    return { outcome: 'refused', application, redirectUri, state, error, reason }
   }
   if (request.responseType === null) return refused('invalid_request', 'response_type is missing; it must be code.')
   if (request.responseType !== 'code') return refused('unsupported_response_type', 'response_type must be code.')

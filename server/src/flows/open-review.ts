@@ -3,7 +3,7 @@ import type { Application } from '../core/application.ts'
 import { harm, judge } from '../core/suspension.ts'
 import { createId } from '../secrets/random.ts'
 import type { Transaction } from '../store/postgres.ts'
-import { findNewestReview, insertReview, type Review, type ReviewWhy } from '../store/reviews.ts'
+import { findNewestReview, insertReview, type Review, type ReviewReason } from '../store/reviews.ts'
 import { readNewestRule } from '../store/suspension-rules.ts'
 import type { Context } from './context.ts'
 import { readEvidence } from './read-evidence.ts'
@@ -18,10 +18,10 @@ const NO_EVIDENCE: Omit<Review['evidence'], 'now'> = {
 }
 
 /** Nothing is known yet, and nothing has happened. */
-export function openedReview(applicationId: string, why: ReviewWhy, now: number): Review {
+export function openedReview(applicationId: string, reason: ReviewReason, now: number): Review {
   return {
     id: createId('rev'),
-    ...{ applicationId, why },
+    ...{ applicationId, reason },
     openedAt: now,
     verdict: 'fine',
     harm: 0,
@@ -55,7 +55,7 @@ export async function openReviewByHand(
   const { thresholds, version: ruleVersion, dryRun } = await readNewestRule(tx)
   const evidence = await readEvidence(context, tx, application.id, { thresholds, now, warnedAt: null })
   const review: Review = {
-    ...openedReview(application.id, before?.why ?? 'operator', now),
+    ...openedReview(application.id, before?.reason ?? 'operator', now),
     ...{ evidence, ruleVersion, dryRun },
     verdict: judge(evidence, thresholds).verdict,
     harm: harm(evidence),

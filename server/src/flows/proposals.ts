@@ -134,7 +134,7 @@ async function accept(tx: Transaction, actor: Actor, applicationId: string, vers
   const { name, logoVersion } = proposal
   const detail = { version, from: application.name, name, logoVersion }
   await recordEvent(tx, { kind: 'application.profile_accepted', actor, accountId, applicationId, detail })
-  await tellAdministrators(tx, accountId, { kind: 'profile_decided', detail: { application: name, because: null } })
+  await tellAdministrators(tx, accountId, { kind: 'profile_decided', detail: { application: name, reason: null } })
   return { outcome: 'accepted' }
 }
 
@@ -168,18 +168,18 @@ async function decline(
   actor: Actor,
   { applicationId, version, words }: Declining,
 ): Promise<Declination> {
-  const because = words
+  const reason = words
     .replace(/[\p{Cc}\s]+/gu, ' ')
     .trim()
     .slice(0, MAX_WORDS)
-  if (because === '') return { outcome: 'no_words' }
+  if (reason === '') return { outcome: 'no_words' }
   const looked = await lockProposal(tx, applicationId, version)
   if ('outcome' in looked) return looked
   const { accountId, name } = looked.application
-  await markDeclined(tx, applicationId, because)
-  const detail = { version, name: looked.proposal.name, because }
+  await markDeclined(tx, applicationId, reason)
+  const detail = { version, name: looked.proposal.name, reason }
   await recordEvent(tx, { kind: 'application.profile_declined', actor, accountId, applicationId, detail })
-  await tellAdministrators(tx, accountId, { kind: 'profile_decided', detail: { application: name, because } })
+  await tellAdministrators(tx, accountId, { kind: 'profile_decided', detail: { application: name, reason } })
   return { outcome: 'declined' }
 }
 

@@ -19,9 +19,9 @@ export const ADMINISTRATOR = 'administrator'
 /** Registering says no in a sentence, because a person typed the command. */
 export type Registered<T> =
   | { readonly outcome: 'done'; readonly value: T }
-  | { readonly outcome: 'refused'; readonly why: string }
+  | { readonly outcome: 'refused'; readonly reason: string }
 
-export const refused = (why: string) => ({ outcome: 'refused', why }) as const
+export const refused = (reason: string) => ({ outcome: 'refused', reason }) as const
 export const done = <T>(value: T) => ({ outcome: 'done', value }) as const
 
 const NAME =

@@ -39,7 +39,7 @@ export type ReviewLine = {
   readonly application: string
   /** The account's slug. */
   readonly account: string
-  readonly why: 'polling' | 'reports' | 'operator'
+  readonly reason: 'polling' | 'reports' | 'operator'
   readonly verdict: Verdict
   readonly harm: number
   readonly openedAt: number
@@ -62,10 +62,10 @@ export async function listReviews(context: Context, filter: 'open' | 'closed'): 
 }
 
 function lineOf(review: ListedReview): ReviewLine {
-  const { id, applicationId, application, account, why, verdict, harm, openedAt, closedAt } = review
+  const { id, applicationId, application, account, reason, verdict, harm, openedAt, closedAt } = review
   const { suspended, suspensionEndsAt, appealedAt, waitsForSecond, waitingSince, evidence } = review
   return {
-    ...{ id, applicationId, application, account, why, verdict, harm, openedAt, closedAt },
+    ...{ id, applicationId, application, account, reason, verdict, harm, openedAt, closedAt },
     ...{ suspended, suspensionEndsAt, appealedAt, waitsForSecond, waitingSince },
     people: peopleTouched(evidence),
     factor: evidence.factor,

@@ -72,6 +72,6 @@ class Refusal extends Error {
 }
 
 function need<T>(result: Registered<T>): T {
-  if (result.outcome === 'refused') throw new Refusal(result.why)
+  if (result.outcome === 'refused') throw new Refusal(result.reason)
   return result.value
 }

@@ -23,13 +23,13 @@ export type Tasks = {
 const TURNS = 3
 const SLACK_MS = 30_000
 
-type Known = { everyMs: number; startedAt: number; succeededAt: number | null; failedAt: number | null; why: string }
+type Known = { everyMs: number; startedAt: number; succeededAt: number | null; failedAt: number | null; reason: string }
 
 export function createTasks(clock: () => number = () => performance.now()): Tasks {
   const tasks = new Map<string, Known>()
   return {
     started: (name, everyMs) => {
-      tasks.set(name, { everyMs, startedAt: clock(), succeededAt: null, failedAt: null, why: '' })
+      tasks.set(name, { everyMs, startedAt: clock(), succeededAt: null, failedAt: null, reason: '' })
     },
     succeeded: (name) => {
       const task = tasks.get(name)
@@ -39,17 +39,17 @@ export function createTasks(clock: () => number = () => performance.now()): Task
       const task = tasks.get(name)
       if (!task) return
       task.failedAt = clock()
-      task.why = (error instanceof Error ? error.message : String(error)).slice(0, 200)
+      task.reason = (error instanceof Error ? error.message : String(error)).slice(0, 200)
     },
     list: () => {
       const now = clock()
       const ago = (at: number | null) => (at === null ? null : now - at)
-      return Array.from(tasks, ([name, { everyMs, startedAt, succeededAt, failedAt, why }]) => ({
+      return Array.from(tasks, ([name, { everyMs, startedAt, succeededAt, failedAt, reason }]) => ({
         name,
         everyMs,
         succeededAgoMs: ago(succeededAt),
         failedAgoMs: ago(failedAt),
-        failure: failedAt === null ? null : why,
+        failure: failedAt === null ? null : reason,
         overdue: now - (succeededAt ?? startedAt) > TURNS * everyMs + SLACK_MS,
       }))
     },

@@ -59,7 +59,7 @@ export function isUndoable({ tookEffectAt, undoneAt }: ReviewDecision, now: numb
  */
 function mayUndo(operator: User, decision: ReviewDecision, review: Review, before: Before): boolean {
   const lifts = !before.suspended && (decision.decision === 'keep' || decision.decision === 'keep_and_revoke')
-  return !lifts || review.why !== 'reports' || [decision.by, decision.confirmedBy].includes(operator.id)
+  return !lifts || review.reason !== 'reports' || [decision.by, decision.confirmedBy].includes(operator.id)
 }
 
 async function withdraw(

@@ -8,7 +8,7 @@ export type RedisLink = {
   /** Connected, and no failure a moment ago. */
   reachable(): boolean
   /** Whoever asked says how it went. */
-  failed(why: string): void
+  failed(reason: string): void
   succeeded(): void
   /** What the last of them said. */
   readonly answers: boolean
@@ -23,16 +23,16 @@ const PATIENCE_MS = 250
 /** After a failure, how long this process does not even ask. */
 const PAUSE_MS = 500
 
-export function openRedis(url: string, onChange: (answers: boolean, why?: string) => void): RedisLink {
+export function openRedis(url: string, onChange: (answers: boolean, reason?: string) => void): RedisLink {
   const redis = connect(url)
   let answers = true
   let failures = 0
   let pausedUntil = 0
 
-  const failed = (why: string) => {
+  const failed = (reason: string) => {
     failures += 1
     pausedUntil = performance.now() + PAUSE_MS
-    if (answers) onChange(false, why)
+    if (answers) onChange(false, reason)
     answers = false
   }
   redis.on('error', (error: Error) => failed(error.message))

@@ -4,13 +4,13 @@ import { Checkbox, Field } from './field.tsx'
 import { Form } from './form.tsx'
 import { type Frame, page } from './layout.tsx'
 import { Problems } from './notice.tsx'
-import { RedirectsField, redirectTroubleText } from './redirects-field.tsx'
+import { RedirectsField, redirectProblemText } from './redirects-field.tsx'
 import {
   firstScopeField,
-  type RedirectTrouble,
+  type RedirectProblemAt,
   type ScopeChoice,
   ScopeFields,
-  type ScopeTrouble,
+  type ScopeProblem,
 } from './scope-choice.tsx'
 import type { Words } from './words.ts'
 
@@ -27,7 +27,7 @@ export type ApplicationSettingsModel = {
   readonly redirects: string
   /** A new name waits until an operator has seen it. */
   readonly secondLook: boolean
-  readonly problem: null | 'name' | 'taken' | ScopeTrouble | RedirectTrouble
+  readonly problem: null | 'name' | 'taken' | ScopeProblem | RedirectProblemAt
 }
 
 export function applicationSettingsPage(frame: Frame, model: ApplicationSettingsModel): string {
@@ -103,6 +103,6 @@ export function applicationSettingsPage(frame: Frame, model: ApplicationSettings
 
 function problemText(words: Words, problem: NonNullable<ApplicationSettingsModel['problem']>): string {
   if (problem === 'not_by_code') return words.t('scope_choice.problem_not_by_code')
-  if (typeof problem !== 'string') return redirectTroubleText(words, problem)
+  if (typeof problem !== 'string') return redirectProblemText(words, problem)
   return words.t(`application_settings.problem_${problem}`)
 }

@@ -64,7 +64,7 @@ export type MailContent = About &
         readonly link: string
       }
     /** To administrators: an operator has looked at an application's new name or logo. `because`: why not. */
-    | { readonly kind: 'profile_decided'; readonly application: string; readonly because: string | null }
+    | { readonly kind: 'profile_decided'; readonly application: string; readonly reason: string | null }
     /** To administrators: a publisher's record is not in DNS any more. */
     | {
         readonly kind: 'publisher_record'
@@ -87,7 +87,7 @@ export function renderMail(words: Words, mail: MailContent): Mail {
   const { accountName: name, accountHost: host, email } = mail
   const closing = [
     { says: words.t('mail.never_ask') },
-    { says: words.t('mail.why', { name, host, email }) },
+    { says: words.t('mail.why_sent', { name, host, email }) },
   ] satisfies Block[]
   const all = [...blocks, ...closing]
   return {
@@ -191,12 +191,12 @@ function compose(words: Words, mail: MailContent): readonly [string, ...Block[]]
       ]
     }
     case 'profile_decided': {
-      const { application, because } = mail
-      const how = because === null ? 'accepted' : 'declined'
+      const { application, reason } = mail
+      const how = reason === null ? 'accepted' : 'declined'
       return [
         words.t(`mail.profile_${how}_subject`, { application }),
         { says: words.t(`mail.profile_${how}_text`, { application }) },
-        ...(because === null ? [] : [{ facts: [[words.t('mail.profile_because'), because]] as const }]),
+        ...(reason === null ? [] : [{ facts: [[words.t('mail.profile_reason'), reason]] as const }]),
       ]
     }
     case 'publisher_record': {

@@ -84,35 +84,35 @@ const MAIL_MS = 15 * 60 * 1000
 const REVIEW_MS = 24 * 60 * 60 * 1000
 
 /** Each is a sentence that says what is wrong and what it means. */
-function troubles({ words, model }: PartProps): readonly string[] {
+function problems({ words, model }: PartProps): readonly string[] {
   const { now, postgres, gate, mail, tasks, waitingSuspensions } = model
   const { missing, unknown } = postgres.schema
   const seconds = Math.round(Math.abs(postgres.clockAheadMs) / 1000)
   const failing = tasks.filter(({ overdue }) => overdue).map(({ name }) => name)
   return [
-    missing.length > 0 && words.t('operator.trouble_missing', { names: words.list(missing) }),
-    unknown.length > 0 && words.t('operator.trouble_unknown', { names: words.list(unknown) }),
-    gate.shared && !gate.answers && words.t('operator.trouble_gate'),
-    seconds * 1000 > CLOCK_MS && words.t('operator.trouble_clock', { seconds }),
-    failing.length > 0 && words.t('operator.trouble_tasks', { names: words.list(failing) }),
-    !mail.server && mail.waiting > 0 && words.t('operator.trouble_no_mail', { mails: mail.waiting }),
+    missing.length > 0 && words.t('operator.problem_missing', { names: words.list(missing) }),
+    unknown.length > 0 && words.t('operator.problem_unknown', { names: words.list(unknown) }),
+    gate.shared && !gate.answers && words.t('operator.problem_gate'),
+    seconds * 1000 > CLOCK_MS && words.t('operator.problem_clock', { seconds }),
+    failing.length > 0 && words.t('operator.problem_tasks', { names: words.list(failing) }),
+    !mail.server && mail.waiting > 0 && words.t('operator.problem_no_mail', { mails: mail.waiting }),
     mail.server &&
       mail.oldest !== null &&
       now - mail.oldest > MAIL_MS &&
-      words.t('operator.trouble_mail', { mails: mail.waiting }),
+      words.t('operator.problem_mail', { mails: mail.waiting }),
     waitingSuspensions.oldest !== null &&
       now - waitingSuspensions.oldest > REVIEW_MS &&
-      words.t('operator.trouble_suspensions', { suspensions: waitingSuspensions.count }),
-    mail.givenUp > 0 && words.t('operator.trouble_given_up', { mails: mail.givenUp }),
+      words.t('operator.problem_suspensions', { suspensions: waitingSuspensions.count }),
+    mail.givenUp > 0 && words.t('operator.problem_given_up', { mails: mail.givenUp }),
   ].filter((text) => text !== false)
 }
 
 function Verdict(props: PartProps) {
   const { words } = props
-  const wrong = troubles(props)
+  const wrong = problems(props)
   if (wrong.length === 0) return <Notice kind="success">{words.t('operator.well')}</Notice>
   return (
-    <Notice kind="warning" title={words.t('operator.not_well', { troubles: wrong.length })}>
+    <Notice kind="warning" title={words.t('operator.not_well', { problems: wrong.length })}>
       <ul>
         {wrong.map((text) => (
           <li key={text}>{text}</li>

@@ -7,7 +7,7 @@ export type ListedReview = {
   readonly application: string
   /** The slug of the account that registered it. */
   readonly account: string
-  readonly why: 'polling' | 'reports' | 'operator'
+  readonly reason: 'polling' | 'reports' | 'operator'
   readonly verdict: 'fine' | 'observe' | 'warn' | 'review' | 'suspend'
   readonly openedAt: number
   readonly closedAt: number | null
@@ -104,9 +104,9 @@ export function ReviewBadges({ words, review }: BadgesProps) {
 }
 
 /** Why it is here, in one sentence with its figures. */
-export function reviewReason(words: Words, { why, people, factor }: Pick<ListedReview, 'why' | 'people' | 'factor'>) {
-  if (why !== 'polling') return words.t(`operator.why_${why}`, { people })
+export function reviewReason(words: Words, { reason, people, factor }: Pick<ListedReview, 'reason' | 'people' | 'factor'>) {
+  if (reason !== 'polling') return words.t(`operator.review_reason_${reason}`, { people })
   return factor === null
-    ? words.t('operator.why_polling_only', { people })
-    : words.t('operator.why_polling', { people, factor })
+    ? words.t('operator.review_reason_polling_only', { people })
+    : words.t('operator.review_reason_polling', { people, factor })
 }

@@ -28,10 +28,10 @@ export function SuspensionState({ frame: { words }, model }: SuspensionProps) {
 /** The sentence of the queue, and where the polls come from. */
 function reasonInFull(words: Words, review: SeenReview): string {
   const networks = Math.max(0, ...review.evidence.windows.map(({ anyAccount }) => anyAccount.ignoringNetworks))
-  if (review.why === 'reports') return words.t('operator.why_reports', { people: review.evidence.reports })
+  if (review.reason === 'reports') return words.t('operator.review_reason_reports', { people: review.evidence.reports })
   const reason = reviewReason(words, review)
-  return review.why === 'polling' && networks > 0
-    ? `${reason} ${words.t('operator.why_networks', { networks })}`
+  return review.reason === 'polling' && networks > 0
+    ? `${reason} ${words.t('operator.review_reason_networks', { networks })}`
     : reason
 }
 

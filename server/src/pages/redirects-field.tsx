@@ -1,7 +1,7 @@
 /** The addresses that a dialog may return to: the field for them, and what can be wrong with one, in words. */
 import { MAX_REDIRECTS } from '../core/redirect-uri.ts'
 import { TextArea } from './field-kinds.tsx'
-import type { RedirectTrouble } from './scope-choice.tsx'
+import type { RedirectProblemAt } from './scope-choice.tsx'
 import type { Words } from './words.ts'
 
 type RedirectsFieldProps = {
@@ -39,15 +39,15 @@ const address = (chunks: unknown) => (
 /** Enough of an address to know which one is meant. */
 const MAX_SHOWN_LENGTH = 120
 
-export function redirectTroubleText(words: Words, { uri, why }: RedirectTrouble): string {
-  if (why === 'none') return words.t('redirects.problem_none')
-  if (why === 'too_many') return words.t('redirects.problem_too_many', { most: MAX_REDIRECTS })
+export function redirectProblemText(words: Words, { uri, reason }: RedirectProblemAt): string {
+  if (reason === 'none') return words.t('redirects.problem_none')
+  if (reason === 'too_many') return words.t('redirects.problem_too_many', { most: MAX_REDIRECTS })
   const shown = shortened(uri)
-  if (why === 'not_canonical') {
+  if (reason === 'not_canonical') {
     const spelled = shortened(URL.parse(uri)?.href ?? uri)
     return words.t('redirects.problem_not_canonical', { uri: shown, spelled })
   }
-  return words.t(`redirects.problem_${why}`, { uri: shown })
+  return words.t(`redirects.problem_${reason}`, { uri: shown })
 }
 
 function shortened(uri: string): string {

@@ -5,13 +5,13 @@ import { Radio } from './field-kinds.tsx'
 import { Form } from './form.tsx'
 import { type Frame, page } from './layout.tsx'
 import { Problems } from './notice.tsx'
-import { RedirectsField, redirectTroubleText } from './redirects-field.tsx'
+import { RedirectsField, redirectProblemText } from './redirects-field.tsx'
 import {
   firstScopeField,
-  type RedirectTrouble,
+  type RedirectProblemAt,
   type ScopeChoice,
   ScopeFields,
-  type ScopeTrouble,
+  type ScopeProblem,
 } from './scope-choice.tsx'
 import type { Words } from './words.ts'
 
@@ -23,7 +23,7 @@ export type RegisterModel = {
   readonly scopes: readonly ScopeChoice[]
   /** One per line. */
   readonly redirects: string
-  readonly problem: null | 'name' | 'taken' | 'kind' | ScopeTrouble | RedirectTrouble
+  readonly problem: null | 'name' | 'taken' | 'kind' | ScopeProblem | RedirectProblemAt
 }
 
 type StepProps = { readonly frame: Frame; readonly model: RegisterModel; readonly wrong: string | null }
@@ -61,7 +61,7 @@ export function registerApplicationPage(frame: Frame, model: RegisterModel): str
 
 function problemText(words: Words, problem: NonNullable<RegisterModel['problem']>): string {
   if (problem === 'not_by_code') return words.t('scope_choice.problem_not_by_code')
-  return typeof problem === 'string' ? words.t(`register.problem_${problem}`) : redirectTroubleText(words, problem)
+  return typeof problem === 'string' ? words.t(`register.problem_${problem}`) : redirectProblemText(words, problem)
 }
 
 /** What a summary of problems leads to. */

@@ -16,9 +16,9 @@ export type ScopeChoice = {
 }
 
 /** `not_by_code`: it shows codes, and would ask by default for what no code may lead to. */
-export type ScopeTrouble = 'scopes' | 'not_by_code'
+export type ScopeProblem = 'scopes' | 'not_by_code'
 
-export type RedirectTrouble = { readonly uri: string; readonly why: RedirectProblem | 'too_many' | 'none' }
+export type RedirectProblemAt = { readonly uri: string; readonly reason: RedirectProblem | 'too_many' | 'none' }
 
 type ScopeFieldsProps = {
   readonly words: Words

@@ -19,7 +19,7 @@ export type Proposal = {
 }
 
 const PROPOSAL = `p.application_id as "applicationId", p.version, p.name, p.logo_version as "logoVersion",
-  p.proposed_at as "proposedAt", p.declined_because as "declinedBecause"`
+  p.proposed_at as "proposedAt", p.declined_reason as "declinedBecause"`
 
 /** Also one that was declined. */
 export async function findProposal(db: Queryable, applicationId: string): Promise<Proposal | null> {
@@ -134,10 +134,10 @@ export async function applyProposal(tx: Transaction, applicationId: string): Pro
   await deleteProposal(tx, applicationId)
 }
 
-export async function markDeclined(tx: Transaction, applicationId: string, because: string): Promise<void> {
+export async function markDeclined(tx: Transaction, applicationId: string, reason: string): Promise<void> {
   await tx.query(
-    'update application_proposals set declined_at = now(), declined_because = $2 where application_id = $1',
-    [applicationId, because],
+    'update application_proposals set declined_at = now(), declined_reason = $2 where application_id = $1',
+    [applicationId, reason],
   )
 }
 

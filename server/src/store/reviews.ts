@@ -3,13 +3,13 @@ import type { Evidence, Verdict } from '../core/suspension.ts'
 import { lockByName, tryLockByName } from './advisory-locks.ts'
 import type { Queryable, Transaction } from './postgres.ts'
 
-export type ReviewWhy = 'polling' | 'reports' | 'operator'
+export type ReviewReason = 'polling' | 'reports' | 'operator'
 
 export type Review = {
   readonly id: string
   readonly applicationId: string
   readonly openedAt: number
-  readonly why: ReviewWhy
+  readonly reason: ReviewReason
   readonly verdict: Verdict
   readonly harm: number
   /** Of the last time that it was more than worth watching. */
@@ -30,7 +30,7 @@ export type Review = {
   readonly version: number
 }
 
-const REVIEW = `select r.id, r.application_id as "applicationId", r.opened_at as "openedAt", r.why, r.verdict, r.harm, r.evidence,
+const REVIEW = `select r.id, r.application_id as "applicationId", r.opened_at as "openedAt", r.reason, r.verdict, r.harm, r.evidence,
     r.judged_at as "judgedAt", r.rule_version as "ruleVersion", r.dry_run as "dryRun", r.stirred_at as "stirredAt",
     r.warned_at as "warnedAt", r.suspended_at as "suspendedAt", r.suspension_ends_at as "suspensionEndsAt",
     r.appealed_at as "appealedAt", r.appealed_by as "appealedBy", r.appeal, r.closed_at as "closedAt", r.version
@@ -74,13 +74,13 @@ export async function findReview(db: Queryable, id: string): Promise<Review | nu
 
 export async function insertReview(tx: Transaction, review: Review): Promise<void> {
   await tx.query(
-    `insert into reviews (id, application_id, opened_at, why, verdict, harm, evidence, judged_at, rule_version, dry_run, stirred_at)
+    `insert into reviews (id, application_id, opened_at, reason, verdict, harm, evidence, judged_at, rule_version, dry_run, stirred_at)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
     [
       review.id,
       review.applicationId,
       new Date(review.openedAt),
-      review.why,
+      review.reason,
       review.verdict,
       review.harm,
       JSON.stringify(review.evidence),
@@ -97,13 +97,13 @@ export async function insertReview(tx: Transaction, review: Review): Promise<voi
 export async function saveReview(tx: Transaction, review: Review): Promise<void> {
   const moment = (ms: number | null) => (ms === null ? null : new Date(ms))
   await tx.query(
-    `update reviews set why = $2, verdict = $3, harm = $4, evidence = $5, judged_at = $6, rule_version = $7, dry_run = $8,
+    `update reviews set reason = $2, verdict = $3, harm = $4, evidence = $5, judged_at = $6, rule_version = $7, dry_run = $8,
        stirred_at = $9, warned_at = $10, suspended_at = $11, suspension_ends_at = $12, appealed_at = $13, appealed_by = $14,
        appeal = $15, closed_at = $16, version = $17
      where id = $1`,
     [
       review.id,
-      review.why,
+      review.reason,
       review.verdict,
       review.harm,
       JSON.stringify(review.evidence),

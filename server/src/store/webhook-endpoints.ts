@@ -51,12 +51,12 @@ export async function rotateEndpoint(tx: Transaction, id: string, keyId: number)
 }
 
 /** Returns whose it is; null when it was so already. What waits for it stays as it is, and is forgotten in its time. */
-export async function disableEndpoint(tx: Transaction, id: string, why: 'removed' | 'gone'): Promise<string | null> {
+export async function disableEndpoint(tx: Transaction, id: string, reason: 'removed' | 'gone'): Promise<string | null> {
   const { rows } = await tx.query<{ application_id: string }>(
     `update webhook_endpoints set disabled_at = coalesce(disabled_at, now()), disabled_why = $2
      where id = $1 and (disabled_at is null or ($2 = 'removed' and disabled_why = 'gone'))
      returning application_id`,
-    [id, why],
+    [id, reason],
   )
   return rows[0]?.application_id ?? null
 }

@@ -192,7 +192,7 @@ describe('what a catalogue keeps from codes', () => {
 })
 
 describe('what an application calls itself', () => {
-  it.each(hostileNames)('UC-20: no application is registered with a name that is or has %s', async (_why, names) => {
+  it.each(hostileNames)('UC-20: no application is registered with a name that is or has %s', async (_reason, names) => {
     const before = await countRows(service, 'applications', 'application_secrets')
     for (const name of names) {
       const result = await createApplication(service.context.db, service.config.keys, {

@@ -127,7 +127,7 @@ describe('what is granted is what was shown', () => {
       "update grants set revoked_at = now(), revocation_reason = 'user_reset' where user_id = $1",
       'user_reset',
     ],
-  ])('DC-15: nothing is handed out when %s between the grant and the poll', async (_, sql, why) => {
+  ])('DC-15: nothing is handed out when %s between the grant and the poll', async (_, sql, reason) => {
     const { context, account, config } = service
     const user = await makeUser(context.db, account.slug)
     const application = await makeApplication(context.db, config, account.slug)
@@ -138,7 +138,7 @@ describe('what is granted is what was shown', () => {
     const used = [...sql.matchAll(/\$\d/g)].length === 1 && sql.includes('$2') ? [application.id] : [user.id]
     await service.database.query(sql.replace('$2', '$1'), used)
     expect((await device.poll(code.device_code)).body.error).toBe('invalid')
-    expect(await grants(code.user_code)).toMatchObject([{ revocation_reason: why }])
+    expect(await grants(code.user_code)).toMatchObject([{ revocation_reason: reason }])
     expect((await device.poll(code.device_code)).body.error).toBe('invalid')
   })
 })

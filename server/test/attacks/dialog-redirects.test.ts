@@ -46,10 +46,10 @@ async function eachLine(
 async function expectRefused(lines: readonly HostileRedirect[], path: string, method: 'GET' | 'POST'): Promise<void> {
   const before = await everyRow(service)
   const wrong: unknown[] = []
-  await eachLine(lines, async ({ why, uri }) => {
+  await eachLine(lines, async ({ reason, uri }) => {
     const answer = await authorize(path, method, { redirect_uri: uri, state: 'kept' })
     const isPage = String(answer.headers['content-type']).startsWith('text/html')
-    if (answer.status !== 400 || !isPage || !leadsNowhere(answer)) wrong.push([why, uri, answer.status])
+    if (answer.status !== 400 || !isPage || !leadsNowhere(answer)) wrong.push([reason, uri, answer.status])
   })
   expect(wrong).toEqual([])
   expect(await everyRow(service)).toEqual(before)

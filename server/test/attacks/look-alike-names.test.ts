@@ -64,7 +64,7 @@ it('AD-10: nor does the command line, by mistake', async () => {
   }
   expect(await createApplication(service.context.db, service.config.keys, wish)).toEqual({
     outcome: 'refused',
-    why: expect.stringContaining('looks the same'),
+    reason: expect.stringContaining('looks the same'),
   })
 })
 

@@ -3,7 +3,7 @@
  * register. Most are made from tables: what is done to an address, for each of the registered three.
  */
 
-export type HostileRedirect = { readonly why: string; readonly uri: string }
+export type HostileRedirect = { readonly reason: string; readonly uri: string }
 
 export const registered: readonly string[] = [
   'https://app.example/callback',
@@ -31,10 +31,10 @@ const write = ({ scheme, host, port, path, query }: Parts) => `${scheme}://${hos
 type Spellings = Readonly<Record<string, string>>
 
 function spell(part: keyof Parts, spellings: Spellings): HostileRedirect[] {
-  return Object.entries(spellings).flatMap(([why, texts]) =>
+  return Object.entries(spellings).flatMap(([reason, texts]) =>
     registered.map(partsOf).flatMap((parts) =>
       texts.split(' ').map((text) => ({
-        why: `${part}: ${why}`,
+        reason: `${part}: ${reason}`,
         uri: write({ ...parts, [part]: text.replaceAll('~', parts[part]).replaceAll('SP', ' ') }),
       })),
     ),
@@ -115,15 +115,15 @@ const DROPPED = [0x00, 0x01, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x1b, 0x20, 0x7
 const withDropped: readonly HostileRedirect[] = DROPPED.flatMap((point) =>
   registered.flatMap((uri) => {
     const character = String.fromCodePoint(point)
-    const why = `U+${point.toString(16).padStart(4, '0')}`
+    const reason = `U+${point.toString(16).padStart(4, '0')}`
     const { host } = partsOf(uri)
     return [
-      { why: `before: ${why}`, uri: character + uri },
-      { why: `scheme: ${why}`, uri: `${uri.slice(0, 2)}${character}${uri.slice(2)}` },
-      { why: `host: ${why}`, uri: uri.replace(host, `${host.slice(0, 3)}${character}${host.slice(3)}`) },
-      { why: `path: ${why}`, uri: uri.replace('ack', `a${character}ck`) },
-      { why: `behind: ${why}`, uri: uri + character },
-      { why: `behind, and another address: ${why}`, uri: `${uri}${character}https://evil.example/` },
+      { reason: `before: ${reason}`, uri: character + uri },
+      { reason: `scheme: ${reason}`, uri: `${uri.slice(0, 2)}${character}${uri.slice(2)}` },
+      { reason: `host: ${reason}`, uri: uri.replace(host, `${host.slice(0, 3)}${character}${host.slice(3)}`) },
+      { reason: `path: ${reason}`, uri: uri.replace('ack', `a${character}ck`) },
+      { reason: `behind: ${reason}`, uri: uri + character },
+      { reason: `behind, and another address: ${reason}`, uri: `${uri}${character}https://evil.example/` },
     ]
   }),
 )
@@ -161,13 +161,13 @@ const WHOLE: Readonly<Record<string, (uri: string) => string>> = {
   'inside another userinfo': (uri) => `https://${encodeURIComponent(uri)}@evil.example/`,
 }
 
-const whole = Object.entries(WHOLE).flatMap(([why, change]) => registered.map((uri) => ({ why, uri: change(uri) })))
+const whole = Object.entries(WHOLE).flatMap(([reason, change]) => registered.map((uri) => ({ reason, uri: change(uri) })))
 
 /** `http://localhost:80@evil.example` and its relatives (CVE-2024-8883). */
 const loopbackUserinfo = ['localhost', '127.0.0.1', '[::1]'].flatMap((host) =>
   [':80', ':4000', ':', ':pw', ''].flatMap((port) =>
     ['', '/back'].map((path) => ({
-      why: 'a loopback host as userinfo (CVE-2024-8883)',
+      reason: 'a loopback host as userinfo (CVE-2024-8883)',
       uri: `http://${host}${port}@evil.example${path}`,
     })),
   ),
@@ -183,7 +183,7 @@ const LOOPBACK_SPELLINGS = (
 ).split(' ')
 
 const loopback = LOOPBACK_SPELLINGS.map((host) => ({
-  why: 'a spelling of 127.0.0.1, or what is near it',
+  reason: 'a spelling of 127.0.0.1, or what is near it',
   uri: `http://${host}:4000/back`,
 }))
 
@@ -193,7 +193,7 @@ const NOTHING = (
   'about:blank %00 [] {} https://%/ https://[/ https://]/ https://[]/ https://*/ ://app.example/callback'
 ).split(' ')
 
-const nothing = NOTHING.map((uri) => ({ why: 'no host, or no address at all', uri }))
+const nothing = NOTHING.map((uri) => ({ reason: 'no host, or no address at all', uri }))
 
 /** Something else than https, however it is written: what a browser, a page or a log would make of it (DG-05). */
 const SPELLED = `
@@ -248,7 +248,7 @@ export const schemeSpellings: readonly string[] = SPELLED.map((text) =>
   text.replace(/(?<![A-Z])(?:HT|LF|CR|NUL|ESC|SP|BOM|SHY|ZWSP|NBSP|RLO)(?![A-Z])/g, (name) => NAMED[name] ?? ''),
 )
 
-const schemes = schemeSpellings.map((uri) => ({ why: 'not https', uri }))
+const schemes = schemeSpellings.map((uri) => ({ reason: 'not https', uri }))
 
 /** Each line once, also where two tables lead to it, and never one that is registered after all. */
 function distinct(lines: readonly HostileRedirect[]): readonly HostileRedirect[] {
@@ -317,16 +317,16 @@ const REGISTRATIONS: Spellings = {
 const padded = DROPPED.map((point) => String.fromCodePoint(point)).flatMap((character) =>
   [`${character}https://a.example/`, `https://a.example/${character}`, `https://a${character}b.example/`].map(
     (uri) => ({
-      why: 'whitespace or a control character',
+      reason: 'whitespace or a control character',
       uri,
     }),
   ),
 )
 
 export const hostileRegistrations: readonly HostileRedirect[] = distinct([
-  ...Object.entries(REGISTRATIONS).flatMap(([why, texts]) => texts.split(' ').map((uri) => ({ why, uri }))),
+  ...Object.entries(REGISTRATIONS).flatMap(([reason, texts]) => texts.split(' ').map((uri) => ({ reason, uri }))),
   ...padded,
   ...schemes,
-  { why: 'too long', uri: `https://a.example/${'x'.repeat(2000)}` },
-  { why: 'nothing', uri: '' },
+  { reason: 'too long', uri: `https://a.example/${'x'.repeat(2000)}` },
+  { reason: 'nothing', uri: '' },
 ])

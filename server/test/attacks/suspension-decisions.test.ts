@@ -35,7 +35,7 @@ beforeEach(async () => {
   }
   await judgeNow(service)
   expect((await submit(webOf(0), 'keep')).status).toBe(200)
-  expect(await reviewed()).toMatchObject({ suspended: true, review: { why: 'reports' } })
+  expect(await reviewed()).toMatchObject({ suspended: true, review: { reason: 'reports' } })
 })
 
 const webOf = (index: number) => (operators[index] as { web: Web }).web

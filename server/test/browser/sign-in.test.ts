@@ -141,7 +141,7 @@ test('the link of an operator lets somebody choose a first password, and then no
     email: erik.email,
     reset: false,
   })
-  if (made.outcome === 'refused') throw new Error(made.why)
+  if (made.outcome === 'refused') throw new Error(made.reason)
   const page = await browsing.open()
   await page.goto(made.value.address)
   await heading(page, t('choose_password.heading_setup', { name: 'Northwind Traders' }))

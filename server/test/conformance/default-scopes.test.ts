@@ -83,7 +83,7 @@ describe('a default set with a scope that no typed code may lead to', () => {
     const before = await everyRow(service)
     expect(await createApplication(context.db, config.keys, { ...wish, account: account.slug })).toEqual({
       outcome: 'refused',
-      why: expect.stringMatching(/^No typed code may lead to money:move, so .* cannot have it in its default scopes\./),
+      reason: expect.stringMatching(/^No typed code may lead to money:move, so .* cannot have it in its default scopes\./),
     })
     expect(await registerApplication(context, user.id, wish)).toEqual(unfit)
     expect(await everyRow(service)).toEqual(before)

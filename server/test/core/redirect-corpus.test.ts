@@ -27,9 +27,9 @@ describe('what cannot be registered', () => {
     expect(schemeSpellings.length).toBeGreaterThanOrEqual(60)
   })
 
-  const byWhy = Map.groupBy(hostileRegistrations, ({ why }) => why)
+  const byWhy = Map.groupBy(hostileRegistrations, ({ reason }) => reason)
 
-  test.each([...byWhy])('%s', (_why, lines) => {
+  test.each([...byWhy])('%s', (_reason, lines) => {
     expect(lines.filter(({ uri }) => redirectProblem(uri) === null)).toEqual([])
   })
 })

@@ -50,11 +50,11 @@ describe('an owner is warned', () => {
     const overloaded = makeWindow(MANY, { overloaded: true })
     expect(
       judge(makeEvidence({ windows: [overloaded, overloaded, overloaded], warnedAt: WARNED }), defaultThresholds),
-    ).toEqual({ verdict: 'observe', because: ['some_accounts', 'overloaded'] })
+    ).toEqual({ verdict: 'observe', reasons: ['some_accounts', 'overloaded'] })
   })
 
   it('not where everything is as it should be', () => {
-    expect(judge(makeEvidence(), defaultThresholds)).toEqual({ verdict: 'fine', because: [] })
+    expect(judge(makeEvidence(), defaultThresholds)).toEqual({ verdict: 'fine', reasons: [] })
   })
 })
 
@@ -64,7 +64,7 @@ describe('an application is suspended', () => {
     expect(verdictOf({ windows, warnedAt: WARNED })).toBe('suspend')
     expect(judge(makeEvidence({ windows, warnedAt: WARNED + 1 }), defaultThresholds)).toEqual({
       verdict: 'warn',
-      because: ['every_window', 'not_warned_long_enough'],
+      reasons: ['every_window', 'not_warned_long_enough'],
     })
   })
 
@@ -120,19 +120,19 @@ describe('a person is called, and nothing happens to the application', () => {
   it('RL-03: when accounts of any age would be beyond the thresholds', () => {
     expect(judge(makeEvidence({ windows: [young, young, young], warnedAt: WARNED }), defaultThresholds)).toEqual({
       verdict: 'review',
-      because: ['any_account'],
+      reasons: ['any_account'],
     })
   })
 
   it('when people of three accounts complain', () => {
     expect(verdictOf({ reports: 2 })).toBe('observe')
-    expect(judge(makeEvidence({ reports: 3 }), defaultThresholds)).toEqual({ verdict: 'review', because: ['reports'] })
+    expect(judge(makeEvidence({ reports: 3 }), defaultThresholds)).toEqual({ verdict: 'review', reasons: ['reports'] })
   })
 
   it('and is told of complaints also when its owner is warned', () => {
     expect(judge(makeEvidence({ windows: [bad, calm, calm], reports: 5 }), defaultThresholds)).toEqual({
       verdict: 'warn',
-      because: ['one_window', 'reports'],
+      reasons: ['one_window', 'reports'],
     })
   })
 })

@@ -190,7 +190,7 @@ describe('an appeal', () => {
     expect([sent.status, textOf(sent.text)]).toEqual([200, expect.stringContaining('You appealed on')])
     expect(sent.text).not.toContain('<textarea')
     const found = await readReviewedApplication(service.context, application.id)
-    expect(found?.review).toMatchObject({ why: 'operator', appeal: words })
+    expect(found?.review).toMatchObject({ reason: 'operator', appeal: words })
   })
 
   it('comes too late when the application is back already', async () => {

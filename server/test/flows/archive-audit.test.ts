@@ -96,7 +96,7 @@ describe('is refused', () => {
     const next = monthAgo(-1)
     expect(await archive(newFile(), next)).toEqual({
       outcome: 'refused',
-      why: `${THIS} is not over: --before takes ${THIS} at the latest.`,
+      reason: `${THIS} is not over: --before takes ${THIS} at the latest.`,
     })
   })
 
@@ -105,7 +105,7 @@ describe('is refused', () => {
     const file = newFile()
     expect(await archive(file)).toEqual({
       outcome: 'refused',
-      why: `1 entries of ${OLDEST} are not sealed yet. Is the service running?`,
+      reason: `1 entries of ${OLDEST} are not sealed yet. Is the service running?`,
     })
     expect(existsSync(file)).toBe(false)
   })
@@ -117,7 +117,7 @@ describe('is refused', () => {
     await young.seal()
     const own = await verifySession(fresh.url)
     const done = await archiveAudit({ session: own, db: young.db, keys }, { before: THIS, file: newFile() })
-    expect(done).toMatchObject({ outcome: 'refused', why: expect.stringContaining(`The chain ends in ${OLDEST}`) })
+    expect(done).toMatchObject({ outcome: 'refused', reason: expect.stringContaining(`The chain ends in ${OLDEST}`) })
     await own.close()
     await young.close()
     await fresh.drop()
@@ -128,7 +128,7 @@ describe('is refused', () => {
     writeFileSync(file, 'something else\n')
     expect(await archive(file)).toEqual({
       outcome: 'refused',
-      why: `${file} is there already, and is not the archive of ${OLDEST}.`,
+      reason: `${file} is there already, and is not the archive of ${OLDEST}.`,
     })
     expect(readFileSync(file, 'utf8')).toBe('something else\n')
     expect(await archive(join(folder, 'nowhere', 'file'))).toMatchObject({ outcome: 'refused' })
@@ -140,7 +140,7 @@ describe('is refused', () => {
     await other.query('select pg_advisory_lock(7018005)')
     expect(await archive(newFile())).toEqual({
       outcome: 'refused',
-      why: 'Another "latchkey audit archive" is running.',
+      reason: 'Another "latchkey audit archive" is running.',
     })
     await other.close()
   })
@@ -230,7 +230,7 @@ describe('cut off in the middle', () => {
     rmSync(file)
     expect(await archive(file)).toMatchObject({
       outcome: 'refused',
-      why: expect.stringContaining('give the file that it was archived to'),
+      reason: expect.stringContaining('give the file that it was archived to'),
     })
   })
 
@@ -249,7 +249,7 @@ describe('cut off in the middle', () => {
     await recordAt(database, `${OLDEST}-20T00:00:00Z`)
     expect(await archive(file)).toMatchObject({
       outcome: 'tampered',
-      why: expect.stringMatching(/has 6 rows, and 5 of .* were archived/),
+      reason: expect.stringMatching(/has 6 rows, and 5 of .* were archived/),
     })
     expect(await monthsThere()).toContain(OLDEST)
   })

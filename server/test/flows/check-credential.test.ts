@@ -284,7 +284,7 @@ describe('DC-15: between the grant and the poll', () => {
     ],
   ])(
     '%s: the poll gets nothing, and no live grant is left, not even when the user is enabled again',
-    async (_, change, why) => {
+    async (_, change, reason) => {
       const clerk = await makeClerk()
       const { device, deviceCode, grantId } = await grant(service, { user: clerk })
       await change(clerk, grantId)
@@ -294,7 +294,7 @@ describe('DC-15: between the grant and the poll', () => {
       const rows = await service.database.query('select revocation_reason, issued_at from grants where id = $1', [
         grantId,
       ])
-      expect(rows).toEqual([{ revocation_reason: why, issued_at: null }])
+      expect(rows).toEqual([{ revocation_reason: reason, issued_at: null }])
     },
   )
 })

@@ -92,7 +92,7 @@ describe('the life of a review', () => {
   it('RL-04: warns the owner of many, with the figures, and does nothing else', async () => {
     const colleague = await makeUser(service.context.db, service.account.slug)
     await misbehaving()
-    expect(await reviewOf()).toMatchObject({ why: 'polling', verdict: 'warn', suspended: false, people: 40 })
+    expect(await reviewOf()).toMatchObject({ reason: 'polling', verdict: 'warn', suspended: false, people: 40 })
     expect(await mailsOf()).toEqual(['… polls too fast', '… polls too fast'])
     const mail = await mailbox.waitFor(({ to, text }) => to === colleague.email && text.includes(application.name))
     expect(mail.text).toContain('devices of 40 out of 40 accounts within 10 minutes, from 40 networks')
@@ -248,7 +248,7 @@ describe('reports', () => {
     await report(2)
     expect(await reviewOf()).toBeNull()
     await report(3)
-    expect(await reviewOf()).toMatchObject({ why: 'reports', verdict: 'review', suspended: false, people: 3 })
+    expect(await reviewOf()).toMatchObject({ reason: 'reports', verdict: 'review', suspended: false, people: 3 })
     expect((await requestCode()).status).toBe(200)
     expect(await mailsOf()).toEqual([])
     expect((await read()).reportsByAccounts).toBe(3)
@@ -257,10 +257,10 @@ describe('reports', () => {
   it('stay what a review is about, and are not closed by themselves', async () => {
     await misbehaving()
     await report(3)
-    expect(await reviewOf()).toMatchObject({ why: 'reports' })
+    expect(await reviewOf()).toMatchObject({ reason: 'reports' })
     await advance(service, 8 * DAY)
     await judgeNow(service)
-    expect(await reviewOf()).toMatchObject({ why: 'reports', closedAt: null })
+    expect(await reviewOf()).toMatchObject({ reason: 'reports', closedAt: null })
   })
 
   it('come before a firmware that touches as many people', async () => {

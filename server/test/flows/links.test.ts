@@ -62,7 +62,7 @@ async function recoveryLink(user: MadeUser): Promise<string> {
 /** Printed by the command line. */
 async function setupLink(user: MadeUser, reset = false): Promise<string> {
   const made = await createSetupLink(service.context.db, service.config, { account: account.slug, ...user, reset })
-  if (made.outcome === 'refused') throw new Error(made.why)
+  if (made.outcome === 'refused') throw new Error(made.reason)
   return tokenIn(made.value.address)
 }
 
@@ -110,7 +110,7 @@ describe('setting an account up', () => {
     setUpAccount(service.context.db, service.config, { slug: 'newcomer', name: 'Newcomer', administrator })
 
   it('makes nothing when the address is none, and everything otherwise', async () => {
-    expect(await setUp('nobody')).toEqual({ outcome: 'refused', why: '"nobody" is not an e-mail address.' })
+    expect(await setUp('nobody')).toEqual({ outcome: 'refused', reason: '"nobody" is not an e-mail address.' })
     expect(await accounts('newcomer')).toEqual([])
     expect(await setUp('ann@newcomer.example')).toMatchObject({ outcome: 'done' })
     expect(await accounts('newcomer')).toHaveLength(1)

@@ -30,7 +30,7 @@ describe('the name of an application', () => {
     for (const name of hostileNames.flatMap(([, names]) => names)) {
       expect(await register(name)).toEqual({
         outcome: 'refused',
-        why: expect.stringMatching(/^An application has a name/),
+        reason: expect.stringMatching(/^An application has a name/),
       })
     }
     expect(await service.database.query(count)).toEqual(before)
@@ -39,7 +39,7 @@ describe('the name of an application', () => {
   it('UC-20: one that merely resembles another is taken, and its publisher is not verified', async () => {
     for (const name of ['SVC Support', 'SVС Suррort', '🔒 Latchkey (official)']) {
       const result = await register(name)
-      if (result.outcome === 'refused') throw new Error(result.why)
+      if (result.outcome === 'refused') throw new Error(result.reason)
       const application = await findApplication(service.context.db, result.value.id)
       expect(application).toMatchObject({ name, publisher: { status: 'unverified', name: null } })
     }
@@ -70,8 +70,8 @@ describe('the publisher of an application', () => {
     ['verified', null, 'A verified publisher has a domain'],
     ['verified', 'Acme Ltd', '"Acme Ltd" is not a domain'],
     ['own', 'https://acme.example', 'is not a domain'],
-  ] as const)('cannot be %s with the name %j', async (status, name, why) => {
-    expect(await set(service.application.id, status, name)).toMatchObject({ why: expect.stringContaining(why) })
+  ] as const)('cannot be %s with the name %j', async (status, name, reason) => {
+    expect(await set(service.application.id, status, name)).toMatchObject({ reason: expect.stringContaining(reason) })
     expect((await findApplication(service.context.db, service.application.id))?.publisher.status).toBe('unverified')
   })
 

@@ -237,8 +237,8 @@ describe('an operator', () => {
       [by.id],
     )
     expect(mails.map(({ detail }) => detail)).toEqual([
-      { application: name, because: 'Too near to another.' },
-      { application: 'A Third Display', because: null },
+      { application: name, reason: 'Too near to another.' },
+      { application: 'A Third Display', reason: null },
     ])
   })
 

@@ -23,7 +23,7 @@ describe('a decision', () => {
     expect(await world.decide()).toBe('decided')
     expect(await world.read()).toMatchObject({
       suspended: true,
-      review: { why: 'operator', closedAt: expect.any(Number), suspensionEndsAt: null },
+      review: { reason: 'operator', closedAt: expect.any(Number), suspensionEndsAt: null },
       decisions: [
         { decision: 'keep', by: world.operator.email, confirmedBy: null, undoneBy: null, needsSecond: false },
       ],
@@ -161,7 +161,7 @@ describe('AD-09: two operators', () => {
     expect(await world.decide({ decision: 'reinstate', reason: 'mistaken' })).toBe('waits_for_second')
     expect(await world.read()).toMatchObject({
       suspended: true,
-      review: { why: 'reports', waitsForSecond: true, closedAt: null },
+      review: { reason: 'reports', waitsForSecond: true, closedAt: null },
     })
     expect(await confirm(world.operator)).toBe('same_operator')
     expect(await confirm(world.second)).toBe('decided')
@@ -187,7 +187,7 @@ describe('AD-09: two operators', () => {
       'waits_for_second',
     )
     await appeal(service.context, service.user.id, world.application.id, 'It was somebody else.')
-    expect((await world.read()).review).toMatchObject({ why: 'reports' })
+    expect((await world.read()).review).toMatchObject({ reason: 'reports' })
     expect(await world.decide({ decision: 'reinstate' }, world.second)).toBe('waits_for_second')
   })
 

@@ -11,7 +11,7 @@ afterAll(() => busy.stop())
 
 it('the one that people reported comes first, the broken firmware second, and nobody else is in the queue', async () => {
   const reviews = await listReviews(busy.service.context, 'open')
-  expect(reviews.map(({ applicationId, why }) => [applicationId, why])).toEqual([
+  expect(reviews.map(({ applicationId, reason }) => [applicationId, reason])).toEqual([
     [busy.phisher, 'reports'],
     [busy.firmware, 'polling'],
   ])

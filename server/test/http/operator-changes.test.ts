@@ -64,7 +64,7 @@ it('it is declined only with words, and those reach the developer', async () => 
   const [mail] = await service.database.query<{ detail: object }>(
     "select detail from mails where kind = 'profile_decided' order by id desc limit 1",
   )
-  expect(mail?.detail).toMatchObject({ because: 'You are no bank.' })
+  expect(mail?.detail).toMatchObject({ reason: 'You are no bank.' })
 })
 
 it('the picture that waits is shown to operators only', async () => {

@@ -37,9 +37,9 @@ export class Seen {
 
 /** The shortest failing sequence that was found, and what went wrong in it. */
 export function describe<T>(run: fc.RunDetails<T>): string {
-  const why = run.errorInstance instanceof Error ? run.errorInstance.message : 'no error was given'
+  const reason = run.errorInstance instanceof Error ? run.errorInstance.message : 'no error was given'
   const sequence = fc.stringify(run.counterexample).replaceAll('__proto__:null,', '')
-  return `${why}\nseed ${run.seed}, shrunk ${run.numShrinks} times: ${sequence}`
+  return `${reason}\nseed ${run.seed}, shrunk ${run.numShrinks} times: ${sequence}`
 }
 
 /** Far apart for neighbouring seeds, so that two runs do not walk the same ways. */

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 export type TestRun = {
   /** Every test ran and passed. */
   readonly passed: boolean
-  /** The name of a test that failed because of what it saw; null when there is none. */
+  /** The name of a test that failed reasons of what it saw; null when there is none. */
   readonly failedTest: string | null
   readonly output: string
 }

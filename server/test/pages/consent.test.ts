@@ -19,10 +19,10 @@ test('Cancel comes first, and looks exactly as Allow does', () => {
   expect(rest.map(({ value }) => value)).toEqual(['not_me'])
 })
 
-test.each([{ grantable: false }, { suspended: true }])('Allow is not offered when it is not possible: %j', (why) => {
-  const values = answers(consentPage(frame, makeConsent({ ...why, retype: true }))).map(({ value }) => value)
+test.each([{ grantable: false }, { suspended: true }])('Allow is not offered when it is not possible: %j', (reason) => {
+  const values = answers(consentPage(frame, makeConsent({ ...reason, retype: true }))).map(({ value }) => value)
   expect(values).toEqual(['cancel', 'not_me'])
-  expect(consentPage(frame, makeConsent({ ...why, retype: true }))).not.toContain('name="last_group"')
+  expect(consentPage(frame, makeConsent({ ...reason, retype: true }))).not.toContain('name="last_group"')
 })
 
 test('the decision is tied to the code and to the permissions that were shown', () => {

@@ -106,8 +106,8 @@ describe('the decision', () => {
     [{ grantable: false }, 'needs permissions that you do not have'],
     [{ suspended: true }, 'gets no new access while we look into it'],
     [{ grantable: false, suspended: true }, 'gets no new access while we look into it'],
-  ])('Allow is not offered when it is not possible, and why is said: %j', (why, text) => {
-    const html = dialogConsentPage(frame, makeDialogConsent(why))
+  ])('Allow is not offered when it is not possible, and why is said: %j', (reason, text) => {
+    const html = dialogConsentPage(frame, makeDialogConsent(reason))
     expect(values(html, 'decision')).toEqual(['cancel'])
     expect(html).toContain(text)
     expect(html).not.toContain('ends after 60 days without use')

@@ -30,8 +30,8 @@ function makeMails(name: string): readonly MailContent[] {
     { ...about, kind: 'many_codes', application: name, people: 12, place: 'Hamburg' },
     ...NEWS.map((what) => ({ ...about, ...makeNews(what, { application: name, words: name }) })),
     { ...about, kind: 'suspensions_waiting', count: 2, applications: [name, name], since: AT, link: LINK },
-    { ...about, kind: 'profile_decided', application: name, because: null },
-    { ...about, kind: 'profile_decided', application: name, because: name },
+    { ...about, kind: 'profile_decided', application: name, reason: null },
+    { ...about, kind: 'profile_decided', application: name, reason: name },
     { ...about, kind: 'publisher_record', application: name, domain: 'acme.example', record: RECORD, lost: false },
     { ...about, kind: 'publisher_record', application: name, domain: 'acme.example', record: RECORD, lost: true },
   ]
@@ -157,8 +157,8 @@ test.each(languages)('in $name, everything that can come of a review is told in 
   expect(new Set(told.map(({ subject }) => subject)).size).toBe(NEWS.length)
   expect(new Set(told.map(({ text }) => text)).size).toBe(NEWS.length)
   const about = { accountName: 'Northwind', accountHost: 'northwind.service.example', email: 'maria@northwind.example' }
-  const why = reasons.map((reason) => renderMail(wordsFor(code), { ...about, ...makeNews('kept', { reason }) }).text)
-  expect(new Set(why).size).toBe(reasons.length)
+  const reason = reasons.map((reason) => renderMail(wordsFor(code), { ...about, ...makeNews('kept', { reason }) }).text)
+  expect(new Set(reason).size).toBe(reasons.length)
 })
 
 test('an owner is told that a suspension lasts until its review, or when it ends without one', () => {
@@ -218,8 +218,8 @@ test.each(languages)(
       email: 'maria@northwind.example',
     }
     const mail = { ...about, kind: 'profile_decided', application: 'Acme Signage' } as const
-    const [yes, no] = [null, 'It is the logo of a bank.'].map((because) =>
-      renderMail(wordsFor(code), { ...mail, because }),
+    const [yes, no] = [null, 'It is the logo of a bank.'].map((reason) =>
+      renderMail(wordsFor(code), { ...mail, reason }),
     )
     expect(yes?.subject).not.toBe(no?.subject)
     expect(no?.text).toContain('It is the logo of a bank.')

@@ -187,7 +187,7 @@ function everyChangePage(frame: Frame, name: string): Readonly<Record<string, st
 /** `application` is whatever somebody called an application, or one of its secrets. */
 export function everyDeveloperPage(frame: Frame, application = 'Acme Signage'): Readonly<Record<string, string>> {
   const name = application
-  const hostile = { uri: application, why: 'not_an_address' } as const
+  const hostile = { uri: application, reason: 'not_an_address' } as const
   const listed = {
     id: ID,
     name,

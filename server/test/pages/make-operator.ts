@@ -28,7 +28,7 @@ export function makeListedReview(given: Partial<ListedReview> = {}): ListedRevie
     applicationId: ID,
     application: 'Acme Signage',
     account: 'acme',
-    why: 'polling',
+    reason: 'polling',
     verdict: 'suspend',
     openedAt: NOW - 3 * 60 * MINUTE,
     closedAt: null,

@@ -92,8 +92,8 @@ describe('the queue', () => {
       'Devices of 31 accounts go on polling after they were told to slow down; it polls 6.2 times as often as it may.',
     ],
     [{ people: 1, factor: null }, 'Devices of 1 account go on polling after they were told to slow down.'],
-    [{ why: 'reports', people: 4 }, 'People of 4 accounts reported it.'],
-    [{ why: 'operator', people: 0 }, 'An operator decided about it without the rule.'],
+    [{ reason: 'reports', people: 4 }, 'People of 4 accounts reported it.'],
+    [{ reason: 'operator', people: 0 }, 'An operator decided about it without the rule.'],
   ] as const)('says in one sentence why: %o', (given, sentence) => {
     expect(read(given)).toContain(sentence)
   })

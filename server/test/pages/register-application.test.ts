@@ -2,9 +2,9 @@
 import { describe, expect, test } from 'vitest'
 import { redirectProblem } from '../../src/core/redirect-uri.ts'
 import { applicationSettingsPage } from '../../src/pages/application-settings.tsx'
-import { redirectTroubleText } from '../../src/pages/redirects-field.tsx'
+import { redirectProblemText } from '../../src/pages/redirects-field.tsx'
 import { type RegisterModel, registerApplicationPage } from '../../src/pages/register-application.tsx'
-import type { RedirectTrouble } from '../../src/pages/scope-choice.tsx'
+import type { RedirectProblemAt } from '../../src/pages/scope-choice.tsx'
 import { languages, wordsFor } from '../../src/pages/words.ts'
 import { makeFrame } from './make.ts'
 import { fieldsOf, formsOf, makeRegister, makeSettings, REDIRECT, scopes } from './make-developer.ts'
@@ -105,7 +105,7 @@ describe('registering', () => {
 })
 
 /** An address for each thing that can be wrong with one. */
-const WRONG: Readonly<Record<RedirectTrouble['why'], string>> = {
+const WRONG: Readonly<Record<RedirectProblemAt['reason'], string>> = {
   none: '',
   too_many: '',
   too_long: `https://app.example/${'a'.repeat(2000)}`,
@@ -119,42 +119,42 @@ const WRONG: Readonly<Record<RedirectTrouble['why'], string>> = {
   characters: 'https://app.example/a[1]',
   query: 'https://app.example/back?state=1',
 }
-const troubles = Object.entries(WRONG).map(([why, uri]) => ({ why, uri }) as RedirectTrouble)
+const problems = Object.entries(WRONG).map(([reason, uri]) => ({ reason, uri }) as RedirectProblemAt)
 
 describe('addresses to return to', () => {
-  test.each(troubles.filter(({ uri }) => uri !== ''))('$why is what is wrong with its example', ({ why, uri }) => {
-    expect(redirectProblem(uri)).toBe(why)
+  test.each(problems.filter(({ uri }) => uri !== ''))('$why is what is wrong with its example', ({ reason, uri }) => {
+    expect(redirectProblem(uri)).toBe(reason)
   })
 
   test.each(languages)(
     'in $name, everything that can be wrong has words of its own and names the address',
     ({ code }) => {
       const words = wordsFor(code)
-      const texts = troubles.map((trouble) => ({ ...trouble, text: redirectTroubleText(words, trouble) }))
-      expect(new Set(texts.map(({ uri, text }) => text.replace(uri, ''))).size).toBe(troubles.length)
+      const texts = problems.map((problem) => ({ ...problem, text: redirectProblemText(words, problem) }))
+      expect(new Set(texts.map(({ uri, text }) => text.replace(uri, ''))).size).toBe(problems.length)
       for (const { uri, text } of texts) expect(text).toContain(uri.slice(0, 100))
     },
   )
 
   test('the spelling that would do is named', () => {
-    const trouble = { why: 'not_canonical', uri: WRONG.not_canonical } as const
-    expect(redirectTroubleText(frame.words, trouble)).toContain('Write https://app.example/back instead.')
+    const problem = { reason: 'not_canonical', uri: WRONG.not_canonical } as const
+    expect(redirectProblemText(frame.words, problem)).toContain('Write https://app.example/back instead.')
   })
 
   test('an address that is too long does not fill the page', () => {
-    expect(redirectTroubleText(frame.words, { why: 'too_long', uri: WRONG.too_long }).length).toBeLessThan(250)
+    expect(redirectProblemText(frame.words, { reason: 'too_long', uri: WRONG.too_long }).length).toBeLessThan(250)
   })
 
   test.each([
     [
       'registering',
-      (problem: RedirectTrouble) => registerApplicationPage(frame, makeRegister({ step: 'redirects', problem })),
+      (problem: RedirectProblemAt) => registerApplicationPage(frame, makeRegister({ step: 'redirects', problem })),
     ],
-    ['the settings', (problem: RedirectTrouble) => applicationSettingsPage(frame, makeSettings({ problem }))],
+    ['the settings', (problem: RedirectProblemAt) => applicationSettingsPage(frame, makeSettings({ problem }))],
   ] as const)(
     'in %s what is wrong is said at the top and at the field, and what was typed is still there',
     (_, show) => {
-      const html = show({ why: 'wildcard', uri: WRONG.wildcard })
+      const html = show({ reason: 'wildcard', uri: WRONG.wildcard })
       expect(html).toContain(`<a href="#redirects">${WRONG.wildcard} has a * in it.`)
       expect(html).toContain(`id="redirects-problem">${WRONG.wildcard} has a * in it.`)
       expect(html).toMatch(

@@ -39,8 +39,8 @@ async function ask(page: Page, options: Readonly<Record<string, unknown>>): Prom
 function describe(violations: readonly Violation[]): string[] {
   return violations.flatMap(({ id, nodes }) =>
     nodes.map(({ target, failureSummary = '' }) => {
-      const why = failureSummary.replace(/\s+/g, ' ')
-      return `${id} at ${target.join(' ')}: ${why}`
+      const reason = failureSummary.replace(/\s+/g, ' ')
+      return `${id} at ${target.join(' ')}: ${reason}`
     }),
   )
 }

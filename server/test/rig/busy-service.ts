@@ -72,6 +72,6 @@ export async function startBusyService(environment: Record<string, string> = {})
 }
 
 function done<T>(result: Registered<T>): T {
-  if (result.outcome === 'refused') throw new Error(result.why)
+  if (result.outcome === 'refused') throw new Error(result.reason)
   return result.value
 }

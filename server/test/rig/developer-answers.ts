@@ -280,7 +280,7 @@ function changes({ service, own: { board, shop } }: Northwind): readonly Answer[
     service.database.query(`update applications set publisher_missing_since = ${since} where id = $1`, [shop.id])
   const declined = (words: string | null) =>
     service.database.query(
-      `update application_proposals set declined_at = case when $2::text is not null then now() end, declined_because = $2
+      `update application_proposals set declined_at = case when $2::text is not null then now() end, declined_reason = $2
        where application_id = $1`,
       [shop.id, words],
     )

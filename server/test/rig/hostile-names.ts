@@ -44,7 +44,7 @@ const WHOLE: Readonly<Record<string, readonly string[]>> = {
   'a sequence for a terminal': [`${ESCAPE}[31mAcme`, `Acme${ESCAPE}]8;;https://evil.example${ESCAPE}\\`],
 }
 
-export const hostileNames: readonly (readonly [why: string, names: readonly string[]])[] = [
-  ...Object.entries(CHARACTERS).map(([why, points]) => [why, points.flatMap(around)] as const),
+export const hostileNames: readonly (readonly [reason: string, names: readonly string[]])[] = [
+  ...Object.entries(CHARACTERS).map(([reason, points]) => [reason, points.flatMap(around)] as const),
   ...Object.entries(WHOLE),
 ]

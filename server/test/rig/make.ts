@@ -113,6 +113,6 @@ export async function makeApplication(
 }
 
 function done<T>(result: Registered<T>): T {
-  if (result.outcome === 'refused') throw new Error(result.why)
+  if (result.outcome === 'refused') throw new Error(result.reason)
   return result.value
 }

@@ -336,6 +336,6 @@ function originOf(service: TestService, slug: string): string {
 }
 
 function done<T>(result: Registered<T>): T {
-  if (result.outcome === 'refused') throw new Error(result.why)
+  if (result.outcome === 'refused') throw new Error(result.reason)
   return result.value
 }

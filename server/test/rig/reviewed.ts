@@ -76,7 +76,7 @@ type Facts = Partial<Omit<Review, 'evidence'>> & { readonly evidence: Evidence; 
 async function open(
   northwind: Northwind,
   { id }: MadeApplication,
-  why: Review['why'],
+  reason: Review['reason'],
   { suspended = true, ...facts }: Facts,
 ): Promise<void> {
   const { context } = northwind.service
@@ -84,7 +84,7 @@ async function open(
   await context.db.transaction(async (tx) => {
     await lockReviews(tx, id)
     if (suspended) await setSuspension(tx, byService('suspension-rule'), id, true, { reason: 'polls_too_fast' })
-    await insertReview(tx, { ...openedReview(id, why, now - 3 * HOUR), ...facts })
+    await insertReview(tx, { ...openedReview(id, reason, now - 3 * HOUR), ...facts })
   })
 }
 

@@ -47,7 +47,7 @@ export type OpenLoad = {
 export function startOpenLoad(plan: Plan): OpenLoad {
   const child: ChildProcess = fork(new URL(import.meta.url), ['open-load'], { execArgv: [] })
   child.send(plan)
-  let fail = (_why: Error) => {}
+  let fail = (_reason: Error) => {}
   child.once('exit', (code) => fail(new Error(`the load ended with ${code}`)))
   return {
     run: (seconds) =>

@@ -65,7 +65,7 @@ describe('on a database', () => {
       await lockByName(tx, 'application_changes')
     })
     expect(wrong).toEqual(['@application_changes after grants: grants → @application_changes'])
-    expect(await after((tx) => tx.query("update reviews set why = 'polling' where false"))).toHaveLength(1)
+    expect(await after((tx) => tx.query("update reviews set reason = 'polling' where false"))).toHaveLength(1)
     const beside = await after(async (tx) => {
       await tx.query('delete from sessions where false')
       await tx.query('delete from links where false')

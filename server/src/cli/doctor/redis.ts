@@ -16,16 +16,16 @@ export async function examineRedis(url: string | null): Promise<ExaminedRedis> {
   if (url === null) {
     return { findings: [ok('redis', 'REDIS_URL is not set: each process paces on its own.')], clock: null }
   }
-  let why = 'no answer'
+  let reason = 'no answer'
   const link = openRedis(url, (_, reason) => {
-    why = reason ?? why
+    reason = reason ?? reason
   })
   try {
     await once(link.redis, 'ready', { signal: AbortSignal.timeout(PATIENCE_MS) })
     const facts = await readInfo(link.redis)
     return { findings: [judge(facts)], clock: await readTime(link.redis) }
   } catch {
-    const what = `Redis does not answer (${why}): each process paces and counts on its own.`
+    const what = `Redis does not answer (${reason}): each process paces and counts on its own.`
     return { findings: [warning('redis', what, 'Start it, or correct REDIS_URL.')], clock: null }
   } finally {
     await link.close()

@@ -1,6 +1,6 @@
 /** What the console's forms say about an application. */
 import type { ApplicationSettings, SettingsProblem } from '../../core/application-settings.ts'
-import type { RedirectTrouble, ScopeChoice, ScopeUse } from '../../pages/scope-choice.tsx'
+import type { RedirectProblemAt, ScopeChoice, ScopeUse } from '../../pages/scope-choice.tsx'
 import type { Scope } from '../../store/scopes.ts'
 import type { Parameters } from '../parameters.ts'
 
@@ -47,8 +47,8 @@ export function readRedirects(text: string): readonly string[] {
 }
 
 /** Which part of the form it is about. */
-export function troubleOf(problem: SettingsProblem): 'name' | 'taken' | 'scopes' | 'not_by_code' | RedirectTrouble {
+export function problemOf(problem: SettingsProblem): 'name' | 'taken' | 'scopes' | 'not_by_code' | RedirectProblemAt {
   if (problem.problem === 'not_by_device') return 'not_by_code'
-  if (problem.field === 'redirects') return { uri: problem.uri, why: problem.problem }
+  if (problem.field === 'redirects') return { uri: problem.uri, reason: problem.problem }
   return problem.field === 'name' && problem.problem === 'taken' ? 'taken' : problem.field
 }

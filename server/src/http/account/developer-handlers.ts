@@ -20,7 +20,7 @@ import { secretShownPage } from '../../pages/secret-shown.tsx'
 import type { OwnApplication } from '../../store/own-applications.ts'
 import type { PageAnswer, PageHandler, UserRequest } from './answer.ts'
 import { ownLogo, proposalOf } from './developer-profile.ts'
-import { readRedirects, readScopeChoice, scopeChoiceOf, scopeSettings, troubleOf } from './developer-fields.ts'
+import { readRedirects, readScopeChoice, scopeChoiceOf, scopeSettings, problemOf } from './developer-fields.ts'
 
 export const showOwnApplications: PageHandler<UserRequest> = async (context, { account, frame }) => {
   const applications = await listOwnApplications(context, account.id)
@@ -53,14 +53,14 @@ export const register: PageHandler<UserRequest> = async (context, request) => {
   if (step === 'kind') return isApplicationName(name) ? again('scopes', null) : again('kind', 'name')
   if (chosen.allowedScopes.length === 0) return again('scopes', 'scopes')
   if (step === 'scopes' && dialog) return again('redirects', null)
-  if (dialog && redirectUris.length === 0) return again('redirects', { uri: '', why: 'none' })
+  if (dialog && redirectUris.length === 0) return again('redirects', { uri: '', reason: 'none' })
   const result = await registerApplication(context, sessionUser.id, wish)
   if (result.outcome === 'forbidden') return { refusal: 'forbidden' }
   if (result.outcome === 'unfit') {
-    const trouble = troubleOf(result.problem)
-    const isName = trouble === 'name' || trouble === 'taken'
-    const isScopes = trouble === 'scopes' || trouble === 'not_by_code'
-    return again(isName ? 'kind' : isScopes ? 'scopes' : 'redirects', trouble)
+    const problem = problemOf(result.problem)
+    const isName = problem === 'name' || problem === 'taken'
+    const isScopes = problem === 'scopes' || problem === 'not_by_code'
+    return again(isName ? 'kind' : isScopes ? 'scopes' : 'redirects', problem)
   }
   const { id, secret } = result
   const ways = { code: !dialog, redirect: redirectUris[0] ?? null, public: wish.public }
@@ -148,7 +148,7 @@ export const saveSettings: PageHandler<UserRequest> = async (context, { sessionU
   if (!application) return { refusal: 'not_found' }
   const pkce = pkceOf({ public: application.public, pkceRequired })
   const secondLook = application.vouchedFor
-  const problem = troubleOf(result.problem)
+  const problem = problemOf(result.problem)
   const model = { id, name, deviceFlow, testMode, pkce, scopes, redirects, secondLook, problem }
   return { page: applicationSettingsPage(frame, model), status: 400 }
 }

@@ -61,7 +61,7 @@ function refused(
   switch (result.outcome) {
     case 'refused':
       return problem(request, 'bad_request', result.application.name, {
-        detail: `${result.error}: ${result.why}`,
+        detail: `${result.error}: ${result.reason}`,
         returnTo: { href: returnAddress(context, result), host: redirectHost(result.redirectUri) },
       })
     case 'state_not_echoable': {
@@ -82,8 +82,8 @@ function refused(
   }
 }
 
-function returnAddress(context: Context, { redirectUri, state, error, why }: DialogRefusal): string {
-  const told = { error, error_description: why, ...(state === null ? {} : { state }) }
+function returnAddress(context: Context, { redirectUri, state, error, reason }: DialogRefusal): string {
+  const told = { error, error_description: reason, ...(state === null ? {} : { state }) }
   return withAnswer(redirectUri, { ...told, iss: context.config.publicUrl })
 }
 

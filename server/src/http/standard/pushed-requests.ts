@@ -22,7 +22,7 @@ export const pushRequest: Handler = async (context, request) => {
     case 'shed':
       return tooBusy()
     case 'refused':
-      return { refusal: result.error, message: result.why }
+      return { refusal: result.error, message: result.reason }
     case 'suspended':
       return { refusal: 'application_suspended' }
     case 'state_not_echoable':
