@@ -565,7 +565,7 @@ CREATE TABLE public.reviews (
     judged_at timestamp with time zone NOT NULL,
     rule_version integer NOT NULL,
     dry_run boolean NOT NULL,
-    stirred_at timestamp with time zone NOT NULL,
+    last_escalated_at timestamp with time zone NOT NULL,
     warned_at timestamp with time zone,
     suspended_at timestamp with time zone,
     suspension_ends_at timestamp with time zone,

@@ -52,12 +52,12 @@ ${others.map(renderRefusal).join('\n')}`
 }
 
 function renderRefusal(code: RefusalCode): string {
-  const { status, standard, message, mend } = refusals[code]
+  const { status, standard, message, remedy } = refusals[code]
   return `### \`${code}\`
 
 HTTP ${status}. “${message}”
 ${standard === code ? '' : `\nIn the standard dialect: \`${standard}\`.\n`}
-**What to do:** ${mend}
+**What to do:** ${remedy}
 `
 }
 

@@ -64,7 +64,7 @@ create table reviews (
   rule_version       integer not null,
   dry_run            boolean not null,
   -- The last time that the evidence gave rise to more than watching: one that stays calm is closed by itself.
-  stirred_at         timestamptz not null,
+  last_escalated_at         timestamptz not null,
   warned_at          timestamptz,
   -- Suspended by the rule; and when it is reinstated without a person's decision, null where it waits for one.
   suspended_at       timestamptz,

@@ -346,7 +346,7 @@ type OptionName = keyof typeof options
 
 export type Config = { readonly [Name in OptionName]: (typeof options)[Name] extends Option<infer T> ? T : never }
 
-/** Everything that is wrong, at once: an operator mends it in one go. */
+/** Everything that is wrong, at once: an operator fixes it in one go. */
 export class ConfigurationError extends Error {
   override readonly name = 'ConfigurationError'
 }

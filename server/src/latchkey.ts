@@ -1,12 +1,12 @@
 #!/usr/bin/env node
-/** The executable. Says what went wrong in the words of the person who can mend it, and ends with a status that scripts can read. */
+/** The executable. Says what went wrong in the words of the person who can fix it, and ends with a status that scripts can read. */
 import { CommandRefused } from './cli/output.ts'
 import { createProgram } from './cli/program.ts'
 import { ConfigurationError } from './config.ts'
 import { GeoIpUnreadable } from './geoip.ts'
 import { Unavailable } from './store/postgres.ts'
 
-const MENDABLE = 1
+const REMEDIABLE = 1
 const CONFIGURATION = 2
 
 /** What the system and PostgreSQL say by code, in a sentence. */
@@ -33,7 +33,7 @@ try {
   await program.parseAsync(process.argv)
 } catch (error) {
   const configuration = error instanceof ConfigurationError || error instanceof GeoIpUnreadable
-  process.exitCode = configuration ? CONFIGURATION : error instanceof CommandRefused ? error.status : MENDABLE
+  process.exitCode = configuration ? CONFIGURATION : error instanceof CommandRefused ? error.status : REMEDIABLE
   process.stderr.write(`${explain(error)}\n`)
 }
 

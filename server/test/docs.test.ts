@@ -57,9 +57,9 @@ describe('docs/errors.md', () => {
 
   test.each(Object.entries(refusals))(
     'tells status, message and what to do for %s',
-    (code, { status, message, mend }) => {
+    (code, { status, message, remedy }) => {
       const section = sections.find((each) => each.startsWith(`\`${code}\`\n`))
-      for (const text of [`HTTP ${status}.`, message, mend]) expect(section).toContain(text)
+      for (const text of [`HTTP ${status}.`, message, remedy]) expect(section).toContain(text)
     },
   )
 })

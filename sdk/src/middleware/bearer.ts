@@ -21,7 +21,7 @@ export type Checked = { readonly outcome: 'allowed'; readonly credential: Verifi
 /** With the `Authorization` header of a request. */
 export type Check = (authorization: string | null | undefined) => Promise<Checked>
 
-/** Throws where nothing can be said about the credential and nobody but the developer can mend it. */
+/** Throws where nothing can be said about the credential and nobody but the developer can fix it. */
 export function createCheck(verifier: Verifier, options: RequireAuthOptions = {}): Check {
   const needed = readScope(options.scope)
   return async (authorization) => {

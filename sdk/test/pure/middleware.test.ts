@@ -119,7 +119,7 @@ describe.each([...users])('%s', (_, ask) => {
     expect(await response.json()).toMatchObject({ error: 'unavailable' })
   })
 
-  test('leaves to the framework what only the developer can mend', async () => {
+  test('leaves to the framework what only the developer can fix', async () => {
     const wrong = createVerifier({ ...service.verifierOptions, resourceSecret: 'wrong' })
     const response = await ask(wrong, {}, `Bearer lka_${'y'.repeat(56)}`)
     expect([response.status, await response.text()]).toEqual([500, 'invalid_application'])

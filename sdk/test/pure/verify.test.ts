@@ -145,7 +145,7 @@ describe('where it cannot be found out, nobody is let in', () => {
     expect(await verifier.verify(bearer)).not.toBeNull()
   })
 
-  test('a wrong secret is the developer’s to mend, and appears nowhere', async () => {
+  test('a wrong secret is the developer’s to fix, and appears nowhere', async () => {
     const { service, bearer } = await connect()
     const resourceSecret = `lks_${'s'.repeat(43)}`
     const verifier = createVerifier({ ...service.verifierOptions, resourceSecret })

@@ -1,4 +1,4 @@
-/** `latchkey doctor`: examines the set-up that the environment describes, and says what to mend. Changes nothing. */
+/** `latchkey doctor`: examines the set-up that the environment describes, and says what to fix. Changes nothing. */
 import { styleText } from 'node:util'
 import type { Command } from 'commander'
 import type { Config } from '../config.ts'
@@ -18,7 +18,7 @@ const COLOUR = { ok: 'green', warning: 'yellow', broken: 'red' } as const
 export function addDoctorCommand(program: Command): void {
   program
     .command('doctor')
-    .description('Examine configuration, keys, engines, schema, clocks, hosts and mail, and say what to mend.')
+    .description('Examine configuration, keys, engines, schema, clocks, hosts and mail, and say what to fix.')
     .option('--json', 'print one JSON object')
     .action(async (options: OutputOptions) => {
       const findings = await examine()
@@ -75,24 +75,24 @@ async function examineMail(smtpUrl: string | null): Promise<Finding> {
   const { createMailer } = await import('../mail.ts')
   const mailer = createMailer(smtpUrl, 'doctor@localhost')
   if (!mailer) {
-    const mend = 'Set SMTP_URL; until then "latchkey user link" prints what a mail would carry.'
-    return warning('mail', 'SMTP_URL is not set: invitations and recovery wait in the outbox.', mend)
+    const remedy = 'Set SMTP_URL; until then "latchkey user link" prints what a mail would carry.'
+    return warning('mail', 'SMTP_URL is not set: invitations and recovery wait in the outbox.', remedy)
   }
   try {
     await mailer.greet()
     return ok('mail', 'The mail server answers.')
   } catch (error) {
-    const mend = 'Start it, or correct SMTP_URL; mails wait in the outbox meanwhile.'
-    return broken('mail', `The mail server does not take mails: ${(error as Error).message}.`, mend)
+    const remedy = 'Start it, or correct SMTP_URL; mails wait in the outbox meanwhile.'
+    return broken('mail', `The mail server does not take mails: ${(error as Error).message}.`, remedy)
   } finally {
     mailer.close()
   }
 }
 
 function inWords(findings: readonly Finding[]): string {
-  const lines = findings.flatMap(({ check, severity, what, mend }) => [
+  const lines = findings.flatMap(({ check, severity, what, remedy }) => [
     `${styleText(COLOUR[severity], severity.padEnd(9))}${check.padEnd(19)}${what}`,
-    ...(mend === null ? [] : [`${' '.repeat(28)}${mend}`]),
+    ...(remedy === null ? [] : [`${' '.repeat(28)}${remedy}`]),
   ])
   const count = (wanted: Severity) => findings.filter(({ severity }) => severity === wanted).length
   const [bad, doubtful] = [count('broken'), count('warning')]

@@ -1,7 +1,7 @@
 /** What a command prints: words for a person, or with --json one object for a script. */
 import type { Registered } from '../flows/register.ts'
 
-/** Something a person can mend. Printed as it is, without a stack; the command ends with status 1, unless it says otherwise. */
+/** Something a person can fix. Printed as it is, without a stack; the command ends with status 1, unless it says otherwise. */
 export class CommandRefused extends Error {
   override readonly name = 'CommandRefused'
   readonly status: number
@@ -12,7 +12,7 @@ export class CommandRefused extends Error {
   }
 }
 
-/** The audit log is not as it was sealed: nothing that a person mends by trying again. */
+/** The audit log is not as it was sealed: nothing that a person fixes by trying again. */
 export const TAMPERED = 3
 
 /** There is no login, or its access has ended. */

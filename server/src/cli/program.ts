@@ -51,7 +51,7 @@ export function createProgram(wiring: Wiring): Command {
       withDatabase(readConfig(['databaseUrl']).databaseUrl, async (db) => {
         const dropped = await sweep(db, readConfig(SWEEP_SETTINGS))
         const left = dropped.left.length > 0 ? `, left ${dropped.left.length} because the table was in use` : ''
-        const words = `Dropped ${dropped.partitions.length} partitions${left}; ended ${dropped.voidedGrants} grants that nobody collected.`
+        const words = `Dropped ${dropped.partitions.length} partitions${left}; ended ${dropped.revokedGrants} grants that nobody collected.`
         print(options, dropped, words)
       }),
     )

@@ -3,7 +3,7 @@ import type { Reason } from './review.ts'
 import type { AlarmingReason } from './revocation-reason.ts'
 import type { Figures } from './suspension.ts'
 
-export type MailMatter =
+export type MailContent =
   | { readonly kind: 'invitation'; readonly detail: { readonly by: string } }
   | { readonly kind: 'recovery'; readonly detail: Readonly<Record<string, never>> }
   /** An administrator took away every way in that the user had. */
@@ -60,7 +60,7 @@ export type MailMatter =
     }
 
   /** To administrators of the account that registered an application: it polls too fast, or somebody decided about it. */
-  | { readonly kind: 'application_review'; readonly detail: ReviewNews }
+  | { readonly kind: 'application_review'; readonly detail: ReviewNotification }
   /** To operators: suspended applications wait for a review. */
   | {
       readonly kind: 'suspensions_waiting'
@@ -73,7 +73,7 @@ export type MailMatter =
       }
     }
 
-export type ReviewNews = {
+export type ReviewNotification = {
   readonly what: 'warned' | 'suspended' | 'expired' | 'reinstated' | 'slowed' | 'kept' | 'revoked' | 'undone'
   readonly applicationId: string
   readonly application: string

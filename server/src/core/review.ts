@@ -5,7 +5,7 @@ export const decisions = ['reinstate', 'reinstate_slower', 'keep', 'keep_and_rev
 export type Decision = (typeof decisions)[number]
 
 export const reasons = [
-  'mended',
+  'fixed',
   'mistaken',
   'stolen_secret',
   'broken_firmware',

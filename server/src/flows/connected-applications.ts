@@ -5,7 +5,7 @@ import { resolveEffective } from '../core/scope.ts'
 import { type GrantWithSecret, makeAccessKey, RetiredKey } from '../secrets/credentials.ts'
 import type { Keyset } from '../secrets/keyset.ts'
 import { recordEvent } from '../store/audit-events.ts'
-import { revokeGrant } from '../store/grants.ts'
+import { markRevoked } from '../store/grants.ts'
 import {
   countUserGrants,
   findListedGrant,
@@ -127,7 +127,7 @@ export async function removeGrant(context: Pick<Context, 'db'>, removal: Removal
     const grant = await findListedGrant(tx, user.accountId, grantId)
     if (!grant || !mayRemove(user, grant, asAdministrator)) return NOT_FOUND
     const reason = asAdministrator ? 'removed_by_administrator' : 'removed_by_user'
-    if (!(await revokeGrant(tx, grantId, reason))) return NOT_FOUND
+    if (!(await markRevoked(tx, grantId, reason))) return NOT_FOUND
     const { accountId, userId, applicationId } = grant
     const about = { actor: byUser(by), accountId, userId, applicationId, grantId }
     await recordEvent(tx, { kind: 'grant.revoked', ...about, detail: { reason } })

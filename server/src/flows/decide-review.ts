@@ -4,7 +4,7 @@
  */
 import type { Application } from '../core/application.ts'
 import { byOperator } from '../core/audit-actor.ts'
-import type { ReviewNews } from '../core/mail.ts'
+import type { ReviewNotification } from '../core/mail.ts'
 import { areFitWords, type Decision, isFitInterval, needsSecondOperator, type Reason } from '../core/review.ts'
 import { figuresOf } from '../core/suspension.ts'
 import { createId } from '../secrets/random.ts'
@@ -31,7 +31,7 @@ import type { Context } from './context.ts'
 import { setSuspension } from './manage-application.ts'
 import { openReviewByHand } from './open-review.ts'
 import { asOperator } from './operator.ts'
-import { tellOwners } from './review-news.ts'
+import { notifyOwners } from './review-notifications.ts'
 
 export type DecisionWish = {
   readonly applicationId: string
@@ -152,7 +152,7 @@ type Effect = {
   readonly now: number
 }
 
-const NEWS: Readonly<Record<Decision, ReviewNews['what']>> = {
+const NOTIFICATIONS: Readonly<Record<Decision, ReviewNotification['what']>> = {
   reinstate: 'reinstated',
   reinstate_slower: 'slowed',
   keep: 'kept',
@@ -176,8 +176,8 @@ async function takeEffect(tx: Transaction, { application, review, decision, oper
   const { thresholds } = await readNewestRule(tx)
   const { reason, words, intervalSeconds } = decision
   const figures = figuresOf(review.evidence, thresholds)
-  await tellOwners(tx, application, {
-    what: NEWS[decision.decision],
+  await notifyOwners(tx, application, {
+    what: NOTIFICATIONS[decision.decision],
     ...{ suspended, reason, words, intervalSeconds, figures },
   })
 }

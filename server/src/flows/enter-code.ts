@@ -15,7 +15,7 @@ import type { Transaction } from '../store/postgres.ts'
 import type { HostAccount, SessionUser } from '../store/sessions.ts'
 import { lockUser, readUser } from '../store/users.ts'
 import type { Context } from './context.ts'
-import { tellAdministrators } from './tell-administrators.ts'
+import { notifyAdministrators } from './notify-administrators.ts'
 
 export type EntryResult =
   | {
@@ -139,7 +139,7 @@ async function watchCrowd(
   if (await hasRecentEvent(tx, event)) return
   await recordEvent(tx, { ...event, actor: byService('code-entry'), detail: { people, requestedNetwork } })
   const detail = { application: application.name, people, requestedFrom: requestedNetwork.split('/')[0] ?? null }
-  await tellAdministrators(tx, account.id, { kind: 'many_codes', detail })
+  await notifyAdministrators(tx, account.id, { kind: 'many_codes', detail })
 }
 
 /** What the page says before anybody types: the account's own rules, and nothing about any code. */

@@ -15,7 +15,7 @@ import { lockGrant } from '../store/grants.ts'
 import type { Transaction } from '../store/postgres.ts'
 import type { Context } from './context.ts'
 import { settle } from './deliver.ts'
-import { endGrant, endGrantWithMail } from './end-grant.ts'
+import { revokeGrant, revokeGrantWithMail } from './revoke-grant.ts'
 import { type IssuedTokenSet, issueFirst } from './issue.ts'
 
 export type ExchangeRequest = {
@@ -103,9 +103,9 @@ function tryExchange(
         return { outcome: 'being_delivered' }
       case 'burn':
         await saveDialog(tx, step.next)
-        return endExchanged(tx, grantId, 'authorization_code_refused')
+        return revokeExchanged(tx, grantId, 'authorization_code_refused')
       case 'replayed':
-        return endExchanged(tx, grantId, 'authorization_code_reused')
+        return revokeExchanged(tx, grantId, 'authorization_code_reused')
       case 'deliver': {
         const issued = await issueFirst(context, tx, grantId, now, false)
         if (!issued || !('accessToken' in issued)) return INVALID_GRANT
@@ -125,14 +125,14 @@ function isProven(dialog: Dialog, verifier: string | null): boolean {
 type Ended = 'authorization_code_refused' | 'authorization_code_reused'
 
 /** A refused code never yielded tokens: revoke silently. A replayed one may have leaked: notify the user (RFC 6749 §4.1.2). */
-async function endExchanged(tx: Transaction, grantId: string, reason: Ended): Promise<Try> {
+async function revokeExchanged(tx: Transaction, grantId: string, reason: Ended): Promise<Try> {
   const locked = await lockGrant(tx, grantId)
   if (!locked) return INVALID_GRANT
   const actor = byApplication(locked.grant.applicationId)
   const ended =
     reason === 'authorization_code_reused'
-      ? await endGrantWithMail(tx, actor, locked.grant, reason)
-      : await endGrant(tx, actor, locked.grant, reason)
+      ? await revokeGrantWithMail(tx, actor, locked.grant, reason)
+      : await revokeGrant(tx, actor, locked.grant, reason)
   return ended ? { outcome: 'ended', grantId, reason } : INVALID_GRANT
 }
 

@@ -28,7 +28,7 @@ const BELIEVED_MS = 60_000
 const USES_PER_STATEMENT = 1_000
 
 /** Longer than a usual change of PostgreSQL's primary, during which nothing can be revoked anyway. */
-const DEAF_MS = 30_000
+const STALE_MS = 30_000
 
 export function createGrantCache(db: Postgres): GrantCache {
   const remembered = createRemembered()
@@ -41,21 +41,21 @@ export function createGrantCache(db: Postgres): GrantCache {
   let pulls = 0
   let heardAt = Number.NEGATIVE_INFINITY
 
-  const isDeaf = () => performance.now() - heardAt > DEAF_MS
+  const isStale = () => performance.now() - heardAt > STALE_MS
 
   const read = async (grantSecret: string): Promise<GrantState | null> => {
     const [readAt, pullsBefore] = [performance.now(), pulls]
     const state = await readGrantState(db, grantSecret)
     // A pull that came in between may have told of a change that this reading did not see yet.
-    if (state && pulls === pullsBefore && !isDeaf())
-      remembered.set(grantSecret, { state: slim(state), readAt })
+    if (state && pulls === pullsBefore && !isStale())
+      remembered.set(grantSecret, { state: trim(state), readAt })
     return state
   }
 
   return {
     find: (grantSecret, isEnough) => {
       const known = remembered.get(grantSecret)
-      const believed = known && performance.now() - known.readAt < BELIEVED_MS && !isDeaf()
+      const believed = known && performance.now() - known.readAt < BELIEVED_MS && !isStale()
       if (believed && isEnough(known.state)) return known.state
       const underWay = reading.get(grantSecret)
       if (underWay && !believed) return underWay
@@ -72,7 +72,7 @@ export function createGrantCache(db: Postgres): GrantCache {
       const startedAt = performance.now()
       const pulled = await readGrantChanges(db, position)
       // A position that goes back is another PostgreSQL, which was promoted with less than the old one knew.
-      if (isDeaf() || isBehind(pulled.position, position)) remembered.clear()
+      if (isStale() || isBehind(pulled.position, position)) remembered.clear()
       for (const change of pulled.changes) if (!applied.has(change.xid)) remembered.forget(change)
       applied = new Set(pulled.changes.map(({ xid }) => xid))
       // What is being read may be older than what was just heard: good enough for those who wait, not for those who come.
@@ -95,7 +95,7 @@ export function createGrantCache(db: Postgres): GrantCache {
 }
 
 /** An administrator holds every scope there is; of interest are those that were granted. */
-function slim(state: GrantState): GrantState {
+function trim(state: GrantState): GrantState {
   const heldScopes = state.heldScopes.filter((name) => state.grant.scopes.includes(name))
   return { ...state, heldScopes }
 }

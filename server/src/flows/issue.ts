@@ -13,7 +13,7 @@ import { recordEvent } from '../store/audit-events.ts'
 import { lockGrant, saveIssueTime } from '../store/grants.ts'
 import type { Transaction } from '../store/postgres.ts'
 import type { Context } from './context.ts'
-import { aboutGrant, endGrant } from './end-grant.ts'
+import { aboutGrant, revokeGrant } from './revoke-grant.ts'
 
 export type IssuedTokenSet = {
   readonly scopes: readonly string[]
@@ -54,7 +54,7 @@ export async function issueFirst(
   if (!locked || !isFirstIssue(locked.grant)) return null
   const { grant, secret, holder } = locked
   if (!isCollectable(grant, holder)) {
-    await endGrant(
+    await revokeGrant(
       tx,
       byApplication(grant.applicationId),
       grant,

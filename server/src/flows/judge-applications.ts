@@ -35,7 +35,7 @@ import type { Context } from './context.ts'
 import { setSuspension } from './manage-application.ts'
 import { openedReview } from './open-review.ts'
 import { type Case, completeCase, readCases } from './read-evidence.ts'
-import { tellOwners } from './review-news.ts'
+import { notifyOwners } from './review-notifications.ts'
 
 const BY_RULE = byService('suspension-rule')
 
@@ -126,7 +126,7 @@ async function writeDown({ tx, application, rule, evidence, judgement }: Turn, o
     ...{ verdict, evidence, ruleVersion, dryRun, warnedAt },
     harm: harm(evidence),
     judgedAt: now,
-    stirredAt: now,
+    lastEscalatedAt: now,
     version: review.version + (open && worse ? 1 : 0),
   }
 }
@@ -147,7 +147,7 @@ async function warn({ tx, application, rule, evidence, judgement }: Turn, review
     accountId: application.accountId,
     detail: { reason: 'polls_too_fast', review: review.id, ruleVersion, figures },
   })
-  await tellOwners(tx, application, { what: 'warned', suspended: application.suspended, figures, until })
+  await notifyOwners(tx, application, { what: 'warned', suspended: application.suspended, figures, until })
   return warned
 }
 
@@ -160,7 +160,7 @@ async function suspend({ tx, application, rule, evidence, judgement }: Turn, rev
   const detail = { reason: 'polls_too_fast' as const, review: review.id, ruleVersion, figures }
   // Somebody did so by hand at this very moment: then it is theirs, and has no end of its own.
   if ((await setSuspension(tx, BY_RULE, application.id, true, detail)).outcome === 'refused') return review
-  await tellOwners(tx, application, { what: 'suspended', suspended: true, figures, until })
+  await notifyOwners(tx, application, { what: 'suspended', suspended: true, figures, until })
   return { ...review, suspendedAt: evidence.now, suspensionEndsAt: until, version: review.version + 1 }
 }
 
@@ -174,7 +174,7 @@ async function reinstateInTime({ tx, application, evidence }: Turn, review: Revi
   if ((await findWaitingDecision(tx, review.id))?.decision === 'keep_and_revoke') return review
   if (application.suspended) {
     await setSuspension(tx, BY_RULE, application.id, false, { reason: 'not_decided_in_time', review: review.id })
-    await tellOwners(tx, application, { what: 'expired', suspended: false })
+    await notifyOwners(tx, application, { what: 'expired', suspended: false })
   }
   return withoutWarning(review)
 }
@@ -191,5 +191,5 @@ function withoutWarning(review: Review): Review {
 /** Nobody has to look at it: nobody complained, nobody was suspended, and it has been calm for long. */
 function isOverForGood({ application, evidence }: Turn, review: Review): boolean {
   const settled = review.reason === 'polling' && review.suspendedAt === null && review.appealedAt === null
-  return settled && !application.suspended && evidence.now - review.stirredAt >= CALM_MS
+  return settled && !application.suspended && evidence.now - review.lastEscalatedAt >= CALM_MS
 }

@@ -5,12 +5,12 @@
 import { randomUUID } from 'node:crypto'
 import type { Config } from '../config.ts'
 import { byAnybody, byMailLink } from '../core/audit-actor.ts'
-import type { MailMatter } from '../core/mail.ts'
+import type { MailContent } from '../core/mail.ts'
 import { type PasswordProblem, passwordProblem } from '../core/password.ts'
 import { isCommonPassword } from '../secrets/password.ts'
 import { verifyLink, signLink } from '../secrets/web-texts.ts'
 import { recordEvent } from '../store/audit-events.ts'
-import { revokeGrant, revokeGrants } from '../store/grants.ts'
+import { markRevoked, revokeGrants } from '../store/grants.ts'
 import {
   findLink,
   insertLink,
@@ -68,7 +68,7 @@ export async function mailLink(
   tx: Transaction,
   user: Recipient,
   language: string,
-  matter: Extract<MailMatter, { kind: 'invitation' | 'recovery' | 'reset' }>,
+  matter: Extract<MailContent, { kind: 'invitation' | 'recovery' | 'reset' }>,
 ): Promise<void> {
   const linkId = await createLink(tx, matter.kind === 'reset' ? 'recovery' : matter.kind, user)
   await insertMail(tx, { ...matter, accountId: user.accountId, userId: user.id, linkId, language })
@@ -162,7 +162,7 @@ export async function removeGrantByLink(
     const link = await lockLink(tx, account.id, id)
     if (!link?.grantId) return { outcome: 'gone' }
     await spendLink(tx, link.id)
-    if (await revokeGrant(tx, link.grantId, 'removed_by_user')) {
+    if (await markRevoked(tx, link.grantId, 'removed_by_user')) {
       const about = { accountId: account.id, userId: link.userId, grantId: link.grantId }
       const event = { actor: byMailLink(link.userId), ...about, applicationId: link.applicationId ?? '' }
       await recordEvent(tx, { kind: 'grant.revoked', ...event, detail: { reason: 'removed_by_user' } })

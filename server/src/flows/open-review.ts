@@ -29,7 +29,7 @@ export function openedReview(applicationId: string, reason: ReviewReason, now: n
     judgedAt: now,
     ruleVersion: 0,
     dryRun: false,
-    stirredAt: now,
+    lastEscalatedAt: now,
     warnedAt: null,
     suspendedAt: null,
     suspensionEndsAt: null,

@@ -25,7 +25,7 @@ import { asAdministrator, type Forbidden } from './administrator.ts'
 import type { Context } from './context.ts'
 import { asOperator } from './operator.ts'
 import { isNameTaken } from './taken-names.ts'
-import { tellAdministrators } from './tell-administrators.ts'
+import { notifyAdministrators } from './notify-administrators.ts'
 
 export type { ListedProposal, Proposal } from '../store/application-proposals.ts'
 
@@ -134,7 +134,7 @@ async function accept(tx: Transaction, actor: Actor, applicationId: string, vers
   const { name, logoVersion } = proposal
   const detail = { version, from: application.name, name, logoVersion }
   await recordEvent(tx, { kind: 'application.profile_accepted', actor, accountId, applicationId, detail })
-  await tellAdministrators(tx, accountId, { kind: 'profile_decided', detail: { application: name, reason: null } })
+  await notifyAdministrators(tx, accountId, { kind: 'profile_decided', detail: { application: name, reason: null } })
   return { outcome: 'accepted' }
 }
 
@@ -179,7 +179,7 @@ async function decline(
   await markDeclined(tx, applicationId, reason)
   const detail = { version, name: looked.proposal.name, reason }
   await recordEvent(tx, { kind: 'application.profile_declined', actor, accountId, applicationId, detail })
-  await tellAdministrators(tx, accountId, { kind: 'profile_decided', detail: { application: name, reason } })
+  await notifyAdministrators(tx, accountId, { kind: 'profile_decided', detail: { application: name, reason } })
   return { outcome: 'declined' }
 }
 

@@ -6,7 +6,7 @@ import { markApplicationChanged, setPublisher } from '../store/applications.ts'
 import { recordEvent } from '../store/audit-events.ts'
 import { type DueProof, findProof, markMissing, markProven, takeDueProof } from '../store/publisher-checks.ts'
 import type { Context } from './context.ts'
-import { tellAdministrators } from './tell-administrators.ts'
+import { notifyAdministrators } from './notify-administrators.ts'
 
 export type Rechecked = ReturnType<typeof recheck>
 
@@ -45,7 +45,7 @@ function conclude(context: Context, looked: DueProof, record: RecordStatus): Pro
         detail: { domain },
       })
       const detail = { application: proof.name, domain, record: recordName(domain), lost }
-      await tellAdministrators(tx, accountId, { kind: 'publisher_record', detail })
+      await notifyAdministrators(tx, accountId, { kind: 'publisher_record', detail })
     }
     return outcome
   })

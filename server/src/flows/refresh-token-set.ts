@@ -5,7 +5,7 @@ import { type RefreshLimits, refresh } from '../core/grant.ts'
 import { parseScope, resolveEffective } from '../core/scope.ts'
 import { lockGrantState, saveRefresh } from '../store/grants.ts'
 import type { Context } from './context.ts'
-import { endGrantWithMail } from './end-grant.ts'
+import { revokeGrantWithMail } from './revoke-grant.ts'
 import { type IssuedTokenSet, tokenSetOf } from './issue.ts'
 
 export type RefreshRequest = {
@@ -42,7 +42,7 @@ export async function refreshTokenSet(context: Context, request: RefreshRequest)
     const step = refresh(grant, holder, verified.generation, now, refreshLimits(config))
     if (step.answer === 'not_valid') return INVALID_GRANT
     if (step.answer === 'reused') {
-      return (await endGrantWithMail(tx, byApplication(grant.applicationId), grant, 'refresh_token_reused'))
+      return (await revokeGrantWithMail(tx, byApplication(grant.applicationId), grant, 'refresh_token_reused'))
         ? { outcome: 'reused', grantId: grant.id }
         : INVALID_GRANT
     }

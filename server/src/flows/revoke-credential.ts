@@ -7,7 +7,7 @@ import { type Grant, isCollectable, isValid } from '../core/grant.ts'
 import { recordEvent } from '../store/audit-events.ts'
 import { lockGrantState } from '../store/grants.ts'
 import type { Context } from './context.ts'
-import { aboutGrant, endGrant, endGrantWithMail } from './end-grant.ts'
+import { aboutGrant, revokeGrant, revokeGrantWithMail } from './revoke-grant.ts'
 
 export type RevocationRequest = {
   readonly applicationId: string
@@ -29,7 +29,7 @@ export async function revokeCredential(context: Context, request: RevocationRequ
     const locked = await lockGrantState(tx, verified.grantSecret)
     if (locked?.grant.applicationId !== application.id) return
     if (request.variant !== null && locked.grant.variant !== request.variant) return
-    await endGrant(tx, byApplication(locked.grant.applicationId), locked.grant, 'revoked_by_application')
+    await revokeGrant(tx, byApplication(locked.grant.applicationId), locked.grant, 'revoked_by_application')
   })
   return { outcome: 'revoked' }
 }
@@ -51,7 +51,7 @@ export async function reportCredential(context: Context, credential: string): Pr
       verified.is === 'refresh_token'
         ? isCollectable(before, holder)
         : isValid(before, holder, verified, now, context.config.accessKeyOverlapMs)
-    if (!genuine || !(await endGrantWithMail(tx, byAnybody('api'), grant, 'credential_reported'))) return null
+    if (!genuine || !(await revokeGrantWithMail(tx, byAnybody('api'), grant, 'credential_reported'))) return null
     await recordEvent(tx, {
       kind: 'credential.reported',
       actor: byAnybody('api'),

@@ -6,7 +6,7 @@ import { makeAccessKey } from '../secrets/credentials.ts'
 import { recordEvent } from '../store/audit-events.ts'
 import { lockGrantState, saveRotation } from '../store/grants.ts'
 import type { Context } from './context.ts'
-import { aboutGrant } from './end-grant.ts'
+import { aboutGrant } from './revoke-grant.ts'
 import type { IssuedKey } from './issue.ts'
 
 export type RotationRequest = {

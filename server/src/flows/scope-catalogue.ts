@@ -1,4 +1,4 @@
-/** The scope catalogue, as operators look after it. A scope stays what it was made; only the words for it can be mended. */
+/** The scope catalogue, as operators look after it. A scope stays what it was made; only the words for it can be fixed. */
 import { byOperator } from '../core/audit-actor.ts'
 import { isName } from '../core/name.ts'
 import { isScopeName } from '../core/scope.ts'

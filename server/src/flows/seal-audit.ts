@@ -46,7 +46,7 @@ export async function readHead({ db }: { readonly db: Queryable }): Promise<Audi
 export type Sealer = {
   run(): Promise<void>
   /** Into the operator's log, which is somewhere else. */
-  tellHead(): void
+  logHead(): void
 }
 
 export function createSealer(context: Sealing & Pick<Context, 'events'>): Sealer {
@@ -60,7 +60,7 @@ export function createSealer(context: Sealing & Pick<Context, 'events'>): Sealer
       }
       seen = await readHead(context)
     },
-    tellHead: () => {
+    logHead: () => {
       if (seen) context.events.auditHead(seen.position, seen.hash.toString('hex'))
     },
   }

@@ -1,7 +1,7 @@
 /** How a user signs in, changed by themselves: password, passkeys, second factor. Each change is told to them by mail. */
 import { randomUUID } from 'node:crypto'
 import { byUser } from '../core/audit-actor.ts'
-import type { MailMatter } from '../core/mail.ts'
+import type { MailContent } from '../core/mail.ts'
 import { type PasswordProblem, passwordProblem } from '../core/password.ts'
 import {
   authenticatorSecret,
@@ -230,7 +230,7 @@ async function changed(
     AuditEvent['kind'],
     'user.password_set' | `user.passkey_${'added' | 'removed'}` | `user.authenticator_${'added' | 'removed'}`
   >,
-  matter: Extract<MailMatter, { kind: 'password_changed' | 'sign_in_method_added' | 'sign_in_method_removed' }>,
+  matter: Extract<MailContent, { kind: 'password_changed' | 'sign_in_method_added' | 'sign_in_method_removed' }>,
 ): Promise<void> {
   const about = { accountId: account.id, userId: sessionUser.id }
   await recordEvent(tx, { kind, actor: byUser(sessionUser.id), ...about })

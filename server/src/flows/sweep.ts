@@ -14,7 +14,7 @@ import {
   ensurePartitions,
   readClock,
 } from '../store/device-code-partitions.ts'
-import { forgetDialogs, voidUnexchanged } from '../store/dialogs.ts'
+import { forgetDialogs, revokeUnexchanged } from '../store/dialogs.ts'
 import { forgetEarlyPolls } from '../store/early-polls.ts'
 import { forgetLinks } from '../store/links.ts'
 import { forgetMails } from '../store/mails.ts'
@@ -64,7 +64,7 @@ export const SWEEP_SETTINGS = [
 export async function sweep(db: Postgres, config: Pick<Config, (typeof SWEEP_SETTINGS)[number]>): Promise<Dropped> {
   await makePartitionsAhead(db, config.deviceCodeLifetimeMs)
   const dropped = await dropPartitions(db, (await readClock(db)) - KEPT_AFTER_EXPIRY_MS)
-  await db.transaction((tx) => voidUnexchanged(tx, config.dialogCodeLifetimeMs))
+  await db.transaction((tx) => revokeUnexchanged(tx, config.dialogCodeLifetimeMs))
   for (const forget of FORGET) await forget(db)
   await forgetEndedGrants(db, { keptMs: config.grantRetentionMs, longestMs: config.grantLifetimeMs })
   await forgetAddresses(db, config.addressRetentionMs)

@@ -22,7 +22,7 @@ import type { Context } from './context.ts'
 import { recordReview } from './decide-review.ts'
 import { setSuspension } from './manage-application.ts'
 import { asOperator } from './operator.ts'
-import { tellOwners } from './review-news.ts'
+import { notifyOwners } from './review-notifications.ts'
 
 export type UndoResult = { readonly outcome: 'undone' | 'not_found' | 'too_late' } | Forbidden
 
@@ -97,7 +97,7 @@ async function undo(tx: Transaction, undoing: Undoing): Promise<void> {
   await recordReview(tx, 'review.undone', operator, decision, { revived })
   const { thresholds } = await readNewestRule(tx)
   const figures = figuresOf(review.evidence, thresholds)
-  await tellOwners(tx, application, { what: 'undone', suspended: before.suspended, figures })
+  await notifyOwners(tx, application, { what: 'undone', suspended: before.suspended, figures })
 }
 
 /** A suspension that would have ended by itself has as long again as it had. */

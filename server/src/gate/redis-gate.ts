@@ -30,7 +30,7 @@ type PollingRedis = RedisClient & { poll(keyCount: number, ...keysAndPace: strin
 const BUCKETS = 64
 
 /** How often a drop that failed is tried again. */
-const PAY_MS = 250
+const DROP_RETRY_MS = 250
 
 type Waiting = { readonly id: string; readonly paceMs: number; readonly resolve: (poll: GateReply) => void }
 
@@ -81,20 +81,20 @@ export function createRedisGate(link: RedisLink): Gate {
   }
 
   /** Drops that Redis did not take: other processes still believe the hint. By when it is forgotten without us. */
-  const owed = new Map<string, number>()
-  let paying: NodeJS.Timeout | undefined
+  const pendingDrops = new Map<string, number>()
+  let dropTimer: NodeJS.Timeout | undefined
 
-  const owe = (id: string) => {
-    owed.set(id, performance.now() + MAX_HINT_MS)
-    paying ??= setTimeout(pay, PAY_MS).unref()
+  const dropLater = (id: string) => {
+    pendingDrops.set(id, performance.now() + MAX_HINT_MS)
+    dropTimer ??= setTimeout(dropPending, DROP_RETRY_MS).unref()
   }
 
-  const pay = async () => {
-    for (const [id, until] of owed) {
-      if (performance.now() > until || (await dropShared(id))) owed.delete(id)
+  const dropPending = async () => {
+    for (const [id, until] of pendingDrops) {
+      if (performance.now() > until || (await dropShared(id))) pendingDrops.delete(id)
       else break
     }
-    paying = owed.size > 0 ? setTimeout(pay, PAY_MS).unref() : undefined
+    dropTimer = pendingDrops.size > 0 ? setTimeout(dropPending, DROP_RETRY_MS).unref() : undefined
   }
 
   return {
@@ -119,10 +119,10 @@ export function createRedisGate(link: RedisLink): Gate {
     },
     drop: async (id) => {
       await alone.drop(id)
-      if (!(await dropShared(id))) owe(id)
+      if (!(await dropShared(id))) dropLater(id)
     },
     close: () => {
-      clearTimeout(paying)
+      clearTimeout(dropTimer)
       return link.close()
     },
   }

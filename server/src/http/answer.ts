@@ -14,7 +14,7 @@ export type Answer = (
 ) & {
   readonly retryAfterSeconds?: number
   readonly allow?: string
-  /** How to authenticate, with a 401 that a credential can mend. */
+  /** How to authenticate, with a 401 that a credential can fix. */
   readonly wwwAuthenticate?: string
   /** The one origin whose pages may read this (Fetch, section 3.2.3). */
   readonly allowOrigin?: string

@@ -4,7 +4,7 @@ import { checkCredential } from '../flows/check-credential.ts'
 import { reportCredential } from '../flows/revoke-credential.ts'
 import type { Answer } from './answer.ts'
 import { required } from './parameters.ts'
-import type { Handler, Request } from './routes.ts'
+import type { Handler, ApiRequest } from './routes.ts'
 
 /** One answer for everything that is not a living credential: which of the reasons it is, is nobody's business. */
 const INVALID_CREDENTIAL: Answer = { refusal: 'invalid_credential', wwwAuthenticate: 'Bearer' }
@@ -63,6 +63,6 @@ export const report: Handler = async (context, request) => {
  * RFC 6750, section 2.1, and none of the other ways: in a form or an address a credential ends up in logs and histories. The
  * name of the scheme is case-insensitive (RFC 9110, section 11.1).
  */
-function readBearer(request: Request): string | null {
+function readBearer(request: ApiRequest): string | null {
   return /^Bearer +([A-Za-z0-9._~+/-]+=*)$/i.exec(request.header('authorization') ?? '')?.[1] ?? null
 }

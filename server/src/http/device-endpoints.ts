@@ -8,8 +8,8 @@ import { confirmDelivery, type DeliveryTicket, releaseDelivery } from '../flows/
 import { type Issued, type PollResult, pollDeviceCode } from '../flows/poll-device-code.ts'
 import { type CodeRequestResult, requestDeviceCode } from '../flows/request-device-code.ts'
 import type { Answer, Fields } from './answer.ts'
-import { type Parameters, required } from './parameters.ts'
-import type { Handler, Request } from './routes.ts'
+import { type FormFields, required } from './parameters.ts'
+import type { Handler, ApiRequest } from './routes.ts'
 import { tooBusy, tooManyRequests } from './too-much.ts'
 
 /** How long a client should leave us alone when we cannot place a code. */
@@ -140,7 +140,7 @@ export function answerToPoll(context: Context, result: PollResult, fieldsOf: (is
   }
 }
 
-function readable(request: Request): Parameters | Promise<Parameters | null> | null {
+function readable(request: ApiRequest): FormFields | Promise<FormFields | null> | null {
   try {
     const parameters = request.parameters()
     return parameters instanceof Promise ? parameters.catch(unreadable) : parameters

@@ -1,7 +1,7 @@
 /** Records a request in the usage counters, for the developer of the application that it names. Pending polls are counted elsewhere. */
 import type { Context } from '../flows/context.ts'
 import type { Answer } from './answer.ts'
-import type { Route, Request } from './routes.ts'
+import type { Route, ApiRequest } from './routes.ts'
 import { readClient } from './standard/client.ts'
 
 /** They come every few seconds from every device, and say nothing new. */
@@ -13,7 +13,7 @@ const MAX_MESSAGE_LENGTH = 300
 export function noteRequest(
   context: Context,
   route: Route,
-  request: Request,
+  request: ApiRequest,
   maybeSecretInUrl: boolean,
   answer: Answer,
 ): void {
@@ -27,7 +27,7 @@ export function noteRequest(
 async function note(
   context: Context,
   route: Route,
-  request: Request,
+  request: ApiRequest,
   maybeSecretInUrl: boolean,
   answer: Answer,
 ): Promise<void> {
@@ -48,7 +48,7 @@ async function note(
 type Asking = { readonly applicationId: string | null; readonly secret: string | null }
 
 /** Who says to ask. Also when what else they sent cannot be read: that is what they will wonder about. */
-async function whoAsks(route: Route, request: Request): Promise<Asking> {
+async function whoAsks(route: Route, request: ApiRequest): Promise<Asking> {
   const standard = route.dialect === 'standard'
   const asked = standard ? await readable(() => readClient(request)) : null
   if (asked) return asked.client
@@ -58,7 +58,7 @@ async function whoAsks(route: Route, request: Request): Promise<Asking> {
 }
 
 /** A secret that is none harms nobody, and anybody can send one. */
-async function isSecretInUrl(context: Context, request: Request, applicationId: string): Promise<boolean> {
+async function isSecretInUrl(context: Context, request: ApiRequest, applicationId: string): Promise<boolean> {
   const all = await readable(request.parameters)
   const form = await readable(request.form)
   if (!all || !form) return false

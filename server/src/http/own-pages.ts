@@ -3,7 +3,7 @@ import { redirectOrigin } from '../core/redirect-uri.ts'
 import type { Context } from '../flows/context.ts'
 import type { Answer } from './answer.ts'
 import { answerToError } from './answer-to-error.ts'
-import type { Handler, Request } from './routes.ts'
+import type { Handler, ApiRequest } from './routes.ts'
 
 /** `named`: what this dialect calls the application's id. */
 export function readableByOwnPages(named: 'SVCappid' | 'client_id', handler: Handler): Handler {
@@ -18,7 +18,7 @@ export function readableByOwnPages(named: 'SVCappid' | 'client_id', handler: Han
 /** The application that the handler itself sees. Not by a header: a page that has a secret to put there should not have it. */
 async function allowed(
   context: Context,
-  request: Request,
+  request: ApiRequest,
   named: 'SVCappid' | 'client_id',
   origin: string,
 ): Promise<Pick<Answer, 'allowOrigin'>> {

@@ -2,13 +2,13 @@
  * Parameters of a request, read once: query and form together, as text. docs/interface.md, "Parameters".
  *
  * A name given twice, anywhere, is refused: where two layers disagree on which one counts, somebody gets through between
- * them. Bytes that are not UTF-8 are refused rather than mended, because `state` is echoed exactly. Only the value of
+ * them. Bytes that are not UTF-8 are refused rather than fixed, because `state` is echoed exactly. Only the value of
  * `grant_type` may be anything, because the contract ignores it; one that cannot be decoded counts as empty.
  */
 import { isUtf8 } from 'node:buffer'
 import { Refusal } from '../core/refusal.ts'
 
-export type Parameters = ReadonlyMap<string, string>
+export type FormFields = ReadonlyMap<string, string>
 
 /** The body as the content type parsers leave it: unread until a handler asks. */
 export type Form = { readonly bytes: Buffer; readonly multipart: string | null }
@@ -22,7 +22,7 @@ export function readParameters(
   query: string,
   form: Form | undefined,
   most = MAX_PARAMETERS,
-): Parameters | Promise<Parameters> {
+): FormFields | Promise<FormFields> {
   const parameters = new Map<string, string>()
   addPairs(parameters, query, most)
   if (!form) return parameters
@@ -57,7 +57,7 @@ async function addParts(
   bytes: Buffer,
   contentType: string,
   most: number,
-): Promise<Parameters> {
+): Promise<FormFields> {
   const headers = { 'content-type': contentType }
   const form = await new Response(new Uint8Array(bytes), { headers }).formData().catch(() => {
     throw unreadable()
@@ -101,7 +101,7 @@ function unreadable(): Refusal {
 }
 
 /** A parameter that the request cannot do without. An empty one is as good as none. */
-export function required(parameters: Parameters, name: string): string {
+export function required(parameters: FormFields, name: string): string {
   const value = parameters.get(name)
   if (value) return value
   throw new Refusal('invalid_request', `The parameter ${name} is missing.`)

@@ -6,7 +6,7 @@ import { decideTest, polling, requestCode } from './device-endpoints.ts'
 import { live, ready } from './health-endpoints.ts'
 import { description } from './openapi/description.ts'
 import type { OperationId } from './openapi/operations.ts'
-import type { Parameters } from './parameters.ts'
+import type { FormFields } from './parameters.ts'
 import { authorizeDevice } from './standard/device-endpoint.ts'
 import { metadata } from './standard/metadata.ts'
 import { pushRequest } from './standard/pushed-requests.ts'
@@ -15,18 +15,18 @@ import { token } from './standard/token-endpoint.ts'
 import { exchange, refresh, revoke, rotateKey } from './token-endpoints.ts'
 
 /** What a handler may know of a request. Not the URL: a secret may be in it. */
-export type Request = {
+export type ApiRequest = {
   /** Throws a Refusal, now or later. */
-  parameters(): Parameters | Promise<Parameters>
+  parameters(): FormFields | Promise<FormFields>
   /** Of the form alone: the standard dialect knows no secrets in addresses (RFC 6749, section 2.3.1). Throws a Refusal. */
-  form(): Parameters | Promise<Parameters>
+  form(): FormFields | Promise<FormFields>
   header(name: string): string | null
   /** Where the client is, as far as we can know. */
   address(): string | null
   readonly draining: boolean
 }
 
-export type Handler = (context: Context, request: Request) => Promise<Answer>
+export type Handler = (context: Context, request: ApiRequest) => Promise<Answer>
 
 export type Route = {
   readonly method: 'GET' | 'POST'

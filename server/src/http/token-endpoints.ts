@@ -8,7 +8,7 @@ import { revokeCredential } from '../flows/revoke-credential.ts'
 import { rotateAccessKey } from '../flows/rotate-access-key.ts'
 import type { Answer } from './answer.ts'
 import { readableByOwnPages } from './own-pages.ts'
-import { type Parameters, required } from './parameters.ts'
+import { type FormFields, required } from './parameters.ts'
 import type { Handler } from './routes.ts'
 
 export const exchange: Handler = readableByOwnPages('SVCappid', async (context, request) => {
@@ -77,7 +77,7 @@ export function revoke(variant: Variant): Handler {
 }
 
 /** A public application has no secret and sends none; an empty one is none. */
-function readApplication(parameters: Parameters): { readonly applicationId: string; readonly secret: string | null } {
+function readApplication(parameters: FormFields): { readonly applicationId: string; readonly secret: string | null } {
   return { applicationId: required(parameters, 'SVCappid'), secret: parameters.get('SVCsecret') || null }
 }
 

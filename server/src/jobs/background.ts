@@ -89,7 +89,7 @@ export function startBackground(context: Context): Background {
     repeat(context, 'exchanging counts', EXCHANGE_MS, () => context.limiter.codes.exchange()),
     repeat(context, 'saving what was shed', USAGE_MS, () => context.load.save().catch(expected)),
     repeat(context, 'sealing the audit log', SEAL_MS, seal),
-    repeat(context, 'noting the audit head', HEAD_MS, async () => sealer.tellHead()),
+    repeat(context, 'noting the audit head', HEAD_MS, async () => sealer.logHead()),
     repeat(context, 'counting live codes', RECOUNT_MS, () => context.liveCodes.recount()),
     repeat(context, 'checking publishers', PUBLISHER_MS, () => recheckPublisher(context).catch(expected)),
     repeat(context, 'sweeping', SWEEP_MS, async () => {
@@ -106,7 +106,7 @@ export function startBackground(context: Context): Background {
       await context.load.save().catch(expected)
       await saveUses(context).catch(expected)
       await seal()
-      sealer.tellHead()
+      sealer.logHead()
     },
   }
 }

@@ -38,7 +38,7 @@ export type ActivityLine = {
   readonly refusal: string | null
   readonly message: string | null
   /** What to do about it; `code` between backticks. */
-  readonly mend: string | null
+  readonly remedy: string | null
 }
 
 export function applicationActivityPage(frame: Frame, model: ApplicationActivityModel): string {
@@ -165,7 +165,7 @@ function Requests({ words, requests }: RequestsProps) {
 
 /** Codes, messages and what to do are in English whatever language surrounds them, as they are on the wire. */
 function Line({ words, line }: { readonly words: Words; readonly line: ActivityLine }) {
-  const { at, operation, refusal, message, mend } = line
+  const { at, operation, refusal, message, remedy } = line
   return (
     <li>
       <div class="stack tight">
@@ -179,7 +179,7 @@ function Line({ words, line }: { readonly words: Words; readonly line: ActivityL
         </p>
         {refusal !== null && (
           <p lang="en" dir="ltr">
-            <code class="technical strong">{refusal}</code> {message} {mend !== null && <Inline text={mend} />}
+            <code class="technical strong">{refusal}</code> {message} {remedy !== null && <Inline text={remedy} />}
           </p>
         )}
         <p class="hint">

@@ -17,7 +17,7 @@ export type ChooseAccountModel = {
   readonly known: readonly { readonly slug: string; readonly host: string }[]
   /** What follows the slug: `.service.example`. */
   readonly suffix: string
-  /** What was typed before, to be mended. */
+  /** What was typed before, to be fixed. */
   readonly typed: string
   readonly problem: null | 'empty' | 'unknown'
 }

@@ -8,7 +8,7 @@ import { Notice, Problems } from './notice.tsx'
 import type { Words } from './words.ts'
 
 export type EnterCodeModel = {
-  /** What was typed before, to be mended. */
+  /** What was typed before, to be fixed. */
   readonly typed: string
   readonly problem:
     | null

@@ -3,7 +3,7 @@
  * anything, counts anything or asks for anything but a click.
  */
 import { renderToString } from 'preact-render-to-string'
-import type { ReviewNews } from '../core/mail.ts'
+import type { ReviewNotification } from '../core/mail.ts'
 import type { AlarmingReason } from '../core/revocation-reason.ts'
 import { composeReview } from './review-mail.ts'
 import type { Words } from './words.ts'
@@ -54,7 +54,7 @@ export type MailContent = About &
         readonly place: string | null
       }
     /** To administrators: an application of theirs polls too fast, or somebody decided about it. The link leads to its figures. */
-    | (ReviewNews & { readonly kind: 'application_review'; readonly link: string })
+    | (ReviewNotification & { readonly kind: 'application_review'; readonly link: string })
     /** To operators: suspended applications wait for a review. The link leads to the queue. */
     | {
         readonly kind: 'suspensions_waiting'

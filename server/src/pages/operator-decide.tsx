@@ -72,7 +72,7 @@ export function DecisionCard({ frame, model }: CardProps) {
       ) : (
         <>
           <Decide frame={frame} model={model} form={about(form, form.decision !== 'keep_and_revoke')} />
-          <EndAll frame={frame} model={model} form={about(form, form.decision === 'keep_and_revoke')} />
+          <RevokeAll frame={frame} model={model} form={about(form, form.decision === 'keep_and_revoke')} />
         </>
       )}
     </section>
@@ -167,7 +167,7 @@ function Why({ words, id, form, wrong }: WhyProps) {
 }
 
 /** Everything that people do with it stops, so it is asked for twice. */
-function EndAll({ frame, model, form }: FormProps) {
+function RevokeAll({ frame, model, form }: FormProps) {
   const { words } = frame
   return (
     <AreYouSure

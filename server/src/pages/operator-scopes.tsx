@@ -1,4 +1,4 @@
-/** The scope catalogue: everything that can be granted at all. A permission can be added, and its words mended. */
+/** The scope catalogue: everything that can be granted at all. A permission can be added, and its words fixed. */
 import { Checkbox, Field } from './field.tsx'
 import { Form } from './form.tsx'
 import { type Frame, page } from './layout.tsx'

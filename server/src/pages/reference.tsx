@@ -22,7 +22,7 @@ export type ReferenceRefusal = {
   /** What the other dialect calls it, if that is something else. */
   readonly otherwise: string | null
   readonly message: string
-  readonly mend: string
+  readonly remedy: string
 }
 
 export type ReferenceAnswer = {
@@ -247,7 +247,7 @@ function Answer({ answer }: { readonly answer: ReferenceAnswer }) {
 function Refusals({ refusals }: { readonly refusals: readonly ReferenceRefusal[] }) {
   return (
     <dl class="stack tight">
-      {refusals.map(({ status, error, otherwise, message, mend }) => (
+      {refusals.map(({ status, error, otherwise, message, remedy }) => (
         <div key={error + message}>
           <dt>
             <code class="technical strong">{error}</code>{' '}
@@ -261,7 +261,7 @@ function Refusals({ refusals }: { readonly refusals: readonly ReferenceRefusal[]
             </span>
           </dt>
           <dd>
-            {message} <Inline text={mend} />
+            {message} <Inline text={remedy} />
           </dd>
         </div>
       ))}

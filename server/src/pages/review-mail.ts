@@ -1,12 +1,12 @@
 /** What the owner of an application is told about its review: what happened, on what figures, why, and what to do. Never by whom. */
-import type { ReviewNews } from '../core/mail.ts'
+import type { ReviewNotification } from '../core/mail.ts'
 import type { Figures } from '../core/suspension.ts'
 import type { Block } from './mails.tsx'
 import type { Words } from './words.ts'
 
 export function composeReview(
   words: Words,
-  news: ReviewNews,
+  news: ReviewNotification,
   accountName: string,
   link: string,
 ): readonly [string, ...Block[]] {
@@ -34,12 +34,12 @@ export function composeReview(
   ]
 }
 
-function howLong(words: Words, { until }: ReviewNews): string {
+function howLong(words: Words, { until }: ReviewNotification): string {
   if (until === null) return words.t('application_review.suspended_until_review')
   return words.t('application_review.suspended_until', { until: words.moment(until) })
 }
 
-function whatToDo(words: Words, { what, suspended }: ReviewNews): Block[] {
+function whatToDo(words: Words, { what, suspended }: ReviewNotification): Block[] {
   if (what === 'warned' || what === 'expired') return [{ says: words.t(`application_review.${what}_what`) }]
   return suspended ? [{ says: words.t('application_review.suspended_what') }] : []
 }

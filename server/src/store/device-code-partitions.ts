@@ -42,7 +42,7 @@ export type Dropped = {
   readonly partitions: readonly string[]
   /** Over as well, but the table was in use whenever one tried: the next sweep tries again. */
   readonly left: readonly string[]
-  readonly voidedGrants: number
+  readonly revokedGrants: number
 }
 
 /**
@@ -52,15 +52,15 @@ export type Dropped = {
 export async function dropPartitions(db: Postgres, before: number): Promise<Dropped> {
   const over = (await listPartitions(db)).filter(({ start }) => start + HOUR <= before).map(({ name }) => name)
   const partitions: string[] = []
-  let voidedGrants = 0
+  let revokedGrants = 0
   for (const name of over) {
-    voidedGrants += (await alone(db, name, (tx) => voidUncollected(tx, name))) ?? 0
+    revokedGrants += (await alone(db, name, (tx) => revokeUncollected(tx, name))) ?? 0
     const dropped = await alone(db, name, (tx) => dropPartition(tx, name))
     if (dropped) partitions.push(name)
     // Whatever keeps one from being dropped keeps the others as well.
-    if (dropped === false) return { partitions, left: over.slice(over.indexOf(name)), voidedGrants }
+    if (dropped === false) return { partitions, left: over.slice(over.indexOf(name)), revokedGrants }
   }
-  return { partitions, left: [], voidedGrants }
+  return { partitions, left: [], revokedGrants }
 }
 
 /** Null when another process drops partitions at this moment, or has dropped this one. */
@@ -88,7 +88,7 @@ async function dropPartition(tx: Transaction, partition: string): Promise<boolea
  * code *with* a lease may have been answered by a process that died right after, so its grant stays. Nobody polls codes of
  * that age, so reading them all keeps nobody waiting.
  */
-async function voidUncollected(tx: Transaction, partition: string): Promise<number> {
+async function revokeUncollected(tx: Transaction, partition: string): Promise<number> {
   await tx.query("set local statement_timeout = '60s'")
   const { rows } = await tx.query<{ grant_id: string }>({
     text: `with ${chooseGrants(`revoked_at is null

@@ -82,7 +82,7 @@ export async function saveDialog(tx: Transaction, dialog: Dialog): Promise<void>
  * that grant stays. The dialogs are locked first, as an exchange does: one that is under way is not overtaken. Returns how many
  * there were.
  */
-export async function voidUnexchanged(tx: Transaction, codeLifetimeMs: number): Promise<number> {
+export async function revokeUnexchanged(tx: Transaction, codeLifetimeMs: number): Promise<number> {
   const { rows } = await tx.query<{ grant_id: string }>(
     `with late as (
        select grant_id from dialogs

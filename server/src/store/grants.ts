@@ -175,7 +175,7 @@ export function chooseGrants(condition: string): string {
 }
 
 /** False when it was revoked before: of many who do it at once, one does. */
-export async function revokeGrant(tx: Transaction, id: string, reason: RevocationReason): Promise<boolean> {
+export async function markRevoked(tx: Transaction, id: string, reason: RevocationReason): Promise<boolean> {
   const { rowCount } = await tx.query(
     'update grants set revoked_at = now(), revocation_reason = $2 where id = $1 and revoked_at is null',
     [id, reason],

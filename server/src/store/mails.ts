@@ -1,10 +1,10 @@
 /** The table mails, an outbox: written in the transaction that gives rise to a mail, sent by flows/send-mails.ts. */
-import type { MailMatter } from '../core/mail.ts'
+import type { MailContent } from '../core/mail.ts'
 import { lockByName } from './advisory-locks.ts'
 import { forget } from './forget.ts'
 import type { Queryable, Transaction } from './postgres.ts'
 
-export type NewMail = MailMatter & {
+export type NewMail = MailContent & {
   readonly accountId: string
   readonly userId: string
   readonly linkId: string | null
@@ -91,7 +91,7 @@ export function forgetMails(db: Queryable): Promise<void> {
 export async function lockRecentMails(
   tx: Transaction,
   userId: string,
-  kinds: readonly MailMatter['kind'][],
+  kinds: readonly MailContent['kind'][],
 ): Promise<number> {
   await lockByName(tx, `mails:${userId}`)
   const { rows } = await tx.query<{ mails: number }>(
@@ -102,7 +102,7 @@ export async function lockRecentMails(
 }
 
 /** When the newest mail of this kind was written to the user; null: none is known any more. */
-export async function findLastMail(db: Queryable, userId: string, kind: MailMatter['kind']): Promise<number | null> {
+export async function findLastMail(db: Queryable, userId: string, kind: MailContent['kind']): Promise<number | null> {
   const { rows } = await db.query<{ at: number | null }>(
     'select max(created_at) as at from mails where user_id = $1 and kind = $2',
     [userId, kind],

@@ -10,7 +10,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { MIGRATION_LOCK } from './advisory-locks.ts'
-import { type Queryable, tellAwayFromWrong } from './postgres.ts'
+import { type Queryable, rethrowAsUnavailable } from './postgres.ts'
 import { splitStatements } from './sql-statements.ts'
 
 const FOLDER = new URL('../../migrations/', import.meta.url)
@@ -21,7 +21,7 @@ const NO_TRANSACTION = /^-- latchkey: no-transaction\r?\n/
 export async function migrate(url: string, folder: URL = FOLDER): Promise<readonly string[]> {
   // Its own connection: a migration may take longer than any statement of the running service is allowed to.
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 })
-  await client.connect().catch(tellAwayFromWrong)
+  await client.connect().catch(rethrowAsUnavailable)
   // A connection that breaks reports it in the query as well; without a listener it would end the process.
   client.on('error', () => {})
   try {
@@ -121,7 +121,7 @@ export async function readSchemaState(db: Queryable): Promise<SchemaState> {
 /** What `migrate` would apply. A database that was never migrated lacks everything. */
 export async function pendingMigrations(url: string): Promise<readonly string[]> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 })
-  await client.connect().catch(tellAwayFromWrong)
+  await client.connect().catch(rethrowAsUnavailable)
   try {
     const { rows } = await client.query<{ exists: boolean }>("select to_regclass('migrations') is not null as exists")
     if (!rows[0]?.exists) await client.query('create temporary table migrations (name text)')

@@ -106,7 +106,7 @@ export async function verifySession(url: string): Promise<Session> {
     options: '-c timezone=UTC',
   })
   client.on('error', () => {})
-  await client.connect().catch(tellAwayFromWrong)
+  await client.connect().catch(rethrowAsUnavailable)
   return { ...queryable(client), close: () => client.end() }
 }
 
@@ -117,12 +117,12 @@ function figuresOf(name: PoolFigures['name'], pool: pg.Pool, most: number): Pool
 
 function queryable(target: pg.Pool | pg.PoolClient | pg.Client): Queryable {
   return {
-    query: (statement, values) => target.query(statement as string, values).catch(tellAwayFromWrong),
+    query: (statement, values) => target.query(statement as string, values).catch(rethrowAsUnavailable),
   }
 }
 
 async function transaction<T>(pool: pg.Pool, work: (tx: Transaction) => Promise<T>): Promise<T> {
-  const client = await pool.connect().catch(tellAwayFromWrong)
+  const client = await pool.connect().catch(rethrowAsUnavailable)
   const tx: Transaction = { ...queryable(client), inTransaction: true }
   let broken: Error | undefined
   // A connection that dies while it is ours reports it here as well as in the query.
@@ -150,7 +150,7 @@ async function transaction<T>(pool: pg.Pool, work: (tx: Transaction) => Promise<
 const NOT_NOW = /^(08|53|57P|25006|57014|55P03|40001|40P01)/
 
 /** What has no SQLSTATE did not come from PostgreSQL: it was not reached, or it said nothing. */
-export function tellAwayFromWrong(error: Error): never {
+export function rethrowAsUnavailable(error: Error): never {
   const state = error instanceof pg.DatabaseError ? error.code : undefined
   const silent = state === undefined
   if (silent || NOT_NOW.test(state)) throw new Unavailable(`PostgreSQL: ${error.message}`, { silent, cause: error })

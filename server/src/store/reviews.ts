@@ -17,7 +17,7 @@ export type Review = {
   readonly judgedAt: number
   readonly ruleVersion: number
   readonly dryRun: boolean
-  readonly stirredAt: number
+  readonly lastEscalatedAt: number
   readonly warnedAt: number | null
   /** By the rule. */
   readonly suspendedAt: number | null
@@ -31,7 +31,7 @@ export type Review = {
 }
 
 const REVIEW = `select r.id, r.application_id as "applicationId", r.opened_at as "openedAt", r.reason, r.verdict, r.harm, r.evidence,
-    r.judged_at as "judgedAt", r.rule_version as "ruleVersion", r.dry_run as "dryRun", r.stirred_at as "stirredAt",
+    r.judged_at as "judgedAt", r.rule_version as "ruleVersion", r.dry_run as "dryRun", r.last_escalated_at as "lastEscalatedAt",
     r.warned_at as "warnedAt", r.suspended_at as "suspendedAt", r.suspension_ends_at as "suspensionEndsAt",
     r.appealed_at as "appealedAt", r.appealed_by as "appealedBy", r.appeal, r.closed_at as "closedAt", r.version
   from reviews r`
@@ -74,7 +74,7 @@ export async function findReview(db: Queryable, id: string): Promise<Review | nu
 
 export async function insertReview(tx: Transaction, review: Review): Promise<void> {
   await tx.query(
-    `insert into reviews (id, application_id, opened_at, reason, verdict, harm, evidence, judged_at, rule_version, dry_run, stirred_at)
+    `insert into reviews (id, application_id, opened_at, reason, verdict, harm, evidence, judged_at, rule_version, dry_run, last_escalated_at)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
     [
       review.id,
@@ -87,7 +87,7 @@ export async function insertReview(tx: Transaction, review: Review): Promise<voi
       new Date(review.judgedAt),
       review.ruleVersion,
       review.dryRun,
-      new Date(review.stirredAt),
+      new Date(review.lastEscalatedAt),
     ],
   )
   await saveReview(tx, review)
@@ -98,7 +98,7 @@ export async function saveReview(tx: Transaction, review: Review): Promise<void>
   const moment = (ms: number | null) => (ms === null ? null : new Date(ms))
   await tx.query(
     `update reviews set reason = $2, verdict = $3, harm = $4, evidence = $5, judged_at = $6, rule_version = $7, dry_run = $8,
-       stirred_at = $9, warned_at = $10, suspended_at = $11, suspension_ends_at = $12, appealed_at = $13, appealed_by = $14,
+       last_escalated_at = $9, warned_at = $10, suspended_at = $11, suspension_ends_at = $12, appealed_at = $13, appealed_by = $14,
        appeal = $15, closed_at = $16, version = $17
      where id = $1`,
     [
@@ -110,7 +110,7 @@ export async function saveReview(tx: Transaction, review: Review): Promise<void>
       moment(review.judgedAt),
       review.ruleVersion,
       review.dryRun,
-      moment(review.stirredAt),
+      moment(review.lastEscalatedAt),
       moment(review.warnedAt),
       moment(review.suspendedAt),
       moment(review.suspensionEndsAt),

@@ -6,7 +6,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { redirectProblem } from '../../src/core/redirect-uri.ts'
-import { type Parameters, readParameters } from '../../src/http/parameters.ts'
+import { type FormFields, readParameters } from '../../src/http/parameters.ts'
 import { expressionsIn } from '../rig/expressions.ts'
 
 const SRC = join(import.meta.dirname, '..', '..', 'src')
@@ -150,7 +150,7 @@ describe('RL-12: what takes time', () => {
 describe('RL-12: what is looked up', () => {
   it('RL-12: names that collide cannot be many: the fifty-first of a request refuses it', () => {
     const names = (many: number) => Array.from({ length: many }, (_, at) => `${at * 65_536}=`).join('&')
-    expect((readParameters(names(50), undefined) as Parameters).size).toBe(50)
+    expect((readParameters(names(50), undefined) as FormFields).size).toBe(50)
     expect(() => readParameters(names(51), undefined)).toThrow('too many parameters')
     const form = { bytes: Buffer.from(names(1_000)), multipart: null }
     expect(() => readParameters('', form)).toThrow('too many parameters')

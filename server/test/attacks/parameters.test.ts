@@ -189,7 +189,7 @@ describe('parameters', () => {
   })
 
   it.each(['%ff', '%c0%af', '%ed%a0%80', '%', '%zz', '%e2%82', '\xff'])(
-    'AP-11: %j is not UTF-8 and is refused, never mended',
+    'AP-11: %j is not UTF-8 and is refused, never fixed',
     async (value) => {
       const raw = Buffer.from(`${id()}&${secret()}&state=${value}`, 'latin1')
       const answer = await post(service.address, CODE, { ...form(''), raw })

@@ -206,7 +206,7 @@ describe('pages', () => {
       expectHarmless(name, page)
       expect([name, page.text.includes(hostile) && hostile.includes('<')]).toEqual([name, false])
     }
-    expect(pages.code.text, 'what was typed is there, to be mended').toContain(escapeHtml(hostile))
+    expect(pages.code.text, 'what was typed is there, to be fixed').toContain(escapeHtml(hostile))
   })
 })
 

@@ -37,7 +37,7 @@ async function writeEverywhere(): Promise<string> {
   })
   await database.query(
     `insert into reviews (id, application_id, opened_at, reason, verdict, harm, evidence, judged_at, rule_version, dry_run,
-       stirred_at, appealed_at, appealed_by, appeal)
+       last_escalated_at, appealed_at, appealed_by, appeal)
      select ${id('rev')}, ${id('app')}, now(), 'polling', 'warn', n, $1, now(), 0, false, now(), now(), $2, name
      from unnest($3::text[]) with ordinality as made(name, n)`,
     [evidence, operator?.id, names],

@@ -154,9 +154,9 @@ describe('an application whose devices poll much too fast, and one that people c
     const { own, ann, olga } = browsing.northwind
     const page = await openConsole(olga)
     await openApplication(page, 'Order Board')
-    const words = 'Version 4.3 waits as it should. Thank you for mending it so quickly.'
+    const words = 'Version 4.3 waits as it should. Thank you for fixing it so quickly.'
     await link(page, t('operator.to_decision'))
-    await decide(page, { decision: t('operator.suspended_reinstate'), reason: t('operator.reason_mended'), words })
+    await decide(page, { decision: t('operator.suspended_reinstate'), reason: t('operator.reason_fixed'), words })
     await shows(page, t('operator.notice_decided'))
     await shows(page, t('operator.state_running'))
     const mail = await mailbox.waitFor(({ to, text }) => to === ann.email && text.includes(words), MAILS_MS)
@@ -291,7 +291,7 @@ describe('an operator', () => {
     await shows(page, t('operator.notice_decided'))
   })
 
-  test('adds a permission, mends its words, and puts the rule on trial', async () => {
+  test('adds a permission, fixes its words, and puts the rule on trial', async () => {
     const { northwind } = browsing
     const page = await openConsole(northwind.olga)
     await link(page, t('operator.nav_scopes'))

@@ -136,7 +136,7 @@ describe('a log that is not ends with status 3', () => {
     )
   })
 
-  it('while other keys than the service’s are something to mend', () => {
+  it('while other keys than the service’s are something to fix', () => {
     const other = run(['verify'], { LATCHKEY_KEYS: createKey(7) })
     expect(other).toMatchObject({ status: 1 })
     expect(other.stderr).toContain('Position 1 was sealed with key 1, which is not in LATCHKEY_KEYS.')

@@ -168,7 +168,7 @@ describe('an account with its first administrator', () => {
   })
 })
 
-describe('what can be mended is said in a sentence', () => {
+describe('what can be fixed is said in a sentence', () => {
   it.each([
     [['account', 'create', '--slug', 'acme', '--name', 'A'], 'An account "acme" exists already.'],
     [['account', 'create', '--slug', 'Not A Host', '--name', 'A'], 'The slug "Not A Host" cannot be a host name'],

@@ -29,7 +29,7 @@ describe('an engine that does not answer', () => {
         check: 'postgresql',
         severity: 'broken',
         what: `PostgreSQL does not answer: connect ECONNREFUSED ${NOBODY}.`,
-        mend: 'Start it, or correct host and port in DATABASE_URL.',
+        remedy: 'Start it, or correct host and port in DATABASE_URL.',
       },
     ])
     expect(findings.map(({ check }) => check)).not.toContain('migrations')
@@ -50,7 +50,7 @@ describe('an engine that does not answer', () => {
         check: 'redis',
         severity: 'warning',
         what: `Redis does not answer (connect ECONNREFUSED ${NOBODY}): each process paces and counts on its own.`,
-        mend: 'Start it, or correct REDIS_URL.',
+        remedy: 'Start it, or correct REDIS_URL.',
       },
     ])
   })
@@ -74,7 +74,7 @@ it('a Redis that refuses writes when it is full is told how to make room', async
   await client.config('SET', 'maxmemory', '16mb')
   client.disconnect()
   expect((await doctor({ REDIS_URL: redis.url })).found('redis')).toMatchObject([
-    { severity: 'warning', mend: expect.stringContaining('config set maxmemory-policy volatile-ttl') },
+    { severity: 'warning', remedy: expect.stringContaining('config set maxmemory-policy volatile-ttl') },
   ])
 })
 
@@ -108,7 +108,7 @@ describe('the role of the service', () => {
         check: 'role',
         severity: 'broken',
         what: `The role ${role} lacks rights: grants, mails, making partitions.`,
-        mend: 'As the owner, run: psql "$OWNER_URL" -f deploy/postgresql/service-role.sql',
+        remedy: 'As the owner, run: psql "$OWNER_URL" -f deploy/postgresql/service-role.sql',
       },
     ])
   })
@@ -130,7 +130,7 @@ describe('the schema', () => {
         check: 'migrations',
         severity: 'broken',
         what: `The database lacks ${newest}.`,
-        mend: 'Run "latchkey migrate".',
+        remedy: 'Run "latchkey migrate".',
       },
     ])
   })
@@ -152,7 +152,7 @@ describe('the schema', () => {
     })
     expect(await take(0)).toMatchObject({
       status: 2,
-      partitions: [{ severity: 'broken', mend: 'Run "latchkey sweep", or start the service.' }],
+      partitions: [{ severity: 'broken', remedy: 'Run "latchkey sweep", or start the service.' }],
     })
   })
 
@@ -164,7 +164,7 @@ describe('the schema', () => {
     expect(status).toBe(1)
     expect(found('migrations')[0]?.what).toContain('migrated by a newer version: 0999_later.sql')
     expect(found('partitions')).toMatchObject([
-      { severity: 'warning', mend: expect.stringContaining('latchkey sweep') },
+      { severity: 'warning', remedy: expect.stringContaining('latchkey sweep') },
     ])
   })
 })

@@ -1,4 +1,4 @@
-/** `latchkey doctor`: a set-up that is well is called so, and each way in which it can be broken is named, with its mend. */
+/** `latchkey doctor`: a set-up that is well is called so, and each way in which it can be broken is named, with its fix. */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -67,7 +67,7 @@ describe('a wrong key', () => {
         check: 'keys',
         severity: 'broken',
         what: 'Key 1 is not the key 1 that this service used before: the newest seal of the audit log does not fit it.',
-        mend: expect.stringMatching(/^Find the right key 1 .* "latchkey audit verify" says where\.$/),
+        remedy: expect.stringMatching(/^Find the right key 1 .* "latchkey audit verify" says where\.$/),
       },
     ])
   })
@@ -79,7 +79,7 @@ describe('a wrong key', () => {
       'Key 1 is not in LATCHKEY_KEYS, and nothing that it made works: 1 application secrets.',
       'The audit log ends with a seal of key 1, which is not in LATCHKEY_KEYS.',
     ])
-    expect(found('keys')[0]?.mend).toContain('Put key 1 back at the end of LATCHKEY_KEYS')
+    expect(found('keys')[0]?.remedy).toContain('Put key 1 back at the end of LATCHKEY_KEYS')
   })
 
   it('that is only in front of the right one is fine', async () => {
@@ -99,7 +99,7 @@ describe('a host that does not match', () => {
         check: 'public address',
         severity: 'broken',
         what: `The service at ${publicUrl} calls itself ${service.config.publicUrl}: it runs with another PUBLIC_URL than this one.`,
-        mend: `Give every process and this command the same PUBLIC_URL: ${service.config.publicUrl}, or ${publicUrl}.`,
+        remedy: `Give every process and this command the same PUBLIC_URL: ${service.config.publicUrl}, or ${publicUrl}.`,
       },
     ])
   })
@@ -120,7 +120,7 @@ describe('a host that does not match', () => {
         check: 'account addresses',
         severity: 'broken',
         what: `The service does not see that ${publicUrl.replace('//', `//${slug}.`)} was asked for: the proxy changes Host on the way.`,
-        mend: expect.stringContaining('Let the proxy pass Host on as it came, port included'),
+        remedy: expect.stringContaining('Let the proxy pass Host on as it came, port included'),
       },
     ])
   })
@@ -135,7 +135,7 @@ describe('a host that does not match', () => {
     })
     expect(status).toBe(2)
     expect(found('account addresses')).toMatchObject([
-      { mend: 'Set PUBLIC_URL to a name; on this machine localhost is one.' },
+      { remedy: 'Set PUBLIC_URL to a name; on this machine localhost is one.' },
     ])
   })
 
@@ -154,7 +154,7 @@ describe('a host that does not match', () => {
   it('nobody answers there: perhaps the service is merely not started', async () => {
     const { status, found } = await doctor({ PUBLIC_URL: `http://${NOBODY}` })
     expect(status).toBe(1)
-    expect(found('public address')[0]?.mend).toContain('Start the service with "latchkey serve"')
+    expect(found('public address')[0]?.remedy).toContain('Start the service with "latchkey serve"')
   })
 
   it('the service there uses another database', async () => {
@@ -162,7 +162,7 @@ describe('a host that does not match', () => {
     onTestFinished(other.stop)
     const { found } = await doctor({ DATABASE_URL: other.database.url })
     expect(found('account addresses')).toMatchObject([
-      { severity: 'broken', mend: 'Give every process and this command the same DATABASE_URL.' },
+      { severity: 'broken', remedy: 'Give every process and this command the same DATABASE_URL.' },
     ])
   })
 })
@@ -175,7 +175,7 @@ describe('the configuration', () => {
       'PORT is not a whole number from 0 to 65535.',
       'LATCHKEY_KEYS cannot be read: each key is written as id:key, a number and 43 base64url characters.',
     ])
-    expect(found('configuration')[0]?.mend).toBe('Set it, and start again. Example: PORT=8080')
+    expect(found('configuration')[0]?.remedy).toBe('Set it, and start again. Example: PORT=8080')
     expect(found('migrations')).toMatchObject([{ severity: 'ok' }])
     expect(found('keys')).toEqual([])
   })
@@ -187,7 +187,7 @@ describe('the configuration', () => {
       'TRUST_PROXY is not set',
       'OUTBOUND_PRIVATE is true',
     ])
-    expect(found('role')).toMatchObject([{ severity: 'warning', mend: expect.stringContaining('service-role.sql') }])
+    expect(found('role')).toMatchObject([{ severity: 'warning', remedy: expect.stringContaining('service-role.sql') }])
     expect(found('public address')[0]?.what).toMatch(/service\.invalid \((ENOTFOUND|EAI_AGAIN)\)/)
   })
 })
@@ -208,7 +208,7 @@ it('clocks that differ are named, and from half a minute on it is broken', async
       check: 'clocks',
       severity: 'broken',
       what: "The clock of PostgreSQL is 300 s behind this machine's: codes of authenticators are refused.",
-      mend: expect.stringContaining('Set the clocks right'),
+      remedy: expect.stringContaining('Set the clocks right'),
     },
   ])
 })

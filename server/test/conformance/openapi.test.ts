@@ -117,7 +117,7 @@ describe('refusals', () => {
 
   it('is described with what to do about it', () => {
     const text = JSON.stringify(document)
-    for (const { mend } of Object.values(refusals)) expect(text).toContain(JSON.stringify(mend).slice(1, -1))
+    for (const { remedy } of Object.values(refusals)) expect(text).toContain(JSON.stringify(remedy).slice(1, -1))
   })
 })
 

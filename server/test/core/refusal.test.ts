@@ -43,8 +43,8 @@ describe('the table of refusals', () => {
   })
 
   test.each(codes)('%s says in whole sentences what happened and what to do', (code) => {
-    const { message, mend } = refusals[code]
-    for (const text of [message, mend]) expect(text).toMatch(/^[A-Z`].*\.$/)
+    const { message, remedy } = refusals[code]
+    for (const text of [message, remedy]) expect(text).toMatch(/^[A-Z`].*\.$/)
   })
 })
 
@@ -55,7 +55,7 @@ describe('a refusal', () => {
     expect(refusal).toMatchObject({ name: 'Refusal', code: 'invalid_scope', message: refusals.invalid_scope.message })
   })
 
-  test('may say more precisely what to mend, under the same code', () => {
+  test('may say more precisely what to fix, under the same code', () => {
     const refusal = new Refusal('invalid_request', 'The parameter SVCappid is missing.')
     expect(refusal).toMatchObject({ code: 'invalid_request', message: 'The parameter SVCappid is missing.' })
   })

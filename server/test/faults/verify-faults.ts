@@ -33,34 +33,34 @@ const signal = (engine: { pid(): number | null }, name: NodeJS.Signals) => {
   if (pid !== null) process.kill(pid, name)
 }
 
-/** Each is broken for so long, then mended, then given time to show that it recovered. */
-const faults: { name: string; seconds: number; break(): void; mend(): void; codesRefused: boolean }[] = [
+/** Each is broken for so long, then fixed, then given time to show that it recovered. */
+const faults: { name: string; seconds: number; break(): void; remedy(): void; codesRefused: boolean }[] = [
   {
     name: 'redis killed',
     seconds: 4,
     break: () => redis.stop('SIGKILL'),
-    mend: () => redis.start(),
+    remedy: () => redis.start(),
     codesRefused: false,
   },
   {
     name: 'redis hung',
     seconds: 4,
     break: () => signal(redis, 'SIGSTOP'),
-    mend: () => signal(redis, 'SIGCONT'),
+    remedy: () => signal(redis, 'SIGCONT'),
     codesRefused: false,
   },
   {
     name: 'postgresql stopped',
     seconds: 5,
     break: () => postgres.stop(),
-    mend: () => postgres.start(),
+    remedy: () => postgres.start(),
     codesRefused: true,
   },
   {
     name: 'postgresql hung',
     seconds: 5,
     break: () => postgres.freeze(),
-    mend: () => postgres.thaw(),
+    remedy: () => postgres.thaw(),
     codesRefused: true,
   },
 ]
@@ -74,7 +74,7 @@ try {
     fault.break()
     await sleep(fault.seconds * 1000)
     const during = load.totals()
-    fault.mend()
+    fault.remedy()
     await sleep(4_000)
     const after = load.totals()
     const polls = during.polls - before.polls

@@ -126,7 +126,7 @@ describe('the life of a review', () => {
     expect(review).toMatchObject({ appeal: 'Firmware 3 is out.', appealedAt: expect.any(Number) })
     expect(pollIntervalSeconds).toBe(5)
     const wish = { applicationId: application.id, reviewId: review?.id ?? '', decision: 'reinstate_slower' } as const
-    const said = { reason: 'mended', words: 'Thank you for the quick fix.', intervalSeconds: 30 } as const
+    const said = { reason: 'fixed', words: 'Thank you for the quick fix.', intervalSeconds: 30 } as const
     expect(await decideReview(service.context, operator.id, { ...wish, ...said, seen })).toEqual({ outcome: 'decided' })
     await service.context.applications.refresh()
     expect((await requestCode()).body.interval).toBe(30)

@@ -193,7 +193,7 @@ describe('the scope catalogue', () => {
     expect(orders?.applications).toBeGreaterThanOrEqual(1)
   })
 
-  it('lets only the words be mended, and writes down who did', async () => {
+  it('lets only the words be fixed, and writes down who did', async () => {
     const { context, database } = service
     expect(await changeScopeTitle(context, operator.id, 'routes:open', 'Open every route')).toEqual({ outcome: 'saved' })
     expect(await changeScopeTitle(context, operator.id, 'routes:open', 'two\nlines')).toEqual({ outcome: 'title' })

@@ -101,7 +101,7 @@ describe('what becomes of an application is in the log of the account that owns 
     const { db } = service.context
     const { id } = await makeApplication(db, service.config, service.account.slug, { name: 'Watched' })
     await suspendApplication(db, id, 'polls too fast')
-    await restoreApplication(db, id, 'mended')
+    await restoreApplication(db, id, 'fixed')
     await rotateSecret(db, service.config.keys, id)
     await setApplicationPublisher(db, id, { name: null, status: 'own' })
     await setApplicationRedirects(db, id, ['https://watched.example/back'])

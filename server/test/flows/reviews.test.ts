@@ -242,7 +242,7 @@ describe('AD-09: two operators', () => {
 })
 
 describe('an appeal', () => {
-  const appealAs = async (by: MadeUser, words = 'We have mended it.') =>
+  const appealAs = async (by: MadeUser, words = 'We have fixed it.') =>
     (await appeal(service.context, by.id, world.application.id, words)).outcome
 
   it('is for administrators of the account, about a suspended application of theirs', async () => {
@@ -260,9 +260,9 @@ describe('an appeal', () => {
     await world.decide()
     expect(await appealAs(service.user)).toBe('appealed')
     const { seen, review } = await world.read()
-    expect(review).toMatchObject({ appeal: 'We have mended it.', closedAt: null })
+    expect(review).toMatchObject({ appeal: 'We have fixed it.', closedAt: null })
     expect(await appealAs(service.user, 'And once more.')).toBe('appealed')
-    expect(await world.read()).toMatchObject({ seen, review: { appeal: 'We have mended it.' } })
+    expect(await world.read()).toMatchObject({ seen, review: { appeal: 'We have fixed it.' } })
   })
 })
 

@@ -192,12 +192,12 @@ describe('a process that seals', () => {
   it('notes the head, and notices when what it saw is there no more', async () => {
     const told: string[] = []
     const sealer = createSealer({ db: log.db, config: { keys } as never, events: witness(told) })
-    sealer.tellHead()
+    sealer.logHead()
     expect(told).toEqual([])
     await log.seal()
     await sealer.run()
     const { position, hash } = await log.head()
-    sealer.tellHead()
+    sealer.logHead()
     expect(told).toEqual([`head ${position}:${hash.toString('hex')}`])
 
     await log.db.transaction(async (tx) => {

@@ -252,7 +252,7 @@ describe('the secret', () => {
     expect(() => last && verified(old, last)).toThrow('No matching signature')
   })
 
-  it('of a signing key that was taken out signs nothing; a rotation mends it, and what waited arrives', async () => {
+  it('of a signing key that was taken out signs nothing; a rotation fixes it, and what waited arrives', async () => {
     const config = makeConfig({
       DATABASE_URL: service.database.url,
       OUTBOUND_PRIVATE: 'true',

@@ -139,13 +139,13 @@ describe('an application', () => {
     endpoint = await makeEndpoint(service, 'http://127.0.0.1:9/suspended', { application })
     const { grantId } = await connect(service, { user, application })
     await suspendApplication(service.context.db, application.id, 'ignores slow_down', true)
-    await restoreApplication(service.context.db, application.id, 'firmware mended')
+    await restoreApplication(service.context.db, application.id, 'firmware fixed')
     const data = { application: application.id }
     expect(await heard()).toEqual([
       created(grantId, data),
       { kind: 'application.suspended', data: { ...data, reason: 'by_operator', message: 'ignores slow_down' } },
       revoked(grantId, 'application_suspended', data),
-      { kind: 'application.restored', data: { ...data, reason: 'by_operator', message: 'firmware mended' } },
+      { kind: 'application.restored', data: { ...data, reason: 'by_operator', message: 'firmware fixed' } },
     ])
   })
 

@@ -156,7 +156,7 @@ describe('suspensions that wait for a review', () => {
     await suspendApplication(context.db, id, 'polls too fast')
     expect(await figures(), 'a suspension that no review is open for was decided by a person').toEqual([0, 0])
     await database.query(
-      `insert into reviews (id, application_id, opened_at, reason, verdict, harm, evidence, judged_at, rule_version, dry_run, stirred_at)
+      `insert into reviews (id, application_id, opened_at, reason, verdict, harm, evidence, judged_at, rule_version, dry_run, last_escalated_at)
        values ($1, $2, now() - interval '3 hours', 'polling', 'suspend', 0, '{}', now(), 0, false, now())`,
       [id.replace('app_', 'rev_'), id],
     )

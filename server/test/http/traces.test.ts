@@ -86,7 +86,7 @@ describe('the spans of a device flow', () => {
     expect(gate).toMatchObject({ kind: 3, traceId: poll.root.traceId, attributes: { 'db.system.name': 'redis' } })
   })
 
-  it('fail where the answer is one of ours to mend, and only there', async () => {
+  it('fail where the answer is one of ours to fix, and only there', async () => {
     await service.database.query('alter table device_codes rename to device_codes_elsewhere')
     try {
       const failed = await traceOf(idOf(await device.request()))

@@ -94,7 +94,7 @@ export const mutants: readonly Mutant[] = [
   {
     id: 'X03',
     file: 'server/src/flows/sweep.ts',
-    text: 'await db.transaction((tx) => voidUnexchanged(tx, config.dialogCodeLifetimeMs))',
+    text: 'await db.transaction((tx) => revokeUnexchanged(tx, config.dialogCodeLifetimeMs))',
     replacement: '',
     tests: ['server/test/flows/sweep.test.ts'],
     allows: 'what was allowed in a dialog stands for ever, although its code was never exchanged',

@@ -6,7 +6,7 @@
  *   npm run verify:mutants -- --only C11,H18         some of them
  *   npm run verify:mutants -- --sample 4 --seed 7    a few at random; without a seed, a new one
  *
- * A mutant is killed by a test that fails, and by nothing else: one that cannot even be run is broken, and its record has to be mended.
+ * A mutant is killed by a test that fails, and by nothing else: one that cannot even be run is broken, and its record has to be fixed.
  */
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

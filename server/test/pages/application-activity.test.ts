@@ -96,9 +96,9 @@ describe('a request', () => {
     operation: '/1/auth/oauth/device/code',
     refusal: 'invalid_scope',
     message: 'The scope is unknown.',
-    mend: 'Leave `scope` out.',
+    remedy: 'Leave `scope` out.',
   }
-  const answered = { ...refused, refusal: null, message: null, mend: null }
+  const answered = { ...refused, refusal: null, message: null, remedy: null }
 
   it('is answered, or refused with the words of the answer and what to do, as English', () => {
     const html = htmlOf({ requests: [answered, refused] }, makeFrame({ words: wordsFor('ar') }))
@@ -112,7 +112,7 @@ describe('a request', () => {
 
   it('cannot bring markup along', () => {
     const mark = '<img src=x>'
-    const html = htmlOf({ name: mark, requests: [{ ...refused, operation: mark, message: mark, mend: mark }] })
+    const html = htmlOf({ name: mark, requests: [{ ...refused, operation: mark, message: mark, remedy: mark }] })
     expect(html).not.toContain(mark)
   })
 })

@@ -73,7 +73,7 @@ test('DG-20: a name that somebody chose is text wherever it stands', () => {
   expect(loose.map(([page]) => page)).toEqual([])
 })
 
-test('what no field can mend is said once, at the top, and blames no field', () => {
+test('what no field can fix is said once, at the top, and blames no field', () => {
   const { inviteTooMany = '', personTooMany = '' } = everyPage(makeFrame())
   for (const [html, text] of [
     [inviteTooMany, 'Too many invitations were sent within an hour. Try again later.'],

@@ -1,6 +1,6 @@
 /** What people are told by mail. */
 import { expect, test } from 'vitest'
-import type { ReviewNews } from '../../src/core/mail.ts'
+import type { ReviewNotification } from '../../src/core/mail.ts'
 import { reasons } from '../../src/core/review.ts'
 import { defaultThresholds, figuresOf } from '../../src/core/suspension.ts'
 import { type MailContent, renderMail } from '../../src/pages/mails.tsx'
@@ -28,7 +28,7 @@ function makeMails(name: string): readonly MailContent[] {
     { ...about, kind: 'grant_ended', application: name, reason: 'authorization_code_reused', at: AT },
     { ...about, kind: 'grant_ended', application: name, reason: 'credential_reported', at: AT },
     { ...about, kind: 'many_codes', application: name, people: 12, place: 'Hamburg' },
-    ...NEWS.map((what) => ({ ...about, ...makeNews(what, { application: name, words: name }) })),
+    ...NOTIFICATIONS.map((what) => ({ ...about, ...makeNews(what, { application: name, words: name }) })),
     { ...about, kind: 'suspensions_waiting', count: 2, applications: [name, name], since: AT, link: LINK },
     { ...about, kind: 'profile_decided', application: name, reason: null },
     { ...about, kind: 'profile_decided', application: name, reason: name },
@@ -37,9 +37,9 @@ function makeMails(name: string): readonly MailContent[] {
   ]
 }
 
-const NEWS = ['warned', 'suspended', 'expired', 'reinstated', 'slowed', 'kept', 'revoked', 'undone'] as const
+const NOTIFICATIONS = ['warned', 'suspended', 'expired', 'reinstated', 'slowed', 'kept', 'revoked', 'undone'] as const
 
-function makeNews(what: ReviewNews['what'], given: Partial<ReviewNews> = {}) {
+function makeNews(what: ReviewNotification['what'], given: Partial<ReviewNotification> = {}) {
   const evidence = makeEvidence({ windows: [makeWindow(MANY)], factor: 1.8, reports: 4 })
   return {
     ...{ kind: 'application_review' as const, link: LINK, what },
@@ -154,8 +154,8 @@ test.each(languages)('in $name, everything that can come of a review is told in 
   const told = makeMails('Northwind')
     .filter(({ kind }) => kind === 'application_review')
     .map((mail) => renderMail(wordsFor(code), mail))
-  expect(new Set(told.map(({ subject }) => subject)).size).toBe(NEWS.length)
-  expect(new Set(told.map(({ text }) => text)).size).toBe(NEWS.length)
+  expect(new Set(told.map(({ subject }) => subject)).size).toBe(NOTIFICATIONS.length)
+  expect(new Set(told.map(({ text }) => text)).size).toBe(NOTIFICATIONS.length)
   const about = { accountName: 'Northwind', accountHost: 'northwind.service.example', email: 'maria@northwind.example' }
   const reason = reasons.map((reason) => renderMail(wordsFor(code), { ...about, ...makeNews('kept', { reason }) }).text)
   expect(new Set(reason).size).toBe(reasons.length)
@@ -182,7 +182,7 @@ test('an operator reads which suspensions wait, and since when', () => {
 
 test('an owner reads the figures that were decided on, beside where suspension is considered', () => {
   const about = { accountName: 'Northwind', accountHost: 'northwind.service.example', email: 'maria@northwind.example' }
-  const of = (what: ReviewNews['what'], given: Partial<ReviewNews> = {}) =>
+  const of = (what: ReviewNotification['what'], given: Partial<ReviewNotification> = {}) =>
     renderMail(wordsFor('en'), { ...about, ...makeNews(what, given) })
   const warned = of('warned', { reason: null })
   expect(warned.subject).toBe('Acme Signage polls too fast')

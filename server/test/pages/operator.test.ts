@@ -127,7 +127,7 @@ describe('an application', () => {
     review: makeSeenReview({ suspended: false, verdict: 'warn', suspensionEndsAt: null }),
   }
   it.each([
-    ['warned', running, /not suspended\. If it does not mend within 24 hours of the warning, the rule suspends it/],
+    ['warned', running, /not suspended\. If it does not fix within 24 hours of the warning, the rule suspends it/],
     [
       'called for a person',
       { suspended: false, review: makeSeenReview({ verdict: 'review', warnedAt: null, suspended: false }) },
@@ -258,7 +258,7 @@ describe('the rule', () => {
 })
 
 describe('the scope catalogue', () => {
-  it('offers to mend words and nothing else, and says why', () => {
+  it('offers to fix words and nothing else, and says why', () => {
     const text = operatorScopesPage(frame, makeScopes())
     expect(textOf(text)).toContain('What a permission allows never changes, because people said yes to it as it was')
     expect(text.match(/action="\/operator\/scopes\/title"/g)).toHaveLength(2)

@@ -11,7 +11,7 @@ export type Finding = {
   readonly check: string
   readonly severity: string
   readonly what: string
-  readonly mend: string | null
+  readonly remedy: string | null
 }
 
 export type Examined = {

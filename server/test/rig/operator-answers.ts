@@ -46,7 +46,7 @@ function deciding(northwind: Northwind): readonly Answer[] {
         await look(page, 'fast')
         await page.check('#decision-reinstate_slower')
         await page.fill('#interval', '3')
-        await page.selectOption('#reason', 'mended')
+        await page.selectOption('#reason', 'fixed')
         await page.fill('#words', 'Ten seconds until version 4.3 is on all displays.')
         await send(page)
       },

@@ -134,7 +134,7 @@ describe('sweeping', () => {
     expect((await device.poll(uncollected.device_code)).body.error).toBe('invalid')
     const result = await sweep(service.context.db, service.config)
     expect(result.partitions.length).toBeGreaterThan(0)
-    expect(result.voidedGrants).toBe(1)
+    expect(result.revokedGrants).toBe(1)
     const rows = await service.database.query('select revocation_reason from grants order by created_at')
     expect(rows.slice(-3)).toEqual([
       { revocation_reason: 'never_collected' },

@@ -149,7 +149,7 @@ it('agrees with the pure gathering on random grants, early polls, overloads and 
 function insertClosedReview(closedAt: number) {
   return service.database.query(
     `insert into reviews (id, application_id, opened_at, reason, verdict, harm, evidence, judged_at, rule_version, dry_run,
-       stirred_at, closed_at)
+       last_escalated_at, closed_at)
      values ('rev_000000000000', $1, $2, 'polling', 'warn', 1, '{}', $2, 0, false, $2, $2)`,
     [applicationId, new Date(closedAt)],
   )

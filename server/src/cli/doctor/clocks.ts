@@ -8,7 +8,7 @@ const NOTICEABLE_MS = 2_000
 /** One step of an authenticator: from here on codes are refused. */
 const HARMFUL_MS = 30_000
 
-const MEND =
+const REMEDY =
   'Set the clocks right and keep them so: chrony, systemd-timesyncd or your provider’s own, on every machine.'
 
 export async function examineClocks(db: Postgres, redis: ExaminedRedis['clock']): Promise<readonly Finding[]> {
@@ -26,6 +26,6 @@ function judge(engine: string, aheadMs: number, harm: string | null): readonly F
   const by = Math.abs(aheadMs)
   if (by < NOTICEABLE_MS) return []
   const what = `The clock of ${engine} is ${Math.round(by / 1000)} s ${aheadMs > 0 ? 'ahead of' : 'behind'} this machine's`
-  if (harm && by >= HARMFUL_MS) return [broken('clocks', `${what}: ${harm}.`, MEND)]
-  return [warning('clocks', `${what}.`, MEND)]
+  if (harm && by >= HARMFUL_MS) return [broken('clocks', `${what}: ${harm}.`, REMEDY)]
+  return [warning('clocks', `${what}.`, REMEDY)]
 }

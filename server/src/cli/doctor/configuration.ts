@@ -48,8 +48,8 @@ function examinePublic({ publicUrl, trustProxy, outboundPrivate }: Partial<Confi
   if (publicUrl === undefined || isLocal(publicUrl)) return []
   const findings: Finding[] = []
   if (publicUrl.startsWith('http:')) {
-    const mend = 'Put a proxy that speaks TLS in front, and set PUBLIC_URL to its https address.'
-    findings.push(warning(CHECK, `PUBLIC_URL is ${publicUrl}: without https nobody can sign in.`, mend))
+    const remedy = 'Put a proxy that speaks TLS in front, and set PUBLIC_URL to its https address.'
+    findings.push(warning(CHECK, `PUBLIC_URL is ${publicUrl}: without https nobody can sign in.`, remedy))
   } else if (trustProxy?.length === 0) {
     const what = 'TRUST_PROXY is not set: every request seems to come from the proxy, and all the world is one network.'
     findings.push(warning(CHECK, what, 'Set TRUST_PROXY to the network of your proxy, for example 10.0.0.0/8.'))

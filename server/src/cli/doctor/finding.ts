@@ -1,4 +1,4 @@
-/** What an examination finds: how it stands, what it is, and one sentence that mends it. */
+/** What an examination finds: how it stands, what it is, and one sentence that fixes it. */
 
 export type Severity = 'ok' | 'warning' | 'broken'
 
@@ -8,20 +8,20 @@ export type Finding = {
   /** `warning`: the service works, but not as it should. `broken`: it does not do its work. */
   readonly severity: Severity
   readonly what: string
-  /** Null where there is nothing to mend. */
-  readonly mend: string | null
+  /** Null where there is nothing to fix. */
+  readonly remedy: string | null
 }
 
 export function ok(check: string, what: string): Finding {
-  return { check, severity: 'ok', what, mend: null }
+  return { check, severity: 'ok', what, remedy: null }
 }
 
-export function warning(check: string, what: string, mend: string): Finding {
-  return { check, severity: 'warning', what, mend }
+export function warning(check: string, what: string, remedy: string): Finding {
+  return { check, severity: 'warning', what, remedy }
 }
 
-export function broken(check: string, what: string, mend: string): Finding {
-  return { check, severity: 'broken', what, mend }
+export function broken(check: string, what: string, remedy: string): Finding {
+  return { check, severity: 'broken', what, remedy }
 }
 
 export function worstOf(findings: readonly Finding[]): Severity {

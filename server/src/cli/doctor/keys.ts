@@ -40,8 +40,8 @@ async function examineSeal(db: Postgres, keys: Keyset): Promise<readonly Finding
   if (!seal?.entry || !before) return []
   const { keyId, position } = seal
   if (!keys.byId.has(keyId)) {
-    const mend = `Put key ${keyId} back into LATCHKEY_KEYS: the service sealed with it a moment ago.`
-    return [broken('keys', `The audit log ends with a seal of key ${keyId}, which is not in LATCHKEY_KEYS.`, mend)]
+    const remedy = `Put key ${keyId} back into LATCHKEY_KEYS: the service sealed with it a moment ago.`
+    return [broken('keys', `The audit log ends with a seal of key ${keyId}, which is not in LATCHKEY_KEYS.`, remedy)]
   }
   if (fits(keys, seal, { previous: before, position }, seal.entry)) return []
   return [

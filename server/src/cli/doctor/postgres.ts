@@ -10,8 +10,8 @@ import { broken, type Finding, ok, warning } from './finding.ts'
 
 const OLDEST = 150_000
 
-/** What PostgreSQL says by code (SQLSTATE), and what mends it. */
-const REFUSALS: Readonly<Record<string, readonly [what: string, mend: string]>> = {
+/** What PostgreSQL says by code (SQLSTATE), and what fixes it. */
+const REFUSALS: Readonly<Record<string, readonly [what: string, remedy: string]>> = {
   '3D000': [
     'The database in DATABASE_URL does not exist.',
     'Create it ("create database latchkey"), then run "latchkey migrate".',
@@ -26,17 +26,17 @@ export async function examinePostgres(db: Postgres): Promise<Finding> {
     if (versionNumber < OLDEST)
       return broken('postgresql', `PostgreSQL is ${version}; 15 is needed.`, 'Upgrade PostgreSQL to 15 or later.')
     if (readOnly) {
-      const mend = 'Name the primary in DATABASE_URL; if it is the primary, set default_transaction_read_only to off.'
-      return broken('postgresql', 'This PostgreSQL takes no writes: it is a standby.', mend)
+      const remedy = 'Name the primary in DATABASE_URL; if it is the primary, set default_transaction_read_only to off.'
+      return broken('postgresql', 'This PostgreSQL takes no writes: it is a standby.', remedy)
     }
     return ok('postgresql', `PostgreSQL ${version.split(' ')[0]} answers.`)
   } catch (error) {
     const { code = '', message } = error as Error & { code?: string }
-    const [what, mend] = REFUSALS[code] ?? [
+    const [what, remedy] = REFUSALS[code] ?? [
       `PostgreSQL does not answer: ${message.replace(/^PostgreSQL: /, '')}.`,
       'Start it, or correct host and port in DATABASE_URL.',
     ]
-    return broken('postgresql', what, mend)
+    return broken('postgresql', what, remedy)
   }
 }
 

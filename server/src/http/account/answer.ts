@@ -5,7 +5,7 @@ import type { Browser } from '../../flows/sessions.ts'
 import type { Frame } from '../../pages/layout.tsx'
 import type { RefusalModel } from '../../pages/refusal.tsx'
 import type { HostAccount, SessionUser } from '../../store/sessions.ts'
-import type { Parameters } from '../parameters.ts'
+import type { FormFields } from '../parameters.ts'
 
 export type PageRequest = {
   readonly account: HostAccount
@@ -13,7 +13,7 @@ export type PageRequest = {
   /** PostgreSQL's clock, at the beginning of this request. */
   readonly now: number
   /** Of the query for GET, of the form for POST: never both. */
-  readonly fields: Parameters
+  readonly fields: FormFields
   /** Only where the route takes one. */
   readonly file: Buffer | null
   readonly frame: Frame

@@ -5,7 +5,7 @@ import { downloadAudit, isExportFormat, MAX_ROWS } from '../../flows/export-audi
 import { type AuditLine, type AuditWish, DAY_MS, readAudit, readDay } from '../../flows/read-audit.ts'
 import { type AuditFilters, type AuditModel, auditHref, auditPage } from '../../pages/audit.tsx'
 import type { AuditEntry } from '../../pages/audit-line.tsx'
-import type { Parameters } from '../parameters.ts'
+import type { FormFields } from '../parameters.ts'
 import type { PageHandler, UserRequest } from './answer.ts'
 
 /** Whose log: the account's at whose address it is asked for, or that of all of them. */
@@ -58,7 +58,7 @@ export function exportAudit(scope: Scope): PageHandler<UserRequest> {
   }
 }
 
-function readFilters(scope: Scope, fields: Parameters): AuditFilters {
+function readFilters(scope: Scope, fields: FormFields): AuditFilters {
   const typed = (name: string) => (fields.get(name) ?? '').trim()
   const kind = typed('kind')
   return {

@@ -10,7 +10,7 @@ import { type ConsentModel, consentPage } from '../../pages/consent.tsx'
 import { decidedPage } from '../../pages/decided.tsx'
 import { type EnterCodeModel, enterCodePage } from '../../pages/enter-code.tsx'
 import { verifyDecision, signDecision } from '../../secrets/web-texts.ts'
-import type { Parameters } from '../parameters.ts'
+import type { FormFields } from '../parameters.ts'
 import { accessLifetimes } from './access-lifetimes.ts'
 import type { PageAnswer, PageHandler, UserRequest } from './answer.ts'
 import { logoAddress } from './application-logo.ts'
@@ -66,7 +66,7 @@ export const decide: PageHandler<UserRequest> = async (context, request) => {
   return decisionPage(context, request, result.outcome)
 }
 
-function readAnswer(fields: Parameters): PageDecision | null {
+function readAnswer(fields: FormFields): PageDecision | null {
   const decision = fields.get('decision')
   if (decision === 'cancel' || decision === 'not_me') return { decision }
   if (decision !== 'allow') return null

@@ -44,10 +44,10 @@ async function activityPage(
 function lineOf({ at, operation, refusal, message }: Activity['requests'][number]): ActivityLine {
   const route = routes.find((each) => each.operation === operation)
   const path = route?.dialect === 'interface' ? `/1${route.path}` : (route?.path ?? operation)
-  if (refusal === null || !isRefusal(refusal)) return { at, operation: path, refusal, message, mend: null }
-  const { standard, message: usual, mend } = refusals[refusal]
+  if (refusal === null || !isRefusal(refusal)) return { at, operation: path, refusal, message, remedy: null }
+  const { standard, message: usual, remedy } = refusals[refusal]
   const named = route?.dialect === 'standard' ? standard : refusal
-  return { at, operation: path, refusal: named, message: message ?? usual, mend }
+  return { at, operation: path, refusal: named, message: message ?? usual, remedy }
 }
 
 /** Rows may be older than the table. */

@@ -2,12 +2,12 @@
 import type { ApplicationSettings, SettingsProblem } from '../../core/application-settings.ts'
 import type { RedirectProblemAt, ScopeChoice, ScopeUse } from '../../pages/scope-choice.tsx'
 import type { Scope } from '../../store/scopes.ts'
-import type { Parameters } from '../parameters.ts'
+import type { FormFields } from '../parameters.ts'
 
 const USES: readonly ScopeUse[] = ['no', 'may', 'default', 'required']
 
 /** For every scope of the catalogue, what the form says of it. */
-export function readScopeChoice(catalogue: readonly Scope[], fields: Parameters): readonly ScopeChoice[] {
+export function readScopeChoice(catalogue: readonly Scope[], fields: FormFields): readonly ScopeChoice[] {
   return choiceOf(catalogue, (name) => USES.find((use) => use === fields.get(`use.${name}`)) ?? 'no')
 }
 

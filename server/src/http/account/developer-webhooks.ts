@@ -15,7 +15,7 @@ import type { DeliveryError, DeliveryRow } from '../../pages/webhook-log.tsx'
 import { type WebhookSecretModel, webhookSecretPage } from '../../pages/webhook-secret.tsx'
 import { type WebhooksModel, webhooksPage } from '../../pages/webhooks.tsx'
 import { type DeliveryLine, MAX_DELIVERIES } from '../../store/webhook-deliveries.ts'
-import type { Parameters } from '../parameters.ts'
+import type { FormFields } from '../parameters.ts'
 import type { PageAnswer, PageHandler, UserRequest } from './answer.ts'
 
 const NOTICES: readonly WebhooksModel['notice'][] = ['removed', 'tested', 'resent']
@@ -67,11 +67,11 @@ export const showWebhookSecret: PageHandler<UserRequest> = async (context, { acc
 }
 
 /** The ids of the form, or of the address. */
-function named(fields: Parameters): { readonly id: string; readonly endpoint: string } {
+function named(fields: FormFields): { readonly id: string; readonly endpoint: string } {
   return { id: fields.get('application') ?? '', endpoint: fields.get('endpoint') ?? '' }
 }
 
-function typed(fields: Parameters): string {
+function typed(fields: FormFields): string {
   return (fields.get('url') ?? '').trim().slice(0, 4_000)
 }
 

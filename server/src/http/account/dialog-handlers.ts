@@ -7,7 +7,7 @@ import { signOut } from '../../flows/sessions.ts'
 import { type DialogConsentModel, dialogConsentPage } from '../../pages/dialog-consent.tsx'
 import { type DialogProblemModel, dialogProblemPage } from '../../pages/dialog-problem.tsx'
 import { createBrowserMark, digestBrowserMark, verifyAccountReference } from '../../secrets/dialog-texts.ts'
-import type { Parameters } from '../parameters.ts'
+import type { FormFields } from '../parameters.ts'
 import { accessLifetimes } from './access-lifetimes.ts'
 import type { PageAnswer, PageHandler, PageRequest, UserRequest } from './answer.ts'
 import { logoAddress } from './application-logo.ts'
@@ -62,7 +62,7 @@ function returnAddress(context: Context, result: Extract<DialogDecision, { redir
   })
 }
 
-function readAnswer(fields: Parameters, address: string | null): DialogAnswer | null {
+function readAnswer(fields: FormFields, address: string | null): DialogAnswer | null {
   const decision = fields.get('decision')
   if (decision === 'cancel') return { decision }
   if (decision !== 'allow') return null
@@ -95,7 +95,7 @@ async function questionPage(
 
 function consentModel(
   context: Context,
-  fields: Parameters,
+  fields: FormFields,
   view: DialogQuestion,
   wrong: DialogConsentModel['problem'],
 ): DialogConsentModel {
@@ -124,11 +124,11 @@ function dialogIdOf(context: Context, { account, fields, browser }: PageRequest)
   return verifyAccountReference(context.config.keys, text, account.slug, digestBrowserMark(dialogMark))
 }
 
-function dialogAddress(fields: Parameters): string {
+function dialogAddress(fields: FormFields): string {
   return `/dialog?request=${encodeURIComponent(fields.get('request') ?? '')}`
 }
 
-function confirmFirst(fields: Parameters): string {
+function confirmFirst(fields: FormFields): string {
   return `/confirm?next=${encodeURIComponent(dialogAddress(fields))}`
 }
 

@@ -8,7 +8,7 @@ import {
   readProposedLogo,
 } from '../../flows/proposals.ts'
 import { type OperatorChangesModel, operatorChangesPage, type PendingChange } from '../../pages/operator-changes.tsx'
-import type { Parameters } from '../parameters.ts'
+import type { FormFields } from '../parameters.ts'
 import type { PageAnswer, PageHandler, UserRequest } from './answer.ts'
 import { logoAddress } from './application-logo.ts'
 
@@ -39,7 +39,7 @@ export const declineChange: PageHandler<UserRequest> = async (context, request) 
 }
 
 /** No version is 0. */
-function versionIn(fields: Parameters): number {
+function versionIn(fields: FormFields): number {
   const text = fields.get('version') ?? ''
   return /^\d{1,9}$/.test(text) ? Number(text) : 0
 }

@@ -6,7 +6,7 @@ import { operatorAccountPage } from '../../pages/operator-account.tsx'
 import { operatorAccountsPage } from '../../pages/operator-accounts.tsx'
 import { operatorApplicationsPage } from '../../pages/operator-applications.tsx'
 import { operatorOverviewPage } from '../../pages/operator-overview.tsx'
-import type { Parameters } from '../parameters.ts'
+import type { FormFields } from '../parameters.ts'
 import type { PageHandler, UserRequest } from './answer.ts'
 
 /** Of the queue, on the page that shows everything. */
@@ -41,6 +41,6 @@ export const showEveryApplication: PageHandler<UserRequest> = async (context, { 
   return { page: operatorApplicationsPage(frame, { search, applications: lines, ...more }) }
 }
 
-function readSearch(fields: Parameters): { search: string; after: string | null } {
+function readSearch(fields: FormFields): { search: string; after: string | null } {
   return { search: (fields.get('q') ?? '').trim().slice(0, 100), after: fields.get('after') || null }
 }

@@ -21,7 +21,7 @@ import { Unavailable } from '../../store/postgres.ts'
 import type { AccountSession, SessionUser } from '../../store/sessions.ts'
 import { type AddressReader, createNetworkCheck } from '../client-address.ts'
 import { singleHeader } from '../header.ts'
-import { type Parameters, readParameters } from '../parameters.ts'
+import { type FormFields, readParameters } from '../parameters.ts'
 import { ASSETS, NO_ROUTE } from '../request-scope.ts'
 import { tooBusy } from '../too-much.ts'
 import type { PageAnswer, PageRequest, UserRequest } from './answer.ts'
@@ -134,7 +134,7 @@ function createElsewhere(networks: readonly string[]): (route: PageRoute, addres
 /** A request that is all there: only now is it looked at who sent it, so that nobody's rights grow old while a form trickles in. */
 type Arrived = {
   readonly route: PageRoute
-  readonly fields: Parameters
+  readonly fields: FormFields
   readonly file: Buffer | null
   /** Where this can be looked at: the address itself, or for a form the page it is found on. */
   readonly here: string
@@ -166,7 +166,7 @@ function checked(arrived: Arrived): Arrived | PageAnswer {
   return [...arrived.fields].flat().some((text) => text.includes('\0')) ? { refusal: 'invalid_request' } : arrived
 }
 
-function fillIn(address: string, fields: Parameters): string {
+function fillIn(address: string, fields: FormFields): string {
   return address.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(fields.get(name) ?? ''))
 }
 
@@ -186,7 +186,7 @@ async function answer(
   return route.handler(context, { ...given, sessionUser } satisfies UserRequest)
 }
 
-function isSigned(context: Context, sessionUser: SessionUser, route: PageRoute, fields: Parameters): boolean {
+function isSigned(context: Context, sessionUser: SessionUser, route: PageRoute, fields: FormFields): boolean {
   const bound = Object.fromEntries((route.bound ?? []).map((name) => [name, fields.get(name) ?? '']))
   return isSignedForm(context.config.keys, formHolder(sessionUser), route.path, bound, fields.get('token') ?? '')
 }

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http'
 import { Refusal } from '../../core/refusal.ts'
 import { readForm } from '../form.ts'
-import { type Parameters, readParameters } from '../parameters.ts'
+import { type FormFields, readParameters } from '../parameters.ts'
 
 const MAX_UPLOAD_BYTES = 512 * 1024
 
@@ -10,7 +10,7 @@ const MAX_UPLOAD_BYTES = 512 * 1024
 const MAX_FORM_BYTES = 64 * 1024
 const MAX_FIELDS = 1_000
 
-export type Upload = { readonly fields: Parameters; readonly file: Buffer | null }
+export type Upload = { readonly fields: FormFields; readonly file: Buffer | null }
 
 /** `name`: the field that holds the file, where the route takes one. */
 export async function readUpload(request: IncomingMessage, name: string | null): Promise<Upload> {

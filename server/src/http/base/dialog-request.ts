@@ -1,11 +1,11 @@
 /** The dialog's parameters as they come: by a link, by a form, or pushed. docs/interface.md, "The dialog". */
 import type { DialogRequest } from '../../flows/open-dialog.ts'
-import type { Parameters } from '../parameters.ts'
+import type { FormFields } from '../parameters.ts'
 
 /** An empty parameter is as good as none, but for `state`: that is echoed as it came. */
 export function readDialogRequest(
   applicationId: string,
-  parameters: Parameters,
+  parameters: FormFields,
   requestedFrom: string | null,
 ): DialogRequest {
   const given = (name: string) => parameters.get(name) || null

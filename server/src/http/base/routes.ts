@@ -3,13 +3,13 @@ import type { Context } from '../../flows/context.ts'
 import type { Frame } from '../../pages/layout.tsx'
 import type { PageAnswer } from '../account/answer.ts'
 import { showReference } from '../openapi/reference-handler.ts'
-import type { Parameters } from '../parameters.ts'
+import type { FormFields } from '../parameters.ts'
 import { chooseForActivation, showActivation } from './activate-handlers.ts'
 import { authorize, authorizeByForm, chooseForDialog, passOn, showDialog } from './dialog-handlers.ts'
 import { chooseLanguageHere } from './language-handler.ts'
 
 export type BaseRequest = {
-  readonly fields: Parameters
+  readonly fields: FormFields
   readonly frame: Frame
   /** Where the browser is, as far as we can know. */
   readonly address: string | null

@@ -20,7 +20,7 @@ import { pageRefusalFor } from '../account/serve.ts'
 import type { AddressReader } from '../client-address.ts'
 import { readForm } from '../form.ts'
 import { singleHeader } from '../header.ts'
-import { type Parameters, readParameters } from '../parameters.ts'
+import { type FormFields, readParameters } from '../parameters.ts'
 import { ASSETS } from '../request-scope.ts'
 import { type BaseRoute, baseRoutes } from './routes.ts'
 
@@ -79,7 +79,7 @@ export function createBaseServer(context: Context, addressOf: AddressReader) {
   }
 }
 
-type Received = { readonly route: BaseRoute; readonly fields: Parameters }
+type Received = { readonly route: BaseRoute; readonly fields: FormFields }
 
 async function receive(
   request: IncomingMessage,
@@ -100,7 +100,7 @@ async function receive(
 }
 
 /** Of a form's fields only this is needed to look at its page again. */
-function formQuery(fields: Parameters): string {
+function formQuery(fields: FormFields): string {
   const [request, next] = [fields.get('request'), fields.get('next')]
   if (next !== undefined) return `next=${encodeURIComponent(next)}`
   return request === undefined ? '' : `request=${encodeURIComponent(request)}`

@@ -146,7 +146,7 @@ function refusalsIn(status: string, { content = {} }: ResponseObject): Reference
       error,
       otherwise,
       message: summary,
-      mend: description,
+      remedy: description,
     }
   })
 }

@@ -105,7 +105,7 @@ function describe(code: RefusalCode, format: ResponseFormat): string {
 }
 
 function exampleFor(code: RefusalCode, format: ResponseFormat): Example {
-  const { standard, message, mend } = refusals[code]
+  const { standard, message, remedy } = refusals[code]
   const value = {
     json: { error: code, message },
     xml: null,
@@ -114,7 +114,7 @@ function exampleFor(code: RefusalCode, format: ResponseFormat): Example {
     page: `${code}: ${message}`,
   }[format]
   const status = NO_OPERATION.includes(code) ? `HTTP ${refusals[code].status}. ` : ''
-  return { summary: status + message, description: mend, value }
+  return { summary: status + message, description: remedy, value }
 }
 
 const RETRYABLE: readonly RefusalCode[] = ['auth_pending', 'slow_down', 'too_many_requests', 'unavailable']

@@ -4,15 +4,15 @@
  * `http/standard/` is the second dialect over the same flows: RFC names in, RFC names out. No rule lives here.
  */
 import { Refusal } from '../../core/refusal.ts'
-import type { Parameters } from '../parameters.ts'
-import type { Request } from '../routes.ts'
+import type { FormFields } from '../parameters.ts'
+import type { ApiRequest } from '../routes.ts'
 
 export type Client = { readonly applicationId: string; readonly secret: string | null }
 
-export type ClientRequest = { readonly client: Client; readonly parameters: Parameters }
+export type ClientRequest = { readonly client: Client; readonly parameters: FormFields }
 
 /** Throws a Refusal where nobody can tell who asks; whether it is true is for the flow to find out. */
-export async function readClient(request: Request): Promise<ClientRequest> {
+export async function readClient(request: ApiRequest): Promise<ClientRequest> {
   const parameters = await request.form()
   const [id, secret] = [parameters.get('client_id'), parameters.get('client_secret')]
   const basic = readBasic(request)
@@ -27,7 +27,7 @@ export async function readClient(request: Request): Promise<ClientRequest> {
   return { client: basic, parameters }
 }
 
-function readBasic(request: Request): Client | null {
+function readBasic(request: ApiRequest): Client | null {
   const header = request.header('authorization')
   if (header === null) return null
   const encoded = /^Basic +([A-Za-z0-9+/_-]+=*)$/i.exec(header)?.[1]

@@ -9,7 +9,7 @@ import type { Answer, Fields } from '../answer.ts'
 import { answerToPoll } from '../device-endpoints.ts'
 import { readableByOwnPages } from '../own-pages.ts'
 import { required } from '../parameters.ts'
-import type { Handler, Request } from '../routes.ts'
+import type { Handler, ApiRequest } from '../routes.ts'
 import { settling } from '../token-endpoints.ts'
 import { type ClientRequest, readClient } from './client.ts'
 
@@ -56,7 +56,7 @@ async function byRefreshToken(context: Context, { client, parameters }: ClientRe
 async function byDeviceCode(
   context: Context,
   { client, parameters }: ClientRequest,
-  request: Request,
+  request: ApiRequest,
 ): Promise<Answer> {
   const result = await pollDeviceCode(context, {
     ...client,

@@ -1,10 +1,10 @@
 /** What everybody who looks after an account is told by mail, each in their own language. */
-import type { MailMatter } from '../core/mail.ts'
+import type { MailContent } from '../core/mail.ts'
 import { insertMail } from '../store/mails.ts'
 import type { Transaction } from '../store/postgres.ts'
 import { listAdministrators } from '../store/users.ts'
 
-export async function tellAdministrators(tx: Transaction, accountId: string, matter: MailMatter): Promise<void> {
+export async function notifyAdministrators(tx: Transaction, accountId: string, matter: MailContent): Promise<void> {
   for (const { id: userId, language } of await listAdministrators(tx, accountId)) {
     await insertMail(tx, { ...matter, accountId, userId, linkId: null, language: language ?? 'en' })
   }

@@ -1,20 +1,20 @@
 /** What the owner of an application is told about its review: by mail, to everybody who looks after the account. Never by whom. */
 import type { Application } from '../core/application.ts'
-import type { ReviewNews } from '../core/mail.ts'
+import type { ReviewNotification } from '../core/mail.ts'
 import { insertMail } from '../store/mails.ts'
 import type { Transaction } from '../store/postgres.ts'
 import { listAdministrators } from '../store/users.ts'
 
-type Told = Pick<ReviewNews, 'what' | 'suspended'> & Partial<ReviewNews>
+type Told = Pick<ReviewNotification, 'what' | 'suspended'> & Partial<ReviewNotification>
 
-export async function tellOwners(
+export async function notifyOwners(
   tx: Transaction,
   application: Pick<Application, 'id' | 'accountId' | 'name'>,
   news: Told,
 ): Promise<void> {
   const { id, accountId, name } = application
   const nothing = { reason: null, words: null, figures: null, until: null, intervalSeconds: null }
-  const detail: ReviewNews = { ...nothing, ...news, applicationId: id, application: name }
+  const detail: ReviewNotification = { ...nothing, ...news, applicationId: id, application: name }
   for (const { id: userId, language } of await listAdministrators(tx, accountId)) {
     const to = { accountId, userId, linkId: null, language: language ?? 'en' }
     await insertMail(tx, { kind: 'application_review', ...to, detail })

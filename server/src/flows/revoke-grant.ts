@@ -4,7 +4,7 @@ import type { Grant } from '../core/grant.ts'
 import type { AlarmingReason, RevocationReason } from '../core/revocation-reason.ts'
 import { findApplication } from '../store/applications.ts'
 import { recordEvent } from '../store/audit-events.ts'
-import { revokeGrant } from '../store/grants.ts'
+import { markRevoked } from '../store/grants.ts'
 import { insertMail } from '../store/mails.ts'
 import type { Transaction } from '../store/postgres.ts'
 import { readUser } from '../store/users.ts'
@@ -15,25 +15,25 @@ export function aboutGrant({ id, accountId, userId, applicationId }: Grant) {
 }
 
 /** False when it had ended before: of many who do it at once, one does. */
-export async function endGrant(
+export async function revokeGrant(
   tx: Transaction,
   actor: Actor,
   grant: Grant,
   reason: RevocationReason,
 ): Promise<boolean> {
-  if (!(await revokeGrant(tx, grant.id, reason))) return false
+  if (!(await markRevoked(tx, grant.id, reason))) return false
   await recordEvent(tx, { kind: 'grant.revoked', actor, ...aboutGrant(grant), detail: { reason } })
   return true
 }
 
 /** Something is wrong with its credentials: the user hears of it, once. */
-export async function endGrantWithMail(
+export async function revokeGrantWithMail(
   tx: Transaction,
   actor: Actor,
   grant: Grant,
   reason: AlarmingReason,
 ): Promise<boolean> {
-  if (!(await endGrant(tx, actor, grant, reason))) return false
+  if (!(await revokeGrant(tx, actor, grant, reason))) return false
   const { accountId, userId } = grant
   const user = await readUser(tx, userId)
   const application = await findApplication(tx, grant.applicationId)
