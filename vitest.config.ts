@@ -22,9 +22,9 @@ const TIMING = [
   'server/test/attacks/signing-in.test.ts',
   'server/test/conformance/{decision-elsewhere,limits,transitions}.test.ts',
   'server/test/faults/drain.test.ts',
-  'server/test/flows/load.test.ts',
+  'server/test/flows/overload/load.test.ts',
   'server/test/gate/contract.test.ts',
-  'server/test/http/picture.test.ts',
+  'server/test/http/web/picture.test.ts',
   'server/test/interop/proxies-restart.test.ts',
   'server/test/secrets/password.test.ts',
 ]

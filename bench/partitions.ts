@@ -9,8 +9,8 @@ import { hash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import pg from 'pg'
-import { readDeviceCodeStatuses, lockDeviceCode } from '../server/src/store/device-codes.ts'
-import { openPostgres } from '../server/src/store/postgres.ts'
+import { lockDeviceCode, readDeviceCodeStatuses } from '../server/src/store/device/codes.ts'
+import { openPostgres } from '../server/src/store/postgres/postgres.ts'
 import { startOwnPostgres } from '../server/test/rig/own-postgres.ts'
 
 const { values } = parseArgs({

@@ -6,7 +6,7 @@
  *   npm run bench:verify
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { tokenSetOf } from '../server/src/flows/issue.ts'
+import { tokenSetOf } from '../server/src/flows/grants/issue.ts'
 import { askVerify, placeIssuedGrant } from '../server/test/races/issued-grants.ts'
 import { engineUrl } from '../server/test/rig/database.ts'
 import { startServerProcess } from '../server/test/rig/server-process.ts'

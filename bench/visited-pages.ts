@@ -1,8 +1,8 @@
 /** Every page of the web interface as a request: path, Host, and the cookies that the viewer's browser has for it. */
 import { randomUUID } from 'node:crypto'
-import { DIALOG, SESSION } from '../server/src/http/account/cookies.ts'
+import { DIALOG, SESSION } from '../server/src/http/web/cookies.ts'
 import { signSession } from '../server/src/secrets/web-texts.ts'
-import { insertSession } from '../server/src/store/sessions.ts'
+import { insertSession } from '../server/src/store/sign-in/sessions.ts'
 import { everyRoutePage, MARK, PICTURES, type Viewer } from '../server/test/rig/every-page.ts'
 import type { Northwind } from '../server/test/rig/northwind.ts'
 

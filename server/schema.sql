@@ -97,7 +97,7 @@ begin
   if utc <> date_trunc('month', utc) then
     raise invalid_parameter_value using message = 'partitions of the audit log start with the month';
   end if;
-  -- One process at a time (store/advisory-locks.ts).
+  -- One process at a time (store/postgres/advisory-locks.ts).
   perform pg_advisory_xact_lock(hashtextextended('audit_partitions', 0));
   foreach parent in array '{audit_events,audit_seals}'::text[] loop
     name := parent || '_' || to_char(utc, 'YYYYMM');

@@ -6,14 +6,20 @@ import { spawn } from 'node:child_process'
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { createApplication } from '../server/src/flows/manage-application.ts'
-import { createAccount, createRole, createScope, createUser, type Registered } from '../server/src/flows/register.ts'
-import { createSetupLink } from '../server/src/flows/set-up.ts'
+import {
+  createAccount,
+  createRole,
+  createScope,
+  createUser,
+  type Registered,
+} from '../server/src/flows/accounts/register.ts'
+import { createSetupLink } from '../server/src/flows/accounts/set-up.ts'
+import { createApplication } from '../server/src/flows/applications/manage.ts'
 import { matchApplicationSecret } from '../server/src/secrets/application-secret.ts'
 import { createKey, parseKeyset } from '../server/src/secrets/keyset.ts'
-import { findApplication } from '../server/src/store/applications.ts'
-import { migrate } from '../server/src/store/migrate.ts'
-import { openPostgres } from '../server/src/store/postgres.ts'
+import { findApplication } from '../server/src/store/applications/applications.ts'
+import { migrate } from '../server/src/store/postgres/migrate.ts'
+import { openPostgres } from '../server/src/store/postgres/postgres.ts'
 import { startMailbox } from '../server/test/rig/mailbox.ts'
 import { startEngines } from './engines.ts'
 

@@ -2,7 +2,7 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { revokeCredential } from '../../server/src/flows/revoke-credential.ts'
+import { revokeCredential } from '../../server/src/flows/grants/revoke-credential.ts'
 import { makeApplication, makeUser } from '../../server/test/rig/make.ts'
 import { startTestService, type TestService } from '../../server/test/rig/service.ts'
 import { entryOf, importSdk } from './rig/packed.ts'

@@ -145,7 +145,7 @@ create table audit_events (
   -- When the transaction that wrote it began.
   at             timestamptz not null,
   kind           text not null,
-  -- Who did it, and through which interface: core/audit-actor.ts.
+  -- Who did it, and through which interface: core/audit/actor.ts.
   actor_kind     text not null constraint audit_events_actor_kind check (actor_kind in ('user', 'operator', 'application', 'service', 'anonymous')),
   actor_id       text not null,
   via            text not null constraint audit_events_via check (via in ('web', 'api', 'cli', 'mail', 'job')),

@@ -51,7 +51,7 @@ alter table grants
   set (fillfactor = 80);
 
 -- What every process has to hear: whose credentials may do less (or more) from now on. Rows of one transaction become visible
--- together, so a reader who remembers the oldest transaction that was still running has missed nothing (store/grant-changes.ts).
+-- together, so a reader who remembers the oldest transaction that was still running has missed nothing (store/grants/changes.ts).
 create table grant_changes (
   xid            xid8 not null default pg_current_xact_id(),
   at             timestamptz not null,

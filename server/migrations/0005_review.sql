@@ -39,7 +39,7 @@ create table application_minutes (
 
 create index on application_minutes (at);
 
--- Thresholds are data, and every one that ever held stays. Without a row, those of core/suspension.ts hold as version 0.
+-- Thresholds are data, and every one that ever held stays. Without a row, those of core/reviews/suspension.ts hold as version 0.
 create table suspension_rules (
   version    integer generated always as identity primary key,
   thresholds jsonb not null,
@@ -103,7 +103,7 @@ create table review_decisions (
   -- Null while it waits for a second operator. Then also: how the application stood before.
   took_effect_at   timestamptz,
   before           jsonb,
-  -- What it was decided on (flows/decide-review.ts), to tell a second operator whether that still holds.
+  -- What it was decided on (flows/reviews/decide.ts), to tell a second operator whether that still holds.
   seen             text not null,
   check ((decision = 'reinstate_slower') = (interval_seconds is not null)),
   check ((confirmed_at is null) = (confirmed_by is null) and (undone_at is null) = (undone_by is null)),

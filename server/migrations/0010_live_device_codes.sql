@@ -1,4 +1,4 @@
--- How many codes were live when somebody last counted: one process counts, all of them read it (store/live-device-codes.ts).
+-- How many codes were live when somebody last counted: one process counts, all of them read it (store/device/live-codes.ts).
 create table live_device_codes (
   only_row   boolean not null default true,
   -- Null until the first count.

@@ -50,7 +50,9 @@ async function openDatabase<T extends Response>(name: string, file: string | nul
   } catch (error) {
     const { errno, code } = error as NodeJS.ErrnoException
     const reason = errno === undefined ? 'it is no MaxMind database' : code
-    throw new GeoIpUnreadable(`${name} cannot be read from ${file}: ${reason}. Name a .mmdb file, or leave ${name} out.`)
+    throw new GeoIpUnreadable(
+      `${name} cannot be read from ${file}: ${reason}. Name a .mmdb file, or leave ${name} out.`,
+    )
   }
 }
 

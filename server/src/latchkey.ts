@@ -4,7 +4,7 @@ import { CommandRefused } from './cli/output.ts'
 import { createProgram } from './cli/program.ts'
 import { ConfigurationError } from './config.ts'
 import { GeoIpUnreadable } from './geoip.ts'
-import { Unavailable } from './store/postgres.ts'
+import { Unavailable } from './store/postgres/postgres.ts'
 
 const REMEDIABLE = 1
 const CONFIGURATION = 2

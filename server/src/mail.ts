@@ -1,6 +1,6 @@
 /** Mail: hands one message to the operator's mail server. What is in it is for pages/, when it is sent for flows/. */
 import { createTransport, type NodemailerError } from 'nodemailer'
-import { isEmail } from './core/email.ts'
+import { isEmail } from './core/sign-in/email.ts'
 
 export type Mail = {
   readonly to: string

@@ -89,7 +89,7 @@ test('only the command line uses the client library, as anybody else would', () 
 })
 
 test('events are recorded in one place, which also queues what webhooks tell of them', () => {
-  expect(files.filter((file) => /insert into audit_events/.test(codeOf(file)))).toEqual(['store/audit-events.ts'])
+  expect(files.filter((file) => /insert into audit_events/.test(codeOf(file)))).toEqual(['store/audit/events.ts'])
 })
 
 test('every file has a name of its own, in kebab-case', () => {

@@ -1,6 +1,6 @@
 /** The television of examples/, registered at Northwind's service and switched on; and somebody who takes its code to their account. */
 import type { Page } from 'playwright-core'
-import { setApplicationPublisher } from '../../../server/src/flows/manage-application.ts'
+import { setApplicationPublisher } from '../../../server/src/flows/applications/manage.ts'
 import { press, submit } from '../../../server/test/rig/clicks.ts'
 import { type MadeUser, makeApplication } from '../../../server/test/rig/make.ts'
 import { type Northwind, PASSWORD } from '../../../server/test/rig/northwind.ts'

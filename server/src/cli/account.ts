@@ -1,9 +1,9 @@
 /** `latchkey account|role|scope create`: where decisions are made, and what can be granted. */
 import type { Command } from 'commander'
 import { readConfig } from '../config.ts'
-import { parseScope } from '../core/scope.ts'
-import { createAccount, createRole, createScope } from '../flows/register.ts'
-import { setUpAccount } from '../flows/set-up.ts'
+import { parseScope } from '../core/grants/scope.ts'
+import { createAccount, createRole, createScope } from '../flows/accounts/register.ts'
+import { setUpAccount } from '../flows/accounts/set-up.ts'
 import { type OutputOptions, print, unwrap } from './output.ts'
 import { withDatabase } from './wiring.ts'
 

@@ -1,8 +1,8 @@
 /** `latchkey app create|set-publisher|set-redirects|suspend|restore|rotate-secret`; proposals are in proposal.ts. */
 import { type Command, Option } from 'commander'
 import { readConfig } from '../config.ts'
-import { type PublisherStatus, publisherStatuses } from '../core/application.ts'
-import { parseScope } from '../core/scope.ts'
+import { type PublisherStatus, publisherStatuses } from '../core/applications/application.ts'
+import { parseScope } from '../core/grants/scope.ts'
 import {
   createApplication,
   restoreApplication,
@@ -10,7 +10,7 @@ import {
   setApplicationPublisher,
   setApplicationRedirects,
   suspendApplication,
-} from '../flows/manage-application.ts'
+} from '../flows/applications/manage.ts'
 import { type OutputOptions, print, unwrap } from './output.ts'
 import { addProposalCommands } from './proposal.ts'
 import { withDatabase } from './wiring.ts'

@@ -1,11 +1,11 @@
 /** `latchkey audit archive`, and `verify --archive`: months of the audit log as files, and whether a file is as it was archived. */
 import { type Command, InvalidArgumentError } from 'commander'
 import { readConfig } from '../config.ts'
-import { archiveAudit } from '../flows/archive-audit.ts'
-import { type ArchiveProblem, verifyArchive } from '../flows/archive-file.ts'
-import type { AuditHead } from '../flows/seal-audit.ts'
+import { archiveAudit } from '../flows/audit/archive.ts'
+import { type ArchiveProblem, verifyArchive } from '../flows/audit/archive-file.ts'
+import type { AuditHead } from '../flows/audit/seal.ts'
 import type { ArchiveRecord } from '../secrets/audit-archive.ts'
-import { verifySession } from '../store/postgres.ts'
+import { verifySession } from '../store/postgres/postgres.ts'
 import { CommandRefused, type OutputOptions, print, TAMPERED } from './output.ts'
 import { withDatabase } from './wiring.ts'
 

@@ -4,8 +4,8 @@
  */
 import { type Client, createClient } from '@latchkey/sdk'
 import type { Command } from 'commander'
-import { formatScope } from '../core/scope.ts'
-import { grantDeviceCode } from '../flows/decide-device-code.ts'
+import { formatScope } from '../core/grants/scope.ts'
+import { grantDeviceCode } from '../flows/device/decide.ts'
 import { addClientOptions, type ClientOptions, readChosen } from './client-settings.ts'
 import { asUser, enter } from './code.ts'
 import { explainExchanges } from './demo-exchanges.ts'

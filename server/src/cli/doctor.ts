@@ -2,7 +2,7 @@
 import { styleText } from 'node:util'
 import type { Command } from 'commander'
 import type { Config } from '../config.ts'
-import { openPostgres, type Postgres } from '../store/postgres.ts'
+import { openPostgres, type Postgres } from '../store/postgres/postgres.ts'
 import { examineClocks } from './doctor/clocks.ts'
 import { examineConfiguration, readWhatCanBeRead } from './doctor/configuration.ts'
 import { broken, type Finding, ok, type Severity, warning, worstOf } from './doctor/finding.ts'

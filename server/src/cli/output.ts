@@ -1,5 +1,5 @@
 /** What a command prints: words for a person, or with --json one object for a script. */
-import type { Registered } from '../flows/register.ts'
+import type { Registered } from '../flows/accounts/register.ts'
 
 /** Something a person can fix. Printed as it is, without a stack; the command ends with status 1, unless it says otherwise. */
 export class CommandRefused extends Error {

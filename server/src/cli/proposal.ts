@@ -3,15 +3,15 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import { readConfig } from '../config.ts'
-import { BY_COMMAND_LINE } from '../core/audit-actor.ts'
+import { BY_COMMAND_LINE } from '../core/audit/actor.ts'
 import {
   acceptProposal,
   declineProposal,
   type ListedProposal,
   listProposals,
   readProposedLogo,
-} from '../flows/proposals.ts'
-import type { Postgres } from '../store/postgres.ts'
+} from '../flows/applications/proposals.ts'
+import type { Postgres } from '../store/postgres/postgres.ts'
 import { CommandRefused, type OutputOptions, print } from './output.ts'
 import { withDatabase } from './wiring.ts'
 

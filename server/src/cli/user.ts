@@ -2,8 +2,8 @@
 import { text } from 'node:stream/consumers'
 import type { Command } from 'commander'
 import { readConfig } from '../config.ts'
-import { createUser } from '../flows/register.ts'
-import { createSetupLink } from '../flows/set-up.ts'
+import { createUser } from '../flows/accounts/register.ts'
+import { createSetupLink } from '../flows/accounts/set-up.ts'
 import { type OutputOptions, print, unwrap } from './output.ts'
 import { withDatabase } from './wiring.ts'
 

@@ -1,7 +1,7 @@
 /** What commands need beside their arguments. */
 import type { Config } from '../config.ts'
 import type { Context } from '../flows/context.ts'
-import { openPostgres, type Postgres } from '../store/postgres.ts'
+import { openPostgres, type Postgres } from '../store/postgres/postgres.ts'
 
 /** What only the assembled service can do. It is handed in, because the roof (app.ts) stands above this floor. */
 export type Wiring = {

@@ -1,7 +1,8 @@
 /** What people are told by mail: every kind, and the facts each needs. No address, no secret: those are computed when it is sent. */
-import type { Reason } from './review.ts'
-import type { AlarmingReason } from './revocation-reason.ts'
-import type { Figures } from './suspension.ts'
+
+import type { AlarmingReason } from './grants/revocation-reason.ts'
+import type { Reason } from './reviews/review.ts'
+import type { Figures } from './reviews/suspension.ts'
 
 export type MailContent =
   | { readonly kind: 'invitation'; readonly detail: { readonly by: string } }

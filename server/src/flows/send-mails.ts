@@ -3,12 +3,12 @@
  * sends it again with the same Message-ID. The addresses in it are computed here and written down nowhere.
  */
 import { MailNotSent } from '../mail.ts'
-import { type MailContent, renderMail } from '../pages/mails.tsx'
-import { chooseLanguage, wordsFor } from '../pages/words.ts'
+import { type MailContent, renderMail } from '../pages/mails/mails.tsx'
+import { chooseLanguage, wordsFor } from '../pages/ui/words.ts'
 import { type DueMail, giveUpMail, markMailSent, takeDueMail } from '../store/mails.ts'
-import { accountOrigin } from './account-address.ts'
+import { accountOrigin } from './accounts/address.ts'
 import type { Context } from './context.ts'
-import { linkAddress } from './links.ts'
+import { linkAddress } from './sign-in/links.ts'
 
 /** In one turn; the next one is a second later. */
 const MAX_PER_TURN = 10

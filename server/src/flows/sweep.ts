@@ -3,30 +3,24 @@
  * come; what nobody needs any more.
  */
 import type { Config } from '../config.ts'
-import { KEPT_AFTER_EXPIRY_MS } from '../core/device-code.ts'
-import { forgetCounts } from '../store/application-activity.ts'
-import { forgetAttempts } from '../store/attempts.ts'
-import { ensureAuditPartitions } from '../store/audit-partitions.ts'
-import {
-  countMissing,
-  type Dropped,
-  dropPartitions,
-  ensurePartitions,
-  readClock,
-} from '../store/device-code-partitions.ts'
-import { forgetDialogs, revokeUnexchanged } from '../store/dialogs.ts'
-import { forgetEarlyPolls } from '../store/early-polls.ts'
-import { forgetLinks } from '../store/links.ts'
+import { KEPT_AFTER_EXPIRY_MS } from '../core/device/code.ts'
+import { forgetCounts } from '../store/applications/activity.ts'
+import { forgetChecks } from '../store/applications/publisher-checks.ts'
+import { ensureAuditPartitions } from '../store/audit/partitions.ts'
+import { countMissing, type Dropped, dropPartitions, ensurePartitions, readClock } from '../store/device/partitions.ts'
+import { forgetDialogs, revokeUnexchanged } from '../store/dialog/dialogs.ts'
+import { forgetGrantChanges } from '../store/grants/changes.ts'
 import { forgetMails } from '../store/mails.ts'
-import { forgetOverloads } from '../store/overloads.ts'
-import { type Postgres, Unavailable } from '../store/postgres.ts'
-import { forgetChecks } from '../store/publisher-checks.ts'
-import { forgetAddresses, forgetEndedGrants } from '../store/retention.ts'
-import { forgetSessions } from '../store/sessions.ts'
-import { forgetChallenges } from '../store/sign-in-methods.ts'
-import { forgetGrantChanges } from '../store/grant-changes.ts'
-import { forgetDeliveries } from '../store/webhook-deliveries.ts'
-import { forgetEndpoints } from '../store/webhook-endpoints.ts'
+import { type Postgres, Unavailable } from '../store/postgres/postgres.ts'
+import { forgetAddresses, forgetEndedGrants } from '../store/postgres/retention.ts'
+import { forgetEarlyPolls } from '../store/reviews/early-polls.ts'
+import { forgetOverloads } from '../store/reviews/overloads.ts'
+import { forgetAttempts } from '../store/sign-in/attempts.ts'
+import { forgetLinks } from '../store/sign-in/links.ts'
+import { forgetChallenges } from '../store/sign-in/methods.ts'
+import { forgetSessions } from '../store/sign-in/sessions.ts'
+import { forgetDeliveries } from '../store/webhooks/deliveries.ts'
+import { forgetEndpoints } from '../store/webhooks/endpoints.ts'
 
 /** Sweeps may fail for this long before a code request has to make its own partition. */
 const AHEAD_MS = 2 * 60 * 60 * 1000

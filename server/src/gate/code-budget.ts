@@ -50,7 +50,15 @@ export function createCodeBudget(
       : null
 
   const givenTo = (applicationId: string, now: number): Given => {
-    const fresh = { fill: NOTHING_TAKEN, part: 1, news: 0, told: 0, networks: new Map(), before: new Map(), rotatesAt: 0 }
+    const fresh = {
+      fill: NOTHING_TAKEN,
+      part: 1,
+      news: 0,
+      told: 0,
+      networks: new Map(),
+      before: new Map(),
+      rotatesAt: 0,
+    }
     const given: Given = applications.get(applicationId) ?? fresh
     applications.set(applicationId, given)
     if (now < given.rotatesAt) return given

@@ -28,7 +28,7 @@ export type GateReply = {
   readonly pending: boolean
 }
 
-/** The longest a decision can go unnoticed when both the drop of its hint and its announcement (flows/decision-feed.ts) were lost. */
+/** The longest a decision can go unnoticed when both the drop of its hint and its announcement (flows/device/decision-feed.ts) were lost. */
 export const MAX_HINT_MS = 10_000
 
 /** Where honest pollers end up a little early because networks and clocks jitter. */

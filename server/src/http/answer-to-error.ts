@@ -1,7 +1,7 @@
 /** What is answered to something that was thrown: a refusal in its own words, an engine that is away, or a bug. */
 import { Refusal } from '../core/refusal.ts'
 import type { Context } from '../flows/context.ts'
-import { Unavailable } from '../store/postgres.ts'
+import { Unavailable } from '../store/postgres/postgres.ts'
 import type { Answer } from './answer.ts'
 
 export class MethodNotAllowed extends Refusal {

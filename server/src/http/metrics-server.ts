@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Context } from '../flows/context.ts'
-import type { MetricsReader } from '../flows/read-metrics.ts'
+import type { MetricsReader } from '../flows/operator/metrics.ts'
 import { CONTENT_TYPE, writeExposition } from '../telemetry/exposition.ts'
 
 export type MetricsServer = { readonly address: string; close(): Promise<void> }

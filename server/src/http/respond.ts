@@ -111,7 +111,7 @@ export function write(format: Format, fields: Fields): string {
   return format === 'xml' ? writeXml(fields) : JSON.stringify(fields)
 }
 
-/** The same fields, under <response>. Parameters were validated to hold only what XML can carry (core/state-text.ts). */
+/** The same fields, under <response>. Parameters were validated to hold only what XML can carry (core/dialog/state.ts). */
 function writeXml(fields: Fields): string {
   const elements = Object.entries(fields).map(([name, value]) => `<${name}>${escapeXml(String(value))}</${name}>`)
   return `<?xml version="1.0" encoding="UTF-8"?>\n<response>${elements.join('')}</response>`

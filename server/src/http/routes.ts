@@ -1,8 +1,9 @@
 /** Every route for programs, in the order of docs/interface.md; those for browsers are in base/routes.ts and account/routes.ts. What is not here is a 404. */
 import type { Context } from '../flows/context.ts'
 import type { Answer } from './answer.ts'
-import { me, report, verify } from './credential-endpoints.ts'
-import { decideTest, polling, requestCode } from './device-endpoints.ts'
+import { decideTest, polling, requestCode } from './device/endpoints.ts'
+import { me, report, verify } from './grants/credential-endpoints.ts'
+import { exchange, refresh, revoke, rotateKey } from './grants/token-endpoints.ts'
 import { live, ready } from './health-endpoints.ts'
 import { description } from './openapi/description.ts'
 import type { OperationId } from './openapi/operations.ts'
@@ -12,7 +13,6 @@ import { metadata } from './standard/metadata.ts'
 import { pushRequest } from './standard/pushed-requests.ts'
 import { introspect, revokeToken } from './standard/token-checks.ts'
 import { token } from './standard/token-endpoint.ts'
-import { exchange, refresh, revoke, rotateKey } from './token-endpoints.ts'
 
 /** What a handler may know of a request. Not the URL: a secret may be in it. */
 export type ApiRequest = {

@@ -6,10 +6,8 @@ import { setImmediate } from 'node:timers/promises'
 import { Refusal, type RefusalCode, refusals } from '../core/refusal.ts'
 import type { Context } from '../flows/context.ts'
 import { createRequestId } from '../secrets/random.ts'
-import { createAccountServer, isPagePath, pagePathOf, pagePaths } from './account/serve.ts'
 import type { Answer, Format } from './answer.ts'
 import { answerToError, MethodNotAllowed } from './answer-to-error.ts'
-import { basePathOf, basePaths, createBaseServer, isBasePath } from './base/serve.ts'
 import { createAddressReader } from './client-address.ts'
 import { readForm } from './form.ts'
 import { singleHeader } from './header.ts'
@@ -20,6 +18,8 @@ import { ASSETS, createScopeOpener, NO_ROUTE, type RequestScope, runWithin } fro
 import { respond, write } from './respond.ts'
 import { type Route, routes } from './routes.ts'
 import { traceRequest } from './trace-request.ts'
+import { createAccountServer, isPagePath, pagePathOf, pagePaths } from './web/serve-account.ts'
+import { basePathOf, basePaths, createBaseServer, isBasePath } from './web/serve-base.ts'
 
 /**
  * Devices poll every few seconds over the same connection. Node's own five seconds would close it at about the moment of

@@ -4,15 +4,16 @@
  *
  * `jobs/` only says when; what is done is a flow. A task that fails is tried again at its next turn.
  */
+
+import { recheckPublisher } from '../flows/applications/recheck-publisher.ts'
+import { createSealer } from '../flows/audit/seal.ts'
 import type { Context } from '../flows/context.ts'
-import { judgeApplications } from '../flows/judge-applications.ts'
-import { recheckPublisher } from '../flows/recheck-publisher.ts'
-import { remindOperators } from '../flows/remind-operators.ts'
-import { createSealer } from '../flows/seal-audit.ts'
+import { judgeApplications } from '../flows/reviews/judge.ts'
+import { remindOperators } from '../flows/reviews/remind-operators.ts'
 import { sendDueMails } from '../flows/send-mails.ts'
-import { createWebhookSender } from '../flows/send-webhooks.ts'
 import { sweep } from '../flows/sweep.ts'
-import { Unavailable } from '../store/postgres.ts'
+import { createWebhookSender } from '../flows/webhooks/send.ts'
+import { Unavailable } from '../store/postgres/postgres.ts'
 
 /** Suspensions, secrets, new applications and revocations are known everywhere within this time and a round trip. */
 const REFRESH_MS = 1_000

@@ -3,7 +3,7 @@
  * would let anybody who knows an application id burn a core with polls (docs/decisions/0004-machine-secrets-are-keyed-hashes.md).
  */
 import { randomBytes } from 'node:crypto'
-import type { ApplicationSecret } from '../core/application.ts'
+import type { ApplicationSecret } from '../core/applications/application.ts'
 import type { Keyset, SigningKey } from './keyset.ts'
 import { equalSecrets, mac } from './mac.ts'
 

@@ -3,7 +3,7 @@
  * is not stored: it is computed from the authenticator's id under a server key.
  */
 import { HOTP, Secret, TOTP } from 'otpauth'
-import { asciiDigit } from '../core/user-code.ts'
+import { asciiDigit } from '../core/device/user-code.ts'
 import { uuidBytes, uuidFrom } from './device-code-text.ts'
 import type { Keyset } from './keyset.ts'
 import { equalSecrets, mac } from './mac.ts'

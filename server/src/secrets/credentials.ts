@@ -3,7 +3,7 @@
  * same generation always gives the same text, so handing it out twice is harmless. The grant's id is no part of them
  * (docs/decisions/0032-a-grant-has-a-secret-and-a-public-id.md).
  */
-import { accessTokenExpiry, type Grant } from '../core/grant.ts'
+import { accessTokenExpiry, type Grant } from '../core/grants/grant.ts'
 import { BUCKET } from './bucket.ts'
 import { uuidBytes, uuidFrom } from './device-code-text.ts'
 import type { Keyset } from './keyset.ts'

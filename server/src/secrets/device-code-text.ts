@@ -2,7 +2,7 @@
  * The device code as the application holds it: `lkd_`, self-verifying, carrying what a poll needs before any look-up.
  * The application id is bound by the MAC, so another application's code is as good as forged.
  */
-import type { Variant } from '../core/device-code.ts'
+import type { Variant } from '../core/device/code.ts'
 import { BUCKET } from './bucket.ts'
 import type { Keyset } from './keyset.ts'
 import { createRecent } from './recent.ts'

@@ -1,7 +1,7 @@
 /** Passwords of account users: argon2id, as OWASP's password storage guidance sets it (19 MiB, two passes, one lane). */
 import { randomBytes } from 'node:crypto'
 import { type Algorithm, hash, verify } from '@node-rs/argon2'
-import { MAX_CHARACTERS } from '../core/password.ts'
+import { MAX_CHARACTERS } from '../core/sign-in/password.ts'
 
 /** The library's `Algorithm` is a const enum, which erasable syntax cannot read at run time. */
 const ARGON2ID = 2 as Algorithm

@@ -1,6 +1,6 @@
 /** Entropy: every id and every digit that must not be predicted. */
 import { randomBytes, randomInt, randomUUID } from 'node:crypto'
-import { checkDigit } from '../core/user-code.ts'
+import { checkDigit } from '../core/device/user-code.ts'
 import { uuidFrom } from './device-code-text.ts'
 
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'

@@ -1,8 +1,8 @@
 /** The table mails, an outbox: written in the transaction that gives rise to a mail, sent by flows/send-mails.ts. */
 import type { MailContent } from '../core/mail.ts'
-import { lockByName } from './advisory-locks.ts'
-import { forget } from './forget.ts'
-import type { Queryable, Transaction } from './postgres.ts'
+import { lockByName } from './postgres/advisory-locks.ts'
+import type { Queryable, Transaction } from './postgres/postgres.ts'
+import { forget } from './postgres/purge.ts'
 
 export type NewMail = MailContent & {
   readonly accountId: string

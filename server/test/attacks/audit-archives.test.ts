@@ -2,8 +2,8 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { Events } from '../../src/events.ts'
-import { verifyArchive } from '../../src/flows/archive-file.ts'
-import { createSealer } from '../../src/flows/seal-audit.ts'
+import { verifyArchive } from '../../src/flows/audit/archive-file.ts'
+import { createSealer } from '../../src/flows/audit/seal.ts'
 import { type ArchivedLog, makeKeys, OLDEST, openThreeMonths } from '../rig/archived-log.ts'
 import { recordAt, tamper } from '../rig/audit.ts'
 

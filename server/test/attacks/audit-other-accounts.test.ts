@@ -1,9 +1,9 @@
 /** TN-04 for the audit log: an account sees its own events, whatever it asks for; and what it takes along harms no spreadsheet. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { byOperator } from '../../src/core/audit-actor.ts'
-import { suspendApplication } from '../../src/flows/manage-application.ts'
-import { readAudit } from '../../src/flows/read-audit.ts'
-import { recordEvent } from '../../src/store/audit-events.ts'
+import { byOperator } from '../../src/core/audit/actor.ts'
+import { suspendApplication } from '../../src/flows/applications/manage.ts'
+import { readAudit } from '../../src/flows/audit/read.ts'
+import { recordEvent } from '../../src/store/audit/events.ts'
 import { connect } from '../rig/connect.ts'
 import { type MadeApplication, type MadeUser, makeAccount, makeApplication, makeUser } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'

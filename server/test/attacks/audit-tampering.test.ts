@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { NO_SEAL, sealEntry } from '../../src/secrets/audit-seal.ts'
 import { createKey, type Keyset, parseKeyset } from '../../src/secrets/keyset.ts'
-import { type EntryRow, readChain } from '../../src/store/audit-seals.ts'
+import { type EntryRow, readChain } from '../../src/store/audit/seals.ts'
 import { type Intruder, type Log, makeEvents, openLog, tamper as tamperWith } from '../rig/audit.ts'
 import { createTestDatabase, type TestDatabase } from '../rig/database.ts'
 

@@ -1,7 +1,7 @@
 /** TK-14, TK-15 and TK-17: what lies about: a stolen database, a key that nobody uses, an answer in somebody's cache. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { listOwnGrants } from '../../src/flows/connected-applications.ts'
-import { wordsFor } from '../../src/pages/words.ts'
+import { listOwnGrants } from '../../src/flows/grants/connected-applications.ts'
+import { wordsFor } from '../../src/pages/ui/words.ts'
 import { matchApplicationSecret } from '../../src/secrets/application-secret.ts'
 import { makeAccessKey, makeTokenSet } from '../../src/secrets/credentials.ts'
 import { verifyAuthorizationCode } from '../../src/secrets/dialog-texts.ts'

@@ -1,11 +1,11 @@
 /** TK-11 and TK-13: what can be learned about a credential by asking, and what a made-up one costs. */
 import { randomBytes, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { checkCredential } from '../../src/flows/check-credential.ts'
-import { exchangeCode } from '../../src/flows/exchange-code.ts'
-import { refreshTokenSet } from '../../src/flows/refresh-token-set.ts'
-import { reportCredential, revokeCredential } from '../../src/flows/revoke-credential.ts'
-import { rotateAccessKey } from '../../src/flows/rotate-access-key.ts'
+import { exchangeCode } from '../../src/flows/dialog/exchange-code.ts'
+import { checkCredential } from '../../src/flows/grants/check-credential.ts'
+import { refreshTokenSet } from '../../src/flows/grants/refresh.ts'
+import { reportCredential, revokeCredential } from '../../src/flows/grants/revoke-credential.ts'
+import { rotateAccessKey } from '../../src/flows/grants/rotate-access-key.ts'
 import { makeAccessKey, makeTokenSet } from '../../src/secrets/credentials.ts'
 import { signAuthorizationCode } from '../../src/secrets/dialog-texts.ts'
 import { createKey, type Keyset, parseKeyset } from '../../src/secrets/keyset.ts'
@@ -185,9 +185,7 @@ describe('TK-13: a text that is not what it seems', () => {
         expect(await way(text)).toEqual(refusal)
       }
     })
-    expect(statements.filter((text) => ABOUT_GRANTS.test(text) && !/last_used_on|grant_changes/.test(text))).toEqual(
-      [],
-    )
+    expect(statements.filter((text) => ABOUT_GRANTS.test(text) && !/last_used_on|grant_changes/.test(text))).toEqual([])
   })
 
   it.each(ways)('%s: made with our key, it is still looked up, and refused', async (_what, make, way, refusal) => {

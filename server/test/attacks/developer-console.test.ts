@@ -1,9 +1,9 @@
 /** AD-01, AD-04 to AD-06: the developer console. Names that are more than names, fields that nobody asked for, other people. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { isApplicationName } from '../../src/core/application.ts'
-import { registerApplication } from '../../src/flows/own-applications.ts'
-import { pageRoutes } from '../../src/http/account/routes.ts'
-import { wordsFor } from '../../src/pages/words.ts'
+import { isApplicationName } from '../../src/core/applications/application.ts'
+import { registerApplication } from '../../src/flows/applications/own.ts'
+import { pageRoutes } from '../../src/http/web/account-routes.ts'
+import { wordsFor } from '../../src/pages/ui/words.ts'
 import { type MadeUser, makeAccount, makeApplication, makeScopes, makeUser } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 import { signedFor, signInAs } from '../rig/signed-in.ts'

@@ -1,6 +1,6 @@
 /** AD-05: a secret that the developer console shows is in that one answer, and nowhere else, ever. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { pageRoutes } from '../../src/http/account/routes.ts'
+import { pageRoutes } from '../../src/http/web/account-routes.ts'
 import { Device } from '../rig/device.ts'
 import { type MadeUser, makeUser } from '../rig/make.ts'
 import { type ServerProcess, startServerProcess } from '../rig/server-process.ts'

@@ -1,7 +1,7 @@
 /** Attacks on device codes and polls, by their ids. Each asserts the answers and the rows that are left. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { suspendApplication } from '../../src/flows/manage-application.ts'
+import { suspendApplication } from '../../src/flows/applications/manage.ts'
 import { engineUrl } from '../rig/database.ts'
 import { post } from '../rig/device.ts'
 import { makeAccount, makeApplication, makeUser } from '../rig/make.ts'

@@ -1,8 +1,8 @@
 /** DG-21, DG-22: a question that another browser answers, and one that is answered more than once. */
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { DIALOG } from '../../src/http/account/cookies.ts'
-import { wordsFor } from '../../src/pages/words.ts'
+import { DIALOG } from '../../src/http/web/cookies.ts'
+import { wordsFor } from '../../src/pages/ui/words.ts'
 import { digestBrowserMark, signAccountReference } from '../../src/secrets/dialog-texts.ts'
 import {
   allSettled,

@@ -1,8 +1,8 @@
 /** DG-13, DG-15, DG-17, DG-18, DG-26: what a browser is told about every page that the window passes, and where it is led. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { savePolicy } from '../../src/flows/account-policy.ts'
-import { suspendApplication } from '../../src/flows/manage-application.ts'
-import { pageRoutes } from '../../src/http/account/routes.ts'
+import { savePolicy } from '../../src/flows/accounts/policy.ts'
+import { suspendApplication } from '../../src/flows/applications/manage.ts'
+import { pageRoutes } from '../../src/http/web/account-routes.ts'
 import { DialogWindow, dialogAddress, exchange, makeDialogApplication, makePkce, openQuestion } from '../rig/dialog.ts'
 import { CALLBACK, type MadeApplication, makeAccount, makeUser } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'

@@ -1,6 +1,6 @@
 /** Pushed requests (RFC 9126): a reference that is another application's, comes back, comes late, or says one thing and means another. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { wordsFor } from '../../src/pages/words.ts'
+import { wordsFor } from '../../src/pages/ui/words.ts'
 import { post, type WireAnswer } from '../rig/device.ts'
 import { allSettled, DialogWindow, exchange, makeDialogApplication, makePkce, traceOf } from '../rig/dialog.ts'
 import { CALLBACK, type MadeApplication, type MadeUser, makeUser } from '../rig/make.ts'

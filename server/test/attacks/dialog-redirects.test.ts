@@ -1,7 +1,7 @@
 /** DG-01 to DG-06: addresses that a dialog must not lead to, and what nobody may register. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createApplication, setApplicationRedirects } from '../../src/flows/manage-application.ts'
-import { wordsFor } from '../../src/pages/words.ts'
+import { createApplication, setApplicationRedirects } from '../../src/flows/applications/manage.ts'
+import { wordsFor } from '../../src/pages/ui/words.ts'
 import { post, type WireAnswer } from '../rig/device.ts'
 import { DialogWindow, dialogAddress, makeDialogApplication, makePkce, openQuestion } from '../rig/dialog.ts'
 import { CALLBACK, type MadeApplication, PLAIN_REGISTRATION } from '../rig/make.ts'

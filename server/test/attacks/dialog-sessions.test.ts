@@ -1,7 +1,7 @@
 /** DG-23 to DG-25: who is signed in when the window opens, forms from other sites, and a yes that was given before. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { DIALOG, SESSION } from '../../src/http/account/cookies.ts'
-import { wordsFor } from '../../src/pages/words.ts'
+import { DIALOG, SESSION } from '../../src/http/web/cookies.ts'
+import { wordsFor } from '../../src/pages/ui/words.ts'
 import {
   allow,
   allSettled,

@@ -1,6 +1,6 @@
 /** UC-08 to UC-10: forms, frames and codes that come from elsewhere than our own pages. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { wordsFor } from '../../src/pages/words.ts'
+import { wordsFor } from '../../src/pages/ui/words.ts'
 import { ask, someDevice } from '../rig/asked.ts'
 import { type CodeRecord, post } from '../rig/device.ts'
 import { makeUser } from '../rig/make.ts'

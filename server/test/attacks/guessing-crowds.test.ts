@@ -1,8 +1,8 @@
 /** UC-02: many users guess codes at once, from one network, in one account, and from everywhere. */
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { enterCode } from '../../src/flows/enter-code.ts'
-import { wordsFor } from '../../src/pages/words.ts'
+import { enterCode } from '../../src/flows/device/enter-code.ts'
+import { wordsFor } from '../../src/pages/ui/words.ts'
 import { createUserCode } from '../../src/secrets/random.ts'
 import { madeUp, missTimes, someNetwork, somewhere } from '../rig/guesses.ts'
 import { makeAccount, makeUser } from '../rig/make.ts'

@@ -1,13 +1,13 @@
 /** UC-01, UC-03, UC-04, UC-19, UC-21: one user guesses codes, and what the answers give away. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { readTypedCode } from '../../src/core/user-code.ts'
-import { savePolicy } from '../../src/flows/account-policy.ts'
-import { wordsFor } from '../../src/pages/words.ts'
+import { readTypedCode } from '../../src/core/device/user-code.ts'
+import { savePolicy } from '../../src/flows/accounts/policy.ts'
+import { wordsFor } from '../../src/pages/ui/words.ts'
 import { madeUp, missTimes, someNetwork, somewhere } from '../rig/guesses.ts'
 import { makeAccount, makeApplication, makeUser } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
-import { statementsOf } from '../rig/statements.ts'
 import { makeSignedInUser } from '../rig/signed-in.ts'
+import { statementsOf } from '../rig/statements.ts'
 import { type Page, textOf, Web } from '../rig/web.ts'
 import { codeRow, entriesOf, eventKinds, UNTOUCHED } from '../rig/witness.ts'
 

@@ -5,7 +5,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { redirectProblem } from '../../src/core/redirect-uri.ts'
+import { redirectProblem } from '../../src/core/dialog/redirect-uri.ts'
 import { type FormFields, readParameters } from '../../src/http/parameters.ts'
 import { expressionsIn } from '../rig/expressions.ts'
 
@@ -118,7 +118,7 @@ describe('RL-12: what takes time', () => {
     expect(sources).toContain('^Bearer +([A-Za-z0-9._~+/-]+=*)$')
     expect(sources).toContain('^[a-z0-9][a-z0-9_.:-]{0,63}$')
     expect(sources.length).toBeGreaterThan(80)
-    expect(files.filter((file) => /\bRegExp\(/.test(codeOf(file)))).toEqual(['core/redirect-uri.ts'])
+    expect(files.filter((file) => /\bRegExp\(/.test(codeOf(file)))).toEqual(['core/dialog/redirect-uri.ts'])
   })
 
   it('the measurement tells a bad expression from a good one', () => {

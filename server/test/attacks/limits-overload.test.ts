@@ -1,7 +1,7 @@
 /** Too much at once: what is turned away, what never is, and that it can be counted (RL-07 relies on it). docs/interface.md, "Too busy". */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openPostgres, type Postgres } from '../../src/store/postgres.ts'
+import { openPostgres, type Postgres } from '../../src/store/postgres/postgres.ts'
 import { house } from '../rig/credentials.ts'
 import { post, type WireAnswer } from '../rig/device.ts'
 import { dialogAddress, makeDialogApplication, makePkce } from '../rig/dialog.ts'

@@ -1,9 +1,9 @@
 /** RL-10 and RL-15: what many wrong codes do to honest users, and how many mails a thousand triggers send. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { requestRecovery } from '../../src/flows/links.ts'
-import { requestDeviceCode } from '../../src/flows/request-device-code.ts'
+import { requestDeviceCode } from '../../src/flows/device/request-code.ts'
 import { sendDueMails } from '../../src/flows/send-mails.ts'
-import { findAccountSession } from '../../src/store/sessions.ts'
+import { requestRecovery } from '../../src/flows/sign-in/links.ts'
+import { findAccountSession } from '../../src/store/sign-in/sessions.ts'
 import { madeUp, missTimes, someNetwork, somewhere } from '../rig/guesses.ts'
 import { type Mailbox, startMailbox } from '../rig/mailbox.ts'
 import { type MadeUser, makeApplication, makeUser } from '../rig/make.ts'

@@ -1,7 +1,7 @@
 /** RL-08, RL-09, and a thief with the secret: who is charged for code requests and dialogs, and what those who are over hear. */
 import { randomInt } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { languages, wordsFor } from '../../src/pages/words.ts'
+import { languages, wordsFor } from '../../src/pages/ui/words.ts'
 import { expectError } from '../conformance/standard-words.ts'
 import { Device, post } from '../rig/device.ts'
 import { dialects, speak } from '../rig/dialects.ts'

@@ -1,19 +1,19 @@
 /** AD-01, AD-06: the operators' console. Texts that are more than texts, other people, other addresses, other networks, old sign-ins. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { isName } from '../../src/core/name.ts'
-import { defaultThresholds } from '../../src/core/suspension.ts'
-import { changeLogo } from '../../src/flows/application-logo.ts'
-import { setApplicationPublisher } from '../../src/flows/manage-application.ts'
+import { isName } from '../../src/core/applications/name.ts'
+import { defaultThresholds } from '../../src/core/reviews/suspension.ts'
+import { changeLogo } from '../../src/flows/applications/logo.ts'
+import { setApplicationPublisher } from '../../src/flows/applications/manage.ts'
+import { addScope, changeScopeTitle } from '../../src/flows/applications/scope-catalogue.ts'
 import {
   changeRule,
   confirmDecision,
   decideReview,
   readReviewedApplication,
   undoDecision,
-} from '../../src/flows/reviews.ts'
-import { addScope, changeScopeTitle } from '../../src/flows/scope-catalogue.ts'
-import { pageRoutes } from '../../src/http/account/routes.ts'
-import { wordsFor } from '../../src/pages/words.ts'
+} from '../../src/flows/reviews/list.ts'
+import { pageRoutes } from '../../src/http/web/account-routes.ts'
+import { wordsFor } from '../../src/pages/ui/words.ts'
 import { post } from '../rig/device.ts'
 import { drawLogo } from '../rig/logo.ts'
 import { type MadeApplication, type MadeUser, makeAccount, makeApplication, makeUser } from '../rig/make.ts'

@@ -1,8 +1,6 @@
 /** TN-04: an id of another account is as good as none. Every id is swapped, in every flow that takes one. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { savePolicy } from '../../src/flows/account-policy.ts'
-import { listAccountGrants, listOwnGrants, readGrant, removeGrant } from '../../src/flows/connected-applications.ts'
-import { saveBranding } from '../../src/flows/branding.ts'
+import { saveBranding } from '../../src/flows/accounts/branding.ts'
 import {
   disablePerson,
   enablePerson,
@@ -11,8 +9,15 @@ import {
   readPerson,
   sendPersonLink,
   setPersonRoles,
-} from '../../src/flows/people.ts'
-import { listRoles, readRole, removeRole, saveRole } from '../../src/flows/roles.ts'
+} from '../../src/flows/accounts/people.ts'
+import { savePolicy } from '../../src/flows/accounts/policy.ts'
+import { listRoles, readRole, removeRole, saveRole } from '../../src/flows/accounts/roles.ts'
+import {
+  listAccountGrants,
+  listOwnGrants,
+  readGrant,
+  removeGrant,
+} from '../../src/flows/grants/connected-applications.ts'
 import { connect } from '../rig/connect.ts'
 import { type MadeUser, makeAccount, makeUser } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'

@@ -2,12 +2,17 @@
 import { createSocket } from 'node:dgram'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { BY_COMMAND_LINE } from '../../src/core/audit-actor.ts'
-import { changeSettings } from '../../src/flows/own-applications.ts'
-import { acceptProposal, listProposals, readProposedLogo, withdrawProposal } from '../../src/flows/proposals.ts'
-import { provePublisher, removePublisher } from '../../src/flows/publisher.ts'
-import { wordsFor } from '../../src/pages/words.ts'
-import { findApplication } from '../../src/store/applications.ts'
+import { BY_COMMAND_LINE } from '../../src/core/audit/actor.ts'
+import { changeSettings } from '../../src/flows/applications/own.ts'
+import {
+  acceptProposal,
+  listProposals,
+  readProposedLogo,
+  withdrawProposal,
+} from '../../src/flows/applications/proposals.ts'
+import { provePublisher, removePublisher } from '../../src/flows/applications/publisher.ts'
+import { wordsFor } from '../../src/pages/ui/words.ts'
+import { findApplication } from '../../src/store/applications/applications.ts'
 import { askMe, connect } from '../rig/connect.ts'
 import { makePkce, openQuestion } from '../rig/dialog.ts'
 import { type DnsServer, startDnsServer } from '../rig/dns-server.ts'
@@ -15,8 +20,8 @@ import { drawLogo } from '../rig/logo.ts'
 import { type MadeApplication, type MadeUser, makeScopes, makeUser } from '../rig/make.ts'
 import { makeOwn, makeStranger, OWN_SETTINGS, proveDomain } from '../rig/publisher.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
-import { upload } from '../rig/upload.ts'
 import { makeSignedInUser, signedFor, signInAs } from '../rig/signed-in.ts'
+import { upload } from '../rig/upload.ts'
 import { textOf, type Web } from '../rig/web.ts'
 
 const { t } = wordsFor('en')

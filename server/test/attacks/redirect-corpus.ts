@@ -161,7 +161,9 @@ const WHOLE: Readonly<Record<string, (uri: string) => string>> = {
   'inside another userinfo': (uri) => `https://${encodeURIComponent(uri)}@evil.example/`,
 }
 
-const whole = Object.entries(WHOLE).flatMap(([reason, change]) => registered.map((uri) => ({ reason, uri: change(uri) })))
+const whole = Object.entries(WHOLE).flatMap(([reason, change]) =>
+  registered.map((uri) => ({ reason, uri: change(uri) })),
+)
 
 /** `http://localhost:80@evil.example` and its relatives (CVE-2024-8883). */
 const loopbackUserinfo = ['localhost', '127.0.0.1', '[::1]'].flatMap((host) =>

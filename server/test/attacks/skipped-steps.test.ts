@@ -1,18 +1,18 @@
 /** WB-13, WB-14: steps that somebody leaves out, and proofs that are too old. */
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createLink } from '../../src/flows/links.ts'
-import { createScope } from '../../src/flows/register.ts'
-import { SESSION } from '../../src/http/account/cookies.ts'
-import { pageRoutes } from '../../src/http/account/routes.ts'
-import { wordsFor } from '../../src/pages/words.ts'
+import { createScope } from '../../src/flows/accounts/register.ts'
+import { createLink } from '../../src/flows/sign-in/links.ts'
+import { pageRoutes } from '../../src/http/web/account-routes.ts'
+import { SESSION } from '../../src/http/web/cookies.ts'
+import { wordsFor } from '../../src/pages/ui/words.ts'
 import { markPassword, signDecision, signLink, signSecondStep } from '../../src/secrets/web-texts.ts'
 import { connect } from '../rig/connect.ts'
 import { type MadeUser, makeAccount, makeApplication, makeUser } from '../rig/make.ts'
 import { type Authenticated, makeAuthenticator } from '../rig/second-factor.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
-import { createSoftPasskey } from '../rig/soft-passkey.ts'
 import { makeSignedInUser, signedFor, signInAs } from '../rig/signed-in.ts'
+import { createSoftPasskey } from '../rig/soft-passkey.ts'
 import { type Page, textOf, unescapeHtml, type Web } from '../rig/web.ts'
 import { codeRow, collected, everyRow, grantsOf, sessionsOf, UNTOUCHED } from '../rig/witness.ts'
 
@@ -32,7 +32,8 @@ async function advance(ms: number): Promise<void> {
   await service.context.applications.refresh()
 }
 
-const boundOf = (route: (typeof pageRoutes)[number]) => Object.fromEntries((route.bound ?? []).map((name) => [name, '']))
+const boundOf = (route: (typeof pageRoutes)[number]) =>
+  Object.fromEntries((route.bound ?? []).map((name) => [name, '']))
 
 describe('routes', () => {
   const locked = pageRoutes.filter(({ access }) => access !== 'anyone')

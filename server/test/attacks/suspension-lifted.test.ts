@@ -1,8 +1,8 @@
 /** RL-05, RL-06: a suspension is no outage for what is connected, and its end is known to every process within seconds. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { suspendApplication } from '../../src/flows/manage-application.ts'
-import { decideReview, readReviewedApplication } from '../../src/flows/reviews.ts'
+import { suspendApplication } from '../../src/flows/applications/manage.ts'
+import { decideReview, readReviewedApplication } from '../../src/flows/reviews/list.ts'
 import { askMe, type Connected, connect, grant } from '../rig/connect.ts'
 import { engineUrl } from '../rig/database.ts'
 import { Device } from '../rig/device.ts'

@@ -1,8 +1,8 @@
 /** RL-01 to RL-04, RL-07: who can have an application suspended, by the rule as it comes. Nobody who only has its secret. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
-import { pollDeviceCode } from '../../src/flows/poll-device-code.ts'
-import { requestDeviceCode } from '../../src/flows/request-device-code.ts'
-import { listReviews, readReviewedApplication } from '../../src/flows/reviews.ts'
+import { pollDeviceCode } from '../../src/flows/device/poll.ts'
+import { requestDeviceCode } from '../../src/flows/device/request-code.ts'
+import { listReviews, readReviewedApplication } from '../../src/flows/reviews/list.ts'
 import { advance, connectDevice, judgeNow, makeStrangers, misbehave, nextWindow, type Stranger } from '../rig/fleet.ts'
 import { type MadeApplication, makeApplication } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'

@@ -1,25 +1,25 @@
 /** TN-02 to TN-05, TN-07: nothing of one account opens a route of another. */
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createLink } from '../../src/flows/links.ts'
-import { listRoles } from '../../src/flows/roles.ts'
-import { BROWSER, SESSION } from '../../src/http/account/cookies.ts'
-import { pageRoutes } from '../../src/http/account/routes.ts'
-import { wordsFor } from '../../src/pages/words.ts'
+import { listRoles } from '../../src/flows/accounts/roles.ts'
+import { createLink } from '../../src/flows/sign-in/links.ts'
+import { pageRoutes } from '../../src/http/web/account-routes.ts'
+import { BROWSER, SESSION } from '../../src/http/web/cookies.ts'
+import { wordsFor } from '../../src/pages/ui/words.ts'
 import {
   markPassword,
-  verifyDecision,
   signBrowser,
   signDecision,
   signLink,
   signSecondStep,
+  verifyDecision,
 } from '../../src/secrets/web-texts.ts'
 import { ask } from '../rig/asked.ts'
 import { askMe, connect } from '../rig/connect.ts'
 import { post } from '../rig/device.ts'
 import { type MadeUser, makeAccount, makeUser } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
-import { signedFor, type SignedInUser, signInAs } from '../rig/signed-in.ts'
+import { type SignedInUser, signedFor, signInAs } from '../rig/signed-in.ts'
 import { textOf } from '../rig/web.ts'
 import { codeRow, collected, everyRow, grantsOf, mailsWritten, sessionsOf, UNTOUCHED } from '../rig/witness.ts'
 

@@ -1,6 +1,6 @@
 /** WB-09: whatever is sent to a route of the web interface, it has an answer for it: a bug that anybody can reach is a lever. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { pageRoutes } from '../../src/http/account/routes.ts'
+import { pageRoutes } from '../../src/http/web/account-routes.ts'
 import { makeUser } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 import { signedFor, signInAs } from '../rig/signed-in.ts'

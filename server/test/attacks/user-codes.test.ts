@@ -1,12 +1,12 @@
 /** UC-05 to UC-07, UC-13, UC-14, UC-22: who may decide a code, and that no other person, tab or session decides it for them. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { wordsFor } from '../../src/pages/words.ts'
-import { verifyDecision, signDecision } from '../../src/secrets/web-texts.ts'
+import { wordsFor } from '../../src/pages/ui/words.ts'
+import { signDecision, verifyDecision } from '../../src/secrets/web-texts.ts'
 import { ask, someDevice } from '../rig/asked.ts'
 import type { CodeRecord } from '../rig/device.ts'
 import { makeAccount, makeApplication, makeUser } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
-import { makeSignedInUser, makeSignedInUsers, signedFor, type SignedInUser, signInAs } from '../rig/signed-in.ts'
+import { makeSignedInUser, makeSignedInUsers, type SignedInUser, signedFor, signInAs } from '../rig/signed-in.ts'
 import { formFields, textOf, type Web } from '../rig/web.ts'
 import { codeRow, eventKinds, grantsOf, sessionsOf, UNTOUCHED } from '../rig/witness.ts'
 

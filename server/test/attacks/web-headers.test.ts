@@ -1,15 +1,15 @@
 /** WB-11, WB-17, WB-18: what a browser is told about every answer, what pages hold, and pictures that are more than pictures. */
 import { crc32, deflateSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { pageRoutes } from '../../src/http/account/routes.ts'
-import { script, stylesheet } from '../../src/pages/assets.ts'
+import { pageRoutes } from '../../src/http/web/account-routes.ts'
+import { script, stylesheet } from '../../src/pages/ui/assets.ts'
 import { ask } from '../rig/asked.ts'
 import { connect } from '../rig/connect.ts'
 import { post, type WireAnswer } from '../rig/device.ts'
 import { type MadeUser, makeAccount, makeUser } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
-import { tagsOf } from '../rig/tags.ts'
 import { makeSignedInUser, signedFor, signInAs } from '../rig/signed-in.ts'
+import { tagsOf } from '../rig/tags.ts'
 import type { Page, Web } from '../rig/web.ts'
 import { everyRow } from '../rig/witness.ts'
 

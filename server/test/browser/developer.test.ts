@@ -1,7 +1,7 @@
 /** A new developer in real Chromium, who knows what the pages say and nothing else: from the first click to the first token. */
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
-import { wordsFor } from '../../src/pages/words.ts'
+import { wordsFor } from '../../src/pages/ui/words.ts'
 import { useBrowsing } from '../rig/browsing.ts'
 import { overhang } from '../rig/chromium.ts'
 import { type Registration, registerApplication, signIn } from '../rig/clicks.ts'

@@ -1,7 +1,7 @@
 /** The device flow as a person sees it, in real Chromium: from the code on a device to what the device is given. */
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import { wordsFor } from '../../src/pages/words.ts'
+import { wordsFor } from '../../src/pages/ui/words.ts'
 import { accessibilityProblems } from '../rig/accessibility.ts'
 import { useBrowsing } from '../rig/browsing.ts'
 import { chooseLanguage, decide, enterCode, signIn } from '../rig/clicks.ts'

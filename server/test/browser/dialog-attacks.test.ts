@@ -1,8 +1,8 @@
 /** What pages of other origins, and texts that somebody made up, can do to the dialog in real Chromium: nothing. */
 import type { Page, Request } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { createAccount, createRole, createScope, createUser } from '../../src/flows/register.ts'
-import { script } from '../../src/pages/assets.ts'
+import { createAccount, createRole, createScope, createUser } from '../../src/flows/accounts/register.ts'
+import { script } from '../../src/pages/ui/assets.ts'
 import { watchViolations } from '../rig/chromium.ts'
 import { press } from '../rig/clicks.ts'
 import { type CraftedPages, startCraftedPages } from '../rig/crafted-pages.ts'

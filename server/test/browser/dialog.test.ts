@@ -4,7 +4,7 @@
  */
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { languages, wordsFor } from '../../src/pages/words.ts'
+import { languages, wordsFor } from '../../src/pages/ui/words.ts'
 import { overhang } from '../rig/chromium.ts'
 import { chooseLanguage, press, submit } from '../rig/clicks.ts'
 import { askMe } from '../rig/connect.ts'

@@ -1,7 +1,7 @@
 /** The five elements of assets/latchkey.js, in real Chromium. That none of them violates a page's policy, every case checks. */
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import { wordsFor } from '../../src/pages/words.ts'
+import { wordsFor } from '../../src/pages/ui/words.ts'
 import { useBrowsing } from '../rig/browsing.ts'
 import { chooseLanguage, enterCode, signIn } from '../rig/clicks.ts'
 

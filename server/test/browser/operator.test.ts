@@ -4,9 +4,9 @@
  */
 import type { Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { rejectDeviceCode } from '../../src/flows/decide-device-code.ts'
-import { enterUserCode } from '../../src/flows/enter-code.ts'
-import { wordsFor } from '../../src/pages/words.ts'
+import { rejectDeviceCode } from '../../src/flows/device/decide.ts'
+import { enterUserCode } from '../../src/flows/device/enter-code.ts'
+import { wordsFor } from '../../src/pages/ui/words.ts'
 import { useBrowsing } from '../rig/browsing.ts'
 import { overhang } from '../rig/chromium.ts'
 import { signIn } from '../rig/clicks.ts'

@@ -1,8 +1,8 @@
 /** Every page, and what forms answer, judged by axe: in light, in dark, and from right to left. */
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import { pageRoutes } from '../../src/http/account/routes.ts'
-import { baseRoutes } from '../../src/http/base/routes.ts'
+import { pageRoutes } from '../../src/http/web/account-routes.ts'
+import { baseRoutes } from '../../src/http/web/base-routes.ts'
 import { accessibilityProblems, contrastProblems, problemsButForColours } from '../rig/accessibility.ts'
 import { useBrowsing } from '../rig/browsing.ts'
 import { type AnswerPage, answersToLookAt, EVERY_ANSWER } from '../rig/every-answer.ts'

@@ -1,7 +1,7 @@
 /** Passkeys in real Chromium, with an authenticator in software: added, used to sign in and to confirm, and useless elsewhere. */
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import { wordsFor } from '../../src/pages/words.ts'
+import { wordsFor } from '../../src/pages/ui/words.ts'
 import { useBrowsing } from '../rig/browsing.ts'
 import { signIn, submit } from '../rig/clicks.ts'
 import { makeAccount, makeUser } from '../rig/make.ts'

@@ -1,8 +1,8 @@
 /** The ways in and out, in real Chromium: password, second factor, links by mail and by an operator, signing out everywhere. */
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import { createSetupLink } from '../../src/flows/set-up.ts'
-import { wordsFor } from '../../src/pages/words.ts'
+import { createSetupLink } from '../../src/flows/accounts/set-up.ts'
+import { wordsFor } from '../../src/pages/ui/words.ts'
 import { useBrowsing } from '../rig/browsing.ts'
 import { decide, enterCode, signIn, submit } from '../rig/clicks.ts'
 import { askMe } from '../rig/connect.ts'

@@ -1,7 +1,7 @@
 /** What a browser has to fetch to show any page: the page, one stylesheet, one small script, the icon, and the logos. */
 import type { Page, Response } from 'playwright-core'
 import { expect, test } from 'vitest'
-import { icon, script, stylesheet } from '../../src/pages/assets.ts'
+import { icon, script, stylesheet } from '../../src/pages/ui/assets.ts'
 import { useBrowsing } from '../rig/browsing.ts'
 import { everyRoutePage, openViewers, PICTURES } from '../rig/every-page.ts'
 

@@ -1,6 +1,6 @@
 /** `/activate`, the one address that a device can show without knowing the account. docs/interface.md, "The standard dialect". */
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { wordsFor } from '../../src/pages/words.ts'
+import { wordsFor } from '../../src/pages/ui/words.ts'
 import { DialogWindow } from '../rig/dialog.ts'
 import { makeAccount } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'

@@ -3,7 +3,7 @@
  * formats, with and without the version, whichever way the parameters are passed; and what all of it leaves in the database.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { refreshTokenSet } from '../../src/flows/refresh-token-set.ts'
+import { refreshTokenSet } from '../../src/flows/grants/refresh.ts'
 import { askMe, connect } from '../rig/connect.ts'
 import { grantLine, house, restingRows } from '../rig/credentials.ts'
 import { post } from '../rig/device.ts'

@@ -1,7 +1,7 @@
 /** docs/interface.md, "Pacing": a decision that another process made is known to every server within a second, without Redis. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { changeSettings, readOwnApplication } from '../../src/flows/own-applications.ts'
+import { changeSettings, readOwnApplication } from '../../src/flows/applications/own.ts'
 import { runCommand } from '../rig/command.ts'
 import { engineUrl } from '../rig/database.ts'
 import { type CodeRecord, Device, post, type WireAnswer } from '../rig/device.ts'

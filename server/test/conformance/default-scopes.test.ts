@@ -3,10 +3,10 @@
  * set that the device flow could not grant cannot be configured. docs/interface.md, "Scopes".
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createApplication } from '../../src/flows/manage-application.ts'
-import { changeSettings, registerApplication } from '../../src/flows/own-applications.ts'
-import { createScope } from '../../src/flows/register.ts'
-import { wordsFor } from '../../src/pages/words.ts'
+import { createScope } from '../../src/flows/accounts/register.ts'
+import { createApplication } from '../../src/flows/applications/manage.ts'
+import { changeSettings, registerApplication } from '../../src/flows/applications/own.ts'
+import { wordsFor } from '../../src/pages/ui/words.ts'
 import { post } from '../rig/device.ts'
 import { CALLBACK, type MadeApplication, makeApplication, PLAIN_REGISTRATION } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
@@ -83,7 +83,9 @@ describe('a default set with a scope that no typed code may lead to', () => {
     const before = await everyRow(service)
     expect(await createApplication(context.db, config.keys, { ...wish, account: account.slug })).toEqual({
       outcome: 'refused',
-      reason: expect.stringMatching(/^No typed code may lead to money:move, so .* cannot have it in its default scopes\./),
+      reason: expect.stringMatching(
+        /^No typed code may lead to money:move, so .* cannot have it in its default scopes\./,
+      ),
     })
     expect(await registerApplication(context, user.id, wish)).toEqual(unfit)
     expect(await everyRow(service)).toEqual(before)

@@ -3,7 +3,7 @@
  * with a secret, registered with default settings, needs no other. docs/interface.md, "The dialog".
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { registerApplication } from '../../src/flows/own-applications.ts'
+import { registerApplication } from '../../src/flows/applications/own.ts'
 import { askMe } from '../rig/connect.ts'
 import { post } from '../rig/device.ts'
 import { DialogWindow, makeDialogApplication, makePkce } from '../rig/dialog.ts'

@@ -1,8 +1,8 @@
 /** docs/interface.md, "Limits": the rows that the interface itself gives, over HTTP, on PostgreSQL, with each gate. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { defaultThresholds } from '../../src/core/suspension.ts'
-import { changeRule, decideReview, readReviewedApplication } from '../../src/flows/reviews.ts'
+import { defaultThresholds } from '../../src/core/reviews/suspension.ts'
+import { changeRule, decideReview, readReviewedApplication } from '../../src/flows/reviews/list.ts'
 import { verifyCredential } from '../../src/secrets/credentials.ts'
 import { pollWithin } from '../rig/device.ts'
 import { addressOf, advance, connectDevice, judgeNow, makeStrangers, nextWindow } from '../rig/fleet.ts'

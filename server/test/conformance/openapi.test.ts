@@ -6,7 +6,6 @@ import type { TObject } from 'typebox'
 import { Value } from 'typebox/value'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type RefusalCode, refusals } from '../../src/core/refusal.ts'
-import { baseRoutes } from '../../src/http/base/routes.ts'
 import { describeRoutes } from '../../src/http/openapi/document.ts'
 import type {
   MediaType,
@@ -17,6 +16,7 @@ import type {
 } from '../../src/http/openapi/document-types.ts'
 import { type OperationId, operations } from '../../src/http/openapi/operations.ts'
 import { routes } from '../../src/http/routes.ts'
+import { baseRoutes } from '../../src/http/web/base-routes.ts'
 import { post, type WireAnswer } from '../rig/device.ts'
 import { readXml } from '../rig/dialects.ts'
 import { startTestService, type TestService } from '../rig/service.ts'

@@ -3,9 +3,9 @@
  * docs/decisions/0027-expires-in-is-what-is-left.md. Each on the wire, with a clock that the test moves.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { releaseDelivery } from '../../src/flows/deliver.ts'
-import { exchangeCode, releaseExchangeLost } from '../../src/flows/exchange-code.ts'
-import { pollDeviceCode } from '../../src/flows/poll-device-code.ts'
+import { releaseDelivery } from '../../src/flows/device/deliver.ts'
+import { pollDeviceCode } from '../../src/flows/device/poll.ts'
+import { exchangeCode, releaseExchangeLost } from '../../src/flows/dialog/exchange-code.ts'
 import { askMe, grant } from '../rig/connect.ts'
 import { post, type WireAnswer, type WireVariant } from '../rig/device.ts'
 import { allow, exchange, makeDialogApplication } from '../rig/dialog.ts'

@@ -3,7 +3,7 @@
  * 8414, 8628 and 9126 over the same flows as the house dialect. docs/interface.md, "The standard dialect".
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { suspendApplication } from '../../src/flows/manage-application.ts'
+import { suspendApplication } from '../../src/flows/applications/manage.ts'
 import { connect } from '../rig/connect.ts'
 import { post, type WireAnswer } from '../rig/device.ts'
 import { allow, makePkce } from '../rig/dialog.ts'

@@ -1,6 +1,6 @@
 /** Test mode: an application decides its own codes, so that its developer's tests need no browser. docs/interface.md, "Test mode". */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { changeSettings, readOwnApplication } from '../../src/flows/own-applications.ts'
+import { changeSettings, readOwnApplication } from '../../src/flows/applications/own.ts'
 import { post, type WireAnswer, type WireVariant } from '../rig/device.ts'
 import { type MadeApplication, makeAccount, makeApplication, makeUser } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'

@@ -13,7 +13,7 @@ import {
   poll,
   reject,
   release,
-} from '../../src/core/device-code.ts'
+} from '../../src/core/device/code.ts'
 import { EXPIRES_AT, makeDeviceCode, NOW } from '../rig/records.ts'
 
 /** a and b are colleagues. */

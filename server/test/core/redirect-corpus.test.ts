@@ -1,6 +1,6 @@
 /** The corpus of hostile redirect addresses is what it says, and what is hostile cannot be registered. */
 import { describe, expect, test } from 'vitest'
-import { redirectProblem } from '../../src/core/redirect-uri.ts'
+import { redirectProblem } from '../../src/core/dialog/redirect-uri.ts'
 import { hostileRegistrations, redirectCorpus, registered, schemeSpellings } from '../attacks/redirect-corpus.ts'
 
 describe('DG-01 the corpus of redirect addresses', () => {

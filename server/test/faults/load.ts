@@ -1,8 +1,8 @@
 /** Devices and a user who go on whatever happens, and remember everything they were told. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Context } from '../../src/flows/context.ts'
-import { grantDeviceCode, rejectDeviceCode } from '../../src/flows/decide-device-code.ts'
-import { enterUserCode } from '../../src/flows/enter-code.ts'
+import { grantDeviceCode, rejectDeviceCode } from '../../src/flows/device/decide.ts'
+import { enterUserCode } from '../../src/flows/device/enter-code.ts'
 import { type CodeRecord, Device } from '../rig/device.ts'
 import type { MadeApplication, MadeUser } from '../rig/make.ts'
 

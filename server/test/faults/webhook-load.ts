@@ -1,9 +1,9 @@
 /** People who connect applications and take it back, by way of a server that is killed again and again. They try once more. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { removeGrant } from '../../src/flows/connected-applications.ts'
 import type { Context } from '../../src/flows/context.ts'
-import { grantDeviceCode } from '../../src/flows/decide-device-code.ts'
-import { enterUserCode } from '../../src/flows/enter-code.ts'
+import { grantDeviceCode } from '../../src/flows/device/decide.ts'
+import { enterUserCode } from '../../src/flows/device/enter-code.ts'
+import { removeGrant } from '../../src/flows/grants/connected-applications.ts'
 import { Device, post } from '../rig/device.ts'
 import type { MadeApplication, MadeUser } from '../rig/make.ts'
 

@@ -1,7 +1,7 @@
 /** Always somebody left who can come in and look after the account, whatever its administrators do to each other. */
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { disablePerson, enablePerson, listPeople, setPersonRoles } from '../../src/flows/people.ts'
+import { disablePerson, enablePerson, listPeople, setPersonRoles } from '../../src/flows/accounts/people.ts'
 import { type MadeUser, makeStaffedAccount, makeUser, type StaffedAccount } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 

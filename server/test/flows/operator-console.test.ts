@@ -1,9 +1,9 @@
 /** What the operators' console reads: whether the service is well, accounts and applications, and the scope catalogue. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { suspendApplication } from '../../src/flows/manage-application.ts'
-import { findEveryApplication, listEveryAccount, readEveryAccount } from '../../src/flows/operator-accounts.ts'
-import { readOverview } from '../../src/flows/operator-overview.ts'
-import { addScope, changeScopeTitle, listScopes } from '../../src/flows/scope-catalogue.ts'
+import { suspendApplication } from '../../src/flows/applications/manage.ts'
+import { addScope, changeScopeTitle, listScopes } from '../../src/flows/applications/scope-catalogue.ts'
+import { findEveryApplication, listEveryAccount, readEveryAccount } from '../../src/flows/operator/accounts.ts'
+import { readOverview } from '../../src/flows/operator/overview.ts'
 import { connect } from '../rig/connect.ts'
 import { type MadeUser, makeAccount, makeApplication, makeUser } from '../rig/make.ts'
 import { settle } from '../rig/own-applications.ts'
@@ -195,7 +195,9 @@ describe('the scope catalogue', () => {
 
   it('lets only the words be fixed, and writes down who did', async () => {
     const { context, database } = service
-    expect(await changeScopeTitle(context, operator.id, 'routes:open', 'Open every route')).toEqual({ outcome: 'saved' })
+    expect(await changeScopeTitle(context, operator.id, 'routes:open', 'Open every route')).toEqual({
+      outcome: 'saved',
+    })
     expect(await changeScopeTitle(context, operator.id, 'routes:open', 'two\nlines')).toEqual({ outcome: 'title' })
     expect(await changeScopeTitle(context, operator.id, 'routes:none', 'None')).toEqual({ outcome: 'not_found' })
     const events = await database.query(

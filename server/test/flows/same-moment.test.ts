@@ -1,11 +1,11 @@
 /** Several changes of one user's way in at the same moment: they wait for each other, and nobody is told to come back later. */
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
-import { disablePerson } from '../../src/flows/people.ts'
-import { createSetupLink } from '../../src/flows/set-up.ts'
-import { changePassword } from '../../src/flows/sign-in-methods.ts'
-import { startSession } from '../../src/flows/sessions.ts'
-import { findAccountSession, insertSession, type AccountSession } from '../../src/store/sessions.ts'
+import { disablePerson } from '../../src/flows/accounts/people.ts'
+import { createSetupLink } from '../../src/flows/accounts/set-up.ts'
+import { changePassword } from '../../src/flows/sign-in/methods.ts'
+import { startSession } from '../../src/flows/sign-in/sessions.ts'
+import { type AccountSession, findAccountSession, insertSession } from '../../src/store/sign-in/sessions.ts'
 import { type MadeUser, makeUser } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 

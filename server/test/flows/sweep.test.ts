@@ -1,9 +1,9 @@
 /** What is swept when it is over, and what is kept until then. Device codes have their own tests (store/device-codes.test.ts). */
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { confirmExchangeSent, exchangeCode } from '../../src/flows/exchange-code.ts'
+import { confirmExchangeSent, exchangeCode } from '../../src/flows/dialog/exchange-code.ts'
 import { sweep } from '../../src/flows/sweep.ts'
-import { forgetAttempts } from '../../src/store/attempts.ts'
-import type { Queryable } from '../../src/store/postgres.ts'
+import type { Queryable } from '../../src/store/postgres/postgres.ts'
+import { forgetAttempts } from '../../src/store/sign-in/attempts.ts'
 import { createScene } from '../rig/scene.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 import { eventKinds } from '../rig/witness.ts'

@@ -1,6 +1,6 @@
 /** A service of forty applications after thirty days: whom the rule brings before a person, and whom it leaves alone. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { listReviews, readReviewedApplication } from '../../src/flows/reviews.ts'
+import { listReviews, readReviewedApplication } from '../../src/flows/reviews/list.ts'
 import { type BusyService, startBusyService } from '../rig/busy-service.ts'
 
 let busy: BusyService

@@ -1,8 +1,8 @@
 /** Receivers that hang: they keep nobody waiting, neither other receivers nor people nor PostgreSQL. Real times, real sockets. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { BY_COMMAND_LINE } from '../../src/core/audit-actor.ts'
-import { createWebhookSender, type WebhookSender } from '../../src/flows/send-webhooks.ts'
-import { recordEvent } from '../../src/store/audit-events.ts'
+import { BY_COMMAND_LINE } from '../../src/core/audit/actor.ts'
+import { createWebhookSender, type WebhookSender } from '../../src/flows/webhooks/send.ts'
+import { recordEvent } from '../../src/store/audit/events.ts'
 import { type MadeApplication, type MadeUser, makeAccount, makeApplication, makeUser } from '../rig/make.ts'
 import { type Receiver, startReceiver } from '../rig/receiver.ts'
 import { startTestService, type TestService } from '../rig/service.ts'

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { MAX_INTERVAL_SECONDS } from '../../src/core/review.ts'
+import { MAX_INTERVAL_SECONDS } from '../../src/core/reviews/review.ts'
 import { type Gate, paceFor } from '../../src/gate/gate.ts'
 import { createLocalGate } from '../../src/gate/local-gate.ts'
 import { createRedisGate } from '../../src/gate/redis-gate.ts'

@@ -1,8 +1,8 @@
 /** The page on which a publisher shows that a domain is theirs: what it says at every step, and in every case. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { setApplicationPublisher } from '../../src/flows/manage-application.ts'
-import { wordsFor } from '../../src/pages/words.ts'
-import { findApplication } from '../../src/store/applications.ts'
+import { setApplicationPublisher } from '../../src/flows/applications/manage.ts'
+import { wordsFor } from '../../src/pages/ui/words.ts'
+import { findApplication } from '../../src/store/applications/applications.ts'
 import { type DnsServer, startDnsServer } from '../rig/dns-server.ts'
 import { type MadeUser, makeScopes, makeUser } from '../rig/make.ts'
 import { makeOwn, makeStranger, proveDomain, recordOf } from '../rig/publisher.ts'

@@ -1,7 +1,7 @@
 /** What the developer of an application is shown of its requests: each once, with what it was refused for, and no secret. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { suspendApplication } from '../../src/flows/manage-application.ts'
-import { type Counts, listRequests, readCounts } from '../../src/store/application-activity.ts'
+import { suspendApplication } from '../../src/flows/applications/manage.ts'
+import { type Counts, listRequests, readCounts } from '../../src/store/applications/activity.ts'
 import { house, standard } from '../rig/credentials.ts'
 import { type Device, post } from '../rig/device.ts'
 import { exchange, makeDialogApplication, makePkce } from '../rig/dialog.ts'

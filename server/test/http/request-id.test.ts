@@ -1,7 +1,7 @@
 /** Every answer carries an id, and so does every line of the log that was written for it. docs/interface.md, "The request's id". */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createEvents } from '../../src/events.ts'
-import { stylesheet } from '../../src/pages/assets.ts'
+import { stylesheet } from '../../src/pages/ui/assets.ts'
 import { post, type WireAnswer } from '../rig/device.ts'
 import { CALLBACK, makeApplication } from '../rig/make.ts'
 import { sendRaw } from '../rig/raw-request.ts'

@@ -1,6 +1,6 @@
 /** The console's webhooks from the outside: an administrator adds an endpoint, sees what is sent, and sends it again. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { wordsFor } from '../../src/pages/words.ts'
+import { wordsFor } from '../../src/pages/ui/words.ts'
 import { connect } from '../rig/connect.ts'
 import { type MadeUser, makeUser } from '../rig/make.ts'
 import { type Receiver, startReceiver } from '../rig/receiver.ts'

@@ -1,4 +1,4 @@
-/** The core part: random lives of one code, stepped through core/device-code.ts and the reference model side by side. */
+/** The core part: random lives of one code, stepped through core/device/code.ts and the reference model side by side. */
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import {
@@ -14,7 +14,7 @@ import {
   poll,
   reject,
   release,
-} from '../../src/core/device-code.ts'
+} from '../../src/core/device/code.ts'
 import { ACCOUNTS, type CoreOperation, coreOperations, timeAt, type User } from './core-operations.ts'
 import { ReferenceCode, type View, type VisibleStatus } from './reference-model.ts'
 import { type Checked, describe, Seen, seedFor } from './seen.ts'

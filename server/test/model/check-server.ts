@@ -6,7 +6,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
-import { readClock } from '../../src/store/device-code-partitions.ts'
+import { readClock } from '../../src/store/device/partitions.ts'
 import { KEPT_MS } from './reference-model.ts'
 import { type Checked, describe, Seen, seedFor } from './seen.ts'
 import type { ServerCode } from './server-code.ts'

@@ -1,6 +1,6 @@
 /**
  * An overload of the service as the rule gets to see it: what honest devices look like that polled through it, and the minutes that
- * the service marks because it shed requests in them (flows/load.ts).
+ * the service marks because it shed requests in them (flows/overload/load.ts).
  */
 import { between, EARLY_SHARE, strangersCode, type Traffic } from './suspension-traffic.ts'
 

@@ -1,6 +1,6 @@
 /**
  * One code among two pollers and three users, two of them of one account: every step that any of them, or the clock, can take next. The steps go through
- * core/device-code.ts; what they mean for the people around the code is kept beside it.
+ * core/device/code.ts; what they mean for the people around the code is kept beside it.
  *
  * Time is cut down to what the rules compare it with: before or after the code's expiry, before or after the end of the
  * lease, before or after the end of the time for repeats. Each world stands for all moments between two such boundaries.
@@ -16,7 +16,7 @@ import {
   poll,
   reject,
   release,
-} from '../../src/core/device-code.ts'
+} from '../../src/core/device/code.ts'
 import { REPEAT_MS } from './reference-model.ts'
 
 const POLLERS = ['p1', 'p2'] as const
@@ -189,7 +189,7 @@ function passing(world: World): Step[] {
   const leased = isLeased(code, now)
   const steps: Step[] = []
   if (leased) {
-    // No transaction is as old as a lease: store/postgres.ts ends one that waits a second or two for its row.
+    // No transaction is as old as a lease: store/postgres/postgres.ts ends one that waits a second or two for its row.
     const begun = expired ? FIRST_WORLD.begun : world.begun
     steps.push({ what: 'the lease ends', next: { ...world, begun, code: withLeaseUntil(code, now) } })
   }

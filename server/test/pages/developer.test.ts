@@ -1,12 +1,12 @@
 /** The developer console: the account's own applications, their secrets, previews and samples. */
 import { execFileSync } from 'node:child_process'
 import { describe, expect, test } from 'vitest'
-import { redirectProblem } from '../../src/core/redirect-uri.ts'
-import { applicationSettingsPage } from '../../src/pages/application-settings.tsx'
-import { developerListPage } from '../../src/pages/developer-list.tsx'
-import { ownApplicationPage } from '../../src/pages/own-application.tsx'
-import { samplesFor } from '../../src/pages/samples.tsx'
-import { secretShownPage } from '../../src/pages/secret-shown.tsx'
+import { redirectProblem } from '../../src/core/dialog/redirect-uri.ts'
+import { ownApplicationPage } from '../../src/pages/applications/application.tsx'
+import { developerListPage } from '../../src/pages/applications/list.tsx'
+import { applicationSettingsPage } from '../../src/pages/applications/settings.tsx'
+import { samplesFor } from '../../src/pages/ui/samples.tsx'
+import { secretShownPage } from '../../src/pages/ui/secret-shown.tsx'
 import { makeFrame } from './make.ts'
 import {
   everyDeveloperPage,

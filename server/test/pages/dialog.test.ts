@@ -1,9 +1,9 @@
 /** The window that an application opens: which account, the decision, and what is said when there is nothing to decide. */
 import { describe, expect, test } from 'vitest'
-import { chooseAccountPage } from '../../src/pages/choose-account.tsx'
-import { dialogConsentPage } from '../../src/pages/dialog-consent.tsx'
-import { type DialogProblemModel, dialogProblemPage } from '../../src/pages/dialog-problem.tsx'
-import { languages, wordsFor } from '../../src/pages/words.ts'
+import { chooseAccountPage } from '../../src/pages/dialog/choose-account.tsx'
+import { dialogConsentPage } from '../../src/pages/dialog/consent.tsx'
+import { type DialogProblemModel, dialogProblemPage } from '../../src/pages/dialog/problem.tsx'
+import { languages, wordsFor } from '../../src/pages/ui/words.ts'
 import {
   everyDialogPage,
   everyPage,

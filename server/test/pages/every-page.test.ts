@@ -1,6 +1,6 @@
 /** What holds for every page, whatever it is about. docs/interface.md, "The web interface". */
 import { describe, expect, test } from 'vitest'
-import { languages, wordsFor } from '../../src/pages/words.ts'
+import { languages, wordsFor } from '../../src/pages/ui/words.ts'
 import { everyPage, makeFrame } from './make.ts'
 
 const pages = Object.entries(everyPage(makeFrame()))

@@ -1,6 +1,6 @@
 /** What pages say of e-mails, with a mail server and without one. */
 import { expect, test } from 'vitest'
-import { type MessageKey, wordsFor } from '../../src/pages/words.ts'
+import { type MessageKey, wordsFor } from '../../src/pages/ui/words.ts'
 import { textOf } from '../rig/web.ts'
 import { everyPage, makeFrame } from './make.ts'
 

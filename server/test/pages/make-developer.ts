@@ -1,19 +1,23 @@
 /** Builders for the tests of the developer console's pages. */
-import { type ApplicationLogoModel, applicationLogoPage } from '../../src/pages/application-logo.tsx'
-import { type ApplicationPublisherModel, applicationPublisherPage } from '../../src/pages/application-publisher.tsx'
-import { type ApplicationSettingsModel, applicationSettingsPage } from '../../src/pages/application-settings.tsx'
-import { consentPage } from '../../src/pages/consent.tsx'
-import { developerListPage } from '../../src/pages/developer-list.tsx'
-import { dialogConsentPage } from '../../src/pages/dialog-consent.tsx'
-import type { Frame } from '../../src/pages/layout.tsx'
-import { type OwnApplicationModel, ownApplicationPage } from '../../src/pages/own-application.tsx'
-import { type RegisterModel, registerApplicationPage } from '../../src/pages/register-application.tsx'
-import { samplesFor } from '../../src/pages/samples.tsx'
-import type { ScopeChoice } from '../../src/pages/scope-choice.tsx'
-import { type SecretShownModel, secretShownPage } from '../../src/pages/secret-shown.tsx'
-import type { DeliveryRow } from '../../src/pages/webhook-log.tsx'
-import { webhookSecretPage } from '../../src/pages/webhook-secret.tsx'
-import { type WebhooksModel, webhooksPage } from '../../src/pages/webhooks.tsx'
+
+import { type OwnApplicationModel, ownApplicationPage } from '../../src/pages/applications/application.tsx'
+import { developerListPage } from '../../src/pages/applications/list.tsx'
+import { type ApplicationLogoModel, applicationLogoPage } from '../../src/pages/applications/logo.tsx'
+import {
+  type ApplicationPublisherModel,
+  applicationPublisherPage,
+} from '../../src/pages/applications/publisher-page.tsx'
+import { type RegisterModel, registerApplicationPage } from '../../src/pages/applications/register.tsx'
+import type { ScopeChoice } from '../../src/pages/applications/scope-choice.tsx'
+import { type ApplicationSettingsModel, applicationSettingsPage } from '../../src/pages/applications/settings.tsx'
+import { consentPage } from '../../src/pages/device/consent.tsx'
+import { dialogConsentPage } from '../../src/pages/dialog/consent.tsx'
+import type { Frame } from '../../src/pages/ui/layout.tsx'
+import { samplesFor } from '../../src/pages/ui/samples.tsx'
+import { type SecretShownModel, secretShownPage } from '../../src/pages/ui/secret-shown.tsx'
+import type { DeliveryRow } from '../../src/pages/webhooks/log.tsx'
+import { webhookSecretPage } from '../../src/pages/webhooks/secret.tsx'
+import { type WebhooksModel, webhooksPage } from '../../src/pages/webhooks/webhooks.tsx'
 import { makeConsent, makeDialogConsent } from './make.ts'
 
 export const ID = 'app_k3v9m2x7q4tz'

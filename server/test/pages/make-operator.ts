@@ -1,22 +1,22 @@
 /** Builders for the tests of the operators' pages. */
-import type { DecisionLine, Series } from '../../src/core/review.ts'
-import { defaultThresholds, type Window } from '../../src/core/suspension.ts'
-import type { Frame } from '../../src/pages/layout.tsx'
-import { operatorAccountPage } from '../../src/pages/operator-account.tsx'
-import { operatorAccountsPage } from '../../src/pages/operator-accounts.tsx'
+import type { DecisionLine, Series } from '../../src/core/reviews/review.ts'
+import { defaultThresholds, type Window } from '../../src/core/reviews/suspension.ts'
+import { operatorAccountPage } from '../../src/pages/operator/account.tsx'
+import { operatorAccountsPage } from '../../src/pages/operator/accounts.tsx'
+import { operatorApplicationsPage } from '../../src/pages/operator/applications.tsx'
+import { type OperatorChangesModel, operatorChangesPage } from '../../src/pages/operator/changes.tsx'
+import { type OperatorOverviewModel, operatorOverviewPage } from '../../src/pages/operator/overview.tsx'
+import { type OperatorScopesModel, operatorScopesPage } from '../../src/pages/operator/scopes.tsx'
 import {
   type OperatorApplicationModel,
   operatorApplicationPage,
   type SeenReview,
-} from '../../src/pages/operator-application.tsx'
-import { operatorApplicationsPage } from '../../src/pages/operator-applications.tsx'
-import type { DecisionForm } from '../../src/pages/operator-decide.tsx'
-import { type OperatorChangesModel, operatorChangesPage } from '../../src/pages/operator-changes.tsx'
-import { type OperatorOverviewModel, operatorOverviewPage } from '../../src/pages/operator-overview.tsx'
-import type { ListedReview } from '../../src/pages/operator-review-line.tsx'
-import { operatorReviewsPage } from '../../src/pages/operator-reviews.tsx'
-import { type OperatorRuleModel, operatorRulePage, thresholdNames } from '../../src/pages/operator-rule.tsx'
-import { type OperatorScopesModel, operatorScopesPage } from '../../src/pages/operator-scopes.tsx'
+} from '../../src/pages/reviews/application.tsx'
+import type { DecisionForm } from '../../src/pages/reviews/decide.tsx'
+import type { ListedReview } from '../../src/pages/reviews/line.tsx'
+import { operatorReviewsPage } from '../../src/pages/reviews/reviews.tsx'
+import { type OperatorRuleModel, operatorRulePage, thresholdNames } from '../../src/pages/reviews/rule.tsx'
+import type { Frame } from '../../src/pages/ui/layout.tsx'
 
 const ID = 'app_k3v9m2x7q4tz'
 const MINUTE = 60_000
@@ -303,7 +303,11 @@ export function everyOperatorPage(given: Frame, text = 'Acme Signage'): Readonly
     operatorChanges: operatorChangesPage(at('/operator/changes'), makeChanges({ name: text, notice: 'declined' })),
     operatorChangesStale: operatorChangesPage(at('/operator/changes'), makeChanges({ name: text, problem: 'stale' })),
     operatorChangesWordless: operatorChangesPage(at('/operator/changes'), makeChanges({ problem: { noWordsFor: ID } })),
-    operatorChangesNone: operatorChangesPage(at('/operator/changes'), { changes: [], notice: 'accepted', problem: null }),
+    operatorChangesNone: operatorChangesPage(at('/operator/changes'), {
+      changes: [],
+      notice: 'accepted',
+      problem: null,
+    }),
     operatorScopes: operatorScopesPage(
       at('/operator/scopes'),
       makeScopes({

@@ -1,11 +1,11 @@
 /** The operators' pages: what is wrong, what happens by itself, and what can be decided, in one look. */
 import { describe, expect, it } from 'vitest'
-import { operatorApplicationPage } from '../../src/pages/operator-application.tsx'
-import { operatorOverviewPage } from '../../src/pages/operator-overview.tsx'
-import { operatorReviewsPage } from '../../src/pages/operator-reviews.tsx'
-import { operatorRulePage, thresholdNames } from '../../src/pages/operator-rule.tsx'
-import { operatorScopesPage } from '../../src/pages/operator-scopes.tsx'
-import { wordsFor } from '../../src/pages/words.ts'
+import { operatorOverviewPage } from '../../src/pages/operator/overview.tsx'
+import { operatorScopesPage } from '../../src/pages/operator/scopes.tsx'
+import { operatorApplicationPage } from '../../src/pages/reviews/application.tsx'
+import { operatorReviewsPage } from '../../src/pages/reviews/reviews.tsx'
+import { operatorRulePage, thresholdNames } from '../../src/pages/reviews/rule.tsx'
+import { wordsFor } from '../../src/pages/ui/words.ts'
 import { textOf } from '../rig/web.ts'
 import { makeFrame } from './make.ts'
 import {

@@ -1,7 +1,7 @@
 /** How much a browser is sent to show a page, and that a page asks for nothing beyond that. */
 import { brotliCompressSync } from 'node:zlib'
 import { expect, test } from 'vitest'
-import { icon, script, stylesheet } from '../../src/pages/assets.ts'
+import { icon, script, stylesheet } from '../../src/pages/ui/assets.ts'
 import { everyPage, makeFrame } from './make.ts'
 
 const MAX_SCRIPT = 15_000

@@ -7,8 +7,8 @@
  * process said that an engine was silent meanwhile (engine-silences.ts) is the code polled again when the hint must have ended.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { grantDeviceCode } from '../../src/flows/decide-device-code.ts'
-import { enterUserCode } from '../../src/flows/enter-code.ts'
+import { grantDeviceCode } from '../../src/flows/device/decide.ts'
+import { enterUserCode } from '../../src/flows/device/enter-code.ts'
 import { MAX_HINT_MS } from '../../src/gate/gate.ts'
 import type { CodeRecord, WireAnswer } from '../rig/device.ts'
 import { deviceAt, inLanes, type RaceTrack, retryUnavailable, variantOf } from './race-track.ts'

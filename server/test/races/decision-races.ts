@@ -3,8 +3,8 @@
  * counts only where both happened: a race that one side always wins shows nothing about the other.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { grantDeviceCode, rejectDeviceCode } from '../../src/flows/decide-device-code.ts'
-import { enterUserCode } from '../../src/flows/enter-code.ts'
+import { grantDeviceCode, rejectDeviceCode } from '../../src/flows/device/decide.ts'
+import { enterUserCode } from '../../src/flows/device/enter-code.ts'
 import { MAX_HINT_MS } from '../../src/gate/gate.ts'
 import type { CodeRecord, WireVariant } from '../rig/device.ts'
 import type { SilenceMark } from './engine-silences.ts'

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import type { Context } from '../../src/flows/context.ts'
 import type { GrantWithSecret } from '../../src/secrets/credentials.ts'
 import { createGrantId, createGrantSecret } from '../../src/secrets/random.ts'
-import { insertGrant, lockGrant, markUsed, type NewGrant, saveIssueTime } from '../../src/store/grants.ts'
+import { insertGrant, lockGrant, markUsed, type NewGrant, saveIssueTime } from '../../src/store/grants/grants.ts'
 import { post } from '../rig/device.ts'
 
 export type IssuedGrant = GrantWithSecret & { readonly issuedAt: number }

@@ -1,11 +1,12 @@
 /** The five changes after which a credential may do less, each with what it takes and each made in one place. */
+
+import { disablePerson } from '../../src/flows/accounts/people.ts'
+import { saveRole } from '../../src/flows/accounts/roles.ts'
+import { suspendApplication } from '../../src/flows/applications/manage.ts'
 import type { Context } from '../../src/flows/context.ts'
-import { tokenSetOf } from '../../src/flows/issue.ts'
-import { suspendApplication } from '../../src/flows/manage-application.ts'
-import { disablePerson } from '../../src/flows/people.ts'
-import { saveRole } from '../../src/flows/roles.ts'
+import { tokenSetOf } from '../../src/flows/grants/issue.ts'
 import { makeAccessKey } from '../../src/secrets/credentials.ts'
-import { findRoles } from '../../src/store/roles.ts'
+import { findRoles } from '../../src/store/accounts/roles.ts'
 import { post, type WireAnswer } from '../rig/device.ts'
 import { type MadeApplication, type MadeUser, makeAccount, makeApplication, makeUser } from '../rig/make.ts'
 import { type IssuedGrant, placeIssuedGrant } from './issued-grants.ts'

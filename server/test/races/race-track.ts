@@ -1,6 +1,6 @@
 /** What every race runs on, and how many run at a time. */
 import type { Context } from '../../src/flows/context.ts'
-import { Unavailable } from '../../src/store/postgres.ts'
+import { Unavailable } from '../../src/store/postgres/postgres.ts'
 import type { TestDatabase } from '../rig/database.ts'
 import { Device, type WireVariant } from '../rig/device.ts'
 import type { MadeApplication, MadeUser } from '../rig/make.ts'

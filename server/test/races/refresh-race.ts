@@ -1,6 +1,6 @@
 /** One refresh token presented many times at once, then again when it is old. docs/interface.md, "Refresh". */
 import type { Context } from '../../src/flows/context.ts'
-import { tokenSetOf } from '../../src/flows/issue.ts'
+import { tokenSetOf } from '../../src/flows/grants/issue.ts'
 import type { TestDatabase } from '../rig/database.ts'
 import { post, type WireAnswer, withoutExpiresIn } from '../rig/device.ts'
 import type { MadeApplication } from '../rig/make.ts'

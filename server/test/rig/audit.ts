@@ -1,14 +1,14 @@
 /** The audit log in tests: events by the dozen, sealed when the test says so, and somebody who tampers with it. */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { byService, byUser } from '../../src/core/audit-actor.ts'
-import type { AuditKind } from '../../src/core/audit-kind.ts'
-import { type AuditHead, readHead, sealBatch } from '../../src/flows/seal-audit.ts'
-import { type Verification, verifyAudit } from '../../src/flows/verify-audit.ts'
+import { byService, byUser } from '../../src/core/audit/actor.ts'
+import type { AuditKind } from '../../src/core/audit/kind.ts'
+import { type AuditHead, readHead, sealBatch } from '../../src/flows/audit/seal.ts'
+import { type Verification, verifyAudit } from '../../src/flows/audit/verify.ts'
 import type { Keyset } from '../../src/secrets/keyset.ts'
 import { createGrantId } from '../../src/secrets/random.ts'
-import { type AuditEvent, recordEvent } from '../../src/store/audit-events.ts'
-import { openPostgres, type Postgres } from '../../src/store/postgres.ts'
+import { type AuditEvent, recordEvent } from '../../src/store/audit/events.ts'
+import { openPostgres, type Postgres } from '../../src/store/postgres/postgres.ts'
 import type { TestDatabase } from './database.ts'
 
 export type Log = {

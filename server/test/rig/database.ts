@@ -7,7 +7,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import pg from 'pg'
-import { migrate } from '../../src/store/migrate.ts'
+import { migrate } from '../../src/store/postgres/migrate.ts'
 
 const MIGRATIONS = new URL('../../migrations/', import.meta.url)
 

@@ -5,7 +5,7 @@ import {
   type ReviewedApplication,
   readReviewedApplication,
   undoDecision,
-} from '../../src/flows/reviews.ts'
+} from '../../src/flows/reviews/list.ts'
 import { advance, judgeNow, makeStrangers, type Stranger } from './fleet.ts'
 import { type MadeApplication, type MadeUser, makeAccount, makeApplication, makeUser } from './make.ts'
 import { startTestService, type TestService } from './service.ts'

@@ -1,8 +1,8 @@
 /** What the forms of the developer console answer: a part of every-answer.ts. */
 import type { Page } from 'playwright-core'
-import { restoreApplication, suspendApplication } from '../../src/flows/manage-application.ts'
-import { openedReview } from '../../src/flows/open-review.ts'
-import { insertReview, lockReviews } from '../../src/store/reviews.ts'
+import { restoreApplication, suspendApplication } from '../../src/flows/applications/manage.ts'
+import { openedReview } from '../../src/flows/reviews/open.ts'
+import { insertReview, lockReviews } from '../../src/store/reviews/reviews.ts'
 import { press, type Registration, registerApplication, send, submit } from './clicks.ts'
 import type { AnswerPage } from './every-answer.ts'
 import type { MadeApplication } from './make.ts'

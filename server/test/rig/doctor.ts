@@ -1,6 +1,6 @@
 /** A set-up that is well, for `latchkey doctor` to examine, with something in it changed. */
 import { expect } from 'vitest'
-import { sealBatch } from '../../src/flows/seal-audit.ts'
+import { sealBatch } from '../../src/flows/audit/seal.ts'
 import { runCommand } from './command.ts'
 import { engineUrl } from './database.ts'
 import { startMailbox } from './mailbox.ts'

@@ -1,9 +1,9 @@
 /** What the forms of the web interface answer: what is wrong, what has happened, what is not possible. */
 import type { Page } from 'playwright-core'
-import { checkDigit } from '../../src/core/user-code.ts'
-import { savePolicy } from '../../src/flows/account-policy.ts'
-import { enterUserCode } from '../../src/flows/enter-code.ts'
-import type { MessageKey } from '../../src/pages/words.ts'
+import { checkDigit } from '../../src/core/device/user-code.ts'
+import { savePolicy } from '../../src/flows/accounts/policy.ts'
+import { enterUserCode } from '../../src/flows/device/enter-code.ts'
+import type { MessageKey } from '../../src/pages/ui/words.ts'
 import { decide, enterCode, send, submit } from './clicks.ts'
 import { developerAnswers } from './developer-answers.ts'
 import { dialogAnswers } from './dialog-answers.ts'
@@ -367,7 +367,12 @@ function administration(): readonly AnswerPage[] {
       says: 'audit.problem_day',
       open: (page) => page.goto('/account/audit?until=yesterday'),
     },
-    { name: 'branding-saved', as: 'ann', says: 'branding.saved', open: (page) => page.goto('/account/branding?notice=saved') },
+    {
+      name: 'branding-saved',
+      as: 'ann',
+      says: 'branding.saved',
+      open: (page) => page.goto('/account/branding?notice=saved'),
+    },
   ]
 }
 

@@ -3,13 +3,13 @@
  * wrong or has happened. Whoever adds a route adds it here; a test compares this list with the table of routes.
  */
 import type { Page } from 'playwright-core'
-import { enterUserCode } from '../../src/flows/enter-code.ts'
-import { createLink, linkAddress } from '../../src/flows/links.ts'
-import { openDialog } from '../../src/flows/open-dialog.ts'
-import { DIALOG, LANGUAGE } from '../../src/http/account/cookies.ts'
+import { enterUserCode } from '../../src/flows/device/enter-code.ts'
+import { openDialog } from '../../src/flows/dialog/open.ts'
+import { createLink, linkAddress } from '../../src/flows/sign-in/links.ts'
+import { DIALOG, LANGUAGE } from '../../src/http/web/cookies.ts'
 import { digestBrowserMark, signAccountReference, signDialogReference } from '../../src/secrets/dialog-texts.ts'
 import { signDecision } from '../../src/secrets/web-texts.ts'
-import type { LinkKind } from '../../src/store/links.ts'
+import type { LinkKind } from '../../src/store/sign-in/links.ts'
 import { chooseLanguage, signIn } from './clicks.ts'
 import { makePkce } from './dialog.ts'
 import type { MadeApplication, MadeUser } from './make.ts'

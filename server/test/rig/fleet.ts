@@ -1,6 +1,6 @@
 /** A fleet of devices in strangers' hands: accounts of any age, and what their devices did, as rows or over the wire. */
 import { randomUUID } from 'node:crypto'
-import { judgeApplications } from '../../src/flows/judge-applications.ts'
+import { judgeApplications } from '../../src/flows/reviews/judge.ts'
 import { post, type WireAnswer } from './device.ts'
 import { type MadeApplication, type MadeUser, makeAccount, makeUser } from './make.ts'
 import type { TestService } from './service.ts'

@@ -1,6 +1,6 @@
 /** A logo to upload: a PNG, drawn pixel by pixel. */
 import { crc32, deflateSync } from 'node:zlib'
-import { rewritePng } from '../../src/http/picture.ts'
+import { rewritePng } from '../../src/http/web/picture.ts'
 
 const SIDE = 96
 const GREEN = [0x0b, 0x7a, 0x5b, 255] as const

@@ -1,10 +1,16 @@
 /** One builder per noun. Each makes a real row through the flow that makes it in life, and returns what a test needs. */
 import { type Config, everyOption, readConfig } from '../../src/config.ts'
-import { createApplication } from '../../src/flows/manage-application.ts'
-import { createAccount, createRole, createScope, createUser, type Registered } from '../../src/flows/register.ts'
+import {
+  createAccount,
+  createRole,
+  createScope,
+  createUser,
+  type Registered,
+} from '../../src/flows/accounts/register.ts'
+import { createApplication } from '../../src/flows/applications/manage.ts'
 import { createKey } from '../../src/secrets/keyset.ts'
-import type { Postgres } from '../../src/store/postgres.ts'
-import { findRoles } from '../../src/store/roles.ts'
+import { findRoles } from '../../src/store/accounts/roles.ts'
+import type { Postgres } from '../../src/store/postgres/postgres.ts'
 
 export const TEST_KEYS = createKey(1)
 

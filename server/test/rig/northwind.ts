@@ -6,13 +6,19 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { removeFolder } from '../../../tools/remove-folder.ts'
-import type { Publisher } from '../../src/core/application.ts'
-import { saveBranding } from '../../src/flows/branding.ts'
-import { setApplicationPublisher, suspendApplication } from '../../src/flows/manage-application.ts'
-import { disablePerson } from '../../src/flows/people.ts'
-import { createAccount, createRole, createScope, createUser, type Registered } from '../../src/flows/register.ts'
-import { setLogo } from '../../src/store/application-logos.ts'
-import { markApplicationChanged } from '../../src/store/applications.ts'
+import type { Publisher } from '../../src/core/applications/application.ts'
+import { saveBranding } from '../../src/flows/accounts/branding.ts'
+import { disablePerson } from '../../src/flows/accounts/people.ts'
+import {
+  createAccount,
+  createRole,
+  createScope,
+  createUser,
+  type Registered,
+} from '../../src/flows/accounts/register.ts'
+import { setApplicationPublisher, suspendApplication } from '../../src/flows/applications/manage.ts'
+import { markApplicationChanged } from '../../src/store/applications/applications.ts'
+import { setLogo } from '../../src/store/applications/logos.ts'
 import { askMe, connect } from './connect.ts'
 import { type CodeRecord, post, type WireVariant } from './device.ts'
 import { startDnsServer } from './dns-server.ts'

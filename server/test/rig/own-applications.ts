@@ -1,8 +1,8 @@
 /** What Northwind itself has registered in the developer console: a part of northwind.ts. */
-import { changeLogo } from '../../src/flows/application-logo.ts'
-import { addOwnSecret, changeSettings, registerApplication } from '../../src/flows/own-applications.ts'
-import { rotateEndpointSecret } from '../../src/flows/webhooks.ts'
-import { setPublisher } from '../../src/store/applications.ts'
+import { changeLogo } from '../../src/flows/applications/logo.ts'
+import { addOwnSecret, changeSettings, registerApplication } from '../../src/flows/applications/own.ts'
+import { rotateEndpointSecret } from '../../src/flows/webhooks/manage.ts'
+import { setPublisher } from '../../src/store/applications/applications.ts'
 import { grant } from './connect.ts'
 import { post } from './device.ts'
 import { drawLogo, drawOtherLogo } from './logo.ts'

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createPostgres } from '../../../tools/engine-processes.ts'
 import { freePort } from '../../../tools/free-port.ts'
-import { migrate } from '../../src/store/migrate.ts'
+import { migrate } from '../../src/store/postgres/migrate.ts'
 
 export type OwnPostgres = {
   readonly url: string

@@ -1,6 +1,6 @@
 /** Applications of an account's own, and domains that stand for them. */
-import { registerApplication } from '../../src/flows/own-applications.ts'
-import { type PublisherRecord, provePublisher, recordFor } from '../../src/flows/publisher.ts'
+import { registerApplication } from '../../src/flows/applications/own.ts'
+import { type PublisherRecord, provePublisher, recordFor } from '../../src/flows/applications/publisher.ts'
 import type { DnsServer } from './dns-server.ts'
 import { type MadeApplication, type MadeUser, makeAccount, makeUser } from './make.ts'
 import type { TestService } from './service.ts'

@@ -1,5 +1,5 @@
 /** Records as `core/` sees them, without storage: one builder per noun. Frozen, so that a step that changed one would throw. */
-import type { DeviceCode } from '../../src/core/device-code.ts'
+import type { DeviceCode } from '../../src/core/device/code.ts'
 import type { GrantWithSecret } from '../../src/secrets/credentials.ts'
 
 export const NOW = Date.parse('2026-03-01T12:00:00Z')

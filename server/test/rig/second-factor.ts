@@ -1,7 +1,7 @@
 /** A second factor in software: an authenticator app that knows a user's secret and what time PostgreSQL has. */
 import { randomUUID } from 'node:crypto'
 import { authenticatorSecret, secretText } from '../../src/secrets/authenticator.ts'
-import { insertAuthenticator } from '../../src/store/sign-in-methods.ts'
+import { insertAuthenticator } from '../../src/store/sign-in/methods.ts'
 import type { MadeUser } from './make.ts'
 import type { TestService } from './service.ts'
 import { codeOf } from './totp.ts'

@@ -1,8 +1,8 @@
 /** Somebody who is signed in to an account's pages: a real session, without the wait for a password. */
 import { randomUUID } from 'node:crypto'
-import { SESSION } from '../../src/http/account/cookies.ts'
-import { signSession, signForm } from '../../src/secrets/web-texts.ts'
-import { insertSession } from '../../src/store/sessions.ts'
+import { SESSION } from '../../src/http/web/cookies.ts'
+import { signForm, signSession } from '../../src/secrets/web-texts.ts'
+import { insertSession } from '../../src/store/sign-in/sessions.ts'
 import { type MadeUser, makeUser } from './make.ts'
 import type { TestService } from './service.ts'
 import type { Web } from './web.ts'
@@ -42,7 +42,11 @@ export async function makeSignedInUser(service: TestService, where: Where = {}):
   return { user, web: await signInAs(service, user, where) }
 }
 
-export async function makeSignedInUsers(service: TestService, count: number, where: Where = {}): Promise<SignedInUser[]> {
+export async function makeSignedInUsers(
+  service: TestService,
+  count: number,
+  where: Where = {},
+): Promise<SignedInUser[]> {
   const visitors: SignedInUser[] = []
   for (let made = 0; made < count; made += 1) visitors.push(await makeSignedInUser(service, where))
   return visitors

@@ -3,7 +3,7 @@
  * application that fishes for accounts, one whose devices got a broken firmware the day before yesterday. Rows are written as
  * the service would have written them; what to think of them is left to the service.
  */
-import type { Queryable } from '../../src/store/postgres.ts'
+import type { Queryable } from '../../src/store/postgres/postgres.ts'
 import { APPLICATIONS, type Habit, PUBLISHERS } from './thirty-days-applications.ts'
 
 export type ThirtyDays = {

@@ -1,8 +1,8 @@
 /** Webhooks of a test's application: an endpoint, what is queued for it, and what a receiver makes of what it got. */
 import { Webhook } from 'standardwebhooks'
 import type { Context } from '../../src/flows/context.ts'
-import { createWebhookSender } from '../../src/flows/send-webhooks.ts'
-import { addEndpoint, readWebhookSecret } from '../../src/flows/webhooks.ts'
+import { addEndpoint, readWebhookSecret } from '../../src/flows/webhooks/manage.ts'
+import { createWebhookSender } from '../../src/flows/webhooks/send.ts'
 import { createOutbound } from '../../src/outbound.ts'
 import type { MadeApplication, MadeUser } from './make.ts'
 import type { Received } from './receiver.ts'

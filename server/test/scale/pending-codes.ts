@@ -6,8 +6,8 @@ import type { Context } from '../../src/flows/context.ts'
 import { makePartitionsAhead } from '../../src/flows/sweep.ts'
 import { signDeviceCode } from '../../src/secrets/device-code-text.ts'
 import { createDeviceCodeId, createUserCode } from '../../src/secrets/random.ts'
-import { readClock } from '../../src/store/device-code-partitions.ts'
-import { insertDeviceCode, type NewDeviceCode } from '../../src/store/device-codes.ts'
+import { insertDeviceCode, type NewDeviceCode } from '../../src/store/device/codes.ts'
+import { readClock } from '../../src/store/device/partitions.ts'
 import type { TestDatabase } from '../rig/database.ts'
 
 /** As many as the service chooses when a million codes are live: docs/interface.md, "The user code". */

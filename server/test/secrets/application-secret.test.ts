@@ -1,7 +1,7 @@
 /** Application secrets: 256 random bits, kept only as a keyed hash. docs/interface.md, "Application credentials". */
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { type ApplicationSecret, MAX_LIVE_SECRETS } from '../../src/core/application.ts'
+import { type ApplicationSecret, MAX_LIVE_SECRETS } from '../../src/core/applications/application.ts'
 import {
   createApplicationSecret,
   digestApplicationSecret,

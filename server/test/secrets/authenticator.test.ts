@@ -5,12 +5,12 @@ import {
   authenticatorSecret,
   authenticatorUri,
   checkAuthenticatorCode,
-  verifySetup,
-  signSetup,
   secretText,
+  signSetup,
+  verifySetup,
 } from '../../src/secrets/authenticator.ts'
 import { createKey, type Keyset, parseKeyset } from '../../src/secrets/keyset.ts'
-import { verifySecondStep, signSecondStep } from '../../src/secrets/web-texts.ts'
+import { signSecondStep, verifySecondStep } from '../../src/secrets/web-texts.ts'
 
 const [first, second] = [createKey(1), createKey(2)]
 const keys = parseKeyset(first) as Keyset

@@ -5,8 +5,8 @@ import {
   digestApplicationSecret,
   matchApplicationSecret,
 } from '../../src/secrets/application-secret.ts'
-import { makeAccessKey, makeTokenSet, verifyCredential, RetiredKey } from '../../src/secrets/credentials.ts'
-import { verifyDeviceCode, signDeviceCode } from '../../src/secrets/device-code-text.ts'
+import { makeAccessKey, makeTokenSet, RetiredKey, verifyCredential } from '../../src/secrets/credentials.ts'
+import { signDeviceCode, verifyDeviceCode } from '../../src/secrets/device-code-text.ts'
 import { createKey, type Keyset, parseKeyset } from '../../src/secrets/keyset.ts'
 import { createDeviceCodeId, createGrantId, createGrantSecret } from '../../src/secrets/random.ts'
 import { makeGrant, NOW } from '../rig/records.ts'

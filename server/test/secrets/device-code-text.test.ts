@@ -5,9 +5,9 @@ import { describe, expect, test } from 'vitest'
 import {
   createDeviceCodeVerifier,
   type DeviceCodeText,
-  verifyDeviceCode,
   signDeviceCode,
   uuidFrom,
+  verifyDeviceCode,
 } from '../../src/secrets/device-code-text.ts'
 import { createKey, type Keyset, parseKeyset } from '../../src/secrets/keyset.ts'
 import { createDeviceCodeId } from '../../src/secrets/random.ts'

@@ -5,14 +5,14 @@ import {
   createBrowserMark,
   digestBrowserMark,
   isBrowserMark,
-  verifyAccountReference,
-  verifyAuthorizationCode,
-  verifyDialogReference,
-  verifyPushedRequest,
   signAccountReference,
   signAuthorizationCode,
   signDialogReference,
   signPushedRequest,
+  verifyAccountReference,
+  verifyAuthorizationCode,
+  verifyDialogReference,
+  verifyPushedRequest,
 } from '../../src/secrets/dialog-texts.ts'
 import { createKey, type Keyset, parseKeyset } from '../../src/secrets/keyset.ts'
 

@@ -8,10 +8,10 @@ import {
   assertionSubject,
   createChallenge,
   creationOptions,
-  verifyChallenge,
   type PasskeyRecord,
   requestOptions,
   verifyAssertion,
+  verifyChallenge,
   verifyRegistration,
 } from '../../src/secrets/passkey.ts'
 import { type Cbor, cbor, createSoftPasskey, type SoftPasskey } from '../rig/soft-passkey.ts'

@@ -1,7 +1,7 @@
 /** Entropy: even digits, ids with their prefix, nothing twice. */
 import { describe, expect, test } from 'vitest'
-import { isGrantId } from '../../src/core/grant.ts'
-import { readTypedCode } from '../../src/core/user-code.ts'
+import { readTypedCode } from '../../src/core/device/user-code.ts'
+import { isGrantId } from '../../src/core/grants/grant.ts'
 import {
   createDeviceCodeId,
   createGrantId,

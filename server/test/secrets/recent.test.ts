@@ -1,6 +1,6 @@
 /** What was proven lately is remembered, for a while, and for nobody else. */
 import { expect, test } from 'vitest'
-import { createDeviceCodeVerifier, verifyDeviceCode, signDeviceCode } from '../../src/secrets/device-code-text.ts'
+import { createDeviceCodeVerifier, signDeviceCode, verifyDeviceCode } from '../../src/secrets/device-code-text.ts'
 import { createKey, type Keyset, parseKeyset } from '../../src/secrets/keyset.ts'
 import { createRecent } from '../../src/secrets/recent.ts'
 

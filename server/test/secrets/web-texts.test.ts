@@ -5,17 +5,17 @@ import { createKey, type Keyset, parseKeyset } from '../../src/secrets/keyset.ts
 import {
   digestAddress,
   isSignedForm,
+  signBrowser,
+  signDecision,
+  signForm,
+  signLink,
+  signSecondStep,
+  signSession,
   verifyBrowser,
   verifyDecision,
   verifyLink,
   verifySecondStep,
   verifySession,
-  signBrowser,
-  signDecision,
-  signLink,
-  signSecondStep,
-  signSession,
-  signForm,
 } from '../../src/secrets/web-texts.ts'
 
 const keysFrom = (...texts: string[]) => parseKeyset(texts.join(',')) as Keyset

@@ -2,8 +2,8 @@
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { sweep } from '../../src/flows/sweep.ts'
-import { readDeviceCodeStatuses } from '../../src/store/device-codes.ts'
-import { openPostgres, type Postgres, type Queryable, Unavailable } from '../../src/store/postgres.ts'
+import { readDeviceCodeStatuses } from '../../src/store/device/codes.ts'
+import { openPostgres, type Postgres, type Queryable, Unavailable } from '../../src/store/postgres/postgres.ts'
 import { createTestDatabase, type TestDatabase } from '../rig/database.ts'
 import { makeConfig } from '../rig/make.ts'
 

@@ -1,10 +1,10 @@
 /** ARCHITECTURE.md, "Lock order": the page, the watch on it, and the one case in which many rows are locked at once. */
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { BY_COMMAND_LINE } from '../../src/core/audit-actor.ts'
-import { lockByName } from '../../src/store/advisory-locks.ts'
-import { revokeGrants } from '../../src/store/grants.ts'
-import { openPostgres, type Transaction } from '../../src/store/postgres.ts'
+import { BY_COMMAND_LINE } from '../../src/core/audit/actor.ts'
+import { revokeGrants } from '../../src/store/grants/grants.ts'
+import { lockByName } from '../../src/store/postgres/advisory-locks.ts'
+import { openPostgres, type Transaction } from '../../src/store/postgres/postgres.ts'
 import { BEHIND, LOCK_ORDER, locksOf, takeProblems } from '../rig/lock-order.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 
@@ -23,7 +23,7 @@ it('ARCHITECTURE.md lists the locks in the order that is watched', () => {
 })
 
 it('every advisory lock has its place', () => {
-  const source = readFileSync(new URL('../../src/store/advisory-locks.ts', import.meta.url), 'utf8')
+  const source = readFileSync(new URL('../../src/store/postgres/advisory-locks.ts', import.meta.url), 'utf8')
   const names = Array.from(source.matchAll(/^ {2}\| ['`]([a-z_]+:?)/gm), ([, name]) => `@${name}`)
   expect(names.sort()).toEqual(
     LOCK_ORDER.flat()

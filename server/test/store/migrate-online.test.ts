@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import pg from 'pg'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { migrate } from '../../src/store/migrate.ts'
+import { migrate } from '../../src/store/postgres/migrate.ts'
 import { createEmptyDatabase, type EmptyDatabase } from '../rig/database.ts'
 
 const FOLDER = new URL('./online-migrations/', import.meta.url)
@@ -114,7 +114,7 @@ it('a run that was killed in the middle is repeated from its beginning by the ne
 })
 
 function runInAnotherProcess() {
-  const module = new URL('../../src/store/migrate.ts', import.meta.url)
+  const module = new URL('../../src/store/postgres/migrate.ts', import.meta.url)
   const script = `const { migrate } = await import(${JSON.stringify(module.href)})
     await migrate(process.argv[1], new URL(process.argv[2]))`
   return spawn(process.execPath, ['--input-type=module', '-e', script, database.url, FOLDER.href], { stdio: 'ignore' })

@@ -1,6 +1,6 @@
 /** Do the clocks agree? Lifetimes are PostgreSQL's alone; authenticators, webhooks and people who read logs go by the world's. */
-import { readClock } from '../../store/device-code-partitions.ts'
-import type { Postgres } from '../../store/postgres.ts'
+import { readClock } from '../../store/device/partitions.ts'
+import type { Postgres } from '../../store/postgres/postgres.ts'
 import { broken, type Finding, ok, warning } from './finding.ts'
 import type { ExaminedRedis } from './redis.ts'
 

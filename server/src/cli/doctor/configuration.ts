@@ -34,7 +34,10 @@ export async function examineConfiguration(
   return findings.length > 0 ? findings : [ok(CHECK, 'Every setting can be read.')]
 }
 
-async function examineGeoIp({ geoipCityFile = null, geoipAsnFile = null }: Partial<Config>): Promise<readonly Finding[]> {
+async function examineGeoIp({
+  geoipCityFile = null,
+  geoipAsnFile = null,
+}: Partial<Config>): Promise<readonly Finding[]> {
   try {
     await openGeoIp(geoipCityFile, geoipAsnFile)
     return []

@@ -1,7 +1,7 @@
 /** Does the service answer where PUBLIC_URL says, is it this one, and do the accounts' own addresses lead there? */
 import { isIP } from 'node:net'
-import { readAnySlug } from '../../store/accounts.ts'
-import type { Postgres } from '../../store/postgres.ts'
+import { readAnySlug } from '../../store/accounts/accounts.ts'
+import type { Postgres } from '../../store/postgres/postgres.ts'
 import { type Asked, ask } from './ask.ts'
 import { broken, type Finding, ok, warning } from './finding.ts'
 

@@ -1,10 +1,10 @@
 /** Are the keys of LATCHKEY_KEYS those that made what is stored? */
-import { fits } from '../../flows/explain-break.ts'
+import { fits } from '../../flows/audit/explain-break.ts'
 import { NO_SEAL } from '../../secrets/audit-seal.ts'
 import type { Keyset } from '../../secrets/keyset.ts'
-import { readChain, readLastSeal } from '../../store/audit-seals.ts'
-import type { Postgres } from '../../store/postgres.ts'
-import { type KeyUse, readKeyUse } from '../../store/set-up-facts.ts'
+import { type KeyUse, readKeyUse } from '../../store/accounts/set-up-facts.ts'
+import { readChain, readLastSeal } from '../../store/audit/seals.ts'
+import type { Postgres } from '../../store/postgres/postgres.ts'
 import { broken, type Finding, ok } from './finding.ts'
 
 export async function examineKeys(db: Postgres, keys: Keyset): Promise<readonly Finding[]> {

@@ -1,10 +1,10 @@
 /** PostgreSQL: does it answer, is it new enough, is the schema this version's, may the role do what the service does? */
 import type { Config } from '../../config.ts'
 import { missingPartitions } from '../../flows/sweep.ts'
-import { countMissingMonths } from '../../store/audit-partitions.ts'
-import { pendingMigrations, readSchemaState } from '../../store/migrate.ts'
-import type { Postgres } from '../../store/postgres.ts'
-import { readRoleFacts, readServerFacts } from '../../store/set-up-facts.ts'
+import { readRoleFacts, readServerFacts } from '../../store/accounts/set-up-facts.ts'
+import { countMissingMonths } from '../../store/audit/partitions.ts'
+import { pendingMigrations, readSchemaState } from '../../store/postgres/migrate.ts'
+import type { Postgres } from '../../store/postgres/postgres.ts'
 import { isLocal } from './configuration.ts'
 import { broken, type Finding, ok, warning } from './finding.ts'
 

@@ -16,7 +16,7 @@ export async function examineRedis(url: string | null): Promise<ExaminedRedis> {
   if (url === null) {
     return { findings: [ok('redis', 'REDIS_URL is not set: each process paces on its own.')], clock: null }
   }
-  let reason = 'no answer'
+  const reason = 'no answer'
   const link = openRedis(url, (_, reason) => {
     reason = reason ?? reason
   })

@@ -17,7 +17,7 @@ import type {
 } from './document-types.ts'
 import { type Answered, type Operation, type Security, tags } from './operation.ts'
 import { type OperationId, operations } from './operations.ts'
-import { MEDIA_TYPES, refusedBy, type ResponseFormat } from './refused.ts'
+import { MEDIA_TYPES, type ResponseFormat, refusedBy } from './refused.ts'
 import { about, securitySchemes } from './what-it-is.ts'
 
 /** One address with one method, as it is described. */

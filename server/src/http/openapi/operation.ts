@@ -47,7 +47,7 @@ export type Operation = {
   readonly answers: Readonly<Partial<Record<200 | 201 | 303 | 400 | 403, Answered>>>
   /** Of its own. What every route can refuse is added by refused.ts. */
   readonly refusals: readonly RefusalCode[]
-  /** A poll has six outcomes and no seventh: even a bug of ours has no other (flows/poll-device-code.ts). */
+  /** A poll has six outcomes and no seventh: even a bug of ours has no other (flows/device/poll.ts). */
   readonly noOther?: true
   /** Commands to copy. `send`: names of parameters, or `name=value`. Absent: one command with what is required. */
   readonly samples?: readonly { readonly label: string; readonly send: readonly string[] }[]

@@ -6,7 +6,7 @@ import type {
   ReferenceModel,
   ReferenceOperation,
   ReferenceRefusal,
-} from '../../pages/reference.tsx'
+} from '../../pages/reference/reference.tsx'
 import type { OpenApiDocument, OperationObject, Reference, ResponseObject, Schema } from './document-types.ts'
 
 export function referenceModel(document: OpenApiDocument): ReferenceModel {

@@ -1,7 +1,7 @@
 /** POST /oauth/device_authorization (RFC 8628, section 3.1). */
 import { Refusal } from '../../core/refusal.ts'
-import { requestDeviceCode } from '../../flows/request-device-code.ts'
-import { printable, refusedCode } from '../device-endpoints.ts'
+import { requestDeviceCode } from '../../flows/device/request-code.ts'
+import { printable, refusedCode } from '../device/endpoints.ts'
 import type { Handler } from '../routes.ts'
 import { readClient } from './client.ts'
 import { UNKNOWN_CLIENT } from './token-endpoint.ts'

@@ -1,7 +1,7 @@
 /** POST /oauth/par (RFC 9126): the dialog's parameters from server to server, so that the browser carries only a reference. */
 import { Refusal } from '../../core/refusal.ts'
-import { openDialog, PUSHED_LIFETIME_MS, pushedReference } from '../../flows/open-dialog.ts'
-import { readDialogRequest } from '../base/dialog-request.ts'
+import { openDialog, PUSHED_LIFETIME_MS, pushedReference } from '../../flows/dialog/open.ts'
+import { readDialogRequest } from '../dialog/dialog-request.ts'
 import type { Handler } from '../routes.ts'
 import { tooBusy, tooManyRequests } from '../too-much.ts'
 import { readClient } from './client.ts'

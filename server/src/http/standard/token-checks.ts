@@ -1,8 +1,8 @@
 /** POST /oauth/introspect (RFC 7662) and POST /oauth/revoke (RFC 7009). */
-import { checkCredential, type ValidCredential } from '../../flows/check-credential.ts'
-import { revokeCredential } from '../../flows/revoke-credential.ts'
+import { checkCredential, type ValidCredential } from '../../flows/grants/check-credential.ts'
+import { revokeCredential } from '../../flows/grants/revoke-credential.ts'
 import type { Answer } from '../answer.ts'
-import { readableByOwnPages } from '../own-pages.ts'
+import { readableByOwnPages } from '../grants/own-pages.ts'
 import { required } from '../parameters.ts'
 import type { Handler } from '../routes.ts'
 import { readClient } from './client.ts'

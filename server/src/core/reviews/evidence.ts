@@ -1,0 +1,101 @@
+/** From codes to evidence: which accounts granted what in which window. Whether that is much is judged in suspension.ts. */
+import type { Evidence, Thresholds, Window, WindowCounts } from './suspension.ts'
+
+const MINUTE_MS = 60_000
+const DAY_MS = 24 * 60 * MINUTE_MS
+
+/** A code, and what became of it. */
+export type Observation = {
+  /** Null: nobody granted it. */
+  readonly grantedAt: number | null
+  readonly accountId: string
+  readonly accountCreatedAt: number
+  /** The account that registered the application, which is also whom test mode decides as. */
+  readonly own: boolean
+  /** Where the application asked from (core/network.ts). */
+  readonly network: string | null
+  /** How often it was told slow_down. */
+  readonly earlyPolls: number
+}
+
+export type Span = { readonly from: number; readonly to: number; readonly windowMs: number }
+
+/** The whole windows before `now`. */
+export function spanOf(now: number, { windowMinutes, windows }: Thresholds): Span {
+  const windowMs = windowMinutes * MINUTE_MS
+  const to = Math.floor(now / windowMs) * windowMs
+  return { from: to - windows * windowMs, to, windowMs }
+}
+
+export type GatherOptions = {
+  readonly now: number
+  /** What was granted before has been decided about. */
+  readonly since: number
+  /** The starts of minutes. Each counts for as long as a code lives, because a code brings its early polls along. */
+  readonly overloads: readonly number[]
+  readonly codeLifetimeMs: number
+}
+
+/** What store/reviews/evidence.ts does in PostgreSQL: codes into windows. */
+export function gatherWindows(
+  observations: Iterable<Observation>,
+  options: GatherOptions,
+  thresholds: Thresholds,
+): Pick<Evidence, 'windows' | 'touched'> {
+  const span = spanOf(options.now, thresholds)
+  const gathered = Array.from({ length: thresholds.windows }, () => ({ good: emptySets(), any: emptySets() }))
+  const touched = new Set<string>()
+  for (const code of observations) {
+    const { grantedAt } = code
+    if (grantedAt === null || grantedAt < Math.max(span.from, options.since)) continue
+    const sets = gathered[Math.floor((grantedAt - span.from) / span.windowMs)]
+    if (!sets) continue
+    const ignored = code.earlyPolls >= thresholds.earlyPolls
+    addTo(sets.any, code, ignored)
+    if (isEstablished(code, grantedAt, thresholds)) addTo(sets.good, code, ignored)
+    if (ignored) touched.add(code.accountId)
+  }
+  const windows = gathered.map(({ good, any }, index) => ({
+    startsAt: span.from + index * span.windowMs,
+    ...countsOf(good),
+    anyAccount: countsOf(any),
+  }))
+  return { windows: markOverloads(windows, options, span.windowMs), touched: touched.size }
+}
+
+export function isEstablished(
+  { own, accountCreatedAt }: Pick<Observation, 'own' | 'accountCreatedAt'>,
+  grantedAt: number,
+  { accountAgeDays }: Thresholds,
+): boolean {
+  return !own && grantedAt - accountCreatedAt >= accountAgeDays * DAY_MS
+}
+
+type Sets = { readonly granted: Set<string>; readonly ignoring: Set<string>; readonly networks: Set<string> }
+
+function emptySets(): Sets {
+  return { granted: new Set(), ignoring: new Set(), networks: new Set() }
+}
+
+function addTo(sets: Sets, { accountId, network }: Observation, ignored: boolean): void {
+  sets.granted.add(accountId)
+  if (!ignored) return
+  sets.ignoring.add(accountId)
+  if (network !== null) sets.networks.add(network)
+}
+
+function countsOf({ granted, ignoring, networks }: Sets): WindowCounts {
+  return { grantedAccounts: granted.size, ignoringAccounts: ignoring.size, ignoringNetworks: networks.size }
+}
+
+export function markOverloads(
+  windows: readonly Omit<Window, 'overloaded'>[],
+  { overloads, codeLifetimeMs }: Pick<GatherOptions, 'overloads' | 'codeLifetimeMs'>,
+  windowMs: number,
+): readonly Window[] {
+  return windows.map((window) => {
+    const { startsAt } = window
+    const touches = (minute: number) => minute < startsAt + windowMs && minute + MINUTE_MS + codeLifetimeMs > startsAt
+    return { ...window, overloaded: overloads.some(touches) }
+  })
+}

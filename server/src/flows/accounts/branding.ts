@@ -1,0 +1,45 @@
+/** How an account branding to its people: name, colour, logo. */
+
+import { isName } from '../../core/applications/name.ts'
+import { byUser } from '../../core/audit/actor.ts'
+import { type Branding, readLogo, saveBranding as storeBranding } from '../../store/accounts/accounts.ts'
+import { recordEvent } from '../../store/audit/events.ts'
+import type { Context } from '../context.ts'
+import { asAdministrator, type Forbidden } from './administrator.ts'
+
+const MAX_LOGO_BYTES = 262_144
+
+export type BrandingResult =
+  | { readonly outcome: 'saved' }
+  /** Which of the three is not as it has to be. */
+  | { readonly outcome: 'name' | 'colour' | 'logo' }
+  | Forbidden
+
+/** The logo is one that this service has written itself, from what was uploaded. */
+export function saveBranding(context: Pick<Context, 'db'>, by: string, wanted: Branding): Promise<BrandingResult> {
+  return asAdministrator(context, by, async (tx, account): Promise<BrandingResult> => {
+    const branding = { name: wanted.name.trim(), colour: wanted.colour?.toLowerCase() ?? null, logo: wanted.logo }
+    if (!isName(branding.name)) return { outcome: 'name' }
+    if (branding.colour !== null && !/^#[0-9a-f]{6}$/.test(branding.colour)) return { outcome: 'colour' }
+    if (branding.logo && branding.logo.length > MAX_LOGO_BYTES) return { outcome: 'logo' }
+    await storeBranding(tx, account.id, branding)
+    const changed = [
+      ...(branding.name === account.name ? [] : ['name']),
+      ...(branding.colour === account.colour ? [] : ['colour']),
+      ...(branding.logo === undefined ? [] : ['logo']),
+    ]
+    if (changed.length > 0) {
+      await recordEvent(tx, {
+        kind: 'account.branding_changed',
+        actor: byUser(by),
+        accountId: account.id,
+        detail: { changed },
+      })
+    }
+    return { outcome: 'saved' }
+  })
+}
+
+export function readAccountLogo(context: Pick<Context, 'db'>, accountId: string): Promise<Buffer | null> {
+  return readLogo(context.db, accountId)
+}

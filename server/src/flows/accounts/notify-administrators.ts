@@ -1,0 +1,11 @@
+/** What everybody who looks after an account is told by mail, each in their own language. */
+import type { MailContent } from '../../core/mail.ts'
+import { listAdministrators } from '../../store/accounts/users.ts'
+import { insertMail } from '../../store/mails.ts'
+import type { Transaction } from '../../store/postgres/postgres.ts'
+
+export async function notifyAdministrators(tx: Transaction, accountId: string, matter: MailContent): Promise<void> {
+  for (const { id: userId, language } of await listAdministrators(tx, accountId)) {
+    await insertMail(tx, { ...matter, accountId, userId, linkId: null, language: language ?? 'en' })
+  }
+}

@@ -1,0 +1,127 @@
+/** What an operator registers: accounts, roles, users, the scope catalogue. */
+
+import { isName } from '../../core/applications/name.ts'
+import { BY_COMMAND_LINE } from '../../core/audit/actor.ts'
+import { isScopeName } from '../../core/grants/scope.ts'
+import { readEmail } from '../../core/sign-in/email.ts'
+import { MAX_CHARACTERS, MIN_CHARACTERS, passwordProblem } from '../../core/sign-in/password.ts'
+import { digestPassword } from '../../secrets/password.ts'
+import { createId } from '../../secrets/random.ts'
+import { findAccount, insertAccount } from '../../store/accounts/accounts.ts'
+import { findRoles, insertRole } from '../../store/accounts/roles.ts'
+import { insertUser } from '../../store/accounts/users.ts'
+import { insertScope, unknownScopes } from '../../store/applications/scopes.ts'
+import { recordEvent } from '../../store/audit/events.ts'
+import type { Postgres, Transaction } from '../../store/postgres/postgres.ts'
+
+/** Every account starts with it: somebody has to be able to grant everything. */
+export const ADMINISTRATOR = 'administrator'
+
+/** Registering says no in a sentence, because a person typed the command. */
+export type Registered<T> =
+  | { readonly outcome: 'done'; readonly value: T }
+  | { readonly outcome: 'refused'; readonly reason: string }
+
+export const refused = (reason: string) => ({ outcome: 'refused', reason }) as const
+export const done = <T>(value: T) => ({ outcome: 'done', value }) as const
+
+const NAME =
+  'A name or title has 1 to 100 characters. Line breaks, and marks that turn writing around, are not among them.'
+
+/** Names that the service itself may want in front of its host. */
+const RESERVED_SLUGS = ['www', 'api', 'auth', 'mail', 'admin', 'static', 'status', 'localhost']
+
+export type NewAccount = { readonly slug: string; readonly name: string }
+
+export function createAccount(db: Postgres, account: NewAccount): Promise<Registered<{ id: string }>> {
+  return db.transaction((tx) => addAccount(tx, account))
+}
+
+export async function addAccount(tx: Transaction, account: NewAccount): Promise<Registered<{ id: string }>> {
+  const { slug, name } = account
+  if (!/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(slug) || slug.startsWith('xn--')) {
+    return refused(`The slug "${slug}" cannot be a host name: use a-z, 0-9 and inner dashes, at most 63 characters.`)
+  }
+  if (!isName(name)) return refused(NAME)
+  if (RESERVED_SLUGS.includes(slug)) return refused(`The slug "${slug}" is reserved for the service itself.`)
+  const id = createId('acc')
+  if (!(await insertAccount(tx, { id, slug, name }))) return refused(`An account "${slug}" exists already.`)
+  const role = { id: createId('rol'), accountId: id, name: ADMINISTRATOR, holdsEveryScope: true, scopes: [] }
+  await insertRole(tx, role)
+  await recordEvent(tx, { kind: 'account.created', actor: BY_COMMAND_LINE, accountId: id })
+  return done({ id })
+}
+
+export function createRole(
+  db: Postgres,
+  role: { account: string; name: string; scopes: readonly string[] },
+): Promise<Registered<{ id: string }>> {
+  return db.transaction(async (tx) => {
+    const account = await findAccount(tx, role.account)
+    if (!account) return refused(`There is no account "${role.account}".`)
+    if (!isName(role.name)) return refused(NAME)
+    const unknown = await unknownScopes(tx, role.scopes)
+    if (unknown.length > 0) return refused(`Not in the scope catalogue: ${unknown.join(', ')}.`)
+    const id = createId('rol')
+    const inserted = await insertRole(tx, { ...role, id, accountId: account.id, holdsEveryScope: false })
+    if (!inserted) return refused(`The account "${role.account}" has a role "${role.name}" already.`)
+    await recordEvent(tx, { kind: 'role.created', actor: BY_COMMAND_LINE, accountId: account.id, detail: { role: id } })
+    return done({ id })
+  })
+}
+
+export async function createUser(
+  db: Postgres,
+  user: { account: string; email: string; roles: readonly string[]; password: string | null },
+): Promise<Registered<{ id: string }>> {
+  if (user.password !== null) {
+    const problem = passwordProblem({ password: user.password, again: user.password }, () => false)
+    if (problem) return refused(`A password has ${MIN_CHARACTERS} to ${MAX_CHARACTERS} characters.`)
+  }
+  const passwordDigest = user.password === null ? null : await digestPassword(user.password)
+  return db.transaction((tx) => addUser(tx, { ...user, passwordDigest }))
+}
+
+export async function addUser(
+  tx: Transaction,
+  user: { account: string; email: string; roles: readonly string[]; passwordDigest: string | null },
+): Promise<Registered<{ id: string }>> {
+  const email = readEmail(user.email)
+  if (email === null) return refused(`"${user.email}" is not an e-mail address.`)
+  const account = await findAccount(tx, user.account)
+  if (!account) return refused(`There is no account "${user.account}".`)
+  const known = await findRoles(tx, account.id)
+  const missing = user.roles.filter((name) => !known.some((role) => role.name === name))
+  if (missing.length > 0) {
+    const offered = known.map((role) => role.name).join(', ')
+    return refused(`The account "${user.account}" has no role "${missing.join('", "')}". It has: ${offered}.`)
+  }
+  const roleIds = known.filter((role) => user.roles.includes(role.name)).map((role) => role.id)
+  const id = createId('usr')
+  const { passwordDigest } = user
+  const inserted = await insertUser(tx, { id, accountId: account.id, email, passwordDigest, roleIds })
+  if (!inserted) return refused(`The account "${user.account}" has a user ${email} already.`)
+  await recordEvent(tx, { kind: 'user.created', actor: BY_COMMAND_LINE, accountId: account.id, userId: id })
+  return done({ id })
+}
+
+export function createScope(
+  db: Postgres,
+  scope: { name: string; title: string; dangerous?: boolean; deviceFlow?: boolean },
+): Promise<Registered<{ name: string }>> {
+  const { name, title, dangerous = false, deviceFlow = true } = scope
+  return db.transaction(async (tx) => {
+    if (!isScopeName(name)) {
+      return refused(`"${name}" cannot be a scope: use a-z, 0-9 and _ . : - inside, at most 64 characters.`)
+    }
+    if (!isName(title)) return refused(NAME)
+    if (!(await insertScope(tx, { name, title, dangerous, deviceFlow })))
+      return refused(`The scope "${name}" exists already.`)
+    await recordEvent(tx, {
+      kind: 'scope.created',
+      actor: BY_COMMAND_LINE,
+      detail: { scope: name, dangerous, deviceFlow },
+    })
+    return done({ name })
+  })
+}

@@ -1,0 +1,77 @@
+/** The way in for somebody who has no way in yet, made by an operator: a one-time link, never a password. */
+import type { Config } from '../../config.ts'
+import { BY_COMMAND_LINE } from '../../core/audit/actor.ts'
+import { findAccount } from '../../store/accounts/accounts.ts'
+import { findUser, lockUserForChange } from '../../store/accounts/users.ts'
+import { recordEvent } from '../../store/audit/events.ts'
+import type { Postgres, Transaction } from '../../store/postgres/postgres.ts'
+import { createLink, linkAddress } from '../sign-in/links.ts'
+import { resetUser } from '../sign-in/reset-user.ts'
+import { ADMINISTRATOR, addAccount, addUser, done, type NewAccount, type Registered, refused } from './register.ts'
+
+type Addressing = Pick<Config, 'keys' | 'publicUrl'>
+
+type WantedLink = { readonly account: string; readonly email: string; readonly reset: boolean }
+
+/** `reset`: takes the password, the passkeys and the second factor away first, and ends every session and every older link. */
+export function createSetupLink(
+  db: Postgres,
+  config: Addressing,
+  given: WantedLink,
+): Promise<Registered<{ readonly address: string }>> {
+  return db.transaction((tx) => addSetupLink(tx, config, given))
+}
+
+async function addSetupLink(
+  tx: Transaction,
+  config: Addressing,
+  given: WantedLink,
+): Promise<Registered<{ readonly address: string }>> {
+  const account = await findAccount(tx, given.account)
+  if (!account) return refused(`There is no account "${given.account}".`)
+  const known = await findUser(tx, account.id, given.email)
+  const user = known && (await lockUserForChange(tx, known.id))
+  if (!user) return refused(`The account "${given.account}" has no user ${given.email}.`)
+  if (user.disabled) return refused(`${user.email} is disabled.`)
+  const about = { actor: BY_COMMAND_LINE, accountId: account.id, userId: user.id }
+  if (given.reset) {
+    await resetUser(tx, BY_COMMAND_LINE, user.id)
+    await recordEvent(tx, { kind: 'user.reset', ...about })
+  }
+  const link = await createLink(tx, 'setup', user)
+  await recordEvent(tx, { kind: 'user.link_created', ...about })
+  return done({ address: linkAddress({ config }, account.slug, link) })
+}
+
+export type SetUpAccount = { readonly id: string; readonly userId: string; readonly address: string }
+
+/** An account, its first administrator and their way in: all of it, or nothing. */
+export async function setUpAccount(
+  db: Postgres,
+  config: Addressing,
+  given: NewAccount & { readonly administrator: string },
+): Promise<Registered<SetUpAccount>> {
+  const { slug, name, administrator: email } = given
+  const first = { account: slug, email, roles: [ADMINISTRATOR], passwordDigest: null }
+  try {
+    return await db.transaction(async (tx) => {
+      const account = need(await addAccount(tx, { slug, name }))
+      const user = need(await addUser(tx, first))
+      const { address } = need(await addSetupLink(tx, config, { account: slug, email, reset: false }))
+      return done({ id: account.id, userId: user.id, address })
+    })
+  } catch (error) {
+    if (error instanceof Refusal) return refused(error.message)
+    throw error
+  }
+}
+
+/** Thrown, so that the transaction takes back what was made before it. */
+class Refusal extends Error {
+  override readonly name = 'Refusal'
+}
+
+function need<T>(result: Registered<T>): T {
+  if (result.outcome === 'refused') throw new Refusal(result.reason)
+  return result.value
+}

@@ -1,0 +1,76 @@
+/** How an account's own application does: what its developer would otherwise have to ask the operator for. Reads only. */
+import type { Application } from '../../core/applications/application.ts'
+import { figuresOf, type SuspensionStatus, windowsInARow } from '../../core/reviews/suspension.ts'
+import { listRequests, type RequestLine, readCounts, readDecisions } from '../../store/applications/activity.ts'
+import { findOwnApplication } from '../../store/applications/own.ts'
+import { readClock } from '../../store/device/partitions.ts'
+import { findOpenReview } from '../../store/reviews/reviews.ts'
+import { readNewestRule } from '../../store/reviews/rules.ts'
+import type { Context } from '../context.ts'
+import { readEvidence } from '../reviews/read-evidence.ts'
+
+export type Activity = {
+  readonly id: string
+  readonly name: string
+  readonly requests: readonly RequestLine[]
+  /** Codes of the last day: what was asked for, and what people did about it. The rest ran out, or still waits. */
+  readonly funnel: {
+    readonly requested: number
+    readonly entered: number
+    readonly granted: number
+    readonly rejected: number
+  }
+  readonly polling: {
+    readonly polls: number
+    readonly early: number
+    /** How many times as often as allowed; null when nothing polled. 1 is as it should be. */
+    readonly factor: number | null
+  }
+  readonly secretsInUrl: number
+  readonly suspension: SuspensionStatus
+}
+
+/** This one and the 23 before it. */
+const HOURS = 24
+
+/** Null: it is not this account's. */
+export async function readActivity(context: Context, accountId: string, id: string): Promise<Activity | null> {
+  const { db } = context
+  const application = await findOwnApplication(db, accountId, id)
+  if (!application) return null
+  const counts = await readCounts(db, id, HOURS)
+  const decisions = await readDecisions(db, id, HOURS)
+  const { polls, earlyPolls: early, requested, secretsInUrl } = counts
+  return {
+    id,
+    name: application.name,
+    requests: await listRequests(db, id),
+    funnel: { requested, ...decisions },
+    polling: { polls, early, factor: polls === 0 ? null : polls / Math.max(1, polls - early) },
+    secretsInUrl,
+    suspension: await readSuspension(context, application),
+  }
+}
+
+const HOUR_MS = 3_600_000
+
+async function readSuspension(
+  context: Context,
+  { id, suspended, pollIntervalSeconds }: Pick<Application, 'id' | 'suspended' | 'pollIntervalSeconds'>,
+): Promise<SuspensionStatus> {
+  const { db } = context
+  const { thresholds, dryRun } = await readNewestRule(db)
+  const review = await findOpenReview(db, id)
+  const now = await readClock(db)
+  const warnedAt = review && !review.dryRun ? review.warnedAt : null
+  const evidence = await readEvidence(context, db, id, { thresholds, now, warnedAt })
+  return {
+    ...{ dryRun, suspended, pollIntervalSeconds },
+    figures: figuresOf(evidence, thresholds),
+    inARow: windowsInARow(evidence, thresholds),
+    overloaded: evidence.windows.some(({ overloaded }) => overloaded),
+    warned: warnedAt === null ? null : { at: warnedAt, until: warnedAt + thresholds.warningHours * HOUR_MS },
+    suspensionEndsAt: review?.suspensionEndsAt ?? null,
+    appealedAt: review?.appealedAt ?? null,
+  }
+}

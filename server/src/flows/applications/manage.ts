@@ -1,0 +1,246 @@
+/** The life of an application: registered, its publisher looked into, suspended pending review, restored; its secrets rotated. */
+import { isPublisherName, MAX_LIVE_SECRETS, type Publisher } from '../../core/applications/application.ts'
+import { type ScopeFacts, type SettingsProblem, settingsProblem } from '../../core/applications/settings.ts'
+import { type Actor, BY_COMMAND_LINE } from '../../core/audit/actor.ts'
+import { MAX_REDIRECTS, type RedirectProblem } from '../../core/dialog/redirect-uri.ts'
+import type { SuspensionReason } from '../../core/reviews/review.ts'
+import { createApplicationSecret, digestApplicationSecret } from '../../secrets/application-secret.ts'
+import type { Keyset } from '../../secrets/keyset.ts'
+import { createId } from '../../secrets/random.ts'
+import { findAccount } from '../../store/accounts/accounts.ts'
+import {
+  findApplication,
+  insertApplication,
+  insertSecret,
+  markApplicationChanged,
+  revokeOldestSecrets,
+  setRedirects,
+  setSuspended,
+} from '../../store/applications/applications.ts'
+import { readScopeFacts } from '../../store/applications/scopes.ts'
+import { type AuditEvent, recordEvent } from '../../store/audit/events.ts'
+import { revokeGrants } from '../../store/grants/grants.ts'
+import type { Postgres, Transaction } from '../../store/postgres/postgres.ts'
+import { done, type Registered, refused } from '../accounts/register.ts'
+import { isNameTaken } from './reserved-names.ts'
+import { vouchFor } from './verify-publisher.ts'
+
+const APPLICATION_NAME =
+  'An application has a name of 1 to 100 characters: letters or digits among them, single spaces, nothing invisible, in Unicode NFC.'
+
+const NAME_TAKEN =
+  'An application of another account that somebody vouches for has this name, or one that looks the same. Choose another.'
+
+export type NewApplication = {
+  readonly account: string
+  readonly name: string
+  readonly allowedScopes: readonly string[]
+  readonly defaultScopes: readonly string[]
+  readonly requiredScopes: readonly string[]
+  readonly deviceFlow: boolean
+  readonly redirectUris: readonly string[]
+  readonly public: boolean
+  readonly pkceRequired: boolean
+  readonly resourceServer: boolean
+}
+
+/** The secret is in this answer and nowhere else, ever. A public application has none. */
+export type CreatedApplication = { readonly id: string; readonly secret: string | null }
+
+export function createApplication(
+  db: Postgres,
+  keys: Keyset,
+  application: NewApplication,
+): Promise<Registered<CreatedApplication>> {
+  return db.transaction(async (tx) => {
+    const account = await findAccount(tx, application.account)
+    if (!account) return refused(`There is no account "${application.account}".`)
+    const problem = settingsProblem(application, await readScopeFacts(tx, application.allowedScopes))
+    if (problem) return refused(inWords(problem))
+    if (await isNameTaken(tx, account.id, application.name)) {
+      return refused(inWords({ field: 'name', problem: 'taken' }))
+    }
+    if (application.public && application.resourceServer)
+      return refused('A resource server proves itself with a secret, so it cannot be public.')
+
+    const id = createId('app')
+    // Without a secret, only the code verifier proves that an exchange is the application's own.
+    const pkceRequired = application.public || application.pkceRequired
+    await insertApplication(tx, { ...application, id, accountId: account.id, pkceRequired })
+    const secret = application.public ? null : await addSecret(tx, keys, id)
+    await recordEvent(tx, {
+      kind: 'application.created',
+      actor: BY_COMMAND_LINE,
+      accountId: account.id,
+      applicationId: id,
+    })
+    return done({ id, secret })
+  })
+}
+
+const REDIRECT_PROBLEMS: Readonly<Record<RedirectProblem, string>> = {
+  too_long: 'it is too long.',
+  not_an_address: 'it is not a whole address, with its scheme and host.',
+  scheme: 'it has to start with https://, or with http:// on 127.0.0.1, [::1] or localhost.',
+  userinfo: 'there is a name or a password in front of its host.',
+  fragment: 'there must be no #.',
+  wildcard: 'there must be no *: addresses are compared character by character.',
+  host: 'its host is not one that DNS knows how to write.',
+  not_canonical: 'it can be written in another way; write it as a browser shows it, with its path (at least /).',
+  characters: 'there is something in its path or query that has to be percent-encoded.',
+  query: 'its query has a parameter that the answer will bring: code, state, iss or error.',
+}
+
+function inWords(problem: SettingsProblem): string {
+  switch (problem.field) {
+    case 'name':
+      return problem.problem === 'taken' ? NAME_TAKEN : APPLICATION_NAME
+    case 'scopes': {
+      const names = problem.names.join(', ')
+      if (problem.problem === 'unknown') return `Not in the scope catalogue: ${names}.`
+      if (problem.problem === 'not_by_device') {
+        return `No typed code may lead to ${names}, so an application with the device flow cannot have it in its default scopes. Leave it out there; requests in the dialog can still name it.`
+      }
+      return `Default and required scopes must be allowed ones; ${names} is not.`
+    }
+    case 'redirects':
+      if (problem.problem === 'too_many') return `An application has at most ${MAX_REDIRECTS} redirect addresses.`
+      return `"${problem.uri}" cannot be a redirect address: ${REDIRECT_PROBLEMS[problem.problem]}`
+  }
+}
+
+/** Nothing to find fault with: only the addresses change. */
+const UNCHANGED_SCOPES: ScopeFacts = { unknown: [], notByDevice: [] }
+
+/** The dialog returns to these from now on, and to no others: one that is open with another address is over. */
+export function setApplicationRedirects(
+  db: Postgres,
+  id: string,
+  redirectUris: readonly string[],
+): Promise<Registered<{ id: string }>> {
+  return db.transaction(async (tx) => {
+    const application = await findApplication(tx, id)
+    const problem = application && settingsProblem({ ...application, redirectUris }, UNCHANGED_SCOPES)
+    if (problem) return refused(inWords(problem))
+    if (!(await markApplicationChanged(tx, id))) return refused(`There is no application "${id}".`)
+    await setRedirects(tx, id, redirectUris)
+    await recordEvent(tx, {
+      kind: 'application.redirects_set',
+      actor: BY_COMMAND_LINE,
+      ...(await about(tx, id)),
+      detail: { redirectUris },
+    })
+    return done({ id })
+  })
+}
+
+export type RotatedSecret = { readonly secret: string; readonly revokedSecrets: readonly string[] }
+
+/** Adds a secret. The ones before it go on working, the oldest only until the fourth comes. */
+export function rotateSecret(db: Postgres, keys: Keyset, id: string): Promise<Registered<RotatedSecret>> {
+  return db.transaction(async (tx) => {
+    if (!(await markApplicationChanged(tx, id))) return refused(`There is no application "${id}".`)
+    if ((await findApplication(tx, id))?.public) return refused(`The application "${id}" is public and has no secret.`)
+    const revokedSecrets = await revokeOldestSecrets(tx, id, MAX_LIVE_SECRETS - 1)
+    const secret = await addSecret(tx, keys, id)
+    await recordEvent(tx, {
+      kind: 'application.secret_rotated',
+      actor: BY_COMMAND_LINE,
+      ...(await about(tx, id)),
+      detail: { revokedSecrets },
+    })
+    return done({ secret, revokedSecrets })
+  })
+}
+
+/** Blocks new codes, dialogs and grants, nothing else: running codes and issued credentials go on. Unless they are revoked. */
+export function suspendApplication(
+  db: Postgres,
+  id: string,
+  message: string,
+  revoking = false,
+): Promise<Registered<Suspended>> {
+  return db.transaction(async (tx) => {
+    const suspended = await setSuspension(tx, BY_COMMAND_LINE, id, true, { reason: 'by_operator', message })
+    if (suspended.outcome === 'refused') return suspended
+    return done({
+      id,
+      revoked: revoking ? await revokeGrants(tx, BY_COMMAND_LINE, { applicationId: id }, 'application_suspended') : 0,
+    })
+  })
+}
+
+export type Suspended = { readonly id: string; readonly revoked: number }
+
+export function restoreApplication(db: Postgres, id: string, message: string): Promise<Registered<{ id: string }>> {
+  return db.transaction((tx) => setSuspension(tx, BY_COMMAND_LINE, id, false, { reason: 'by_operator', message }))
+}
+
+/** For the audit log; the reason and the operator's message also for webhooks. */
+export type SuspensionDetail = {
+  readonly reason: SuspensionReason
+  readonly message?: string
+  readonly [more: string]: unknown
+}
+
+/** Suspends or restores an application and records it. The one place that does. */
+export async function setSuspension(
+  tx: Transaction,
+  actor: Actor,
+  id: string,
+  suspended: boolean,
+  detail: SuspensionDetail,
+): Promise<Registered<{ id: string }>> {
+  if (!(await markApplicationChanged(tx, id))) return refused(`There is no application "${id}".`)
+  if (!(await setSuspended(tx, id, suspended))) {
+    return refused(`The application "${id}" is ${suspended ? 'suspended already' : 'not suspended'}.`)
+  }
+  const kind = suspended ? 'application.suspended' : 'application.restored'
+  await recordEvent(tx, { kind, actor, ...(await about(tx, id)), detail })
+  return done({ id })
+}
+
+/** With the account that owns it: what becomes of an application is in its owner's log. */
+async function about(tx: Transaction, id: string): Promise<Pick<AuditEvent, 'accountId' | 'applicationId'>> {
+  const application = await findApplication(tx, id)
+  return { ...(application ? { accountId: application.accountId } : {}), applicationId: id }
+}
+
+/**
+ * What people are told about whom an application comes from. That a domain was verified is the operator's word then, and
+ * stands until the operator says something else: no record is looked for.
+ */
+export function setApplicationPublisher(
+  db: Postgres,
+  id: string,
+  publisher: Publisher,
+): Promise<Registered<{ id: string }>> {
+  return db.transaction(async (tx) => {
+    const { name, status } = publisher
+    if (name !== null && !isPublisherName(name)) return refused(`"${name}" is not a domain, such as acme.example.`)
+    if (status === 'verified' && name === null)
+      return refused('A verified publisher has a domain: give it with --name.')
+    if (!(await markApplicationChanged(tx, id))) return refused(`There is no application "${id}".`)
+    await vouchFor(tx, id, publisher, { proven: false, by: null })
+    await recordEvent(tx, {
+      kind: 'application.publisher_set',
+      actor: BY_COMMAND_LINE,
+      ...(await about(tx, id)),
+      detail: { name, status },
+    })
+    return done({ id })
+  })
+}
+
+/** Returns it: this once, and never again. */
+export async function addSecret(
+  tx: Transaction,
+  keys: Keyset,
+  applicationId: string,
+  label: string | null = null,
+): Promise<string> {
+  const secret = createApplicationSecret()
+  const digest = digestApplicationSecret(keys, secret)
+  await insertSecret(tx, applicationId, { id: createId('sec'), keyId: keys.signing.id, digest, label })
+  return secret
+}

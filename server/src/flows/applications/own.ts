@@ -1,0 +1,138 @@
+/** An account looks after the applications that it registered: the console's side of flows/applications/manage.ts. */
+import { MAX_LIVE_SECRETS } from '../../core/applications/application.ts'
+import { type ApplicationSettings, type SettingsProblem, settingsProblem } from '../../core/applications/settings.ts'
+import { byUser } from '../../core/audit/actor.ts'
+import { createId } from '../../secrets/random.ts'
+import { insertApplication, markApplicationChanged } from '../../store/applications/applications.ts'
+import {
+  findOwnApplication,
+  listOwnApplications as listOfAccount,
+  lockOwnApplication,
+  type OwnApplication,
+  type OwnApplicationLine,
+  revokeSecret,
+  saveSettings,
+} from '../../store/applications/own.ts'
+import { findProposal } from '../../store/applications/proposals.ts'
+import { readScopeFacts } from '../../store/applications/scopes.ts'
+import { recordEvent } from '../../store/audit/events.ts'
+import { asAdministrator, type Forbidden } from '../accounts/administrator.ts'
+import type { Context } from '../context.ts'
+import { addSecret } from './manage.ts'
+import { proposeProfile } from './proposals.ts'
+import { isNameTaken } from './reserved-names.ts'
+
+export function listOwnApplications(context: Context, accountId: string): Promise<readonly OwnApplicationLine[]> {
+  return listOfAccount(context.db, accountId)
+}
+
+export function readOwnApplication(context: Context, accountId: string, id: string): Promise<OwnApplication | null> {
+  return findOwnApplication(context.db, accountId, id)
+}
+
+export type NewOwnApplication = ApplicationSettings & { readonly public: boolean }
+
+export type RegistrationResult =
+  /** The secret is in this answer and nowhere else, ever; a public application has none. */
+  | { readonly outcome: 'registered'; readonly id: string; readonly secret: string | null }
+  | { readonly outcome: 'unfit'; readonly problem: SettingsProblem }
+  | Forbidden
+
+export function registerApplication(
+  context: Context,
+  by: string,
+  wish: NewOwnApplication,
+): Promise<RegistrationResult> {
+  return asAdministrator(context, by, async (tx, account): Promise<RegistrationResult> => {
+    const problem = settingsProblem(wish, await readScopeFacts(tx, wish.allowedScopes))
+    if (problem) return { outcome: 'unfit', problem }
+    if (await isNameTaken(tx, account.id, wish.name)) return NAME_TAKEN
+    const id = createId('app')
+    await insertApplication(tx, {
+      ...wish,
+      id,
+      accountId: account.id,
+      pkceRequired: wish.public,
+      resourceServer: false,
+    })
+    const secret = wish.public ? null : await addSecret(tx, context.config.keys, id)
+    const about = { actor: byUser(by), accountId: account.id, applicationId: id }
+    await recordEvent(tx, { kind: 'application.created', ...about })
+    return { outcome: 'registered', id, secret }
+  })
+}
+
+const NAME_TAKEN = { outcome: 'unfit', problem: { field: 'name', problem: 'taken' } } as const
+
+export type SettingsResult =
+  | { readonly outcome: 'saved' | 'not_found' }
+  | { readonly outcome: 'unfit'; readonly problem: SettingsProblem }
+  | Forbidden
+
+export type ChangedSettings = ApplicationSettings & {
+  readonly testMode: boolean
+  /** The dialog needs a code challenge. Of a public application it always does. */
+  readonly pkceRequired: boolean
+}
+
+export function changeSettings(
+  context: Context,
+  by: string,
+  id: string,
+  settings: ChangedSettings,
+): Promise<SettingsResult> {
+  return asAdministrator(context, by, async (tx, account): Promise<SettingsResult> => {
+    const problem = settingsProblem(settings, await readScopeFacts(tx, settings.allowedScopes))
+    if (problem) return { outcome: 'unfit', problem }
+    const application = await lockOwnApplication(tx, account.id, id)
+    if (!application) return { outcome: 'not_found' }
+    const known = [application.name, (await findProposal(tx, id))?.name]
+    if (!known.includes(settings.name) && (await isNameTaken(tx, account.id, settings.name))) return NAME_TAKEN
+    // Once somebody vouched for it, people go on reading the name that they know until an operator has seen the new one.
+    const name = application.vouchedFor ? application.name : settings.name
+    const testedAs = settings.testMode ? (application.testedAs ?? by) : null
+    const pkceRequired = application.public || settings.pkceRequired
+    await saveSettings(tx, id, { ...settings, name, testedAs, pkceRequired })
+    const about = { actor: byUser(by), accountId: account.id, applicationId: id }
+    await recordEvent(tx, { kind: 'application.changed', ...about, detail: { ...settings, name, pkceRequired } })
+    if (application.vouchedFor) await proposeProfile(tx, application, by, { name: settings.name })
+    return { outcome: 'saved' }
+  })
+}
+
+export type SecretResult =
+  | { readonly outcome: 'added'; readonly secret: string }
+  /** `public`: it has none. `too_many`: one has to be ended first. */
+  | { readonly outcome: 'not_found' | 'public' | 'too_many' }
+  | Forbidden
+
+/** Beside the ones there are. Unlike on the command line none is ended by itself: that would be a device going dark. */
+export function addOwnSecret(context: Context, by: string, id: string, label: string | null): Promise<SecretResult> {
+  return asAdministrator(context, by, async (tx, account): Promise<SecretResult> => {
+    const application = await findOwnApplication(tx, account.id, id)
+    if (!application) return { outcome: 'not_found' }
+    if (application.public) return { outcome: 'public' }
+    if (application.secretLines.length >= MAX_LIVE_SECRETS) return { outcome: 'too_many' }
+    await markApplicationChanged(tx, id)
+    const secret = await addSecret(tx, context.config.keys, id, label)
+    const about = { actor: byUser(by), accountId: account.id, applicationId: id }
+    await recordEvent(tx, { kind: 'application.secret_rotated', ...about, detail: { revokedSecrets: [] } })
+    return { outcome: 'added', secret }
+  })
+}
+
+export type SecretRemoval = { readonly outcome: 'revoked' | 'not_found' | 'last' } | Forbidden
+
+/** Not the last one: then nothing of the application would work, and its devices could not be told. */
+export function revokeOwnSecret(context: Context, by: string, id: string, secretId: string): Promise<SecretRemoval> {
+  return asAdministrator(context, by, async (tx, account): Promise<SecretRemoval> => {
+    const application = await findOwnApplication(tx, account.id, id)
+    if (!application?.secretLines.some((secret) => secret.id === secretId)) return { outcome: 'not_found' }
+    if (application.secretLines.length === 1) return { outcome: 'last' }
+    await markApplicationChanged(tx, id)
+    await revokeSecret(tx, id, secretId)
+    const about = { actor: byUser(by), accountId: account.id, applicationId: id }
+    await recordEvent(tx, { kind: 'application.secret_revoked', ...about, detail: { secret: secretId } })
+    return { outcome: 'revoked' }
+  })
+}

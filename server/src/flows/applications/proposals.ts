@@ -1,0 +1,197 @@
+/**
+ * How an application looks to people, once somebody has vouched for it: a new name or logo waits until an operator has seen
+ * it (docs/decisions/0024-a-verified-application-changes-its-face-only-with-a-second-look.md).
+ */
+import type { Application } from '../../core/applications/application.ts'
+import { type Actor, byOperator, byUser } from '../../core/audit/actor.ts'
+import { findApplication, markApplicationChanged } from '../../store/applications/applications.ts'
+import { lockOwnApplication } from '../../store/applications/own.ts'
+import {
+  applyProposal,
+  deleteProposal,
+  dropEmptyProposal,
+  findProposal,
+  type ListedProposal,
+  listProposals as listWaiting,
+  markDeclined,
+  type Proposal,
+  proposeLogo,
+  proposeName,
+  readProposedLogo as readLogo,
+} from '../../store/applications/proposals.ts'
+import { recordEvent } from '../../store/audit/events.ts'
+import type { Transaction } from '../../store/postgres/postgres.ts'
+import { asAdministrator, type Forbidden } from '../accounts/administrator.ts'
+import { notifyAdministrators } from '../accounts/notify-administrators.ts'
+import type { Context } from '../context.ts'
+import { asOperator } from '../operator/operator.ts'
+import { isNameTaken } from './reserved-names.ts'
+
+export type { ListedProposal, Proposal } from '../../store/applications/proposals.ts'
+
+/** What is to be another; what is not named stays as it is, or as it is proposed. */
+export type NewProfile = { readonly name: string } | { readonly logo: Buffer | null }
+
+/** Meant under `lockOwnApplication`. What is as it was proposed before is left alone: whoever looks at it may go on. */
+export async function proposeProfile(
+  tx: Transaction,
+  application: Pick<Application, 'id' | 'accountId' | 'name'>,
+  by: string,
+  profile: NewProfile,
+): Promise<void> {
+  const { id } = application
+  const before = await findProposal(tx, id)
+  // One that was declined is over: the next one starts from how the application looks.
+  if (before && before.declinedBecause !== null) await deleteProposal(tx, id)
+  const pending = before?.declinedBecause === null ? before : null
+  if ('name' in profile && profile.name === (pending?.name ?? application.name)) return
+  if ('name' in profile) await proposeName(tx, id, by, profile.name)
+  else await proposeLogo(tx, id, by, profile.logo)
+  const kind = (await dropEmptyProposal(tx, id)) ? 'application.profile_withdrawn' : 'application.profile_proposed'
+  const changed = 'name' in profile ? { name: profile.name } : { logo: profile.logo !== null }
+  await recordEvent(tx, {
+    kind,
+    actor: byUser(by),
+    accountId: application.accountId,
+    applicationId: id,
+    detail: changed,
+  })
+}
+
+export async function isWaiting(tx: Transaction, applicationId: string): Promise<boolean> {
+  return (await findProposal(tx, applicationId))?.declinedBecause === null
+}
+
+/** Null: it is as it is meant to be. Also one that was declined. */
+export function readProposal(context: Pick<Context, 'db'>, applicationId: string): Promise<Proposal | null> {
+  return findProposal(context.db, applicationId)
+}
+
+export type Withdrawal = { readonly outcome: 'withdrawn' | 'not_found' } | Forbidden
+
+/** Also puts away what was declined, once it has been read. */
+export function withdrawProposal(context: Pick<Context, 'db'>, by: string, id: string): Promise<Withdrawal> {
+  return asAdministrator(context, by, async (tx, account): Promise<Withdrawal> => {
+    if (!(await lockOwnApplication(tx, account.id, id))) return { outcome: 'not_found' }
+    const proposal = await findProposal(tx, id)
+    if (!proposal) return { outcome: 'withdrawn' }
+    await deleteProposal(tx, id)
+    if (proposal.declinedBecause === null) {
+      const about = { actor: byUser(by), accountId: account.id, applicationId: id }
+      await recordEvent(tx, { kind: 'application.profile_withdrawn', ...about })
+    }
+    return { outcome: 'withdrawn' }
+  })
+}
+
+/** Those that wait for an operator, the oldest first. */
+export function listProposals(context: Pick<Context, 'db'>): Promise<readonly ListedProposal[]> {
+  return listWaiting(context.db)
+}
+
+/** The picture of exactly this version: a PNG that we wrote ourselves. Null when it has none, or was changed since. */
+export function readProposedLogo(
+  context: Pick<Context, 'db'>,
+  applicationId: string,
+  version: number,
+): Promise<Buffer | null> {
+  return readLogo(context.db, applicationId, version)
+}
+
+export type Acceptance = {
+  /** `stale`: it was edited since it was looked at. `taken`: its name has come to look like somebody else's. */
+  readonly outcome: 'accepted' | 'not_found' | 'stale' | 'taken'
+}
+
+/** `version`: the one that was looked at. People see it from now on. */
+export function acceptProposal(
+  { db }: Pick<Context, 'db'>,
+  actor: Actor,
+  applicationId: string,
+  version: number,
+): Promise<Acceptance> {
+  return db.transaction((tx) => accept(tx, actor, applicationId, version))
+}
+
+/** The same in the console, by one of those who may. */
+export function acceptAsOperator(
+  context: Pick<Context, 'db' | 'config'>,
+  by: string,
+  applicationId: string,
+  version: number,
+): Promise<Acceptance | Forbidden> {
+  return asOperator(context, by, (tx) => accept(tx, byOperator(by), applicationId, version))
+}
+
+async function accept(tx: Transaction, actor: Actor, applicationId: string, version: number): Promise<Acceptance> {
+  const looked = await lockProposal(tx, applicationId, version)
+  if ('outcome' in looked) return looked
+  const { application, proposal } = looked
+  const { accountId } = application
+  const renamed = proposal.name !== application.name
+  if (renamed && (await isNameTaken(tx, accountId, proposal.name))) return { outcome: 'taken' }
+  await applyProposal(tx, applicationId)
+  const { name, logoVersion } = proposal
+  const detail = { version, from: application.name, name, logoVersion }
+  await recordEvent(tx, { kind: 'application.profile_accepted', actor, accountId, applicationId, detail })
+  await notifyAdministrators(tx, accountId, { kind: 'profile_decided', detail: { application: name, reason: null } })
+  return { outcome: 'accepted' }
+}
+
+export type Declination = { readonly outcome: 'declined' | 'not_found' | 'stale' | 'no_words' }
+
+const MAX_WORDS = 500
+
+/** `words`: why not, for whoever proposed it. */
+export function declineProposal(
+  { db }: Pick<Context, 'db'>,
+  actor: Actor,
+  applicationId: string,
+  version: number,
+  words: string,
+): Promise<Declination> {
+  return db.transaction((tx) => decline(tx, actor, { applicationId, version, words }))
+}
+
+type Declining = { readonly applicationId: string; readonly version: number; readonly words: string }
+
+export function declineAsOperator(
+  context: Pick<Context, 'db' | 'config'>,
+  by: string,
+  declining: Declining,
+): Promise<Declination | Forbidden> {
+  return asOperator(context, by, (tx) => decline(tx, byOperator(by), declining))
+}
+
+async function decline(
+  tx: Transaction,
+  actor: Actor,
+  { applicationId, version, words }: Declining,
+): Promise<Declination> {
+  const reason = words
+    .replace(/[\p{Cc}\s]+/gu, ' ')
+    .trim()
+    .slice(0, MAX_WORDS)
+  if (reason === '') return { outcome: 'no_words' }
+  const looked = await lockProposal(tx, applicationId, version)
+  if ('outcome' in looked) return looked
+  const { accountId, name } = looked.application
+  await markDeclined(tx, applicationId, reason)
+  const detail = { version, name: looked.proposal.name, reason }
+  await recordEvent(tx, { kind: 'application.profile_declined', actor, accountId, applicationId, detail })
+  await notifyAdministrators(tx, accountId, { kind: 'profile_decided', detail: { application: name, reason } })
+  return { outcome: 'declined' }
+}
+
+type Looked =
+  | { readonly application: Application; readonly proposal: Proposal }
+  | { readonly outcome: 'not_found' | 'stale' }
+
+/** Edits wait for this, and this for edits: what is accepted is what was looked at. */
+async function lockProposal(tx: Transaction, applicationId: string, version: number): Promise<Looked> {
+  if (!(await markApplicationChanged(tx, applicationId))) return { outcome: 'not_found' }
+  const application = await findApplication(tx, applicationId)
+  const proposal = await findProposal(tx, applicationId)
+  if (!application || !proposal || proposal.declinedBecause !== null) return { outcome: 'not_found' }
+  return proposal.version === version ? { application, proposal } : { outcome: 'stale' }
+}

@@ -1,0 +1,51 @@
+/** The scope catalogue, as operators look after it. A scope stays what it was made; only the words for it can be fixed. */
+
+import { isName } from '../../core/applications/name.ts'
+import { byOperator } from '../../core/audit/actor.ts'
+import { isScopeName } from '../../core/grants/scope.ts'
+import {
+  type CatalogueLine,
+  insertScope,
+  listCatalogue,
+  type Scope,
+  saveTitle,
+} from '../../store/applications/scopes.ts'
+import { recordEvent } from '../../store/audit/events.ts'
+import type { Forbidden } from '../accounts/administrator.ts'
+import type { Context } from '../context.ts'
+import { asOperator } from '../operator/operator.ts'
+
+export function listScopes(context: Context): Promise<readonly CatalogueLine[]> {
+  return listCatalogue(context.db)
+}
+
+export type ScopeAdded = { readonly outcome: 'added' | 'name' | 'title' | 'exists' }
+
+export function addScope(context: Context, by: string, scope: Scope): Promise<ScopeAdded | Forbidden> {
+  const { name, title, dangerous, deviceFlow } = scope
+  return asOperator<ScopeAdded>(context, by, async (tx, operator, account) => {
+    if (!isScopeName(name)) return { outcome: 'name' }
+    if (!isName(title)) return { outcome: 'title' }
+    if (!(await insertScope(tx, scope))) return { outcome: 'exists' }
+    const detail = { scope: name, dangerous, deviceFlow }
+    await recordEvent(tx, { kind: 'scope.created', actor: byOperator(operator.id), accountId: account.id, detail })
+    return { outcome: 'added' }
+  })
+}
+
+export type ScopeTitled = { readonly outcome: 'saved' | 'title' | 'not_found' }
+
+export function changeScopeTitle(
+  context: Context,
+  by: string,
+  name: string,
+  title: string,
+): Promise<ScopeTitled | Forbidden> {
+  return asOperator<ScopeTitled>(context, by, async (tx, operator, account) => {
+    if (!isName(title)) return { outcome: 'title' }
+    if (!(await saveTitle(tx, name, title))) return { outcome: 'not_found' }
+    const detail = { scope: name, title }
+    await recordEvent(tx, { kind: 'scope.changed', actor: byOperator(operator.id), accountId: account.id, detail })
+    return { outcome: 'saved' }
+  })
+}

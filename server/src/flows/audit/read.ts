@@ -1,0 +1,144 @@
+/** The audit log as people read it: an account its own, an operator all of it; what happened, who did it, and where it is sealed. */
+import { type AuditDetail, visibleDetail } from '../../core/audit/detail.ts'
+import { findAccount } from '../../store/accounts/accounts.ts'
+import {
+  type EventFilter,
+  type EventOrder,
+  findApplicationIds,
+  findUserIds,
+  type ListedEvent,
+  listEvents,
+  readNames,
+  readSealedUpTo,
+  type SealedUpTo,
+} from '../../store/audit/listed.ts'
+import type { Queryable } from '../../store/postgres/postgres.ts'
+import type { Context } from '../context.ts'
+
+/** What somebody looks for. Null or nothing typed: all of it. */
+export type AuditWish = {
+  /** Of an account's own log: its id. Null for an operator: every account's. */
+  readonly accountId: string | null
+  /** For an operator, one account by its slug. */
+  readonly account: string | null
+  readonly kinds: readonly string[] | null
+  /** An e-mail address. */
+  readonly person: string | null
+  /** Its id or its name. */
+  readonly application: string | null
+  /** Moments: from this one on, and before that one. */
+  readonly from: number | null
+  readonly until: number | null
+}
+
+/** `name` is null where there is none to tell. */
+export type Who =
+  | { readonly is: 'person' | 'application'; readonly name: string | null }
+  | { readonly is: 'operator' | 'service' | 'somebody' }
+
+export type AuditLine = Omit<ListedEvent, 'detail' | 'actorId'> & {
+  /** Null for an operator, in an account's own log. */
+  readonly actorId: string | null
+  readonly who: Who
+  /** What they are called at this moment: whom and what it is about, and in which account. */
+  readonly person: string | null
+  readonly application: string | null
+  readonly account: string | null
+  /** With names in the place of ids, where there is one. */
+  readonly detail: AuditDetail
+}
+
+export type AuditPage = {
+  readonly lines: readonly AuditLine[]
+  readonly after: number | null
+  readonly sealed: SealedUpTo | null
+}
+
+const PER_PAGE = 50
+
+export async function readAudit(
+  { db }: Pick<Context, 'db'>,
+  wish: AuditWish,
+  after: string | null,
+): Promise<AuditPage> {
+  const page = { after: readCursor(after), most: PER_PAGE, order: 'newest_first' } as const
+  const [log, sealed] = await Promise.all([readLines(db, wish, page), readSealedUpTo(db, wish.accountId)])
+  return { ...log, sealed }
+}
+
+/** The beginning of a day in UTC, written as 2026-11-15. Null when there is no such day, or no such year in PostgreSQL. */
+export function readDay(text: string): number | null {
+  const ms = /^(?!0000|9999)\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(text) : Number.NaN
+  // The thirtieth of February is read as a day in March.
+  return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text) ? ms : null
+}
+
+export const DAY_MS = 24 * 60 * 60 * 1000
+
+/** From an address that somebody may have edited: what cannot be an event is the first page. */
+export function readCursor(after: string | null): number | null {
+  return after !== null && /^[1-9]\d{0,14}$/.test(after) ? Number(after) : null
+}
+
+export async function readLines(
+  db: Queryable,
+  wish: AuditWish,
+  page: { readonly after: number | null; readonly most: number; readonly order: EventOrder },
+): Promise<Pick<AuditPage, 'lines' | 'after'>> {
+  const filter = await resolve(db, wish)
+  if (!filter) return { lines: [], after: null }
+  const { events, after } = await listEvents(db, filter, page)
+  const names = await readNames(db, wish.accountId, idsIn(events))
+  return { lines: events.map((event) => lineOf(event, names, wish.accountId !== null)), after }
+}
+
+/** Null: it names an account that there is not. */
+async function resolve(db: Queryable, wish: AuditWish): Promise<EventFilter | null> {
+  const { kinds, person, application, from, until } = wish
+  const named = wish.accountId === null && wish.account !== null ? await findAccount(db, wish.account) : undefined
+  if (named === null) return null
+  const accountId = wish.accountId ?? named?.id ?? null
+  const userIds = person === null ? null : await findUserIds(db, accountId, person)
+  const applicationIds = application === null ? null : await findApplicationIds(db, application)
+  return { accountId, kinds, userIds, applicationIds, from, until }
+}
+
+const ID = /^(?:usr|rol|app|acc)_[0-9a-z]{12}$/
+
+function idsIn(events: readonly ListedEvent[]): readonly string[] {
+  const texts = events.flatMap((event) => [
+    event.accountId,
+    event.actorId,
+    event.userId,
+    event.applicationId,
+    ...Object.values(event.detail).flat(),
+  ])
+  return [...new Set(texts.filter((text): text is string => typeof text === 'string' && ID.test(text)))]
+}
+
+function lineOf(event: ListedEvent, names: ReadonlyMap<string, string>, toAccount: boolean): AuditLine {
+  const nameOf = (id: string | null) => (id === null ? null : (names.get(id) ?? null))
+  const named = (value: unknown) => (typeof value === 'string' ? (names.get(value) ?? value) : value)
+  const told = Object.entries(visibleDetail(event.detail, toAccount))
+  const application = nameOf(event.applicationId)
+  return {
+    ...event,
+    actorId: toAccount && event.actorKind === 'operator' ? null : event.actorId,
+    who: whoIs(event, nameOf),
+    person: nameOf(event.userId),
+    application,
+    account: nameOf(event.accountId),
+    detail: Object.fromEntries(
+      told.map(([name, value]) => [name, Array.isArray(value) ? value.map(named) : named(value)]),
+    ),
+  }
+}
+
+/** In an account's log an operator stays unnamed: only its own people have names there. */
+function whoIs({ actorKind, actorId }: ListedEvent, nameOf: (id: string) => string | null): Who {
+  const name = nameOf(actorId)
+  if (actorKind === 'application') return { is: 'application', name }
+  if (actorKind === 'service') return { is: 'service' }
+  if (actorKind === 'anonymous') return { is: 'somebody' }
+  return name === null ? { is: 'operator' } : { is: 'person', name }
+}

@@ -1,0 +1,80 @@
+/**
+ * Seals the audit log: makes a chain of what was recorded, a moment after it was. Whoever records waits for nothing.
+ * docs/decisions/0021-the-audit-log-is-sealed-after-the-fact.md
+ */
+import { NO_SEAL, sealEntry } from '../../secrets/audit-seal.ts'
+import { equalSecrets } from '../../secrets/mac.ts'
+import { isArchived } from '../../store/audit/archives.ts'
+import {
+  type AuditSeal,
+  insertSeals,
+  lockSealing,
+  readLastSeal,
+  readSeal,
+  readSealable,
+} from '../../store/audit/seals.ts'
+import type { Queryable } from '../../store/postgres/postgres.ts'
+import type { Context } from '../context.ts'
+
+/** In one transaction: a few milliseconds of hashing, so that requests of this process hardly notice. */
+const BATCH = 500
+
+/** In one turn. What is left of a backlog is for the next one. */
+const MAX_BATCHES = 20
+
+/** The newest seal. Who keeps one elsewhere can tell later whether the log was cut off or made anew. */
+export type AuditHead = Pick<AuditSeal, 'position' | 'hash'>
+
+type Sealing = Pick<Context, 'db' | 'config'>
+
+/** How many it sealed. Nothing when there is nothing to seal, or another process is at it. */
+export function sealBatch({ db, config }: Sealing, most = BATCH): Promise<number> {
+  return db.transaction(async (tx) => {
+    if (!(await lockSealing(tx))) return 0
+    const last = await readLastSeal(tx)
+    const key = config.keys.signing
+    const seals: AuditSeal[] = []
+    let { position, hash } = last ?? { position: 0, hash: NO_SEAL }
+    for (const entry of await readSealable(tx, last, most)) {
+      position += 1
+      hash = sealEntry(key, { previous: hash, position }, entry)
+      seals.push({ position, eventId: entry.id, eventAt: entry.at, xid: entry.xid, keyId: key.id, hash })
+    }
+    if (seals.length > 0) await insertSeals(tx, seals)
+    return seals.length
+  })
+}
+
+export async function readHead({ db }: { readonly db: Queryable }): Promise<AuditHead | null> {
+  const last = await readLastSeal(db)
+  return last && { position: last.position, hash: last.hash }
+}
+
+export type Sealer = {
+  run(): Promise<void>
+  /** Into the operator's log, which is somewhere else. */
+  logHead(): void
+}
+
+export function createSealer(context: Sealing & Pick<Context, 'events'>): Sealer {
+  /** What this process saw last. It must stay in the chain for ever. */
+  let seen: AuditHead | null = null
+  return {
+    run: async () => {
+      if (seen && !(await isInChain(context, seen))) context.events.auditDiffers(seen.position)
+      for (let batch = 1; batch <= MAX_BATCHES; batch += 1) {
+        if ((await sealBatch(context)) < BATCH) break
+      }
+      seen = await readHead(context)
+    },
+    logHead: () => {
+      if (seen) context.events.auditHead(seen.position, seen.hash.toString('hex'))
+    },
+  }
+}
+
+/** Or was, until its month was archived. */
+async function isInChain({ db }: Pick<Context, 'db'>, head: AuditHead): Promise<boolean> {
+  const there = await readSeal(db, head.position)
+  return there ? equalSecrets(there.hash, head.hash) : isArchived(db, head.position)
+}

@@ -1,0 +1,40 @@
+/** In test mode an application decides its own codes, so that its developer's tests need no browser. docs/interface.md, "Test mode". */
+import { readTypedCode } from '../../core/device/user-code.ts'
+import { findByUserCode } from '../../store/device/codes.ts'
+import type { Context } from '../context.ts'
+import { grantDeviceCode, rejectDeviceCode } from './decide.ts'
+import { enterUserCode } from './enter-code.ts'
+
+export type TestDecision = {
+  readonly applicationId: string
+  readonly secret: string
+  readonly userCode: string
+  readonly decision: 'grant' | 'reject'
+}
+
+export type TestDecisionResult =
+  | { readonly outcome: 'granted'; readonly scopes: readonly string[] }
+  | { readonly outcome: 'rejected' }
+  | { readonly outcome: 'invalid_application' | 'test_mode_off' }
+  /** Not a waiting code of this application, or one that its test user cannot grant. */
+  | { readonly outcome: 'invalid' }
+
+const INVALID: TestDecisionResult = { outcome: 'invalid' }
+
+export async function decideTestCode(context: Context, given: TestDecision): Promise<TestDecisionResult> {
+  const application = context.applications.authenticate(given.applicationId, given.secret)
+  if (!application) return { outcome: 'invalid_application' }
+  const { testedAs } = application
+  if (testedAs === null) return { outcome: 'test_mode_off' }
+  const read = readTypedCode(given.userCode)
+  const found = read.answer === 'code' ? await findByUserCode(context.db, read.userCode) : null
+  if (found?.code.applicationId !== application.id) return INVALID
+  const entered = await enterUserCode(context, testedAs, given.userCode)
+  if (entered.outcome !== 'claimed' || entered.application.id !== application.id) return INVALID
+  if (given.decision === 'reject') {
+    const { outcome } = await rejectDeviceCode(context, testedAs, entered.code)
+    return outcome === 'rejected' ? { outcome: 'rejected' } : INVALID
+  }
+  const granted = await grantDeviceCode(context, testedAs, entered.code)
+  return granted.outcome === 'granted' ? { outcome: 'granted', scopes: granted.consent.granted } : INVALID
+}

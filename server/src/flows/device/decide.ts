@@ -1,0 +1,162 @@
+/** An account user grants or rejects the code they entered. docs/interface.md, "The user decides". */
+import { mayConnectByCode } from '../../core/accounts/policy.ts'
+import { deviceFlowPolicy } from '../../core/applications/application.ts'
+import { type Actor, BY_COMMAND_LINE, byUser } from '../../core/audit/actor.ts'
+import { accept, isOpen, reject, unclaim } from '../../core/device/code.ts'
+import { readTypedCode } from '../../core/device/user-code.ts'
+import { type Consent, resolveConsent } from '../../core/grants/scope.ts'
+import { createGrantId } from '../../secrets/random.ts'
+import { readAccount } from '../../store/accounts/accounts.ts'
+import { lockUser } from '../../store/accounts/users.ts'
+import { findApplication } from '../../store/applications/applications.ts'
+import { recordEvent } from '../../store/audit/events.ts'
+import {
+  type DeviceCodeKey,
+  findByUserCode,
+  lockDeviceCode,
+  type StoredDeviceCode,
+  saveDeviceCode,
+} from '../../store/device/codes.ts'
+import { holdSession } from '../../store/sign-in/sessions.ts'
+import type { Context } from '../context.ts'
+import { createGrant } from '../grants/create.ts'
+import { isAsShown } from '../grants/describe-consent.ts'
+
+export type GrantResult =
+  | { readonly outcome: 'granted'; readonly grantId: string; readonly consent: Consent }
+  /** Nothing of what was asked for is held, or something the application requires is not. */
+  | { readonly outcome: 'lacking'; readonly consent: Consent }
+  /** What would be granted now is not what the user was shown. */
+  | { readonly outcome: 'changed'; readonly consent: Consent }
+  | { readonly outcome: 'application_suspended' }
+  | { readonly outcome: 'not_open' }
+
+/** What a page showed, and to whom. On the command line there is neither. */
+export type ShownOnPage = {
+  /** The scopes that the user saw and said yes to. */
+  readonly shown: readonly string[]
+  readonly sessionId: string
+}
+
+export async function grantDeviceCode(
+  context: Context,
+  userId: string,
+  key: DeviceCodeKey,
+  onPage: ShownOnPage | null = null,
+): Promise<GrantResult> {
+  const { db, gate, events, config } = context
+  const grantId = createGrantId()
+
+  const result = await db.transaction(async (tx) => {
+    const locked = await lockDeviceCode(tx, key)
+    const user = await lockUser(tx, userId)
+    if (!locked || !user || user.disabled) return { outcome: 'not_open' } as const
+    // Behind the lock: a session that a changed password ended meanwhile decides nothing.
+    if (onPage && !(await holdSession(tx, onPage.sessionId, userId))) return { outcome: 'not_open' } as const
+    const { code, now } = locked
+    const application = await findApplication(tx, code.applicationId)
+    const account = await readAccount(tx, user.accountId)
+    if (!application || !account) return { outcome: 'not_open' } as const
+    if (!mayConnectByCode(account.policy, application)) return { outcome: 'not_open' } as const
+    const step = accept(code, userId, grantId, now)
+    if (step.answer === 'not_open') return { outcome: 'not_open' } as const
+    if (application.suspended) return { outcome: 'application_suspended' } as const
+    const consent = resolveConsent(code.scopes, user.heldScopes, deviceFlowPolicy(application))
+    if (!consent.grantable) return { outcome: 'lacking', consent } as const
+    if (onPage && !isAsShown(onPage.shown, consent.granted)) return { outcome: 'changed', consent } as const
+
+    await createGrant(tx, actorOf(userId, onPage), user, application, {
+      id: grantId,
+      variant: code.variant,
+      scopes: consent.granted,
+      keyId: config.keys.signing.id,
+      deviceCodeId: code.id,
+      dialogId: null,
+      requestedFrom: code.requestedFrom,
+    })
+    await saveDeviceCode(tx, step.next)
+    return { outcome: 'granted', consent, applicationId: application.id, accountId: account.id } as const
+  })
+
+  if (result.outcome !== 'granted') return result
+  await gate.drop(key.id)
+  events.granted(grantId, result.applicationId, result.accountId)
+  return { outcome: 'granted', grantId, consent: result.consent }
+}
+
+/** On the command line an operator decides in the user's name. */
+function actorOf(userId: string, onPage: { readonly sessionId: string } | null): Actor {
+  return onPage ? byUser(userId) : BY_COMMAND_LINE
+}
+
+export type RejectResult = { readonly outcome: 'rejected' | 'not_open' }
+
+/** A no that was said on a page. On the command line there is no session. */
+export type RejectedOnPage = {
+  readonly sessionId: string
+  /** "I did not start this". A no like any other, and worth a closer look. */
+  readonly reported: boolean
+}
+
+export async function rejectDeviceCode(
+  context: Context,
+  userId: string,
+  key: DeviceCodeKey,
+  onPage: RejectedOnPage | null = null,
+): Promise<RejectResult> {
+  const rejected = await context.db.transaction(async (tx) => {
+    const locked = await lockDeviceCode(tx, key)
+    const user = await lockUser(tx, userId)
+    if (!locked || !user || user.disabled) return null
+    // As for a yes: a report counts against the application, so an ended session must not make one.
+    if (onPage && !(await holdSession(tx, onPage.sessionId, userId))) return null
+    const step = reject(locked.code, userId, locked.now)
+    if (step.answer === 'not_open') return null
+
+    await saveDeviceCode(tx, step.next)
+    const about = { accountId: user.accountId, applicationId: locked.code.applicationId }
+    const event = { actor: actorOf(userId, onPage), ...about, userId, deviceCodeId: key.id }
+    await recordEvent(tx, { kind: 'code.rejected', ...event })
+    if (onPage?.reported) {
+      const detail = { requestedFrom: locked.code.requestedFrom }
+      await recordEvent(tx, { kind: 'code.reported', ...event, detail })
+    }
+    return about
+  })
+
+  if (!rejected) return { outcome: 'not_open' }
+  await context.gate.drop(key.id)
+  context.events.codeRejected(rejected.applicationId, rejected.accountId)
+  return { outcome: 'rejected' }
+}
+
+/** "Not you?": the code can be entered again, by another user of any account, without being closed for it. */
+export async function releaseCode(
+  context: Context,
+  userId: string,
+  key: DeviceCodeKey,
+  sessionId: string,
+): Promise<void> {
+  await context.db.transaction(async (tx) => {
+    const locked = await lockDeviceCode(tx, key)
+    const user = await lockUser(tx, userId)
+    if (!locked || !user || user.disabled) return
+    if (!(await holdSession(tx, sessionId, userId))) return
+    const step = unclaim(locked.code, userId, locked.now)
+    if (step.answer === 'not_open') return
+    await saveDeviceCode(tx, step.next)
+    const { applicationId } = locked.code
+    const about = { actor: byUser(userId), accountId: user.accountId, userId, applicationId, deviceCodeId: key.id }
+    await recordEvent(tx, { kind: 'code.released', ...about })
+  })
+}
+
+export type ShownCode = { readonly code: StoredDeviceCode; readonly now: number; readonly open: boolean }
+
+/** For an operator who was told the digits: whatever became of the newest code with them. */
+export async function showDeviceCode(context: Pick<Context, 'db'>, typed: string): Promise<ShownCode | null> {
+  const read = readTypedCode(typed)
+  if (read.answer !== 'code') return null
+  const found = await findByUserCode(context.db, read.userCode)
+  return found ? { ...found, open: isOpen(found.code, found.now) } : null
+}

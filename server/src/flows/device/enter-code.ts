@@ -1,0 +1,154 @@
+/** An account user enters a code. docs/interface.md, "The user decides" and "Guessing". */
+import { mayConnectByCode } from '../../core/accounts/policy.ts'
+import type { Application } from '../../core/applications/application.ts'
+import { BY_COMMAND_LINE, byService, byUser } from '../../core/audit/actor.ts'
+import { claim } from '../../core/device/code.ts'
+import { readTypedCode } from '../../core/device/user-code.ts'
+import { networkOf } from '../../core/network.ts'
+import { CROWD, mayEnterCode, USER_MISSES } from '../../core/sign-in/attempts.ts'
+import { readAccount } from '../../store/accounts/accounts.ts'
+import { lockUser, readUser } from '../../store/accounts/users.ts'
+import { findApplication, listApplications } from '../../store/applications/applications.ts'
+import { hasRecentEvent, recordEvent } from '../../store/audit/events.ts'
+import { findByUserCode, lockLiveUserCode, type StoredDeviceCode, saveDeviceCode } from '../../store/device/codes.ts'
+import type { Transaction } from '../../store/postgres/postgres.ts'
+import { countCrowd, lockCrowd, lockEntryHistory, recordEntry } from '../../store/sign-in/attempts.ts'
+import type { HostAccount, SessionUser } from '../../store/sign-in/sessions.ts'
+import { notifyAdministrators } from '../accounts/notify-administrators.ts'
+import type { Context } from '../context.ts'
+
+export type EntryResult =
+  | {
+      readonly outcome: 'claimed'
+      readonly code: StoredDeviceCode
+      readonly application: Pick<Application, 'id' | 'name'>
+    }
+  | { readonly outcome: 'empty' }
+  | { readonly outcome: 'mistyped'; readonly digits: number }
+  /** Another user of this account entered the code before and has yet to decide. */
+  | { readonly outcome: 'taken' }
+  /** Unknown, expired, decided, used, barred by the account, or entered in another account: one answer for all. */
+  | { readonly outcome: 'not_recognised' }
+
+/** On the command line: an operator enters a code for a user, and is not taken for a guesser. */
+export async function enterUserCode(context: Context, userId: string, typed: string): Promise<EntryResult> {
+  const read = readTypedCode(typed)
+  if (read.answer === 'empty') return { outcome: 'empty' }
+  if (read.answer === 'mistyped') return { outcome: 'mistyped', digits: read.digits }
+  return context.db.transaction(async (tx) => (await claimUserCode(tx, userId, read.userCode, 'operator')).result)
+}
+
+export type WebEntryResult =
+  | EntryResult
+  | { readonly outcome: 'off' }
+  | { readonly outcome: 'locked'; readonly waitMs: number }
+
+/** On the account's page: the same, within the budgets of core/sign-in/attempts.ts. A mistyped code costs nothing. */
+export async function enterCode(
+  context: Context,
+  account: HostAccount,
+  sessionUser: SessionUser,
+  typed: string,
+  address: string | null,
+): Promise<WebEntryResult> {
+  const rules = await readAccount(context.db, account.id)
+  if (!rules?.policy.deviceFlow) return { outcome: 'off' }
+  const read = readTypedCode(typed)
+  if (read.answer === 'empty') return { outcome: 'empty' }
+  if (read.answer === 'mistyped') return { outcome: 'mistyped', digits: read.digits }
+
+  const who = { accountId: account.id, userId: sessionUser.id, network: networkOf(address) }
+  return context.db.transaction(async (tx) => {
+    const history = await lockEntryHistory(tx, who)
+    const allowance = mayEnterCode(history)
+    if (!allowance.allowed) return { outcome: 'locked', waitMs: allowance.waitMs }
+
+    const { result, met } = await claimUserCode(tx, sessionUser.id, read.userCode, 'page')
+    // Asked for in every case, for the same reason as in claimUserCode.
+    const known = await findByUserCode(tx, read.userCode)
+    const outcome = met ? 'claimed' : known ? 'known' : 'missed'
+    const application = met?.application ?? null
+    const requestedNetwork = met && networkOf(met.code.requestedFrom)
+    await recordEntry(tx, { ...who, outcome, applicationId: application?.id ?? null, requestedNetwork })
+    if (outcome === 'missed' && history.userMisses.length + 1 === USER_MISSES.most) {
+      await recordEvent(tx, {
+        kind: 'entry.locked',
+        actor: byUser(who.userId),
+        ...who,
+        detail: { network: who.network },
+      })
+    }
+    if (application && requestedNetwork) await watchCrowd(tx, account, application, requestedNetwork)
+    return result
+  })
+}
+
+type Claimed = {
+  readonly result: EntryResult
+  /** The open code that was entered, also where another user holds it: each of its users counts towards a crowd. */
+  readonly met: { readonly code: StoredDeviceCode; readonly application: Pick<Application, 'id' | 'name'> } | null
+}
+
+const NOT_RECOGNISED: Claimed = { result: { outcome: 'not_recognised' }, met: null }
+
+async function claimUserCode(
+  tx: Transaction,
+  userId: string,
+  userCode: string,
+  by: 'page' | 'operator',
+): Promise<Claimed> {
+  const locked = await lockLiveUserCode(tx, userCode)
+  const user = await lockUser(tx, userId)
+  // All three are asked for in every case, so that a code that exists takes no longer than one that does not.
+  const application = await findApplication(tx, locked?.code.applicationId ?? '')
+  const account = await readAccount(tx, user?.accountId ?? '')
+  const claimant = await readUser(tx, locked?.code.claimedBy ?? '')
+  if (!locked || !user || user.disabled || !application || !account) return NOT_RECOGNISED
+  if (!mayConnectByCode(account.policy, application)) return NOT_RECOGNISED
+  // A code of an application in test mode is for its own tests.
+  if (by === 'page' && application.testedAs !== null) return NOT_RECOGNISED
+  const step = claim(locked.code, userId, claimant?.accountId === user.accountId, locked.now)
+  if (step.answer === 'not_open') return NOT_RECOGNISED
+
+  await saveDeviceCode(tx, step.next)
+  const about = { applicationId: application.id, deviceCodeId: locked.code.id }
+  const actor = by === 'page' ? byUser(userId) : BY_COMMAND_LINE
+  await recordEvent(tx, { kind: KINDS[step.answer], actor, accountId: user.accountId, userId, ...about })
+  if (step.answer === 'closed' && claimant) {
+    const whose = { accountId: claimant.accountId, userId: claimant.id }
+    await recordEvent(tx, { kind: 'code.entered_elsewhere', actor: byService('code-entry'), ...whose, ...about })
+  }
+  const met = { code: { ...locked.code, ...step.next }, application }
+  if (step.answer === 'claimed') return { result: { outcome: 'claimed', ...met }, met }
+  return { result: { outcome: step.answer === 'taken' ? 'taken' : 'not_recognised' }, met }
+}
+
+const KINDS = { claimed: 'code.claimed', taken: 'code.also_entered', closed: 'code.closed' } as const
+
+/** Many people, one application, one network: their administrators hear of it, once an hour at most. */
+async function watchCrowd(
+  tx: Transaction,
+  account: HostAccount,
+  application: Pick<Application, 'id' | 'name'>,
+  requestedNetwork: string,
+): Promise<void> {
+  const people = await countCrowd(tx, application.id, requestedNetwork)
+  if (people < CROWD.most) return
+  await lockCrowd(tx, account.id, application.id)
+  const event = { kind: 'code.crowd', accountId: account.id, applicationId: application.id } as const
+  if (await hasRecentEvent(tx, event)) return
+  await recordEvent(tx, { ...event, actor: byService('code-entry'), detail: { people, requestedNetwork } })
+  const detail = { application: application.name, people, requestedFrom: requestedNetwork.split('/')[0] ?? null }
+  await notifyAdministrators(tx, account.id, { kind: 'many_codes', detail })
+}
+
+/** What the page says before anybody types: the account's own rules, and nothing about any code. */
+export async function readEntryRules(
+  context: Context,
+  account: HostAccount,
+): Promise<{ readonly off: boolean; readonly only: readonly string[] | null }> {
+  const rules = await readAccount(context.db, account.id)
+  const listed = rules?.policy.onlyApplications ?? null
+  const only = listed && (await listApplications(context.db, listed)).map(({ name }) => name)
+  return { off: !rules?.policy.deviceFlow, only }
+}

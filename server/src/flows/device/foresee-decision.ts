@@ -1,0 +1,43 @@
+/** What a user would meet with a code, if they entered it now: for an operator who helps them. Reads only. */
+import { mayConnectByCode } from '../../core/accounts/policy.ts'
+import { deviceFlowPolicy } from '../../core/applications/application.ts'
+import { claim } from '../../core/device/code.ts'
+import { resolveConsent } from '../../core/grants/scope.ts'
+import { readAccount } from '../../store/accounts/accounts.ts'
+import { readUser } from '../../store/accounts/users.ts'
+import { findApplication } from '../../store/applications/applications.ts'
+import type { Found } from '../../store/device/codes.ts'
+import type { Queryable } from '../../store/postgres/postgres.ts'
+
+export type ForeseenDecision = {
+  /**
+   * `accepted`: the user gets the question, or has it already. `taken`: another user of the account decides. `closes`: it was
+   * entered in another account, and entering it here would close it. `barred`: by the account's rules, or the user is disabled.
+   */
+  readonly entry: 'accepted' | 'taken' | 'closes' | 'not_open' | 'barred'
+  /** What a yes of this user would grant, whoever decides. */
+  readonly granted: readonly string[]
+  readonly lacking: readonly string[]
+  /** Whether Allow would be offered to this user. */
+  readonly grantable: boolean
+}
+
+export async function foreseeDecision(
+  db: Queryable,
+  { code, now }: Found,
+  userId: string,
+): Promise<ForeseenDecision | null> {
+  const user = await readUser(db, userId)
+  const account = user && (await readAccount(db, user.accountId))
+  const application = await findApplication(db, code.applicationId)
+  if (!user || !account || !application) return null
+  const claimant = await readUser(db, code.claimedBy ?? '')
+  const { answer } = claim(code, userId, claimant?.accountId === user.accountId, now)
+  const consent = resolveConsent(code.scopes, user.heldScopes, deviceFlowPolicy(application))
+  const barred = user.disabled || !account.policy.deviceFlow || !mayConnectByCode(account.policy, application)
+  const entry = barred ? 'barred' : ENTRIES[answer]
+  const grantable = entry === 'accepted' && consent.grantable && !application.suspended
+  return { entry, granted: consent.granted, lacking: consent.lacking, grantable }
+}
+
+const ENTRIES = { claimed: 'accepted', taken: 'taken', closed: 'closes', not_open: 'not_open' } as const

@@ -1,0 +1,138 @@
+/**
+ * An application asks whether its code was decided. docs/interface.md, "Poll for authorization".
+ *
+ * Almost every poll ends at the gate, before any row is read. A final outcome comes only out of the transaction at the end
+ * of this file: lock, decide, save, issue. It is sent once; `deliver.ts` says what "sent" means.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isExpired, isForgotten, poll, type Variant } from '../../core/device/code.ts'
+import { MAX_HINT_MS, paceFor } from '../../gate/gate.ts'
+import type { DeviceCodeText } from '../../secrets/device-code-text.ts'
+import { digestIdempotencyKey } from '../../secrets/idempotency-key.ts'
+import { createLeaseId } from '../../secrets/random.ts'
+import { lockDeviceCode, saveDeviceCode } from '../../store/device/codes.ts'
+import { Unavailable } from '../../store/postgres/postgres.ts'
+import type { Context } from '../context.ts'
+import { type IssuedKey, type IssuedTokenSet, issueFirst } from '../grants/issue.ts'
+import type { DeliveryTicket } from './deliver.ts'
+
+export type PollRequest = {
+  readonly applicationId: string
+  /** Null: a public application, which has none. */
+  readonly secret: string | null
+  readonly deviceCode: string
+  /** The path that was polled. */
+  readonly variant: Variant
+  readonly idempotencyKey: string | null
+}
+
+/** The six outcomes. With a ticket, the caller tells `deliver.ts` how sending it went; a repeated answer has none. */
+export type PollResult =
+  | { readonly outcome: 'auth_pending' | 'slow_down'; readonly intervalSeconds: number }
+  | { readonly outcome: 'invalid' }
+  | { readonly outcome: 'auth_rejected' | 'auth_expired'; readonly ticket: DeliveryTicket | null }
+  | { readonly outcome: 'accepted'; readonly issued: Issued; readonly ticket: DeliveryTicket | null }
+
+export type Issued = (IssuedTokenSet | IssuedKey) & { readonly state: string }
+
+/** Bad credentials, an unknown code, another application's code and the other variant's path look alike and change nothing. */
+const INVALID: PollResult = { outcome: 'invalid' }
+
+export async function pollDeviceCode(context: Context, request: PollRequest): Promise<PollResult> {
+  const { applications, gate } = context
+  if (!applications.authenticate(request.applicationId, request.secret)) return INVALID
+  const code = context.verifyDeviceCode(request.deviceCode, request.applicationId)
+  if (!code || code.variant !== request.variant) return INVALID
+  if (isForgotten(code, applications.now())) return INVALID
+
+  const { early, pending } = await gate.poll(code.id, paceFor(code.intervalSeconds))
+  context.usage.count(request.applicationId, 'polls')
+  if (early) context.usage.count(request.applicationId, 'earlyPolls')
+  const known = pending && !isExpired(code, applications.now())
+  const result = known ? notYet(code, early) : await lookOrWait(context, request, code, early)
+  // Only what was told so can have ignored it: an early poll that gets an outcome is nothing to complain of.
+  if (result.outcome === 'slow_down') context.earlyPolls.count(code.id, request.applicationId)
+  return result
+}
+
+async function lookOrWait(
+  context: Context,
+  request: PollRequest,
+  code: DeviceCodeText,
+  early: boolean,
+): Promise<PollResult> {
+  try {
+    return await look(context, request, code, early)
+  } catch (error) {
+    // Without PostgreSQL nothing final can be said, also past the code's expiry: a yes that is stored may not have been
+    // delivered yet. So the device keeps waiting and nothing is lost. The same for a bug.
+    if (!(error instanceof Unavailable)) context.events.unexpected('poll', error)
+    return notYet(code, early)
+  }
+}
+
+function notYet(code: DeviceCodeText, early: boolean): PollResult {
+  return { outcome: early ? 'slow_down' : 'auth_pending', intervalSeconds: code.intervalSeconds }
+}
+
+/** While another poll hands over the outcome: a moment each, until it has succeeded or failed. */
+const WAITS_MS = [20, 50, 100, 200, 400, 800, 1_600, 1_600]
+
+async function look(context: Context, request: PollRequest, code: DeviceCodeText, early: boolean): Promise<PollResult> {
+  const idempotencyKey =
+    request.idempotencyKey === null ? null : digestIdempotencyKey(context.config.keys, request.idempotencyKey, code.id)
+  for (const waitMs of WAITS_MS) {
+    const found = await context.reads.status(code)
+    if (found?.status === 'pending') {
+      context.gate.hint(code.id, Math.min(MAX_HINT_MS, found.remainingMs))
+      return notYet(code, early)
+    }
+    const repetition = idempotencyKey !== null && idempotencyKey === found?.idempotencyKey
+    if (found?.status === 'used' && !repetition) return INVALID
+    // Also where no row was found: a standby may lack it, and refuses the transaction.
+    if (found?.status !== 'leased' || repetition) {
+      const result = await collect(context, code, idempotencyKey, early)
+      if (result !== 'being_delivered') return result
+    }
+    await sleep(waitMs)
+  }
+  // The poll that held the outcome has died with its process. Soon its lease ends; until then the device keeps waiting.
+  return notYet(code, early)
+}
+
+function collect(
+  context: Context,
+  code: DeviceCodeText,
+  idempotencyKey: string | null,
+  tooEarly: boolean,
+): Promise<PollResult | 'being_delivered'> {
+  const leaseId = createLeaseId()
+
+  return context.db.transaction(async (tx) => {
+    const locked = await lockDeviceCode(tx, code)
+    if (!locked) return INVALID
+    const step = poll(locked.code, { now: locked.now, tooEarly, leaseId, idempotencyKey })
+    switch (step.answer) {
+      case 'invalid':
+        return INVALID
+      case 'being_delivered':
+        return 'being_delivered'
+      case 'auth_pending':
+      case 'slow_down':
+        return notYet(code, tooEarly)
+      case 'deliver':
+      case 'repeat': {
+        if (step.answer === 'deliver') await saveDeviceCode(tx, step.next)
+        const { delivery } = step
+        const ticket = step.answer === 'deliver' ? { id: code.id, expiresAt: code.expiresAt, delivery } : null
+        if (delivery.outcome !== 'accepted') return { outcome: `auth_${delivery.outcome}`, ticket }
+        const { grantId, state } = locked.code
+        const again = step.answer === 'repeat'
+        const issued = grantId === null ? null : await issueFirst(context, tx, grantId, locked.now, again)
+        if (issued) return { outcome: 'accepted', issued: { ...issued, state }, ticket }
+        if (step.answer === 'deliver') await saveDeviceCode(tx, { ...step.next, status: 'used' })
+        return INVALID
+      }
+    }
+  })
+}

@@ -1,0 +1,109 @@
+/** What a user is shown before they decide, and what became of it afterwards. Reads only: looking changes nothing. */
+
+import { mayConnectByCode } from '../../core/accounts/policy.ts'
+import { deviceFlowPolicy, type LogoName, type Publisher, shownLogo } from '../../core/applications/application.ts'
+import { isOpen, type Variant } from '../../core/device/code.ts'
+import { groupDigits } from '../../core/device/user-code.ts'
+import { networkOf } from '../../core/network.ts'
+import { CROWD } from '../../core/sign-in/attempts.ts'
+import { readAccount } from '../../store/accounts/accounts.ts'
+import { readUser } from '../../store/accounts/users.ts'
+import { findApplication } from '../../store/applications/applications.ts'
+import { type DeviceCodeKey, readDeviceCode, type StoredDeviceCode } from '../../store/device/codes.ts'
+import { countCrowd } from '../../store/sign-in/attempts.ts'
+import type { SessionUser } from '../../store/sign-in/sessions.ts'
+import type { Context } from '../context.ts'
+import { type DescribedConsent, describeConsent } from '../grants/describe-consent.ts'
+import { isFresh } from '../sign-in/sessions.ts'
+
+export type OpenDecision = DescribedConsent & {
+  readonly outcome: 'open'
+  readonly application: string
+  readonly publisher: Publisher
+  readonly logo: LogoName | null
+  /** Grouped, as on the device. */
+  readonly userCode: string
+  readonly ageMs: number
+  readonly remainingMs: number
+  readonly variant: Variant
+  readonly requestedFrom: string | null
+  readonly requestedWith: string | null
+  readonly suspended: boolean
+  /** Asked from another country than the one the user is in. */
+  readonly elsewhere: boolean
+  /** Many people claimed codes of this application, asked for from this network, within minutes. */
+  readonly crowded: boolean
+  /** Another user of the same account entered this code, too. */
+  readonly shared: boolean
+  /** The last group of the code has to be typed once more: whoever reads a code out over the telephone has to say it again. */
+  readonly retype: boolean
+}
+
+export type DecisionView =
+  | OpenDecision
+  | { readonly outcome: 'granted' | 'rejected'; readonly application: string; readonly shared: boolean }
+  /** This user entered the code first; then it was entered in another account, which closed it. */
+  | { readonly outcome: 'entered_elsewhere'; readonly application: string }
+  /** Expired, barred, or never this user's: one answer. */
+  | { readonly outcome: 'closed' }
+  /** An access key, something dangerous or a crowd: first the user proves once more who they are. */
+  | { readonly outcome: 'stale_session' }
+
+/** Where the user is, and when they ask. */
+export type Asking = { readonly address: string | null; readonly now: number }
+
+export async function readDecision(
+  context: Context,
+  sessionUser: SessionUser,
+  key: DeviceCodeKey,
+  { address, now: asked }: Asking,
+): Promise<DecisionView> {
+  const found = await readDeviceCode(context.db, key)
+  if (!found || found.code.claimedBy !== sessionUser.id) return { outcome: 'closed' }
+  const { code, now } = found
+  const application = await findApplication(context.db, code.applicationId)
+  const user = await readUser(context.db, sessionUser.id)
+  const account = user && (await readAccount(context.db, user.accountId))
+  if (!application || !user || !account) return { outcome: 'closed' }
+  const decided = outcomeOf(code)
+  const shared = code.alsoEntered === 'colleague'
+  if (decided) return { outcome: decided, application: application.name, shared }
+  if (code.alsoEntered === 'another_account') return { outcome: 'entered_elsewhere', application: application.name }
+  if (!isOpen(code, now) || !mayConnectByCode(account.policy, application)) return { outcome: 'closed' }
+
+  const consent = await describeConsent(context.db, user, code.scopes, deviceFlowPolicy(application))
+  const crowded = (await countCrowd(context.db, application.id, networkOf(code.requestedFrom))) >= CROWD.most
+  const delicate = crowded || code.variant === 'access_key' || consent.can.some((scope) => scope.dangerous)
+  if (delicate && !isFresh(context, sessionUser, asked)) return { outcome: 'stale_session' }
+  const elsewhere = isElsewhere(context, code.requestedFrom, address)
+  return {
+    outcome: 'open',
+    application: application.name,
+    publisher: application.publisher,
+    logo: shownLogo(application),
+    userCode: groupDigits(code.userCode),
+    ageMs: now - code.createdAt,
+    remainingMs: code.expiresAt - now,
+    variant: code.variant,
+    requestedFrom: code.requestedFrom,
+    requestedWith: code.requestedWith,
+    ...consent,
+    suspended: application.suspended,
+    elsewhere,
+    crowded,
+    shared,
+    retype: elsewhere || crowded,
+  }
+}
+
+function outcomeOf(code: StoredDeviceCode): 'granted' | 'rejected' | null {
+  const outcome = code.status === 'used' ? code.delivery?.outcome : code.status
+  if (outcome === 'accepted') return 'granted'
+  return outcome === 'rejected' ? 'rejected' : null
+}
+
+/** Only where both countries are known: a guess would frighten half of all honest people. */
+function isElsewhere(context: Context, requestedFrom: string | null, address: string | null): boolean {
+  const [asked, here] = [requestedFrom, address].map((each) => context.geoip.find(each).country)
+  return asked != null && here != null && asked !== here
+}

@@ -1,0 +1,153 @@
+/** An application asks for a code. docs/interface.md, "Request a device code". */
+import { type Application, deviceFlowPolicy, pollIntervalOf } from '../../core/applications/application.ts'
+import type { Variant } from '../../core/device/code.ts'
+import { randomDigitsFor } from '../../core/device/user-code.ts'
+import { isEchoable } from '../../core/dialog/state.ts'
+import { resolveRequested } from '../../core/grants/scope.ts'
+import { networkOf } from '../../core/network.ts'
+import { NOWHERE } from '../../gate/limiter.ts'
+import { signDeviceCode } from '../../secrets/device-code-text.ts'
+import { createDeviceCodeId, createUserCode } from '../../secrets/random.ts'
+import { insertDeviceCode, type NewDeviceCode } from '../../store/device/codes.ts'
+import { DatabaseError, Unavailable } from '../../store/postgres/postgres.ts'
+import type { Context } from '../context.ts'
+import { makePartitionsAhead } from '../sweep.ts'
+
+export type CodeRequest = {
+  readonly applicationId: string
+  /** Null: a public application, which has none. */
+  readonly secret: string | null
+  readonly variant: Variant
+  readonly scope: string | null
+  readonly state: string
+  readonly requestedFrom: string | null
+  /** What the application's device calls itself; shown as its own words. */
+  readonly requestedWith: string | null
+  /** Only in test mode: a code that runs out sooner. Null: as usual. */
+  readonly lifetimeSeconds: number | null
+}
+
+export type CodeRequestResult =
+  | {
+      readonly outcome: 'requested'
+      readonly deviceCode: string
+      readonly userCode: string
+      readonly expiresInSeconds: number
+      readonly intervalSeconds: number
+      readonly state: string
+    }
+  | { readonly outcome: 'invalid_application' | 'application_suspended' | 'device_flow_disabled' }
+  | { readonly outcome: 'state_not_echoable' }
+  | { readonly outcome: 'invalid_scope'; readonly names: readonly string[] }
+  /** Too many from this network, or for this application. */
+  | { readonly outcome: 'too_many_requests'; readonly waitMs: number }
+  /** No free user code was found, or PostgreSQL is away. */
+  | { readonly outcome: 'unavailable' }
+  /** We are too busy for anything new. */
+  | { readonly outcome: 'shed' }
+
+export async function requestDeviceCode(context: Context, request: CodeRequest): Promise<CodeRequestResult> {
+  const result = await placeCode(context, request)
+  context.counts.codeRequests.add(result.outcome)
+  return result
+}
+
+async function placeCode(context: Context, request: CodeRequest): Promise<CodeRequestResult> {
+  const { applications, config, limiter, load } = context
+  if (load.sheds('code')) return { outcome: 'shed' }
+  const network = networkOf(request.requestedFrom)
+  const limited = await limiter.codeRequest(network)
+  if (!limited.passed) return { outcome: 'too_many_requests', waitMs: limited.waitMs }
+  const application = applications.authenticate(request.applicationId, request.secret)
+  if (!application) return { outcome: 'invalid_application' }
+  if (application.suspended) return { outcome: 'application_suspended' }
+  if (!application.deviceFlow) return { outcome: 'device_flow_disabled' }
+  if (!isEchoable(request.state)) return { outcome: 'state_not_echoable' }
+  const requested = resolveRequested(request.scope, deviceFlowPolicy(application))
+  if (requested.answer === 'not_allowed') return { outcome: 'invalid_scope', names: requested.names }
+
+  const code = {
+    id: createDeviceCodeId(applications.now()),
+    applicationId: application.id,
+    variant: request.variant,
+    scopes: requested.scopes,
+    state: request.state,
+    requestedFrom: request.requestedFrom,
+    requestedWith: request.requestedWith,
+    lifetimeMs: lifetimeOf(config.deviceCodeLifetimeMs, application, request),
+  }
+  const queueKey = { applicationId: application.id, network: network ?? NOWHERE }
+  const taken = limiter.codes.take(queueKey)
+  if (!taken.passed) return { outcome: 'too_many_requests', waitMs: taken.waitMs }
+  const placed = await load.enqueue(queueKey, () => placeUnderFreeUserCode(context, code))
+  if (placed === null || placed === 'shed') {
+    limiter.codes.giveBack(queueKey)
+    return { outcome: placed ?? 'unavailable' }
+  }
+
+  context.usage.count(application.id, 'requested')
+  const { userCode, expiresAt } = placed
+  const intervalSeconds = pollIntervalOf(application, config.pollIntervalSeconds)
+  return {
+    outcome: 'requested',
+    deviceCode: signDeviceCode(config.keys, { ...code, expiresAt, intervalSeconds }),
+    userCode,
+    expiresInSeconds: code.lifetimeMs / 1000,
+    intervalSeconds,
+    state: request.state,
+  }
+}
+
+/** Never longer than usual. */
+function lifetimeOf(usualMs: number, application: Application, { lifetimeSeconds }: CodeRequest): number {
+  if (application.testedAs === null || lifetimeSeconds === null || lifetimeSeconds < 1) return usualMs
+  return Math.min(usualMs, lifetimeSeconds * 1000)
+}
+
+/** One in a million meets a live code by chance; each try after that has a digit more, as if ten times as many were live. */
+const TRIES = 4
+
+/** Up to here a user code has its fewest digits. */
+const FEW = 100
+
+/** While codes are being guessed, new ones are two digits longer, as if there were a hundred times as many. */
+const GUESSED_FACTOR = 100
+
+type Placed = { readonly userCode: string; readonly expiresAt: number }
+
+async function placeUnderFreeUserCode(context: Context, code: Omit<NewDeviceCode, 'userCode'>): Promise<Placed | null> {
+  try {
+    const live = Math.max(context.liveCodes.count(), FEW) * (context.liveCodes.guessed ? GUESSED_FACTOR : 1)
+    for (let attempt = 0; attempt < TRIES; attempt += 1) {
+      const userCode = createUserCode(randomDigitsFor(live * 10 ** attempt))
+      const expiresAt = await place(context, { ...code, userCode })
+      if (expiresAt !== null) return { userCode, expiresAt }
+    }
+    return null
+  } catch (error) {
+    if (error instanceof Unavailable) return null
+    throw error
+  }
+}
+
+async function place(context: Context, code: NewDeviceCode): Promise<number | null> {
+  const insert = () => context.db.transaction((tx) => insertDeviceCode(tx, code))
+  const expiresAt = await insert().catch(async (error: Error) => {
+    if (isLiveElsewhere(error)) return null
+    if (!isMissingPartition(error)) throw error
+    await makePartitionsAhead(context.db, code.lifetimeMs)
+    return insert()
+  })
+  if (expiresAt !== null) context.liveCodes.added()
+  return expiresAt
+}
+
+/** The partition's own unique index: also met by a pending code that has expired but not been swept. */
+function isLiveElsewhere(error: Error): boolean {
+  return error instanceof DatabaseError && error.code === '23505'
+}
+
+/** After a long sleep of every sweep, an hour's partition may not have been made ahead: a check without a name fails. */
+function isMissingPartition(error: Error): boolean {
+  return error instanceof DatabaseError && error.code === '23514' && error.constraint === undefined
+}

@@ -1,0 +1,23 @@
+/** Somebody says where their account lives. */
+import { findAccount } from '../../store/accounts/accounts.ts'
+import { accountOrigin } from '../accounts/address.ts'
+import type { Context } from '../context.ts'
+
+export type ChosenAccount = { readonly slug: string; readonly origin: string }
+
+/** What was typed may be the name alone or the whole address. Null: there is no such account. */
+export async function chooseAccount(context: Context, typed: string): Promise<ChosenAccount | null> {
+  const slug = slugIn(typed, new URL(context.config.publicUrl).host)
+  const account = slug === null ? null : await findAccount(context.db, slug)
+  return account && { slug: account.slug, origin: accountOrigin(context, account.slug) }
+}
+
+function slugIn(typed: string, host: string): string | null {
+  const address = typed
+    .trim()
+    .toLowerCase()
+    .replace(/^https?:\/\//, '')
+  const [plain = ''] = address.split('/', 1)
+  const slug = plain.endsWith(`.${host}`) ? plain.slice(0, -host.length - 1) : plain
+  return /^[a-z0-9-]{1,63}$/.test(slug) ? slug : null
+}

@@ -1,0 +1,137 @@
+/**
+ * An application opens the dialog, or pushes what it will open it with (RFC 9126). docs/interface.md, "The dialog".
+ *
+ * Two kinds of refusal: until application and redirect address are known to belong together, nothing may lead to that address;
+ * afterwards the application can be told, but only by a person who presses the button (RFC 9700, section 4.11.2).
+ */
+import { randomUUID } from 'node:crypto'
+import type { Application } from '../../core/applications/application.ts'
+import { DIALOG_LIFETIME_MS } from '../../core/dialog/dialog.ts'
+import { isEchoable } from '../../core/dialog/state.ts'
+import { isScopeName, resolveRequested } from '../../core/grants/scope.ts'
+import { networkOf } from '../../core/network.ts'
+import { NOWHERE } from '../../gate/limiter.ts'
+import { signPushedRequest, verifyPushedRequest } from '../../secrets/dialog-texts.ts'
+import { isCodeChallenge } from '../../secrets/pkce.ts'
+import { insertDialog, readDialog } from '../../store/dialog/dialogs.ts'
+import type { Context } from '../context.ts'
+
+export type DialogRequest = {
+  readonly applicationId: string
+  readonly redirectUri: string | null
+  readonly responseType: string | null
+  readonly scope: string | null
+  /** Null: none was sent. */
+  readonly state: string | null
+  readonly codeChallenge: string | null
+  readonly codeChallengeMethod: string | null
+  readonly requestedFrom: string | null
+}
+
+export type Opened = { readonly outcome: 'opened'; readonly dialogId: string }
+
+/** What the application's developer is told, in RFC 6749's words (section 4.1.2.1). */
+export type DialogRefusal = {
+  readonly outcome: 'refused'
+  readonly application: Application
+  readonly redirectUri: string
+  readonly state: string | null
+  readonly error: 'invalid_request' | 'invalid_scope' | 'unsupported_response_type'
+  readonly reason: string
+}
+
+export type OpenDialogResult =
+  | Opened
+  | DialogRefusal
+  | { readonly outcome: 'unknown_application' }
+  /** Too many from this network. */
+  | { readonly outcome: 'too_many_requests'; readonly waitMs: number }
+  /** We are too busy for anything new. */
+  | { readonly outcome: 'shed' }
+  | {
+      readonly outcome: 'not_set_up' | 'redirect_not_registered' | 'suspended' | 'state_not_echoable'
+      readonly application: Application
+    }
+
+export async function openDialog(context: Context, request: DialogRequest): Promise<OpenDialogResult> {
+  const { limiter, load } = context
+  if (load.sheds('dialog')) return { outcome: 'shed' }
+  const network = networkOf(request.requestedFrom)
+  const limited = await limiter.dialog(network)
+  if (!limited.passed) return { outcome: 'too_many_requests', waitMs: limited.waitMs }
+  const application = context.applications.find(request.applicationId)
+  if (!application || application.deleted) return { outcome: 'unknown_application' }
+  if (application.redirectUris.length === 0) return { outcome: 'not_set_up', application }
+  const redirectUri = application.redirectUris.find((each) => each === request.redirectUri)
+  if (redirectUri === undefined) return { outcome: 'redirect_not_registered', application }
+  if (application.suspended) return { outcome: 'suspended', application }
+  const { state, codeChallenge } = request
+  if (state !== null && !isEchoable(state)) return { outcome: 'state_not_echoable', application }
+
+  const refused = (error: DialogRefusal['error'], reason: string): DialogRefusal => {
+    return { outcome: 'refused', application, redirectUri, state, error, reason }
+  }
+  if (request.responseType === null) return refused('invalid_request', 'response_type is missing; it must be code.')
+  if (request.responseType !== 'code') return refused('unsupported_response_type', 'response_type must be code.')
+  const problem = challengeProblem(application, request)
+  if (problem) return refused('invalid_request', problem)
+  const requested = resolveRequested(request.scope, application)
+  if (requested.answer === 'not_allowed') {
+    return refused('invalid_scope', scopeProblem(requested.names))
+  }
+
+  const dialogId = randomUUID()
+  const queueKey = { applicationId: application.id, network: network ?? NOWHERE }
+  const opened = await load.enqueue(queueKey, () =>
+    insertDialog(context.db, {
+      id: dialogId,
+      applicationId: application.id,
+      redirectUri,
+      scopes: requested.scopes,
+      state,
+      codeChallenge,
+      lifetimeMs: DIALOG_LIFETIME_MS,
+    }),
+  )
+  return opened === 'shed' ? { outcome: 'shed' } : { outcome: 'opened', dialogId }
+}
+
+/** What cannot be a scope is not repeated: an answer holds plain characters only (RFC 6749, section 4.1.2.1). */
+function scopeProblem(names: readonly string[]): string {
+  const known = names.filter(isScopeName).slice(0, 10)
+  return known.length === 0 ? 'The scope cannot be read.' : `Not allowed for this application: ${known.join(', ')}.`
+}
+
+/** RFC 7636, section 4.3. `plain` proves nothing to whoever saw the address, so it is not taken. */
+function challengeProblem(application: Application, request: DialogRequest): string | null {
+  const { codeChallenge, codeChallengeMethod } = request
+  if (codeChallenge === null) {
+    if (codeChallengeMethod !== null) return 'code_challenge_method is given without code_challenge.'
+    return application.pkceRequired ? 'code_challenge is missing; this application must use PKCE with S256.' : null
+  }
+  if (codeChallengeMethod !== 'S256') return 'code_challenge_method must be S256.'
+  return isCodeChallenge(codeChallenge) ? null : 'code_challenge must be 43 base64url characters.'
+}
+
+/** Long enough to open a window. */
+export const PUSHED_LIFETIME_MS = 90_000
+
+export function pushedReference(context: Context, dialogId: string, applicationId: string): string {
+  const expiresAt = context.applications.now() + PUSHED_LIFETIME_MS
+  return signPushedRequest(context.config.keys, dialogId, expiresAt, applicationId)
+}
+
+/** What was pushed before is opened: everything else in the address is ignored (RFC 9126, section 4). */
+export async function openPushed(
+  context: Context,
+  applicationId: string,
+  reference: string,
+): Promise<Opened | { readonly outcome: 'unknown_application' | 'expired' }> {
+  const application = context.applications.find(applicationId)
+  if (!application || application.deleted) return { outcome: 'unknown_application' }
+  const pushed = verifyPushedRequest(context.config.keys, reference, applicationId)
+  if (!pushed || context.applications.now() >= pushed.expiresAt) return { outcome: 'expired' }
+  const found = await readDialog(context.db, pushed.id)
+  if (!found || found.dialog.decidedAt !== null) return { outcome: 'expired' }
+  return { outcome: 'opened', dialogId: pushed.id }
+}

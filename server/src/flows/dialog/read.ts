@@ -1,0 +1,73 @@
+/** What a user is shown in the dialog, and what became of it. Reads only: looking changes nothing. */
+import { policyAllows } from '../../core/accounts/policy.ts'
+import { type Application, type LogoName, type Publisher, shownLogo } from '../../core/applications/application.ts'
+import { type Dialog, dialogStatus } from '../../core/dialog/dialog.ts'
+import { readAccount } from '../../store/accounts/accounts.ts'
+import { readUser } from '../../store/accounts/users.ts'
+import { findApplication } from '../../store/applications/applications.ts'
+import { readDialog } from '../../store/dialog/dialogs.ts'
+import type { SessionUser } from '../../store/sign-in/sessions.ts'
+import type { Context } from '../context.ts'
+import { type DescribedConsent, describeConsent } from '../grants/describe-consent.ts'
+import { isFresh } from '../sign-in/sessions.ts'
+
+/** Before anybody is signed in: who asks, and whether there is still something to decide. */
+export type OpenQuestion = { readonly dialog: Dialog; readonly application: Application }
+
+export async function readQuestion(
+  context: Context,
+  dialogId: string,
+): Promise<OpenQuestion | { readonly closed: 'expired' | 'answered' }> {
+  const found = await readDialog(context.db, dialogId)
+  const application = found && (await findApplication(context.db, found.dialog.applicationId))
+  if (!found || !application || application.deleted) return { closed: 'expired' }
+  // Taken out of the list meanwhile: nothing leads there any more.
+  if (!application.redirectUris.includes(found.dialog.redirectUri)) return { closed: 'expired' }
+  const status = dialogStatus(found.dialog, found.now)
+  if (status === 'expired') return { closed: 'expired' }
+  return status === 'open' ? { dialog: found.dialog, application } : { closed: 'answered' }
+}
+
+export type DialogQuestion = DescribedConsent & {
+  readonly outcome: 'open'
+  readonly application: string
+  readonly publisher: Publisher
+  readonly logo: LogoName | null
+  readonly redirectUri: string
+  readonly suspended: boolean
+}
+
+export type DialogView =
+  | DialogQuestion
+  | { readonly outcome: 'expired' | 'answered' }
+  /** The account's own rules do not let this application in. */
+  | { readonly outcome: 'barred'; readonly application: string }
+  /** Something dangerous: first the user proves once more who they are. */
+  | { readonly outcome: 'stale_session' }
+
+export async function readDialogView(
+  context: Context,
+  sessionUser: SessionUser,
+  dialogId: string,
+  now: number,
+): Promise<DialogView> {
+  const question = await readQuestion(context, dialogId)
+  if ('closed' in question) return { outcome: question.closed }
+  const { dialog, application } = question
+  const user = await readUser(context.db, sessionUser.id)
+  const account = user && (await readAccount(context.db, user.accountId))
+  if (!user || !account) return { outcome: 'expired' }
+  if (!policyAllows(account.policy, application)) return { outcome: 'barred', application: application.name }
+  const consent = await describeConsent(context.db, user, dialog.scopes, application)
+  const delicate = consent.can.some((scope) => scope.dangerous)
+  if (delicate && !isFresh(context, sessionUser, now)) return { outcome: 'stale_session' }
+  return {
+    outcome: 'open',
+    application: application.name,
+    publisher: application.publisher,
+    logo: shownLogo(application),
+    redirectUri: dialog.redirectUri,
+    suspended: application.suspended,
+    ...consent,
+  }
+}

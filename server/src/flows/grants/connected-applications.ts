@@ -1,0 +1,142 @@
+/** What users connected: they see it and take it back, administrators for everybody in their account. */
+import { byUser } from '../../core/audit/actor.ts'
+import { type Grant, isGrantId } from '../../core/grants/grant.ts'
+import { resolveEffective } from '../../core/grants/scope.ts'
+import { type GrantWithSecret, makeAccessKey, RetiredKey } from '../../secrets/credentials.ts'
+import type { Keyset } from '../../secrets/keyset.ts'
+import { lockUser, readUser, type User } from '../../store/accounts/users.ts'
+import { readScopes, type Scope } from '../../store/applications/scopes.ts'
+import { recordEvent } from '../../store/audit/events.ts'
+import { markRevoked } from '../../store/grants/grants.ts'
+import {
+  countUserGrants,
+  findListedGrant,
+  type GrantPage,
+  type ListedGrant,
+  listGrants,
+} from '../../store/grants/listed.ts'
+import type { Context } from '../context.ts'
+import { refreshLimits } from './refresh.ts'
+
+export type ConnectedApplication = Omit<ListedGrant, 'secret'> & {
+  /** What its credentials may do at this moment, in words: less than was granted, where the user or the application lost some. */
+  readonly can: readonly Scope[]
+  /** The last characters of an access key, to tell one from another. Null for a token set, or when its signing key is gone. */
+  readonly keyEnding: string | null
+}
+
+export type ConnectedPage = {
+  readonly grants: readonly ConnectedApplication[]
+  /** Ask again from here; null when this was the last page. */
+  readonly after: string | null
+}
+
+export async function listOwnGrants(
+  context: Context,
+  userId: string,
+  after: string | null = null,
+): Promise<ConnectedPage> {
+  return describePage(
+    context,
+    await listGrants(context.db, { userId }, readCursor(after), refreshLimits(context.config)),
+  )
+}
+
+export function countOwnGrants(context: Pick<Context, 'db' | 'config'>, userId: string): Promise<number> {
+  return countUserGrants(context.db, userId, refreshLimits(context.config))
+}
+
+export async function listAccountGrants(
+  context: Context,
+  accountId: string,
+  after: string | null = null,
+): Promise<ConnectedPage> {
+  return describePage(
+    context,
+    await listGrants(context.db, { accountId }, readCursor(after), refreshLimits(context.config)),
+  )
+}
+
+/** From an address that somebody may have edited: what cannot be a cursor is the first page. */
+function readCursor(after: string | null): string | null {
+  return after !== null && isGrantId(after) ? after : null
+}
+
+/** One grant, for whoever may remove it: its own user, or an administrator of its account. Null for everybody else. */
+export async function readGrant(
+  context: Context,
+  asked: { readonly by: string; readonly grantId: string; readonly asAdministrator: boolean },
+): Promise<ConnectedApplication | null> {
+  if (!isGrantId(asked.grantId)) return null
+  const user = await readUser(context.db, asked.by)
+  if (!user || user.disabled) return null
+  const grant = await findListedGrant(context.db, user.accountId, asked.grantId)
+  if (!grant || !mayRemove(user, grant, asked.asAdministrator)) return null
+  return describe(context.config.keys, grant, await readScopes(context.db, grant.scopes))
+}
+
+async function describePage(context: Context, page: GrantPage): Promise<ConnectedPage> {
+  const names = [...new Set(page.grants.flatMap((grant) => grant.scopes))]
+  const scopes = await readScopes(context.db, names)
+  return { grants: page.grants.map((grant) => describe(context.config.keys, grant, scopes)), after: page.after }
+}
+
+function describe(keys: Keyset, listed: ListedGrant, catalogue: readonly Scope[]): ConnectedApplication {
+  const effective = resolveEffective(listed.scopes, listed.heldScopes, listed.allowedScopes)
+  const can = effective.flatMap((name) => catalogue.filter((scope) => scope.name === name))
+  const { secret: _, ...shown } = listed
+  return { ...shown, can, keyEnding: keyEnding(keys, listed) }
+}
+
+const ENDING_LENGTH = 4
+
+function keyEnding(keys: Keyset, grant: GrantWithSecret): string | null {
+  if (grant.variant !== 'access_key') return null
+  try {
+    return makeAccessKey(keys, grant).slice(-ENDING_LENGTH)
+  } catch (error) {
+    if (error instanceof RetiredKey) return null
+    throw error
+  }
+}
+
+export type Removal = {
+  readonly by: string
+  readonly grantId: string
+  /** Asked for on the administrators' page: then it may be anybody's in the account. */
+  readonly asAdministrator: boolean
+  /** The person also says that something is wrong with the application. */
+  readonly reported: boolean
+}
+
+export type RemovalResult =
+  | { readonly outcome: 'removed'; readonly applicationId: string }
+  /** No such grant, removed before, of another account, or of another user: one answer. */
+  | { readonly outcome: 'not_found' }
+
+const NOT_FOUND: RemovalResult = { outcome: 'not_found' }
+
+/** Its credentials are dead with the commit for whoever reads this row, and within two seconds for whoever remembers it. */
+export async function removeGrant(context: Pick<Context, 'db'>, removal: Removal): Promise<RemovalResult> {
+  const { by, grantId, asAdministrator, reported } = removal
+  if (!isGrantId(grantId)) return NOT_FOUND
+
+  return context.db.transaction(async (tx) => {
+    const user = await lockUser(tx, by)
+    if (!user || user.disabled) return NOT_FOUND
+    const grant = await findListedGrant(tx, user.accountId, grantId)
+    if (!grant || !mayRemove(user, grant, asAdministrator)) return NOT_FOUND
+    const reason = asAdministrator ? 'removed_by_administrator' : 'removed_by_user'
+    if (!(await markRevoked(tx, grantId, reason))) return NOT_FOUND
+    const { accountId, userId, applicationId } = grant
+    const about = { actor: byUser(by), accountId, userId, applicationId, grantId }
+    await recordEvent(tx, { kind: 'grant.revoked', ...about, detail: { reason } })
+    if (reported) await recordEvent(tx, { kind: 'application.reported', ...about })
+    return { outcome: 'removed', applicationId }
+  })
+}
+
+/** Of a grant of the user's own account; others are not even found. */
+function mayRemove(user: User, grant: Grant, asAdministrator: boolean): boolean {
+  return asAdministrator ? user.administrator : grant.userId === user.id
+}

@@ -1,0 +1,58 @@
+/** The user's yes, from a typed code or from the dialog: one row, one event, a mail, in the transaction that decides. */
+import type { Application } from '../../core/applications/application.ts'
+import type { Actor } from '../../core/audit/actor.ts'
+import { createGrantSecret } from '../../secrets/random.ts'
+import type { User } from '../../store/accounts/users.ts'
+import { readScopes } from '../../store/applications/scopes.ts'
+import { recordEvent } from '../../store/audit/events.ts'
+import { insertGrant, type NewGrant } from '../../store/grants/grants.ts'
+import { addToWaitingMail, insertMail, lockRecentMails } from '../../store/mails.ts'
+import type { Transaction } from '../../store/postgres/postgres.ts'
+import { createLink } from '../sign-in/links.ts'
+
+export async function createGrant(
+  tx: Transaction,
+  actor: Actor,
+  user: User,
+  application: Pick<Application, 'id' | 'name' | 'testedAs'>,
+  given: Omit<NewGrant, 'secret' | 'accountId' | 'userId' | 'applicationId'>,
+): Promise<void> {
+  const about = { accountId: user.accountId, userId: user.id, applicationId: application.id }
+  await insertGrant(tx, { ...given, ...about, secret: createGrantSecret() })
+  const deviceCode = given.deviceCodeId === null ? {} : { deviceCodeId: given.deviceCodeId }
+  const detail = { scopes: given.scopes, flow: given.deviceCodeId === null ? 'dialog' : 'device' }
+  await recordEvent(tx, { kind: 'grant.created', actor, ...about, ...deviceCode, grantId: given.id, detail })
+  // Their own tests are no news to a developer.
+  if (application.testedAs === user.id) return
+  await tell(tx, user, application, given)
+}
+
+/** More mails of a kind than this within an hour are read by nobody, and may hide the one that matters. */
+const SINGLE_MAILS = 10
+
+/** Until then the others are gathered: every yes is told of this soon at the latest. */
+const GATHER_MS = 10 * 60 * 1000
+
+async function tell(
+  tx: Transaction,
+  user: User,
+  application: Pick<Application, 'name'>,
+  given: Pick<NewGrant, 'id' | 'scopes' | 'requestedFrom'>,
+): Promise<void> {
+  const about = { accountId: user.accountId, userId: user.id, language: user.language ?? 'en' }
+  if ((await lockRecentMails(tx, user.id, ['grant_created'])) >= SINGLE_MAILS) {
+    if (await addToWaitingMail(tx, user.id, application.name)) return
+    const detail = { count: 1, applications: [application.name] }
+    return insertMail(tx, { kind: 'grants_created', ...about, linkId: null, detail, afterMs: GATHER_MS })
+  }
+  await insertMail(tx, {
+    kind: 'grant_created',
+    ...about,
+    linkId: await createLink(tx, 'remove_grant', user, given.id),
+    detail: {
+      application: application.name,
+      permissions: (await readScopes(tx, given.scopes)).map(({ title }) => title),
+      requestedFrom: given.requestedFrom,
+    },
+  })
+}

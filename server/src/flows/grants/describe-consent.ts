@@ -1,0 +1,49 @@
+/** What a yes would give, in words: for the page of a typed code and for the dialog alike. Reads only. */
+import { resolveConsent, type ScopePolicy } from '../../core/grants/scope.ts'
+import { findRoles, type Role } from '../../store/accounts/roles.ts'
+import type { User } from '../../store/accounts/users.ts'
+import { readScopes, type Scope } from '../../store/applications/scopes.ts'
+import type { Queryable } from '../../store/postgres/postgres.ts'
+
+export type Lacking = Scope & {
+  /** Roles of the account that hold it: what to ask an administrator for. */
+  readonly roles: readonly string[]
+  readonly required: boolean
+}
+
+export type DescribedConsent = {
+  readonly can: readonly Scope[]
+  readonly lacking: readonly Lacking[]
+  readonly grantable: boolean
+}
+
+export async function describeConsent(
+  db: Queryable,
+  user: Pick<User, 'accountId' | 'heldScopes'>,
+  requested: readonly string[],
+  policy: ScopePolicy,
+): Promise<DescribedConsent> {
+  const consent = resolveConsent(requested, user.heldScopes, policy)
+  const scopes = await readScopes(db, [...consent.granted, ...consent.lacking])
+  const roles = consent.lacking.length > 0 ? await findRoles(db, user.accountId) : []
+  const can = scopes.filter(({ name }) => consent.granted.includes(name))
+  const lacking = scopes
+    .filter(({ name }) => consent.lacking.includes(name))
+    .map((scope) => ({
+      ...scope,
+      roles: rolesWith(roles, scope.name),
+      required: policy.requiredScopes.includes(scope.name),
+    }))
+  return { can, lacking, grantable: consent.grantable }
+}
+
+/** What to ask an administrator for: the roles made for it or, where there is none, the one that holds everything. */
+function rolesWith(roles: readonly Role[], scope: string): readonly string[] {
+  const made = roles.filter((role) => role.scopes.includes(scope))
+  return (made.length > 0 ? made : roles.filter((role) => role.holdsEveryScope)).map((role) => role.name)
+}
+
+/** Is what would be granted now what the user was shown? */
+export function isAsShown(shown: readonly string[], granted: readonly string[]): boolean {
+  return shown.length === granted.length && granted.every((name) => shown.includes(name))
+}

@@ -1,0 +1,77 @@
+/** What a grant is worth on the wire: its credentials, computed when they are handed out. docs/interface.md, "Credentials". */
+import { byApplication } from '../../core/audit/actor.ts'
+import {
+  accessTokenExpiry,
+  expiresInSeconds,
+  isCollectable,
+  isFirstIssue,
+  isRepeatable,
+  issueTime,
+} from '../../core/grants/grant.ts'
+import { type GrantWithSecret, makeAccessKey, makeTokenSet } from '../../secrets/credentials.ts'
+import { recordEvent } from '../../store/audit/events.ts'
+import { lockGrant, saveIssueTime } from '../../store/grants/grants.ts'
+import type { Transaction } from '../../store/postgres/postgres.ts'
+import type { Context } from '../context.ts'
+import { aboutGrant, revokeGrant } from './revoke.ts'
+
+export type IssuedTokenSet = {
+  readonly scopes: readonly string[]
+  readonly accessToken: string
+  readonly refreshToken: string
+  readonly expiresInSeconds: number
+}
+
+export type IssuedKey = { readonly scopes: readonly string[]; readonly accessKey: string }
+
+/** The set of the grant's present generation: the same two tokens whenever it is asked for, and the seconds that are left. */
+export function tokenSetOf(
+  context: Context,
+  grant: GrantWithSecret,
+  issuedAt: number,
+  now: number,
+): Omit<IssuedTokenSet, 'scopes'> {
+  const { keys, accessTokenLifetimeMs } = context.config
+  const tokens = makeTokenSet(keys, grant, issuedAt, accessTokenLifetimeMs)
+  const expiresAt = accessTokenExpiry(issuedAt, accessTokenLifetimeMs)
+  // A transaction that waited for the grant may have begun before the token was issued: the later of the two moments counts.
+  return { ...tokens, expiresInSeconds: expiresInSeconds(expiresAt, Math.max(issuedAt, now)) }
+}
+
+/**
+ * The first credentials of a grant, for the code that led to it; `again` when they were sent before and are asked for once
+ * more. Null when they may no longer be handed out: the grant ends here, the application has renewed them since, or the
+ * access token that was sent has died.
+ */
+export async function issueFirst(
+  context: Context,
+  tx: Transaction,
+  grantId: string,
+  now: number,
+  again: boolean,
+): Promise<IssuedTokenSet | IssuedKey | null> {
+  const locked = await lockGrant(tx, grantId)
+  if (!locked || !isFirstIssue(locked.grant)) return null
+  const { grant, secret, holder } = locked
+  if (!isCollectable(grant, holder)) {
+    await revokeGrant(
+      tx,
+      byApplication(grant.applicationId),
+      grant,
+      holder.userDisabled ? 'user_disabled' : 'application_deleted',
+    )
+    return null
+  }
+
+  const { accessTokenLifetimeMs } = context.config
+  if (again && !isRepeatable(grant, now, accessTokenLifetimeMs)) return null
+  const issuedAt = again && grant.issuedAt !== null ? grant.issuedAt : issueTime(grant, now, accessTokenLifetimeMs)
+  if (issuedAt !== grant.issuedAt) {
+    await saveIssueTime(tx, grantId, issuedAt)
+    await recordEvent(tx, { kind: 'grant.issued', actor: byApplication(grant.applicationId), ...aboutGrant(grant) })
+  }
+  const { scopes } = grant
+  if (grant.variant === 'access_key')
+    return { scopes, accessKey: makeAccessKey(context.config.keys, { ...grant, secret }) }
+  return { scopes, ...tokenSetOf(context, { ...grant, secret }, issuedAt, now) }
+}

@@ -1,0 +1,24 @@
+/** What a user would be asked by an application that has yet to ask anybody. Reads only. */
+import { deviceFlowPolicy } from '../../core/applications/application.ts'
+import { resolveRequested } from '../../core/grants/scope.ts'
+import { readUser } from '../../store/accounts/users.ts'
+import { findOwnApplication, type OwnApplication } from '../../store/applications/own.ts'
+import type { Context } from '../context.ts'
+import { type DescribedConsent, describeConsent } from './describe-consent.ts'
+
+/** Null: it is not this account's. */
+export async function previewConsent(
+  context: Context,
+  accountId: string,
+  userId: string,
+  applicationId: string,
+  by: 'code' | 'dialog',
+): Promise<{ readonly application: OwnApplication; readonly consent: DescribedConsent } | null> {
+  const application = await findOwnApplication(context.db, accountId, applicationId)
+  const user = await readUser(context.db, userId)
+  if (!application || !user) return null
+  const policy = by === 'code' ? deviceFlowPolicy(application) : application
+  const requested = resolveRequested(null, policy)
+  const scopes = requested.answer === 'scopes' ? requested.scopes : []
+  return { application, consent: await describeConsent(context.db, user, scopes, policy) }
+}

@@ -1,0 +1,66 @@
+/** An application renews its token set. docs/interface.md, "Refresh". */
+import type { Config } from '../../config.ts'
+import { byApplication } from '../../core/audit/actor.ts'
+import { type RefreshLimits, refresh } from '../../core/grants/grant.ts'
+import { parseScope, resolveEffective } from '../../core/grants/scope.ts'
+import { lockGrantState, saveRefresh } from '../../store/grants/grants.ts'
+import type { Context } from '../context.ts'
+import { type IssuedTokenSet, tokenSetOf } from './issue.ts'
+import { revokeGrantWithMail } from './revoke.ts'
+
+export type RefreshRequest = {
+  readonly applicationId: string
+  /** Null: a public application, which has none. */
+  readonly secret: string | null
+  readonly refreshToken: string
+  /** Not more than was granted; less changes nothing. Null: not given. */
+  readonly scope: string | null
+}
+
+export type RefreshResult =
+  | { readonly outcome: 'refreshed'; readonly issued: IssuedTokenSet }
+  | { readonly outcome: 'invalid_application' | 'invalid_scope' }
+  /** Forged, of another application, unused for too long, taken back, or used before: one answer. */
+  | { readonly outcome: 'invalid_grant' }
+
+/** An old token: its grant has ended just now. */
+type Reused = { readonly outcome: 'reused'; readonly grantId: string }
+
+const INVALID_GRANT: RefreshResult = { outcome: 'invalid_grant' }
+
+export async function refreshTokenSet(context: Context, request: RefreshRequest): Promise<RefreshResult> {
+  const { applications, config, db, events } = context
+  const application = applications.authenticate(request.applicationId, request.secret)
+  if (!application) return { outcome: 'invalid_application' }
+  const verified = context.verifyCredential(request.refreshToken)
+  if (verified?.is !== 'refresh_token') return INVALID_GRANT
+
+  const result = await db.transaction(async (tx): Promise<RefreshResult | Reused> => {
+    const state = await lockGrantState(tx, verified.grantSecret)
+    if (!state || state.grant.applicationId !== application.id) return INVALID_GRANT
+    const { grant, holder, now } = state
+    const step = refresh(grant, holder, verified.generation, now, refreshLimits(config))
+    if (step.answer === 'not_valid') return INVALID_GRANT
+    if (step.answer === 'reused') {
+      return (await revokeGrantWithMail(tx, byApplication(grant.applicationId), grant, 'refresh_token_reused'))
+        ? { outcome: 'reused', grantId: grant.id }
+        : INVALID_GRANT
+    }
+    if (request.scope !== null && !parseScope(request.scope).every((name) => grant.scopes.includes(name))) {
+      return { outcome: 'invalid_scope' }
+    }
+    const current = step.answer === 'refreshed' ? step.next : grant
+    if (step.answer === 'refreshed') await saveRefresh(tx, current)
+    const scopes = resolveEffective(grant.scopes, state.heldScopes, state.allowedScopes)
+    const source = { ...current, secret: verified.grantSecret }
+    return { outcome: 'refreshed', issued: { scopes, ...tokenSetOf(context, source, current.issuedAt ?? now, now) } }
+  })
+  if (result.outcome === 'refreshed') context.counts.credentials.add('token_set', 'renewed')
+  if (result.outcome !== 'reused') return result
+  events.grantRevoked(result.grantId, 'refresh_token_reused')
+  return INVALID_GRANT
+}
+
+export function refreshLimits(config: Pick<Config, 'refreshTokenLifetimeMs' | 'grantLifetimeMs'>): RefreshLimits {
+  return { unusedMs: config.refreshTokenLifetimeMs, longestMs: config.grantLifetimeMs }
+}

@@ -1,8 +1,0 @@
-/** The language a user chose: remembered, because mails are written in it, too. */
-import type { SessionUser } from '../store/sessions.ts'
-import { saveLanguage } from '../store/sign-in-methods.ts'
-import type { Context } from './context.ts'
-
-export function chooseUserLanguage(context: Context, sessionUser: SessionUser, language: string): Promise<void> {
-  return saveLanguage(context.db, sessionUser.id, language)
-}

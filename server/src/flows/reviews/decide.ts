@@ -1,0 +1,226 @@
+/**
+ * Operators decide about an application that is under review: lock, compare with what they saw, decide, save, tell the owner. A
+ * decision closes the review; flows/reviews/undo.ts opens it again.
+ */
+import type { Application } from '../../core/applications/application.ts'
+import { byOperator } from '../../core/audit/actor.ts'
+import type { ReviewNotification } from '../../core/mail.ts'
+import {
+  areFitWords,
+  type Decision,
+  isFitInterval,
+  needsSecondOperator,
+  type Reason,
+} from '../../core/reviews/review.ts'
+import { figuresOf } from '../../core/reviews/suspension.ts'
+import { createId } from '../../secrets/random.ts'
+import type { User } from '../../store/accounts/users.ts'
+import { findApplication, markApplicationChanged, setPollInterval } from '../../store/applications/applications.ts'
+import { recordEvent } from '../../store/audit/events.ts'
+import { readClock } from '../../store/device/partitions.ts'
+import { hasLiveGrants, revokeGrants } from '../../store/grants/grants.ts'
+import type { Transaction } from '../../store/postgres/postgres.ts'
+import {
+  type Before,
+  findDecision,
+  findWaitingDecision,
+  insertDecision,
+  markConfirmed,
+  markTakenEffect,
+  markUndone,
+  type ReviewDecision,
+} from '../../store/reviews/decisions.ts'
+import {
+  findOpenReview,
+  findReview,
+  lockReviews,
+  type Review,
+  readSeen,
+  saveReview,
+} from '../../store/reviews/reviews.ts'
+import { readNewestRule } from '../../store/reviews/rules.ts'
+import type { Forbidden } from '../accounts/administrator.ts'
+import { setSuspension } from '../applications/manage.ts'
+import type { Context } from '../context.ts'
+import { asOperator } from '../operator/operator.ts'
+import { notifyOwners } from './notify.ts'
+import { openReviewByHand } from './open.ts'
+
+export type DecisionWish = {
+  readonly applicationId: string
+  /** Null: there was no open review. */
+  readonly reviewId: string | null
+  /** `ReviewedApplication.seen`, as it was when the operator looked. */
+  readonly seen: string
+  readonly decision: Decision
+  readonly reason: Reason
+  readonly words: string
+  readonly intervalSeconds: number | null
+}
+
+export type DecisionResult =
+  | { readonly outcome: 'decided' | 'waits_for_second' | 'stale' | 'not_found' | 'unfit' }
+  | Forbidden
+
+export function decideReview(context: Context, by: string, wish: DecisionWish): Promise<DecisionResult> {
+  return asOperator(context, by, async (tx, operator): Promise<DecisionResult> => {
+    await lockReviews(tx, wish.applicationId)
+    const application = await findLiving(tx, wish.applicationId)
+    if (!application || !(await isReviewOf(tx, wish))) return { outcome: 'not_found' }
+    if (!isFit(context, wish)) return { outcome: 'unfit' }
+    const open = await findOpenReview(tx, application.id)
+    const seen = await readSeen(tx, application.id)
+    if ((open?.id ?? null) !== wish.reviewId || seen !== wish.seen) return { outcome: 'stale' }
+
+    const now = await readClock(tx)
+    const review = open ?? (await openReviewByHand(context, tx, application, now))
+    const waiting = await findWaitingDecision(tx, review.id)
+    if (waiting) await withdraw(tx, operator, waiting)
+    const decision = await propose(tx, { operator, application, review, wish })
+    if (decision.needsSecond) return { outcome: 'waits_for_second' }
+    await takeEffect(tx, { application, review, decision, operator, now })
+    return { outcome: 'decided' }
+  })
+}
+
+export type ConfirmationResult = { readonly outcome: 'decided' | 'same_operator' | 'not_found' | 'stale' } | Forbidden
+
+export function confirmDecision(context: Context, by: string, decisionId: string): Promise<ConfirmationResult> {
+  return asOperator(context, by, async (tx, operator): Promise<ConfirmationResult> => {
+    const known = await findDecision(tx, decisionId)
+    if (known) await lockReviews(tx, known.applicationId)
+    const decision = known && (await findDecision(tx, decisionId))
+    const application = decision && (await findLiving(tx, decision.applicationId))
+    if (!application || decision.tookEffectAt !== null || decision.undoneAt !== null) return { outcome: 'not_found' }
+    if (decision.by === operator.id) return { outcome: 'same_operator' }
+    const review = await findOpenReview(tx, application.id)
+    if (review?.id !== decision.reviewId || (await readSeen(tx, application.id)) !== decision.seen) {
+      return { outcome: 'stale' }
+    }
+    await markConfirmed(tx, decision.id, operator.id)
+    await takeEffect(tx, { application, review, decision, operator, now: await readClock(tx) })
+    return { outcome: 'decided' }
+  })
+}
+
+async function findLiving(tx: Transaction, applicationId: string): Promise<Application | null> {
+  const application = await findApplication(tx, applicationId)
+  return application?.deleted ? null : application
+}
+
+async function isReviewOf(tx: Transaction, { applicationId, reviewId }: DecisionWish): Promise<boolean> {
+  return reviewId === null || (await findReview(tx, reviewId))?.applicationId === applicationId
+}
+
+function isFit({ config }: Context, wish: DecisionWish): boolean {
+  const slower = wish.decision === 'reinstate_slower'
+  return areFitWords(wish.words.trim()) && (!slower || isFitInterval(wish.intervalSeconds, config.pollIntervalSeconds))
+}
+
+async function withdraw(tx: Transaction, operator: User, waiting: ReviewDecision): Promise<void> {
+  await markUndone(tx, waiting.id, operator.id)
+  await recordReview(tx, 'review.undone', operator, waiting, { withdrawn: true })
+}
+
+type Proposal = {
+  readonly operator: User
+  readonly application: Application
+  readonly review: Review
+  readonly wish: DecisionWish
+}
+
+/** Written down, but nothing has happened yet. */
+async function propose(tx: Transaction, { operator, application, review, wish }: Proposal): Promise<ReviewDecision> {
+  const { thresholds } = await readNewestRule(tx)
+  const { decision, reason } = wish
+  const needsSecond = needsSecondOperator({
+    decision,
+    suspended: application.suspended,
+    reported: review.reason === 'reports',
+    widelyUsed: await hasLiveGrants(tx, application.id, thresholds.secondOperatorGrants),
+  })
+  // Whoever looked before this has not seen that a decision waits.
+  if (needsSecond) await saveReview(tx, { ...review, version: review.version + 1 })
+  const id = createId('dec')
+  await insertDecision(tx, {
+    ...{ id, decision, reason, needsSecond },
+    reviewId: review.id,
+    by: operator.id,
+    words: wish.words.trim(),
+    intervalSeconds: decision === 'reinstate_slower' ? wish.intervalSeconds : null,
+    seen: (await readSeen(tx, application.id)) ?? '',
+  })
+  const proposed = await findDecision(tx, id)
+  if (!proposed) throw new Error('a decision that was just written down is there')
+  if (needsSecond) await recordReview(tx, 'review.proposed', operator, proposed)
+  return proposed
+}
+
+type Effect = {
+  readonly application: Application
+  readonly review: Review
+  readonly decision: ReviewDecision
+  /** Whose word made it so. */
+  readonly operator: User
+  readonly now: number
+}
+
+const NOTIFICATIONS: Readonly<Record<Decision, ReviewNotification['what']>> = {
+  reinstate: 'reinstated',
+  reinstate_slower: 'slowed',
+  keep: 'kept',
+  keep_and_revoke: 'revoked',
+}
+
+async function takeEffect(tx: Transaction, { application, review, decision, operator, now }: Effect): Promise<void> {
+  const suspended = decision.decision === 'keep' || decision.decision === 'keep_and_revoke'
+  const detail = { reason: decision.reason, review: review.id, decision: decision.id }
+  const before = suspensionOf(application, review, now)
+  if (application.suspended !== suspended)
+    await setSuspension(tx, byOperator(operator.id), application.id, suspended, detail)
+  else await markApplicationChanged(tx, application.id)
+  // What comes back comes back as usual, or as slow as was decided now; what stays suspended is left as it is.
+  if (!suspended) await setPollInterval(tx, application.id, decision.intervalSeconds)
+  const revoked = await revokeUntilUndone(tx, operator, application.id, decision)
+  await markTakenEffect(tx, decision.id, before, revoked)
+  const { version } = review
+  await saveReview(tx, { ...review, closedAt: now, suspensionEndsAt: null, version: version + 1 })
+  await recordReview(tx, 'review.decided', operator, decision, { revoked })
+  const { thresholds } = await readNewestRule(tx)
+  const { reason, words, intervalSeconds } = decision
+  const figures = figuresOf(review.evidence, thresholds)
+  await notifyOwners(tx, application, {
+    what: NOTIFICATIONS[decision.decision],
+    ...{ suspended, reason, words, intervalSeconds, figures },
+  })
+}
+
+/** Keep and revoke: every live grant of the application, until the decision is undone. Returns how many. */
+async function revokeUntilUndone(
+  tx: Transaction,
+  operator: User,
+  applicationId: string,
+  { id, decision }: ReviewDecision,
+): Promise<number> {
+  if (decision !== 'keep_and_revoke') return 0
+  return revokeGrants(tx, byOperator(operator.id), { applicationId, decisionId: id }, 'revoked_by_review')
+}
+
+function suspensionOf(application: Application, { suspensionEndsAt }: Review, now: number): Before {
+  const { suspended, pollIntervalSeconds } = application
+  const suspensionLeftMs = suspensionEndsAt === null ? null : Math.max(0, suspensionEndsAt - now)
+  return { suspended, pollIntervalSeconds, suspensionLeftMs }
+}
+
+/** In the trail of the operators' own account: an owner learns what was decided, not by whom. */
+export function recordReview(
+  tx: Transaction,
+  kind: 'review.proposed' | 'review.decided' | 'review.undone',
+  operator: User,
+  decision: ReviewDecision,
+  more: Readonly<Record<string, unknown>> = {},
+): Promise<void> {
+  const { id, reviewId, applicationId, reason } = decision
+  const detail = { review: reviewId, decision: id, decided: decision.decision, reason, ...more }
+  return recordEvent(tx, { kind, actor: byOperator(operator.id), accountId: operator.accountId, applicationId, detail })
+}

@@ -1,0 +1,195 @@
+/**
+ * The rule at work, each minute: what speaks against applications is read, judged, and written into reviews. Owners are warned
+ * first; only then, a day later, is anything suspended. A suspension lasts until an operator has decided about the review, unless
+ * the rule says after how many hours an application comes back without a decision.
+ * docs/operations.md, "When an application polls too fast".
+ */
+import type { Application } from '../../core/applications/application.ts'
+import { byService } from '../../core/audit/actor.ts'
+import { spanOf } from '../../core/reviews/evidence.ts'
+import {
+  type Evidence,
+  figuresOf,
+  harm,
+  type Judgement,
+  judge,
+  type Verdict,
+  warningState,
+} from '../../core/reviews/suspension.ts'
+import { findApplication } from '../../store/applications/applications.ts'
+import { hasEventOfToday, recordEvent } from '../../store/audit/events.ts'
+import { readClock } from '../../store/device/partitions.ts'
+import { bePatient, type Transaction } from '../../store/postgres/postgres.ts'
+import { findWaitingDecision } from '../../store/reviews/decisions.ts'
+import { listSuspects } from '../../store/reviews/evidence.ts'
+import {
+  findNewestReview,
+  insertReview,
+  lockReviews,
+  type Review,
+  saveReview,
+  tryLockJudging,
+} from '../../store/reviews/reviews.ts'
+import { readNewestRule, type SuspensionRule } from '../../store/reviews/rules.ts'
+import { setSuspension } from '../applications/manage.ts'
+import type { Context } from '../context.ts'
+import { notifyOwners } from './notify.ts'
+import { openedReview } from './open.ts'
+import { type Case, completeCase, readCases } from './read-evidence.ts'
+
+const BY_RULE = byService('suspension-rule')
+
+const HOUR_MS = 3_600_000
+
+/** A review of the rule's own, in which nothing happened for so long, is closed by itself. */
+const CALM_MS = 7 * 24 * HOUR_MS
+
+/**
+ * Reading is done by one process at a time, judging by one for each application. Where a second process comes after the first, it
+ * judges the same once more, and nothing comes of it.
+ */
+export async function judgeApplications(context: Context): Promise<void> {
+  const found = await context.db.transaction(async (tx) => {
+    if (!(await tryLockJudging(tx))) return null
+    await bePatient(tx)
+    const rule = await readNewestRule(tx)
+    const now = await readClock(tx)
+    // A code may be granted a while after it was last polled too early.
+    const since = spanOf(now, rule.thresholds).from - context.config.deviceCodeLifetimeMs
+    const suspects = await listSuspects(tx, since, rule.thresholds)
+    if (suspects.length === 0) return null
+    return { rule, cases: await readCases(context, tx, suspects, { thresholds: rule.thresholds, now }) }
+  })
+  for (const each of found?.cases ?? []) {
+    const { rule } = found as { rule: SuspensionRule }
+    // One application that cannot be judged must not keep the others from it.
+    await context.db
+      .transaction((tx) => judgeOne(tx, each, rule))
+      .catch((error) => context.events.taskFailed('judging applications', error))
+  }
+}
+
+const RANKS: readonly Verdict[] = ['fine', 'observe', 'review', 'warn', 'suspend']
+
+const isCalm = (verdict: Verdict) => RANKS.indexOf(verdict) <= RANKS.indexOf('observe')
+
+type Turn = {
+  readonly tx: Transaction
+  readonly application: Application
+  readonly rule: SuspensionRule
+  readonly evidence: Evidence
+  readonly judgement: Judgement
+}
+
+async function judgeOne(tx: Transaction, known: Case, rule: SuspensionRule): Promise<void> {
+  await lockReviews(tx, known.applicationId)
+  const newest = await findNewestReview(tx, known.applicationId)
+  // Somebody decided about this very evidence in the meantime.
+  if (newest && newest.closedAt !== null && newest.closedAt >= known.now) return
+  const current = newest?.closedAt === null ? newest : null
+  const application = await findApplication(tx, known.applicationId)
+  if (!application || application.deleted) {
+    if (current) await saveReview(tx, { ...current, suspensionEndsAt: null, closedAt: known.now })
+    return
+  }
+  const open = current && isRestoredByHand(current, application) ? withoutWarning(current) : current
+  // What was only tried out has warned nobody.
+  const warnedAt = open?.dryRun === rule.dryRun ? open.warnedAt : null
+  const judgement = judge({ ...known, warnedAt }, rule.thresholds)
+  if (!open && isCalm(judgement.verdict)) return
+
+  const turn = { tx, application, rule, judgement, evidence: await completeCase(tx, known, warnedAt) }
+  const judged = await writeDown(turn, open)
+  const result = await reinstateInTime(turn, await suspend(turn, await warn(turn, judged)))
+  const next = isOverForGood(turn, result) ? { ...result, closedAt: known.now } : result
+  await (open ? saveReview(tx, next) : insertReview(tx, next))
+}
+
+/** While it is calm, the evidence of the last time that it was not stays: it is what somebody will want to see. */
+async function writeDown({ tx, application, rule, evidence, judgement }: Turn, open: Review | null): Promise<Review> {
+  const { verdict, reasons } = judgement
+  const { version: ruleVersion, dryRun } = rule
+  const { now, warnedAt } = evidence
+  if (open && isCalm(verdict)) {
+    return { ...open, verdict: application.suspended ? open.verdict : verdict, judgedAt: now, dryRun, warnedAt }
+  }
+  const reason = reasons.includes('reports') ? 'reports' : 'polling'
+  const review = open ?? openedReview(application.id, reason, now)
+  const worse = !open || RANKS.indexOf(verdict) > RANKS.indexOf(open.verdict)
+  if (worse) {
+    const detail = { review: review.id, verdict, reasons, ruleVersion, dryRun }
+    await recordEvent(tx, { kind: 'application.judged', actor: BY_RULE, applicationId: application.id, detail })
+  }
+  return {
+    ...review,
+    reason: reason === 'reports' ? reason : review.reason,
+    ...{ verdict, evidence, ruleVersion, dryRun, warnedAt },
+    harm: harm(evidence),
+    judgedAt: now,
+    lastEscalatedAt: now,
+    version: review.version + (open && worse ? 1 : 0),
+  }
+}
+
+/** Once for each time that something is wrong, and not more often than once a day. */
+async function warn({ tx, application, rule, evidence, judgement }: Turn, review: Review): Promise<Review> {
+  if (judgement.verdict !== 'warn' || warningState(evidence, rule.thresholds) !== 'over') return review
+  const warned = { ...review, warnedAt: evidence.now, version: review.version + 1 }
+  if (rule.dryRun) return warned
+  const about = { kind: 'application.warned', applicationId: application.id } as const
+  if (await hasEventOfToday(tx, about)) return review
+  const { version: ruleVersion, thresholds } = rule
+  const figures = figuresOf(evidence, thresholds)
+  const until = evidence.now + thresholds.warningHours * HOUR_MS
+  await recordEvent(tx, {
+    ...about,
+    actor: BY_RULE,
+    accountId: application.accountId,
+    detail: { reason: 'polls_too_fast', review: review.id, ruleVersion, figures },
+  })
+  await notifyOwners(tx, application, { what: 'warned', suspended: application.suspended, figures, until })
+  return warned
+}
+
+async function suspend({ tx, application, rule, evidence, judgement }: Turn, review: Review): Promise<Review> {
+  if (judgement.verdict !== 'suspend' || rule.dryRun || application.suspended) return review
+  const { version: ruleVersion, thresholds } = rule
+  const figures = figuresOf(evidence, thresholds)
+  const { reinstateAfterHours } = thresholds
+  const until = reinstateAfterHours === 0 ? null : evidence.now + reinstateAfterHours * HOUR_MS
+  const detail = { reason: 'polls_too_fast' as const, review: review.id, ruleVersion, figures }
+  // Somebody did so by hand at this very moment: then it is theirs, and has no end of its own.
+  if ((await setSuspension(tx, BY_RULE, application.id, true, detail)).outcome === 'refused') return review
+  await notifyOwners(tx, application, { what: 'suspended', suspended: true, figures, until })
+  return { ...review, suspendedAt: evidence.now, suspensionEndsAt: until, version: review.version + 1 }
+}
+
+/**
+ * Reinstates what the rule suspended, where the rule said so when it suspended, unless a person is deciding to end even more. The
+ * review stays open. Another warning goes before another suspension.
+ */
+async function reinstateInTime({ tx, application, evidence }: Turn, review: Review): Promise<Review> {
+  const { suspensionEndsAt } = review
+  if (suspensionEndsAt === null || evidence.now < suspensionEndsAt) return review
+  if ((await findWaitingDecision(tx, review.id))?.decision === 'keep_and_revoke') return review
+  if (application.suspended) {
+    await setSuspension(tx, BY_RULE, application.id, false, { reason: 'not_decided_in_time', review: review.id })
+    await notifyOwners(tx, application, { what: 'expired', suspended: false })
+  }
+  return withoutWarning(review)
+}
+
+/** An operator restored it at the command line. The warning before that suspension has served: another suspension takes another. */
+function isRestoredByHand({ suspendedAt, warnedAt }: Review, { suspended }: Application): boolean {
+  return !suspended && suspendedAt !== null && warnedAt !== null && warnedAt < suspendedAt
+}
+
+function withoutWarning(review: Review): Review {
+  return { ...review, suspensionEndsAt: null, warnedAt: null, version: review.version + 1 }
+}
+
+/** Nobody has to look at it: nobody complained, nobody was suspended, and it has been calm for long. */
+function isOverForGood({ application, evidence }: Turn, review: Review): boolean {
+  const settled = review.reason === 'polling' && review.suspendedAt === null && review.appealedAt === null
+  return settled && !application.suspended && evidence.now - review.lastEscalatedAt >= CALM_MS
+}

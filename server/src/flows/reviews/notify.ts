@@ -1,0 +1,22 @@
+/** What the owner of an application is told about its review: by mail, to everybody who looks after the account. Never by whom. */
+import type { Application } from '../../core/applications/application.ts'
+import type { ReviewNotification } from '../../core/mail.ts'
+import { listAdministrators } from '../../store/accounts/users.ts'
+import { insertMail } from '../../store/mails.ts'
+import type { Transaction } from '../../store/postgres/postgres.ts'
+
+type Told = Pick<ReviewNotification, 'what' | 'suspended'> & Partial<ReviewNotification>
+
+export async function notifyOwners(
+  tx: Transaction,
+  application: Pick<Application, 'id' | 'accountId' | 'name'>,
+  news: Told,
+): Promise<void> {
+  const { id, accountId, name } = application
+  const nothing = { reason: null, words: null, figures: null, until: null, intervalSeconds: null }
+  const detail: ReviewNotification = { ...nothing, ...news, applicationId: id, application: name }
+  for (const { id: userId, language } of await listAdministrators(tx, accountId)) {
+    const to = { accountId, userId, linkId: null, language: language ?? 'en' }
+    await insertMail(tx, { kind: 'application_review', ...to, detail })
+  }
+}

@@ -1,0 +1,65 @@
+/** A review is opened: by the rule, by an operator who decides without one, or by an owner who appeals. */
+import type { Application } from '../../core/applications/application.ts'
+import { harm, judge } from '../../core/reviews/suspension.ts'
+import { createId } from '../../secrets/random.ts'
+import type { Transaction } from '../../store/postgres/postgres.ts'
+import { findNewestReview, insertReview, type Review, type ReviewReason } from '../../store/reviews/reviews.ts'
+import { readNewestRule } from '../../store/reviews/rules.ts'
+import type { Context } from '../context.ts'
+import { readEvidence } from './read-evidence.ts'
+
+const NO_EVIDENCE: Omit<Review['evidence'], 'now'> = {
+  windows: [],
+  touched: 0,
+  factor: null,
+  reports: 0,
+  funnel: { requested: 0, entered: 0, granted: 0 },
+  warnedAt: null,
+}
+
+/** Nothing is known yet, and nothing has happened. */
+export function openedReview(applicationId: string, reason: ReviewReason, now: number): Review {
+  return {
+    id: createId('rev'),
+    ...{ applicationId, reason },
+    openedAt: now,
+    verdict: 'fine',
+    harm: 0,
+    evidence: { ...NO_EVIDENCE, now },
+    judgedAt: now,
+    ruleVersion: 0,
+    dryRun: false,
+    lastEscalatedAt: now,
+    warnedAt: null,
+    suspendedAt: null,
+    suspensionEndsAt: null,
+    appealedAt: null,
+    appealedBy: null,
+    appeal: null,
+    closedAt: null,
+    version: 1,
+  }
+}
+
+/**
+ * By a person, on the evidence of this moment. A suspension goes on being about what it was about: one for which people complained
+ * does not become an ordinary one by being looked at again.
+ */
+export async function openReviewByHand(
+  context: Context,
+  tx: Transaction,
+  application: Application,
+  now: number,
+): Promise<Review> {
+  const before = application.suspended ? await findNewestReview(tx, application.id) : null
+  const { thresholds, version: ruleVersion, dryRun } = await readNewestRule(tx)
+  const evidence = await readEvidence(context, tx, application.id, { thresholds, now, warnedAt: null })
+  const review: Review = {
+    ...openedReview(application.id, before?.reason ?? 'operator', now),
+    ...{ evidence, ruleVersion, dryRun },
+    verdict: judge(evidence, thresholds).verdict,
+    harm: harm(evidence),
+  }
+  await insertReview(tx, review)
+  return review
+}

@@ -1,0 +1,41 @@
+/**
+ * Operators are reminded of suspensions that wait for their review: by mail when one begins, and again each day for as long as one
+ * waits. docs/operations.md, "When an application polls too fast".
+ */
+import { findAccount } from '../../store/accounts/accounts.ts'
+import { listAdministrators } from '../../store/accounts/users.ts'
+import { readClock } from '../../store/device/partitions.ts'
+import { findLastMail, insertMail } from '../../store/mails.ts'
+import { listWaitingSuspensions, tryLockReminding } from '../../store/reviews/reviews.ts'
+import type { Context } from '../context.ts'
+
+const DAY_MS = 24 * 3_600_000
+
+/** A mail names so many applications, the longest waiting first. The others are only counted. */
+const MAX_NAMED = 20
+
+export async function remindOperators({ db, config }: Pick<Context, 'db' | 'config'>): Promise<void> {
+  const { operatorAccount } = config
+  if (operatorAccount === null) return
+  await db.transaction(async (tx) => {
+    // Another process is at it.
+    if (!(await tryLockReminding(tx))) return
+    const waiting = await listWaitingSuspensions(tx)
+    const account = await findAccount(tx, operatorAccount)
+    const [oldest] = waiting
+    if (!oldest || !account) return
+    const newest = Math.max(...waiting.map(({ since }) => since))
+    const now = await readClock(tx)
+    const detail = {
+      count: waiting.length,
+      applications: waiting.slice(0, MAX_NAMED).map(({ application }) => application),
+      since: oldest.since,
+    }
+    for (const { id: userId, language } of await listAdministrators(tx, account.id)) {
+      const last = await findLastMail(tx, userId, 'suspensions_waiting')
+      if (last !== null && last >= newest && now - last < DAY_MS) continue
+      const to = { accountId: account.id, userId, linkId: null, language: language ?? 'en' }
+      await insertMail(tx, { kind: 'suspensions_waiting', ...to, detail })
+    }
+  })
+}

@@ -1,0 +1,30 @@
+/** The rule by which applications are warned and suspended: operators read it and change it. Every version stays. */
+import { byOperator } from '../../core/audit/actor.ts'
+import { type Thresholds, thresholdProblem } from '../../core/reviews/suspension.ts'
+import { recordEvent } from '../../store/audit/events.ts'
+import { insertRule, readNewestRule, type SuspensionRule } from '../../store/reviews/rules.ts'
+import type { Forbidden } from '../accounts/administrator.ts'
+import type { Context } from '../context.ts'
+import { asOperator } from '../operator/operator.ts'
+
+export type Rule = SuspensionRule
+
+export function readRule(context: Context): Promise<Rule> {
+  return readNewestRule(context.db)
+}
+
+export type RuleResult =
+  | { readonly outcome: 'changed' }
+  | { readonly outcome: 'unfit'; readonly field: keyof Thresholds }
+  | Forbidden
+
+export function changeRule(context: Context, by: string, thresholds: Thresholds, dryRun: boolean): Promise<RuleResult> {
+  return asOperator(context, by, async (tx, operator): Promise<RuleResult> => {
+    const field = thresholdProblem(thresholds)
+    if (field) return { outcome: 'unfit', field }
+    const version = await insertRule(tx, { thresholds, dryRun }, by)
+    const detail = { version, thresholds, dryRun }
+    await recordEvent(tx, { kind: 'rule.changed', actor: byOperator(by), accountId: operator.accountId, detail })
+    return { outcome: 'changed' }
+  })
+}

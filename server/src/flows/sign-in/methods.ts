@@ -1,0 +1,244 @@
+/** How a user signs in, changed by themselves: password, passkeys, second factor. Each change is told to them by mail. */
+import { randomUUID } from 'node:crypto'
+import { byUser } from '../../core/audit/actor.ts'
+import type { MailContent } from '../../core/mail.ts'
+import { type PasswordProblem, passwordProblem } from '../../core/sign-in/password.ts'
+import {
+  authenticatorSecret,
+  authenticatorUri,
+  checkAuthenticatorCode,
+  secretText,
+  signSetup,
+  verifySetup,
+} from '../../secrets/authenticator.ts'
+import { createChallenge, creationOptions, verifyChallenge, verifyRegistration } from '../../secrets/passkey.ts'
+import { isCommonPassword } from '../../secrets/password.ts'
+import { lockUserForChange } from '../../store/accounts/users.ts'
+import { type AuditEvent, recordEvent } from '../../store/audit/events.ts'
+import { revokeGrants } from '../../store/grants/grants.ts'
+import { insertMail } from '../../store/mails.ts'
+import type { Transaction } from '../../store/postgres/postgres.ts'
+import { spendPasswordLinks } from '../../store/sign-in/links.ts'
+import {
+  deleteAuthenticator,
+  deletePasskey,
+  insertAuthenticator,
+  insertPasskey,
+  listPasskeys,
+  lockSession,
+  type PasskeyLine,
+  readSignInUser,
+  savePassword,
+  spendChallenge,
+} from '../../store/sign-in/methods.ts'
+import { deleteSessions, type HostAccount, type SessionUser } from '../../store/sign-in/sessions.ts'
+import { relyingParty } from '../accounts/address.ts'
+import type { Context } from '../context.ts'
+import { attemptOf, type Refused, withAttempt } from './prove.ts'
+import type { Browser } from './sessions.ts'
+
+export type SignInMethods = {
+  readonly hasPassword: boolean
+  readonly passkeys: readonly PasskeyLine[]
+  readonly authenticatorSince: number | null
+}
+
+export async function readSignInMethods(
+  context: Context,
+  account: HostAccount,
+  sessionUser: SessionUser,
+): Promise<SignInMethods> {
+  const user = await readSignInUser(context.db, account.id, sessionUser.id)
+  return {
+    hasPassword: user?.passwordDigest != null,
+    passkeys: await listPasskeys(context.db, sessionUser.id),
+    authenticatorSince: user?.authenticator?.createdAt ?? null,
+  }
+}
+
+export type PasswordChange = { readonly current: string; readonly password: string; readonly again: string }
+
+export type PasswordChangeResult =
+  | { readonly outcome: 'changed' }
+  | { readonly outcome: 'unfit'; readonly problem: PasswordProblem }
+  | Refused
+
+/** Every other session ends: whoever got in with the old password is out. */
+export async function changePassword(
+  context: Context,
+  account: HostAccount,
+  sessionUser: SessionUser,
+  given: PasswordChange,
+  browser: Browser,
+): Promise<PasswordChangeResult> {
+  const problem = passwordProblem(given, (password) => isCommonPassword(password, [sessionUser.email, account.slug]))
+  if (problem) return { outcome: 'unfit', problem }
+  const user = await readSignInUser(context.db, account.id, sessionUser.id)
+  if (!user) return { outcome: 'wrong' }
+  return withAttempt(context, attemptOf(context, account, user.email, user, browser), async () => {
+    // Who never had one (a passkey did) proved themselves a moment ago: this page asks for a fresh session.
+    const known = user.passwordDigest
+    if (known !== null && !(await context.passwords.matches(known, given.current, true))) return { outcome: 'wrong' }
+    const digest = await context.passwords.digest(given.password)
+    const saved = await withinSession(context, sessionUser, async (tx) => {
+      await spendPasswordLinks(tx, sessionUser.id)
+      await savePassword(tx, sessionUser.id, digest)
+      await deleteSessions(tx, sessionUser.id, sessionUser.session.id)
+      await revokeGrants(tx, byUser(sessionUser.id), { tokenSetsOf: sessionUser.id }, 'password_changed')
+      await changed(tx, account, sessionUser, 'user.password_set', { kind: 'password_changed', detail: {} })
+      return true
+    })
+    return { outcome: saved ? 'changed' : 'expired' }
+  })
+}
+
+/** Options for the browser. The user's own passkeys are named, so that none is made twice on one device. */
+export function passkeyCreation(
+  context: Context,
+  account: HostAccount,
+  sessionUser: SessionUser,
+  known: readonly PasskeyLine[],
+  now: number,
+): string {
+  const challenge = createChallenge(context.config.keys, `register:${sessionUser.id}`, now)
+  const { id: rpId } = relyingParty(context, account)
+  return JSON.stringify(
+    creationOptions({
+      rpId,
+      rpName: account.name,
+      userId: sessionUser.id,
+      email: sessionUser.email,
+      challenge,
+      exclude: known.map(({ id, transports }) => ({ id, transports })),
+    }),
+  )
+}
+
+export async function addPasskey(
+  context: Context,
+  account: HostAccount,
+  sessionUser: SessionUser,
+  given: { readonly answer: string; readonly name: string },
+  now: number,
+): Promise<boolean> {
+  const { keys } = context.config
+  const { id: rpId, origin } = relyingParty(context, account)
+  const open = (text: string) => verifyChallenge(keys, text, `register:${sessionUser.id}`, now)
+  let challenge: ReturnType<typeof open> = null
+  const challengeOk = (text: string) => {
+    challenge = open(text)
+    return challenge !== null
+  }
+  const made = await verifyRegistration({ answer: given.answer, origin, rpId, challengeOk })
+  const spent = challenge as ReturnType<typeof open>
+  if (!made || !spent) return false
+  const name = given.name.trim().slice(0, 100) || 'Passkey'
+  return withinSession(context, sessionUser, async (tx) => {
+    if (!(await spendChallenge(tx, spent.digest, spent.expiresAt))) return false
+    if (!(await insertPasskey(tx, { ...made, userId: sessionUser.id, name }))) return false
+    const detail = { method: 'passkey' } as const
+    await changed(tx, account, sessionUser, 'user.passkey_added', { kind: 'sign_in_method_added', detail })
+    return true
+  })
+}
+
+export type PasskeyRemoval = { readonly outcome: 'removed' | 'not_found' | 'last_passkey' }
+
+/** Without a password, the last passkey is the only way in: taking it away would lock its owner out. */
+export function removePasskey(
+  context: Context,
+  account: HostAccount,
+  sessionUser: SessionUser,
+  id: string,
+): Promise<PasskeyRemoval> {
+  return context.db.transaction(async (tx): Promise<PasskeyRemoval> => {
+    // One after the other: of two removals at once, the second sees what the first has left.
+    await lockUserForChange(tx, sessionUser.id)
+    const user = await readSignInUser(tx, account.id, sessionUser.id)
+    const passkeys = await listPasskeys(tx, sessionUser.id)
+    const alive = await lockSession(tx, sessionUser.session.id, sessionUser.id)
+    if (!alive || !passkeys.some((passkey) => passkey.id === id)) return { outcome: 'not_found' }
+    if (user?.passwordDigest == null && passkeys.length === 1) return { outcome: 'last_passkey' }
+    await deletePasskey(tx, sessionUser.id, id)
+    const detail = { method: 'passkey' } as const
+    await changed(tx, account, sessionUser, 'user.passkey_removed', { kind: 'sign_in_method_removed', detail })
+    return { outcome: 'removed' }
+  })
+}
+
+export type AuthenticatorSetup = { readonly setup: string; readonly secret: string; readonly uri: string }
+
+/** Nothing is kept until the first code was right: the proposal comes back sealed. */
+export function proposeAuthenticator(
+  context: Context,
+  account: HostAccount,
+  sessionUser: SessionUser,
+  proposed: string | null = null,
+): AuthenticatorSetup | null {
+  const { keys } = context.config
+  const fresh = { id: randomUUID(), keyId: keys.signing.id }
+  const reference = proposed === null ? fresh : verifySetup(keys, proposed, sessionUser.id)
+  const secret = reference && authenticatorSecret(keys, reference)
+  if (!secret) return null
+  const setup = signSetup(keys, { ...reference, userId: sessionUser.id })
+  return { setup, secret: secretText(secret), uri: authenticatorUri(secret, account.name, sessionUser.email) }
+}
+
+export async function addAuthenticator(
+  context: Context,
+  account: HostAccount,
+  sessionUser: SessionUser,
+  given: { readonly setup: string; readonly code: string },
+  now: number,
+): Promise<boolean> {
+  const { keys } = context.config
+  const reference = verifySetup(keys, given.setup, sessionUser.id)
+  const secret = reference && authenticatorSecret(keys, reference)
+  const step = secret && checkAuthenticatorCode(secret, given.code, now, 0)
+  if (!reference || typeof step !== 'number') return false
+  return withinSession(context, sessionUser, async (tx) => {
+    await insertAuthenticator(tx, sessionUser.id, { ...reference, lastStep: step })
+    const detail = { method: 'authenticator' } as const
+    await changed(tx, account, sessionUser, 'user.authenticator_added', { kind: 'sign_in_method_added', detail })
+    return true
+  })
+}
+
+export async function removeAuthenticator(
+  context: Context,
+  account: HostAccount,
+  sessionUser: SessionUser,
+): Promise<void> {
+  await withinSession(context, sessionUser, async (tx) => {
+    if (!(await deleteAuthenticator(tx, sessionUser.id))) return false
+    const detail = { method: 'authenticator' } as const
+    await changed(tx, account, sessionUser, 'user.authenticator_removed', { kind: 'sign_in_method_removed', detail })
+    return true
+  })
+}
+
+/** False, and nothing is done, when the session that asks was ended in the meantime. */
+function withinSession(
+  context: Context,
+  sessionUser: SessionUser,
+  work: (tx: Transaction) => Promise<boolean>,
+): Promise<boolean> {
+  return context.db.transaction(
+    async (tx) => (await lockSession(tx, sessionUser.session.id, sessionUser.id)) && work(tx),
+  )
+}
+
+async function changed(
+  tx: Transaction,
+  account: HostAccount,
+  sessionUser: SessionUser,
+  kind: Extract<
+    AuditEvent['kind'],
+    'user.password_set' | `user.passkey_${'added' | 'removed'}` | `user.authenticator_${'added' | 'removed'}`
+  >,
+  matter: Extract<MailContent, { kind: 'password_changed' | 'sign_in_method_added' | 'sign_in_method_removed' }>,
+): Promise<void> {
+  const about = { accountId: account.id, userId: sessionUser.id }
+  await recordEvent(tx, { kind, actor: byUser(sessionUser.id), ...about })
+  await insertMail(tx, { ...matter, ...about, linkId: null, language: sessionUser.language ?? 'en' })
+}

@@ -1,0 +1,112 @@
+/** Signing in: a password and, for those who have one, a second factor; or a passkey, which is both. */
+import { randomUUID } from 'node:crypto'
+import { markPassword, signBrowser, signSecondStep, verifyBrowser, verifySecondStep } from '../../secrets/web-texts.ts'
+import { findSignInUser, readSignInUser, type SignInUser } from '../../store/sign-in/methods.ts'
+import type { HostAccount } from '../../store/sign-in/sessions.ts'
+import type { Context } from '../context.ts'
+import { attemptOf, provePasskey, type Refused, spendCode, withAttempt } from './prove.ts'
+import { type Browser, type Proof, type SignedIn, startSession } from './sessions.ts'
+
+/** Long enough to find the telephone. */
+const SECOND_STEP_MS = 5 * 60 * 1000
+
+export type SignInResult =
+  | (SignedIn & { readonly browser: string })
+  | { readonly outcome: 'second_step'; readonly step: string }
+  | Refused
+
+export async function signInWithPassword(
+  context: Context,
+  account: HostAccount,
+  given: { readonly email: string; readonly password: string },
+  browser: Browser,
+): Promise<SignInResult> {
+  const email = given.email.trim().toLowerCase()
+  const user = await findSignInUser(context.db, account.id, email)
+  const attempt = attemptOf(context, account, email, user, browser)
+  return withAttempt(context, attempt, async () => {
+    const right = await context.passwords.matches(
+      user?.passwordDigest ?? null,
+      given.password,
+      attempt.browser !== null,
+    )
+    if (!right || !user || user.disabled) return { outcome: 'wrong' }
+    return enterWithPassword(context, account, user, browser, 'password')
+  })
+}
+
+/** The password is beyond doubt. Whoever has a second factor is not in yet. */
+export async function enterWithPassword(
+  context: Context,
+  account: HostAccount,
+  user: SignInUser,
+  browser: Browser,
+  how: string,
+): Promise<SignInResult> {
+  if (user.authenticator) return secondStep(context, account, user)
+  return enter(context, account, user, browser, how, proofOf(user))
+}
+
+/** The second of two steps. What the first one proved comes back sealed, for five minutes. */
+export async function signInWithCode(
+  context: Context,
+  account: HostAccount,
+  given: { readonly step: string; readonly code: string },
+  now: number,
+  browser: Browser,
+): Promise<SignInResult> {
+  const step = verifySecondStep(context.config.keys, given.step, account.slug)
+  const user = step && (await readSignInUser(context.db, account.id, step.userId))
+  if (!step || !user || user.disabled || now - step.at > SECOND_STEP_MS) return { outcome: 'expired' }
+  if (step.passwordMark !== markPassword(user.passwordDigest ?? '')) return { outcome: 'expired' }
+  const attempt = attemptOf(context, account, secondStepOf(user), user, browser)
+  return withAttempt(context, attempt, async () => {
+    if (!(await spendCode(context, user, given.code, now))) return { outcome: 'wrong' }
+    return enter(context, account, user, browser, 'password and code', proofOf(user))
+  })
+}
+
+export async function signInWithPasskey(
+  context: Context,
+  account: HostAccount,
+  answer: string,
+  now: number,
+  browser: Browser,
+): Promise<SignInResult> {
+  const passkey = await provePasskey(context, account, answer, now)
+  const user = passkey && (await readSignInUser(context.db, account.id, passkey.userId))
+  if (!user) return { outcome: 'wrong' }
+  return enter(context, account, user, browser, 'passkey', { passkeyId: passkey.id })
+}
+
+/** Counted apart from passwords, under something that nobody can type as an address. */
+function secondStepOf(user: SignInUser): string {
+  return `second step\n${user.id}`
+}
+
+function proofOf(user: SignInUser): Proof {
+  return { passwordDigest: user.passwordDigest ?? '' }
+}
+
+async function enter(
+  context: Context,
+  account: HostAccount,
+  user: SignInUser,
+  browser: Browser,
+  how: string,
+  proof: Proof,
+): Promise<SignInResult> {
+  const { keys } = context.config
+  const known = browser.known === null ? null : verifyBrowser(keys, browser.known, user.id)
+  const signedIn = await context.db.transaction((tx) =>
+    startSession(context, tx, { ...user, slug: account.slug }, browser, how, proof),
+  )
+  if (!signedIn) return { outcome: 'wrong' }
+  return { ...signedIn, browser: signBrowser(keys, known ?? randomUUID(), user.id) }
+}
+
+function secondStep(context: Context, account: HostAccount, user: SignInUser): SignInResult {
+  const at = Math.floor(context.applications.now())
+  const step = { userId: user.id, at, passwordMark: markPassword(user.passwordDigest ?? '') }
+  return { outcome: 'second_step', step: signSecondStep(context.config.keys, step, account.slug) }
+}

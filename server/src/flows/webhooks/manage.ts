@@ -1,0 +1,147 @@
+/** An account looks after the webhooks of its own applications: where they go, what signs them, what became of them. */
+import { byUser } from '../../core/audit/actor.ts'
+import { isDeliveryId, MAX_ENDPOINTS, WEBHOOK_TEST } from '../../core/webhooks/webhook.ts'
+import type { AddressProblem } from '../../outbound.ts'
+import { createId } from '../../secrets/random.ts'
+import { webhookSecret } from '../../secrets/webhook-secret.ts'
+import { findOwnApplication } from '../../store/applications/own.ts'
+import { type AuditEvent, recordEvent } from '../../store/audit/events.ts'
+import type { Transaction } from '../../store/postgres/postgres.ts'
+import { type DeliveryLine, insertTest, listDeliveries, resendDelivery } from '../../store/webhooks/deliveries.ts'
+import {
+  disableEndpoint,
+  findEndpoint,
+  insertEndpoint,
+  listEndpoints,
+  rotateEndpoint,
+  type WebhookEndpoint,
+} from '../../store/webhooks/endpoints.ts'
+import { asAdministrator, type Forbidden } from '../accounts/administrator.ts'
+import type { Context } from '../context.ts'
+
+export type Webhooks = {
+  readonly id: string
+  readonly name: string
+  readonly endpoints: readonly WebhookEndpoint[]
+  readonly deliveries: readonly DeliveryLine[]
+}
+
+/** Null: it is not this account's application. */
+export async function readWebhooks(context: Context, accountId: string, id: string): Promise<Webhooks | null> {
+  const application = await findOwnApplication(context.db, accountId, id)
+  if (!application) return null
+  const endpoints = await listEndpoints(context.db, id)
+  return { id, name: application.name, endpoints, deliveries: await listDeliveries(context.db, id) }
+}
+
+export type ShownSecret = {
+  readonly name: string
+  readonly endpoint: WebhookEndpoint
+  /** Null: the key that it was computed with is not in use any more. A new one has to be made. */
+  readonly secret: string | null
+}
+
+export async function readWebhookSecret(
+  context: Context,
+  accountId: string,
+  id: string,
+  endpointId: string,
+): Promise<ShownSecret | null> {
+  const application = await findOwnApplication(context.db, accountId, id)
+  const endpoint = application && (await findEndpoint(context.db, id, endpointId))
+  if (!endpoint) return null
+  return { name: application.name, endpoint, secret: webhookSecret(context.config.keys, { ...endpoint, endpointId }) }
+}
+
+export type EndpointProblem = AddressProblem | 'exists' | 'too_many'
+
+export type EndpointAddition =
+  | { readonly outcome: 'added'; readonly endpointId: string }
+  | { readonly outcome: 'unfit'; readonly problem: EndpointProblem }
+  | { readonly outcome: 'not_found' }
+  | Forbidden
+
+/** Kept as URL writes it: one spelling of what was looked at. */
+export function addEndpoint(context: Context, by: string, id: string, address: string): Promise<EndpointAddition> {
+  return withOwn(context, by, id, async (tx, record): Promise<EndpointAddition> => {
+    const unfit = (problem: EndpointProblem) => ({ outcome: 'unfit', problem }) as const
+    const problem = context.outbound.problemWith(address)
+    if (problem) return unfit(problem)
+    const url = new URL(address).href
+    const live = (await listEndpoints(tx, id)).filter(({ gone }) => !gone)
+    if (live.some((each) => each.url === url)) return unfit('exists')
+    if (live.length >= MAX_ENDPOINTS) return unfit('too_many')
+    const endpointId = createId('whk')
+    await insertEndpoint(tx, { id: endpointId, applicationId: id, url, keyId: context.config.keys.signing.id })
+    await record('webhook.added', { endpoint: endpointId })
+    return { outcome: 'added', endpointId }
+  })
+}
+
+type Change<Done extends string> = { readonly outcome: Done | 'not_found' } | Forbidden
+
+/** Nothing is sent there any more, also of what happened before. */
+export function removeEndpoint(
+  context: Context,
+  by: string,
+  id: string,
+  endpointId: string,
+): Promise<Change<'removed'>> {
+  return withOwn(context, by, id, async (tx, record): Promise<Change<'removed'>> => {
+    if (!(await findEndpoint(tx, id, endpointId))) return { outcome: 'not_found' }
+    await disableEndpoint(tx, endpointId, 'removed')
+    await record('webhook.removed', { endpoint: endpointId })
+    return { outcome: 'removed' }
+  })
+}
+
+/** The secret before it signs beside it for a day, so that the receiver can change over without losing anything. */
+export function rotateEndpointSecret(
+  context: Context,
+  by: string,
+  id: string,
+  endpointId: string,
+): Promise<Change<'rotated'>> {
+  return withOwn(context, by, id, async (tx, record): Promise<Change<'rotated'>> => {
+    if (!(await findEndpoint(tx, id, endpointId))) return { outcome: 'not_found' }
+    const generation = await rotateEndpoint(tx, endpointId, context.config.keys.signing.id)
+    await record('webhook.secret_rotated', { endpoint: endpointId, generation })
+    return { outcome: 'rotated' }
+  })
+}
+
+/** An event about nothing, to see whether it arrives. One that still waits is enough. */
+export function testEndpoint(context: Context, by: string, id: string, endpointId: string): Promise<Change<'sent'>> {
+  return withOwn(context, by, id, async (tx, record): Promise<Change<'sent'>> => {
+    const endpoint = await findEndpoint(tx, id, endpointId)
+    if (!endpoint || endpoint.gone) return { outcome: 'not_found' }
+    if (await insertTest(tx, endpointId, WEBHOOK_TEST)) await record('webhook.tested', { endpoint: endpointId })
+    return { outcome: 'sent' }
+  })
+}
+
+/** Due at once, under the same id: a receiver that has had it knows it again. */
+export function resend(context: Context, by: string, id: string, deliveryId: string): Promise<Change<'resent'>> {
+  return withOwn(context, by, id, async (tx, record): Promise<Change<'resent'>> => {
+    if (!isDeliveryId(deliveryId) || !(await resendDelivery(tx, id, Number(deliveryId))))
+      return { outcome: 'not_found' }
+    await record('webhook.resent', { delivery: Number(deliveryId) })
+    return { outcome: 'resent' }
+  })
+}
+
+type Recording = (kind: AuditEvent['kind'], detail: AuditEvent['detail'] & object) => Promise<void>
+
+/** By an administrator of the account that the application belongs to. To all others there is no such application. */
+function withOwn<T>(
+  context: Context,
+  by: string,
+  id: string,
+  work: (tx: Transaction, record: Recording) => Promise<T>,
+): Promise<T | { readonly outcome: 'not_found' } | Forbidden> {
+  return asAdministrator(context, by, async (tx, account) => {
+    if (!(await findOwnApplication(tx, account.id, id))) return { outcome: 'not_found' }
+    const about = { actor: byUser(by), accountId: account.id, applicationId: id }
+    return work(tx, (kind, detail) => recordEvent(tx, { kind, ...about, detail }))
+  })
+}

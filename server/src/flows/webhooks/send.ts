@@ -1,0 +1,173 @@
+/**
+ * Sends what the outbox of webhooks holds. A delivery is taken for a while, sent, and marked; if this process dies in between,
+ * another sends it again under the same id. Nobody's receiver can keep another one waiting: a lane belongs to one endpoint, and
+ * lanes are shared out by endpoint, by account, and between those who answer quickly and those who do not.
+ */
+import { byService } from '../../core/audit/actor.ts'
+import { isDelivered, isGone, pauseAfter } from '../../core/webhooks/webhook.ts'
+import type { Posted } from '../../outbound.ts'
+import { webhookHeaders, webhookSecret } from '../../secrets/webhook-secret.ts'
+import { recordEvent } from '../../store/audit/events.ts'
+import { Unavailable } from '../../store/postgres/postgres.ts'
+import {
+  type DueDelivery,
+  type DueEndpoint,
+  findDueEndpoints,
+  markDelivered,
+  markFailed,
+  takeDueDelivery,
+} from '../../store/webhooks/deliveries.ts'
+import { disableEndpoint, markSlow } from '../../store/webhooks/endpoints.ts'
+import type { Context } from '../context.ts'
+
+/** Under way at once, in one process. A connection to a receiver costs a little memory; none to PostgreSQL is held meanwhile. */
+const MAX_LANES = 40
+
+/** Of those, for endpoints whose last answer took long, or that have not answered yet: so the others always have some left. */
+const MAX_SLOW_LANES = 10
+const MAX_PER_ACCOUNT = 10
+const MAX_PER_ENDPOINT = 2
+
+/** What takes longer is slow. */
+const QUICK_MS = 1_000
+
+/** Then it is somebody else's turn. */
+const MAX_PER_LANE = 50
+
+const LAST_MOMENT_MS = 1_000
+
+export type WebhookSender = {
+  /** Branding at what is due and begins with it. Does not wait for any receiver. */
+  run(): Promise<void>
+  /** Resolves when nothing is under way. */
+  settled(): Promise<void>
+  /** Begins with nothing more. What is not through in a moment is cut off and left to whoever takes it next. */
+  stop(): Promise<void>
+}
+
+type Lane = Pick<DueEndpoint, 'id' | 'accountId' | 'slow'>
+
+export function createWebhookSender(context: Context): WebhookSender {
+  const lanes = new Map<Lane, Promise<void>>()
+  const stopping = new AbortController()
+  const cutting = new AbortController()
+
+  const hasRoom = ({ id, accountId, slow }: Lane): boolean => {
+    const running = [...lanes.keys()]
+    return (
+      running.length < MAX_LANES &&
+      !(slow && running.filter((lane) => lane.slow).length >= MAX_SLOW_LANES) &&
+      running.filter((lane) => lane.accountId === accountId).length < MAX_PER_ACCOUNT &&
+      running.filter((lane) => lane.id === id).length < MAX_PER_ENDPOINT
+    )
+  }
+  const open = ({ id, accountId, slow }: DueEndpoint): void => {
+    const lane: Lane = { id, accountId, slow }
+    if (stopping.signal.aborted || !hasRoom(lane)) return
+    const running = run(context, id, { stop: stopping.signal, cut: cutting.signal })
+      .catch((error) => {
+        // What was taken is due again when its lease is over.
+        if (!(error instanceof Unavailable)) context.events.taskFailed('sending webhooks', error)
+      })
+      .finally(() => lanes.delete(lane))
+    lanes.set(lane, running)
+  }
+  const settled = async () => {
+    while (lanes.size > 0) await Promise.all(lanes.values())
+  }
+
+  return {
+    run: async () => {
+      const due = await findDueEndpoints(context.db, MAX_PER_ENDPOINT)
+      // Everybody's first lane before anybody's second.
+      for (let place = 1; place <= MAX_PER_ENDPOINT; place += 1) {
+        for (const endpoint of due) if (endpoint.waiting >= place) open(endpoint)
+      }
+    },
+    settled,
+    stop: async () => {
+      stopping.abort()
+      const late = setTimeout(() => cutting.abort(), LAST_MOMENT_MS)
+      await settled()
+      clearTimeout(late)
+    },
+  }
+}
+
+/** One after the other, for as long as there are some. Who fails twice running, or takes long, is left alone until the next turn. */
+async function run(context: Context, endpointId: string, { stop, cut }: Ending): Promise<void> {
+  let failures = 0
+  for (let sent = 0; sent < MAX_PER_LANE && failures < 2 && !stop.aborted; sent += 1) {
+    const delivery = await takeDueDelivery(context.db, endpointId)
+    const outcome = delivery ? await deliver(context, delivery, cut) : 'none'
+    if (outcome === 'none' || outcome === 'slow') return
+    failures = outcome === 'failed' ? failures + 1 : 0
+  }
+}
+
+type Ending = { readonly stop: AbortSignal; readonly cut: AbortSignal }
+
+async function deliver(
+  context: Context,
+  delivery: DueDelivery,
+  cut: AbortSignal,
+): Promise<'delivered' | 'failed' | 'slow'> {
+  const { db } = context
+  const posted = await post(context, delivery, cut)
+  if (cut.aborted && 'error' in posted) return 'slow'
+  const tried = {
+    status: 'status' in posted ? posted.status : null,
+    error: 'error' in posted ? posted.error : null,
+    tookMs: posted.tookMs,
+  }
+  const slow = posted.tookMs > QUICK_MS
+  if (isDelivered(posted)) await markDelivered(db, delivery.id, tried)
+  else await markFailed(db, delivery.id, tried, isGone(posted) ? null : pauseAfter(delivery.attempts + 1))
+  if (slow !== delivery.slow) await markSlow(db, delivery.endpointId, slow)
+  if (isGone(posted)) await giveUpEndpoint(context, delivery.endpointId)
+  if (slow) return 'slow'
+  return isDelivered(posted) ? 'delivered' : 'failed'
+}
+
+async function post(
+  { config, outbound }: Context,
+  delivery: DueDelivery,
+  cut: AbortSignal,
+): Promise<Posted | { readonly error: 'key_retired'; readonly tookMs: 0 }> {
+  const secrets = secretsOf(config.keys, delivery)
+  if (secrets.length === 0) return { error: 'key_retired', tookMs: 0 }
+  const { kind: type, data, createdAt, now } = delivery
+  const body = JSON.stringify({ type, timestamp: new Date(createdAt).toISOString(), data })
+  const signed = webhookHeaders(secrets, { id: eventName(delivery.eventId), at: now, body })
+  const headers = { 'content-type': 'application/json', 'user-agent': 'Latchkey-Webhooks/1', ...signed }
+  return outbound.post(delivery.url, { headers, body }, cut)
+}
+
+/** As receivers know an event, and developers in their log. */
+export function eventName(eventId: string): string {
+  return `evt_${eventId.replaceAll('-', '')}`
+}
+
+/** The living one, and for a day after a rotation the one before it. */
+function secretsOf(keys: Context['config']['keys'], delivery: DueDelivery): readonly string[] {
+  const { endpointId, keyId, generation, previousKeyId } = delivery
+  const living = webhookSecret(keys, { endpointId, keyId, generation })
+  const before =
+    previousKeyId === null
+      ? null
+      : webhookSecret(keys, { endpointId, keyId: previousKeyId, generation: generation - 1 })
+  return [living, before].filter((secret) => secret !== null)
+}
+
+async function giveUpEndpoint(context: Context, endpointId: string): Promise<void> {
+  await context.db.transaction(async (tx) => {
+    const applicationId = await disableEndpoint(tx, endpointId, 'gone')
+    if (applicationId === null) return
+    await recordEvent(tx, {
+      kind: 'webhook.gone',
+      actor: byService('webhook-delivery'),
+      applicationId,
+      detail: { endpoint: endpointId },
+    })
+  })
+}

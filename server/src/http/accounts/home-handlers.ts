@@ -1,0 +1,31 @@
+/** The account's front page, its logo, and the language one reads it in. */
+
+import { readAccountLogo } from '../../flows/accounts/branding.ts'
+import { countOwnGrants } from '../../flows/grants/connected-applications.ts'
+import { chooseUserLanguage } from '../../flows/sign-in/language.ts'
+import { homePage } from '../../pages/accounts/home.tsx'
+import { isLanguage } from '../../pages/ui/words.ts'
+import type { PageHandler, PageRequest, UserRequest } from '../web/answer.ts'
+import { LANGUAGE, setCookie } from '../web/cookies.ts'
+import { nextPath } from '../web/next-path.ts'
+
+const A_YEAR_SECONDS = 365 * 24 * 60 * 60
+
+export const showHome: PageHandler<UserRequest> = async (context, { sessionUser, fields, frame }) => {
+  const notice = fields.get('notice') === 'welcome' ? 'welcome' : null
+  return { page: homePage(frame, { connected: await countOwnGrants(context, sessionUser.id), notice }) }
+}
+
+/** A PNG that we wrote ourselves (http/web/picture.ts), whatever was uploaded. */
+export const showLogo: PageHandler<PageRequest> = async (context, { account, fields }) => {
+  const bytes = await readAccountLogo(context, account.id)
+  const lasting = fields.get('version') === account.logoVersion
+  return bytes ? { bytes, type: 'image/png', lasting } : { refusal: 'not_found' }
+}
+
+export const chooseOwnLanguage: PageHandler<PageRequest> = async (context, { sessionUser, fields }) => {
+  const language = fields.get('language') ?? null
+  if (!isLanguage(language)) return { refusal: 'invalid_request' }
+  if (sessionUser) await chooseUserLanguage(context, sessionUser, language)
+  return { seeOther: nextPath(fields.get('next')), cookies: [setCookie(LANGUAGE, language, A_YEAR_SECONDS)] }
+}

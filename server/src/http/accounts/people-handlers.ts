@@ -1,0 +1,116 @@
+/** The people of the account: inviting, giving roles, disabling, and a new way in for who lost theirs. For administrators. */
+
+import {
+  disablePerson,
+  enablePerson,
+  invitePerson,
+  listPeople,
+  readPerson,
+  sendPersonLink,
+  setPersonRoles,
+} from '../../flows/accounts/people.ts'
+import { listRoles, readTitles } from '../../flows/accounts/roles.ts'
+import type { Context } from '../../flows/context.ts'
+import { invitePage } from '../../pages/accounts/invite.tsx'
+import { type PeopleModel, peoplePage } from '../../pages/accounts/people.tsx'
+import { type PersonModel, personPage } from '../../pages/accounts/person.tsx'
+import type { RoleOption } from '../../pages/accounts/role-choice.tsx'
+import type { PageAnswer, PageHandler, UserRequest } from '../web/answer.ts'
+import { checkedNames } from '../web/fields.ts'
+
+const NOTICES: readonly PeopleModel['notice'][] = ['invited', 'saved', 'disabled', 'enabled', 'link_sent']
+
+export const showPeople: PageHandler<UserRequest> = async (context, { account, sessionUser, fields, frame }) => {
+  const people = await listPeople(context, account.id)
+  return {
+    page: peoplePage(frame, {
+      people: people.map(({ id, email, status, roles }) => ({
+        id,
+        email,
+        status,
+        roles: roles.map(({ name }) => name),
+        you: id === sessionUser.id,
+      })),
+      notice: NOTICES.find((each) => each === fields.get('notice')) ?? null,
+      who: people.find(({ id }) => id === fields.get('user'))?.email ?? null,
+    }),
+  }
+}
+
+export const showInvitation: PageHandler<UserRequest> = async (context, request) => ({
+  page: invitePage(request.frame, { email: '', roles: await roleOptions(context, request, []), problem: null }),
+})
+
+export const invite: PageHandler<UserRequest> = async (context, request) => {
+  const { sessionUser, fields, frame } = request
+  const email = fields.get('email') ?? ''
+  const roleIds = checkedNames(fields, 'role')
+  const result = await invitePerson(context, sessionUser.id, { email, roleIds, language: frame.words.language })
+  if (result.outcome === 'invited') return toPeople('invited', result.userId)
+  if (result.outcome === 'forbidden' || result.outcome === 'not_found') return { refusal: result.outcome }
+  const roles = await roleOptions(context, request, roleIds)
+  return { page: invitePage(frame, { email, roles, problem: result.outcome }), status: 400 }
+}
+
+export const showPerson: PageHandler<UserRequest> = (context, request) => person(context, request, null)
+
+export const changeRoles: PageHandler<UserRequest> = async (context, request) => {
+  const { sessionUser, fields } = request
+  const userId = fields.get('user') ?? ''
+  const { outcome } = await setPersonRoles(context, sessionUser.id, userId, checkedNames(fields, 'role'))
+  if (outcome === 'saved') return toPeople('saved', userId)
+  if (outcome === 'forbidden' || outcome === 'not_found') return { refusal: outcome }
+  return person(context, request, outcome)
+}
+
+export const disable: PageHandler<UserRequest> = async (context, request) => {
+  const userId = request.fields.get('user') ?? ''
+  const { outcome } = await disablePerson(context, request.sessionUser.id, userId)
+  if (outcome === 'disabled') return toPeople('disabled', userId)
+  return outcome === 'last_administrator' ? person(context, request, outcome) : { refusal: outcome }
+}
+
+export const enable: PageHandler<UserRequest> = async (context, { sessionUser, fields }) => {
+  const userId = fields.get('user') ?? ''
+  const { outcome } = await enablePerson(context, sessionUser.id, userId)
+  return outcome === 'enabled' ? toPeople('enabled', userId) : { refusal: outcome }
+}
+
+export const sendLink: PageHandler<UserRequest> = async (context, request) => {
+  const { sessionUser, fields, frame } = request
+  const userId = fields.get('user') ?? ''
+  const { outcome } = await sendPersonLink(context, sessionUser.id, userId, frame.words.language)
+  if (outcome === 'sent') return toPeople('link_sent', userId)
+  if (outcome === 'too_many') return person(context, request, outcome)
+  return { refusal: outcome === 'disabled' ? 'invalid_request' : outcome }
+}
+
+function toPeople(notice: NonNullable<PeopleModel['notice']>, userId: string): PageAnswer {
+  return { seeOther: `/account/people?notice=${notice}&user=${userId}` }
+}
+
+async function person(context: Context, request: UserRequest, problem: PersonModel['problem']): Promise<PageAnswer> {
+  const { account, sessionUser, fields, frame } = request
+  const found = await readPerson(context, account.id, fields.get('user') ?? '')
+  if (!found) return { refusal: 'not_found' }
+  const { id, email, status, factors } = found
+  const held = found.roles.map((role) => role.id)
+  const roles = await roleOptions(context, request, problem === 'role' ? checkedNames(fields, 'role') : held)
+  const model = { id, email, status, factors, you: id === sessionUser.id, roles, problem }
+  return { page: personPage(frame, model), status: problem === null ? 200 : 400 }
+}
+
+async function roleOptions(
+  context: Context,
+  { account }: UserRequest,
+  checked: readonly string[],
+): Promise<readonly RoleOption[]> {
+  const titles = await readTitles(context)
+  return (await listRoles(context, account.id)).map(({ id, name, scopes, holdsEveryScope }) => ({
+    id,
+    name,
+    checked: checked.includes(id),
+    titles: scopes.map((scope) => titles.get(scope) ?? scope),
+    everything: holdsEveryScope,
+  }))
+}

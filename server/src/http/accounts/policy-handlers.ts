@@ -1,0 +1,79 @@
+/** The account's own rules about applications, and how it branding. For administrators. */
+import type { AccountPolicy } from '../../core/accounts/policy.ts'
+import { saveBranding } from '../../flows/accounts/branding.ts'
+import { readPolicy, type ShownPolicy, savePolicy } from '../../flows/accounts/policy.ts'
+import { type BrandingModel, brandingPage, STANDARD_COLOUR } from '../../pages/accounts/branding.tsx'
+import { type PolicyModel, policyPage } from '../../pages/accounts/policy.tsx'
+import type { PageHandler, UserRequest } from '../web/answer.ts'
+import { checkedNames } from '../web/fields.ts'
+import { rewritePng } from '../web/picture.ts'
+
+export const showPolicy: PageHandler<UserRequest> = async (context, request) => {
+  const shown = await readPolicy(context, request.account.id)
+  return shown ? { page: policy(request, shown, shown.policy, null) } : { refusal: 'not_found' }
+}
+
+export const changePolicy: PageHandler<UserRequest> = async (context, request) => {
+  const { account, sessionUser, fields } = request
+  const wanted = {
+    deviceFlow: fields.has('device_flow'),
+    unverifiedPublishers: fields.has('unverified_publishers'),
+    onlyApplications: fields.has('only') ? checkedNames(fields, 'application') : null,
+  }
+  const { outcome } = await savePolicy(context, sessionUser.id, wanted, fields.get('add')?.trim() || null)
+  if (outcome === 'saved') return { seeOther: '/account/policy?notice=saved' }
+  const shown = outcome === 'unknown' ? await readPolicy(context, account.id) : null
+  return shown ? { page: policy(request, shown, wanted, 'unknown'), status: 400 } : { refusal: 'forbidden' }
+}
+
+/** `wanted`: what is in force, or what was just sent and could not be saved. */
+function policy(
+  { fields, frame }: UserRequest,
+  shown: ShownPolicy,
+  wanted: AccountPolicy,
+  problem: PolicyModel['problem'],
+): string {
+  return policyPage(frame, {
+    deviceFlow: wanted.deviceFlow,
+    unverifiedPublishers: wanted.unverifiedPublishers,
+    only: wanted.onlyApplications !== null,
+    applications: shown.applications.map((application) => ({
+      ...application,
+      allowed: wanted.onlyApplications?.includes(application.id) ?? false,
+    })),
+    add: fields.get('add') ?? '',
+    problem,
+    saved: fields.get('notice') === 'saved',
+  })
+}
+
+export const showBranding: PageHandler<UserRequest> = async (_context, request) => ({
+  page: branding(request, { saved: request.fields.get('notice') === 'saved' }),
+})
+
+export const changeBranding: PageHandler<UserRequest> = async (context, request) => {
+  const { account, sessionUser, fields, file } = request
+  const name = fields.get('name') ?? ''
+  const chosen = fields.get('colour') ?? STANDARD_COLOUR
+  // The field for a colour cannot be empty; its standard value is no choice.
+  const colour = fields.has('default_colour') || chosen === STANDARD_COLOUR ? null : chosen
+  const picture = file && (await rewritePng(file))
+  if (file && !picture) return { page: branding(request, { name, colour, problem: 'logo' }), status: 400 }
+  const logo = picture ?? (fields.has('remove_logo') ? null : undefined)
+  const { outcome } = await saveBranding(context, sessionUser.id, { name, colour, logo })
+  if (outcome === 'forbidden') return { refusal: 'forbidden' }
+  if (outcome === 'saved') return { seeOther: '/account/branding?notice=saved' }
+  const shown = outcome === 'colour' ? account.colour : colour
+  return { page: branding(request, { name, colour: shown, problem: outcome }), status: 400 }
+}
+
+function branding({ account, frame }: UserRequest, about: Partial<BrandingModel>): string {
+  return brandingPage(frame, {
+    name: account.name,
+    colour: account.colour,
+    logo: frame.account?.logo ?? null,
+    problem: null,
+    saved: false,
+    ...about,
+  })
+}

@@ -1,0 +1,57 @@
+/** The consent page of an account's own application, as its users will see it: with the default scopes, for whoever looks. */
+import { shownLogo } from '../../core/applications/application.ts'
+import { groupDigits } from '../../core/device/user-code.ts'
+import { redirectHost } from '../../core/dialog/redirect-uri.ts'
+import { previewConsent } from '../../flows/grants/preview-consent.ts'
+import { consentPage } from '../../pages/device/consent.tsx'
+import { dialogConsentPage } from '../../pages/dialog/consent.tsx'
+import { accessLifetimes } from '../grants/access-lifetimes.ts'
+import type { PageHandler, UserRequest } from '../web/answer.ts'
+import { logoAddress } from './logo.ts'
+
+/** A code that cannot be one: nobody types it in by mistake and finds somebody's device. */
+const NO_CODE = '000000000'
+
+export const showPreview: PageHandler<UserRequest> = async (context, request) => {
+  const { account, sessionUser, fields, frame, browser } = request
+  const by = fields.get('by') === 'dialog' ? 'dialog' : 'code'
+  const previewed = await previewConsent(context, account.id, sessionUser.id, fields.get('application') ?? '', by)
+  if (!previewed) return { refusal: 'not_found' }
+  const { application, consent } = previewed
+  const shared = {
+    ...consent,
+    shown: '',
+    application: application.name,
+    publisher: application.publisher,
+    logo: logoAddress(shownLogo(application)),
+    suspended: application.suspended,
+    ...accessLifetimes(context.config),
+    problem: null,
+    preview: true,
+  } as const
+  if (by === 'dialog') {
+    const returnTo = redirectHost(application.redirectUris[0] ?? context.config.publicUrl)
+    return { page: dialogConsentPage({ ...frame, dialog: true }, { ...shared, request: '', returnTo }) }
+  }
+  const location = context.geoip.find(browser.address)
+  return {
+    page: consentPage(frame, {
+      ...shared,
+      ref: '',
+      userCode: groupDigits(NO_CODE),
+      age: 0,
+      remaining: context.config.deviceCodeLifetimeMs,
+      variant: 'token_set',
+      request: {
+        address: browser.address,
+        place: location.placeName(frame.words.language),
+        network: location.network,
+        elsewhere: false,
+        says: null,
+      },
+      retype: false,
+      crowded: false,
+      shared: false,
+    }),
+  }
+}

@@ -1,0 +1,63 @@
+/** The developer console: how an application looks to people, and what waits for a second look. For administrators. */
+import { changeLogo } from '../../flows/applications/logo.ts'
+import { readOwnApplication } from '../../flows/applications/own.ts'
+import { type Proposal, withdrawProposal } from '../../flows/applications/proposals.ts'
+import { type ApplicationLogoModel, applicationLogoPage } from '../../pages/applications/logo.tsx'
+import type { ProposalModel } from '../../pages/applications/proposal.tsx'
+import type { OwnApplication } from '../../store/applications/own.ts'
+import type { PageAnswer, PageHandler, UserRequest } from '../web/answer.ts'
+import { rewritePng } from '../web/picture.ts'
+import { logoAddress } from './logo.ts'
+
+/** To its own people a logo is shown whoever vouches for it. */
+export function ownLogo(applicationId: string, version: string | null): string | null {
+  return logoAddress(version === null ? null : { applicationId, version })
+}
+
+/** Only what would be another. */
+export function proposalOf(application: OwnApplication, proposal: Proposal | null): ProposalModel | null {
+  if (!proposal) return null
+  const { name, logoVersion, proposedAt: since, declinedBecause } = proposal
+  return {
+    name: name === application.name ? null : name,
+    logo: logoVersion === application.logoVersion ? null : { address: ownLogo(application.id, logoVersion) },
+    since,
+    declinedBecause,
+  }
+}
+
+export const showLogoSettings: PageHandler<UserRequest> = (context, request) => logoPage(context, request, null)
+
+export const saveLogo: PageHandler<UserRequest> = async (context, request) => {
+  const { account, sessionUser, fields, file } = request
+  const id = fields.get('application') ?? ''
+  if (!(await readOwnApplication(context, account.id, id))) return { refusal: 'not_found' }
+  const picture = file && (await rewritePng(file))
+  if (file && !picture) return logoPage(context, request, 'logo')
+  if (!picture && !fields.has('remove_logo')) return logoPage(context, request, 'none')
+  const { outcome } = await changeLogo(context, sessionUser.id, id, picture)
+  if (outcome === 'too_large') return logoPage(context, request, 'logo')
+  if (outcome === 'not_found' || outcome === 'forbidden') return { refusal: outcome }
+  // What was only proposed is said on the page itself, for as long as it waits.
+  return { seeOther: `/developer/application?application=${id}${outcome === 'saved' ? '&notice=logo' : ''}` }
+}
+
+export const withdraw: PageHandler<UserRequest> = async (context, { sessionUser, fields }) => {
+  const id = fields.get('application') ?? ''
+  const { outcome } = await withdrawProposal(context, sessionUser.id, id)
+  if (outcome !== 'withdrawn') return { refusal: outcome }
+  return { seeOther: `/developer/application?application=${id}&notice=withdrawn` }
+}
+
+async function logoPage(
+  context: Parameters<typeof showLogoSettings>[0],
+  { account, fields, frame }: UserRequest,
+  problem: ApplicationLogoModel['problem'],
+): Promise<PageAnswer> {
+  const application = await readOwnApplication(context, account.id, fields.get('application') ?? '')
+  if (!application) return { refusal: 'not_found' }
+  const { id, name, logoVersion, publisher, vouchedFor: secondLook } = application
+  const unverified = publisher.status === 'unverified'
+  const model = { id, name, logo: ownLogo(id, logoVersion), unverified, secondLook, problem }
+  return { page: applicationLogoPage(frame, model), status: problem === null ? 200 : 400 }
+}

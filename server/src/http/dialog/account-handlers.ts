@@ -1,0 +1,141 @@
+/** The dialog on the account's host: the question, the answer, and the way back. docs/interface.md, "The dialog". */
+import { redirectHost, redirectOrigin, withAnswer } from '../../core/dialog/redirect-uri.ts'
+import type { Context } from '../../flows/context.ts'
+import { type DialogAnswer, type DialogDecision, decideDialog } from '../../flows/dialog/decide.ts'
+import { type DialogQuestion, readDialogView } from '../../flows/dialog/read.ts'
+import { signOut } from '../../flows/sign-in/sessions.ts'
+import { type DialogConsentModel, dialogConsentPage } from '../../pages/dialog/consent.tsx'
+import { type DialogProblemModel, dialogProblemPage } from '../../pages/dialog/problem.tsx'
+import { createBrowserMark, digestBrowserMark, verifyAccountReference } from '../../secrets/dialog-texts.ts'
+import { logoAddress } from '../applications/logo.ts'
+import { accessLifetimes } from '../grants/access-lifetimes.ts'
+import type { FormFields } from '../parameters.ts'
+import type { PageAnswer, PageHandler, PageRequest, UserRequest } from '../web/answer.ts'
+import { clearCookie, DIALOG, DIALOG_SECONDS, SESSION, setCookie } from '../web/cookies.ts'
+
+/** The first stop on this host: the browser gets a mark here, too, and goes back to prove that it is the one that began. */
+export const enterDialog: PageHandler<PageRequest> = async (context, { account, fields, browser }) => {
+  const mark = browser.dialogMark ?? createBrowserMark()
+  const query = new URLSearchParams({
+    request: fields.get('request') ?? '',
+    account: account.slug,
+    browser: digestBrowserMark(mark),
+  })
+  return {
+    seeOther: `${context.config.publicUrl}/dialog/pass?${query}`,
+    cookies: [setCookie(DIALOG, mark, DIALOG_SECONDS)],
+  }
+}
+
+export const showDialogQuestion: PageHandler<UserRequest> = (context, request) => questionPage(context, request, null)
+
+export const answerDialog: PageHandler<UserRequest> = async (context, request) => {
+  const { sessionUser, fields, browser, now } = request
+  const dialogId = dialogIdOf(context, request)
+  if (dialogId === null) return problem(request, 'other_browser')
+  const answer = readAnswer(fields, browser.address)
+  if (!answer) return { refusal: 'invalid_request' }
+  if (answer.decision === 'allow') {
+    const view = await readDialogView(context, sessionUser, dialogId, now)
+    if (view.outcome === 'stale_session') return { seeOther: confirmFirst(fields) }
+  }
+  const result = await decideDialog(context, sessionUser, dialogId, answer)
+  if (result.outcome === 'not_open') return questionPage(context, request, null)
+  if (result.outcome === 'changed') return questionPage(context, request, 'changed')
+  return { seeOther: returnAddress(context, result) }
+}
+
+/** Signs out, so that somebody else can sign in and answer the same question. */
+export const switchInDialog: PageHandler<UserRequest> = async (context, { sessionUser, fields }) => {
+  await signOut(context, sessionUser)
+  const next = encodeURIComponent(dialogAddress(fields))
+  return { seeOther: `/sign-in?notice=switched&next=${next}`, cookies: [clearCookie(SESSION)] }
+}
+
+/** RFC 6749, section 4.1.2, with the issuer (RFC 9207). `state` comes back only if it was sent. */
+function returnAddress(context: Context, result: Extract<DialogDecision, { redirectUri: string }>): string {
+  const { redirectUri, state } = result
+  return withAnswer(redirectUri, {
+    ...(result.outcome === 'allowed' ? { code: result.code } : { error: 'access_denied' }),
+    ...(state === null ? {} : { state }),
+    iss: context.config.publicUrl,
+  })
+}
+
+function readAnswer(fields: FormFields, address: string | null): DialogAnswer | null {
+  const decision = fields.get('decision')
+  if (decision === 'cancel') return { decision }
+  if (decision !== 'allow') return null
+  return { decision, shown: (fields.get('shown') ?? '').split(',').filter((name) => name !== ''), address }
+}
+
+async function questionPage(
+  context: Context,
+  request: UserRequest,
+  wrong: DialogConsentModel['problem'],
+): Promise<PageAnswer> {
+  const { sessionUser, fields, frame, now } = request
+  const dialogId = dialogIdOf(context, request)
+  if (dialogId === null) return problem(request, 'other_browser')
+  const view = await readDialogView(context, sessionUser, dialogId, now)
+  switch (view.outcome) {
+    case 'stale_session':
+      return { seeOther: confirmFirst(fields) }
+    case 'barred':
+      return problem(request, 'barred', view.application)
+    case 'open': {
+      const model = consentModel(context, fields, view, wrong)
+      const page = dialogConsentPage(frame, model)
+      return { page, status: wrong === null ? 200 : 400, formTarget: formTarget(view.redirectUri) }
+    }
+    default:
+      return problem(request, view.outcome)
+  }
+}
+
+function consentModel(
+  context: Context,
+  fields: FormFields,
+  view: DialogQuestion,
+  wrong: DialogConsentModel['problem'],
+): DialogConsentModel {
+  const { redirectUri, outcome: _, ...rest } = view
+  return {
+    ...rest,
+    logo: logoAddress(view.logo),
+    request: fields.get('request') ?? '',
+    shown: view.can.map(({ name }) => name).join(','),
+    returnTo: redirectHost(redirectUri),
+    ...accessLifetimes(context.config),
+    problem: wrong,
+  }
+}
+
+/** The one origin that the answer leads to. A policy cannot name an IPv6 address (CSP 3, section 2.3.1), so there the scheme is named. */
+function formTarget(redirectUri: string): string {
+  const origin = redirectOrigin(redirectUri)
+  return origin.includes('[') ? 'http:' : origin
+}
+
+function dialogIdOf(context: Context, { account, fields, browser }: PageRequest): string | null {
+  const { dialogMark } = browser
+  if (dialogMark === null) return null
+  const text = fields.get('request') ?? ''
+  return verifyAccountReference(context.config.keys, text, account.slug, digestBrowserMark(dialogMark))
+}
+
+function dialogAddress(fields: FormFields): string {
+  return `/dialog?request=${encodeURIComponent(fields.get('request') ?? '')}`
+}
+
+function confirmFirst(fields: FormFields): string {
+  return `/confirm?next=${encodeURIComponent(dialogAddress(fields))}`
+}
+
+function problem(
+  { frame }: PageRequest,
+  what: DialogProblemModel['problem'],
+  application: string | null = null,
+): PageAnswer {
+  return { page: dialogProblemPage(frame, { problem: what, application, detail: null, returnTo: null }), status: 400 }
+}

@@ -1,0 +1,40 @@
+/** The question that the dialog and /activate begin with: which account? */
+
+import type { Context } from '../../flows/context.ts'
+import { type ChosenAccount, chooseAccount } from '../../flows/dialog/choose-account.ts'
+import { type ChooseAccountModel, chooseAccountPage } from '../../pages/dialog/choose-account.tsx'
+import { rememberAccount, rememberedAccounts } from '../sign-in/remembered-accounts.ts'
+import type { PageAnswer } from '../web/answer.ts'
+import type { BaseRequest } from '../web/base-routes.ts'
+
+export function askForAccount(
+  context: Context,
+  request: BaseRequest,
+  purpose: ChooseAccountModel['purpose'],
+  problem: ChooseAccountModel['problem'] = null,
+): PageAnswer {
+  const typed = problem === null ? '' : readTyped(request).slice(0, 100)
+  const suffix = `.${new URL(context.config.publicUrl).host}`
+  const known = rememberedAccounts(context, request)
+  const model: ChooseAccountModel = { purpose, known, suffix, typed, problem }
+  return { page: chooseAccountPage(request.frame, model), status: problem === null ? 200 : 400 }
+}
+
+/** Where to go once the account is known, or the question again. */
+export async function goToAccount(
+  context: Context,
+  request: BaseRequest,
+  purpose: ChooseAccountModel['purpose'],
+  addressAt: (account: ChosenAccount) => string,
+): Promise<PageAnswer> {
+  const typed = readTyped(request)
+  if (typed.trim() === '') return askForAccount(context, request, purpose, 'empty')
+  const account = await chooseAccount(context, typed)
+  if (!account) return askForAccount(context, request, purpose, 'unknown')
+  return { seeOther: addressAt(account), cookies: [rememberAccount(request, account.slug)] }
+}
+
+/** A button of an account that was chosen before, or the field. */
+function readTyped({ fields }: BaseRequest): string {
+  return fields.get('account') || (fields.get('typed') ?? '')
+}

@@ -1,0 +1,82 @@
+/** Connected applications: a user's own, and for administrators everybody's. */
+
+import type { Context } from '../../flows/context.ts'
+import {
+  type ConnectedApplication,
+  listAccountGrants,
+  listOwnGrants,
+  readGrant,
+  removeGrant,
+} from '../../flows/grants/connected-applications.ts'
+import { accountApplicationsPage } from '../../pages/grants/account-applications.tsx'
+import { applicationsPage } from '../../pages/grants/applications.tsx'
+import type { GrantLine } from '../../pages/grants/grant-line.tsx'
+import { removeApplicationPage } from '../../pages/grants/remove-application.tsx'
+import { logoAddress } from '../applications/logo.ts'
+import type { PageHandler, UserRequest } from '../web/answer.ts'
+
+export const showApplications: PageHandler<UserRequest> = async (context, request) => {
+  const { sessionUser, fields, frame } = request
+  const { grants, after } = await listOwnGrants(context, sessionUser.id, fields.get('after') ?? null)
+  const lines = grants.map((grant) => lineOf(context, request, grant, false))
+  return { page: applicationsPage(frame, { grants: lines, removed: removedName(context, request), after }) }
+}
+
+export const showAccountApplications: PageHandler<UserRequest> = async (context, request) => {
+  const { account, fields, frame } = request
+  const { grants, after } = await listAccountGrants(context, account.id, fields.get('after') ?? null)
+  const lines = grants.map((grant) => lineOf(context, request, grant, true))
+  return { page: accountApplicationsPage(frame, { grants: lines, removed: removedName(context, request), after }) }
+}
+
+/** The two lists, and with them what may be removed. */
+const LISTS = { own: '/applications', account: '/account/applications' } as const
+
+export function showRemoval(list: keyof typeof LISTS): PageHandler<UserRequest> {
+  return async (context, request) => {
+    const { sessionUser, fields, frame } = request
+    const asAdministrator = list === 'account'
+    const grant = await readGrant(context, { by: sessionUser.id, grantId: fields.get('grant') ?? '', asAdministrator })
+    if (!grant) return { refusal: 'not_found' }
+    const back = LISTS[list]
+    const line = lineOf(context, request, grant, asAdministrator)
+    return { page: removeApplicationPage(frame, { grant: line, back, action: `${back}/remove` }) }
+  }
+}
+
+export function remove(list: keyof typeof LISTS): PageHandler<UserRequest> {
+  return async (context, { sessionUser, fields }) => {
+    const result = await removeGrant(context, {
+      by: sessionUser.id,
+      grantId: fields.get('grant') ?? '',
+      asAdministrator: list === 'account',
+      reported: fields.has('report'),
+    })
+    if (result.outcome === 'not_found') return { refusal: 'not_found' }
+    return { seeOther: `${LISTS[list]}?removed=${result.applicationId}` }
+  }
+}
+
+/** An id in the address, not a name: a link cannot put words into our mouth. */
+function removedName(context: Context, { fields }: UserRequest): string | null {
+  return context.applications.find(fields.get('removed') ?? '')?.name ?? null
+}
+
+function lineOf(context: Context, { frame }: UserRequest, grant: ConnectedApplication, withUser: boolean): GrantLine {
+  const { id, variant, by, keyEnding, lastUsedOn, requestedFrom } = grant
+  return {
+    id,
+    application: grant.application.name,
+    publisher: grant.application.publisher,
+    logo: logoAddress(grant.application.logo),
+    can: grant.can.map(({ title }) => title),
+    connectedOn: grant.createdAt,
+    by,
+    lastUsedOn,
+    variant,
+    keyEnding,
+    place: context.geoip.find(requestedFrom).placeName(frame.words.language) ?? requestedFrom,
+    suspended: grant.application.suspended,
+    ...(withUser ? { user: grant.email } : {}),
+  }
+}

@@ -1,0 +1,103 @@
+/**
+ * The routes of the operators' console, at the operators' own address. What changes something, and what shows who somebody is,
+ * asks for a fresh sign-in; looking at the queue does not.
+ */
+import { exportAudit, showAudit } from '../audit/handlers.ts'
+import { confirm, decide, showReviewedApplication, showReviews, undo } from '../reviews/handlers.ts'
+import { saveRule, showRule } from '../reviews/rule.ts'
+import type { PageRoute } from '../web/page-route.ts'
+import { acceptChange, declineChange, showChanges, showProposedLogo } from './changes.ts'
+import { showAccount, showAccounts, showEveryApplication, showOverview } from './handlers.ts'
+import { addNewScope, retitleScope, showScopes } from './scopes.ts'
+
+export const operatorRoutes: readonly PageRoute[] = [
+  { method: 'GET', path: '/operator', access: 'operator', handler: showOverview },
+  { method: 'GET', path: '/operator/reviews', access: 'operator', handler: showReviews },
+  { method: 'GET', path: '/operator/application', access: 'operator', handler: showReviewedApplication },
+  {
+    method: 'POST',
+    path: '/operator/application/decide',
+    access: 'operator',
+    handler: decide,
+    bound: ['application', 'review', 'seen'],
+    from: '/operator/application?application={application}',
+    fresh: true,
+  },
+  {
+    method: 'POST',
+    path: '/operator/application/confirm',
+    access: 'operator',
+    handler: confirm,
+    bound: ['application', 'decision'],
+    from: '/operator/application?application={application}',
+    fresh: true,
+  },
+  {
+    method: 'POST',
+    path: '/operator/application/undo',
+    access: 'operator',
+    handler: undo,
+    bound: ['application', 'decision'],
+    from: '/operator/application?application={application}',
+    fresh: true,
+  },
+  { method: 'GET', path: '/operator/applications', access: 'operator', handler: showEveryApplication },
+  { method: 'GET', path: '/operator/accounts', access: 'operator', handler: showAccounts },
+  { method: 'GET', path: '/operator/account', access: 'operator', handler: showAccount, fresh: true },
+  { method: 'GET', path: '/operator/rule', access: 'operator', handler: showRule, fresh: true },
+  {
+    method: 'POST',
+    path: '/operator/rule',
+    access: 'operator',
+    handler: saveRule,
+    from: '/operator/rule',
+    fresh: true,
+  },
+  { method: 'GET', path: '/operator/scopes', access: 'operator', handler: showScopes, fresh: true },
+  {
+    method: 'POST',
+    path: '/operator/scopes',
+    access: 'operator',
+    handler: addNewScope,
+    from: '/operator/scopes',
+    fresh: true,
+  },
+  {
+    method: 'POST',
+    path: '/operator/scopes/title',
+    access: 'operator',
+    handler: retitleScope,
+    bound: ['scope'],
+    from: '/operator/scopes',
+    fresh: true,
+  },
+  { method: 'GET', path: '/operator/changes', access: 'operator', handler: showChanges, fresh: true },
+  { method: 'GET', path: '/operator/changes/logo', access: 'operator', handler: showProposedLogo },
+  {
+    method: 'POST',
+    path: '/operator/changes/accept',
+    access: 'operator',
+    handler: acceptChange,
+    bound: ['application', 'version'],
+    from: '/operator/changes',
+    fresh: true,
+  },
+  {
+    method: 'POST',
+    path: '/operator/changes/decline',
+    access: 'operator',
+    handler: declineChange,
+    bound: ['application', 'version'],
+    from: '/operator/changes',
+    fresh: true,
+  },
+  { method: 'GET', path: '/operator/audit', access: 'operator', handler: showAudit('operator'), fresh: true },
+  {
+    method: 'POST',
+    path: '/operator/audit/export',
+    access: 'operator',
+    handler: exportAudit('operator'),
+    from: '/operator/audit?account={account}&kind={kind}&person={person}&application={application}&from={from}&until={until}&after={after}',
+    fresh: true,
+  },
+]

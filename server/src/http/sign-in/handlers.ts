@@ -1,0 +1,112 @@
+/** Signing in and out. docs/interface.md, "Signing in". */
+import type { Context } from '../../flows/context.ts'
+import { passkeyRequest, type Refused } from '../../flows/sign-in/prove.ts'
+import { signOut } from '../../flows/sign-in/sessions.ts'
+import {
+  type SignInResult,
+  signInWithCode,
+  signInWithPasskey,
+  signInWithPassword,
+} from '../../flows/sign-in/sign-in.ts'
+import { secondStepPage } from '../../pages/sign-in/second-step.tsx'
+import { type SignInModel, signInPage } from '../../pages/sign-in/sign-in.tsx'
+import type { PageAnswer, PageHandler, PageRequest, UserRequest } from '../web/answer.ts'
+import { BROWSER, clearCookie, SESSION, setCookie } from '../web/cookies.ts'
+import { nextPath } from '../web/next-path.ts'
+
+/** A browser that signed in once is known for a year: nobody can lock its user out of it by failing elsewhere. */
+const BROWSER_SECONDS = 365 * 24 * 60 * 60
+
+const NOTICES: readonly SignInModel['notice'][] = ['signed_out', 'switched']
+
+export const showSignIn: PageHandler<PageRequest> = async (context, request) => {
+  const next = nextPath(request.fields.get('next'))
+  if (request.sessionUser) return { seeOther: next }
+  const notice = NOTICES.find((each) => each === request.fields.get('notice')) ?? null
+  return signInAgain(context, request, { notice })
+}
+
+export const signInByPassword: PageHandler<PageRequest> = async (context, request) => {
+  const { account, fields, browser } = request
+  const given = { email: fields.get('email') ?? '', password: fields.get('password') ?? '' }
+  return signedIn(context, request, await signInWithPassword(context, account, given, browser))
+}
+
+export const signInByPasskey: PageHandler<PageRequest> = async (context, request) => {
+  const { account, fields, browser, now } = request
+  const result = await signInWithPasskey(context, account, fields.get('answer') ?? '', now, browser)
+  if (result.outcome === 'wrong') return signInAgain(context, request, { problem: 'passkey' })
+  return signedIn(context, request, result)
+}
+
+export const showSecondStep: PageHandler<PageRequest> = async (_context, { frame, fields }) => {
+  const model = { step: fields.get('step') ?? '', next: nextPath(fields.get('next')), problem: null, minutes: 0 }
+  return { page: secondStepPage(frame, model) }
+}
+
+export const signInByCode: PageHandler<PageRequest> = async (context, request) => {
+  const { account, fields, browser, frame, now } = request
+  const given = { step: fields.get('step') ?? '', code: fields.get('code') ?? '' }
+  const result = await signInWithCode(context, account, given, now, browser)
+  if (result.outcome === 'wrong' || result.outcome === 'locked') {
+    const model = { step: given.step, next: nextPath(fields.get('next')), problem: result.outcome }
+    return { page: secondStepPage(frame, { ...model, minutes: minutesOf(result) }), ...refusedWith(result) }
+  }
+  return signedIn(context, request, result)
+}
+
+export const leave: PageHandler<UserRequest> = async (context, { sessionUser }) => {
+  await signOut(context, sessionUser)
+  return { seeOther: '/sign-in?notice=signed_out', cookies: [clearCookie(SESSION)] }
+}
+
+/** What every way of signing in ends with. The session that the browser had before, if any, ends here. */
+export async function signedIn(
+  context: Context,
+  request: PageRequest,
+  result: SignInResult,
+  next = nextPath(request.fields.get('next')),
+): Promise<PageAnswer> {
+  if (result.outcome === 'second_step') {
+    return { seeOther: `/sign-in/code?step=${result.step}&next=${encodeURIComponent(next)}` }
+  }
+  if (result.outcome !== 'signed_in') {
+    const model = { problem: result.outcome, minutes: minutesOf(result) }
+    return { ...signInAgain(context, request, model), ...refusedWith(result) }
+  }
+  if (request.sessionUser) await signOut(context, request.sessionUser)
+  return {
+    seeOther: next,
+    cookies: [
+      setCookie(SESSION, result.cookie, context.config.sessionLifetimeMs / 1000),
+      setCookie(BROWSER, result.browser, BROWSER_SECONDS),
+    ],
+  }
+}
+
+function signInAgain(
+  context: Context,
+  { account, fields, frame, now }: PageRequest,
+  about: Partial<SignInModel>,
+): { page: string; status: 200 | 400 } {
+  const model: SignInModel = {
+    email: fields.get('email') ?? '',
+    next: nextPath(fields.get('next')),
+    problem: null,
+    minutes: 0,
+    notice: null,
+    passkey: passkeyRequest(context, account, now),
+    ...about,
+  }
+  return { page: signInPage(frame, model), status: model.problem === null ? 200 : 400 }
+}
+
+export function minutesOf(refused: Refused): number {
+  return refused.outcome === 'locked' ? Math.ceil(refused.waitMs / 60_000) : 0
+}
+
+/** How a refusal looks on the wire. */
+export function refusedWith(refused: Refused): { status: 400 | 429 | 503; retryAfterSeconds?: number } {
+  if (refused.outcome === 'locked') return { status: 429, retryAfterSeconds: Math.ceil(refused.waitMs / 1000) }
+  return { status: refused.outcome === 'busy' ? 503 : 400 }
+}

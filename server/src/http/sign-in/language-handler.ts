@@ -1,0 +1,17 @@
+/** The language of the base host's own pages, kept in the browser. */
+import { isLanguage } from '../../pages/ui/words.ts'
+import type { BaseHandler } from '../web/base-routes.ts'
+import { LANGUAGE, setCookie } from '../web/cookies.ts'
+
+const YEAR_SECONDS = 365 * 24 * 60 * 60
+
+export const chooseLanguageHere: BaseHandler = async (_context, { fields }) => {
+  const language = fields.get('language') ?? ''
+  const seeOther = nextHere(fields.get('next') ?? '')
+  return isLanguage(language) ? { seeOther, cookies: [setCookie(LANGUAGE, language, YEAR_SECONDS)] } : { seeOther }
+}
+
+/** Back to where the language was changed: one slash, then plain characters, so that no browser reads another host into it. */
+function nextHere(next: string): string {
+  return /^\/(?!\/)[\x21-\x5b\x5d-\x7e]{0,8000}$/.test(next) ? next : '/activate'
+}

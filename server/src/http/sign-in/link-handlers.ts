@@ -1,0 +1,57 @@
+/** Addresses that people are sent, and asking for one. Looking at one changes nothing. */
+import { readEmail } from '../../core/sign-in/email.ts'
+import { readLink, removeGrantByLink, requestRecovery, setPasswordByLink } from '../../flows/sign-in/links.ts'
+import { removeByLinkPage } from '../../pages/grants/remove-by-link.tsx'
+import { choosePasswordPage } from '../../pages/sign-in/choose-password.tsx'
+import { linkGonePage } from '../../pages/sign-in/link-gone.tsx'
+import { recoverPage } from '../../pages/sign-in/recover.tsx'
+import type { PageHandler, PageRequest } from '../web/answer.ts'
+import { signedIn } from './handlers.ts'
+
+export const showRecover: PageHandler<PageRequest> = async (_context, { frame }) => ({
+  page: recoverPage(frame, { email: '', sent: false, problem: null }),
+})
+
+export const recover: PageHandler<PageRequest> = async (context, { account, fields, frame }) => {
+  const email = (fields.get('email') ?? '').trim()
+  if (readEmail(email) === null) {
+    return { page: recoverPage(frame, { email, sent: false, problem: 'email' }), status: 400 }
+  }
+  return {
+    page: recoverPage(frame, { email, sent: true, problem: null }),
+    afterwards: () => requestRecovery(context, account, email, frame.words.language),
+  }
+}
+
+export const showLink: PageHandler<PageRequest> = async (context, { account, fields, frame }) => {
+  const text = fields.get('token') ?? ''
+  const link = await readLink(context, account, text)
+  if (!link) return { page: linkGonePage(frame), status: 404 }
+  const { kind, email } = link
+  if (kind === 'remove_grant') {
+    return {
+      page: removeByLinkPage(frame, { link: text, application: link.application ?? '', email, removed: false }),
+    }
+  }
+  return { page: choosePasswordPage(frame, { kind, email, link: text, problem: null }) }
+}
+
+export const usePasswordLink: PageHandler<PageRequest> = async (context, request) => {
+  const { account, fields, frame, browser } = request
+  const text = fields.get('link') ?? ''
+  const given = { link: text, password: fields.get('password') ?? '', again: fields.get('again') ?? '' }
+  const result = await setPasswordByLink(context, account, given, browser)
+  if (result.outcome === 'gone') return { page: linkGonePage(frame), status: 404 }
+  if (result.outcome === 'busy') return { refusal: 'unavailable' }
+  if (result.outcome !== 'unfit') return signedIn(context, request, result, '/?notice=welcome')
+  const { problem, kind, email } = result
+  return { page: choosePasswordPage(frame, { kind, email, link: text, problem }), status: 400 }
+}
+
+export const removeByLink: PageHandler<PageRequest> = async (context, { account, fields, frame }) => {
+  const text = fields.get('link') ?? ''
+  const result = await removeGrantByLink(context, account, text)
+  if (result.outcome === 'gone') return { page: linkGonePage(frame), status: 404 }
+  const { application, email } = result.link
+  return { page: removeByLinkPage(frame, { link: text, application: application ?? '', email, removed: true }) }
+}

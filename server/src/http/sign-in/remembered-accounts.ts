@@ -1,0 +1,25 @@
+/** The accounts that this browser chose before: names alone, which are addresses anybody can type, and no proof of anything. */
+import { accountOrigin } from '../../flows/accounts/address.ts'
+import type { Context } from '../../flows/context.ts'
+import type { BaseRequest } from '../web/base-routes.ts'
+import { setCookie } from '../web/cookies.ts'
+
+const ACCOUNTS = '__Host-accounts'
+
+const MAX_REMEMBERED = 5
+const YEAR_SECONDS = 365 * 24 * 60 * 60
+
+/** The latest first. */
+export function rememberedAccounts(context: Context, request: BaseRequest): { slug: string; host: string }[] {
+  return readSlugs(request).map((slug) => ({ slug, host: new URL(accountOrigin(context, slug)).host }))
+}
+
+export function rememberAccount(request: BaseRequest, slug: string): string {
+  const slugs = [slug, ...readSlugs(request).filter((each) => each !== slug)].slice(0, MAX_REMEMBERED)
+  return setCookie(ACCOUNTS, slugs.join('.'), YEAR_SECONDS)
+}
+
+function readSlugs(request: BaseRequest): string[] {
+  const slugs = (request.cookie(ACCOUNTS) ?? '').split('.').filter((slug) => /^[a-z0-9-]{1,63}$/.test(slug))
+  return slugs.slice(0, MAX_REMEMBERED)
+}

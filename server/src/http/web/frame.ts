@@ -1,0 +1,54 @@
+/** What every page knows beside its own model: whose account, who is signed in, in which language, and how forms are signed. */
+import type { IncomingHttpHeaders } from 'node:http'
+import { accountOrigin } from '../../flows/accounts/address.ts'
+import type { Context } from '../../flows/context.ts'
+import type { Frame } from '../../pages/ui/layout.tsx'
+import { chooseLanguage, wordsFor } from '../../pages/ui/words.ts'
+import { type FormHolder, signForm } from '../../secrets/web-texts.ts'
+import type { AccountSession, SessionUser } from '../../store/sign-in/sessions.ts'
+import { LANGUAGE, readCookie } from './cookies.ts'
+
+export type FrameOrigin = {
+  readonly headers: IncomingHttpHeaders
+  readonly slug: string
+  /** Where this page can be looked at again: also for a page that answers a form. */
+  readonly here: string
+  readonly nonce: string
+  /** Inside the window that an application opened. */
+  readonly dialog: boolean
+}
+
+/** `session` is null while nobody knows yet whether there is such an account, and when there is none. */
+export function frameFor(
+  context: Context,
+  { headers, slug, here, nonce, dialog }: FrameOrigin,
+  session: AccountSession | null,
+): Frame {
+  const account = session?.account ?? null
+  const sessionUser = session?.sessionUser ?? null
+  const chosen = readCookie(headers.cookie, LANGUAGE) ?? sessionUser?.chosenLanguage ?? null
+  return {
+    words: wordsFor(chooseLanguage(chosen, headers['accept-language'] ?? null)),
+    account: account && {
+      name: account.name,
+      host: new URL(accountOrigin(context, slug)).host,
+      colour: account.colour,
+      logo: account.logoVersion && `/logo?version=${account.logoVersion}`,
+    },
+    user: sessionUser && {
+      email: sessionUser.email,
+      administrator: sessionUser.administrator,
+      operator: sessionUser.administrator && slug === context.config.operatorAccount,
+    },
+    path: here,
+    nonce,
+    mail: context.mailer !== null,
+    dialog,
+    sign: (action, bound) =>
+      sessionUser === null ? '' : signForm(context.config.keys, formHolder(sessionUser), action, bound),
+  }
+}
+
+export function formHolder(sessionUser: SessionUser): FormHolder {
+  return { userId: sessionUser.id, sessionCreatedAt: sessionUser.session.createdAt }
+}

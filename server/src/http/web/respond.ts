@@ -1,0 +1,123 @@
+/** The only writer of pages: their status, their headers, and what a browser may do with them. */
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import type { Asset } from '../../pages/ui/assets.ts'
+import type { RefusalModel } from '../../pages/ui/refusal.tsx'
+import type { PageAnswer } from './answer.ts'
+
+const STATUS: Readonly<Record<RefusalModel['code'], number>> = {
+  invalid_request: 400,
+  forbidden: 403,
+  elsewhere: 403,
+  stale: 403,
+  not_found: 404,
+  no_account: 404,
+  method_not_allowed: 405,
+  payload_too_large: 413,
+  server_error: 500,
+  unavailable: 503,
+}
+
+/** Two years, as OWASP's ASVS wants it (3.4.1). */
+const STRICT_TRANSPORT = 'max-age=63072000; includeSubDomains'
+
+export type Surroundings = {
+  readonly requestId: string
+  readonly nonce: string
+  readonly secure: boolean
+  /** Where forms may lead beside our own origin; a page may name another. */
+  readonly formTarget?: string
+  /** Inside the window that an application opened (dialog-window.ts). */
+  inDialog(): boolean
+  /** Renders a refusal in the language and frame of the request. */
+  refuse(code: RefusalModel['code']): string
+}
+
+export function respondPage(response: ServerResponse, around: Surroundings, answer: PageAnswer): void {
+  const headers: OutgoingHttpHeaders = pageHeaders(around, answer.formTarget ?? around.formTarget)
+  if (answer.cookies && answer.cookies.length > 0) headers['set-cookie'] = [...answer.cookies]
+  if ('seeOther' in answer) {
+    response.writeHead(303, { ...headers, location: answer.seeOther, 'content-length': 0 }).end()
+    return
+  }
+  if ('bytes' in answer) {
+    headers['content-type'] = answer.type
+    headers['content-length'] = answer.bytes.length
+    if (answer.fileName) headers['content-disposition'] = `attachment; filename="${answer.fileName}"`
+    if (answer.lasting) headers['cache-control'] = 'private, max-age=31536000, immutable'
+    response.writeHead(200, headers).end(answer.bytes)
+    return
+  }
+  const refused = 'refusal' in answer
+  const status = refused ? STATUS[answer.refusal] : (answer.status ?? 200)
+  const text = refused ? around.refuse(answer.refusal) : answer.page
+  const retryAfter = answer.retryAfterSeconds ?? (status === 503 ? 2 : undefined)
+  if (retryAfter !== undefined) headers['retry-after'] = String(retryAfter)
+  if (refused && answer.allow) headers.allow = answer.allow
+  // What is left of a form that was not read is not waited for.
+  if (status === 413) headers.connection = 'close'
+  headers['content-type'] = 'text/html; charset=utf-8'
+  headers['content-length'] = Buffer.byteLength(text)
+  response.writeHead(status, headers).end(text)
+}
+
+function pageHeaders(
+  { requestId, nonce, secure, inDialog }: Surroundings,
+  formTarget: string | undefined,
+): OutgoingHttpHeaders {
+  return {
+    'cache-control': 'no-store',
+    'content-security-policy': [
+      "default-src 'none'",
+      `script-src 'nonce-${nonce}'`,
+      `style-src 'nonce-${nonce}'`,
+      "img-src 'self'",
+      // Chromium also looks at where a form's answer leads.
+      formTarget === undefined ? "form-action 'self'" : `form-action 'self' ${formTarget}`,
+      "frame-ancestors 'none'",
+      "base-uri 'none'",
+      "require-trusted-types-for 'script'",
+      "trusted-types 'none'",
+    ].join('; '),
+    'cross-origin-opener-policy': inDialog() ? 'unsafe-none' : 'same-origin',
+    'cross-origin-resource-policy': 'same-origin',
+    'permissions-policy': 'camera=(), geolocation=(), microphone=()',
+    // Not `no-referrer`: with it browsers say `Origin: null` in our own forms, and we want their word for where a form is from.
+    'referrer-policy': 'same-origin',
+    ...(secure ? { 'strict-transport-security': STRICT_TRANSPORT } : {}),
+    'x-content-type-options': 'nosniff',
+    'x-frame-options': 'DENY',
+    'x-request-id': requestId,
+  }
+}
+
+/** The address changes with the content, so a browser may keep it for good. */
+export function respondAsset(
+  request: IncomingMessage,
+  response: ServerResponse,
+  asset: Asset,
+  { requestId, secure }: Pick<Surroundings, 'requestId' | 'secure'>,
+): void {
+  if (request.method !== 'GET' && request.method !== 'HEAD') {
+    response.writeHead(405, { allow: 'GET, HEAD', 'content-length': 0, 'x-request-id': requestId }).end()
+    return
+  }
+  const accepted = String(request.headers['accept-encoding'] ?? '')
+  const [encoding, bytes] = /\bbr\b/.test(accepted)
+    ? (['br', asset.brotli] as const)
+    : /\bgzip\b/.test(accepted)
+      ? (['gzip', asset.gzip] as const)
+      : ([null, asset.bytes] as const)
+  response
+    .writeHead(200, {
+      'content-type': asset.contentType,
+      'content-length': bytes.length,
+      ...(encoding ? { 'content-encoding': encoding } : {}),
+      'cache-control': 'public, max-age=31536000, immutable',
+      vary: 'accept-encoding',
+      'cross-origin-resource-policy': 'same-origin',
+      ...(secure ? { 'strict-transport-security': STRICT_TRANSPORT } : {}),
+      'x-content-type-options': 'nosniff',
+      'x-request-id': requestId,
+    })
+    .end(bytes)
+}

@@ -1,0 +1,201 @@
+/**
+ * Requests for an account's own host: which account, who is there, which route; then the checks that every route has, in one
+ * place, so that no handler can forget one.
+ *
+ * `http/account/` is the web interface on the wire. A handler reads fields, calls one flow and picks a page.
+ */
+import { randomBytes } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Refusal } from '../../core/refusal.ts'
+import { accountOrigin } from '../../flows/accounts/address.ts'
+import type { Context } from '../../flows/context.ts'
+import { isFresh, readSession } from '../../flows/sign-in/sessions.ts'
+import { findAsset } from '../../pages/ui/assets.ts'
+import type { Frame } from '../../pages/ui/layout.tsx'
+import { refusalPage } from '../../pages/ui/refusal.tsx'
+import { chooseLanguage } from '../../pages/ui/words.ts'
+import { isBrowserMark } from '../../secrets/dialog-texts.ts'
+import { isSignedForm } from '../../secrets/web-texts.ts'
+import { Unavailable } from '../../store/postgres/postgres.ts'
+import type { AccountSession, SessionUser } from '../../store/sign-in/sessions.ts'
+import { type AddressReader, createNetworkCheck } from '../client-address.ts'
+import { isInDialog } from '../dialog/dialog-window.ts'
+import { singleHeader } from '../header.ts'
+import { type FormFields, readParameters } from '../parameters.ts'
+import { ASSETS, NO_ROUTE } from '../request-scope.ts'
+import { tooBusy } from '../too-much.ts'
+import { pageRoutes } from './account-routes.ts'
+import type { PageAnswer, PageRequest, UserRequest } from './answer.ts'
+import { BROWSER, DIALOG, LANGUAGE, readCookie, SESSION } from './cookies.ts'
+import { formHolder, frameFor } from './frame.ts'
+import type { PageRoute } from './page-route.ts'
+import { respondAsset, respondPage, type Surroundings } from './respond.ts'
+import { isSameOrigin } from './same-origin.ts'
+import { readUpload } from './upload.ts'
+
+export type Asked = {
+  readonly requestId: string
+  readonly slug: string
+  readonly path: string
+  readonly query: string
+}
+
+type Routes = ReadonlyMap<string, Readonly<Partial<Record<'GET' | 'POST', PageRoute>>>>
+
+const routes: Routes = indexPageRoutes()
+
+function indexPageRoutes(): Routes {
+  const paths = new Map<string, Partial<Record<'GET' | 'POST', PageRoute>>>()
+  for (const route of pageRoutes) paths.set(route.path, { ...paths.get(route.path), [route.method]: route })
+  return paths
+}
+
+/** Until then the answer has arrived: what is done afterwards cannot be heard in it. */
+const A_BEAT_MS = 200
+
+/** Looking at these is nobody's haste, and nobody needs them to decide something or to take it back. */
+const CAN_WAIT = /^\/developer(\/|$)/
+
+/** The path of the matching route, whether or not the caller may use it. */
+export function pagePathOf(path: string): string {
+  return findAsset(path) ? ASSETS : routes.has(path) ? path : NO_ROUTE
+}
+
+export const pagePaths: readonly string[] = [...routes.keys()]
+
+/** Whether there is such a page at every account's address: where the operators' pages are is nobody else's business. */
+export function isPagePath(path: string): boolean {
+  return Object.values(routes.get(path) ?? {}).some(({ access }) => access !== 'operator')
+}
+
+/** `track` is given what goes on after an answer, so that the process does not end before it is done. */
+export function createAccountServer(context: Context, addressOf: AddressReader, track: (work: Promise<void>) => void) {
+  const secure = context.config.publicUrl.startsWith('https:')
+  const isElsewhere = createElsewhere(context.config.operatorNetworks)
+  return async (request: IncomingMessage, response: ServerResponse, asked: Asked): Promise<void> => {
+    const { requestId } = asked
+    const asset = findAsset(asked.path)
+    if (asset) return respondAsset(request, response, asset, { requestId, secure })
+    const nonce = randomBytes(16).toString('base64')
+    const origin = { headers: request.headers, slug: asked.slug, nonce }
+    let dialog = isInDialog(asked.path, new URLSearchParams(asked.query).get('next'))
+    let frame = frameFor(context, { ...origin, here: '/', dialog }, null)
+    const around: Surroundings = {
+      requestId,
+      nonce,
+      secure,
+      inDialog: () => dialog,
+      refuse: (code) => refusalPage(frame, { code, requestId }),
+    }
+    try {
+      if (request.method !== 'POST' && CAN_WAIT.test(asked.path) && context.load.sheds('page')) {
+        return respondPage(response, around, tooBusy())
+      }
+      const browser = browserOf(request)
+      const received = await receive(context, request, asked)
+      const barred = 'route' in received && isElsewhere(received.route, browser.address)
+      const arrived: Arrived | PageAnswer = barred ? { refusal: 'elsewhere' } : received
+      const session = await readSession(context, asked.slug, readCookie(request.headers.cookie, SESSION))
+      if (!session) return respondPage(response, around, { refusal: 'no_account' })
+      if ('route' in arrived) dialog ||= isInDialog(asked.path, arrived.fields.get('next') ?? null)
+      frame = frameFor(context, { ...origin, here: 'route' in arrived ? arrived.here : asked.path, dialog }, session)
+      const given = 'route' in arrived ? await answer(context, arrived, session, frame, browser) : arrived
+      respondPage(response, around, given)
+      if (given.afterwards) {
+        const work = sleep(A_BEAT_MS).then(given.afterwards)
+        track(work.catch((error) => context.events.taskFailed('what follows an answer', error)))
+      }
+    } catch (error) {
+      respondPage(response, around, { refusal: pageRefusalFor(context, error) })
+    }
+  }
+
+  function browserOf(request: IncomingMessage): PageRequest['browser'] {
+    const { cookie, 'accept-language': accepted } = request.headers
+    const dialogMark = readCookie(cookie, DIALOG)
+    return {
+      dialogMark: dialogMark !== null && isBrowserMark(dialogMark) ? dialogMark : null,
+      address: addressOf(request.socket.remoteAddress, singleHeader(request, 'x-forwarded-for')),
+      agent: request.headers['user-agent']?.slice(0, 200) ?? null,
+      known: readCookie(cookie, BROWSER),
+      language: chooseLanguage(readCookie(cookie, LANGUAGE), accepted ?? null),
+    }
+  }
+}
+
+/** Whether a route for operators is requested from outside OPERATOR_NETWORKS. Without that setting, never. */
+function createElsewhere(networks: readonly string[]): (route: PageRoute, address: string | null) => boolean {
+  const isWithin = createNetworkCheck(networks)
+  return ({ access }, address) =>
+    access === 'operator' && networks.length > 0 && (address === null || !isWithin(address))
+}
+
+/** A request that is all there: only now is it looked at who sent it, so that nobody's rights grow old while a form trickles in. */
+type Arrived = {
+  readonly route: PageRoute
+  readonly fields: FormFields
+  readonly file: Buffer | null
+  /** Where this can be looked at: the address itself, or for a form the page it is found on. */
+  readonly here: string
+}
+
+async function receive(context: Context, request: IncomingMessage, asked: Asked): Promise<Arrived | PageAnswer> {
+  const { slug, path, query } = asked
+  const methods = routes.get(path)
+  if (!methods || !isThere(context, slug, methods)) return { refusal: 'not_found' }
+  const route = methods[request.method === 'HEAD' ? 'GET' : (request.method as 'GET' | 'POST')]
+  if (!route) return { refusal: 'method_not_allowed', allow: Object.keys(methods).join(', ') }
+  if (route.method === 'GET') {
+    const fields = await readParameters(query, undefined)
+    return checked({ route, fields, file: null, here: query === '' ? path : `${path}?${query}` })
+  }
+  if (!isSameOrigin(request.headers, accountOrigin(context, slug))) return { refusal: 'stale' }
+  const { fields, file } = await readUpload(request, route.file ?? null)
+  return checked({ route, fields, file, here: fillIn(route.from ?? '/', fields) })
+}
+
+/** On the host of any other account, operator routes answer 404, whoever asks. */
+function isThere(context: Context, slug: string, methods: Readonly<Partial<Record<string, PageRoute>>>): boolean {
+  const forOperators = Object.values(methods).some((route) => route?.access === 'operator')
+  return !forOperators || slug === context.config.operatorAccount
+}
+
+/** PostgreSQL cannot keep a NUL, and nobody types one. */
+function checked(arrived: Arrived): Arrived | PageAnswer {
+  return [...arrived.fields].flat().some((text) => text.includes('\0')) ? { refusal: 'invalid_request' } : arrived
+}
+
+function fillIn(address: string, fields: FormFields): string {
+  return address.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(fields.get(name) ?? ''))
+}
+
+async function answer(
+  context: Context,
+  { route, fields, file, here }: Arrived,
+  { account, sessionUser, now }: AccountSession,
+  frame: Frame,
+  browser: PageRequest['browser'],
+): Promise<PageAnswer> {
+  const given: PageRequest = { account, sessionUser, now, fields, file, frame, browser }
+  if (route.access === 'anyone') return route.handler(context, given)
+  if (!sessionUser) return { seeOther: `/sign-in?next=${encodeURIComponent(here)}` }
+  if (route.access !== 'user' && !sessionUser.administrator) return { refusal: 'forbidden' }
+  if (route.method === 'POST' && !isSigned(context, sessionUser, route, fields)) return { refusal: 'stale' }
+  if (route.fresh && !isFresh(context, sessionUser, now))
+    return { seeOther: `/confirm?next=${encodeURIComponent(here)}` }
+  return route.handler(context, { ...given, sessionUser } satisfies UserRequest)
+}
+
+function isSigned(context: Context, sessionUser: SessionUser, route: PageRoute, fields: FormFields): boolean {
+  const bound = Object.fromEntries((route.bound ?? []).map((name) => [name, fields.get(name) ?? '']))
+  return isSignedForm(context.config.keys, formHolder(sessionUser), route.path, bound, fields.get('token') ?? '')
+}
+
+/** What is shown instead of a page that could not be made. */
+export function pageRefusalFor(context: Context, error: unknown) {
+  if (error instanceof Unavailable) return 'unavailable'
+  if (error instanceof Refusal) return error.code === 'payload_too_large' ? 'payload_too_large' : 'invalid_request'
+  context.events.unexpected('pages', error)
+  return 'server_error'
+}

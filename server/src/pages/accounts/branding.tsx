@@ -1,0 +1,71 @@
+/** How the account branding to its people: name, colour, logo. */
+
+import { LogoField } from '../applications/logo-field.tsx'
+import { Checkbox, Field } from '../ui/field.tsx'
+import { Form } from '../ui/form.tsx'
+import { type Frame, page } from '../ui/layout.tsx'
+import { Notice, Problems } from '../ui/notice.tsx'
+
+export type BrandingModel = {
+  readonly name: string
+  /** `#rrggbb`, in small letters; null: the standard one. */
+  readonly colour: string | null
+  /** An address. */
+  readonly logo: string | null
+  readonly problem: null | 'name' | 'colour' | 'logo'
+  readonly saved: boolean
+}
+
+/** What the field for the colour holds when none was chosen, since it cannot be empty: sent back, it still means none. */
+export const STANDARD_COLOUR = '#2450b8'
+
+export function brandingPage(frame: Frame, model: BrandingModel): string {
+  const { words } = frame
+  const { name, colour, logo, problem } = model
+  const wrong = problem && words.t(`branding.problem_${problem}`)
+  return page(
+    frame,
+    words.t('branding.title'),
+    <>
+      <Problems words={words} problems={wrong ? [{ field: problem, text: wrong }] : []} />
+      {model.saved && !problem && <Notice kind="success">{words.t('branding.saved')}</Notice>}
+      <section class="card stack">
+        <h1>{words.t('branding.title')}</h1>
+        <p>{words.t('branding.text')}</p>
+        <Form frame={frame} action="/account/branding" multipart class="stack">
+          <Field
+            id="name"
+            label={words.t('branding.name')}
+            hint={words.t('branding.name_hint')}
+            value={name}
+            autocomplete="off"
+            problem={problem === 'name' ? wrong : null}
+          />
+          <div class="stack tight">
+            <Field
+              id="colour"
+              type="color"
+              label={words.t('branding.colour')}
+              hint={words.t('branding.colour_hint')}
+              value={colour ?? STANDARD_COLOUR}
+              problem={problem === 'colour' ? wrong : null}
+            />
+            {colour !== null && <Checkbox id="default_colour" label={words.t('branding.default_colour')} />}
+          </div>
+          <LogoField
+            words={words}
+            label={words.t('branding.logo')}
+            logo={logo}
+            problem={problem === 'logo' ? wrong : null}
+          />
+          <p class="actions">
+            <button type="submit" class="button">
+              {words.t('branding.save')}
+            </button>
+          </p>
+        </Form>
+      </section>
+    </>,
+    { problem: problem !== null },
+  )
+}

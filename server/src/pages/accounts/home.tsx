@@ -1,0 +1,75 @@
+/** The first page after signing in: the one big button, and where everything else is. */
+import type { ComponentChildren } from 'preact'
+import { accountPlaces, type Frame, operatorPlaces, page } from '../ui/layout.tsx'
+import { Notice } from '../ui/notice.tsx'
+
+export type HomeModel = {
+  /** How many applications are connected. */
+  readonly connected: number
+  readonly notice: null | 'welcome'
+}
+
+export function homePage(frame: Frame, { connected, notice }: HomeModel): string {
+  const { words } = frame
+  const name = frame.account?.name ?? ''
+  return page(
+    frame,
+    words.t('home.title'),
+    <>
+      {notice && <Notice kind="success">{words.t(`home.notice_${notice}`, { name })}</Notice>}
+      <section class="card stack">
+        <h1>{words.t('home.heading')}</h1>
+        <p>{words.t('home.text', { name })}</p>
+        <a class="button big block" href="/connect/code">
+          {words.t('home.enter_code')}
+        </a>
+      </section>
+      <section class="stack tight" aria-labelledby="yours">
+        <h2 id="yours">{words.t('home.yours')}</h2>
+        <ul class="routes">
+          <Route href="/applications" title={words.t('home.applications')}>
+            {words.t('home.applications_text', { connected })}
+          </Route>
+          <Route href="/security" title={words.t('home.security')}>
+            {words.t('home.security_text')}
+          </Route>
+        </ul>
+      </section>
+      {frame.user?.operator && (
+        <section class="stack tight" aria-labelledby="operator">
+          <h2 id="operator">{words.t('operator.nav')}</h2>
+          <ul class="routes">
+            {operatorPlaces.map(({ href, key, about }) => (
+              <Route href={href} title={words.t(key)} key={href}>
+                {words.t(about)}
+              </Route>
+            ))}
+          </ul>
+        </section>
+      )}
+      {frame.user?.administrator && (
+        <section class="stack tight" aria-labelledby="account">
+          <h2 id="account">{words.t('home.account', { name })}</h2>
+          <ul class="routes">
+            {accountPlaces.map(({ href, key, about }) => (
+              <Route href={href} title={words.t(key)} key={href}>
+                {words.t(about)}
+              </Route>
+            ))}
+          </ul>
+        </section>
+      )}
+    </>,
+  )
+}
+
+type RouteProps = { readonly href: string; readonly title: string; readonly children: ComponentChildren }
+
+function Route({ href, title, children }: RouteProps) {
+  return (
+    <li>
+      <a href={href}>{title}</a>
+      <p class="soft">{children}</p>
+    </li>
+  )
+}

@@ -1,0 +1,153 @@
+/** One person of the account: what they may do, how they sign in, and how to help them or to keep them out. */
+import { AreYouSure } from '../ui/are-you-sure.tsx'
+import { Fact, Facts } from '../ui/facts.tsx'
+import { Form } from '../ui/form.tsx'
+import { type Frame, page } from '../ui/layout.tsx'
+import { MailWaits, Problems } from '../ui/notice.tsx'
+import { strong } from '../ui/strong.tsx'
+import { type PersonStatus, Status } from './person-status.tsx'
+import { firstBoxOf, RoleChoice, type RoleOption } from './role-choice.tsx'
+
+export type PersonModel = {
+  readonly id: string
+  readonly email: string
+  readonly status: PersonStatus
+  readonly you: boolean
+  readonly roles: readonly RoleOption[]
+  readonly factors: { readonly password: boolean; readonly passkeys: number; readonly authenticator: boolean }
+  readonly problem: null | 'last_administrator' | 'role' | 'too_many'
+}
+
+type PartProps = { readonly frame: Frame; readonly model: PersonModel }
+
+export function personPage(frame: Frame, model: PersonModel): string {
+  const { words } = frame
+  const { email, status, roles, problem } = model
+  const wrong = problem && words.t(`person.problem_${problem}`)
+  const wrongRoles = problem === 'too_many' ? null : wrong
+  return page(
+    frame,
+    email,
+    <>
+      <Problems words={words} problems={wrong ? [{ field: wrongRoles && firstBoxOf(roles), text: wrong }] : []} />
+      <header class="stack tight">
+        <div class="heading">
+          <h1>
+            <bdi>{email}</bdi>
+          </h1>
+          <Status words={words} status={status} />
+        </div>
+        <p class="soft">{words.t(model.you ? 'person.you' : `person.is_${status}`)}</p>
+      </header>
+      <section class="card stack" aria-labelledby="roles">
+        <Form frame={frame} action="/account/person" bound={{ user: model.id }} class="stack">
+          <RoleChoice
+            words={words}
+            legend={<h2 id="roles">{words.t(model.you ? 'person.roles_you' : 'person.roles')}</h2>}
+            roles={roles}
+            problem={wrongRoles}
+          />
+          {model.you && <p class="hint">{words.t('person.your_roles')}</p>}
+          <p class="actions">
+            <button type="submit" class="button">
+              {words.t('person.save')}
+            </button>
+            <a href="/account/people">{words.t('person.back')}</a>
+          </p>
+        </Form>
+      </section>
+      {model.you ? (
+        <section class="card stack tight" aria-labelledby="factors">
+          <h2 id="factors">{words.t('person.factors_you')}</h2>
+          <p>{words.rich('person.your_factors', { a: (chunks) => <a href="/security">{chunks}</a> })}</p>
+        </section>
+      ) : (
+        <>
+          {status !== 'disabled' && <SignIn frame={frame} model={model} />}
+          {status === 'disabled' ? <Enable frame={frame} model={model} /> : <Disable frame={frame} model={model} />}
+        </>
+      )}
+    </>,
+    { problem: problem !== null },
+  )
+}
+
+function SignIn({ frame, model }: PartProps) {
+  const { words } = frame
+  const { email, factors } = model
+  if (model.status === 'invited') {
+    return (
+      <section class="card stack" aria-labelledby="factors">
+        <h2 id="factors">{words.t('person.invitation')}</h2>
+        <p>{words.t('person.invitation_text')}</p>
+        <MailWaits frame={frame} />
+        <Form frame={frame} action="/account/person/send-link" bound={{ user: model.id }} class="actions">
+          <button type="submit" class="button quiet">
+            {words.t('person.invite_again')}
+          </button>
+        </Form>
+      </section>
+    )
+  }
+  return (
+    <section class="card stack" aria-labelledby="factors">
+      <h2 id="factors">{words.t('person.factors')}</h2>
+      <Facts>
+        <Fact name={words.t('person.password')}>
+          {words.t(factors.password ? 'person.password_set' : 'person.password_none')}
+        </Fact>
+        <Fact name={words.t('person.passkeys')}>{words.t('person.passkeys_count', { count: factors.passkeys })}</Fact>
+        <Fact name={words.t('person.authenticator')}>
+          {words.t(factors.authenticator ? 'person.authenticator_set' : 'person.authenticator_none')}
+        </Fact>
+      </Facts>
+      <div class="stack tight">
+        <h3>{words.t('person.link')}</h3>
+        <p>{words.t('person.link_text')}</p>
+        <MailWaits frame={frame} />
+      </div>
+      <AreYouSure label={words.t('person.link_send')} question={words.rich('person.link_sure', { email, b: strong })}>
+        <Form frame={frame} action="/account/person/send-link" bound={{ user: model.id }} class="actions">
+          <button type="submit" class="button danger">
+            {words.t('person.link_yes')}
+          </button>
+        </Form>
+      </AreYouSure>
+    </section>
+  )
+}
+
+function Disable({ frame, model }: PartProps) {
+  const { words } = frame
+  return (
+    <section class="card stack" aria-labelledby="disable">
+      <h2 id="disable">{words.t('person.disable')}</h2>
+      <p>{words.t('person.disable_text')}</p>
+      <AreYouSure
+        label={words.t('person.disable_button')}
+        question={words.rich('person.disable_sure', { email: model.email, b: strong })}
+      >
+        <Form frame={frame} action="/account/person/disable" bound={{ user: model.id }} class="actions">
+          <button type="submit" class="button danger">
+            {words.t('person.disable_yes')}
+          </button>
+        </Form>
+      </AreYouSure>
+    </section>
+  )
+}
+
+function Enable({ frame, model }: PartProps) {
+  const { words } = frame
+  return (
+    <section class="card stack" aria-labelledby="enable">
+      <h2 id="enable">{words.t('person.enable')}</h2>
+      <p>{words.t('person.enable_text')}</p>
+      <Form frame={frame} action="/account/person/enable" bound={{ user: model.id }} class="actions">
+        <button type="submit" class="button">
+          {words.t('person.enable_button')}
+        </button>
+      </Form>
+    </section>
+  )
+}

@@ -1,0 +1,101 @@
+/** The account's own rules: which applications its people may connect. */
+
+import { type Publisher, PublisherLine } from '../applications/publisher.tsx'
+import { Checkbox, Field } from '../ui/field.tsx'
+import { Form } from '../ui/form.tsx'
+import { type Frame, page } from '../ui/layout.tsx'
+import { Notice, Problems } from '../ui/notice.tsx'
+
+export type PolicyModel = {
+  readonly deviceFlow: boolean
+  readonly unverifiedPublishers: boolean
+  /** Only the applications that are ticked. */
+  readonly only: boolean
+  readonly applications: readonly {
+    readonly id: string
+    readonly name: string
+    readonly publisher: Publisher
+    readonly allowed: boolean
+  }[]
+  /** The id of one more, as it was typed. */
+  readonly add: string
+  readonly problem: null | 'unknown'
+  readonly saved: boolean
+}
+
+export function policyPage(frame: Frame, model: PolicyModel): string {
+  const { words } = frame
+  const name = frame.account?.name ?? ''
+  const wrong = model.problem && words.t(`policy.problem_${model.problem}`)
+  return page(
+    frame,
+    words.t('policy.title'),
+    <>
+      <Problems words={words} problems={wrong ? [{ field: 'add', text: wrong }] : []} />
+      {model.saved && !wrong && <Notice kind="success">{words.t('policy.saved')}</Notice>}
+      <header class="stack tight">
+        <h1>{words.t('policy.title')}</h1>
+        <p class="soft">{words.t('policy.text', { name })}</p>
+        <p class="soft">
+          {words.rich('policy.connected_before', { a: (chunks) => <a href="/account/applications">{chunks}</a> })}
+        </p>
+      </header>
+      <Form frame={frame} action="/account/policy" class="card stack policy">
+        <div class="stack tight">
+          <Checkbox
+            id="device_flow"
+            label={words.t('policy.device_flow')}
+            hint={words.t('policy.device_flow_hint', { name })}
+            checked={model.deviceFlow}
+          />
+          <Checkbox
+            id="unverified_publishers"
+            label={words.t('policy.unverified_publishers')}
+            hint={words.t('policy.unverified_publishers_hint')}
+            checked={model.unverifiedPublishers}
+          />
+          <Checkbox id="only" label={words.t('policy.only')} hint={words.t('policy.only_hint')} checked={model.only} />
+        </div>
+        <Applications frame={frame} model={model} wrong={wrong} />
+        <p class="actions">
+          <button type="submit" class="button">
+            {words.t('policy.save')}
+          </button>
+        </p>
+      </Form>
+    </>,
+    { problem: wrong !== null },
+  )
+}
+
+type ApplicationsProps = { readonly frame: Frame; readonly model: PolicyModel; readonly wrong: string | null }
+
+/** Not seen while every application is allowed; the stylesheet looks at the box above. */
+function Applications({ frame, model, wrong }: ApplicationsProps) {
+  const { words } = frame
+  const { applications } = model
+  return (
+    <fieldset class="listed">
+      <legend>{words.t('policy.applications')}</legend>
+      <p class="hint">{words.t(applications.length === 0 ? 'policy.applications_none' : 'policy.applications_hint')}</p>
+      {applications.map(({ id, name, publisher, allowed }) => (
+        <Checkbox
+          id={`application-${id}`}
+          name={`application.${id}`}
+          label={<bdi>{name}</bdi>}
+          hint={<PublisherLine words={words} publisher={publisher} />}
+          checked={allowed}
+          key={id}
+        />
+      ))}
+      <Field
+        id="add"
+        label={words.t('policy.add')}
+        hint={words.t('policy.add_hint')}
+        value={model.problem ? model.add : ''}
+        autocomplete="off"
+        problem={wrong}
+      />
+    </fieldset>
+  )
+}

@@ -1,0 +1,71 @@
+/** Which roles somebody has: a box to tick for each, with what it lets them do. */
+import type { ComponentChildren } from 'preact'
+import { Checkbox } from '../ui/field.tsx'
+import { Titles } from '../ui/titles.tsx'
+import type { Words } from '../ui/words.ts'
+
+export type RoleOption = {
+  readonly id: string
+  readonly name: string
+  readonly checked: boolean
+  /** Titles of what it allows. */
+  readonly titles: readonly string[]
+  /** Allows everything, and to look after the account. */
+  readonly everything: boolean
+}
+
+type RoleChoiceProps = {
+  readonly words: Words
+  readonly legend: ComponentChildren
+  readonly roles: readonly RoleOption[]
+  readonly problem: string | null
+}
+
+/** Sent as `role.<id>`. */
+export function RoleChoice({ words, legend, roles, problem }: RoleChoiceProps) {
+  const described = problem === null ? 'roles-hint' : 'roles-hint roles-problem'
+  return (
+    <fieldset class="listed" aria-describedby={described}>
+      <legend>{legend}</legend>
+      <p class="hint" id="roles-hint">
+        {words.t('role_choice.hint')}
+      </p>
+      {problem !== null && (
+        <p class="wrong" id="roles-problem">
+          {problem}
+        </p>
+      )}
+      {roles.map((role) => (
+        <Checkbox
+          id={boxOf(role)}
+          name={`role.${role.id}`}
+          label={<bdi>{role.name}</bdi>}
+          hint={<RoleAllows words={words} role={role} />}
+          checked={role.checked}
+          key={role.id}
+        />
+      ))}
+    </fieldset>
+  )
+}
+
+const boxOf = (role: { readonly id: string }) => `role-${role.id}`
+
+/** Where a summary of problems leads to: the first of the boxes. */
+export function firstBoxOf(roles: readonly RoleOption[]): string | null {
+  const [first] = roles
+  return first ? boxOf(first) : null
+}
+
+/** What a role lets people do. */
+export function RoleAllows({
+  words,
+  role,
+}: {
+  readonly words: Words
+  readonly role: Pick<RoleOption, 'titles' | 'everything'>
+}) {
+  if (role.everything) return <>{words.t('role_choice.everything')}</>
+  if (role.titles.length === 0) return <>{words.t('role_choice.nothing')}</>
+  return <Titles titles={role.titles} />
+}

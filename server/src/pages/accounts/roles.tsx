@@ -1,0 +1,65 @@
+/** The roles of the account, for its administrators. */
+import { type Frame, page } from '../ui/layout.tsx'
+import { Notice } from '../ui/notice.tsx'
+import type { Words } from '../ui/words.ts'
+import { RoleAllows } from './role-choice.tsx'
+
+type ListedRole = {
+  readonly id: string
+  readonly name: string
+  /** Allows everything, and to look after the account. */
+  readonly everything: boolean
+  readonly titles: readonly string[]
+  /** How many have it. */
+  readonly people: number
+}
+
+export type RolesModel = {
+  /** Never none: an account has the administrators' from its first day. */
+  readonly roles: readonly ListedRole[]
+  readonly notice: null | 'saved' | 'removed'
+}
+
+export function rolesPage(frame: Frame, { roles, notice }: RolesModel): string {
+  const { words } = frame
+  return page(
+    frame,
+    words.t('roles.title'),
+    <>
+      {notice && <Notice kind="success">{words.t(`roles.notice_${notice}`)}</Notice>}
+      <header class="stack tight">
+        <h1>{words.t('roles.title')}</h1>
+        <p class="soft">{words.t('roles.text')}</p>
+        <p class="actions">
+          <a class="button" href="/account/role">
+            {words.t('roles.add')}
+          </a>
+        </p>
+      </header>
+      <ul class="cards">
+        {roles.map((role) => (
+          <RoleCard words={words} role={role} key={role.id} />
+        ))}
+      </ul>
+    </>,
+    { wide: true },
+  )
+}
+
+function RoleCard({ words, role }: { readonly words: Words; readonly role: ListedRole }) {
+  return (
+    <li class="card stack tight">
+      <div class="heading">
+        <h2>
+          <a class="target" href={`/account/role?role=${encodeURIComponent(role.id)}`}>
+            <bdi>{role.name}</bdi>
+          </a>
+        </h2>
+        <span class="soft">{words.t('roles.people', { count: role.people })}</span>
+      </div>
+      <div>
+        <RoleAllows words={words} role={role} />
+      </div>
+    </li>
+  )
+}

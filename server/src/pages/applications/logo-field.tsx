@@ -1,0 +1,40 @@
+/** The field for a picture, with the one that there is: of an account, of an application. */
+import { Checkbox, Field } from '../ui/field.tsx'
+import type { Words } from '../ui/words.ts'
+
+type LogoFieldProps = {
+  readonly words: Words
+  readonly label: string
+  /** The address of the one that there is. */
+  readonly logo: string | null
+  readonly problem: string | null
+}
+
+export function LogoField({ words, label, logo, problem }: LogoFieldProps) {
+  return (
+    <div class="stack tight">
+      <Field
+        id="logo"
+        type="file"
+        label={label}
+        hint={<LogoHint words={words} logo={logo} />}
+        accept="image/png"
+        problem={problem}
+      />
+      {logo !== null && <Checkbox id="remove_logo" label={words.t('branding.remove_logo')} />}
+    </div>
+  )
+}
+
+function LogoHint({ words, logo }: Pick<LogoFieldProps, 'words' | 'logo'>) {
+  return (
+    <>
+      <p>{words.t('branding.logo_hint')}</p>
+      {logo === null ? (
+        <p>{words.t('branding.logo_none')}</p>
+      ) : (
+        <img class="logo" src={logo} alt={words.t('branding.logo_now')} width="96" height="96" />
+      )}
+    </>
+  )
+}

@@ -1,0 +1,55 @@
+/** The logo of one of the account's own applications. */
+import { applicationHref } from '../grants/application-ways.tsx'
+import { Form } from '../ui/form.tsx'
+import { type Frame, page } from '../ui/layout.tsx'
+import { Notice, Problems } from '../ui/notice.tsx'
+import { LogoField } from './logo-field.tsx'
+
+export type ApplicationLogoModel = {
+  readonly id: string
+  readonly name: string
+  /** An address. */
+  readonly logo: string | null
+  /** Nobody vouches for its publisher: people are not shown it. */
+  readonly unverified: boolean
+  /** A new one waits until an operator has seen it. */
+  readonly secondLook: boolean
+  readonly problem: null | 'none' | 'logo'
+}
+
+export function applicationLogoPage(frame: Frame, model: ApplicationLogoModel): string {
+  const { words } = frame
+  const { id, logo, problem } = model
+  const title = words.t('application_logo.title', { name: model.name })
+  const wrong = problem && words.t(problem === 'logo' ? 'branding.problem_logo' : 'application_logo.problem_none')
+  return page(
+    frame,
+    title,
+    <>
+      <Problems words={words} problems={wrong ? [{ field: 'logo', text: wrong }] : []} />
+      <section class="card stack">
+        <h1>{title}</h1>
+        <p>{words.t('application_logo.text')}</p>
+        {model.unverified && (
+          <Notice kind="warning" title={words.t('application_logo.unverified')}>
+            <p>{words.t('application_logo.unverified_text')}</p>
+            <p>
+              <a href={applicationHref(id, '/publisher')}>{words.t('application_logo.verify')}</a>
+            </p>
+          </Notice>
+        )}
+        {model.secondLook && <Notice kind="info">{words.t('application_logo.second_look')}</Notice>}
+        <Form frame={frame} action="/developer/application/logo" bound={{ application: id }} multipart class="stack">
+          <LogoField words={words} label={words.t('application_logo.file')} logo={logo} problem={wrong} />
+          <p class="actions">
+            <button type="submit" class="button">
+              {words.t('application_logo.save')}
+            </button>
+            <a href={applicationHref(id)}>{words.t('application_settings.back')}</a>
+          </p>
+        </Form>
+      </section>
+    </>,
+    { problem: problem !== null },
+  )
+}

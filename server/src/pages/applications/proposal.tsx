@@ -1,0 +1,49 @@
+/** What waits for a second look before people see it, or was declined: for whoever proposed it. */
+import { Avatar } from '../ui/avatar.tsx'
+import { Day } from '../ui/elements.tsx'
+import { Fact, Facts } from '../ui/facts.tsx'
+import { Form } from '../ui/form.tsx'
+import type { Frame } from '../ui/layout.tsx'
+import { Notice } from '../ui/notice.tsx'
+
+export type ProposalModel = {
+  /** Null: it stays as it is. */
+  readonly name: string | null
+  /** Null: it stays as it is. Otherwise the address of the picture, or that there is none. */
+  readonly logo: { readonly address: string | null } | null
+  readonly since: number
+  /** Why an operator declined it; null while it waits. */
+  readonly declinedBecause: string | null
+}
+
+type ProposalProps = { readonly frame: Frame; readonly id: string; readonly proposal: ProposalModel }
+
+export function ProposalNotice({ frame, id, proposal }: ProposalProps) {
+  const { words } = frame
+  const { name, logo, declinedBecause } = proposal
+  const waits = declinedBecause === null
+  return (
+    <Notice kind={waits ? 'info' : 'warning'} title={words.t(waits ? 'proposal.title' : 'proposal.declined')}>
+      <p>{words.t(waits ? 'proposal.text' : 'proposal.declined_text')}</p>
+      {!waits && (
+        <blockquote>
+          <bdi>{declinedBecause}</bdi>
+        </blockquote>
+      )}
+      <Facts>
+        <Fact name={words.t('proposal.name')}>{name !== null && <bdi>{name}</bdi>}</Fact>
+        <Fact name={words.t('proposal.logo')}>
+          {logo && (logo.address === null ? words.t('proposal.no_logo') : <Avatar name="" logo={logo.address} />)}
+        </Fact>
+        <Fact name={words.t('proposal.since')}>
+          <Day words={words} ms={proposal.since} />
+        </Fact>
+      </Facts>
+      <Form frame={frame} action="/developer/application/proposal/withdraw" bound={{ application: id }}>
+        <button type="submit" class="button quiet">
+          {words.t(waits ? 'proposal.withdraw' : 'proposal.read')}
+        </button>
+      </Form>
+    </Notice>
+  )
+}

@@ -1,0 +1,26 @@
+/** Who an application comes from, in three states, and no more trust than was checked. */
+import { Icon } from '../ui/icon.tsx'
+import type { Words } from '../ui/words.ts'
+
+export type Publisher = {
+  readonly status: 'own' | 'verified' | 'unverified'
+  /** A domain or a name; for `unverified` it is what they call themselves. */
+  readonly name: string | null
+}
+
+type PublisherProps = { readonly words: Words; readonly publisher: Publisher }
+
+/** One line, for lists. */
+export function PublisherLine({ words, publisher }: PublisherProps) {
+  return (
+    <span class={`publisher ${publisher.status}`}>
+      <Icon name={publisher.status === 'unverified' ? 'unknown' : 'shield'} />
+      <span>{publisherText(words, publisher)}</span>
+    </span>
+  )
+}
+
+function publisherText(words: Words, { status, name }: Publisher): string {
+  if (status === 'unverified' && name === null) return words.t('publisher.unknown')
+  return words.t(`publisher.${status}`, { name: name ?? '' })
+}

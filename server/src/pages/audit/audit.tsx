@@ -1,0 +1,213 @@
+/**
+ * The audit log, for an account's administrators and, with every account in it, for operators: what happened, the newest first,
+ * with a way to find something again and to take it along.
+ */
+import { auditGroups } from '../../core/audit/kind.ts'
+import { Moment } from '../ui/elements.tsx'
+import { Field } from '../ui/field.tsx'
+import { Select } from '../ui/field-kinds.tsx'
+import { Form, SearchForm } from '../ui/form.tsx'
+import { type Frame, page } from '../ui/layout.tsx'
+import { Problems } from '../ui/notice.tsx'
+import type { Words } from '../ui/words.ts'
+import { type AuditEntry, AuditLine } from './line.tsx'
+
+/** What is looked for, as it was typed. */
+export type AuditFilters = {
+  /** One of `auditGroups`, or empty. */
+  readonly kind: string
+  readonly person: string
+  readonly application: string
+  /** Days, as 2026-11-15. */
+  readonly from: string
+  readonly until: string
+  /** Null: everything here is of one account, so there is nothing to choose. */
+  readonly account: string | null
+}
+
+export type AuditModel = {
+  /** Where this page is; what is downloaded is at `/export` below it. */
+  readonly base: '/account/audit' | '/operator/audit'
+  readonly filters: AuditFilters
+  /** Which of the days cannot be read. */
+  readonly problems: readonly ('from' | 'until')[]
+  readonly entries: readonly AuditEntry[]
+  /** The last entry of the page before this one. */
+  readonly continued: string | null
+  /** Where the next page begins; null when this is the last. */
+  readonly after: number | null
+  readonly sealed: { readonly position: number; readonly at: number } | null
+  /** How many entries fit into one file. */
+  readonly most: number
+}
+
+export function auditPage(frame: Frame, model: AuditModel): string {
+  const { words } = frame
+  const { base } = model
+  const problems = model.problems.map((field) => ({ field, text: problemText(words) }))
+  const name = frame.account?.name ?? ''
+  return page(
+    frame,
+    words.t('audit.title'),
+    <>
+      <Problems words={words} problems={problems} />
+      <header class="stack tight">
+        <h1>{words.t('audit.title')}</h1>
+        <p class="soft">
+          {base === '/operator/audit' ? words.t('audit.text_operator') : words.t('audit.text', { name })}
+        </p>
+        {problems.length === 0 && <Sealed frame={frame} sealed={model.sealed} />}
+      </header>
+      <Find frame={frame} model={model} />
+      {problems.length === 0 && (
+        <>
+          <Entries frame={frame} model={model} />
+          <Download frame={frame} model={model} />
+        </>
+      )}
+    </>,
+    { wide: true, problem: problems.length > 0 },
+  )
+}
+
+function problemText(words: Words): string {
+  return words.t('audit.problem_day', { day: '2026-11-15' })
+}
+
+type PartProps = { readonly frame: Frame; readonly model: AuditModel }
+
+function Sealed({ frame: { words }, sealed }: { readonly frame: Frame; readonly sealed: AuditModel['sealed'] }) {
+  if (!sealed) return <p class="hint">{words.t('audit.sealed_none')}</p>
+  const { position, at } = sealed
+  return <p class="hint">{words.rich('audit.sealed', { position, time: () => <Moment words={words} ms={at} /> })}</p>
+}
+
+/** Closed until somebody looks for something: most come for the newest. */
+function Find({ frame: { words }, model: { base, filters, problems } }: PartProps) {
+  const chosen = isChosen(filters)
+  const kinds = auditGroups.map((group) => ({ value: group, text: words.t(`audit.group_${group}`) }))
+  const day = (name: 'from' | 'until') => (
+    <Field
+      id={name}
+      // What is no day is shown as it was typed; a field for days would show nothing.
+      type={problems.includes(name) ? 'text' : 'date'}
+      label={words.t(`audit.${name}`)}
+      hint={words.t('audit.day_hint')}
+      value={filters[name]}
+      problem={problems.includes(name) ? problemText(words) : null}
+    />
+  )
+  return (
+    <details class="card find" open={chosen}>
+      <summary>{words.t('audit.find')}</summary>
+      <SearchForm action={base} class="stack">
+        <Select
+          id="kind"
+          label={words.t('audit.kind')}
+          options={[{ value: '', text: words.t('audit.kind_any') }, ...kinds]}
+          value={filters.kind}
+        />
+        <div class="fields">
+          {filters.account !== null && (
+            <Field
+              id="account"
+              label={words.t('audit.account')}
+              hint={words.t('audit.account_hint')}
+              value={filters.account}
+            />
+          )}
+          <Field
+            id="person"
+            label={words.t('audit.person')}
+            hint={words.t('audit.person_hint')}
+            value={filters.person}
+            inputmode="email"
+          />
+          <Field
+            id="application"
+            label={words.t('audit.application')}
+            hint={words.t('audit.application_hint')}
+            value={filters.application}
+          />
+        </div>
+        <div class="fields">
+          {day('from')}
+          {day('until')}
+        </div>
+        <p class="actions">
+          <button type="submit" class="button">
+            {words.t('audit.show')}
+          </button>
+          {chosen && <a href={base}>{words.t('audit.show_all')}</a>}
+        </p>
+      </SearchForm>
+    </details>
+  )
+}
+
+function Entries({ frame: { words }, model }: PartProps) {
+  const { base, filters, entries, continued, after } = model
+  return (
+    <section class="card stack" aria-labelledby="entries">
+      <h2 id="entries">{words.t(continued === null ? 'audit.entries' : 'audit.entries_older')}</h2>
+      {entries.length === 0 ? (
+        <p>{words.t(emptyText(model))}</p>
+      ) : (
+        <ol class="rows">
+          {entries.map((entry) => (
+            <AuditLine words={words} entry={entry} key={entry.id} />
+          ))}
+        </ol>
+      )}
+      {(after !== null || continued !== null) && (
+        <p class="actions">
+          {after !== null && (
+            <a class="button quiet" href={auditHref(base, filters, String(after))} rel="next">
+              {words.t('audit.older')}
+            </a>
+          )}
+          {continued !== null && <a href={auditHref(base, filters, null)}>{words.t('audit.newest')}</a>}
+        </p>
+      )}
+    </section>
+  )
+}
+
+function emptyText({ filters, after, continued }: AuditModel) {
+  if (after !== null) return 'audit.none_so_far'
+  return isChosen(filters) || continued !== null ? 'audit.none' : 'audit.empty'
+}
+
+function Download({ frame, model: { base, filters, continued, most } }: PartProps) {
+  const { words } = frame
+  const hidden = { ...given(filters), ...(continued === null ? {} : { after: continued }) }
+  return (
+    <section class="card stack" aria-labelledby="download">
+      <h2 id="download">{words.t('audit.download')}</h2>
+      <p>{words.t('audit.download_text', { most })}</p>
+      <Form frame={frame} action={`${base}/export`} hidden={hidden} class="actions">
+        <button type="submit" name="format" value="csv" class="button quiet">
+          {words.t('audit.download_csv')}
+        </button>
+        <button type="submit" name="format" value="ndjson" class="button quiet">
+          {words.t('audit.download_ndjson')}
+        </button>
+      </Form>
+    </section>
+  )
+}
+
+function isChosen(filters: AuditFilters): boolean {
+  return Object.keys(given(filters)).length > 0
+}
+
+/** Only what is looked for. */
+function given(filters: AuditFilters): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(filters).filter((each): each is [string, string] => !!each[1]))
+}
+
+/** The same search, from another entry on. */
+export function auditHref(base: AuditModel['base'], filters: AuditFilters, after: string | null): string {
+  const query = new URLSearchParams({ ...given(filters), ...(after === null ? {} : { after }) }).toString()
+  return query === '' ? base : `${base}?${query}`
+}

@@ -1,0 +1,56 @@
+/** The part of the consent pages about who asks whom: the application, who made it, and who is signed in. */
+
+import { type Publisher, PublisherLine } from '../applications/publisher.tsx'
+import { Avatar } from '../ui/avatar.tsx'
+import { Form } from '../ui/form.tsx'
+import { type Frame, initialOf } from '../ui/layout.tsx'
+import { strong } from '../ui/strong.tsx'
+
+type PartiesProps = {
+  readonly frame: Frame
+  readonly application: string
+  readonly publisher: Publisher
+  /** An address. */
+  readonly logo: string | null
+  /** Where "Not you?" leads. Null: nowhere, because this is a preview. */
+  readonly change: { readonly action: string; readonly bound: Readonly<Record<string, string>> } | null
+}
+
+export function Parties({ frame, application, publisher, logo, change }: PartiesProps) {
+  const { words, account, user } = frame
+  const you = words.rich('consent.signed_in_as', { email: user?.email ?? '', b: strong })
+  const notYou = words.rich('consent.not_you', { more: (chunks) => <span class="visually-hidden">{chunks}</span> })
+  return (
+    <header class="stack tight">
+      <div class="pair" aria-hidden="true">
+        <Avatar name={application} logo={logo} size={56} />
+        <span class="line" />
+        {account?.logo ? (
+          <img src={account.logo} alt="" width="56" height="56" />
+        ) : (
+          <span class="initial">{initialOf(account?.name ?? '')}</span>
+        )}
+      </div>
+      <h1>{words.rich('consent.heading', { application, name: account?.name ?? '', b: strong })}</h1>
+      <p>
+        <PublisherLine words={words} publisher={publisher} />
+      </p>
+      {publisher.status === 'verified' && <p class="hint">{words.t('consent.verified_hint')}</p>}
+      {change === null ? (
+        <div class="chip">
+          <span>{you}</span>
+          <button type="button" class="plain" disabled>
+            {notYou}
+          </button>
+        </div>
+      ) : (
+        <Form frame={frame} action={change.action} bound={change.bound} class="chip">
+          <span>{you}</span>
+          <button type="submit" class="plain">
+            {notYou}
+          </button>
+        </Form>
+      )}
+    </header>
+  )
+}

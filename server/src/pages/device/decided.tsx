@@ -1,0 +1,45 @@
+/** What became of a request: allowed, cancelled, reported, or not open any more. */
+import { Icon } from '../ui/icon.tsx'
+import { type Frame, page } from '../ui/layout.tsx'
+import { Notice } from '../ui/notice.tsx'
+import { strong } from '../ui/strong.tsx'
+
+export type DecidedModel = {
+  /** `closed`: expired, used, or never this user's; one text for all. `entered_elsewhere`: closed by another account. */
+  readonly outcome: 'granted' | 'rejected' | 'reported' | 'entered_elsewhere' | 'closed'
+  readonly application: string | null
+  /** Another user of the account entered the same code before the decision. */
+  readonly shared?: boolean
+}
+
+export function decidedPage(frame: Frame, { outcome, application, shared = false }: DecidedModel): string {
+  const { words } = frame
+  const named = { application: application ?? words.t('decided.the_application'), b: strong }
+  const undecided = outcome === 'closed' || outcome === 'entered_elsewhere'
+  return page(
+    frame,
+    words.t(`decided.${outcome}`),
+    <section class="card stack">
+      <div class="headline">
+        <span class={`sign ${outcome}`}>
+          <Icon name={outcome === 'granted' ? 'check' : 'minus'} />
+        </span>
+        <h1>{words.t(`decided.${outcome}`)}</h1>
+      </div>
+      <p class="lead">{words.rich(`decided.${outcome}_text`, named)}</p>
+      <p class="soft">
+        {words.t(outcome === 'granted' && !frame.mail ? 'decided.granted_remove' : `decided.${outcome}_what`)}
+      </p>
+      {shared && (
+        <Notice kind="warning" title={words.t('decided.shared', { name: frame.account?.name ?? '' })}>
+          <p>{words.t(outcome === 'granted' ? 'decided.shared_granted' : 'decided.shared_refused')}</p>
+        </Notice>
+      )}
+      <div class="actions">
+        <a href={undecided ? '/connect/code' : '/applications'}>
+          {words.t(undecided ? 'decided.another_code' : 'decided.applications')}
+        </a>
+      </div>
+    </section>,
+  )
+}

@@ -1,0 +1,112 @@
+/** The field for the code that an application shows. Never filled in from an address. */
+import { MIN_RANDOM_DIGITS } from '../../core/device/user-code.ts'
+import { CodeField } from '../ui/elements.tsx'
+import { Field } from '../ui/field.tsx'
+import { Form } from '../ui/form.tsx'
+import { type Frame, page } from '../ui/layout.tsx'
+import { Notice, Problems } from '../ui/notice.tsx'
+import type { Words } from '../ui/words.ts'
+
+export type EnterCodeModel = {
+  /** What was typed before, to be fixed. */
+  readonly typed: string
+  readonly problem:
+    | null
+    | { readonly kind: 'empty' }
+    | { readonly kind: 'length'; readonly digits: number }
+    | { readonly kind: 'mistyped' }
+    /** Another user of this account entered the code and has yet to decide. */
+    | { readonly kind: 'taken' }
+    /** Unknown, expired, used, entered in another account: one text for all. */
+    | { readonly kind: 'not_recognised' }
+    | { readonly kind: 'locked'; readonly minutes: number }
+  /** The account does not use codes. */
+  readonly off: boolean
+  /** The applications that the account allows; null: all of them. */
+  readonly only: readonly string[] | null
+}
+
+export function enterCodePage(frame: Frame, model: EnterCodeModel): string {
+  const { words } = frame
+  if (model.off) return switchedOff(frame)
+  const wrong = model.problem && problemText(frame, model.problem)
+  return page(
+    frame,
+    words.t('enter_code.title'),
+    <>
+      <Problems words={words} problems={wrong ? [{ field: 'app-code', text: wrong }] : []} />
+      <section class="card">
+        <Form frame={frame} action="/connect/code" class="stack">
+          <CodeField>
+            <Field
+              id="app-code"
+              name="code"
+              heading
+              label={words.t('enter_code.heading')}
+              hint={
+                <>
+                  <p>
+                    {words.rich('enter_code.hint', {
+                      fewest: FEWEST,
+                      code: (chunks) => <bdi class="figures">{chunks}</bdi>,
+                    })}
+                  </p>
+                  <p>{words.t('enter_code.warning')}</p>
+                </>
+              }
+              problem={wrong}
+              value={model.typed}
+              inputmode="numeric"
+              autocomplete="off"
+              size={13}
+              focus={!wrong}
+              code
+            />
+          </CodeField>
+          <button type="submit" class="button big block">
+            {words.t('enter_code.continue')}
+          </button>
+          {model.only && <p class="soft">{onlyText(words, model.only)}</p>}
+        </Form>
+      </section>
+    </>,
+    { problem: wrong !== null },
+  )
+}
+
+/** With the check digit. */
+const FEWEST = MIN_RANDOM_DIGITS + 1
+
+function problemText({ words, account }: Frame, problem: NonNullable<EnterCodeModel['problem']>): string {
+  switch (problem.kind) {
+    case 'length':
+      return words.t('enter_code.problem_length', { fewest: FEWEST, digits: problem.digits })
+    case 'locked':
+      return words.t('enter_code.problem_locked', { minutes: problem.minutes })
+    case 'taken':
+      return words.t('enter_code.problem_taken', { name: account?.name ?? '' })
+    default:
+      return words.t(`enter_code.problem_${problem.kind}`)
+  }
+}
+
+function onlyText(words: Words, only: readonly string[]): string {
+  return only.length === 0
+    ? words.t('enter_code.only_none')
+    : words.t('enter_code.only', { applications: words.list(only) })
+}
+
+function switchedOff(frame: Frame): string {
+  const { words } = frame
+  const name = frame.account?.name ?? ''
+  return page(
+    frame,
+    words.t('enter_code.title'),
+    <section class="card stack">
+      <h1>{words.t('enter_code.off')}</h1>
+      <Notice kind="info">
+        <p>{words.t('enter_code.off_text', { name })}</p>
+      </Notice>
+    </section>,
+  )
+}

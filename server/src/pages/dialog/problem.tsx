@@ -1,0 +1,71 @@
+/**
+ * When the window that an application opened has nothing to ask: what happened, what to do, and apart from it what the
+ * application's developers need to know.
+ */
+import type { ComponentChildren } from 'preact'
+import { type Frame, page } from '../ui/layout.tsx'
+import { strong } from '../ui/strong.tsx'
+
+export type DialogProblemModel = {
+  readonly problem:
+    | 'unknown_application'
+    | 'redirect_not_registered'
+    | 'suspended'
+    | 'bad_request'
+    /** Opened in another browser, or its cookies are gone. */
+    | 'other_browser'
+    | 'expired'
+    | 'answered'
+    /** The account's rules do not allow this application. */
+    | 'barred'
+    /** The application has no address that the dialog could lead back to. */
+    | 'not_set_up'
+    /** Too many windows were opened from one network. */
+    | 'too_many'
+  /** Null: not known, or not to be named. */
+  readonly application: string | null
+  /** One technical line for the application's developers: `invalid_scope: …`. */
+  readonly detail: string | null
+  /** Back to the application with the refusal; null where nothing may be sent back. */
+  readonly returnTo: { readonly href: string; readonly host: string } | null
+}
+
+export function dialogProblemPage(
+  frame: Frame,
+  { problem, application, detail, returnTo }: DialogProblemModel,
+): string {
+  const { words } = frame
+  const named =
+    application === null
+      ? { application: words.t('dialog_problem.the_application'), b: (chunks: ComponentChildren) => chunks }
+      : { application, b: strong }
+  return page(
+    frame,
+    words.t(`dialog_problem.${problem}`),
+    <section class="card stack">
+      <h1>{words.t(`dialog_problem.${problem}`)}</h1>
+      <p>{words.rich(`dialog_problem.${problem}_text`, named)}</p>
+      <p>{words.t(`dialog_problem.${problem}_what`)}</p>
+      {returnTo ? (
+        <div class="actions">
+          <a class="button" href={returnTo.href} rel="noreferrer">
+            {words.t('dialog_problem.return_to', { host: returnTo.host })}
+          </a>
+        </div>
+      ) : (
+        <p>{words.t('dialog_problem.close')}</p>
+      )}
+      {detail !== null && (
+        <div class="says">
+          <p class="hint">{words.t('dialog_problem.for_developers')}</p>
+          <p>
+            <code class="technical" dir="ltr">
+              {detail}
+            </code>
+          </p>
+        </div>
+      )}
+    </section>,
+    { single: true },
+  )
+}

@@ -1,0 +1,116 @@
+/** One connected application: one fact per line, and the way to take its access away. */
+
+import { type Publisher, PublisherLine } from '../applications/publisher.tsx'
+import { Avatar } from '../ui/avatar.tsx'
+import { Day } from '../ui/elements.tsx'
+import { Fact, Facts } from '../ui/facts.tsx'
+import { Titles } from '../ui/titles.tsx'
+import type { Words } from '../ui/words.ts'
+
+export type GrantLine = {
+  readonly id: string
+  readonly application: string
+  readonly publisher: Publisher
+  /** The address of its logo. */
+  readonly logo: string | null
+  /** Titles of what it may do at this moment. */
+  readonly can: readonly string[]
+  readonly connectedOn: number
+  /** With a code that was typed here, or in the window that the application opened. */
+  readonly by: 'code' | 'dialog'
+  readonly lastUsedOn: number | null
+  readonly variant: 'token_set' | 'access_key'
+  /** The last characters of its access key. */
+  readonly keyEnding: string | null
+  /** Where it was asked for. */
+  readonly place: string | null
+  readonly suspended: boolean
+  /** Whose it is: only on the administrators' pages. */
+  readonly user?: string
+}
+
+type GrantProps = { readonly words: Words; readonly grant: GrantLine }
+
+export function GrantFacts({ words, grant }: GrantProps) {
+  const { user, lastUsedOn, keyEnding } = grant
+  return (
+    <Facts>
+      <Fact name={words.t('grant.user')}>{user && <bdi>{user}</bdi>}</Fact>
+      <Fact name={words.t('grant.publisher')}>
+        <PublisherLine words={words} publisher={grant.publisher} />
+      </Fact>
+      <Fact name={words.t('grant.can')}>
+        {grant.can.length === 0 ? words.t('grant.can_nothing') : <Titles titles={grant.can} />}
+      </Fact>
+      <Fact name={words.t('grant.connected_on')}>
+        <Day words={words} ms={grant.connectedOn} />
+      </Fact>
+      <Fact name={words.t('grant.last_used')}>
+        {lastUsedOn === null ? words.t('grant.not_used') : <Day words={words} ms={lastUsedOn} />}
+      </Fact>
+      <Fact name={words.t('grant.how')}>{words.t(`grant.how_${grant.by}`)}</Fact>
+      <Fact name={words.t('grant.key')}>{keyEnding && <bdi class="strong">{keyEnding}</bdi>}</Fact>
+      <Fact name={words.t('grant.place')}>{grant.place && <bdi>{grant.place}</bdi>}</Fact>
+      <Fact name={words.t('grant.lasts')}>{words.t(`grant.lasts_${grant.variant}`)}</Fact>
+    </Facts>
+  )
+}
+
+type GrantListProps = {
+  readonly words: Words
+  readonly grants: readonly GrantLine[]
+  /** The page that asks before it removes one. */
+  readonly remove: string
+}
+
+export function GrantList({ words, grants, remove }: GrantListProps) {
+  return (
+    <ul class="cards">
+      {grants.map((grant) => (
+        <li class="card stack" key={grant.id}>
+          <div class="heading">
+            <div class="named">
+              <Avatar name={grant.application} logo={grant.logo} />
+              <h2 id={`grant-${grant.id}`}>
+                <bdi>{grant.application}</bdi>
+              </h2>
+            </div>
+            {grant.suspended && <span class="badge warning">{words.t('grant.suspended')}</span>}
+          </div>
+          {grant.suspended && <p class="soft">{words.t('grant.suspended_text')}</p>}
+          <GrantFacts words={words} grant={grant} />
+          <p class="actions">
+            <a
+              class="button quiet"
+              href={`${remove}?grant=${encodeURIComponent(grant.id)}`}
+              id={`remove-${grant.id}`}
+              aria-labelledby={`remove-${grant.id} grant-${grant.id}`}
+            >
+              {words.t('grant.remove')}
+            </a>
+          </p>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+/** The way to the next page of a list, if there is one. */
+export function OlderGrants({
+  words,
+  path,
+  after,
+}: {
+  readonly words: Words
+  readonly path: string
+  readonly after: string | null
+}) {
+  if (after === null) return null
+  return (
+    <p class="actions">
+      <a class="button quiet" href={`${path}?after=${encodeURIComponent(after)}`} rel="next">
+        {words.t('grant.older')}
+      </a>
+    </p>
+  )
+}

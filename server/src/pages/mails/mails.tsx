@@ -1,0 +1,260 @@
+/**
+ * What people are told by mail. The plain text is the mail; the HTML says the same with clickable links. Neither loads
+ * anything, counts anything or asks for anything but a click.
+ */
+import { renderToString } from 'preact-render-to-string'
+import type { AlarmingReason } from '../../core/grants/revocation-reason.ts'
+import type { ReviewNotification } from '../../core/mail.ts'
+import type { Words } from '../ui/words.ts'
+import { composeReview } from './review.ts'
+
+type About = {
+  readonly accountName: string
+  /** Where the account's pages are, for example `acme.service.example`. */
+  readonly accountHost: string
+  /** To whom. */
+  readonly email: string
+}
+
+export type MailContent = About &
+  (
+    | { readonly kind: 'invitation'; readonly link: string; readonly invitedBy: string }
+    | { readonly kind: 'recovery'; readonly link: string }
+    /** An administrator took away every way in that the user had. */
+    | { readonly kind: 'reset'; readonly link: string; readonly by: string }
+    | {
+        readonly kind: 'grant_created'
+        readonly application: string
+        /** In words, as on the consent page. */
+        readonly permissions: readonly string[]
+        readonly at: number
+        readonly place: string | null
+        /** Removes the access, without signing in. */
+        readonly link: string
+      }
+    /** Several of them, together. */
+    | { readonly kind: 'grants_created'; readonly count: number; readonly applications: readonly string[] }
+    | { readonly kind: 'password_changed'; readonly at: number }
+    | {
+        readonly kind: 'sign_in_method_added' | 'sign_in_method_removed'
+        readonly method: 'passkey' | 'authenticator'
+        readonly at: number
+      }
+    | {
+        readonly kind: 'grant_ended'
+        readonly application: string
+        readonly reason: AlarmingReason
+        readonly at: number
+      }
+    /** To administrators: many people, of all accounts, were asked by one application from one place within minutes. */
+    | {
+        readonly kind: 'many_codes'
+        readonly application: string
+        readonly people: number
+        readonly place: string | null
+      }
+    /** To administrators: an application of theirs polls too fast, or somebody decided about it. The link leads to its figures. */
+    | (ReviewNotification & { readonly kind: 'application_review'; readonly link: string })
+    /** To operators: suspended applications wait for a review. The link leads to the queue. */
+    | {
+        readonly kind: 'suspensions_waiting'
+        readonly count: number
+        readonly applications: readonly string[]
+        readonly since: number
+        readonly link: string
+      }
+    /** To administrators: an operator has looked at an application's new name or logo. `because`: why not. */
+    | { readonly kind: 'profile_decided'; readonly application: string; readonly reason: string | null }
+    /** To administrators: a publisher's record is not in DNS any more. */
+    | {
+        readonly kind: 'publisher_record'
+        readonly application: string
+        readonly domain: string
+        readonly record: string
+        readonly lost: boolean
+      }
+  )
+
+export type Mail = { readonly subject: string; readonly text: string; readonly html: string }
+
+export type Block =
+  | { readonly says: string }
+  | { readonly link: string; readonly label: string }
+  | { readonly facts: readonly (readonly [string, string | null])[] }
+
+export function renderMail(words: Words, mail: MailContent): Mail {
+  const [subject, ...blocks] = compose(words, mail)
+  const { accountName: name, accountHost: host, email } = mail
+  const closing = [
+    { says: words.t('mail.never_ask') },
+    { says: words.t('mail.why_sent', { name, host, email }) },
+  ] satisfies Block[]
+  const all = [...blocks, ...closing]
+  return {
+    subject: subject.replace(/\s+/g, ' '),
+    text: `${all.map((block) => textOf(words, block)).join('\n\n')}\n`,
+    html: htmlOf(words, all),
+  }
+}
+
+function compose(words: Words, mail: MailContent): readonly [string, ...Block[]] {
+  const { accountName: name } = mail
+  switch (mail.kind) {
+    case 'recovery':
+      return [
+        words.t(`mail.${mail.kind}_subject`, { name }),
+        { says: words.t(`mail.${mail.kind}_text`, { name }) },
+        { link: mail.link, label: words.t('mail.choose_password') },
+        { says: words.t(`mail.${mail.kind}_what`) },
+      ]
+    case 'invitation':
+      return [
+        words.t('mail.invitation_subject', { name }),
+        { says: words.t('mail.invitation_text', { name, by: mail.invitedBy }) },
+        { link: mail.link, label: words.t('mail.choose_password') },
+        { says: words.t('mail.invitation_what') },
+      ]
+    case 'reset':
+      return [
+        words.t('mail.reset_subject', { name }),
+        { says: words.t('mail.reset_text', { name, by: mail.by }) },
+        { link: mail.link, label: words.t('mail.choose_password') },
+        { says: words.t('mail.reset_what') },
+      ]
+    case 'grant_created':
+      return [
+        words.t('mail.grant_created_subject', { application: mail.application, name }),
+        { says: words.t('mail.grant_created_text', { application: mail.application, name }) },
+        {
+          facts: [
+            [words.t('mail.can'), words.list(mail.permissions)],
+            [words.t('mail.when'), words.moment(mail.at)],
+            [words.t('mail.place'), mail.place],
+          ],
+        },
+        { says: words.t('mail.grant_created_what') },
+        { link: mail.link, label: words.t('mail.remove_access') },
+      ]
+    case 'grants_created':
+      return [
+        words.t('mail.grants_created_subject', { count: mail.count, name }),
+        { says: words.t('mail.grants_created_text', { name }) },
+        { facts: [[words.t('mail.grants_created_which', { count: mail.count }), words.list(mail.applications)]] },
+        { says: words.t('mail.grants_created_what', { name }) },
+      ]
+    case 'password_changed':
+      return [
+        words.t('mail.password_changed_subject', { name }),
+        { says: words.t('mail.password_changed_text', { name, when: words.moment(mail.at) }) },
+        { says: words.t('mail.not_you', { name }) },
+      ]
+    case 'sign_in_method_added':
+    case 'sign_in_method_removed': {
+      const what = `${mail.method}_${mail.kind === 'sign_in_method_added' ? 'added' : 'removed'}` as const
+      return [
+        words.t(`mail.${what}_subject`, { name }),
+        { says: words.t(`mail.${what}_text`, { name, when: words.moment(mail.at) }) },
+        { says: words.t('mail.not_you', { name }) },
+      ]
+    }
+    case 'grant_ended': {
+      const { application, reason } = mail
+      return [
+        words.t('mail.grant_ended_subject', { application, name }),
+        { says: words.t(`mail.${reason}_text`, { application, when: words.moment(mail.at) }) },
+        { says: words.t('mail.grant_ended_done', { application, name }) },
+        { says: words.t('mail.grant_ended_what', { application }) },
+      ]
+    }
+    case 'many_codes':
+      return [
+        words.t('mail.many_codes_subject', { name }),
+        { says: words.t('mail.many_codes_text', { name, application: mail.application, people: mail.people }) },
+        { facts: [[words.t('mail.place'), mail.place]] },
+        { says: words.t('mail.many_codes_what', { name }) },
+      ]
+    case 'application_review':
+      return composeReview(words, mail, name, mail.link)
+    case 'suspensions_waiting': {
+      const { count, applications, since, link } = mail
+      return [
+        words.t('mail.suspensions_waiting_subject', { count }),
+        { says: words.t('mail.suspensions_waiting_text', { count }) },
+        {
+          facts: [
+            [words.t('mail.suspensions_waiting_which', { count }), words.list(applications)],
+            [words.t('mail.suspensions_waiting_since'), words.moment(since)],
+          ],
+        },
+        { says: words.t('mail.suspensions_waiting_what') },
+        { link, label: words.t('mail.suspensions_waiting_link') },
+      ]
+    }
+    case 'profile_decided': {
+      const { application, reason } = mail
+      const how = reason === null ? 'accepted' : 'declined'
+      return [
+        words.t(`mail.profile_${how}_subject`, { application }),
+        { says: words.t(`mail.profile_${how}_text`, { application }) },
+        ...(reason === null ? [] : [{ facts: [[words.t('mail.profile_reason'), reason]] as const }]),
+      ]
+    }
+    case 'publisher_record': {
+      const { application, domain, record, lost } = mail
+      const what = lost ? 'publisher_lost' : 'publisher_missing'
+      return [
+        words.t(`mail.${what}_subject`, { application, domain }),
+        { says: words.t(`mail.${what}_text`, { application, domain }) },
+        { facts: [[words.t('mail.record'), record]] },
+        { says: words.t(`mail.${what}_what`, { application, domain }) },
+      ]
+    }
+  }
+}
+
+const known = (facts: readonly (readonly [string, string | null])[]) => facts.filter(([, value]) => value)
+
+function textOf(words: Words, block: Block): string {
+  if ('says' in block) return block.says
+  // Alone on its line and exactly as it is, so that every program makes the same link of it.
+  if ('link' in block) return `${block.label}:\n${block.link}`
+  return known(block.facts)
+    .map(([name, value]) => words.t('mail.fact', { name, value: value ?? '' }))
+    .join('\n')
+}
+
+function htmlOf(words: Words, blocks: readonly Block[]): string {
+  const html = (
+    <html lang={words.language} dir={words.direction}>
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+      </head>
+      <body style="margin:1.5rem auto;padding:0 1rem;max-width:36rem;font:1rem/1.5 system-ui,sans-serif">
+        {blocks.map((block, index) => (
+          <HtmlBlock words={words} block={block} key={index} />
+        ))}
+      </body>
+    </html>
+  )
+  return `<!doctype html>${renderToString(html)}`
+}
+
+function HtmlBlock({ words, block }: { readonly words: Words; readonly block: Block }) {
+  if ('says' in block) return <p>{block.says}</p>
+  if ('link' in block) {
+    return (
+      <p>
+        <a href={block.link}>{block.label}</a>
+      </p>
+    )
+  }
+  return (
+    <ul>
+      {known(block.facts).map(([name, value]) => (
+        <li key={name}>{words.t('mail.fact', { name, value: value ?? '' })}</li>
+      ))}
+    </ul>
+  )
+}

@@ -1,0 +1,72 @@
+/** One account, for operators: whom to write to, and what it registered. */
+import { Day } from '../ui/elements.tsx'
+import { Fact, Facts } from '../ui/facts.tsx'
+import { type Frame, page } from '../ui/layout.tsx'
+import { ApplicationRows, type ListedApplication } from './applications.tsx'
+
+export type OperatorAccountModel = {
+  readonly slug: string
+  readonly name: string
+  /** Its address. */
+  readonly host: string
+  readonly createdAt: number
+  readonly people: number
+  readonly grants: number
+  readonly administrators: readonly { readonly email: string; readonly disabled: boolean }[]
+  readonly applications: readonly ListedApplication[]
+}
+
+export function operatorAccountPage(frame: Frame, model: OperatorAccountModel): string {
+  const { words } = frame
+  const { name, administrators, applications } = model
+  return page(
+    frame,
+    name,
+    <>
+      <header class="stack tight">
+        <h1>
+          <bdi>{name}</bdi>
+        </h1>
+        <p>
+          <a href="/operator/accounts">{words.t('operator.back_to_accounts')}</a>
+        </p>
+      </header>
+      <section class="card stack" aria-labelledby="about">
+        <h2 id="about">{words.t('operator.about_account')}</h2>
+        <Facts>
+          <Fact name={words.t('operator.address')}>
+            <bdi class="technical">{model.host}</bdi>
+          </Fact>
+          <Fact name={words.t('operator.since')}>
+            <Day words={words} ms={model.createdAt} />
+          </Fact>
+          <Fact name={words.t('operator.people')}>{words.number(model.people)}</Fact>
+          <Fact name={words.t('developer.in_use')}>{words.t('operator.grants_count', { grants: model.grants })}</Fact>
+          <Fact name={words.t('operator.administrators')}>
+            {administrators.length === 0 ? (
+              words.t('operator.administrators_none')
+            ) : (
+              <ul class="titles">
+                {administrators.map(({ email, disabled }) => (
+                  <li key={email}>
+                    <bdi>{email}</bdi>
+                    {disabled && ` ${words.t('operator.administrator_disabled')}`}
+                  </li>
+                ))}
+              </ul>
+            )}
+          </Fact>
+        </Facts>
+      </section>
+      <section class="card stack" aria-labelledby="applications">
+        <h2 id="applications">{words.t('operator.account_applications')}</h2>
+        {applications.length === 0 ? (
+          <p>{words.t('operator.account_applications_none')}</p>
+        ) : (
+          <ApplicationRows words={words} applications={applications} />
+        )}
+      </section>
+    </>,
+    { wide: true },
+  )
+}

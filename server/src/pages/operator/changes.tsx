@@ -1,0 +1,128 @@
+/** New names and logos of applications that people know already: they are seen here before anybody else sees them. */
+
+import { type Publisher, PublisherLine } from '../applications/publisher.tsx'
+import { operatorHref } from '../reviews/line.tsx'
+import { Avatar } from '../ui/avatar.tsx'
+import { Moment } from '../ui/elements.tsx'
+import { Fact, Facts } from '../ui/facts.tsx'
+import { Field } from '../ui/field.tsx'
+import { Form } from '../ui/form.tsx'
+import { type Frame, page } from '../ui/layout.tsx'
+import { MailWaits, Notice, Problems } from '../ui/notice.tsx'
+
+export type PendingChange = {
+  readonly id: string
+  /** The one that is shown here: what is accepted is what was looked at. */
+  readonly version: number
+  readonly account: string
+  readonly publisher: Publisher
+  readonly nameNow: string
+  readonly logoNow: string | null
+  readonly name: string
+  readonly logo: string | null
+  readonly since: number
+  readonly by: string | null
+}
+
+export type OperatorChangesModel = {
+  /** The oldest first. */
+  readonly changes: readonly PendingChange[]
+  readonly notice: null | 'accepted' | 'declined'
+  /** `no_words` is about the application that it names; the others about what has happened meanwhile. */
+  readonly problem: null | 'stale' | 'taken' | { readonly noWordsFor: string }
+}
+
+type ChangeProps = { readonly frame: Frame; readonly change: PendingChange; readonly wordless: boolean }
+
+const wordsField = (place: number) => `words-${place}`
+
+export function operatorChangesPage(frame: Frame, model: OperatorChangesModel): string {
+  const { words } = frame
+  const { changes, notice, problem } = model
+  const title = words.t('operator.nav_changes')
+  const wordless = typeof problem === 'object' && problem !== null ? problem.noWordsFor : null
+  const place = changes.findIndex(({ id }) => id === wordless)
+  return page(
+    frame,
+    title,
+    <>
+      {wordless !== null && place !== -1 && (
+        <Problems words={words} problems={[{ field: wordsField(place), text: words.t('operator.change_no_words') }]} />
+      )}
+      {typeof problem === 'string' && <Notice kind="warning">{words.t(`operator.change_${problem}`)}</Notice>}
+      {notice && !problem && (
+        <Notice kind="success">
+          {words.t(`operator.change_${notice}`)}
+          <MailWaits frame={frame} />
+        </Notice>
+      )}
+      <header class="stack tight">
+        <h1>{title}</h1>
+        <p class="soft">{words.t('operator.changes_text')}</p>
+      </header>
+      {changes.length === 0 && <p>{words.t('operator.changes_none')}</p>}
+      {changes.map((change, at) => (
+        <Proposed frame={frame} change={change} wordless={change.id === wordless} place={at} key={change.id} />
+      ))}
+    </>,
+    { wide: true, problem: problem !== null },
+  )
+}
+
+function Proposed({ frame, change, wordless, place }: ChangeProps & { readonly place: number }) {
+  const { words } = frame
+  const bound = { application: change.id, version: String(change.version) }
+  return (
+    <section class="card stack" aria-labelledby={`change-${place}`}>
+      <h2 id={`change-${place}`}>
+        <a href={operatorHref(change.id)}>
+          <bdi>{change.nameNow}</bdi>
+        </a>
+      </h2>
+      <PublisherLine words={words} publisher={change.publisher} />
+      <Facts>
+        <Fact name={words.t('operator.change_now')}>
+          <Named name={change.nameNow} logo={change.logoNow} />
+        </Fact>
+        <Fact name={words.t('operator.change_new')}>
+          <Named name={change.name} logo={change.logo} />
+        </Fact>
+        <Fact name={words.t('operator.change_by')}>
+          <bdi>{change.by ?? change.account}</bdi>
+        </Fact>
+        <Fact name={words.t('proposal.since')}>
+          <Moment words={words} ms={change.since} />
+        </Fact>
+      </Facts>
+      <Form frame={frame} action="/operator/changes/accept" bound={bound}>
+        <button type="submit" class="button">
+          {words.t('operator.change_accept')}
+        </button>
+      </Form>
+      <Form frame={frame} action="/operator/changes/decline" bound={bound} class="stack">
+        <Field
+          id={wordsField(place)}
+          name="words"
+          label={words.t('operator.change_words')}
+          hint={words.t('operator.change_words_hint')}
+          problem={wordless ? words.t('operator.change_no_words') : null}
+          value=""
+        />
+        <p>
+          <button type="submit" class="button quiet">
+            {words.t('operator.change_decline')}
+          </button>
+        </p>
+      </Form>
+    </section>
+  )
+}
+
+function Named({ name, logo }: { readonly name: string; readonly logo: string | null }) {
+  return (
+    <div class="named">
+      <Avatar name={name} logo={logo} />
+      <bdi>{name}</bdi>
+    </div>
+  )
+}

@@ -1,0 +1,60 @@
+/** What a process does beside requests: when each task last did it, and when it last could not. */
+import { Scrolled } from '../ui/scrolled.tsx'
+import type { Words } from '../ui/words.ts'
+
+export type ListedTask = {
+  /** As the log names it: in English. */
+  readonly name: string
+  readonly everyMs: number
+  /** Null: not since the process started. */
+  readonly succeededAgoMs: number | null
+  readonly failedAgoMs: number | null
+  readonly failure: string | null
+  readonly overdue: boolean
+}
+
+export function TaskTable({ words, tasks }: { readonly words: Words; readonly tasks: readonly ListedTask[] }) {
+  return (
+    <Scrolled label={words.t('operator.task')}>
+      <table class="listing">
+        <thead>
+          <tr>
+            <th scope="col">{words.t('operator.task')}</th>
+            <th scope="col">{words.t('operator.task_every')}</th>
+            <th scope="col">{words.t('operator.task_succeeded')}</th>
+            <th scope="col">{words.t('operator.task_failed')}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {tasks.map((task) => (
+            <tr key={task.name}>
+              <th scope="row">
+                <bdi lang="en">{task.name}</bdi>
+                {task.overdue && (
+                  <>
+                    {' '}
+                    <span class="badge danger">{words.t('operator.task_overdue')}</span>
+                  </>
+                )}
+              </th>
+              <td class="figures">{words.t('operator.seconds', { seconds: task.everyMs / 1000 })}</td>
+              <td class="figures">{agoOf(words, task.succeededAgoMs)}</td>
+              <td>
+                {agoOf(words, task.failedAgoMs)}
+                {task.failure !== null && (
+                  <p class="hint" lang="en" dir="ltr">
+                    {task.failure}
+                  </p>
+                )}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Scrolled>
+  )
+}
+
+function agoOf(words: Words, ms: number | null): string {
+  return ms === null ? words.t('operator.task_never') : words.ago(ms)
+}

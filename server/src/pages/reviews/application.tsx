@@ -1,0 +1,152 @@
+/** One application as operators see it: what is wrong with it in one look, what happens next, the figures, and what to decide. */
+import type { DecisionLine, Series } from '../../core/reviews/review.ts'
+import type { Evidence, Thresholds } from '../../core/reviews/suspension.ts'
+import { type Publisher, PublisherLine } from '../applications/publisher.tsx'
+import { Day } from '../ui/elements.tsx'
+import { Fact, Facts } from '../ui/facts.tsx'
+import { type Frame, page } from '../ui/layout.tsx'
+import { MailWaits, Notice, Problems } from '../ui/notice.tsx'
+import { ApplicationCharts } from './charts.tsx'
+import { DecisionCard, type DecisionForm, fieldOf } from './decide.tsx'
+import { PastDecisions } from './decisions.tsx'
+import { EvidenceCard } from './evidence.tsx'
+import { type ListedReview, ReviewBadges } from './line.tsx'
+import { SuspensionState } from './suspension.tsx'
+import { type ListedFact, TimelineCard } from './timeline.tsx'
+
+export type SeenReview = ListedReview & {
+  readonly id: string
+  readonly evidence: Evidence
+  readonly ruleVersion: number
+  readonly dryRun: boolean
+  readonly warnedAt: number | null
+  readonly appeal: string | null
+}
+
+export type OperatorApplicationModel = {
+  readonly id: string
+  readonly name: string
+  readonly account: { readonly slug: string; readonly name: string }
+  readonly createdAt: number
+  readonly publisher: Publisher
+  readonly suspended: boolean
+  readonly deviceFlow: boolean
+  readonly public: boolean
+  readonly pollIntervalSeconds: number
+  /** As configured. */
+  readonly usualIntervalSeconds: number
+  readonly grants: number
+  /** The open one, otherwise the newest. */
+  readonly review: SeenReview | null
+  readonly decisions: readonly DecisionLine[]
+  readonly timeline: readonly ListedFact[]
+  readonly series: Series
+  readonly reportsByAccounts: number
+  /** Those that hold now. */
+  readonly rule: { readonly version: number; readonly thresholds: Thresholds }
+  /** What is in the form; null: whoever looks has to prove first that it is they. */
+  readonly form: DecisionForm | null
+  /** Who looks. */
+  readonly operator: string
+  readonly notice: null | 'decided' | 'waits_for_second' | 'confirmed' | 'undone'
+  readonly problem: null | 'stale' | 'same_operator' | 'too_late' | 'not_yours'
+}
+
+export function operatorApplicationPage(frame: Frame, model: OperatorApplicationModel): string {
+  const { words } = frame
+  const { name, review, notice, problem, form } = model
+  const wrong = problem
+    ? [{ field: null, text: words.t(`operator.problem_${problem}`) }]
+    : form?.problem
+      ? [{ field: fieldOf(words, form, model), text: words.t(`operator.problem_${form.problem}`) }]
+      : []
+  return page(
+    frame,
+    name,
+    <>
+      <Problems words={words} problems={wrong} />
+      {notice && wrong.length === 0 && (
+        <Notice kind="success">
+          {words.t(`operator.notice_${notice}`)}
+          {(notice === 'decided' || notice === 'confirmed') && <MailWaits frame={frame} />}
+        </Notice>
+      )}
+      <header class="stack tight">
+        <div class="heading">
+          <h1>
+            <bdi>{name}</bdi>
+          </h1>
+          {review && <ReviewBadges words={words} review={{ ...review, suspended: model.suspended }} />}
+          {!review && model.suspended && <span class="badge danger">{words.t('operator.suspended')}</span>}
+        </div>
+        <p>
+          <a href="/operator/reviews">{words.t('operator.back_to_queue')}</a>
+        </p>
+      </header>
+      <SuspensionState frame={frame} model={model} />
+      {review?.appeal && <Appeal frame={frame} review={review} />}
+      {review && <EvidenceCard words={words} review={review} rule={model.rule} />}
+      <ApplicationCharts words={words} series={model.series} />
+      <DecisionCard frame={frame} model={model} />
+      <PastDecisions frame={frame} applicationId={model.id} decisions={model.decisions} operator={model.operator} />
+      <TimelineCard words={words} timeline={model.timeline} />
+      <About frame={frame} model={model} />
+    </>,
+    { wide: true, problem: wrong.length > 0 },
+  )
+}
+
+type PartProps = { readonly frame: Frame; readonly model: OperatorApplicationModel }
+
+/** In the developer's own words: text, whatever stands in it. */
+function Appeal({ frame: { words }, review }: { readonly frame: Frame; readonly review: SeenReview }) {
+  return (
+    <section class="card stack tight" aria-labelledby="appeal">
+      <h2 id="appeal">{words.t('operator.appeal')}</h2>
+      <div class="says">
+        <blockquote dir="auto" class="spoken">
+          {review.appeal}
+        </blockquote>
+      </div>
+      {review.appealedAt !== null && (
+        <p class="hint">
+          <Day words={words} ms={review.appealedAt} />
+        </p>
+      )}
+    </section>
+  )
+}
+
+function About({ frame: { words }, model }: PartProps) {
+  const { id, account, grants } = model
+  return (
+    <section class="card stack" aria-labelledby="about">
+      <h2 id="about">{words.t('operator.about')}</h2>
+      <Facts>
+        <Fact name={words.t('developer.id')}>
+          <bdi class="technical">{id}</bdi>
+        </Fact>
+        <Fact name={words.t('operator.account')}>
+          <a href={`/operator/account?account=${encodeURIComponent(account.slug)}`}>
+            <bdi>{account.name}</bdi>
+          </a>
+        </Fact>
+        <Fact name={words.t('operator.publisher')}>
+          <PublisherLine words={words} publisher={model.publisher} />
+        </Fact>
+        <Fact name={words.t('developer.since')}>
+          <Day words={words} ms={model.createdAt} />
+        </Fact>
+        <Fact name={words.t('developer.connected')}>{model.deviceFlow && words.t('developer.by_code')}</Fact>
+        <Fact name={words.t('developer.secrets')}>{model.public && words.t('developer.no_secret')}</Fact>
+        <Fact name={words.t('developer.in_use')}>{words.t('developer.grants', { grants })}</Fact>
+        <Fact name={words.t('operator.interval')}>
+          {words.t('operator.seconds', { seconds: model.pollIntervalSeconds })}
+        </Fact>
+        <Fact name={words.t('operator.reports')}>
+          {words.t('operator.accounts_count', { accounts: model.reportsByAccounts })}
+        </Fact>
+      </Facts>
+    </section>
+  )
+}

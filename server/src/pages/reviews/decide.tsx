@@ -1,0 +1,194 @@
+/** What an operator can decide about an application: each with a reason and words that its developer is sent. */
+
+import { type Decision, type Reason, reasons } from '../../core/reviews/review.ts'
+import { AreYouSure } from '../ui/are-you-sure.tsx'
+import { Field } from '../ui/field.tsx'
+import { OwnWords, Radio, Select } from '../ui/field-kinds.tsx'
+import { Form } from '../ui/form.tsx'
+import type { Frame } from '../ui/layout.tsx'
+import { MailWaits } from '../ui/notice.tsx'
+import type { Words } from '../ui/words.ts'
+import type { OperatorApplicationModel } from './application.tsx'
+import { operatorHref } from './line.tsx'
+
+export type DecisionForm = {
+  /** Of the open review; empty: there is none. */
+  readonly reviewId: string
+  /** What a decision depends on, as it was when this page was made. */
+  readonly seen: string
+  readonly decision: Decision | null
+  readonly reason: Reason | null
+  readonly words: string
+  readonly intervalSeconds: string
+  readonly problem: null | 'decision' | 'reason' | 'words' | 'interval'
+}
+
+type CardProps = { readonly frame: Frame; readonly model: OperatorApplicationModel }
+
+type Offer = { readonly decision: Decision; readonly label: string; readonly hint: string }
+
+/** Those that make sense for how it stands; ending all grants is asked for twice, in a form of its own. */
+function offersFor(words: Words, model: OperatorApplicationModel): readonly Offer[] {
+  const { suspended, review, pollIntervalSeconds, usualIntervalSeconds: seconds } = model
+  const how = suspended ? 'suspended' : 'running'
+  const offer = (decision: 'reinstate' | 'reinstate_slower' | 'keep'): Offer => ({
+    decision,
+    label: words.t(`operator.${how}_${decision}`),
+    hint: words.t(`operator.${how}_${decision}_hint`),
+  })
+  if (suspended || (review !== null && review.closedAt === null)) {
+    return [offer('reinstate'), offer('reinstate_slower'), offer('keep')]
+  }
+  const slower = { ...offer('reinstate_slower'), label: words.t('operator.quiet_reinstate_slower') }
+  const usual: Offer = {
+    decision: 'reinstate',
+    label: words.t('operator.quiet_reinstate'),
+    hint: words.t('operator.quiet_reinstate_hint', { seconds }),
+  }
+  return [offer('keep'), slower, ...(pollIntervalSeconds === seconds ? [] : [usual])]
+}
+
+/** The field that the form's problem is about. */
+export function fieldOf(words: Words, { decision, problem }: DecisionForm, model: OperatorApplicationModel): string {
+  if (problem === 'decision') return `decision-${offersFor(words, model)[0]?.decision}`
+  return decision === 'keep_and_revoke' ? `all-${problem}` : (problem ?? '')
+}
+
+export function DecisionCard({ frame, model }: CardProps) {
+  const { words } = frame
+  const { id, form } = model
+  const next = encodeURIComponent(operatorHref(id))
+  return (
+    <section class="card stack" aria-labelledby="decide">
+      <h2 id="decide">{words.t('operator.decide')}</h2>
+      <p>{words.t('operator.decide_text')}</p>
+      <MailWaits frame={frame} />
+      {form === null ? (
+        <p>
+          <a class="button" href={`/confirm?next=${next}`}>
+            {words.t('operator.prove')}
+          </a>
+        </p>
+      ) : (
+        <>
+          <Decide frame={frame} model={model} form={about(form, form.decision !== 'keep_and_revoke')} />
+          <RevokeAll frame={frame} model={model} form={about(form, form.decision === 'keep_and_revoke')} />
+        </>
+      )}
+    </section>
+  )
+}
+
+/** What was typed into one of the two forms is not in the other. */
+function about(form: DecisionForm, mine: boolean): DecisionForm {
+  const nothing = { decision: null, reason: null, words: '', intervalSeconds: '', problem: null }
+  return mine ? form : { ...form, ...nothing }
+}
+
+type FormProps = CardProps & { readonly form: DecisionForm }
+
+const ACTION = '/operator/application/decide'
+
+const boundOf = (id: string, { reviewId, seen }: DecisionForm) => ({ application: id, review: reviewId, seen })
+
+function Decide({ frame, model, form }: FormProps) {
+  const { words } = frame
+  const wrong = form.problem
+  return (
+    <Form frame={frame} action={ACTION} bound={boundOf(model.id, form)} class="stack">
+      <fieldset class="listed">
+        <legend>{words.t('operator.decision')}</legend>
+        {wrong === 'decision' && <p class="wrong">{words.t('operator.problem_decision')}</p>}
+        {offersFor(words, model).map(({ decision, label, hint }) => (
+          <Radio
+            name="decision"
+            value={decision}
+            label={label}
+            hint={hint}
+            checked={form.decision === decision}
+            key={decision}
+          />
+        ))}
+      </fieldset>
+      <Field
+        id="interval"
+        label={words.t('operator.interval_new')}
+        hint={words.t('operator.interval_hint', {
+          usual: model.usualIntervalSeconds,
+          seconds: model.pollIntervalSeconds,
+        })}
+        value={form.intervalSeconds}
+        inputmode="numeric"
+        autocomplete="off"
+        size={6}
+        problem={wrong === 'interval' ? words.t('operator.problem_interval') : null}
+      />
+      <Why words={words} id="" form={form} wrong={wrong} />
+      <p>
+        <button type="submit" class="button">
+          {words.t('operator.decide_send')}
+        </button>
+      </p>
+    </Form>
+  )
+}
+
+type WhyProps = {
+  readonly words: Words
+  /** In front of the ids of its fields: there are two of it. */
+  readonly id: string
+  readonly form: DecisionForm
+  readonly wrong: DecisionForm['problem']
+}
+
+function Why({ words, id, form, wrong }: WhyProps) {
+  const options = reasons.map((reason) => ({ value: reason, text: words.t(`operator.reason_${reason}`) }))
+  return (
+    <>
+      <Select
+        id={`${id}reason`}
+        name="reason"
+        label={words.t('operator.reason')}
+        options={[{ value: '', text: words.t('operator.reason_choose') }, ...options]}
+        value={form.reason ?? ''}
+        problem={wrong === 'reason' ? words.t('operator.problem_reason') : null}
+      />
+      <OwnWords
+        id={`${id}words`}
+        name="words"
+        label={words.t('operator.words')}
+        hint={words.t('operator.words_hint')}
+        value={form.words}
+        rows={4}
+        problem={wrong === 'words' ? words.t('operator.problem_words') : null}
+      />
+    </>
+  )
+}
+
+/** Everything that people do with it stops, so it is asked for twice. */
+function RevokeAll({ frame, model, form }: FormProps) {
+  const { words } = frame
+  return (
+    <AreYouSure
+      label={words.t('operator.end_all')}
+      question={words.t('operator.end_all_question', { grants: model.grants })}
+      open={form.problem !== null}
+    >
+      <Form
+        frame={frame}
+        action={ACTION}
+        bound={boundOf(model.id, form)}
+        hidden={{ decision: 'keep_and_revoke' }}
+        class="stack"
+      >
+        <Why words={words} id="all-" form={form} wrong={form.problem} />
+        <p>
+          <button type="submit" class="button danger">
+            {words.t('operator.end_all_yes')}
+          </button>
+        </p>
+      </Form>
+    </AreYouSure>
+  )
+}

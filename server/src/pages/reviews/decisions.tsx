@@ -1,0 +1,92 @@
+/** What operators decided about an application before: by whom, why, in which words; what waits for a second one; and Undo. */
+import type { DecisionLine } from '../../core/reviews/review.ts'
+import { Moment } from '../ui/elements.tsx'
+import { Form } from '../ui/form.tsx'
+import type { Frame } from '../ui/layout.tsx'
+import type { Words } from '../ui/words.ts'
+
+type ListProps = {
+  readonly frame: Frame
+  readonly applicationId: string
+  readonly decisions: readonly DecisionLine[]
+  /** Who looks. */
+  readonly operator: string
+}
+
+export function PastDecisions({ frame, applicationId, decisions, operator }: ListProps) {
+  const { words } = frame
+  if (decisions.length === 0) return null
+  return (
+    <section class="card stack" aria-labelledby="decisions">
+      <h2 id="decisions">{words.t('operator.decisions')}</h2>
+      <ol class="rows">
+        {decisions.map((decision) => (
+          <li key={decision.id}>
+            <What words={words} decision={decision} />
+            <Actions frame={frame} applicationId={applicationId} decision={decision} operator={operator} />
+          </li>
+        ))}
+      </ol>
+    </section>
+  )
+}
+
+function What({ words, decision }: { readonly words: Words; readonly decision: DecisionLine }) {
+  const { by, at, reason, intervalSeconds, revoked, confirmedBy, undoneBy, undoneAt } = decision
+  return (
+    <div class="stack tight">
+      <div class="heading">
+        <h3>{words.t(`operator.decided_${decision.decision}`)}</h3>
+        {waits(decision) && <span class="badge warning">{words.t('operator.waits')}</span>}
+        {undoneAt !== null && <span class="badge">{words.t('operator.undone')}</span>}
+      </div>
+      <p>
+        {words.t(`operator.reason_${reason}`)}
+        {intervalSeconds !== null && ` · ${words.t('operator.interval_is', { seconds: intervalSeconds })}`}
+        {revoked > 0 && ` · ${words.t('operator.revoked', { grants: revoked })}`}
+      </p>
+      <div class="says">
+        <blockquote dir="auto" class="spoken">
+          {decision.words}
+        </blockquote>
+      </div>
+      <p class="hint">
+        {words.t('operator.by', { who: by })} · <Moment words={words} ms={at} />
+        {confirmedBy !== null && ` · ${words.t('operator.confirmed_by', { who: confirmedBy })}`}
+        {undoneBy !== null && ` · ${words.t('operator.undone_by', { who: undoneBy })}`}
+      </p>
+    </div>
+  )
+}
+
+function waits({ needsSecond, confirmedAt, undoneAt }: DecisionLine): boolean {
+  return needsSecond && confirmedAt === null && undoneAt === null
+}
+
+type ActionsProps = Omit<ListProps, 'decisions'> & { readonly decision: DecisionLine }
+
+/** Nobody is their own second. */
+function Actions({ frame, applicationId, decision, operator }: ActionsProps) {
+  const { words } = frame
+  const bound = { application: applicationId, decision: decision.id }
+  const own = decision.by === operator
+  return (
+    <div class="stack tight">
+      {waits(decision) && own && <p class="hint">{words.t('operator.waits_for_other')}</p>}
+      {waits(decision) && !own && (
+        <Form frame={frame} action="/operator/application/confirm" bound={bound}>
+          <button type="submit" class="button">
+            {words.t('operator.confirm')}
+          </button>
+        </Form>
+      )}
+      {decision.undoable && (
+        <Form frame={frame} action="/operator/application/undo" bound={bound}>
+          <button type="submit" class="button quiet">
+            {words.t(waits(decision) ? 'operator.withdraw' : 'operator.undo')}
+          </button>
+        </Form>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,115 @@
+/** One application that is under review, as a line of the operators' queue: what is wrong, for how many, and what is next. */
+import { KeyList, Moment } from '../ui/elements.tsx'
+import type { Words } from '../ui/words.ts'
+
+export type ListedReview = {
+  readonly applicationId: string
+  readonly application: string
+  /** The slug of the account that registered it. */
+  readonly account: string
+  readonly reason: 'polling' | 'reports' | 'operator'
+  readonly verdict: 'fine' | 'observe' | 'warn' | 'review' | 'suspend'
+  readonly openedAt: number
+  readonly closedAt: number | null
+  /** At this moment. */
+  readonly suspended: boolean
+  readonly suspensionEndsAt: number | null
+  readonly appealedAt: number | null
+  readonly waitsForSecond: boolean
+  /** Since when the suspended application waits for a decision; null: it does not. */
+  readonly waitingSince: number | null
+  /** Accounts touched. */
+  readonly people: number
+  /** How many times as often as allowed it polls; null: nobody knows. */
+  readonly factor: number | null
+}
+
+export function operatorHref(applicationId: string): string {
+  return `/operator/application?application=${encodeURIComponent(applicationId)}`
+}
+
+type ListProps = { readonly words: Words; readonly reviews: readonly ListedReview[]; readonly now: number }
+
+/** The worst first: it comes in this order. */
+export function ReviewList({ words, reviews, now }: ListProps) {
+  return (
+    <KeyList>
+      <ol class="rows">
+        {reviews.map((review) => (
+          <ReviewLine words={words} review={review} now={now} key={review.applicationId} />
+        ))}
+      </ol>
+    </KeyList>
+  )
+}
+
+type LineProps = { readonly words: Words; readonly review: ListedReview; readonly now: number }
+
+function ReviewLine({ words, review, now }: LineProps) {
+  const { applicationId, application, account, openedAt, closedAt, waitingSince, suspensionEndsAt } = review
+  return (
+    <li>
+      <div class="stack tight">
+        <div class="heading">
+          <a class="target" href={operatorHref(applicationId)}>
+            <bdi>{application}</bdi>
+          </a>
+          <ReviewBadges words={words} review={review} />
+        </div>
+        <p>{reviewReason(words, review)}</p>
+        <p class="hint">
+          {words.t('operator.line_account', { account })}
+          {' · '}
+          {closedAt === null ? words.t('operator.line_opened', { ago: words.ago(now - openedAt) }) : null}
+          {closedAt !== null && (
+            <>
+              {words.t('operator.line_closed')} <Moment words={words} ms={closedAt} />
+            </>
+          )}
+          {waitingSince !== null && (
+            <>
+              {' · '}
+              {words.t('operator.line_waiting', { ago: words.ago(now - waitingSince) })}
+            </>
+          )}
+          {closedAt === null && suspensionEndsAt !== null && (
+            <>
+              {' · '}
+              {words.t('operator.line_ends')} <Moment words={words} ms={suspensionEndsAt} />
+            </>
+          )}
+        </p>
+      </div>
+    </li>
+  )
+}
+
+type BadgesProps = {
+  readonly words: Words
+  readonly review: Pick<ListedReview, 'suspended' | 'verdict' | 'closedAt' | 'appealedAt' | 'waitsForSecond'>
+}
+
+/** What somebody who looks for work should see at once. */
+export function ReviewBadges({ words, review }: BadgesProps) {
+  const { suspended, verdict, closedAt, appealedAt, waitsForSecond } = review
+  const open = closedAt === null
+  return (
+    <span class="badges">
+      {suspended && <span class="badge danger">{words.t('operator.suspended')}</span>}
+      {open && !suspended && <span class="badge warning">{words.t(`operator.verdict_${verdict}`)}</span>}
+      {open && waitsForSecond && <span class="badge warning">{words.t('operator.waits')}</span>}
+      {open && appealedAt !== null && <span class="badge warning">{words.t('operator.appealed')}</span>}
+    </span>
+  )
+}
+
+/** Why it is here, in one sentence with its figures. */
+export function reviewReason(
+  words: Words,
+  { reason, people, factor }: Pick<ListedReview, 'reason' | 'people' | 'factor'>,
+) {
+  if (reason !== 'polling') return words.t(`operator.review_reason_${reason}`, { people })
+  return factor === null
+    ? words.t('operator.review_reason_polling_only', { people })
+    : words.t('operator.review_reason_polling', { people, factor })
+}

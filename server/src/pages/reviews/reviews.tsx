@@ -1,0 +1,44 @@
+/** The queue of applications that somebody should look at, the most harmful first; and what was decided before. */
+import { type Frame, page } from '../ui/layout.tsx'
+import { type ListedReview, ReviewList } from './line.tsx'
+
+export type OperatorReviewsModel = {
+  readonly filter: 'open' | 'closed'
+  readonly reviews: readonly ListedReview[]
+  readonly now: number
+}
+
+const FILTERS = ['open', 'closed'] as const
+
+export function operatorReviewsPage(frame: Frame, { filter, reviews, now }: OperatorReviewsModel): string {
+  const { words } = frame
+  return page(
+    frame,
+    words.t('operator.reviews'),
+    <>
+      <header class="stack tight">
+        <h1>{words.t('operator.reviews')}</h1>
+        <p class="soft">{words.t(`operator.reviews_${filter}_text`)}</p>
+        <nav aria-label={words.t('operator.filter')}>
+          <ul class="tabs">
+            {FILTERS.map((each) => (
+              <li key={each}>
+                <a href={`/operator/reviews?filter=${each}`} aria-current={each === filter ? 'page' : undefined}>
+                  {words.t(`operator.filter_${each}`)}
+                </a>
+              </li>
+            ))}
+          </ul>
+        </nav>
+      </header>
+      <section class="card stack" aria-label={words.t(`operator.filter_${filter}`)}>
+        {reviews.length === 0 ? (
+          <p>{words.t(`operator.reviews_${filter}_none`)}</p>
+        ) : (
+          <ReviewList words={words} reviews={reviews} now={now} />
+        )}
+      </section>
+    </>,
+    { wide: true },
+  )
+}

@@ -1,0 +1,83 @@
+/** What happened to an application, the newest first: what, when, and who did it. */
+import { Moment } from '../ui/elements.tsx'
+import type { MessageKey, Words } from '../ui/words.ts'
+
+export type ListedFact = {
+  readonly at: number
+  readonly kind: string
+  /** Null: it was the rule, or whoever sat at the machine itself. */
+  readonly by: string | null
+  readonly detail: Readonly<Record<string, unknown>>
+}
+
+/** Kinds that have words of their own; any other is shown as it was written down. */
+const KNOWN: Readonly<Record<string, MessageKey>> = {
+  'application.created': 'operator.fact_created',
+  'application.changed': 'operator.fact_changed',
+  'application.publisher_set': 'operator.fact_publisher_set',
+  'application.redirects_set': 'operator.fact_redirects_set',
+  'application.secret_rotated': 'operator.fact_secret_rotated',
+  'application.secret_revoked': 'operator.fact_secret_revoked',
+  'application.reported': 'operator.fact_reported',
+  'application.warned': 'operator.fact_warned',
+  'application.suspended': 'operator.fact_suspended',
+  'application.restored': 'operator.fact_restored',
+  'application.appealed': 'operator.fact_appealed',
+  'credential.reported': 'operator.fact_credential_reported',
+  'code.reported': 'operator.fact_code_reported',
+  'code.crowd': 'operator.fact_code_crowd',
+  'application.judged': 'operator.fact_judged',
+  'review.proposed': 'operator.fact_review_proposed',
+  'review.decided': 'operator.fact_review_decided',
+  'review.undone': 'operator.fact_review_undone',
+}
+
+/** Somebody did it, and nobody is told who. */
+const UNNAMED = ['application.reported', 'credential.reported', 'code.reported', 'code.crowd']
+
+export function TimelineCard({ words, timeline }: { readonly words: Words; readonly timeline: readonly ListedFact[] }) {
+  return (
+    <section class="card stack" aria-labelledby="timeline">
+      <h2 id="timeline">{words.t('operator.timeline')}</h2>
+      {timeline.length === 0 ? (
+        <p>{words.t('operator.timeline_none')}</p>
+      ) : (
+        <ol class="rows timeline">
+          {timeline.map((fact, index) => (
+            <Line words={words} fact={fact} key={index} />
+          ))}
+        </ol>
+      )}
+    </section>
+  )
+}
+
+function Line({ words, fact }: { readonly words: Words; readonly fact: ListedFact }) {
+  const { at, kind, detail } = fact
+  const known = KNOWN[kind]
+  const said = Object.entries(detail).filter(([, value]) => ['string', 'number', 'boolean'].includes(typeof value))
+  const who = whoDid(words, fact)
+  return (
+    <li>
+      <div>
+        <p>{known ? words.t(known) : <bdi class="technical">{kind}</bdi>}</p>
+        <p class="hint">
+          <Moment words={words} ms={at} />
+          {who !== null && ` · ${who}`}
+        </p>
+        {said.length > 0 && (
+          <p class="hint technical" dir="ltr">
+            {said.map(([name, value]) => `${name}: ${value}`).join(', ')}
+          </p>
+        )}
+      </div>
+    </li>
+  )
+}
+
+/** Null: nobody is told, or what happened beside it says who. */
+function whoDid(words: Words, { kind, by, detail }: ListedFact): string | null {
+  if (by !== null) return words.t('operator.by', { who: by })
+  if (UNNAMED.includes(kind) || 'decision' in detail) return null
+  return words.t('review' in detail ? 'operator.by_rule' : 'operator.by_command')
+}

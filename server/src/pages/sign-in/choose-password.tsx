@@ -1,0 +1,83 @@
+/** Choosing a password by a link: the first administrator, somebody invited, or somebody who could not sign in. */
+import { MAX_CHARACTERS, MIN_CHARACTERS, type PasswordProblem } from '../../core/sign-in/password.ts'
+import { Field } from '../ui/field.tsx'
+import { Form } from '../ui/form.tsx'
+import { type Frame, page } from '../ui/layout.tsx'
+import { Problems } from '../ui/notice.tsx'
+import type { Words } from '../ui/words.ts'
+
+export type ChoosePasswordModel = {
+  readonly kind: 'setup' | 'invitation' | 'recovery'
+  readonly email: string
+  readonly link: string
+  readonly problem: null | PasswordProblem
+}
+
+export function choosePasswordPage(frame: Frame, { kind, email, link, problem }: ChoosePasswordModel): string {
+  const { words } = frame
+  const name = frame.account?.name ?? ''
+  const wrong = problem && passwordProblemText(words, problem)
+  return page(
+    frame,
+    words.t('choose_password.title'),
+    <>
+      <Problems words={words} problems={wrong ? [{ field: passwordFieldOf(problem), text: wrong }] : []} />
+      <section class="card stack">
+        <h1>{words.t(`choose_password.heading_${kind}`, { name })}</h1>
+        <p>{words.t(`choose_password.text_${kind}`, { name })}</p>
+        <Form frame={frame} action="/link" hidden={{ link }} class="stack">
+          {/* Password managers keep a password under the name that stands beside it. */}
+          <Field
+            id="email"
+            type="email"
+            label={words.t('choose_password.email')}
+            value={email}
+            autocomplete="username"
+            readOnly
+          />
+          <NewPassword frame={frame} problem={problem} focus={!problem} />
+          <button type="submit" class="button block">
+            {words.t('choose_password.continue')}
+          </button>
+        </Form>
+      </section>
+    </>,
+    { problem: problem !== null },
+  )
+}
+
+type NewPasswordProps = { readonly frame: Frame; readonly problem: null | PasswordProblem; readonly focus?: boolean }
+
+/** The new password, twice; what is asked of it is said beforehand. */
+export function NewPassword({ frame: { words }, problem, focus = false }: NewPasswordProps) {
+  const wrongIn = (field: string) =>
+    problem && passwordFieldOf(problem) === field ? passwordProblemText(words, problem) : null
+  return (
+    <>
+      <Field
+        id="password"
+        type="password"
+        label={words.t('password.new')}
+        hint={words.t('password.hint', { fewest: MIN_CHARACTERS })}
+        autocomplete="new-password"
+        problem={wrongIn('password')}
+        focus={focus}
+      />
+      <Field
+        id="again"
+        type="password"
+        label={words.t('password.again')}
+        autocomplete="new-password"
+        problem={wrongIn('again')}
+      />
+    </>
+  )
+}
+
+export function passwordFieldOf(problem: PasswordProblem): 'password' | 'again' {
+  return problem === 'differ' ? 'again' : 'password'
+}
+
+export function passwordProblemText(words: Words, problem: PasswordProblem): string {
+  return words.t(`password.${problem}`, { fewest: MIN_CHARACTERS, most: MAX_CHARACTERS })
+}

@@ -1,0 +1,21 @@
+/** A link out of a mail that was used or is out of date. */
+import { type Frame, page } from '../ui/layout.tsx'
+
+export function linkGonePage(frame: Frame): string {
+  const { words } = frame
+  return page(
+    frame,
+    words.t('link_gone.title'),
+    <section class="card stack">
+      <h1>{words.t('link_gone.title')}</h1>
+      <p>{words.t('link_gone.text')}</p>
+      <p>{words.t('link_gone.what', { name: frame.account?.name ?? '' })}</p>
+      <div class="actions">
+        <a class="button" href="/recover">
+          {words.t('link_gone.recover')}
+        </a>
+        <a href="/sign-in">{words.t('link_gone.sign_in')}</a>
+      </div>
+    </section>,
+  )
+}

@@ -1,0 +1,107 @@
+/** The part of the security page about passkeys and the authenticator app. */
+import { Day, PasskeyForm } from '../ui/elements.tsx'
+import { Fact, Facts } from '../ui/facts.tsx'
+import { Field } from '../ui/field.tsx'
+import { Form } from '../ui/form.tsx'
+import type { Frame } from '../ui/layout.tsx'
+import type { SecurityModel } from './security.tsx'
+
+export function PasskeysCard({ frame, model }: { readonly frame: Frame; readonly model: SecurityModel }) {
+  const { words } = frame
+  return (
+    <section class="card stack" aria-labelledby="passkeys">
+      <h2 id="passkeys">{words.t('security.passkeys')}</h2>
+      <p>{words.t('security.passkeys_text')}</p>
+      {model.passkeys.length > 0 && (
+        <ul class="rows">
+          {model.passkeys.map((passkey) => (
+            <PasskeyRow frame={frame} passkey={passkey} key={passkey.id} />
+          ))}
+        </ul>
+      )}
+      <PasskeyForm
+        frame={frame}
+        mode="register"
+        action="/security/passkeys"
+        options={model.passkey}
+        label={words.t('security.add_passkey')}
+      >
+        <Field
+          id="passkey-name"
+          name="name"
+          label={words.t('security.passkey_name')}
+          hint={words.t('security.passkey_name_hint')}
+          autocomplete="off"
+          maxLength={100}
+        />
+      </PasskeyForm>
+      <noscript>
+        <p class="hint">{words.t('security.passkey_script')}</p>
+      </noscript>
+    </section>
+  )
+}
+
+type PasskeyRowProps = { readonly frame: Frame; readonly passkey: SecurityModel['passkeys'][number] }
+
+function PasskeyRow({ frame, passkey }: PasskeyRowProps) {
+  const { words } = frame
+  return (
+    <li>
+      <div class="stack tight">
+        <h3>
+          <bdi>{passkey.name}</bdi>
+        </h3>
+        <Facts>
+          <Fact name={words.t('security.added')}>
+            <Day words={words} ms={passkey.createdOn} />
+          </Fact>
+          <Fact name={words.t('security.last_used')}>
+            {passkey.lastUsedOn === null ? words.t('security.never') : <Day words={words} ms={passkey.lastUsedOn} />}
+          </Fact>
+        </Facts>
+      </div>
+      <Form frame={frame} action="/security/passkeys/remove" bound={{ passkey: passkey.id }}>
+        <button
+          type="submit"
+          class="button quiet"
+          aria-label={words.t('security.remove_named', { name: passkey.name })}
+        >
+          {words.t('security.remove')}
+        </button>
+      </Form>
+    </li>
+  )
+}
+
+type AuthenticatorProps = { readonly frame: Frame; readonly authenticator: SecurityModel['authenticator'] }
+
+export function AuthenticatorCard({ frame, authenticator }: AuthenticatorProps) {
+  const { words } = frame
+  return (
+    <section class="card stack" aria-labelledby="authenticator">
+      <h2 id="authenticator">{words.t('security.authenticator')}</h2>
+      <p>{words.t('security.authenticator_text')}</p>
+      {authenticator === null ? (
+        <div class="actions">
+          <a class="button quiet" href="/security/authenticator">
+            {words.t('security.add_authenticator')}
+          </a>
+        </div>
+      ) : (
+        <>
+          <Facts>
+            <Fact name={words.t('security.added')}>
+              <Day words={words} ms={authenticator.createdOn} />
+            </Fact>
+          </Facts>
+          <Form frame={frame} action="/security/authenticator/remove" class="actions">
+            <button type="submit" class="button quiet">
+              {words.t('security.remove_authenticator')}
+            </button>
+          </Form>
+        </>
+      )}
+    </section>
+  )
+}

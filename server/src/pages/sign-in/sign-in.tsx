@@ -1,0 +1,73 @@
+/** Signing in with a password or a passkey. */
+import { PasskeyForm } from '../ui/elements.tsx'
+import { Field } from '../ui/field.tsx'
+import { Form } from '../ui/form.tsx'
+import { type Frame, page } from '../ui/layout.tsx'
+import { Notice, Problems } from '../ui/notice.tsx'
+
+export type SignInModel = {
+  readonly email: string
+  readonly next: string
+  readonly problem: null | 'wrong' | 'locked' | 'busy' | 'expired' | 'passkey'
+  /** How long it is locked. */
+  readonly minutes: number
+  readonly notice: null | 'signed_out' | 'switched'
+  /** JSON of PublicKeyCredentialRequestOptions. */
+  readonly passkey: string
+}
+
+export function signInPage(frame: Frame, model: SignInModel): string {
+  const { words } = frame
+  const { problem, notice, next } = model
+  const wrong = problem && words.t(`sign_in.problem_${problem}`, { minutes: model.minutes })
+  const name = frame.account?.name ?? ''
+  return page(
+    frame,
+    words.t('sign_in.title'),
+    <>
+      <Problems words={words} problems={wrong ? [{ field: problem === 'wrong' ? 'email' : null, text: wrong }] : []} />
+      {notice && !problem && <Notice kind="success">{words.t(`sign_in.notice_${notice}`)}</Notice>}
+      <section class="card stack">
+        <h1>{words.t('sign_in.heading', { name })}</h1>
+        <Form frame={frame} action="/sign-in" hidden={{ next }} class="stack">
+          <Field
+            id="email"
+            type="email"
+            label={words.t('sign_in.email')}
+            value={model.email}
+            autocomplete="username webauthn"
+            problem={problem === 'wrong' ? wrong : null}
+            focus={!problem && model.email === ''}
+          />
+          <Field
+            id="password"
+            type="password"
+            label={words.t('sign_in.password')}
+            autocomplete="current-password"
+            focus={!problem && model.email !== ''}
+          />
+          <p class="actions">
+            <button type="submit" class="button block">
+              {words.t('sign_in.continue')}
+            </button>
+          </p>
+        </Form>
+        <PasskeyForm
+          frame={frame}
+          mode="sign-in"
+          action="/sign-in/passkey"
+          options={model.passkey}
+          hidden={{ next }}
+          label={words.t('sign_in.passkey')}
+        />
+        <p>
+          {/* Leaving the window that an application opened would lose what it was opened for. */}
+          <a href="/recover" {...(frame.dialog ? { target: '_blank', rel: 'noopener noreferrer' } : {})}>
+            {words.t('sign_in.recover')}
+          </a>
+        </p>
+      </section>
+    </>,
+    { problem: problem !== null },
+  )
+}

@@ -1,0 +1,167 @@
+/**
+ * The languages of the web interface and of mails. Every text that a person reads comes from messages/*.json through here;
+ * English is the measure, and a language that lacks one of its keys does not compile.
+ */
+import { IntlMessageFormat } from 'intl-messageformat'
+import type { ComponentChildren } from 'preact'
+import ar from '../messages/ar.json' with { type: 'json' }
+import de from '../messages/de.json' with { type: 'json' }
+import en from '../messages/en.json' with { type: 'json' }
+import es from '../messages/es.json' with { type: 'json' }
+
+export type Language = 'en' | 'de' | 'es' | 'ar'
+
+/** Each in its own words, so that whoever landed in the wrong one finds the way out. */
+export const languages: readonly { readonly code: Language; readonly name: string }[] = [
+  { code: 'en', name: 'English' },
+  { code: 'de', name: 'Deutsch' },
+  { code: 'es', name: 'Español' },
+  { code: 'ar', name: 'العربية' },
+]
+
+export type MessageKey = keyof typeof en
+
+const messages: Readonly<Record<Language, Readonly<Record<MessageKey, string>>>> = { en, de, es, ar }
+
+/** Latin digits in Arabic as well: a code on a television and the same code on this page must look alike. */
+const LOCALES: Readonly<Record<Language, string>> = { en: 'en-GB', de: 'de', es: 'es', ar: 'ar-u-nu-latn' }
+
+type Mark = (chunks: ComponentChildren) => ComponentChildren
+
+export type Words = {
+  readonly language: Language
+  readonly direction: 'ltr' | 'rtl'
+  t(key: MessageKey, values?: Readonly<Record<string, string | number>>): string
+  /** The same with elements: `<b>…</b>` in the message is given to the function `b`. */
+  rich(key: MessageKey, values: Readonly<Record<string, string | number | Mark>>): ComponentChildren
+  /** "15 November 2026": a day, as it is in UTC. */
+  date(ms: number): string
+  /** "15 Nov" and "14:32", both in UTC: for the axis of a chart. */
+  shortDate(ms: number): string
+  time(ms: number): string
+  /** "1,234", and "12k" where there is little room. */
+  number(value: number): string
+  compact(value: number): string
+  /** "12%" */
+  percent(share: number): string
+  /** "3 minutes ago"; a time that is over. */
+  ago(ms: number): string
+  /** "15 November 2026 at 14:32 UTC": the element `local-time` rewrites it for where the browser is. */
+  moment(ms: number): string
+  /** "A, B and C" */
+  list(items: readonly string[]): string
+  /** "A, B or C" */
+  either(items: readonly string[]): string
+}
+
+const made = new Map<Language, Words>()
+
+export function wordsFor(language: Language): Words {
+  const known = made.get(language)
+  if (known) return known
+  const words = makeWords(language)
+  made.set(language, words)
+  return words
+}
+
+function makeWords(language: Language): Words {
+  const locale = LOCALES[language]
+  const direction = language === 'ar' ? 'rtl' : 'ltr'
+  const compiled = new Map<MessageKey, IntlMessageFormat>()
+  const message = (key: MessageKey): IntlMessageFormat => {
+    const known = compiled.get(key)
+    if (known) return known
+    const format = new IntlMessageFormat(messages[language][key], locale)
+    compiled.set(key, format)
+    return format
+  }
+  const day = new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeZone: 'UTC' })
+  const minute = new Intl.DateTimeFormat(locale, {
+    day: 'numeric',
+    month: 'long',
+    year: 'numeric',
+    hour: '2-digit',
+    minute: '2-digit',
+    timeZone: 'UTC',
+    timeZoneName: 'short',
+  })
+  const shortDay = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', timeZone: 'UTC' })
+  const clock = new Intl.DateTimeFormat(locale, {
+    hour: '2-digit',
+    minute: '2-digit',
+    hourCycle: 'h23',
+    timeZone: 'UTC',
+  })
+  const number = new Intl.NumberFormat(locale, { maximumFractionDigits: 1 })
+  const compact = new Intl.NumberFormat(locale, { notation: 'compact' })
+  const percent = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 0 })
+  const past = new Intl.RelativeTimeFormat(locale, { numeric: 'always' })
+  const all = new Intl.ListFormat(locale, { type: 'conjunction' })
+  const any = new Intl.ListFormat(locale, { type: 'disjunction' })
+  return {
+    language,
+    direction,
+    t: (key, values) => String(message(key).format(isolated(direction, values ?? {}))),
+    rich: (key, values) => message(key).format<ComponentChildren>(isolated(direction, values)),
+    date: (ms) => day.format(ms),
+    moment: (ms) => minute.format(ms),
+    shortDate: (ms) => shortDay.format(ms),
+    time: (ms) => clock.format(ms),
+    number: (value) => number.format(value),
+    compact: (value) => (value < 10_000 ? number : compact).format(value),
+    percent: (share) => percent.format(share),
+    ago: (ms) => {
+      const { count, unit } = largestUnit(ms)
+      return past.format(-count, unit)
+    },
+    list: (items) => all.format(items),
+    either: (items) => any.format(items),
+  }
+}
+
+const UNITS = [
+  { unit: 'day', ms: 86_400_000 },
+  { unit: 'hour', ms: 3_600_000 },
+  { unit: 'minute', ms: 60_000 },
+] as const
+
+/** As people count a time that is over: in the largest unit of which there are two, or in seconds. */
+function largestUnit(ms: number): { count: number; unit: 'day' | 'hour' | 'minute' | 'second' } {
+  const fits = UNITS.find((each) => ms >= 2 * each.ms)
+  return fits
+    ? { count: Math.floor(ms / fits.ms), unit: fits.unit }
+    : { count: Math.floor(Math.max(0, ms) / 1000), unit: 'second' }
+}
+
+const RIGHT_TO_LEFT_OR_CONTROL = /[\u0590-\u08ff\u200e\u200f\u202a-\u202e\u2066-\u2069\ufb1d-\ufdff\ufe70-\ufefc]/
+
+/**
+ * A name within a sentence of the other direction is isolated (U+2068 and U+2069), so that neither an honest Arabic name
+ * nor one with overrides in it can turn the words around it about.
+ */
+function isolated<T>(direction: 'ltr' | 'rtl', values: Readonly<Record<string, T>>): Record<string, T | string> {
+  const isolate = (value: T): T | string =>
+    typeof value === 'string' && (direction === 'rtl' || RIGHT_TO_LEFT_OR_CONTROL.test(value))
+      ? `\u2068${value}\u2069`
+      : value
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, isolate(value)]))
+}
+
+/** What was chosen before (a cookie); else the first language that the browser asks for and we speak; else English. */
+export function chooseLanguage(chosen: string | null, acceptLanguage: string | null): Language {
+  if (isLanguage(chosen)) return chosen
+  const wanted = (acceptLanguage ?? '')
+    .split(',')
+    .map((part) => {
+      const [tag = '', ...parameters] = part.trim().toLowerCase().split(';')
+      const weight = parameters.map((text) => /^\s*q\s*=\s*([01](?:\.\d{0,3})?)\s*$/.exec(text)?.[1]).find(Boolean)
+      return { language: tag.trim().split('-')[0] ?? '', weight: Number(weight ?? 1) }
+    })
+    .filter(({ weight }) => weight > 0)
+    .sort((a, b) => b.weight - a.weight)
+  return wanted.map(({ language }) => language).find(isLanguage) ?? 'en'
+}
+
+export function isLanguage(text: string | null): text is Language {
+  return languages.some(({ code }) => code === text)
+}

@@ -1,0 +1,101 @@
+/** The table accounts: each with its subdomain, its looks and its own rules about applications. */
+import type { AccountPolicy } from '../../core/accounts/policy.ts'
+import type { Queryable, Transaction } from '../postgres/postgres.ts'
+
+export type Account = {
+  readonly id: string
+  readonly slug: string
+  readonly name: string
+  readonly colour: string | null
+  readonly policy: AccountPolicy
+}
+
+export type NewAccount = Pick<Account, 'id' | 'slug' | 'name'>
+
+export async function insertAccount(tx: Transaction, account: NewAccount): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    'insert into accounts (id, slug, name, created_at) values ($1, $2, $3, now()) on conflict (slug) do nothing',
+    [account.id, account.slug, account.name],
+  )
+  return rowCount === 1
+}
+
+type Row = {
+  id: string
+  slug: string
+  name: string
+  colour: string | null
+  device_flow: boolean
+  unverified_publishers: boolean
+  only_applications: string[] | null
+}
+
+const ACCOUNT = `select id, slug, name, colour, device_flow, unverified_publishers, only_applications from accounts`
+
+export async function findAccount(db: Queryable, slug: string): Promise<Account | null> {
+  const { rows } = await db.query<Row>(`${ACCOUNT} where slug = $1`, [slug])
+  return rows[0] ? fromRow(rows[0]) : null
+}
+
+/** Some account's, to try its address; null while there is none. */
+export async function readAnySlug(db: Queryable): Promise<string | null> {
+  const { rows } = await db.query<{ slug: string }>('select slug from accounts order by created_at limit 1')
+  return rows[0]?.slug ?? null
+}
+
+export async function readAccount(db: Queryable, id: string): Promise<Account | null> {
+  const { rows } = await db.query<Row>(`${ACCOUNT} where id = $1`, [id])
+  return rows[0] ? fromRow(rows[0]) : null
+}
+
+/**
+ * The lock under which people, roles, policy and looks are changed, one change after the other. It does not keep anybody
+ * waiting who merely refers to the account, as every new grant and session does.
+ */
+export async function lockAccount(tx: Transaction, id: string): Promise<Account | null> {
+  const { rows } = await tx.query<Row>(`${ACCOUNT} where id = $1 for no key update`, [id])
+  return rows[0] ? fromRow(rows[0]) : null
+}
+
+export async function savePolicy(tx: Transaction, id: string, policy: AccountPolicy): Promise<void> {
+  await tx.query(
+    'update accounts set device_flow = $2, unverified_publishers = $3, only_applications = $4 where id = $1',
+    [id, policy.deviceFlow, policy.unverifiedPublishers, policy.onlyApplications],
+  )
+}
+
+export type Branding = {
+  readonly name: string
+  /** `#rrggbb`, in lower case. */
+  readonly colour: string | null
+  /** A PNG that this service wrote itself; null takes it away, undefined leaves the one that is there. */
+  readonly logo: Buffer | null | undefined
+}
+
+export async function saveBranding(tx: Transaction, id: string, looks: Branding): Promise<void> {
+  await tx.query(
+    `update accounts set name = $2, colour = $3, logo = case when $4 then $5::bytea else logo end,
+       logo_version = case when $4 then left(md5($5::bytea), 12) else logo_version end
+     where id = $1`,
+    [id, looks.name, looks.colour, looks.logo !== undefined, looks.logo ?? null],
+  )
+}
+
+export async function readLogo(db: Queryable, id: string): Promise<Buffer | null> {
+  const { rows } = await db.query<{ logo: Buffer | null }>('select logo from accounts where id = $1', [id])
+  return rows[0]?.logo ?? null
+}
+
+function fromRow(row: Row): Account {
+  return {
+    id: row.id,
+    slug: row.slug,
+    name: row.name,
+    colour: row.colour,
+    policy: {
+      deviceFlow: row.device_flow,
+      unverifiedPublishers: row.unverified_publishers,
+      onlyApplications: row.only_applications,
+    },
+  }
+}

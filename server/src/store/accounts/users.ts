@@ -1,0 +1,166 @@
+/** The tables users and user_roles: who may decide, and what they hold. */
+
+import { announce } from '../grants/changes.ts'
+import type { Queryable, Transaction } from '../postgres/postgres.ts'
+
+export type NewUser = {
+  readonly id: string
+  readonly accountId: string
+  readonly email: string
+  readonly passwordDigest: string | null
+  readonly roleIds: readonly string[]
+}
+
+export async function insertUser(tx: Transaction, user: NewUser): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    `insert into users (id, account_id, email, password_digest, created_at) values ($1, $2, $3, $4, now())
+     on conflict (account_id, email) do nothing`,
+    [user.id, user.accountId, user.email, user.passwordDigest],
+  )
+  if (rowCount === 1) await addRoles(tx, user.id, user.roleIds)
+  return rowCount === 1
+}
+
+export type User = {
+  readonly id: string
+  readonly accountId: string
+  readonly email: string
+  readonly language: string | null
+  readonly disabled: boolean
+  /** Some role of theirs holds every scope: they look after the account. */
+  readonly administrator: boolean
+  /** The union of what the user's roles hold, at this moment. */
+  readonly heldScopes: readonly string[]
+}
+
+/** For a query over `users u`. */
+const ADMINISTRATOR = `exists (select from user_roles ur join roles r on r.id = ur.role_id
+    where ur.user_id = u.id and r.holds_every_scope)`
+
+/** For a query over `users u`. */
+export const HELD_SCOPES = `array(select s.name from scopes s where exists (
+    select from user_roles ur join roles r on r.id = ur.role_id
+    where ur.user_id = u.id and (r.holds_every_scope
+      or exists (select from role_scopes rs where rs.role_id = r.id and rs.scope = s.name))) order by 1)`
+
+const USER = `select u.id, u.account_id as "accountId", u.email, u.language, u.disabled_at is not null as disabled,
+    ${ADMINISTRATOR} as administrator, ${HELD_SCOPES} as "heldScopes"
+  from users u`
+
+export async function findUser(db: Queryable, accountId: string, email: string): Promise<User | null> {
+  const { rows } = await db.query<User>(`${USER} where u.account_id = $1 and u.email = lower($2)`, [accountId, email])
+  return rows[0] ?? null
+}
+
+export async function readUser(db: Queryable, id: string): Promise<User | null> {
+  const { rows } = await db.query<User>(`${USER} where u.id = $1`, [id])
+  return rows[0] ?? null
+}
+
+/** Share-locked: while a decision is being made the user cannot be disabled behind its back. */
+export async function lockUser(tx: Transaction, id: string): Promise<User | null> {
+  const { rows } = await tx.query<User>(`${USER} where u.id = $1 for share of u`, [id])
+  return rows[0] ?? null
+}
+
+/**
+ * Whoever changes how a user gets in (password, passkeys, links, being disabled) takes this lock first, before any other row
+ * of theirs: then two who do so at once wait for each other, and neither for something that the other one holds.
+ */
+export async function lockUserForChange(tx: Transaction, id: string): Promise<User | null> {
+  const { rows } = await tx.query<User>(`${USER} where u.id = $1 for no key update of u`, [id])
+  return rows[0] ?? null
+}
+
+/** How a user can prove who they are. With neither a password nor a passkey, they have yet to come in for the first time. */
+export type Factors = { readonly password: boolean; readonly passkeys: number; readonly authenticator: boolean }
+
+export type Member = {
+  readonly id: string
+  readonly accountId: string
+  readonly email: string
+  readonly language: string | null
+  readonly disabled: boolean
+  readonly administrator: boolean
+  readonly factors: Factors
+  /** By name. */
+  readonly roles: readonly { readonly id: string; readonly name: string }[]
+}
+
+type MemberRow = Omit<Member, 'factors'> & Factors
+
+const MEMBER = `select u.id, u.account_id as "accountId", u.email, u.language, u.disabled_at is not null as disabled,
+    ${ADMINISTRATOR} as administrator,
+    u.password_digest is not null as password, (select count(*) from passkeys p where p.user_id = u.id) as passkeys,
+    exists (select from authenticators t where t.user_id = u.id) as authenticator,
+    (select coalesce(jsonb_agg(jsonb_build_object('id', r.id, 'name', r.name) order by r.name), '[]')
+      from user_roles ur join roles r on r.id = ur.role_id where ur.user_id = u.id) as roles
+  from users u`
+
+export async function listMembers(db: Queryable, accountId: string): Promise<readonly Member[]> {
+  const { rows } = await db.query<MemberRow>(`${MEMBER} where u.account_id = $1 order by u.email`, [accountId])
+  return rows.map(memberFrom)
+}
+
+export async function findMember(db: Queryable, accountId: string, id: string): Promise<Member | null> {
+  const { rows } = await db.query<MemberRow>(`${MEMBER} where u.account_id = $1 and u.id = $2`, [accountId, id])
+  return rows[0] ? memberFrom(rows[0]) : null
+}
+
+function memberFrom({ password, passkeys, authenticator, ...member }: MemberRow): Member {
+  return { ...member, factors: { password, passkeys, authenticator } }
+}
+
+/** Who looks after the account and is not disabled. */
+export async function listAdministrators(
+  db: Queryable,
+  accountId: string,
+): Promise<readonly Pick<User, 'id' | 'language'>[]> {
+  const { rows } = await db.query<Pick<User, 'id' | 'language'>>(
+    `select u.id, u.language from users u where u.account_id = $1 and u.disabled_at is null and ${ADMINISTRATOR}
+     order by u.id`,
+    [accountId],
+  )
+  return rows
+}
+
+/**
+ * Somebody else who can come in and look after the account: an invitation that nobody has accepted yet helps nobody. Meant
+ * under `lockAccount`: only then is it still true when the transaction ends.
+ */
+export async function hasOtherAdministrator(tx: Transaction, accountId: string, userId: string): Promise<boolean> {
+  const { rows } = await tx.query<{ other: boolean }>(
+    `select exists (select from users u
+       where u.account_id = $1 and u.id <> $2 and u.disabled_at is null and ${ADMINISTRATOR}
+         and (u.password_digest is not null or exists (select from passkeys p where p.user_id = u.id))) as other`,
+    [accountId, userId],
+  )
+  return rows[0]?.other ?? false
+}
+
+export async function replaceUserRoles(tx: Transaction, userId: string, roleIds: readonly string[]): Promise<void> {
+  await tx.query('delete from user_roles where user_id = $1', [userId])
+  await addRoles(tx, userId, roleIds)
+  await announce(tx, { userId })
+}
+
+async function addRoles(tx: Transaction, userId: string, roleIds: readonly string[]): Promise<void> {
+  await tx.query('insert into user_roles (user_id, role_id) select $1, unnest($2::text[])', [userId, roleIds])
+}
+
+/** False when it was so already. */
+export async function setDisabled(tx: Transaction, id: string, disabled: boolean): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    'update users set disabled_at = case when $2 then now() end where id = $1 and (disabled_at is not null) <> $2',
+    [id, disabled],
+  )
+  if (rowCount === 1) await announce(tx, { userId: id })
+  return rowCount === 1
+}
+
+/** Password, passkeys and authenticator: nothing that this user knew or held lets anybody in any more. */
+export async function clearFactors(tx: Transaction, id: string): Promise<void> {
+  await tx.query('update users set password_digest = null where id = $1', [id])
+  await tx.query('delete from passkeys where user_id = $1', [id])
+  await tx.query('delete from authenticators where user_id = $1', [id])
+}

@@ -1,0 +1,264 @@
+/** The tables applications and application_secrets. Servers hold all of it in process and pull what changed. */
+import type { Application, Publisher } from '../../core/applications/application.ts'
+import { lockByName } from '../postgres/advisory-locks.ts'
+import type { Queryable, Transaction } from '../postgres/postgres.ts'
+
+type Row = {
+  id: string
+  account_id: string
+  name: string
+  publisher: string | null
+  publisher_status: Publisher['status']
+  vouched_for: boolean
+  logo_version: string | null
+  allowed_scopes: string[]
+  default_scopes: string[]
+  required_scopes: string[]
+  device_flow: boolean
+  device_scopes: string[]
+  redirect_uris: string[]
+  public: boolean
+  pkce_required: boolean
+  resource_server: boolean
+  tested_as: string | null
+  poll_interval_seconds: number | null
+  suspended_at: number | null
+  deleted_at: number | null
+  secrets: { id: string; keyId: number; digest: string }[]
+  changed: number
+  now: number
+}
+
+/** For a query over `applications a`. */
+const LIVE_SECRETS = `(select coalesce(jsonb_agg(jsonb_build_object(
+    'id', s.id, 'keyId', s.key_id, 'digest', encode(s.digest, 'hex'))), '[]')
+  from application_secrets s where s.application_id = a.id and s.revoked_at is null) as secrets`
+
+/** For a query over `applications a`. What a scope is never changes, so this changes with the application only. */
+const DEVICE_SCOPES = `array(select allowed.name from unnest(a.allowed_scopes) with ordinality allowed(name, place)
+  join scopes s on s.name = allowed.name where s.device_flow order by allowed.place) as device_scopes`
+
+/** For a query over `applications a`. Not its logo, which is large. */
+const APPLICATION = `a.id, a.account_id, a.name, a.publisher, a.publisher_status, a.vouched_at is not null as vouched_for,
+  a.logo_version, a.allowed_scopes, a.default_scopes, a.required_scopes, a.device_flow, a.redirect_uris, a.public,
+  a.pkce_required, a.resource_server, a.tested_as, a.poll_interval_seconds, a.suspended_at, a.deleted_at, a.changed,
+  ${DEVICE_SCOPES}, ${LIVE_SECRETS}`
+
+export type ApplicationChanges = {
+  readonly applications: readonly Application[]
+  /** Ask again from here. */
+  readonly changed: number
+  /** PostgreSQL's clock, for those who must judge time without asking it. */
+  readonly now: number
+}
+
+export async function readApplicationChanges(db: Queryable, after: number): Promise<ApplicationChanges> {
+  const { rows } = await db.query<Row & { id: string | null }>({
+    name: 'read-application-changes',
+    text: `select ${APPLICATION}, clock.now
+      from (select now() as now) clock left join applications a on a.changed > $1 order by a.changed`,
+    values: [after],
+  })
+  const changed = rows.filter((row) => row.id !== null)
+  return {
+    applications: changed.map(fromRow),
+    changed: changed.at(-1)?.changed ?? after,
+    now: rows[0]?.now ?? 0,
+  }
+}
+
+export async function findApplication(db: Queryable, id: string): Promise<Application | null> {
+  const { rows } = await db.query<Row>(`select ${APPLICATION} from applications a where a.id = $1`, [id])
+  return rows[0] ? fromRow(rows[0]) : null
+}
+
+export type ListedApplication = Pick<Application, 'id' | 'name' | 'publisher'>
+
+type ListedRow = Pick<Row, 'id' | 'name' | 'publisher' | 'publisher_status'>
+
+const LISTED = 'select a.id, a.name, a.publisher, a.publisher_status from applications a where a.deleted_at is null'
+
+/** Those of the ids that there are, by name. */
+export async function listApplications(db: Queryable, ids: readonly string[]): Promise<readonly ListedApplication[]> {
+  const { rows } = await db.query<ListedRow>(`${LISTED} and a.id = any($1) order by a.name, a.id`, [ids])
+  return rows.map(listedFrom)
+}
+
+/** The applications that an account has to do with: its own, those that its users connected, and those of the ids. */
+export async function listApplicationsAround(
+  db: Queryable,
+  accountId: string,
+  ids: readonly string[],
+): Promise<readonly ListedApplication[]> {
+  const { rows } = await db.query<ListedRow>(
+    `${LISTED} and (a.id = any($2) or a.account_id = $1
+       or a.id in (select g.application_id from grants g where g.account_id = $1 and g.revoked_at is null))
+     order by a.name, a.id`,
+    [accountId, ids],
+  )
+  return rows.map(listedFrom)
+}
+
+function listedFrom(row: ListedRow): ListedApplication {
+  return { id: row.id, name: row.name, publisher: publisherFrom(row) }
+}
+
+export type NewApplication = Omit<
+  Application,
+  | 'publisher'
+  | 'vouchedFor'
+  | 'logoVersion'
+  | 'deviceScopes'
+  | 'secrets'
+  | 'testedAs'
+  | 'pollIntervalSeconds'
+  | 'suspended'
+  | 'deleted'
+>
+
+export async function insertApplication(tx: Transaction, application: NewApplication): Promise<void> {
+  const changed = await nextChange(tx)
+  await tx.query(
+    `insert into applications
+       (id, account_id, name, allowed_scopes, default_scopes, required_scopes, device_flow, redirect_uris, public,
+        pkce_required, resource_server, created_at, changed)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, now(), $12)`,
+    [
+      application.id,
+      application.accountId,
+      application.name,
+      application.allowedScopes,
+      application.defaultScopes,
+      application.requiredScopes,
+      application.deviceFlow,
+      application.redirectUris,
+      application.public,
+      application.pkceRequired,
+      application.resourceServer,
+      changed,
+    ],
+  )
+}
+
+/** Also the lock under which an application's secrets and suspension are changed. False when there is no such application. */
+export async function markApplicationChanged(tx: Transaction, id: string): Promise<boolean> {
+  const changed = await nextChange(tx)
+  const { rowCount } = await tx.query('update applications set changed = $2 where id = $1 and deleted_at is null', [
+    id,
+    changed,
+  ])
+  return rowCount === 1
+}
+
+/** False when it was so already. */
+export async function setSuspended(tx: Transaction, id: string, suspended: boolean): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    `update applications set suspended_at = case when $2 then now() end where id = $1 and (suspended_at is not null) <> $2`,
+    [id, suspended],
+  )
+  return rowCount === 1
+}
+
+/** Null: as configured. */
+export async function setPollInterval(tx: Transaction, id: string, seconds: number | null): Promise<void> {
+  await tx.query('update applications set poll_interval_seconds = $2 where id = $1', [id, seconds])
+}
+
+/** `proven`: by its record in DNS, which is looked for again from now on. Otherwise it is somebody's word, and stands. */
+export async function setPublisher(
+  tx: Transaction,
+  id: string,
+  { name, status }: Publisher,
+  proven: boolean,
+): Promise<void> {
+  await tx.query(
+    `update applications set publisher = $2, publisher_status = $3::publisher_status,
+       vouched_at = case when $3::publisher_status = 'unverified' then vouched_at else coalesce(vouched_at, now()) end,
+       publisher_proven_at = case when $4 then now() end, publisher_checked_at = case when $4 then now() end,
+       publisher_missing_since = null
+     where id = $1`,
+    [id, name, status, proven],
+  )
+}
+
+/** The names that no other account's application may resemble: of those that somebody vouches for. */
+export async function listVouchedNames(db: Queryable, besides: string): Promise<readonly string[]> {
+  const { rows } = await db.query<{ name: string }>(
+    `select name from applications where publisher_status <> 'unverified' and deleted_at is null and account_id <> $1`,
+    [besides],
+  )
+  return rows.map(({ name }) => name)
+}
+
+export async function setRedirects(tx: Transaction, id: string, redirectUris: readonly string[]): Promise<void> {
+  await tx.query('update applications set redirect_uris = $2 where id = $1', [id, redirectUris])
+}
+
+export type NewSecret = {
+  readonly id: string
+  readonly keyId: number
+  readonly digest: Buffer
+  readonly label: string | null
+}
+
+export async function insertSecret(tx: Transaction, applicationId: string, secret: NewSecret): Promise<void> {
+  await tx.query(
+    `insert into application_secrets (id, application_id, key_id, digest, label, created_at)
+     values ($1, $2, $3, $4, $5, now())`,
+    [secret.id, applicationId, secret.keyId, secret.digest, secret.label],
+  )
+}
+
+/** Keeps the newest `keep` live secrets and revokes the rest; returns the ids of those. */
+export async function revokeOldestSecrets(
+  tx: Transaction,
+  applicationId: string,
+  keep: number,
+): Promise<readonly string[]> {
+  const { rows } = await tx.query<{ id: string }>(
+    `update application_secrets set revoked_at = now() where id in (
+       select id from application_secrets where application_id = $1 and revoked_at is null
+       order by created_at desc, id offset $2) returning id`,
+    [applicationId, keep],
+  )
+  return rows.map((row) => row.id)
+}
+
+/**
+ * Numbers that are handed out in the order of commit: without the lock, a slow transaction could publish 7 after a
+ * server has read up to 8 and would never be seen.
+ */
+async function nextChange(tx: Transaction): Promise<number> {
+  await lockByName(tx, 'application_changes')
+  const { rows } = await tx.query<{ next: number }>("select nextval('application_changes') as next")
+  return rows[0]?.next ?? 0
+}
+
+export function publisherFrom(row: Pick<Row, 'publisher' | 'publisher_status'>): Publisher {
+  return { status: row.publisher_status, name: row.publisher }
+}
+
+function fromRow(row: Row): Application {
+  return {
+    id: row.id,
+    accountId: row.account_id,
+    name: row.name,
+    publisher: publisherFrom(row),
+    vouchedFor: row.vouched_for,
+    logoVersion: row.logo_version,
+    allowedScopes: row.allowed_scopes,
+    defaultScopes: row.default_scopes,
+    requiredScopes: row.required_scopes,
+    deviceFlow: row.device_flow,
+    deviceScopes: row.device_scopes,
+    redirectUris: row.redirect_uris,
+    public: row.public,
+    pkceRequired: row.pkce_required,
+    resourceServer: row.resource_server,
+    testedAs: row.tested_as,
+    pollIntervalSeconds: row.poll_interval_seconds,
+    suspended: row.suspended_at !== null,
+    deleted: row.deleted_at !== null,
+    secrets: row.secrets.map((secret) => ({ ...secret, digest: Buffer.from(secret.digest, 'hex') })),
+  }
+}

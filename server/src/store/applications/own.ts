@@ -1,0 +1,122 @@
+/** Applications as the account that registered them sees them: with their secrets' lives, never with the secrets. */
+import type { Application } from '../../core/applications/application.ts'
+import type { Queryable, Transaction } from '../postgres/postgres.ts'
+import { findApplication, markApplicationChanged } from './applications.ts'
+
+export type SecretLine = {
+  readonly id: string
+  readonly label: string | null
+  readonly createdAt: number
+  /** The start of a day, in UTC. */
+  readonly lastUsedOn: number | null
+}
+
+export type OwnApplication = Application & {
+  readonly createdAt: number
+  readonly secretLines: readonly SecretLine[]
+  /** When its publisher's record was last seen; null where nobody looks for one. */
+  readonly publisherProvenAt: number | null
+  readonly publisherMissingSince: number | null
+}
+
+export type OwnApplicationLine = Pick<
+  Application,
+  'id' | 'name' | 'suspended' | 'deviceFlow' | 'public' | 'logoVersion'
+> & {
+  readonly createdAt: number
+  readonly dialog: boolean
+  readonly testMode: boolean
+  /** How many people use it at this moment. */
+  readonly grants: number
+}
+
+export async function listOwnApplications(db: Queryable, accountId: string): Promise<readonly OwnApplicationLine[]> {
+  const { rows } = await db.query<OwnApplicationLine>(
+    `select a.id, a.name, a.suspended_at is not null as suspended, a.device_flow as "deviceFlow", a.public,
+       a.logo_version as "logoVersion",
+       a.created_at as "createdAt", a.redirect_uris <> '{}' as dialog, a.tested_as is not null as "testMode",
+       (select count(*) from grants g where g.application_id = a.id and g.revoked_at is null) as grants
+     from applications a where a.account_id = $1 and a.deleted_at is null order by a.name, a.id`,
+    [accountId],
+  )
+  return rows
+}
+
+/** Only of this account: of another one there is no such application. */
+export async function findOwnApplication(db: Queryable, accountId: string, id: string): Promise<OwnApplication | null> {
+  const application = await findApplication(db, id)
+  if (!application || application.deleted || application.accountId !== accountId) return null
+  const { rows } = await db.query<SecretLine>(
+    `select s.id, s.label, s.created_at as "createdAt", s.last_used_on::timestamptz as "lastUsedOn"
+     from application_secrets s where s.application_id = $1 and s.revoked_at is null order by s.created_at desc, s.id`,
+    [id],
+  )
+  const about = await db.query<Pick<OwnApplication, 'createdAt' | 'publisherProvenAt' | 'publisherMissingSince'>>(
+    `select created_at as "createdAt", publisher_proven_at as "publisherProvenAt",
+       publisher_missing_since as "publisherMissingSince" from applications where id = $1`,
+    [id],
+  )
+  const known = about.rows[0] ?? { createdAt: 0, publisherProvenAt: null, publisherMissingSince: null }
+  return { ...application, ...known, secretLines: rows }
+}
+
+/** The same, and nobody else changes it until the end of the transaction: operators do, beside the account's own people. */
+export async function lockOwnApplication(
+  tx: Transaction,
+  accountId: string,
+  id: string,
+): Promise<OwnApplication | null> {
+  if (!(await findOwnApplication(tx, accountId, id))) return null
+  await markApplicationChanged(tx, id)
+  return findOwnApplication(tx, accountId, id)
+}
+
+/** False when it was revoked before, or is another application's. */
+export async function revokeSecret(tx: Transaction, applicationId: string, secretId: string): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    'update application_secrets set revoked_at = now() where id = $2 and application_id = $1 and revoked_at is null',
+    [applicationId, secretId],
+  )
+  return rowCount === 1
+}
+
+export type Settings = Pick<
+  Application,
+  | 'name'
+  | 'allowedScopes'
+  | 'defaultScopes'
+  | 'requiredScopes'
+  | 'deviceFlow'
+  | 'redirectUris'
+  | 'pkceRequired'
+  | 'testedAs'
+>
+
+export async function saveSettings(tx: Transaction, id: string, settings: Settings): Promise<void> {
+  await tx.query(
+    `update applications set name = $2, allowed_scopes = $3, default_scopes = $4, required_scopes = $5, device_flow = $6,
+       redirect_uris = $7, tested_as = $8, pkce_required = $9
+     where id = $1`,
+    [
+      id,
+      settings.name,
+      settings.allowedScopes,
+      settings.defaultScopes,
+      settings.requiredScopes,
+      settings.deviceFlow,
+      settings.redirectUris,
+      settings.testedAs,
+      settings.pkceRequired,
+    ],
+  )
+}
+
+/** The day, in UTC, of every secret that was used: once a day for each. */
+export async function markSecretsUsed(db: Queryable, ids: readonly string[]): Promise<void> {
+  await db.query(
+    `update application_secrets set last_used_on = now()::date where id in (
+       select id from application_secrets where id = any($1) and last_used_on is distinct from now()::date
+       order by id for no key update skip locked)`,
+    [ids],
+  )
+}

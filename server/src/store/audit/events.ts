@@ -1,0 +1,78 @@
+/**
+ * The table audit_events: what happened, written in the same transaction that made it happen. Ids only, never a secret. It is
+ * only ever added to; store/audit/seals.ts makes a chain of it afterwards.
+ */
+import type { Actor } from '../../core/audit/actor.ts'
+import type { AuditKind } from '../../core/audit/kind.ts'
+import type { Queryable, Transaction } from '../postgres/postgres.ts'
+import { QUEUE_RECORDED } from '../webhooks/deliveries.ts'
+
+export type AuditEvent = {
+  readonly kind: AuditKind
+  readonly actor: Actor
+  /** The account, user, application, grant and code that the event is about. */
+  readonly accountId?: string
+  readonly userId?: string
+  readonly applicationId?: string
+  readonly grantId?: string
+  readonly deviceCodeId?: string
+  readonly detail?: Readonly<Record<string, unknown>>
+}
+
+export async function recordEvent(tx: Transaction, event: AuditEvent): Promise<void> {
+  const { kind, actor, accountId, userId, applicationId, grantId, deviceCodeId, detail = {} } = event
+  await tx.query({
+    name: 'record-event',
+    text: `with ${recordAll(`select now(), $1::text, $2::text, $3::text, $4::text, $5::text, $6::text, $7::text,
+      $8::text, $9::uuid, $10::jsonb`)} select`,
+    values: [
+      kind,
+      ...[actor.kind, actor.id, actor.via],
+      accountId ?? null,
+      userId ?? null,
+      applicationId ?? null,
+      grantId ?? null,
+      deviceCodeId ?? null,
+      JSON.stringify(detail),
+    ],
+  })
+}
+
+/** Did this happen to the application within the last day? */
+export async function hasEventOfToday(
+  db: Queryable,
+  event: Required<Pick<AuditEvent, 'kind' | 'applicationId'>>,
+): Promise<boolean> {
+  const { rows } = await db.query<{ recent: boolean }>(
+    `select exists (select from audit_events
+       where application_id = $1 and kind = $2 and at > now() - interval '1 day') as recent`,
+    [event.applicationId, event.kind],
+  )
+  return rows[0]?.recent ?? false
+}
+
+/**
+ * The `with` clause that inserts events: `recorded` holds them afterwards. `select` yields at, kind, actor_kind, actor_id, via, account_id,
+ * user_id, application_id, grant_id, device_code_id and detail. Every insert goes through it, so that the webhooks of an event are
+ * queued in the same statement.
+ */
+export function recordAll(select: string): string {
+  return `recorded as (
+      insert into audit_events (at, kind, actor_kind, actor_id, via, account_id, user_id, application_id, grant_id, device_code_id, detail)
+      ${select}
+      returning *),
+    ${QUEUE_RECORDED}`
+}
+
+/** Did this happen to the account and the application within the last hour? */
+export async function hasRecentEvent(
+  db: Queryable,
+  event: Required<Pick<AuditEvent, 'kind' | 'accountId' | 'applicationId'>>,
+): Promise<boolean> {
+  const { rows } = await db.query<{ recent: boolean }>(
+    `select exists (select from audit_events
+       where account_id = $1 and application_id = $2 and kind = $3 and at > now() - interval '1 hour') as recent`,
+    [event.accountId, event.applicationId, event.kind],
+  )
+  return rows[0]?.recent ?? false
+}

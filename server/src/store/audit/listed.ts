@@ -1,0 +1,142 @@
+/** Events as people are shown them: page by page, by what they look for, with the place in the chain and the names behind ids. */
+import type { ActorKind, Interface } from '../../core/audit/actor.ts'
+import type { Queryable } from '../postgres/postgres.ts'
+
+export type ListedEvent = {
+  readonly id: number
+  readonly at: number
+  readonly kind: string
+  readonly actorKind: ActorKind
+  readonly actorId: string
+  readonly via: Interface
+  readonly accountId: string | null
+  readonly userId: string | null
+  readonly applicationId: string | null
+  readonly grantId: string | null
+  readonly deviceCodeId: string | null
+  readonly detail: Readonly<Record<string, unknown>>
+  /** In the chain, with the seal there; null while it is not sealed yet. */
+  readonly position: number | null
+  readonly hash: Buffer | null
+}
+
+/** What of a filter is null is not asked for. A list is any of these, and an empty one is nothing. */
+export type EventFilter = {
+  /** Null: of every account, and of none. */
+  readonly accountId: string | null
+  readonly kinds: readonly string[] | null
+  /** Whom it is about, or who did it. */
+  readonly userIds: readonly string[] | null
+  readonly applicationIds: readonly string[] | null
+  /** Moments: from this one on, and before that one. */
+  readonly from: number | null
+  readonly until: number | null
+}
+
+export type EventOrder = 'newest_first' | 'oldest_first'
+
+export type EventPage = {
+  readonly events: readonly ListedEvent[]
+  /** The event to go on after; null when there is nothing beyond. There may be few on this page, or none, and yet more beyond. */
+  readonly after: number | null
+}
+
+/** Of a long log, so many rows are looked at for one page: what is rare takes more pages, and none takes long. */
+const LOOKED_AT = 20_000
+
+/** One look-up per event, in the partition of its month: the planner must not think of going through the chain for them. */
+const WITH_SEAL = `left join lateral (
+  select s.position, s.hash from audit_seals s where s.event_id = e.id and s.event_at = e.at offset 0) s on true`
+
+/**
+ * `after` is the last event of the page before: PostgreSQL's moments are finer than ours, so not a time. One of another account is
+ * no place in this one's list.
+ */
+export async function listEvents(
+  db: Queryable,
+  filter: EventFilter,
+  { after, most, order }: { readonly after: number | null; readonly most: number; readonly order: EventOrder },
+): Promise<EventPage> {
+  const { accountId, kinds, userIds, applicationIds, from, until } = filter
+  const filtered = kinds !== null || userIds !== null || applicationIds !== null
+  const [beyond, within, farthest, direction] =
+    order === 'newest_first' ? ['<', '>=', '-infinity', 'desc'] : ['>', '<=', 'infinity', 'asc']
+  const sorted = `order by e.at ${direction}, e.id ${direction}`
+  const inReach = `($1::text is null or e.account_id = $1)
+    and ($2::timestamptz is null or e.at >= $2) and ($3::timestamptz is null or e.at < $3)
+    and ($4::bigint is null or (e.at, e.id) ${beyond} (select c.at, c.id from audit_events c
+      where c.id = $4 and ($1::text is null or c.account_id = $1)))`
+  const { rows } = await db.query<ListedEvent & { edge: number | null }>(
+    `with edge as (select e.at, e.id from audit_events e where ${inReach} and $8 ${sorted} offset ${LOOKED_AT} limit 1),
+     found as (
+       select e.* from audit_events e
+       where ${inReach}
+         and (e.at, e.id) ${within} (select coalesce(max(at), '${farthest}'), coalesce(max(id), 0) from edge)
+         and ($5::text[] is null or e.application_id = any($5)) and ($6::text[] is null or e.kind = any($6))
+         and ($7::text[] is null or e.user_id = any($7) or e.actor_id = any($7))
+       ${sorted} limit $9)
+     select (select id from edge) as edge, e.id, e.at, e.kind, e.actor_kind as "actorKind", e.actor_id as "actorId", e.via, e.account_id as "accountId", e.user_id as "userId",
+       e.application_id as "applicationId", e.grant_id as "grantId", e.device_code_id as "deviceCodeId", e.detail,
+       s.position, s.hash
+     from (select 1) one left join found e on true ${WITH_SEAL}
+     ${sorted}`,
+    [accountId, moment(from), moment(until), after, applicationIds, kinds, userIds, filtered, most + 1],
+  )
+  const found = rows.filter((row) => row.id !== null).map(({ edge: _, ...event }) => event)
+  if (found.length > most) return { events: found.slice(0, most), after: found[most - 1]?.id ?? null }
+  return { events: found, after: rows[0]?.edge ?? null }
+}
+
+function moment(ms: number | null): string | null {
+  return ms === null ? null : new Date(ms).toISOString()
+}
+
+/** Everything of this account (null: everything) up to this event is sealed. */
+export type SealedUpTo = { readonly position: number; readonly at: number }
+
+export async function readSealedUpTo(db: Queryable, accountId: string | null): Promise<SealedUpTo | null> {
+  const { rows } = await db.query<SealedUpTo>(
+    accountId === null
+      ? `select s.position, e.at from audit_seals s join audit_events e on e.id = s.event_id and e.at = s.event_at
+         order by s.position desc limit 1`
+      : `select s.position, e.at
+         from (select id, at from audit_events where account_id = $1 order by at desc, id desc limit 200) e ${WITH_SEAL}
+         where s.position is not null order by s.position desc limit 1`,
+    accountId === null ? [] : [accountId],
+  )
+  return rows[0] ?? null
+}
+
+/** What people, roles and applications are called. In an account's list, only its own people and roles have names. */
+export async function readNames(
+  db: Queryable,
+  accountId: string | null,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const { rows } = await db.query<{ id: string; name: string }>(
+    `select id, email as name from users where id = any($1) and ($2::text is null or account_id = $2)
+     union all select id, name from roles where id = any($1) and ($2::text is null or account_id = $2)
+     union all select id, name from applications where id = any($1)
+     union all select id, slug from accounts where id = any($1) and ($2::text is null or id = $2)`,
+    [ids, accountId],
+  )
+  return new Map(rows.map(({ id, name }) => [id, name]))
+}
+
+/** By address: in one account there is one at most. */
+export async function findUserIds(db: Queryable, accountId: string | null, email: string): Promise<readonly string[]> {
+  const { rows } = await db.query<{ id: string }>(
+    'select id from users where email = lower($1) and ($2::text is null or account_id = $2)',
+    [email, accountId],
+  )
+  return rows.map(({ id }) => id)
+}
+
+/** By id or by name: several may have the same. */
+export async function findApplicationIds(db: Queryable, text: string): Promise<readonly string[]> {
+  const { rows } = await db.query<{ id: string }>(
+    'select id from applications where id = $1 or lower(name) = lower($1) order by id',
+    [text],
+  )
+  return rows.map(({ id }) => id)
+}

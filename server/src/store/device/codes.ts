@@ -1,0 +1,213 @@
+/** The table device_codes. A row is found by the id and expiry that its device code carries, or by its live user code. */
+import type { DeviceCode } from '../../core/device/code.ts'
+import { lockByName } from '../postgres/advisory-locks.ts'
+import type { Queryable, Transaction } from '../postgres/postgres.ts'
+
+export type StoredDeviceCode = DeviceCode &
+  RequestOrigin & {
+    readonly userCode: string
+    readonly createdAt: number
+  }
+
+/** Where a code was asked for: the address that we saw, and what the application's device says it is. */
+export type RequestOrigin = { readonly requestedFrom: string | null; readonly requestedWith: string | null }
+
+/** Where a row is, known without a look-up: the device code carries both. */
+export type DeviceCodeKey = { readonly id: string; readonly expiresAt: number }
+
+/** A row, and what PostgreSQL's clock said when it was read: the clock that judges it. */
+export type Found = { readonly code: StoredDeviceCode; readonly now: number }
+
+const COLUMNS = `id, expires_at, created_at, application_id, variant, status, entry_closed, also_entered, user_code, scopes, state,
+  claimed_by, grant_id, lease_id, leased_until, outcome, idempotency_key, host(requested_from) as requested_from,
+  requested_with`
+
+type Row = {
+  id: string
+  expires_at: number
+  created_at: number
+  application_id: string
+  variant: DeviceCode['variant']
+  status: DeviceCode['status']
+  entry_closed: boolean
+  also_entered: DeviceCode['alsoEntered']
+  user_code: string
+  scopes: string[]
+  state: string
+  claimed_by: string | null
+  grant_id: string | null
+  lease_id: string | null
+  leased_until: number | null
+  outcome: NonNullable<DeviceCode['delivery']>['outcome'] | null
+  idempotency_key: string | null
+  requested_from: string | null
+  requested_with: string | null
+  now: number
+}
+
+export type NewDeviceCode = Pick<DeviceCode, 'id' | 'applicationId' | 'variant' | 'scopes' | 'state'> &
+  RequestOrigin & {
+    readonly userCode: string
+    readonly lifetimeMs: number
+  }
+
+/**
+ * When the new code expires, or null when its user code is live already. Each partition has a unique index on its live user
+ * codes; the advisory lock makes the check hold across partitions, for two equal codes requested at the same instant
+ * around a partition's edge.
+ */
+export async function insertDeviceCode(tx: Transaction, code: NewDeviceCode): Promise<number | null> {
+  await lockByName(tx, `user_code:${code.userCode}`)
+  const { rows } = await tx.query<{ expires_at: number }>({
+    name: 'insert-device-code',
+    // To the millisecond, because that is what the device code carries to find its row again.
+    text: `insert into device_codes (id, expires_at, created_at, application_id, variant, status, user_code, scopes, state,
+        requested_from, requested_with)
+      select $1, date_trunc('milliseconds', now()) + $2 * interval '1 millisecond', now(), $3, $4, 'pending', $5, $6, $7,
+        $8::inet, $9
+      where not exists (
+        select from device_codes where user_code = $5 and status = 'pending' and expires_at > now())
+      returning expires_at`,
+    values: [
+      code.id,
+      code.lifetimeMs,
+      code.applicationId,
+      code.variant,
+      code.userCode,
+      code.scopes,
+      code.state,
+      code.requestedFrom,
+      code.requestedWith,
+    ],
+  })
+  return rows[0]?.expires_at ?? null
+}
+
+export async function lockDeviceCode(tx: Transaction, key: DeviceCodeKey): Promise<Found | null> {
+  const { rows } = await tx.query<Row>({
+    name: 'lock-device-code',
+    text: `select ${COLUMNS}, now() as now from device_codes where id = $1 and expires_at = $2 for update`,
+    values: [key.id, new Date(key.expiresAt)],
+  })
+  return rows[0] ? { code: fromRow(rows[0]), now: rows[0].now } : null
+}
+
+/** Without a lock: to show it. */
+export async function readDeviceCode(db: Queryable, key: DeviceCodeKey): Promise<Found | null> {
+  const { rows } = await db.query<Row>(
+    `select ${COLUMNS}, now() as now from device_codes where id = $1 and expires_at = $2`,
+    [key.id, new Date(key.expiresAt)],
+  )
+  return rows[0] ? { code: fromRow(rows[0]), now: rows[0].now } : null
+}
+
+export async function lockLiveUserCode(tx: Transaction, userCode: string): Promise<Found | null> {
+  const { rows } = await tx.query<Row>(
+    `select ${COLUMNS}, now() as now from device_codes
+     where user_code = $1 and status = 'pending' and expires_at > now() for update`,
+    [userCode],
+  )
+  return rows[0] ? { code: fromRow(rows[0]), now: rows[0].now } : null
+}
+
+/** The newest code with these digits, whatever became of it: for an operator who was told a number. */
+export async function findByUserCode(db: Queryable, userCode: string): Promise<Found | null> {
+  const { rows } = await db.query<Row>(
+    `select ${COLUMNS}, now() as now from device_codes where user_code = $1 order by created_at desc limit 1`,
+    [userCode],
+  )
+  return rows[0] ? { code: fromRow(rows[0]), now: rows[0].now } : null
+}
+
+/** Everything a step of the state machine can change. */
+export async function saveDeviceCode(tx: Transaction, code: DeviceCode): Promise<void> {
+  await tx.query({
+    name: 'save-device-code',
+    text: `update device_codes set
+        status = $3, entry_closed = $4, claimed_by = $5, grant_id = $6, lease_id = $7, leased_until = $8, outcome = $9,
+        idempotency_key = $10, also_entered = $11,
+        decided_at = case when $3::device_code_status in ('accepted', 'rejected')
+          then coalesce(decided_at, now()) else decided_at end,
+        used_at = case when $3::device_code_status = 'used' then coalesce(used_at, now()) end
+      where id = $1 and expires_at = $2`,
+    values: [
+      code.id,
+      new Date(code.expiresAt),
+      code.status,
+      code.entryClosed,
+      code.claimedBy,
+      code.grantId,
+      code.delivery?.leaseId ?? null,
+      code.delivery ? new Date(code.delivery.until) : null,
+      code.delivery?.outcome ?? null,
+      code.delivery?.idempotencyKey ?? null,
+      code.alsoEntered,
+    ],
+  })
+}
+
+/** What a poll needs to know before it decides whether a transaction is due. */
+export type DeviceCodeStatus = {
+  readonly status: 'pending' | 'final' | 'leased' | 'used'
+  /** Until the code expires; 0 when it has. */
+  readonly remainingMs: number
+  /** Of the poll that holds the outcome or was given it. */
+  readonly idempotencyKey: string | null
+}
+
+/** Many polls, one query. Pending and past its time is `final`: there is an outcome to deliver. */
+export async function readDeviceCodeStatuses(
+  db: Queryable,
+  keys: readonly DeviceCodeKey[],
+): Promise<Map<string, DeviceCodeStatus>> {
+  const expiries = keys.map((key) => key.expiresAt)
+  const { rows } = await db.query<{
+    id: string
+    status: DeviceCodeStatus['status']
+    remaining: number
+    key: string | null
+  }>({
+    name: 'read-device-code-statuses',
+    text: `select id,
+        case when status = 'used' then 'used'
+             when leased_until > now() then 'leased'
+             when status = 'pending' and expires_at > now() then 'pending'
+             else 'final' end as status,
+        greatest(0, extract(epoch from expires_at - now()) * 1000)::float8 as remaining,
+        idempotency_key as key
+      from device_codes where id = any($1::uuid[]) and expires_at between $2 and $3`,
+    values: [keys.map((key) => key.id), new Date(Math.min(...expiries)), new Date(Math.max(...expiries))],
+  })
+  return new Map(
+    rows.map((row) => [row.id, { status: row.status, remainingMs: row.remaining, idempotencyKey: row.key }]),
+  )
+}
+
+function fromRow(row: Row): StoredDeviceCode {
+  return {
+    id: row.id,
+    applicationId: row.application_id,
+    variant: row.variant,
+    scopes: row.scopes,
+    state: row.state,
+    expiresAt: row.expires_at,
+    createdAt: row.created_at,
+    userCode: row.user_code,
+    requestedFrom: row.requested_from,
+    requestedWith: row.requested_with,
+    status: row.status,
+    claimedBy: row.claimed_by,
+    entryClosed: row.entry_closed,
+    alsoEntered: row.also_entered,
+    grantId: row.grant_id,
+    delivery:
+      row.lease_id !== null && row.leased_until !== null && row.outcome !== null
+        ? {
+            leaseId: row.lease_id,
+            until: row.leased_until,
+            outcome: row.outcome,
+            idempotencyKey: row.idempotency_key,
+          }
+        : null,
+  }
+}

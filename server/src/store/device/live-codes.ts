@@ -1,0 +1,35 @@
+/** The table live_device_codes: one row that says how many codes are live, counted by one process for all. */
+import type { Postgres } from '../postgres/postgres.ts'
+
+export type LiveCount = {
+  readonly codes: number
+  /** Since the count began, by PostgreSQL's clock. */
+  readonly ageMs: number
+}
+
+/**
+ * Counts anew if the last count is as old as `freshMs` and nobody else is at it; what was counted last otherwise. Null when nobody
+ * has counted yet. Where there are millions it takes its time, so it has more of it than a request would get.
+ */
+export function countLiveDeviceCodes(db: Postgres, freshMs: number): Promise<LiveCount | null> {
+  return db.transaction(async (tx) => {
+    const { rowCount: due } = await tx.query(
+      `select from live_device_codes where counted_at is null or counted_at <= now() - $1 * interval '1 millisecond'
+       for update skip locked`,
+      [freshMs],
+    )
+    if (due === 1) {
+      await tx.query("set local statement_timeout = '20s'")
+      await tx.query({
+        text: `update live_device_codes set counted_at = now(),
+            codes = (select count(*) from device_codes where status = 'pending' and expires_at > now())`,
+        query_timeout: 21_000,
+      })
+    }
+    const { rows } = await tx.query<LiveCount>(
+      `select codes, (extract(epoch from now() - counted_at) * 1000)::float8 as "ageMs"
+       from live_device_codes where codes is not null`,
+    )
+    return rows[0] ?? null
+  })
+}

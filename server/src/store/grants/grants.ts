@@ -1,0 +1,295 @@
+/** The table grants: one row per grant, from which every credential is computed. Lists of them are in listed-grants.ts. */
+import type { Actor } from '../../core/audit/actor.ts'
+import type { Grant, Holder } from '../../core/grants/grant.ts'
+import type { RevocationReason } from '../../core/grants/revocation-reason.ts'
+import { HELD_SCOPES } from '../accounts/users.ts'
+import { recordAll } from '../audit/events.ts'
+import type { Queryable, Transaction } from '../postgres/postgres.ts'
+import { announce } from './changes.ts'
+
+export type GrantRow = {
+  id: string
+  account_id: string
+  user_id: string
+  application_id: string
+  variant: Grant['variant']
+  scopes: string[]
+  key_id: number
+  created_at: number
+  generation: number
+  key_generation: number
+  issued_at: number | null
+  key_rotated_at: number | null
+  revoked_at: number | null
+}
+
+/** For a query over `grants g`. */
+export const GRANT = `g.id, g.account_id, g.user_id, g.application_id, g.variant, g.scopes, g.key_id, g.created_at,
+  g.generation, g.key_generation, g.issued_at, g.key_rotated_at, g.revoked_at`
+
+type HolderRow = { user_disabled: boolean; application_deleted: boolean }
+
+/** For a query over `users u` and `applications a`. */
+const HOLDER = `u.disabled_at is not null as user_disabled, a.deleted_at is not null as application_deleted`
+
+export type NewGrant = Pick<Grant, 'id' | 'accountId' | 'userId' | 'applicationId' | 'variant' | 'scopes' | 'keyId'> & {
+  readonly secret: string
+  /** Where the user's yes came from: exactly one of the two. */
+  readonly deviceCodeId: string | null
+  readonly dialogId: string | null
+  /** The address that the application asked from, as the server saw it. */
+  readonly requestedFrom: string | null
+}
+
+export async function insertGrant(tx: Transaction, grant: NewGrant): Promise<void> {
+  await tx.query(
+    `insert into grants (id, secret, account_id, user_id, application_id, variant, scopes, key_id, device_code_id,
+       dialog_id, requested_from, created_at, test)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, now(),
+       exists (select from applications where id = $5 and tested_as = $4))`,
+    [
+      grant.id,
+      grant.secret,
+      grant.accountId,
+      grant.userId,
+      grant.applicationId,
+      grant.variant,
+      grant.scopes,
+      grant.keyId,
+      grant.deviceCodeId,
+      grant.dialogId,
+      grant.requestedFrom,
+    ],
+  )
+}
+
+export type LockedGrant = {
+  readonly grant: Grant
+  /** What its credentials are made around (secrets/credentials.ts); it goes nowhere else. */
+  readonly secret: string
+  readonly holder: Holder
+}
+
+export async function lockGrant(tx: Transaction, id: string): Promise<LockedGrant | null> {
+  const { rows } = await tx.query<GrantRow & HolderRow & { secret: string }>({
+    name: 'lock-grant',
+    text: `select ${GRANT}, g.secret, ${HOLDER}
+      from grants g join users u on u.id = g.user_id join applications a on a.id = g.application_id
+      where g.id = $1 for update of g`,
+    values: [id],
+  })
+  return rows[0] ? { grant: grantFrom(rows[0]), secret: rows[0].secret, holder: holderFrom(rows[0]) } : null
+}
+
+/** A grant, and all that says what its credentials may do at this moment. */
+export type GrantState = {
+  readonly grant: Grant
+  readonly holder: Holder
+  readonly accountSlug: string
+  readonly heldScopes: readonly string[]
+  readonly allowedScopes: readonly string[]
+  /** The day it was last used, as PostgreSQL counts days in UTC: 2026-03-01. */
+  readonly usedOn: string | null
+  readonly now: number
+}
+
+type GrantStateRow = GrantRow &
+  HolderRow & { slug: string; held_scopes: string[]; allowed_scopes: string[]; used_on: string | null; now: number }
+
+const GRANT_STATE = `select ${GRANT}, ${HOLDER}, c.slug, ${HELD_SCOPES} as held_scopes, a.allowed_scopes,
+    g.last_used_on::text as used_on, now() as now
+  from grants g join accounts c on c.id = g.account_id join users u on u.id = g.user_id
+    join applications a on a.id = g.application_id
+  where g.secret = $1`
+
+/** By the secret that a presented credential carries. */
+export async function readGrantState(db: Queryable, secret: string): Promise<GrantState | null> {
+  const { rows } = await db.query<GrantStateRow>({ name: 'read-grant-state', text: GRANT_STATE, values: [secret] })
+  return rows[0] ? grantStateFrom(rows[0]) : null
+}
+
+export async function lockGrantState(tx: Transaction, secret: string): Promise<GrantState | null> {
+  const text = `${GRANT_STATE} for update of g`
+  const { rows } = await tx.query<GrantStateRow>({ name: 'lock-grant-state', text, values: [secret] })
+  return rows[0] ? grantStateFrom(rows[0]) : null
+}
+
+function grantStateFrom(row: GrantStateRow): GrantState {
+  return {
+    grant: grantFrom(row),
+    holder: holderFrom(row),
+    accountSlug: row.slug,
+    heldScopes: row.held_scopes,
+    allowedScopes: row.allowed_scopes,
+    usedOn: row.used_on,
+    now: row.now,
+  }
+}
+
+/** The day, in UTC: a row is written once a day, however often its credential is used. */
+export async function markUsed(db: Queryable, ids: readonly string[]): Promise<void> {
+  await db.query({
+    name: 'mark-grants-used',
+    // Whoever is ending grants at this moment is not waited for, nor kept waiting: the next use notes it again.
+    text: `update grants set last_used_on = now()::date where id in (
+        select id from grants where id = any($1) and last_used_on is distinct from now()::date
+        order by id for no key update skip locked)`,
+    values: [ids],
+  })
+}
+
+/** The next generation of a token set. Being refreshed is being used. */
+export async function saveRefresh(tx: Transaction, { id, generation, issuedAt }: Grant): Promise<void> {
+  await tx.query({
+    name: 'save-refresh',
+    text: 'update grants set generation = $2, issued_at = $3, last_used_on = now()::date where id = $1',
+    values: [id, generation, issuedAt === null ? null : new Date(issuedAt)],
+  })
+}
+
+/** The next generation of an access key. */
+export async function saveRotation(tx: Transaction, { id, keyGeneration, keyRotatedAt }: Grant): Promise<void> {
+  const rotatedAt = keyRotatedAt === null ? null : new Date(keyRotatedAt)
+  await tx.query('update grants set key_generation = $2, key_rotated_at = $3 where id = $1', [
+    id,
+    keyGeneration,
+    rotatedAt,
+  ])
+  await announce(tx, { grantId: id })
+}
+
+export async function saveIssueTime(tx: Transaction, id: string, issuedAt: number): Promise<void> {
+  await tx.query({
+    name: 'save-issue-time',
+    text: 'update grants set issued_at = $2 where id = $1',
+    values: [id, new Date(issuedAt)],
+  })
+}
+
+/**
+ * A `with` clause, `chosen`: the grants of a condition, locked. Whoever changes several takes them in the order of their ids, so that
+ * two who change some of the same grants never wait for each other (ARCHITECTURE.md, "Lock order").
+ */
+export function chooseGrants(condition: string): string {
+  return `chosen as (select g.id from grants g where ${condition} order by g.id for no key update of g)`
+}
+
+/** False when it was revoked before: of many who do it at once, one does. */
+export async function markRevoked(tx: Transaction, id: string, reason: RevocationReason): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    'update grants set revoked_at = now(), revocation_reason = $2 where id = $1 and revoked_at is null',
+    [id, reason],
+  )
+  if (rowCount === 1) await announce(tx, { grantId: id })
+  else await makeFinal(tx, ['id = $1', id], reason)
+  return rowCount === 1
+}
+
+/** A second revocation, for another reason than the review: undoing the review no longer restores the grant. */
+async function makeFinal(
+  tx: Transaction,
+  [condition, of]: readonly [string, string],
+  reason: RevocationReason,
+): Promise<void> {
+  await tx.query(
+    `with ${chooseGrants(`${condition} and revoked_by_decision is not null`)}
+     update grants g set revocation_reason = $2, revoked_by_decision = null from chosen where g.id = chosen.id`,
+    [of, reason],
+  )
+}
+
+/** Counts no further than it has to. */
+export async function hasLiveGrants(db: Queryable, applicationId: string, atLeast: number): Promise<boolean> {
+  const { rows } = await db.query<{ grants: number }>(
+    `select count(*) as grants from (
+       select from grants where application_id = $1 and revoked_at is null limit $2) counted`,
+    [applicationId, atLeast],
+  )
+  return (rows[0]?.grants ?? 0) >= atLeast
+}
+
+/** Restores the grants that this decision revoked, and their credentials with them. Returns how many. */
+export async function restoreGrants(
+  tx: Transaction,
+  actor: Actor,
+  applicationId: string,
+  decisionId: string,
+): Promise<number> {
+  await tx.query("set local statement_timeout = '60s'")
+  const { rows } = await tx.query<{ restored: number }>({
+    query_timeout: 61_000,
+    text: `with ${chooseGrants('application_id = $1 and revoked_by_decision = $2')},
+     restored as (
+       update grants g set revoked_at = null, revocation_reason = null, revoked_by_decision = null
+       from chosen where g.id = chosen.id
+       returning g.id, g.account_id, g.user_id, g.application_id),
+     ${recordAll(`select now(), 'grant.restored', $3::text, $4::text, $5::text, account_id, user_id, application_id, id, null::uuid,
+       jsonb_build_object('decision', $2::text) from restored`)}
+     select count(*) as restored from recorded`,
+    values: [applicationId, decisionId, actor.kind, actor.id, actor.via],
+  })
+  const restored = rows[0]?.restored ?? 0
+  if (restored > 0) await announce(tx, { applicationId })
+  return restored
+}
+
+/** Whose grants are revoked together, and of which variant. */
+export type Revocation =
+  /** With a decision: until that decision is undone. */
+  | { readonly applicationId: string; readonly decisionId?: string }
+  /** Token sets only: access keys go on until somebody removes them. */
+  | { readonly tokenSetsOf: string }
+
+/** Revokes every live grant of one application, or every token set of one user, each with its event. Returns how many. */
+export async function revokeGrants(
+  tx: Transaction,
+  actor: Actor,
+  which: Revocation,
+  reason: RevocationReason,
+): Promise<number> {
+  const [condition, of, decisionId] =
+    'applicationId' in which
+      ? (['application_id = $1', which.applicationId, which.decisionId ?? null] as const)
+      : (["user_id = $1 and variant = 'token_set'", which.tokenSetsOf, null] as const)
+  // An application may have as many as there are people.
+  await tx.query("set local statement_timeout = '60s'")
+  const { rows } = await tx.query<{ revoked: number }>({
+    query_timeout: 61_000,
+    text: `with ${chooseGrants(`revoked_at is null and ${condition}`)},
+     revoked as (
+       update grants g set revoked_at = now(), revocation_reason = $2, revoked_by_decision = $3
+       from chosen where g.id = chosen.id
+       returning g.id, g.account_id, g.user_id, g.application_id),
+     ${recordAll(`select now(), 'grant.revoked', $4::text, $5::text, $6::text, account_id, user_id, application_id, id, null::uuid,
+       jsonb_strip_nulls(jsonb_build_object('reason', $2::text, 'decision', $3::text)) from revoked`)}
+     select count(*) as revoked from recorded`,
+    values: [of, reason, decisionId, actor.kind, actor.id, actor.via],
+  })
+  const revoked = rows[0]?.revoked ?? 0
+  if ('tokenSetsOf' in which) await makeFinal(tx, [condition, of], reason)
+  const about = 'applicationId' in which ? { applicationId: which.applicationId } : { userId: which.tokenSetsOf }
+  if (revoked > 0) await announce(tx, about)
+  return revoked
+}
+
+export function grantFrom(row: GrantRow): Grant {
+  return {
+    id: row.id,
+    accountId: row.account_id,
+    userId: row.user_id,
+    applicationId: row.application_id,
+    variant: row.variant,
+    scopes: row.scopes,
+    keyId: row.key_id,
+    createdAt: row.created_at,
+    generation: row.generation,
+    keyGeneration: row.key_generation,
+    issuedAt: row.issued_at,
+    keyRotatedAt: row.key_rotated_at,
+    revokedAt: row.revoked_at,
+  }
+}
+
+function holderFrom(row: HolderRow): Holder {
+  return { userDisabled: row.user_disabled, applicationDeleted: row.application_deleted }
+}

@@ -1,0 +1,113 @@
+/** Live grants as people are shown them: with the application's name, the user's address, and what became of them. */
+import { type LogoName, type Publisher, shownLogo } from '../../core/applications/application.ts'
+import type { Grant, RefreshLimits } from '../../core/grants/grant.ts'
+import { HELD_SCOPES } from '../accounts/users.ts'
+import { publisherFrom } from '../applications/applications.ts'
+import type { Queryable } from '../postgres/postgres.ts'
+import { GRANT, type GrantRow, grantFrom } from './grants.ts'
+
+export type ListedGrant = Grant & {
+  /** For the ending of its access key; not to be shown (flows/grants/connected-applications.ts). */
+  readonly secret: string
+  readonly application: {
+    readonly name: string
+    readonly publisher: Publisher
+    readonly logo: LogoName | null
+    readonly suspended: boolean
+  }
+  readonly email: string
+  /** By its user, and allowed to its application, at this moment. */
+  readonly heldScopes: readonly string[]
+  readonly allowedScopes: readonly string[]
+  /** Which way the user said yes. */
+  readonly by: 'code' | 'dialog'
+  /** The start of a day, in UTC. */
+  readonly lastUsedOn: number | null
+  readonly requestedFrom: string | null
+}
+
+type Row = GrantRow & {
+  secret: string
+  name: string
+  publisher: string | null
+  publisher_status: Publisher['status']
+  logo_version: string | null
+  suspended: boolean
+  email: string
+  held_scopes: string[]
+  allowed_scopes: string[]
+  by: 'code' | 'dialog'
+  last_used_on: number | null
+  requested_from: string | null
+}
+
+/** Of a live grant, one whose application is gone can do nothing and says nothing to anybody. */
+const LIVE = `from grants g join users u on u.id = g.user_id join applications a on a.id = g.application_id
+  where g.revoked_at is null and a.deleted_at is null`
+
+const LISTED = `select ${GRANT}, g.secret, a.name, a.publisher, a.publisher_status, a.logo_version, a.suspended_at is not null as suspended,
+    u.email, ${HELD_SCOPES} as held_scopes, a.allowed_scopes,
+    case when g.dialog_id is null then 'code' else 'dialog' end as by,
+    g.last_used_on::timestamptz as last_used_on, host(g.requested_from) as requested_from
+  ${LIVE}`
+
+/** A token set that nobody may renew any more has ended, though nobody wrote it down: core/grants/grant.ts, `isOver`. */
+function notOver({ unusedMs, longestMs }: RefreshLimits): string {
+  return `(g.variant = 'access_key' or (g.created_at > now() - interval '${longestMs} milliseconds'
+    and coalesce(g.issued_at, g.created_at) > now() - interval '${unusedMs} milliseconds'))`
+}
+
+const PER_PAGE = 50
+
+/** The newest first. `after` is the last grant of the page before: PostgreSQL's moments are finer than ours, so not a time. */
+export type GrantPage = { readonly grants: readonly ListedGrant[]; readonly after: string | null }
+
+/** Whose: one user's, or everybody's in an account. */
+export type ListedFor = { readonly userId: string } | { readonly accountId: string }
+
+export async function countUserGrants(db: Queryable, userId: string, limits: RefreshLimits): Promise<number> {
+  const text = `select count(*) as count ${LIVE} and ${notOver(limits)} and g.user_id = $1`
+  const { rows } = await db.query<{ count: number }>(text, [userId])
+  return rows[0]?.count ?? 0
+}
+
+export async function listGrants(
+  db: Queryable,
+  whose: ListedFor,
+  after: string | null,
+  limits: RefreshLimits,
+): Promise<GrantPage> {
+  const [column, of] = 'userId' in whose ? ['g.user_id', whose.userId] : ['g.account_id', whose.accountId]
+  const { rows } = await db.query<Row>(
+    `${LISTED} and ${notOver(limits)} and ${column} = $1
+       and ($2::text is null
+         or (g.created_at, g.id) < (select g.created_at, g.id from grants g where g.id = $2 and ${column} = $1))
+     order by g.created_at desc, g.id desc limit $3`,
+    [of, after, PER_PAGE + 1],
+  )
+  const grants = rows.slice(0, PER_PAGE).map(fromRow)
+  return { grants, after: rows.length > PER_PAGE ? (grants.at(-1)?.id ?? null) : null }
+}
+
+/** Only of this account, and only while it lives. */
+export async function findListedGrant(db: Queryable, accountId: string, id: string): Promise<ListedGrant | null> {
+  const { rows } = await db.query<Row>(`${LISTED} and g.account_id = $1 and g.id = $2`, [accountId, id])
+  return rows[0] ? fromRow(rows[0]) : null
+}
+
+function fromRow(row: Row): ListedGrant {
+  const grant = grantFrom(row)
+  const publisher = publisherFrom(row)
+  const logo = shownLogo({ id: grant.applicationId, publisher, logoVersion: row.logo_version })
+  return {
+    ...grant,
+    secret: row.secret,
+    application: { name: row.name, publisher, logo, suspended: row.suspended },
+    email: row.email,
+    heldScopes: row.held_scopes,
+    allowedScopes: row.allowed_scopes,
+    by: row.by,
+    lastUsedOn: row.last_used_on,
+    requestedFrom: row.requested_from,
+  }
+}

@@ -1,0 +1,132 @@
+/**
+ * Brings the schema to this version: numbered files, forward only, each in its own transaction, under one advisory lock.
+ *
+ * A file whose first line is `-- latchkey: no-transaction` runs outside a transaction, statement by statement: for `create index
+ * concurrently`, `validate constraint` and `detach partition concurrently`, which keep nobody waiting who reads or writes. When it is
+ * ended in the middle it runs again from its beginning, so each of its statements has to be repeatable.
+ * docs/decisions/0033-a-migration-may-run-outside-a-transaction.md
+ */
+import { readdir, readFile } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import { MIGRATION_LOCK } from './advisory-locks.ts'
+import { type Queryable, rethrowAsUnavailable } from './postgres.ts'
+import { splitStatements } from './sql-statements.ts'
+
+const FOLDER = new URL('../../../migrations/', import.meta.url)
+
+const NO_TRANSACTION = /^-- latchkey: no-transaction\r?\n/
+
+/** Applies what is missing and returns the names of what it applied. Safe to run from every process at once. */
+export async function migrate(url: string, folder: URL = FOLDER): Promise<readonly string[]> {
+  // Its own connection: a migration may take longer than any statement of the running service is allowed to.
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 })
+  await client.connect().catch(rethrowAsUnavailable)
+  // A connection that breaks reports it in the query as well; without a listener it would end the process.
+  client.on('error', () => {})
+  try {
+    await takeTurn(client)
+    await client.query('create table if not exists migrations (name text primary key, applied_at timestamptz not null)')
+    const missing = await missingMigrations(client, folder)
+    for (const name of missing) await apply(client, name, await readFile(new URL(name, folder), 'utf8'))
+    return missing
+  } finally {
+    await client.end()
+  }
+}
+
+const TRY_EVERY_MS = 200
+
+/**
+ * Asks again and again instead of waiting in `pg_advisory_lock`: a statement that waits has a snapshot, and `create index
+ * concurrently` waits for every snapshot that is older than the index. Two runners would wait for each other.
+ */
+async function takeTurn(client: pg.Client): Promise<void> {
+  for (;;) {
+    const { rows } = await client.query<{ locked: boolean }>('select pg_try_advisory_lock($1) as locked', [
+      MIGRATION_LOCK,
+    ])
+    if (rows[0]?.locked) return
+    await sleep(TRY_EVERY_MS)
+  }
+}
+
+async function apply(client: pg.Client, name: string, sql: string): Promise<void> {
+  try {
+    await (NO_TRANSACTION.test(sql) ? applyOutside(client, name, sql) : applyInside(client, name, sql))
+  } catch (error) {
+    throw new Error(`migration ${name} failed: ${(error as Error).message}`, { cause: error })
+  }
+}
+
+async function applyInside(client: pg.Client, name: string, sql: string): Promise<void> {
+  await client.query('begin')
+  try {
+    // Waiting for another runner is fine, keeping the running service waiting for a table is not.
+    await client.query("set local lock_timeout = '10s'")
+    // First the row, so that a second runner, however it came here, collides before it changes anything.
+    await recordApplied(client, name)
+    await client.query(sql)
+    await client.query('commit')
+  } catch (error) {
+    await client.query('rollback').catch(() => {})
+    throw error
+  }
+}
+
+/**
+ * Without a limit on waiting for locks: what runs here waits for transactions that began before it, however long they take, and
+ * nobody waits behind it. The row comes last: without it, the file runs again.
+ */
+async function applyOutside(client: pg.Client, name: string, sql: string): Promise<void> {
+  await client.query('set lock_timeout = 0')
+  for (const statement of splitStatements(sql)) await client.query(statement)
+  await recordApplied(client, name)
+}
+
+async function recordApplied(client: pg.Client, name: string): Promise<void> {
+  await client.query('insert into migrations (name, applied_at) values ($1, now())', [name])
+}
+
+async function missingMigrations(client: { query: pg.Client['query'] }, folder: URL): Promise<readonly string[]> {
+  const { rows } = await client.query<{ name: string }>('select name from migrations')
+  const applied = new Set(rows.map((row) => row.name))
+  return (await knownMigrations(folder)).filter((name) => !applied.has(name))
+}
+
+async function knownMigrations(folder: URL): Promise<readonly string[]> {
+  return (await readdir(folder)).filter((name) => name.endsWith('.sql')).sort()
+}
+
+export type SchemaState = {
+  /** The last that was applied. */
+  readonly newest: string | null
+  readonly missing: readonly string[]
+  /** Applied by a newer program than this one. */
+  readonly unknown: readonly string[]
+}
+
+/** For a process that runs already: whether what it started with still holds. */
+export async function readSchemaState(db: Queryable): Promise<SchemaState> {
+  const { rows } = await db.query<{ name: string }>('select name from migrations order by name')
+  const applied = rows.map((row) => row.name)
+  const known = await knownMigrations(FOLDER)
+  return {
+    newest: applied.at(-1) ?? null,
+    missing: known.filter((name) => !applied.includes(name)),
+    unknown: applied.filter((name) => !known.includes(name)),
+  }
+}
+
+/** What `migrate` would apply. A database that was never migrated lacks everything. */
+export async function pendingMigrations(url: string): Promise<readonly string[]> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 })
+  await client.connect().catch(rethrowAsUnavailable)
+  try {
+    const { rows } = await client.query<{ exists: boolean }>("select to_regclass('migrations') is not null as exists")
+    if (!rows[0]?.exists) await client.query('create temporary table migrations (name text)')
+    return await missingMigrations(client, FOLDER)
+  } finally {
+    await client.end()
+  }
+}

@@ -1,0 +1,55 @@
+/** PostgreSQL whose statements can be seen in a trace: what is done to which table. Neither values nor the statement's text can. */
+import { inSpan } from '../../spans.ts'
+import type { Postgres, Queryable } from './postgres.ts'
+
+export function tracePostgres(db: Postgres): Postgres {
+  return {
+    ...traceQueries(db),
+    reads: traceQueries(db.reads),
+    transaction: (work) =>
+      inSpan({ name: 'transaction', kind: 'internal', attributes: SYSTEM }, () =>
+        db.transaction((tx) => work({ ...traceQueries(tx), inTransaction: true })),
+      ),
+    pools: db.pools,
+    close: db.close,
+  }
+}
+
+const SYSTEM = { 'db.system.name': 'postgresql' }
+
+function traceQueries(target: Queryable): Queryable {
+  return {
+    query: (statement, values) => {
+      const { operation, table } = wordsOf(typeof statement === 'string' ? statement : (statement.text ?? ''))
+      const attributes = { ...SYSTEM, 'db.operation.name': operation, ...(table && { 'db.collection.name': table }) }
+      const name = table ? `${operation} ${table}` : operation
+      return inSpan({ name, kind: 'client', attributes }, () => target.query(statement, values))
+    },
+  }
+}
+
+type Words = { readonly operation: string; readonly table: string | null }
+
+/** The texts are ours and nearly all constant; those that name a partition or count their parameters are few. */
+const known = new Map<string, Words>()
+const MAX_KNOWN = 2_000
+
+function wordsOf(text: string): Words {
+  const before = known.get(text)
+  if (before) return before
+  const words = read(text)
+  if (known.size < MAX_KNOWN) known.set(text, words)
+  return words
+}
+
+/** These have a `from` that names no table. */
+const OTHER_FROMS = /\b(?:extract\s*\(\s*\w+|distinct|substring\s*\(\s*\w+)\s+from\b/gi
+
+const TABLE = /\b(?:insert\s+into|update|delete\s+from|from|join)\s+(?:only\s+)?([a-z_][a-z_0-9.]*)\b(?!\s*\()/i
+
+/** The word in front and the first table that is touched. A name within the statement's own `with` is as good: it says what is done. */
+function read(text: string): Words {
+  const operation = /^[\s(]*([a-z]+)/i.exec(text)?.[1]?.toLowerCase() ?? 'query'
+  const table = TABLE.exec(text.replace(OTHER_FROMS, ''))?.[1]
+  return { operation, table: table ?? null }
+}

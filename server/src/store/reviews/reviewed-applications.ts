@@ -1,0 +1,72 @@
+/** An application as operators look at it: whose it is, how many use it, and everything that ever happened to it. */
+import type { Publisher } from '../../core/applications/application.ts'
+import { publisherFrom } from '../applications/applications.ts'
+import { PATIENT, type Queryable } from '../postgres/postgres.ts'
+
+export type ReviewedApplicationRow = {
+  readonly id: string
+  readonly name: string
+  readonly account: { readonly id: string; readonly slug: string; readonly name: string }
+  readonly createdAt: number
+  readonly publisher: Publisher
+  readonly suspended: boolean
+  readonly deviceFlow: boolean
+  readonly public: boolean
+  /** Null: as configured. */
+  readonly pollIntervalSeconds: number | null
+  /** How many people use it at this moment. */
+  readonly grants: number
+}
+
+type Row = Omit<ReviewedApplicationRow, 'account' | 'publisher'> & {
+  account_id: string
+  slug: string
+  account_name: string
+  publisher: string | null
+  publisher_status: Publisher['status']
+}
+
+export async function findReviewedApplication(db: Queryable, id: string): Promise<ReviewedApplicationRow | null> {
+  const { rows } = await db.query<Row>({
+    ...PATIENT,
+    text: `select a.id, a.name, a.created_at as "createdAt", a.publisher, a.publisher_status,
+       a.suspended_at is not null as suspended, a.device_flow as "deviceFlow", a.public,
+       a.poll_interval_seconds as "pollIntervalSeconds", c.id as account_id, c.slug, c.name as account_name,
+       (select count(*) from grants g where g.application_id = a.id and g.revoked_at is null) as grants
+     from applications a join accounts c on c.id = a.account_id where a.id = $1 and a.deleted_at is null`,
+    values: [id],
+  })
+  const [row] = rows
+  if (!row) return null
+  const { account_id, slug, account_name, publisher, publisher_status, ...rest } = row
+  return {
+    ...rest,
+    account: { id: account_id, slug, name: account_name },
+    publisher: publisherFrom({ publisher, publisher_status }),
+  }
+}
+
+export type TimelineEvent = {
+  readonly at: number
+  readonly kind: string
+  readonly by: string | null
+  readonly detail: Readonly<Record<string, unknown>>
+}
+
+/**
+ * Newest first, a hundred at most. Named are its developers and the operators; whoever reported it is not. What people do with their
+ * own codes and grants is not about the application.
+ */
+export async function readTimeline(db: Queryable, applicationId: string): Promise<readonly TimelineEvent[]> {
+  const { rows } = await db.query<TimelineEvent>(
+    `select e.at, e.kind, u.email as by, e.detail
+     from audit_events e join applications a on a.id = e.application_id
+       left join users u on u.id = e.actor_id and (u.account_id = a.account_id or e.actor_kind = 'operator')
+         and e.kind not in ('code.reported', 'application.reported', 'credential.reported', 'code.crowd')
+     where e.application_id = $1 and (e.kind like 'application.%' or e.kind like 'review.%'
+       or e.kind in ('code.reported', 'credential.reported', 'code.crowd'))
+     order by e.at desc, e.id desc limit 100`,
+    [applicationId],
+  )
+  return rows
+}

@@ -1,0 +1,192 @@
+/** The table reviews: why an application is looked at, on what evidence, and what has come of it so far. */
+import type { Evidence, Verdict } from '../../core/reviews/suspension.ts'
+import { lockByName, tryLockByName } from '../postgres/advisory-locks.ts'
+import type { Queryable, Transaction } from '../postgres/postgres.ts'
+
+export type ReviewReason = 'polling' | 'reports' | 'operator'
+
+export type Review = {
+  readonly id: string
+  readonly applicationId: string
+  readonly openedAt: number
+  readonly reason: ReviewReason
+  readonly verdict: Verdict
+  readonly harm: number
+  /** Of the last time that it was more than worth watching. */
+  readonly evidence: Evidence
+  readonly judgedAt: number
+  readonly ruleVersion: number
+  readonly dryRun: boolean
+  readonly lastEscalatedAt: number
+  readonly warnedAt: number | null
+  /** By the rule. */
+  readonly suspendedAt: number | null
+  readonly suspensionEndsAt: number | null
+  readonly appealedAt: number | null
+  readonly appealedBy: string | null
+  readonly appeal: string | null
+  readonly closedAt: number | null
+  /** Rises with everything that somebody who decides should have seen. */
+  readonly version: number
+}
+
+const REVIEW = `select r.id, r.application_id as "applicationId", r.opened_at as "openedAt", r.reason, r.verdict, r.harm, r.evidence,
+    r.judged_at as "judgedAt", r.rule_version as "ruleVersion", r.dry_run as "dryRun", r.last_escalated_at as "lastEscalatedAt",
+    r.warned_at as "warnedAt", r.suspended_at as "suspendedAt", r.suspension_ends_at as "suspensionEndsAt",
+    r.appealed_at as "appealedAt", r.appealed_by as "appealedBy", r.appeal, r.closed_at as "closedAt", r.version
+  from reviews r`
+
+/** Whatever is judged, decided or said about one application happens one after the other. */
+export async function lockReviews(tx: Transaction, applicationId: string): Promise<void> {
+  await lockByName(tx, `review:${applicationId}`)
+}
+
+/** False when another process is reading evidence at this moment. */
+export function tryLockJudging(tx: Transaction): Promise<boolean> {
+  return tryLockByName(tx, 'judging')
+}
+
+/** False when another process is reminding operators at this moment. */
+export function tryLockReminding(tx: Transaction): Promise<boolean> {
+  return tryLockByName(tx, 'reminding')
+}
+
+export async function findOpenReview(db: Queryable, applicationId: string): Promise<Review | null> {
+  const { rows } = await db.query<Review>(`${REVIEW} where r.application_id = $1 and r.closed_at is null`, [
+    applicationId,
+  ])
+  return rows[0] ?? null
+}
+
+/** Open or not. */
+export async function findNewestReview(db: Queryable, applicationId: string): Promise<Review | null> {
+  const { rows } = await db.query<Review>(
+    `${REVIEW} where r.application_id = $1 order by r.closed_at is null desc, r.opened_at desc, r.id limit 1`,
+    [applicationId],
+  )
+  return rows[0] ?? null
+}
+
+export async function findReview(db: Queryable, id: string): Promise<Review | null> {
+  const { rows } = await db.query<Review>(`${REVIEW} where r.id = $1`, [id])
+  return rows[0] ?? null
+}
+
+export async function insertReview(tx: Transaction, review: Review): Promise<void> {
+  await tx.query(
+    `insert into reviews (id, application_id, opened_at, reason, verdict, harm, evidence, judged_at, rule_version, dry_run, last_escalated_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+    [
+      review.id,
+      review.applicationId,
+      new Date(review.openedAt),
+      review.reason,
+      review.verdict,
+      review.harm,
+      JSON.stringify(review.evidence),
+      new Date(review.judgedAt),
+      review.ruleVersion,
+      review.dryRun,
+      new Date(review.lastEscalatedAt),
+    ],
+  )
+  await saveReview(tx, review)
+}
+
+/** Everything that can change. Meant under `lockReviews`. */
+export async function saveReview(tx: Transaction, review: Review): Promise<void> {
+  const moment = (ms: number | null) => (ms === null ? null : new Date(ms))
+  await tx.query(
+    `update reviews set reason = $2, verdict = $3, harm = $4, evidence = $5, judged_at = $6, rule_version = $7, dry_run = $8,
+       last_escalated_at = $9, warned_at = $10, suspended_at = $11, suspension_ends_at = $12, appealed_at = $13, appealed_by = $14,
+       appeal = $15, closed_at = $16, version = $17
+     where id = $1`,
+    [
+      review.id,
+      review.reason,
+      review.verdict,
+      review.harm,
+      JSON.stringify(review.evidence),
+      moment(review.judgedAt),
+      review.ruleVersion,
+      review.dryRun,
+      moment(review.lastEscalatedAt),
+      moment(review.warnedAt),
+      moment(review.suspendedAt),
+      moment(review.suspensionEndsAt),
+      moment(review.appealedAt),
+      review.appealedBy,
+      review.appeal,
+      moment(review.closedAt),
+      review.version,
+    ],
+  )
+}
+
+/**
+ * What somebody who decides has looked at: the open review and the application, as they stand. Null when there is no such
+ * application. It changes with both, but not with every new figure.
+ */
+export async function readSeen(db: Queryable, applicationId: string): Promise<string | null> {
+  const { rows } = await db.query<{ changed: number; id: string | null; version: number | null }>(
+    `select a.changed, r.id, r.version from applications a
+       left join reviews r on r.application_id = a.id and r.closed_at is null
+     where a.id = $1 and a.deleted_at is null`,
+    [applicationId],
+  )
+  const [row] = rows
+  return row ? `${row.id ?? 'none'}.${row.version ?? 0}.${row.changed}` : null
+}
+
+/** As the queue shows it. */
+export type ListedReview = Review & {
+  readonly application: string
+  /** The account's slug. */
+  readonly account: string
+  /** The application, at this moment. */
+  readonly suspended: boolean
+  readonly waitsForSecond: boolean
+  /** Since when the suspended application waits for a decision; null: it does not. */
+  readonly waitingSince: number | null
+}
+
+/** A suspension waits for its review from the moment on at which there were both. For a query over `applications a`. */
+const waitingSince = (openedAt: string) => `greatest(a.suspended_at, ${openedAt})`
+
+const MAX_LISTED = 500
+
+const LISTED = `select review.*, a.name as application, c.slug as account, a.suspended_at is not null as suspended,
+    case when review."closedAt" is null and a.suspended_at is not null
+      then ${waitingSince('review."openedAt"')} end as "waitingSince",
+    exists (select from review_decisions d
+      where d.review_id = review.id and d.took_effect_at is null and d.undone_at is null) as "waitsForSecond"
+  from (${REVIEW}) review join applications a on a.id = review."applicationId" join accounts c on c.id = a.account_id`
+
+/** Open ones by harm, then age; closed ones newest first. */
+export async function listReviews(db: Queryable, filter: 'open' | 'closed'): Promise<readonly ListedReview[]> {
+  const [condition, order] =
+    filter === 'open'
+      ? ['"closedAt" is null', 'review.harm desc, review."openedAt", review.id']
+      : ['"closedAt" is not null', 'review."closedAt" desc, review.id']
+  const { rows } = await db.query<ListedReview>(
+    `${LISTED} where review.${condition} and a.deleted_at is null order by ${order} limit ${MAX_LISTED}`,
+  )
+  return rows
+}
+
+export async function findListedReview(db: Queryable, id: string): Promise<ListedReview | null> {
+  const { rows } = await db.query<ListedReview>(`${LISTED} where review.id = $1`, [id])
+  return rows[0] ?? null
+}
+
+export type WaitingSuspension = { readonly application: string; readonly since: number }
+
+/** Suspended applications with an open review, the longest waiting first. */
+export async function listWaitingSuspensions(db: Queryable): Promise<readonly WaitingSuspension[]> {
+  const { rows } = await db.query<WaitingSuspension>(
+    `select a.name as application, ${waitingSince('r.opened_at')} as since
+     from reviews r join applications a on a.id = r.application_id
+     where r.closed_at is null and a.suspended_at is not null and a.deleted_at is null order by since, r.id`,
+  )
+  return rows
+}

@@ -1,0 +1,70 @@
+/** The table links: addresses that somebody was sent, each good for one thing, once. */
+
+import type { Queryable, Transaction } from '../postgres/postgres.ts'
+import { forget } from '../postgres/purge.ts'
+
+export type LinkKind = 'setup' | 'invitation' | 'recovery' | 'remove_grant'
+
+export type NewLink = {
+  readonly id: string
+  readonly kind: LinkKind
+  readonly accountId: string
+  readonly userId: string
+  readonly grantId: string | null
+  readonly lifetimeMs: number
+}
+
+export async function insertLink(tx: Transaction, link: NewLink): Promise<void> {
+  await tx.query(
+    `insert into links (id, kind, account_id, user_id, grant_id, created_at, expires_at)
+     values ($1, $2, $3, $4, $5, now(), now() + $6 * interval '1 millisecond')`,
+    [link.id, link.kind, link.accountId, link.userId, link.grantId, link.lifetimeMs],
+  )
+}
+
+export type Link = {
+  readonly id: string
+  readonly kind: LinkKind
+  readonly userId: string
+  readonly email: string
+  readonly grantId: string | null
+  readonly applicationId: string | null
+  readonly application: string | null
+}
+
+/** Only while it is good: unused, in time, its user enabled. */
+const GOOD_LINK = `select l.id, l.kind, l.user_id as "userId", u.email, l.grant_id as "grantId", a.id as "applicationId",
+    a.name as application
+  from links l join users u on u.id = l.user_id
+  left join grants g on g.id = l.grant_id left join applications a on a.id = g.application_id
+  where l.id = $1 and l.account_id = $2 and l.used_at is null and l.expires_at > now() and u.disabled_at is null`
+
+export async function findLink(db: Queryable, accountId: string, id: string): Promise<Link | null> {
+  const { rows } = await db.query<Link>(GOOD_LINK, [id, accountId])
+  return rows[0] ?? null
+}
+
+export async function lockLink(tx: Transaction, accountId: string, id: string): Promise<Link | null> {
+  const { rows } = await tx.query<Link>(`${GOOD_LINK} for update of l`, [id, accountId])
+  return rows[0] ?? null
+}
+
+/** With one address that sets a password, all the others that could are spent as well. */
+export async function spendPasswordLinks(tx: Transaction, userId: string): Promise<void> {
+  await tx.query(`update links set used_at = now() where user_id = $1 and used_at is null and kind <> 'remove_grant'`, [
+    userId,
+  ])
+}
+
+export async function spendLink(tx: Transaction, id: string): Promise<void> {
+  await tx.query('update links set used_at = now() where id = $1', [id])
+}
+
+/** A month after it ran out nobody asks any more what a link was. One that a mail still refers to goes after the mail. */
+export function forgetLinks(db: Queryable): Promise<void> {
+  return forget(
+    db,
+    'links',
+    "expires_at < now() - interval '31 days' and not exists (select from mails where mails.link_id = links.id)",
+  )
+}

@@ -1,0 +1,192 @@
+/** The tables passkeys, authenticators and spent_challenges, and the password: how a user can prove who they are. */
+
+import type { Queryable, Transaction } from '../postgres/postgres.ts'
+import { forget } from '../postgres/purge.ts'
+
+export type SignInUser = {
+  readonly id: string
+  readonly accountId: string
+  readonly email: string
+  readonly language: string | null
+  readonly disabled: boolean
+  readonly passwordDigest: string | null
+  readonly authenticator: Authenticator | null
+}
+
+export type Authenticator = {
+  readonly id: string
+  readonly keyId: number
+  readonly lastStep: number
+  readonly createdAt: number
+}
+
+const SIGN_IN_USER = `select u.id, u.account_id as "accountId", u.email, u.language, u.disabled_at is not null as disabled,
+    u.password_digest as "passwordDigest", t.id as totp_id, t.key_id, t.last_step, t.created_at
+  from users u left join authenticators t on t.user_id = u.id`
+
+type Row = Omit<SignInUser, 'authenticator'> & {
+  totp_id: string | null
+  key_id: number
+  last_step: number
+  created_at: number
+}
+
+export async function findSignInUser(db: Queryable, accountId: string, email: string): Promise<SignInUser | null> {
+  const { rows } = await db.query<Row>(`${SIGN_IN_USER} where u.account_id = $1 and u.email = $2`, [accountId, email])
+  return rows[0] ? fromRow(rows[0]) : null
+}
+
+export async function readSignInUser(db: Queryable, accountId: string, id: string): Promise<SignInUser | null> {
+  const { rows } = await db.query<Row>(`${SIGN_IN_USER} where u.account_id = $1 and u.id = $2`, [accountId, id])
+  return rows[0] ? fromRow(rows[0]) : null
+}
+
+function fromRow({ totp_id, key_id, last_step, created_at, ...user }: Row): SignInUser {
+  const authenticator =
+    totp_id === null ? null : { id: totp_id, keyId: key_id, lastStep: last_step, createdAt: created_at }
+  return { ...user, authenticator }
+}
+
+/**
+ * While a session begins, nobody disables its user or takes away what let them in. Locked for a change, as in
+ * `lockUserForChange`: two sign-ins that both want to note something about the user wait for each other.
+ */
+export async function lockProof(
+  tx: Transaction,
+  userId: string,
+  proof: { readonly passwordDigest: string } | { readonly passkeyId: string },
+): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    `select from users u where u.id = $1 and u.disabled_at is null
+       and ($2::text is null or u.password_digest = $2)
+       and ($3::text is null or exists (select from passkeys p where p.id = $3 and p.user_id = u.id))
+     for no key update of u`,
+    [userId, 'passwordDigest' in proof ? proof.passwordDigest : null, 'passkeyId' in proof ? proof.passkeyId : null],
+  )
+  return rowCount === 1
+}
+
+/**
+ * The session that asks, and its user, as they are at this moment; the user is locked for a change. Whoever was signed out,
+ * disabled or reset since the request began changes nothing any more about how this user gets in.
+ */
+export async function lockSession(tx: Transaction, sessionId: string, userId: string): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    `select from users u join sessions s on s.user_id = u.id
+     where u.id = $2 and s.id = $1 and s.expires_at > now() and u.disabled_at is null
+     for no key update of u for share of s`,
+    [sessionId, userId],
+  )
+  return rowCount === 1
+}
+
+export async function savePassword(tx: Transaction, userId: string, digest: string): Promise<void> {
+  await tx.query('update users set password_digest = $2 where id = $1', [userId, digest])
+}
+
+export async function saveLanguage(db: Queryable, userId: string, language: string): Promise<void> {
+  await db.query('update users set language = $2, language_chosen = true where id = $1', [userId, language])
+}
+
+/** For mails to somebody who never chose one: the language they read our pages in. */
+export async function suggestLanguage(tx: Transaction, userId: string, language: string): Promise<void> {
+  await tx.query('update users set language = $2 where id = $1 and language is null', [userId, language])
+}
+
+/** False when this step, or a later one, was accepted before: two requests with one code, and one of them wins. */
+export async function spendAuthenticatorStep(db: Queryable, userId: string, step: number): Promise<boolean> {
+  const { rowCount } = await db.query(
+    'update authenticators set last_step = $2 where user_id = $1 and last_step < $2',
+    [userId, step],
+  )
+  return rowCount === 1
+}
+
+export async function insertAuthenticator(
+  tx: Transaction,
+  userId: string,
+  authenticator: Omit<Authenticator, 'createdAt'>,
+): Promise<void> {
+  const { id, keyId, lastStep } = authenticator
+  await tx.query(
+    `insert into authenticators (user_id, id, key_id, last_step, created_at) values ($1, $2, $3, $4, now())
+     on conflict (user_id) do update set id = excluded.id, key_id = excluded.key_id, last_step = excluded.last_step,
+       created_at = excluded.created_at`,
+    [userId, id, keyId, lastStep],
+  )
+}
+
+export async function deleteAuthenticator(tx: Transaction, userId: string): Promise<boolean> {
+  const { rowCount } = await tx.query('delete from authenticators where user_id = $1', [userId])
+  return rowCount === 1
+}
+
+export type Passkey = {
+  readonly id: string
+  readonly userId: string
+  readonly publicKey: Buffer
+  readonly counter: number
+  readonly transports: readonly string[]
+}
+
+/** Only of an enabled user of this account. */
+export async function findPasskey(db: Queryable, accountId: string, id: string): Promise<Passkey | null> {
+  const { rows } = await db.query<Passkey>(
+    `select p.id, p.user_id as "userId", p.public_key as "publicKey", p.counter, p.transports
+     from passkeys p join users u on u.id = p.user_id
+     where p.id = $1 and u.account_id = $2 and u.disabled_at is null`,
+    [id, accountId],
+  )
+  return rows[0] ?? null
+}
+
+export type NewPasskey = Passkey & { readonly name: string }
+
+/** False when this passkey is known already. */
+export async function insertPasskey(tx: Transaction, passkey: NewPasskey): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    `insert into passkeys (id, user_id, public_key, counter, transports, name, created_at)
+     values ($1, $2, $3, $4, $5, $6, now()) on conflict (id) do nothing`,
+    [passkey.id, passkey.userId, passkey.publicKey, passkey.counter, passkey.transports, passkey.name],
+  )
+  return rowCount === 1
+}
+
+export async function saveCounter(tx: Transaction, id: string, counter: number): Promise<void> {
+  await tx.query('update passkeys set counter = $2, last_used_on = now()::date where id = $1', [id, counter])
+}
+
+export async function deletePasskey(tx: Transaction, userId: string, id: string): Promise<boolean> {
+  const { rowCount } = await tx.query('delete from passkeys where id = $1 and user_id = $2', [id, userId])
+  return rowCount === 1
+}
+
+export type PasskeyLine = {
+  readonly id: string
+  readonly name: string
+  readonly transports: readonly string[]
+  readonly createdAt: number
+  readonly lastUsedOn: number | null
+}
+
+export async function listPasskeys(db: Queryable, userId: string): Promise<readonly PasskeyLine[]> {
+  const { rows } = await db.query<PasskeyLine>(
+    `select id, name, transports, created_at as "createdAt", last_used_on::timestamptz as "lastUsedOn"
+     from passkeys where user_id = $1 order by created_at`,
+    [userId],
+  )
+  return rows
+}
+
+/** False when the challenge was answered before: an overheard answer is worth nothing. */
+export async function spendChallenge(tx: Transaction, digest: Buffer, expiresAt: number): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    'insert into spent_challenges (digest, expires_at) values ($1, $2) on conflict do nothing',
+    [digest, new Date(expiresAt)],
+  )
+  return rowCount === 1
+}
+
+export function forgetChallenges(db: Queryable): Promise<void> {
+  return forget(db, 'spent_challenges', 'expires_at < now()')
+}

@@ -1,0 +1,170 @@
+/** The table sessions, and the one query that every page starts with: which account, and who is there. */
+
+import type { Queryable, Transaction } from '../postgres/postgres.ts'
+import { forget } from '../postgres/purge.ts'
+
+export type Session = {
+  readonly id: string
+  readonly createdAt: number
+  readonly authenticatedAt: number
+  readonly expiresAt: number
+}
+
+export type SessionUser = {
+  readonly id: string
+  readonly email: string
+  readonly administrator: boolean
+  /** What mails are written in. */
+  readonly language: string | null
+  /** The same, if it was chosen and not only taken from a browser. */
+  readonly chosenLanguage: string | null
+  readonly session: Session
+}
+
+export type HostAccount = {
+  readonly id: string
+  readonly slug: string
+  readonly name: string
+  readonly colour: string | null
+  /** Changes with the picture, so that a browser may keep it. */
+  readonly logoVersion: string | null
+}
+
+export type AccountSession = {
+  readonly account: HostAccount
+  readonly sessionUser: SessionUser | null
+  readonly now: number
+}
+
+type AccountSessionRow = {
+  id: string
+  slug: string
+  name: string
+  colour: string | null
+  logo_version: string | null
+  session_id: string | null
+  created_at: number
+  authenticated_at: number
+  expires_at: number
+  user_id: string
+  email: string
+  language: string | null
+  language_chosen: boolean
+  administrator: boolean
+  now: number
+}
+
+/** One round trip: the account of a host name and, if the session lives and its user is enabled, who it belongs to. */
+export async function findAccountSession(
+  db: Queryable,
+  slug: string,
+  sessionId: string | null,
+): Promise<AccountSession | null> {
+  const { rows } = await db.query<AccountSessionRow>({
+    name: 'find-account-session',
+    text: `select a.id, a.slug, a.name, a.colour, a.logo_version,
+        v.session_id, v.created_at, v.authenticated_at, v.expires_at, v.user_id, v.email, v.language, v.language_chosen,
+        exists (select from user_roles ur join roles r on r.id = ur.role_id
+          where ur.user_id = v.user_id and r.holds_every_scope) as administrator,
+        now() as now
+      from accounts a left join lateral (
+        select s.id as session_id, s.created_at, s.authenticated_at, s.expires_at, u.id as user_id, u.email, u.language,
+          u.language_chosen
+        from sessions s join users u on u.id = s.user_id
+        where s.id = $2 and s.account_id = a.id and s.expires_at > now() and u.disabled_at is null) v on true
+      where a.slug = $1`,
+    values: [slug, sessionId],
+  })
+  const row = rows[0]
+  if (!row) return null
+  const { id, name, colour, now } = row
+  return {
+    account: { id, slug: row.slug, name, colour, logoVersion: row.logo_version },
+    sessionUser: row.session_id === null ? null : sessionUserFrom(row, row.session_id),
+    now,
+  }
+}
+
+function sessionUserFrom(row: AccountSessionRow, sessionId: string): SessionUser {
+  return {
+    id: row.user_id,
+    email: row.email,
+    administrator: row.administrator,
+    language: row.language,
+    chosenLanguage: row.language_chosen ? row.language : null,
+    session: {
+      id: sessionId,
+      createdAt: row.created_at,
+      authenticatedAt: row.authenticated_at,
+      expiresAt: row.expires_at,
+    },
+  }
+}
+
+export type NewSession = {
+  readonly id: string
+  readonly accountId: string
+  readonly userId: string
+  readonly lifetimeMs: number
+  readonly address: string | null
+  readonly agent: string | null
+}
+
+export async function insertSession(tx: Transaction, session: NewSession): Promise<void> {
+  await tx.query(
+    `insert into sessions (id, account_id, user_id, created_at, authenticated_at, expires_at, address, agent)
+     values ($1, $2, $3, now(), now(), now() + $4 * interval '1 millisecond', $5, $6)`,
+    [session.id, session.accountId, session.userId, session.lifetimeMs, session.address, session.agent],
+  )
+}
+
+/** Whether it is still there, and stays so until the transaction ends. */
+export async function holdSession(tx: Transaction, id: string, userId: string): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    'select from sessions where id = $1 and user_id = $2 and expires_at > now() for share',
+    [id, userId],
+  )
+  return rowCount === 1
+}
+
+/** The user proved who they are: the same session under a new id, so that whoever knew the old one does not gain by it. */
+export async function renewSession(tx: Transaction, id: string, newId: string): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    'update sessions set id = $2, authenticated_at = now() where id = $1 and expires_at > now()',
+    [id, newId],
+  )
+  return rowCount === 1
+}
+
+export async function deleteSession(db: Queryable, id: string): Promise<void> {
+  await db.query('delete from sessions where id = $1', [id])
+}
+
+/** All of a user's, or all but the one that asks. */
+export async function deleteSessions(db: Queryable, userId: string, except: string | null = null): Promise<number> {
+  const { rowCount } = await db.query('delete from sessions where user_id = $1 and id is distinct from $2', [
+    userId,
+    except,
+  ])
+  return rowCount ?? 0
+}
+
+export type SessionLine = {
+  readonly id: string
+  readonly createdAt: number
+  readonly address: string | null
+  readonly agent: string | null
+}
+
+export async function listSessions(db: Queryable, userId: string): Promise<readonly SessionLine[]> {
+  const { rows } = await db.query<SessionLine>(
+    `select id, created_at as "createdAt", host(address) as address, agent from sessions
+     where user_id = $1 and expires_at > now() order by created_at desc`,
+    [userId],
+  )
+  return rows
+}
+
+export function forgetSessions(db: Queryable): Promise<void> {
+  return forget(db, 'sessions', 'expires_at < now()')
+}

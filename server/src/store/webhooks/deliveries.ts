@@ -1,0 +1,195 @@
+/**
+ * The table webhook_deliveries, an outbox: store/audit/events.ts writes into it in the statement that records an event,
+ * flows/webhooks/send.ts empties it.
+ */
+import { WEBHOOK_KINDS } from '../../core/webhooks/webhook.ts'
+import type { Queryable, Transaction } from '../postgres/postgres.ts'
+import { forget } from '../postgres/purge.ts'
+
+/**
+ * The end of a `with` in which `recorded` is rows of audit_events: each that its application hears of becomes one delivery
+ * per endpoint. What is told about a grant comes out of its row; whoever caused it stays unnamed.
+ */
+export const QUEUE_RECORDED = `heard as materialized (
+    select gen_random_uuid() as event_id, r.* from recorded r
+    where r.kind in (${WEBHOOK_KINDS.map((kind) => `'${kind}'`).join(', ')})),
+  queued as (
+    insert into webhook_deliveries (endpoint_id, event_id, kind, data, created_at, due_at)
+    select w.id, h.event_id, h.kind, jsonb_strip_nulls(jsonb_build_object(
+        'application', h.application_id, 'account', c.slug, 'user', g.user_id, 'grant', g.id,
+        'scope', array_to_string(g.scopes, ','), 'variant', g.variant, 'test', g.test,
+        'credential', h.detail ->> 'is', 'reason', h.detail ->> 'reason', 'message', h.detail ->> 'message')),
+      h.at, h.at
+    from heard h
+      join webhook_endpoints w on w.application_id = h.application_id and w.disabled_at is null
+      left join grants g on g.id = h.grant_id
+      left join accounts c on c.id = g.account_id)`
+
+/** Due at once, for one endpoint. False when one of its kind still waits there. */
+export async function insertTest(tx: Transaction, endpointId: string, kind: string): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    `insert into webhook_deliveries (endpoint_id, event_id, kind, data, created_at, due_at)
+     select w.id, gen_random_uuid(), $2, jsonb_build_object('application', w.application_id), now(), now()
+     from webhook_endpoints w
+     where w.id = $1 and not exists (
+       select from webhook_deliveries d
+       where d.endpoint_id = w.id and d.kind = $2 and d.delivered_at is null and d.given_up_at is null)`,
+    [endpointId, kind],
+  )
+  return rowCount === 1
+}
+
+/** For a query over `webhook_deliveries d`. */
+const OPEN = 'd.delivered_at is null and d.given_up_at is null'
+
+export type DueEndpoint = {
+  readonly id: string
+  readonly accountId: string
+  readonly slow: boolean
+  /** How many are due, as far as it matters. */
+  readonly waiting: number
+}
+
+/**
+ * Endpoints with something due, in no order: so none is always the last. Each counts up to `most`. Goes through the index of what
+ * is open from endpoint to endpoint, so it costs as much as there are receivers with something open, not as there are any.
+ */
+export async function findDueEndpoints(db: Queryable, most: number): Promise<readonly DueEndpoint[]> {
+  const { rows } = await db.query<DueEndpoint>({
+    name: 'find-due-endpoints',
+    text: `with recursive waiting as (
+        (select d.endpoint_id from webhook_deliveries d where ${OPEN} order by d.endpoint_id limit 1)
+        union all
+        select (select d.endpoint_id from webhook_deliveries d where ${OPEN} and d.endpoint_id > waiting.endpoint_id
+          order by d.endpoint_id limit 1)
+        from waiting where waiting.endpoint_id is not null)
+      select w.id, a.account_id as "accountId", w.slow, due.waiting
+      from waiting join webhook_endpoints w on w.id = waiting.endpoint_id
+        join applications a on a.id = w.application_id
+        cross join lateral (select count(*) as waiting from (
+          select from webhook_deliveries d where d.endpoint_id = w.id and ${OPEN} and d.due_at <= now() limit $1) few) due
+      where w.disabled_at is null and a.deleted_at is null and due.waiting > 0
+      order by random()`,
+    values: [most],
+  })
+  return rows
+}
+
+export type DueDelivery = {
+  readonly id: number
+  readonly eventId: string
+  readonly kind: string
+  readonly data: unknown
+  readonly createdAt: number
+  /** Those that came to an end before this one. */
+  readonly attempts: number
+  readonly endpointId: string
+  readonly url: string
+  readonly keyId: number
+  readonly generation: number
+  /** The key of the secret before, for a day after it was rotated. */
+  readonly previousKeyId: number | null
+  readonly slow: boolean
+  readonly now: number
+}
+
+/**
+ * The delivery of this endpoint that has been due longest, and ours for the time being: it is due again in half a minute, in
+ * case this process dies before it says how it went. An attempt takes a third of that at most. Null when none is due.
+ */
+export async function takeDueDelivery(db: Queryable, endpointId: string): Promise<DueDelivery | null> {
+  const { rows } = await db.query<DueDelivery>({
+    name: 'take-due-delivery',
+    text: `with taken as (
+        update webhook_deliveries set due_at = now() + interval '30 seconds'
+        where id = (
+          select d.id from webhook_deliveries d where d.endpoint_id = $1 and ${OPEN} and d.due_at <= now()
+          order by d.due_at, d.id limit 1 for update skip locked)
+        returning *)
+      select t.id, t.event_id as "eventId", t.kind, t.data, t.created_at as "createdAt", t.attempts,
+        w.id as "endpointId", w.url, w.key_id as "keyId", w.generation, w.slow, now() as now,
+        case when w.rotated_at > now() - interval '24 hours' then w.previous_key_id end as "previousKeyId"
+      from taken t join webhook_endpoints w on w.id = t.endpoint_id
+      where w.disabled_at is null`,
+    values: [endpointId],
+  })
+  return rows[0] ?? null
+}
+
+export type Tried = { readonly status: number | null; readonly error: string | null; readonly tookMs: number }
+
+export async function markDelivered(db: Queryable, id: number, { status, tookMs }: Tried): Promise<void> {
+  await db.query(
+    `update webhook_deliveries set delivered_at = now(), attempts = attempts + 1, tried_at = now(),
+       last_status = $2, last_error = null, last_took_ms = $3
+     where id = $1`,
+    [id, status, tookMs],
+  )
+}
+
+/** `pauseMs` is lengthened by up to a fifth, so that what failed together does not come back together. Null: given up. */
+export async function markFailed(db: Queryable, id: number, tried: Tried, pauseMs: number | null): Promise<void> {
+  await db.query(
+    // Another process may have been quicker, after a lease that ran out.
+    `update webhook_deliveries set attempts = attempts + 1, tried_at = now(), last_status = $2, last_error = $3,
+       last_took_ms = $4, given_up_at = case when $5::float8 is null then now() end,
+       due_at = now() + coalesce($5::float8, 0) * (1 + random() / 5) * interval '1 millisecond'
+     where id = $1 and delivered_at is null`,
+    [id, tried.status, tried.error, tried.tookMs, pauseMs],
+  )
+}
+
+/**
+ * From the beginning, whatever became of it: due now, with all its attempts before it. False: it is not this application's, or
+ * its endpoint is off.
+ */
+export async function resendDelivery(tx: Transaction, applicationId: string, id: number): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    `update webhook_deliveries d set due_at = now(), attempts = 0, delivered_at = null, given_up_at = null
+     from webhook_endpoints w
+     where d.id = $2 and w.id = d.endpoint_id and w.application_id = $1 and w.disabled_at is null`,
+    [applicationId, id],
+  )
+  return rowCount === 1
+}
+
+export type DeliveryLine = {
+  readonly id: number
+  readonly endpointId: string
+  readonly url: string
+  /** Its endpoint takes no more: what was not delivered never will be. */
+  readonly off: boolean
+  readonly eventId: string
+  readonly kind: string
+  readonly createdAt: number
+  readonly dueAt: number
+  readonly attempts: number
+  readonly triedAt: number | null
+  readonly deliveredAt: number | null
+  readonly givenUpAt: number | null
+  readonly lastStatus: number | null
+  readonly lastError: string | null
+  readonly lastTookMs: number | null
+}
+
+export const MAX_DELIVERIES = 50
+
+/** Newest first. */
+export async function listDeliveries(db: Queryable, applicationId: string): Promise<readonly DeliveryLine[]> {
+  const { rows } = await db.query<DeliveryLine>(
+    `select d.id, w.id as "endpointId", w.url, w.disabled_at is not null as off, d.event_id as "eventId", d.kind,
+       d.created_at as "createdAt", d.due_at as "dueAt", d.attempts, d.tried_at as "triedAt",
+       d.delivered_at as "deliveredAt", d.given_up_at as "givenUpAt", d.last_status as "lastStatus",
+       d.last_error as "lastError", d.last_took_ms as "lastTookMs"
+     from webhook_endpoints w cross join lateral (
+       select * from webhook_deliveries where endpoint_id = w.id order by id desc limit $2) d
+     where w.application_id = $1 and w.disabled_why is distinct from 'removed'
+     order by d.id desc limit $2`,
+    [applicationId, MAX_DELIVERIES],
+  )
+  return rows
+}
+
+export function forgetDeliveries(db: Queryable): Promise<void> {
+  return forget(db, 'webhook_deliveries', "created_at < now() - interval '30 days'")
+}

@@ -1,0 +1,85 @@
+/** What an application may be called, whom it comes from, and what a typed code may lead to. */
+import { describe, expect, test } from 'vitest'
+import { deviceFlowPolicy, isApplicationName, isPublisherName } from '../../../src/core/applications/application.ts'
+import { resolveConsent, resolveRequested } from '../../../src/core/grants/scope.ts'
+import { hostileNames } from '../../rig/hostile-names.ts'
+
+describe('the name of an application', () => {
+  test('UC-20: there are two hundred hostile ones to try', () => {
+    const names = hostileNames.flatMap(([, each]) => each)
+    expect(new Set(names).size).toBe(names.length)
+    expect(names.length).toBeGreaterThanOrEqual(200)
+  })
+
+  test.each(hostileNames)('UC-20: is not %s', (_, names) => {
+    expect(names.filter(isApplicationName)).toEqual([])
+  })
+
+  test.each([
+    'TV',
+    '4',
+    'Acme Television',
+    'C++ Builder',
+    'Müller & Söhne, Kasse 4 (Ost)',
+    'レジ アプリ',
+    'تلفاز أكمي',
+    'קופה 7',
+    'ऑर्डर दिखाएँ',
+    'Đơn hàng',
+    '🔒 Acme',
+    'A'.repeat(100),
+  ])('may be %j', (name) => {
+    expect(isApplicationName(name)).toBe(true)
+  })
+})
+
+describe('the name of a publisher', () => {
+  test.each(['acme.example', 'a.b.co', 'xn--bcher-kva.example', '4.acme.example'])('may be %j', (name) => {
+    expect(isPublisherName(name)).toBe(true)
+  })
+
+  test.each([
+    '',
+    'acme',
+    'Acme.example',
+    'acme.example.',
+    '.example',
+    '-a.example',
+    'a_b.example',
+    'https://acme.example',
+    'acme.example/x',
+    'acme.example:80',
+    'bücher.example',
+    '127.0.0.1',
+    'acme.example\n',
+    `${'a'.repeat(64)}.example`,
+    `${'a.'.repeat(126)}example`,
+  ])('cannot be %j', (name) => {
+    expect(isPublisherName(name)).toBe(false)
+  })
+})
+
+describe('UC-18: a scope that no typed code may lead to', () => {
+  const policy = deviceFlowPolicy({
+    allowedScopes: ['orders:read', 'account:close'],
+    defaultScopes: ['orders:read', 'account:close'],
+    requiredScopes: ['account:close'],
+    deviceScopes: ['orders:read'],
+  })
+
+  test('is refused by name', () => {
+    expect(resolveRequested('orders:read,account:close', policy)).toEqual({
+      answer: 'not_allowed',
+      names: ['account:close'],
+    })
+  })
+
+  test('is refused in a default set, too: the set is never narrowed', () => {
+    expect(resolveRequested(null, policy)).toEqual({ answer: 'not_allowed', names: ['account:close'] })
+  })
+
+  test('is not granted, nor missed, should a code carry it all the same', () => {
+    const held = ['orders:read', 'account:close']
+    expect(resolveConsent(held, held, policy)).toEqual({ granted: ['orders:read'], lacking: [], grantable: true })
+  })
+})

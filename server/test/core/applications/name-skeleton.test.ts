@@ -1,0 +1,59 @@
+/** AD-10: names that people take for another, and honest ones that are merely near. */
+import { describe, expect, test } from 'vitest'
+import { isApplicationName } from '../../../src/core/applications/application.ts'
+import { looksLike, nameSkeleton } from '../../../src/core/applications/name-skeleton.ts'
+import { honestNeighbours, lookAlikes } from '../../attacks/look-alikes.ts'
+
+const NAME = 'Acme Television'
+
+describe('AD-10', () => {
+  test.each(lookAlikes)('%s looks like Acme Television', (name) => {
+    expect(name).not.toBe(NAME)
+    expect(looksLike(name, NAME)).toBe(true)
+    expect(looksLike(NAME, name)).toBe(true)
+  })
+
+  test.each(honestNeighbours)('%s is another name', (name) => {
+    expect(looksLike(name, NAME)).toBe(false)
+    expect(looksLike(NAME, name)).toBe(false)
+  })
+
+  test('most look-alikes are names that an application may have: no other rule keeps them away', () => {
+    expect(lookAlikes.filter(isApplicationName).length).toBeGreaterThan(40)
+    expect(honestNeighbours.filter(isApplicationName)).toEqual(honestNeighbours)
+  })
+})
+
+describe('names that are not Latin', () => {
+  test.each([
+    ['Яндекс', 'ЯНДЕКС'],
+    ['Ηλιος', 'ΗΛΙΟΣ'],
+    ['Привет', 'привет'],
+    ['हिन्दी', 'हिन्दी'],
+    ['電視', '電視'],
+  ])('%s is %s', (name, same) => {
+    expect(looksLike(name, same)).toBe(true)
+  })
+
+  test.each([
+    ['電視', '電話'],
+    ['Почта', 'Карта'],
+    ['تلفاز', 'هاتف'],
+    ['Ηλιος', 'Πλιος'],
+  ])('%s is not %s', (name, other) => {
+    expect(looksLike(name, other)).toBe(false)
+  })
+})
+
+test('a skeleton has nothing in it that could be taken for something else again', () => {
+  for (const name of [...lookAlikes, ...honestNeighbours]) {
+    expect(nameSkeleton(nameSkeleton(name))).toBe(nameSkeleton(name))
+    expect(nameSkeleton(name)).toMatch(/^[\p{L}\p{N}]+$/u)
+  }
+})
+
+test('a long name takes no time', () => {
+  const start = performance.now()
+  for (let round = 0; round < 20; round += 1) nameSkeleton('ﷺ'.repeat(100))
+  expect(performance.now() - start).toBeLessThan(2_000)
+})

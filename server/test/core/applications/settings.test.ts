@@ -1,0 +1,68 @@
+/** What an application may be registered with. */
+import { describe, expect, test } from 'vitest'
+import {
+  type ApplicationSettings,
+  type ScopeFacts,
+  type SettingsProblem,
+  settingsProblem,
+} from '../../../src/core/applications/settings.ts'
+
+const good: ApplicationSettings = {
+  name: 'Till',
+  allowedScopes: ['orders:read', 'orders:write'],
+  defaultScopes: ['orders:read'],
+  requiredScopes: ['orders:read'],
+  deviceFlow: true,
+  redirectUris: ['https://app.example/callback'],
+}
+
+const KNOWN: ScopeFacts = { unknown: [], notByDevice: [] }
+
+describe('settings', () => {
+  test('that are all right have no problem', () => {
+    expect(settingsProblem(good, KNOWN)).toBeNull()
+  })
+
+  test.each<[string, Partial<ApplicationSettings>, Partial<ScopeFacts>, SettingsProblem]>([
+    ['a name that cannot be read', { name: 'Till\u202e' }, {}, { field: 'name', problem: 'malformed' }],
+    ['a scope that nobody knows', {}, { unknown: ['x:y'] }, { field: 'scopes', problem: 'unknown', names: ['x:y'] }],
+    [
+      'a default scope that is not allowed',
+      { defaultScopes: ['stock:read'] },
+      {},
+      { field: 'scopes', problem: 'not_allowed', names: ['stock:read'] },
+    ],
+    [
+      'a required scope that is not allowed',
+      { requiredScopes: ['stock:read'] },
+      {},
+      { field: 'scopes', problem: 'not_allowed', names: ['stock:read'] },
+    ],
+    [
+      'a default scope that no typed code may lead to, with the device flow',
+      { defaultScopes: ['orders:read', 'orders:write'] },
+      { notByDevice: ['orders:write'] },
+      { field: 'scopes', problem: 'not_by_device', names: ['orders:write'] },
+    ],
+    [
+      'an address that is none',
+      { redirectUris: ['https://app.example/callback', 'javascript:alert(1)'] },
+      {},
+      { field: 'redirects', problem: 'scheme', uri: 'javascript:alert(1)' },
+    ],
+    [
+      'too many addresses',
+      { redirectUris: Array.from({ length: 11 }, (_, at) => `https://app.example/${at}`) },
+      {},
+      { field: 'redirects', problem: 'too_many', uri: '' },
+    ],
+  ])('%s is the one thing that is wrong', (_what, given, facts, problem) => {
+    expect(settingsProblem({ ...good, ...given }, { ...KNOWN, ...facts })).toEqual(problem)
+  })
+
+  test('a scope that no typed code may lead to can be asked for by name, and by default without the device flow', () => {
+    const facts = { ...KNOWN, notByDevice: ['orders:write'] }
+    expect(settingsProblem(good, facts)).toBeNull()
+    expect(settingsProblem({ ...good, defaultScopes: ['orders:write'], deviceFlow: false }, facts)).toBeNull()
+  })
+})

@@ -1,0 +1,348 @@
+/** The life of a device code, row by row as docs/interface.md, "Statuses and transitions", has it, and the rules around it. */
+import { describe, expect, test } from 'vitest'
+import {
+  accept,
+  claim,
+  confirm,
+  type Delivery,
+  type DeviceCode,
+  isExpired,
+  isForgotten,
+  isOpen,
+  KEPT_AFTER_EXPIRY_MS,
+  LEASE_MS,
+  type PollRequest,
+  type PollStep,
+  poll,
+  REPEAT_MS,
+  reject,
+  release,
+  unclaim,
+} from '../../../src/core/device/code.ts'
+import { EXPIRES_AT, makeDeviceCode, NOW } from '../../rig/records.ts'
+
+const accepted = makeDeviceCode({ status: 'accepted', claimedBy: 'usr_a', grantId: 'grant-1' })
+const rejected = makeDeviceCode({ status: 'rejected', claimedBy: 'usr_a' })
+const pending = makeDeviceCode()
+
+function pollAt(code: DeviceCode, now: number, given: Partial<PollRequest> = {}): PollStep {
+  return poll(code, { now, tooEarly: false, leaseId: 'lease-1', idempotencyKey: null, ...given })
+}
+
+/** The record after a poll that must have got a final outcome. */
+function leasedBy(code: DeviceCode, now: number, given: Partial<PollRequest> = {}): DeviceCode {
+  const step = pollAt(code, now, given)
+  if (step.answer !== 'deliver') throw new Error(`the poll was answered ${step.answer}`)
+  return Object.freeze(step.next)
+}
+
+/** The lease that a poll holds on a record. */
+function deliveryOf(code: DeviceCode): Delivery {
+  if (!code.delivery) throw new Error('no poll holds the outcome')
+  return code.delivery
+}
+
+/** A poll got its outcome and the answer was sent. */
+function usedBy(code: DeviceCode, now: number, given: Partial<PollRequest> = {}): DeviceCode {
+  const leased = leasedBy(code, now, given)
+  return confirm(leased, deliveryOf(leased))
+}
+
+/** What the application reads: the six outcomes. */
+function outcomeOf(step: PollStep): string {
+  if (step.answer !== 'deliver' && step.answer !== 'repeat') return step.answer
+  const { outcome } = step.delivery
+  return outcome === 'accepted' ? 'accepted' : `auth_${outcome}`
+}
+
+/** Four statuses are stored, five are seen. */
+function statusAt(code: DeviceCode, now: number): string {
+  return code.status === 'pending' && isExpired(code, now) ? 'expired' : code.status
+}
+
+function decided(step: { answer: string; next?: DeviceCode }): DeviceCode {
+  if (!step.next) throw new Error(`the step was answered ${step.answer}`)
+  return step.next
+}
+
+describe('the transition table', () => {
+  const claimed = makeDeviceCode({ claimedBy: 'usr_a' })
+  const starts: Record<string, { code: DeviceCode; now: number }> = {
+    pending: { code: claimed, now: NOW },
+    accepted: { code: accepted, now: NOW },
+    rejected: { code: rejected, now: NOW },
+    expired: { code: pending, now: EXPIRES_AT },
+    used: { code: usedBy(accepted, NOW), now: NOW },
+  }
+
+  type Moved = { code: DeviceCode; now: number; answered: string | null }
+  const polled = (code: DeviceCode, now: number, given: Partial<PollRequest> = {}): Moved => {
+    const step = pollAt(code, now, given)
+    // A final outcome is used when its response was sent.
+    const after = step.answer === 'deliver' ? confirm(step.next, step.delivery) : code
+    return { code: after, now, answered: outcomeOf(step) }
+  }
+  const triggers: Record<string, (code: DeviceCode, now: number) => Moved> = {
+    'poll at the interval': (code, now) => polled(code, now),
+    'poll faster than the interval': (code, now) => polled(code, now, { tooEarly: true }),
+    'the user grants': (code, now) => ({ code: decided(accept(code, 'usr_a', 'grant-1', now)), now, answered: null }),
+    'the user rejects': (code, now) => ({ code: decided(reject(code, 'usr_a', now)), now, answered: null }),
+    'expires_in seconds elapse': (code) => ({ code, now: EXPIRES_AT, answered: null }),
+  }
+
+  // The first row, a code request making a pending code, needs storage and is tested with the endpoints.
+  const TABLE = `
+    | from     | trigger                       | to       | answer        | next poll     |
+    | pending  | poll at the interval          | pending  | auth_pending  | auth_pending  |
+    | pending  | poll faster than the interval | pending  | slow_down     | auth_pending  |
+    | pending  | the user grants               | accepted |               | accepted      |
+    | pending  | the user rejects              | rejected |               | auth_rejected |
+    | pending  | expires_in seconds elapse     | expired  |               | auth_expired  |
+    | accepted | poll at the interval          | used     | accepted      | invalid       |
+    | rejected | poll at the interval          | used     | auth_rejected | invalid       |
+    | expired  | poll at the interval          | used     | auth_expired  | invalid       |
+    | used     | poll at the interval          | used     | invalid       | invalid       |
+    | accepted | poll faster than the interval | used     | accepted      | invalid       |
+    | rejected | poll faster than the interval | used     | auth_rejected | invalid       |
+    | expired  | poll faster than the interval | used     | auth_expired  | invalid       |
+    | used     | poll faster than the interval | used     | invalid       | invalid       |
+  `
+  const rows = TABLE.trim()
+    .split('\n')
+    .slice(1)
+    .map((line) => line.split('|').map((cell) => cell.trim()))
+    .map(([, from = '', trigger = '', to = '', answer = '', next = '']) => ({ from, trigger, to, answer, next }))
+
+  test.each(rows)('$from, $trigger: becomes $to and answers "$answer"; the next poll $next', (row) => {
+    const start = starts[row.from]
+    if (!start) throw new Error(`no such status: ${row.from}`)
+    const moved = triggers[row.trigger]?.(start.code, start.now)
+    if (!moved) throw new Error(`no such trigger: ${row.trigger}`)
+    expect(statusAt(moved.code, moved.now)).toBe(row.to)
+    expect(moved.answered).toBe(row.answer === '' ? null : row.answer)
+    expect(outcomeOf(pollAt(moved.code, moved.now))).toBe(row.next)
+  })
+
+  test.each(['accepted', 'rejected', 'expired', 'used'])(
+    'DC-06 %s: neither the device code nor the user code is active, so nothing can be entered or decided',
+    (from) => {
+      const { code, now } = starts[from] ?? { code: pending, now: NOW }
+      const entered = { ...code, claimedBy: 'usr_a' }
+      expect(isOpen(entered, now)).toBe(false)
+      expect(claim(entered, 'usr_a', true, now)).toEqual({ answer: 'not_open' })
+      expect(accept(entered, 'usr_a', 'grant-2', now)).toEqual({ answer: 'not_open' })
+      expect(reject(entered, 'usr_a', now)).toEqual({ answer: 'not_open' })
+    },
+  )
+
+  test('DC-10 a thousand polls while pending are a thousand times auth_pending', () => {
+    const answers = Array.from({ length: 1_000 }, () => outcomeOf(pollAt(pending, NOW)))
+    expect(new Set(answers)).toEqual(new Set(['auth_pending']))
+  })
+})
+
+describe('expiry', () => {
+  test('DC-07 a decision whose clock was read before the expiry comes too late for a poll that is told of it', () => {
+    const leased = leasedBy(makeDeviceCode({ claimedBy: 'usr_a' }), EXPIRES_AT)
+    // Also when that answer got lost: another poll may hold it already.
+    for (const code of [leased, release(leased, deliveryOf(leased))]) {
+      expect(accept(code, 'usr_a', 'grant-1', EXPIRES_AT - 1).answer).toBe('not_open')
+      expect(reject(code, 'usr_a', EXPIRES_AT - 1).answer).toBe('not_open')
+    }
+  })
+
+  test('DC-07 in the last millisecond before expiry the user may still decide and a poll is pending', () => {
+    const claimed = makeDeviceCode({ claimedBy: 'usr_a' })
+    expect(accept(claimed, 'usr_a', 'grant-1', EXPIRES_AT - 1).answer).toBe('decided')
+    expect(reject(claimed, 'usr_a', EXPIRES_AT - 1).answer).toBe('decided')
+    expect(claim(claimed, 'usr_a', true, EXPIRES_AT - 1).answer).toBe('claimed')
+    expect(pollAt(claimed, EXPIRES_AT - 1)).toEqual({ answer: 'auth_pending' })
+  })
+
+  test('DC-07 at the very millisecond of expiry nobody decides any more and the poll says auth_expired', () => {
+    const claimed = makeDeviceCode({ claimedBy: 'usr_a' })
+    expect(accept(claimed, 'usr_a', 'grant-1', EXPIRES_AT)).toEqual({ answer: 'not_open' })
+    expect(reject(claimed, 'usr_a', EXPIRES_AT)).toEqual({ answer: 'not_open' })
+    expect(claim(claimed, 'usr_a', true, EXPIRES_AT)).toEqual({ answer: 'not_open' })
+    expect(outcomeOf(pollAt(claimed, EXPIRES_AT))).toBe('auth_expired')
+  })
+
+  test('what was decided in time is delivered however late it is collected', () => {
+    expect(outcomeOf(pollAt(accepted, EXPIRES_AT + KEPT_AFTER_EXPIRY_MS - 1))).toBe('accepted')
+    expect(outcomeOf(pollAt(rejected, EXPIRES_AT + KEPT_AFTER_EXPIRY_MS - 1))).toBe('auth_rejected')
+  })
+
+  test('a code is forgotten 24 hours after its expiry, to the millisecond', () => {
+    const day = 24 * 60 * 60 * 1000
+    expect(isForgotten(pending, EXPIRES_AT + day - 1)).toBe(false)
+    expect(isForgotten(pending, EXPIRES_AT + day)).toBe(true)
+  })
+})
+
+describe('delivery', () => {
+  const finals = [
+    { name: 'accepted', code: accepted, now: NOW },
+    { name: 'rejected', code: rejected, now: NOW },
+    { name: 'expired', code: pending, now: EXPIRES_AT },
+  ] as const
+
+  test.each(finals)('$name: the code is not used before the answer was sent', ({ name, code, now }) => {
+    const leased = leasedBy(code, now)
+    expect(leased.status).toBe(code.status)
+    expect(leased.delivery).toEqual({
+      leaseId: 'lease-1',
+      until: now + LEASE_MS,
+      outcome: name,
+      idempotencyKey: null,
+    })
+    expect(confirm(leased, deliveryOf(leased))).toEqual({ ...leased, status: 'used' })
+  })
+
+  test.each(finals)('DC-01 $name: of parallel polls one delivers, the others find it being delivered', (final) => {
+    const leased = leasedBy(final.code, final.now)
+    const others = Array.from({ length: 63 }, (_, index) => pollAt(leased, final.now, { leaseId: `other-${index}` }))
+    expect(others).toEqual(others.map(() => ({ answer: 'being_delivered' })))
+  })
+
+  test('a lease keeps others out for ten seconds; at its end the next poll gets the same outcome', () => {
+    const leased = leasedBy(accepted, NOW)
+    expect(pollAt(leased, NOW + 9_999, { leaseId: 'lease-2' })).toEqual({ answer: 'being_delivered' })
+    const taken = leasedBy(leased, NOW + 10_000, { leaseId: 'lease-2' })
+    expect(taken.delivery).toMatchObject({ leaseId: 'lease-2', until: NOW + 20_000, outcome: 'accepted' })
+  })
+
+  test('DC-20 when the client vanished first, the next poll gets the outcome at once', () => {
+    const leased = leasedBy(accepted, NOW)
+    const released = release(leased, deliveryOf(leased))
+    expect(released).toEqual(accepted)
+    expect(outcomeOf(pollAt(released, NOW, { leaseId: 'lease-2' }))).toBe('accepted')
+  })
+
+  test('a lease that was taken over frees nothing, but an answer that was sent counts', () => {
+    const leased = leasedBy(accepted, NOW)
+    const taken = leasedBy(leased, NOW + LEASE_MS, { leaseId: 'lease-2' })
+    expect(release(taken, deliveryOf(leased))).toBe(taken)
+    expect(confirm(taken, deliveryOf(leased)).status).toBe('used')
+    // The second client vanished: nobody gets the answer that the first one has.
+    const freed = release(taken, deliveryOf(taken))
+    expect(outcomeOf(pollAt(confirm(freed, deliveryOf(leased)), NOW + 2 * LEASE_MS))).toBe('invalid')
+  })
+
+  test('a lease that ran out but was not taken over still confirms: its answer was sent', () => {
+    const leased = leasedBy(accepted, NOW)
+    expect(outcomeOf(pollAt(confirm(leased, deliveryOf(leased)), NOW + 2 * LEASE_MS))).toBe('invalid')
+  })
+
+  test('nothing frees a code without a lease, nor one that is used, and nothing uses it twice', () => {
+    const leased = leasedBy(accepted, NOW)
+    const used = confirm(leased, deliveryOf(leased))
+    for (const code of [pending, accepted, rejected, used]) expect(release(code, deliveryOf(leased))).toBe(code)
+    expect(confirm(used, { ...deliveryOf(leased), leaseId: 'lease-2', idempotencyKey: 'late' })).toBe(used)
+  })
+})
+
+describe('repetition with an Idempotency-Key', () => {
+  const used = usedBy(accepted, NOW, { idempotencyKey: 'key-1' })
+
+  test.each([0, 5_000, REPEAT_MS - 1])(
+    '%d ms after the poll took the outcome, the same key gets it again and changes nothing',
+    (later) => {
+      expect(pollAt(used, NOW + later, { leaseId: 'lease-2', idempotencyKey: 'key-1' })).toEqual({
+        answer: 'repeat',
+        delivery: used.delivery,
+      })
+    },
+  )
+
+  test.each([
+    ['accepted', accepted, NOW],
+    ['rejected', rejected, NOW],
+    ['expired', pending, EXPIRES_AT],
+  ])('ten minutes after the poll took the outcome %s, the same key gets invalid', (_name, code, now) => {
+    const sent = usedBy(code, now, { idempotencyKey: 'key-1' })
+    expect(pollAt(sent, now + 600_000 - 1, { idempotencyKey: 'key-1' }).answer).toBe('repeat')
+    expect(pollAt(sent, now + 600_000, { idempotencyKey: 'key-1' })).toEqual({ answer: 'invalid' })
+  })
+
+  test.each(['key-2', null])('DC-05 after the answer was sent, the key %s gets invalid', (idempotencyKey) => {
+    expect(pollAt(used, NOW + 5_000, { idempotencyKey })).toEqual({ answer: 'invalid' })
+  })
+
+  test('a poll without a key is nobody’s repetition, not even that of another poll without a key', () => {
+    const leased = leasedBy(accepted, NOW)
+    expect(pollAt(leased, NOW, { leaseId: 'lease-2' })).toEqual({ answer: 'being_delivered' })
+    expect(pollAt(confirm(leased, deliveryOf(leased)), NOW)).toEqual({ answer: 'invalid' })
+  })
+
+  test('while the first answer is on its way, the same key takes the delivery over and another key waits', () => {
+    const leased = leasedBy(accepted, NOW, { idempotencyKey: 'key-1' })
+    const again = leasedBy(leased, NOW + 1_000, { leaseId: 'lease-2', idempotencyKey: 'key-1' })
+    expect(again.delivery).toMatchObject({ leaseId: 'lease-2', until: NOW + 1_000 + LEASE_MS })
+    expect(pollAt(leased, NOW + 1_000, { leaseId: 'lease-3', idempotencyKey: 'key-2' })).toEqual({
+      answer: 'being_delivered',
+    })
+  })
+})
+
+describe('entering and deciding', () => {
+  const claimed = Object.freeze(decided(claim(pending, 'usr_a', true, NOW)))
+
+  test('the first account user who enters the code has it, and may enter it again', () => {
+    expect(claimed).toEqual({ ...pending, claimedBy: 'usr_a' })
+    expect(claim(claimed, 'usr_a', true, NOW)).toEqual({ answer: 'claimed', next: claimed })
+  })
+
+  test('UC-13 a user of another account who enters the code closes it for everybody, the first one included', () => {
+    const step = claim(claimed, 'usr_b', false, NOW)
+    expect(step).toEqual({
+      answer: 'closed',
+      next: { ...claimed, entryClosed: true, alsoEntered: 'another_account' },
+    })
+    const closed = Object.freeze(decided(step))
+    for (const user of ['usr_a', 'usr_b', 'usr_c']) {
+      expect(claim(closed, user, true, NOW)).toEqual({ answer: 'not_open' })
+      expect(accept(closed, user, 'grant-1', NOW)).toEqual({ answer: 'not_open' })
+      expect(reject(closed, user, NOW)).toEqual({ answer: 'not_open' })
+    }
+  })
+
+  test('UC-13 the application learns nothing of a closed code: auth_pending until it is auth_expired', () => {
+    const closed = decided(claim(claimed, 'usr_b', false, NOW))
+    expect(outcomeOf(pollAt(closed, NOW))).toBe('auth_pending')
+    expect(outcomeOf(pollAt(closed, NOW, { tooEarly: true }))).toBe('slow_down')
+    expect(outcomeOf(pollAt(closed, EXPIRES_AT))).toBe('auth_expired')
+  })
+
+  test('UC-06 a colleague who enters the code is noted, and the claim stands: the first user decides', () => {
+    const step = claim(claimed, 'usr_b', true, NOW)
+    expect(step).toEqual({ answer: 'taken', next: { ...claimed, alsoEntered: 'colleague' } })
+    const shared = Object.freeze(decided(step))
+    expect(claim(shared, 'usr_a', true, NOW)).toEqual({ answer: 'claimed', next: shared })
+    expect(accept(shared, 'usr_b', 'grant-1', NOW)).toEqual({ answer: 'not_open' })
+    expect(decided(accept(shared, 'usr_a', 'grant-1', NOW))).toMatchObject({ status: 'accepted', claimedBy: 'usr_a' })
+    expect(decided(reject(shared, 'usr_a', NOW))).toMatchObject({ status: 'rejected', claimedBy: 'usr_a' })
+    expect(decided(claim(shared, 'usr_c', false, NOW))).toMatchObject({ alsoEntered: 'another_account' })
+  })
+
+  test('UC-06 a code that was handed back is as if nobody had entered it', () => {
+    const shared = decided(claim(claimed, 'usr_b', true, NOW))
+    expect(decided(unclaim(shared, 'usr_a', NOW))).toEqual(pending)
+    expect(unclaim(shared, 'usr_b', NOW)).toEqual({ answer: 'not_open' })
+  })
+
+  test('UC-05 only the user who entered the code decides', () => {
+    for (const [code, user] of [[pending, 'usr_a'] as const, [claimed, 'usr_b'] as const]) {
+      expect(accept(code, user, 'grant-1', NOW)).toEqual({ answer: 'not_open' })
+      expect(reject(code, user, NOW)).toEqual({ answer: 'not_open' })
+    }
+  })
+
+  test('granting keeps the grant, rejecting keeps none', () => {
+    expect(decided(accept(claimed, 'usr_a', 'grant-1', NOW))).toEqual({
+      ...claimed,
+      status: 'accepted',
+      grantId: 'grant-1',
+    })
+    expect(decided(reject(claimed, 'usr_a', NOW))).toEqual({ ...claimed, status: 'rejected' })
+  })
+})

@@ -1,0 +1,199 @@
+/** Redirect addresses: which may be registered, and how an answer is put behind one. RFC 6749, RFC 9700. */
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  MAX_REDIRECTS,
+  redirectHost,
+  redirectOrigin,
+  redirectProblem,
+  withAnswer,
+} from '../../../src/core/dialog/redirect-uri.ts'
+import { redirectCorpus, registered } from '../../attacks/redirect-corpus.ts'
+
+/** What a redirect address can look like, of parts that are all in order. */
+const label = fc.stringMatching(/^[a-z](?:[a-z0-9-]{0,8}[a-z0-9])?$/).filter((text) => !text.startsWith('xn--'))
+const origins = fc.oneof(
+  fc.array(label, { minLength: 1, maxLength: 4 }).map((labels) => `https://${labels.join('.')}`),
+  fc.constantFrom('http://127.0.0.1', 'http://[::1]', 'http://localhost', 'https://192.0.2.7', 'https://[2001:db8::7]'),
+)
+const ports = fc.option(fc.integer({ min: 1024, max: 65_535 })).map((port) => (port === null ? '' : `:${port}`))
+const paths = fc
+  .array(fc.stringMatching(/^(?:[a-zA-Z0-9~_@:!$&()+,;=-]|%[0-9A-F]{2}){1,9}$/), { maxLength: 4 })
+  .map((parts) => `/${parts.join('/')}`)
+  .filter((path) => new URL(path, 'https://a.example').pathname === path)
+const queries = fc
+  .option(fc.array(fc.stringMatching(/^q[a-z]{0,3}=(?:[a-zA-Z0-9/?._~+-]|%[0-9A-F]{2}){0,9}$/)))
+  .map((pairs) => (pairs === null ? '' : `?${pairs.join('&')}`))
+const addresses = fc.tuple(origins, ports, paths, queries).map((parts) => parts.join(''))
+
+const answers = fc.dictionary(fc.constantFrom('code', 'state', 'iss', 'error'), fc.string({ unit: 'binary' }))
+
+describe('an address that may be registered', () => {
+  test.each([
+    ...registered,
+    'https://app.example/',
+    'https://app.example/?',
+    'https://app.example:8443/callback',
+    'https://xn--bcher-kva.example/callback',
+    'https://intranet/callback',
+    'https://192.0.2.7/callback',
+    'https://[2001:db8::7]/callback',
+    'https://localhost/callback',
+    'http://localhost/callback',
+    'http://localhost:3000/callback',
+    'http://[::1]/',
+    'http://[::1]:4000/back',
+    "https://app.example/a/b.c~d_e-f/@x;y=1/%20%C3%A9/!$&'()+,=:",
+    'https://app.example/callback?to=https://other.example/%2F&a%5B%5D=1',
+    'https://app.example/callback?codes=1&my_state=2&x=code',
+  ])('%s', (uri) => {
+    expect(redirectProblem(uri)).toBeNull()
+  })
+
+  test('is any whose parts are all in order', () => {
+    fc.assert(
+      fc.property(addresses, (uri) => {
+        expect(redirectProblem(uri)).toBeNull()
+      }),
+    )
+  })
+
+  test('has at most 2000 characters', () => {
+    const long = (length: number) => 'https://app.example/'.padEnd(length, 'x')
+    expect(redirectProblem(long(2000))).toBeNull()
+    expect(redirectProblem(long(2001))).toBe('too_long')
+    expect(redirectProblem('x'.repeat(1_000_000))).toBe('too_long')
+  })
+
+  test('is one of at most ten', () => {
+    expect(MAX_REDIRECTS).toBe(10)
+  })
+})
+
+describe('what may not be registered', () => {
+  test.each([
+    [
+      'not_an_address',
+      ['', ' ', 'callback', '/callback', '//app.example/', '.*', 'https://', 'https://app.example:x/'],
+    ],
+    ['not_an_address', ['https://app.example:65536/', 'https://app exam.ple/', 'https://[::1%25lo]/', 'http://[::1/']],
+    ['scheme', ['http://app.example/', 'http://127.0.0.2/', 'http://127.0.0.1.evil.example/', 'http://localhost./']],
+    ['scheme', ['http://[::2]/', 'http://app.localhost/', 'http://0.0.0.0/', 'javascript:alert(1)', 'app:/callback']],
+    ['scheme', ['ws://localhost/', 'ftp://localhost/', 'blob:https://app.example/x', 'localhost:4000/back']],
+    ['userinfo', ['https://me@app.example/', 'https://me:pw@app.example/', 'https://:pw@app.example/']],
+    ['userinfo', ['http://localhost:80@127.0.0.1/', 'https://app.example:443@evil.example/']],
+    ['fragment', ['https://app.example/#', 'https://app.example/#x', 'https://app.example/?x#y']],
+    ['wildcard', ['https://app.example/*', 'https://*.app.example/', 'https://app.example/?x=*', 'https://*/']],
+    ['host', ['https://app.example./', 'https://app..example/', 'https://.app.example/', 'https://-app.example/']],
+    [
+      'host',
+      ["https://a'b/", 'https://a;b/', 'https://a,b/', 'https://a"b/', 'https://a_b/', 'https://(a)/', 'https://a-/'],
+    ],
+    ['host', [`https://${'a'.repeat(64)}.example/`, `https://${'a.'.repeat(126)}ab/`]],
+    [
+      'not_canonical',
+      ['https://app.example', 'HTTPS://app.example/', 'https://App.example/', 'https://app.example:443/'],
+    ],
+    [
+      'not_canonical',
+      ['http://localhost:80/', 'https:app.example/', 'https:///app.example/', 'https:\\\\app.example\\'],
+    ],
+    ['not_canonical', ['https://app.example/a/../b', 'https://app.example/./b', 'https://app.example/%2e%2E/b']],
+    ['not_canonical', ['http://127.1/', 'http://0x7f.0.0.1/', 'http://2130706433/', 'http://[0:0:0:0:0:0:0:1]/']],
+    [
+      'not_canonical',
+      [' https://app.example/', 'https://app.example/\n', 'https://app.ex\tample/', 'https://app.example/ x'],
+    ],
+    [
+      'not_canonical',
+      ['https://bücher.example/', 'https://ａpp.example/', 'https://app。example/', 'https://app.example/é'],
+    ],
+    ['not_canonical', ['https://@app.example/', 'https://app.example:/', 'https://app.example:08443/', 'https://%61/']],
+    ['not_canonical', ["https://app.example/?'", 'https://app.example/{x}', 'https://app.example/\ud800']],
+    ['characters', ['https://app.example/a|b', 'https://app.example/[a-z]', 'https://app.example/?a[]=1']],
+    [
+      'characters',
+      ['https://app.example/%', 'https://app.example/%zz', 'https://app.example/?%2', 'https://app.example/?a^'],
+    ],
+    ['query', ['https://app.example/?code=x', 'https://app.example/?a=1&state', 'https://app.example/?%69ss=x']],
+    [
+      'query',
+      ['https://app.example/?error=', 'https://app.example/?error_description', 'https://app.example/?error_uri=x'],
+    ],
+  ] as const)('%s: %j', (problem, addresses) => {
+    expect(addresses.map(redirectProblem)).toEqual(addresses.map(() => problem))
+  })
+
+  test('DG-01 whatever is accepted is ASCII, is its own serialisation and has no other host for anybody who reads it', () => {
+    const unit = fc.constantFrom(...'https://app.exmplLoO:@#?&=%2e2f\\*[]127;\t\n \u0000.｡é', 'localhost', '127.0.0.1')
+    const noise = fc.string({ unit, maxLength: 12 })
+    const near = fc.tuple(fc.constantFrom('https://', 'http://', 'https:', ''), noise, fc.constantFrom('', '/'), noise)
+    const corpus = fc.constantFrom(...redirectCorpus.map(({ uri }) => uri))
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          near.map((parts) => parts.join('')),
+          corpus,
+          fc.webUrl(),
+        ),
+        (text) => {
+          if (redirectProblem(text) !== null) return
+          const [, scheme = '', host = ''] =
+            /^(https?):\/\/([a-z0-9.-]+|\[[0-9a-f:]+\])(?::\d+)?\/[\x21-\x7e]*$/.exec(text) ?? []
+          expect(new URL(text)).toMatchObject({ href: text, protocol: `${scheme}:`, hostname: host, hash: '' })
+          expect(text).not.toMatch(/[#*\\]/)
+          if (scheme === 'http') expect(['127.0.0.1', '[::1]', 'localhost']).toContain(host)
+        },
+      ),
+      { numRuns: 3_000 },
+    )
+  })
+})
+
+test.each([
+  ['https://app.example/callback?flow=dialog', 'https://app.example', 'app.example'],
+  ['https://app.example:8443/callback', 'https://app.example:8443', 'app.example:8443'],
+  ['http://127.0.0.1:4000/back', 'http://127.0.0.1:4000', '127.0.0.1:4000'],
+  ['http://[::1]/', 'http://[::1]', '[::1]'],
+  ['https://xn--pp-6kc.example/', 'https://xn--pp-6kc.example', 'xn--pp-6kc.example'],
+])('%s belongs to the origin %s and is shown as %s', (uri, origin, host) => {
+  expect(redirectOrigin(uri)).toBe(origin)
+  expect(redirectHost(uri)).toBe(host)
+})
+
+describe('an answer', () => {
+  test.each([
+    ['https://app.example/callback', 'https://app.example/callback?code=lkc_1&state=a'],
+    ['https://app.example/callback?flow=dialog', 'https://app.example/callback?flow=dialog&code=lkc_1&state=a'],
+    ['https://app.example/callback?', 'https://app.example/callback?code=lkc_1&state=a'],
+    ['https://app.example/callback?a=?', 'https://app.example/callback?a=?&code=lkc_1&state=a'],
+    ['https://app.example/callback?a=1&', 'https://app.example/callback?a=1&code=lkc_1&state=a'],
+    ['https://app.example/?a=%20+%2f&b', 'https://app.example/?a=%20+%2f&b&code=lkc_1&state=a'],
+  ])('behind %s is %s', (uri, answered) => {
+    expect(withAnswer(uri, { code: 'lkc_1', state: 'a' })).toBe(answered)
+  })
+
+  test('AP-26 is form-urlencoded, whatever the state holds', () => {
+    expect(withAnswer('https://app.example/', { state: 'a b&code=x#\r\nSet-Cookie: é/?%' })).toBe(
+      'https://app.example/?state=a+b%26code%3Dx%23%0D%0ASet-Cookie%3A+%C3%A9%2F%3F%25',
+    )
+  })
+
+  test('that says nothing leaves the address as it is', () => {
+    for (const uri of registered) expect(withAnswer(uri, {})).toBe(uri)
+  })
+
+  test('leaves every character of the address, can be read back, and leads to the same place', () => {
+    fc.assert(
+      fc.property(addresses, answers, (uri, given) => {
+        const answered = withAnswer(uri, given)
+        expect(answered.startsWith(uri)).toBe(true)
+        expect(answered.slice(uri.length)).toMatch(/^[\w.*+%&?=-]*$/)
+        const [before, after] = [new URL(uri), new URL(answered)]
+        expect(after.href).toBe(answered)
+        expect([after.origin, after.pathname, after.hash]).toEqual([before.origin, before.pathname, ''])
+        expect([...after.searchParams]).toEqual([...before.searchParams, ...Object.entries(given)])
+      }),
+    )
+  })
+})

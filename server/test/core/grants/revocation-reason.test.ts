@@ -1,0 +1,29 @@
+/** Reasons are a closed list: code, table and document name the same ones. */
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { revocationReasons } from '../../../src/core/grants/revocation-reason.ts'
+import { suspensionReasons } from '../../../src/core/reviews/review.ts'
+
+const read = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8')
+
+const documented = (opening: string) => {
+  const paragraph =
+    read('docs/interface.md')
+      .split('\n\n')
+      .find((each) => each.startsWith(opening)) ?? ''
+  const list = paragraph.slice(opening.length).split(/\. (?=[A-Z`])/)[0] ?? ''
+  return Array.from(list.matchAll(/`(\w+)`/g), ([, name = '']) => name).sort()
+}
+
+test('a grant is revoked for the reasons that docs/interface.md lists', () => {
+  expect(documented('`reason` of `grant.revoked`:')).toEqual([...revocationReasons].sort())
+})
+
+test('an application is warned, suspended and restored for the reasons that docs/interface.md lists', () => {
+  expect(documented('`reason` of the three about the application:')).toEqual([...suspensionReasons].sort())
+})
+
+test('the table of grants takes no other reason', () => {
+  const [, list = ''] = /revocation_reason in \(([^)]*)\)/.exec(read('server/migrations/0001_device_flow.sql')) ?? []
+  expect(Array.from(list.matchAll(/'(\w+)'/g), ([, name = '']) => name)).toEqual([...revocationReasons])
+})

@@ -1,0 +1,97 @@
+/** Who may be wrong how often. docs/interface.md, "Guessing". */
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  ACCOUNT_MISSES,
+  type EntryHistory,
+  mayEnterCode,
+  maySignIn,
+  NETWORK_FAILURES,
+  NETWORK_MISSES,
+  type SignInHistory,
+  USER_CLAIMS,
+} from '../../../src/core/sign-in/attempts.ts'
+
+const MINUTE = 60_000
+const entries = (given: Partial<EntryHistory> = {}): EntryHistory => ({
+  userMisses: [],
+  accountMisses: 0,
+  networkMisses: 0,
+  userClaims: [],
+  ...given,
+})
+const signIns = (given: Partial<SignInHistory> = {}): SignInHistory => ({
+  strangers: [],
+  browser: null,
+  network: 0,
+  ...given,
+})
+
+describe('entering codes', () => {
+  test('UC-01: the fifth miss in a quarter of an hour is the last', () => {
+    expect(mayEnterCode(entries({ userMisses: [1, 2, 3, 4].map((m) => m * MINUTE) }))).toEqual({ allowed: true })
+    const locked = mayEnterCode(entries({ userMisses: [1, 2, 3, 4, 5].map((m) => m * MINUTE) }))
+    expect(locked).toEqual({ allowed: false, waitMs: 10 * MINUTE })
+  })
+
+  test('UC-01: whoever waits that long may try again, once, and then once a miss has aged out', () => {
+    const misses = [1, 2, 3, 4, 5].map((m) => m * MINUTE)
+    expect(mayEnterCode(entries({ userMisses: misses.map((age) => age + 10 * MINUTE - 1) })).allowed).toBe(false)
+    expect(mayEnterCode(entries({ userMisses: misses.map((age) => age + 10 * MINUTE) })).allowed).toBe(true)
+  })
+
+  test('the lockout hits the guesser, not the others of the account or the network', () => {
+    const crowded = { accountMisses: ACCOUNT_MISSES.most, networkMisses: NETWORK_MISSES.most }
+    expect(mayEnterCode(entries(crowded))).toEqual({ allowed: true })
+    expect(mayEnterCode(entries({ ...crowded, userMisses: [MINUTE] }))).toEqual({ allowed: false, waitMs: 14 * MINUTE })
+    const nearly = { accountMisses: ACCOUNT_MISSES.most - 1, networkMisses: NETWORK_MISSES.most - 1 }
+    expect(mayEnterCode(entries({ ...nearly, userMisses: [MINUTE] }))).toEqual({ allowed: true })
+  })
+
+  test.each([
+    ['account', 'accountMisses', ACCOUNT_MISSES.most],
+    ['network', 'networkMisses', NETWORK_MISSES.most],
+  ] as const)('a crowded %s is enough, and it is crowded from exactly its budget on', (_where, misses, most) => {
+    const mayTry = (count: number) => mayEnterCode(entries({ [misses]: count, userMisses: [MINUTE] })).allowed
+    expect([mayTry(most - 1), mayTry(most)]).toEqual([true, false])
+  })
+
+  test('UC-21: nobody claims more than twenty codes in ten minutes', () => {
+    const claims = Array.from({ length: USER_CLAIMS.most }, (_, index) => index * 1000)
+    expect(mayEnterCode(entries({ userClaims: claims.slice(1) })).allowed).toBe(true)
+    expect(mayEnterCode(entries({ userClaims: claims })).allowed).toBe(false)
+  })
+
+  test('a wait is never longer than the window and never nothing', () => {
+    const ages = fc.array(fc.integer({ min: 0, max: 15 * MINUTE - 1 }), { minLength: 5, maxLength: 30 })
+    fc.assert(
+      fc.property(ages, (misses) => {
+        const history = entries({ userMisses: misses.sort((a, b) => a - b) })
+        const answer = mayEnterCode(history)
+        expect(answer.allowed || (answer.waitMs > 0 && answer.waitMs <= 15 * MINUTE)).toBe(true)
+        expect(answer.allowed).toBe(false)
+      }),
+    )
+  })
+})
+
+describe('signing in', () => {
+  const ten = Array.from({ length: 10 }, (_, index) => index * 1000)
+
+  test('WB-07: the tenth failure with an address is the last for a quarter of an hour', () => {
+    expect(maySignIn(signIns({ strangers: ten.slice(1) })).allowed).toBe(true)
+    expect(maySignIn(signIns({ strangers: ten }))).toEqual({ allowed: false, waitMs: 15 * MINUTE - 9_000 })
+  })
+
+  test('WB-07: a browser that the user signed in with before is not locked out by what strangers do', () => {
+    expect(maySignIn(signIns({ strangers: ten, browser: [] })).allowed).toBe(true)
+    expect(maySignIn(signIns({ strangers: [], browser: ten })).allowed).toBe(false)
+  })
+
+  test('a network that failed a hundred times leaves one failure per address, and none of it to known browsers', () => {
+    const network = NETWORK_FAILURES.most
+    expect(maySignIn(signIns({ network })).allowed).toBe(true)
+    expect(maySignIn(signIns({ network, strangers: [MINUTE] })).allowed).toBe(false)
+    expect(maySignIn(signIns({ network, browser: [MINUTE] })).allowed).toBe(true)
+  })
+})

@@ -1,0 +1,42 @@
+/** What a password must be. docs/interface.md, "Signing in". */
+import { describe, expect, test } from 'vitest'
+import { passwordProblem } from '../../../src/core/sign-in/password.ts'
+
+const judge = (password: string, again = password) => passwordProblem({ password, again }, () => false)
+
+describe('length', () => {
+  test.each([
+    ['a'.repeat(11), 'too_short'],
+    ['a'.repeat(12), null],
+    ['a'.repeat(256), null],
+    ['a'.repeat(257), 'too_long'],
+    ['\u{1f511}'.repeat(11), 'too_short'],
+    ['\u{1f511}'.repeat(12), null],
+  ])('%j: %s', (password, problem) => {
+    expect(judge(password)).toBe(problem)
+  })
+
+  test('counts the password as it is digested, not as the keyboard composed it', () => {
+    const decomposed = 'e\u0301'
+    expect(judge(decomposed.repeat(6)), 'twelve code points, six letters').toBe('too_short')
+    expect(judge(decomposed.repeat(256)), '512 code points, 256 letters').toBeNull()
+    const grows = '\ufdfa'
+    expect(grows.normalize('NFKC')).toHaveLength(18)
+    expect(judge(grows), 'one code point that stands for eighteen letters').toBeNull()
+    expect(judge(grows.repeat(15)), '15 code points that stand for 270 letters').toBe('too_long')
+  })
+})
+
+describe('the second time', () => {
+  test('another password is refused', () => {
+    expect(judge('a long enough one', 'a long enough two')).toBe('differ')
+  })
+
+  test('the same password from another keyboard is the same', () => {
+    expect(judge('un caf\u00e9 au lait', 'un cafe\u0301 au lait')).toBeNull()
+  })
+})
+
+test('a common one is refused, whatever was typed the second time', () => {
+  expect(passwordProblem({ password: 'a long enough one', again: '' }, () => true)).toBe('common')
+})

@@ -1,0 +1,205 @@
+/** How an application does, as its account sees it: the codes of the last day, how fast they are polled, and nobody else's. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Activity, readActivity } from '../../../src/flows/applications/activity.ts'
+import { restoreApplication, suspendApplication } from '../../../src/flows/applications/manage.ts'
+import { enterUserCode } from '../../../src/flows/device/enter-code.ts'
+import { readReviewedApplication } from '../../../src/flows/reviews/list.ts'
+import { post } from '../../rig/device.ts'
+import { type MadeApplication, makeAccount, makeApplication, makeUser } from '../../rig/make.ts'
+import { startTestService, type TestService } from '../../rig/service.ts'
+import { makeSignedInUser, signInAs } from '../../rig/signed-in.ts'
+import { textOf } from '../../rig/web.ts'
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+
+let service: TestService
+beforeAll(async () => {
+  service = await startTestService({}, { clock: true })
+})
+afterAll(() => service.stop())
+
+async function make(): Promise<MadeApplication> {
+  const application = await makeApplication(service.context.db, service.config, service.account.slug)
+  await service.context.applications.refresh()
+  return application
+}
+
+/** What was counted may be on its way to PostgreSQL. */
+async function expectActivity({ id }: MadeApplication, activity: Partial<Activity>): Promise<void> {
+  const read = async () => {
+    await service.context.usage.save()
+    return readActivity(service.context, service.account.id, id)
+  }
+  await expect.poll(read, { timeout: 4_000 }).toMatchObject({ id, ...activity })
+}
+
+async function advance(ms: number): Promise<void> {
+  await service.database.advance(ms)
+  await service.context.applications.refresh()
+}
+
+describe('the funnel', () => {
+  it('counts codes that were asked for, entered, granted and rejected', async () => {
+    const application = await make()
+    await expectActivity(application, { funnel: { requested: 0, entered: 0, granted: 0, rejected: 0 } })
+    const device = service.device('oauth', application)
+    const codes = []
+    for (let each = 0; each < 7; each += 1) codes.push(await device.code())
+    const [first, second, third, fourth] = codes.map(({ user_code }) => user_code)
+    await service.grant(first ?? '')
+    await service.grant(second ?? '')
+    await service.reject(third ?? '')
+    await enterUserCode(service.context, service.user.id, fourth ?? '')
+    await expectActivity(application, { funnel: { requested: 7, entered: 4, granted: 2, rejected: 1 } })
+  })
+
+  it('counts a code once that was entered several times', async () => {
+    const application = await make()
+    const { user_code } = await service.device('oauth', application).code()
+    for (let each = 0; each < 3; each += 1) await enterUserCode(service.context, service.user.id, user_code)
+    expect(await service.grant(user_code)).toBe('granted')
+    await expectActivity(application, { funnel: { requested: 1, entered: 1, granted: 1, rejected: 0 } })
+  })
+
+  it('counts what became of the codes of the last day, not of those before, whenever it was decided', async () => {
+    const application = await make()
+    const device = service.device('oauth', application)
+    const [clock] = await service.database.query<{ ms: number }>(
+      "select (extract(epoch from date_trunc('hour', now()) + interval '1 hour' - now()) * 1000)::float8 as ms",
+    )
+    // A minute before a full hour; whoever decides a little later does so within the 24 hours that are looked at in the end.
+    await advance((clock?.ms ?? 0) - MINUTE)
+    const before = await device.code()
+    await expectActivity(application, { funnel: { requested: 1, entered: 0, granted: 0, rejected: 0 } })
+    await advance(2 * MINUTE)
+    expect(await service.grant(before.user_code)).toBe('granted')
+    const after = await device.code()
+    await expectActivity(application, { funnel: { requested: 2, entered: 1, granted: 1, rejected: 0 } })
+    expect(await service.reject(after.user_code)).toBe('rejected')
+    await expectActivity(application, { funnel: { requested: 2, entered: 2, granted: 1, rejected: 1 } })
+    await advance(23 * HOUR)
+    await expectActivity(application, { funnel: { requested: 1, entered: 1, granted: 0, rejected: 1 } })
+    await advance(HOUR)
+    await expectActivity(application, { funnel: { requested: 0, entered: 0, granted: 0, rejected: 0 } })
+  })
+
+  it('has nothing of another application in it', async () => {
+    const [application, other] = [await make(), await make()]
+    const { user_code } = await service.device('oauth', other).code()
+    await service.grant(user_code)
+    await expectActivity(other, { funnel: { requested: 1, entered: 1, granted: 1, rejected: 0 } })
+    await expectActivity(application, { funnel: { requested: 0, entered: 0, granted: 0, rejected: 0 }, requests: [] })
+  })
+})
+
+describe('polling', () => {
+  it('says nothing where nothing polled', async () => {
+    await expectActivity(await make(), { polling: { polls: 0, early: 0, factor: null } })
+  })
+
+  it('is once as often as allowed where nobody polls too early', async () => {
+    const application = await make()
+    const device = service.device('oauth', application)
+    for (const { device_code } of [await device.code(), await device.code()]) await device.poll(device_code)
+    await expectActivity(application, { polling: { polls: 2, early: 0, factor: 1 } })
+  })
+
+  it('is as many times too often as there are polls for each that was allowed', async () => {
+    const application = await make()
+    const device = service.device('oauth', application)
+    const { device_code } = await device.code()
+    for (let each = 0; each < 5; each += 1) await device.poll(device_code)
+    await expectActivity(application, { polling: { polls: 5, early: 4, factor: 5 } })
+  })
+
+  it('is too often where every poll of the last day was too early', async () => {
+    const application = await make()
+    for (let each = 0; each < 3; each += 1) {
+      service.context.usage.count(application.id, 'polls')
+      service.context.usage.count(application.id, 'earlyPolls')
+    }
+    await expectActivity(application, { polling: { polls: 3, early: 3, factor: 3 } })
+  })
+})
+
+describe('who may see it', () => {
+  it('only the account that registered the application', async () => {
+    const application = await make()
+    await service.device('oauth', application).code()
+    const other = await makeAccount(service.context.db)
+    expect(await readActivity(service.context, other.id, application.id)).toBeNull()
+    expect(await readActivity(service.context, service.account.id, 'app_000000000000')).toBeNull()
+
+    const stranger = await makeUser(service.context.db, other.slug)
+    const path = (id: string) => `/developer/application/activity?application=${id}`
+    const web = await signInAs(service, stranger, { account: other })
+    const [foreign, unknown] = [await web.get(path(application.id)), await web.get(path('app_000000000000'))]
+    expect([foreign.status, textOf(foreign.text)]).toEqual([404, textOf(unknown.text)])
+    const clerk = await makeSignedInUser(service)
+    expect((await clerk.web.get(path(application.id))).status).toBe(403)
+  })
+
+  it('its administrators read what was asked, what was refused and why, in the words of the wire', async () => {
+    const application = await make()
+    const device = service.device('oauth', application)
+    const { device_code } = await device.code()
+    for (let each = 0; each < 2; each += 1) await device.poll(device_code)
+    await device.request({ scope: 'everything' })
+    await post(service.address, '/oauth/token', { form: { client_id: application.id, client_secret: 'wrong' } })
+    await post(service.address, '/auth/oauth/device/code', { query: device.credentials })
+    await expectActivity(application, { secretsInUrl: 1, polling: { polls: 2, early: 1, factor: 2 } })
+
+    const web = await signInAs(service, service.user)
+    const page = await web.get(`/developer/application/activity?application=${application.id}`)
+    expect(page.status).toBe(200)
+    const text = textOf(page.text)
+    expect(text).toContain('Your devices poll 2.0 times as often as they may. Wait interval seconds between polls.')
+    expect(text).toContain('In the last day the secret was in the address once')
+    expect(text).toContain('Asked for 2 100%')
+    const lines = [
+      '/1/auth/oauth/device/code Answered',
+      '/oauth/token Refused invalid_client Unknown application id or wrong secret.',
+      '/1/auth/oauth/device/code Refused invalid_scope The scope is unknown or not allowed for this application. Ask only for scopes',
+    ]
+    const places = lines.map((line) => text.indexOf(line))
+    expect(places).toEqual(places.toSorted((a, b) => a - b))
+    expect(places).not.toContain(-1)
+    expect(page.text).not.toContain(application.secret)
+  })
+})
+
+describe('an appeal', () => {
+  const path = ({ id }: MadeApplication) => `/developer/application/activity?application=${id}`
+
+  it('is written on the page of a suspended application, once, and read by operators', async () => {
+    const application = await make()
+    const web = await signInAs(service, service.user)
+    expect((await web.get(path(application))).text).not.toContain('<textarea')
+    await suspendApplication(service.context.db, application.id, 'for a look')
+    const own = await web.get(`/developer/application?application=${application.id}`)
+    expect(own.text).toContain(`href="${path(application)}"`)
+
+    await web.get(path(application))
+    const empty = await web.submit('/developer/application/appeal', { words: ' \r\n ' })
+    expect(empty.status).toBe(400)
+    expect(textOf(empty.text)).toContain('Say in 1 to 2,000 characters why it should come back.')
+    // Browsers count a new line as one character and send two.
+    const words = `Firmware 3 is out.\n${'x'.repeat(1_981)}`
+    const sent = await web.submit('/developer/application/appeal', { words: words.replace('\n', '\r\n') })
+    expect([sent.status, textOf(sent.text)]).toEqual([200, expect.stringContaining('You appealed on')])
+    expect(sent.text).not.toContain('<textarea')
+    const found = await readReviewedApplication(service.context, application.id)
+    expect(found?.review).toMatchObject({ reason: 'operator', appeal: words })
+  })
+
+  it('comes too late when the application is back already', async () => {
+    const application = await make()
+    await suspendApplication(service.context.db, application.id, 'for a look')
+    const web = await signInAs(service, service.user)
+    await web.get(path(application))
+    await restoreApplication(service.context.db, application.id, 'looked')
+    const late = await web.submit('/developer/application/appeal', { words: 'Please.' })
+    expect([late.status, textOf(late.text)]).toEqual([400, expect.stringContaining('It is not suspended any more')])
+  })
+})

@@ -1,0 +1,194 @@
+/** The developer console's side: an account's own applications, and nobody else's. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import {
+  addOwnSecret,
+  changeSettings,
+  listOwnApplications,
+  type NewOwnApplication,
+  readOwnApplication,
+  registerApplication,
+  revokeOwnSecret,
+} from '../../../src/flows/applications/own.ts'
+import { post } from '../../rig/device.ts'
+import { type MadeUser, makeAccount, makeUser } from '../../rig/make.ts'
+import { startTestService, type TestService } from '../../rig/service.ts'
+import { everyRow } from '../../rig/witness.ts'
+
+let service: TestService
+let stranger: MadeUser
+beforeAll(async () => {
+  service = await startTestService()
+  const { slug } = await makeAccount(service.context.db)
+  stranger = await makeUser(service.context.db, slug)
+})
+afterAll(() => service.stop())
+
+const wish: NewOwnApplication = {
+  name: 'Kitchen display',
+  allowedScopes: ['orders:read', 'orders:write'],
+  defaultScopes: ['orders:read'],
+  requiredScopes: [],
+  deviceFlow: true,
+  redirectUris: [],
+  public: false,
+}
+
+async function register(given: Partial<NewOwnApplication> = {}) {
+  const result = await registerApplication(service.context, service.user.id, { ...wish, ...given })
+  if (result.outcome !== 'registered') throw new Error(result.outcome)
+  await service.context.applications.refresh()
+  return result
+}
+
+const requestCode = (id: string, secret: string) =>
+  post(service.address, '/auth/oauth/device/code', { form: { SVCappid: id, SVCsecret: secret } })
+
+describe('registering', () => {
+  it('gives an id and a secret with which codes can be asked for', async () => {
+    const { id, secret } = await register()
+    expect((await requestCode(id, secret ?? '')).status).toBe(200)
+    const listed = await listOwnApplications(service.context, service.account.id)
+    expect(listed).toContainEqual(
+      expect.objectContaining({ id, name: 'Kitchen display', deviceFlow: true, dialog: false, grants: 0 }),
+    )
+  })
+
+  it('gives a public application no secret', async () => {
+    const redirectUris = ['https://app.example/callback']
+    const { id, secret } = await register({ public: true, deviceFlow: false, redirectUris })
+    expect(secret).toBeNull()
+    expect(await readOwnApplication(service.context, service.account.id, id)).toMatchObject({
+      public: true,
+      pkceRequired: true,
+      secretLines: [],
+    })
+    expect((await addOwnSecret(service.context, service.user.id, id, null)).outcome).toBe('public')
+  })
+
+  it.each([
+    ['a name', { name: '' }, { field: 'name' }],
+    ['scopes', { allowedScopes: ['no:such'] }, { field: 'scopes', problem: 'unknown' }],
+    ['addresses', { redirectUris: ['http://app.example/'] }, { field: 'redirects', problem: 'scheme' }],
+  ])('AD-04: says which field is wrong, and leaves nothing behind: %s', async (_what, given, problem) => {
+    const before = await everyRow(service)
+    const result = await registerApplication(service.context, service.user.id, { ...wish, ...given })
+    expect(result).toMatchObject({ outcome: 'unfit', problem })
+    expect(await everyRow(service)).toEqual(before)
+  })
+})
+
+describe('secrets', () => {
+  it('live side by side up to three; the first goes on when a second is added, until it is ended', async () => {
+    const { id, secret } = await register()
+    const second = await addOwnSecret(service.context, service.user.id, id, 'batch 2')
+    const third = await addOwnSecret(service.context, service.user.id, id, null)
+    expect([second.outcome, third.outcome]).toEqual(['added', 'added'])
+    expect((await addOwnSecret(service.context, service.user.id, id, null)).outcome).toBe('too_many')
+    await service.context.applications.refresh()
+    const secrets = [secret, ...[second, third].map((each) => ('secret' in each ? each.secret : ''))]
+    for (const each of secrets) expect((await requestCode(id, each ?? '')).status).toBe(200)
+
+    const lines = (await readOwnApplication(service.context, service.account.id, id))?.secretLines ?? []
+    expect(lines.map(({ label }) => label)).toEqual([null, 'batch 2', null])
+    const oldest = lines.at(-1)?.id ?? ''
+    expect((await revokeOwnSecret(service.context, service.user.id, id, oldest)).outcome).toBe('revoked')
+    await service.context.applications.refresh()
+    expect((await requestCode(id, secret ?? '')).status).toBe(401)
+    expect((await revokeOwnSecret(service.context, service.user.id, id, oldest)).outcome).toBe('not_found')
+  })
+
+  it('of which the last one cannot be ended', async () => {
+    const { id, secret } = await register()
+    const [only] = (await readOwnApplication(service.context, service.account.id, id))?.secretLines ?? []
+    expect((await revokeOwnSecret(service.context, service.user.id, id, only?.id ?? '')).outcome).toBe('last')
+    expect((await requestCode(id, secret ?? '')).status).toBe(200)
+  })
+
+  it('say on which day they were used, and which of them was not', async () => {
+    const { id, secret } = await register()
+    await addOwnSecret(service.context, service.user.id, id, 'spare')
+    await requestCode(id, secret ?? '')
+    await service.context.applications.saveUses()
+    const lines = (await readOwnApplication(service.context, service.account.id, id))?.secretLines ?? []
+    expect(lines.map(({ label, lastUsedOn }) => [label, lastUsedOn !== null])).toEqual([
+      ['spare', false],
+      [null, true],
+    ])
+  })
+})
+
+describe('settings', () => {
+  it('are known to the running service with the next pull', async () => {
+    const { id, secret } = await register()
+    const settings = { ...wish, name: 'Kitchen screen', defaultScopes: ['orders:write'], deviceFlow: false }
+    expect(
+      (
+        await changeSettings(service.context, service.user.id, id, {
+          ...settings,
+          testMode: false,
+          pkceRequired: false,
+        })
+      ).outcome,
+    ).toBe('saved')
+    await service.context.applications.refresh()
+    expect((await requestCode(id, secret ?? '')).body.error).toBe('device_flow_disabled')
+    expect(service.context.applications.find(id)).toMatchObject({
+      name: 'Kitchen screen',
+      defaultScopes: ['orders:write'],
+    })
+  })
+})
+
+describe('a code challenge in the dialog', () => {
+  const redirectUris = ['https://app.example/callback']
+  const isRequired = async (id: string) =>
+    (await readOwnApplication(service.context, service.account.id, id))?.pkceRequired
+
+  it('is not required of an application that has a secret, until its account asks for it', async () => {
+    const { id } = await register({ deviceFlow: false, redirectUris })
+    expect(await isRequired(id)).toBe(false)
+    const settings = { ...wish, deviceFlow: false, redirectUris, testMode: false }
+    await changeSettings(service.context, service.user.id, id, { ...settings, pkceRequired: true })
+    expect(await isRequired(id)).toBe(true)
+    await changeSettings(service.context, service.user.id, id, { ...settings, pkceRequired: false })
+    expect(await isRequired(id)).toBe(false)
+  })
+
+  it('is always required of a public application, whatever a form says', async () => {
+    const { id } = await register({ public: true, deviceFlow: false, redirectUris })
+    const settings = { ...wish, deviceFlow: false, redirectUris, testMode: false }
+    await changeSettings(service.context, service.user.id, id, { ...settings, pkceRequired: false })
+    expect(await isRequired(id)).toBe(true)
+  })
+})
+
+describe('AD-05: of another account', () => {
+  it('nothing can be seen, changed, added or ended, and nothing is written', async () => {
+    const { id } = await register()
+    const [secret] = (await readOwnApplication(service.context, service.account.id, id))?.secretLines ?? []
+    const before = await everyRow(service)
+    const { context } = service
+    const other = (
+      await service.database.query<{ account_id: string }>('select account_id from users where id = $1', [stranger.id])
+    )[0]?.account_id
+    expect(await readOwnApplication(context, other ?? '', id)).toBeNull()
+    expect(
+      (await changeSettings(context, stranger.id, id, { ...wish, testMode: false, pkceRequired: false })).outcome,
+    ).toBe('not_found')
+    expect((await addOwnSecret(context, stranger.id, id, null)).outcome).toBe('not_found')
+    expect((await revokeOwnSecret(context, stranger.id, id, secret?.id ?? '')).outcome).toBe('not_found')
+    expect(await everyRow(service)).toEqual(before)
+  })
+
+  it('nor by somebody of the same account who is no administrator', async () => {
+    const clerk = await makeUser(service.context.db, service.account.slug, { holds: ['orders:read'] })
+    const { id } = await register()
+    const before = await everyRow(service)
+    expect((await registerApplication(service.context, clerk.id, wish)).outcome).toBe('forbidden')
+    expect(
+      (await changeSettings(service.context, clerk.id, id, { ...wish, testMode: false, pkceRequired: false })).outcome,
+    ).toBe('forbidden')
+    expect((await addOwnSecret(service.context, clerk.id, id, null)).outcome).toBe('forbidden')
+    expect(await everyRow(service)).toEqual(before)
+  })
+})

@@ -1,0 +1,143 @@
+/** docs/interface.md, "The user decides": who may enter, who may decide, what is left. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { groupDigits } from '../../../src/core/device/user-code.ts'
+import { grantDeviceCode, rejectDeviceCode } from '../../../src/flows/device/decide.ts'
+import { enterUserCode } from '../../../src/flows/device/enter-code.ts'
+import { type MadeUser, makeAccount, makeApplication, makeUser } from '../../rig/make.ts'
+import { startTestService, type TestService } from '../../rig/service.ts'
+
+let service: TestService
+let stranger: MadeUser
+let colleague: MadeUser
+beforeAll(async () => {
+  service = await startTestService()
+  stranger = await makeUser(service.context.db, (await makeAccount(service.context.db)).slug)
+  colleague = await makeUser(service.context.db, service.account.slug)
+})
+afterAll(() => service.stop())
+
+const enter = (userCode: string, user: MadeUser) => enterUserCode(service.context, user.id, userCode)
+const events = (userCode: string) =>
+  service.database.query<{ kind: string; user_id: string }>(
+    `select e.kind, e.user_id from audit_events e join device_codes d on d.id = e.device_code_id
+     where d.user_code = $1 order by e.id`,
+    [userCode],
+  )
+
+async function claimed(user: MadeUser) {
+  const code = await service.device().code({ scope: 'orders:read,orders:write' })
+  const entered = await enter(code.user_code, user)
+  if (entered.outcome !== 'claimed') throw new Error(entered.outcome)
+  return { code, entered }
+}
+
+describe('entering a code', () => {
+  it('claims it for the user and says who asks', async () => {
+    const { entered } = await claimed(service.user)
+    expect(entered.code.claimedBy).toBe(service.user.id)
+    expect(entered.application).toMatchObject({ id: service.application.id, name: expect.stringMatching(/^App/) })
+  })
+
+  it('is not recognised where the account does not use codes', async () => {
+    const { user_code } = await service.device().code()
+    const [off] = await service.database.query<{ id: string }>(
+      'update accounts set device_flow = false where id = (select account_id from users where id = $1) returning id',
+      [stranger.id],
+    )
+    expect(await enter(user_code, stranger)).toEqual({ outcome: 'not_recognised' })
+    await service.database.query('update accounts set device_flow = true where id = $1', [off?.id])
+    expect((await enter(user_code, stranger)).outcome).toBe('claimed')
+  })
+
+  it('is not recognised when its application is gone', async () => {
+    const application = await makeApplication(service.context.db, service.config, service.account.slug)
+    await service.context.applications.refresh()
+    const { user_code } = await service.device('oauth', application).code()
+    await service.database.query('update applications set deleted_at = now() where id = $1', [application.id])
+    expect(await enter(user_code, service.user)).toEqual({ outcome: 'not_recognised' })
+  })
+
+  it('works however the digits are grouped or written', async () => {
+    const { user_code } = await service.device().code()
+    const arabic = user_code.replace(/\d/g, (digit) => String.fromCharCode(0x660 + Number(digit)))
+    for (const typed of [groupDigits(user_code), user_code.replace(/(...)/g, '$1-'), ` ${arabic} `]) {
+      expect((await enter(typed, service.user)).outcome).toBe('claimed')
+    }
+  })
+
+  it('a mistyped code is told so, and an unknown one is not recognised', async () => {
+    const { user_code } = await service.device().code()
+    const swapped = user_code.slice(0, -1) + ((Number(user_code.at(-1)) + 1) % 10)
+    expect(await enter(swapped, service.user)).toEqual({ outcome: 'mistyped', digits: 9 })
+    expect(await enter('  ', service.user)).toEqual({ outcome: 'empty' })
+    expect(await enter('000000000', service.user)).toEqual({ outcome: 'not_recognised' })
+  })
+
+  it('UC-13: a user of another account closes the code, and nobody can grant it any more', async () => {
+    const { code, entered } = await claimed(service.user)
+    expect(await enter(code.user_code, stranger)).toEqual({ outcome: 'not_recognised' })
+    expect((await grantDeviceCode(service.context, service.user.id, entered.code)).outcome).toBe('not_open')
+    expect((await enter(code.user_code, service.user)).outcome).toBe('not_recognised')
+    expect((await service.device().poll(code.device_code)).body.error).toBe('auth_pending')
+    expect(await events(code.user_code)).toEqual([
+      { kind: 'code.claimed', user_id: service.user.id },
+      { kind: 'code.closed', user_id: stranger.id },
+      { kind: 'code.entered_elsewhere', user_id: service.user.id },
+    ])
+  })
+
+  it('UC-06: a colleague is told that the code is taken, as often as they try, and the first user still grants it', async () => {
+    const { code, entered } = await claimed(service.user)
+    for (let tries = 0; tries < 2; tries += 1) {
+      expect(await enter(code.user_code, colleague)).toEqual({ outcome: 'taken' })
+    }
+    expect((await grantDeviceCode(service.context, colleague.id, entered.code)).outcome).toBe('not_open')
+    expect((await grantDeviceCode(service.context, service.user.id, entered.code)).outcome).toBe('granted')
+    expect(await events(code.user_code)).toEqual([
+      { kind: 'code.claimed', user_id: service.user.id },
+      { kind: 'code.also_entered', user_id: colleague.id },
+      { kind: 'code.also_entered', user_id: colleague.id },
+      { kind: 'grant.created', user_id: service.user.id },
+    ])
+    expect((await service.device().poll(code.device_code)).status).toBe(200)
+  })
+
+  it('a disabled user enters nothing', async () => {
+    const gone = await makeUser(service.context.db, service.account.slug)
+    await service.database.query('update users set disabled_at = now() where id = $1', [gone.id])
+    expect((await enter((await service.device().code()).user_code, gone)).outcome).toBe('not_recognised')
+  })
+})
+
+describe('deciding', () => {
+  it('UC-05: needs the claim: who never entered the code can neither grant nor reject it', async () => {
+    const { code, entered } = await claimed(service.user)
+    for (const user of [stranger, colleague]) {
+      expect((await grantDeviceCode(service.context, user.id, entered.code)).outcome).toBe('not_open')
+      expect((await rejectDeviceCode(service.context, user.id, entered.code)).outcome).toBe('not_open')
+    }
+    expect((await grantDeviceCode(service.context, service.user.id, entered.code)).outcome).toBe('granted')
+    expect((await events(code.user_code)).at(-1)).toEqual({ kind: 'grant.created', user_id: service.user.id })
+  })
+
+  it.each([
+    ['grant', grantDeviceCode, [200, undefined]],
+    ['reject', rejectDeviceCode, [400, 'auth_rejected']],
+  ] as const)('is heard by the very next poll, whatever polls were told before: %s', async (_name, decide, heard) => {
+    const { code, entered } = await claimed(service.user)
+    expect((await service.device().poll(code.device_code)).body.error).toBe('auth_pending')
+    await decide(service.context, service.user.id, entered.code)
+    const answer = await service.device().poll(code.device_code)
+    expect([answer.status, answer.body.error]).toEqual(heard)
+  })
+
+  it('DC-06: is final: neither decision can follow the other, nor itself', async () => {
+    for (const first of [grantDeviceCode, rejectDeviceCode]) {
+      const { entered } = await claimed(service.user)
+      await first(service.context, service.user.id, entered.code)
+      for (const second of [grantDeviceCode, rejectDeviceCode]) {
+        expect((await second(service.context, service.user.id, entered.code)).outcome).toBe('not_open')
+      }
+    }
+  })
+})

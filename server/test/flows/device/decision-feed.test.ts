@@ -1,0 +1,142 @@
+/** flows/device/decision-feed.ts: whatever decides a code, every process drops its hint; whatever happens to the feed, it goes on. */
+import pg from 'pg'
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { createDecisionFeed, type DecisionFeed } from '../../../src/flows/device/decision-feed.ts'
+import { enterUserCode } from '../../../src/flows/device/enter-code.ts'
+import { openPostgres, type Queryable } from '../../../src/store/postgres/postgres.ts'
+import { makeAccount, makeUser } from '../../rig/make.ts'
+import { startOwnPostgres } from '../../rig/own-postgres.ts'
+import { startTestService, type TestService } from '../../rig/service.ts'
+
+let service: TestService
+beforeAll(async () => {
+  service = await startTestService()
+})
+afterAll(() => service.stop())
+
+let now = 0
+let dropped: string[] = []
+let feed: DecisionFeed
+const createFeed = (db: Queryable) => createDecisionFeed(db, { drop: async (id) => void dropped.push(id) }, () => now)
+
+/** Device code ids that a pull announces. */
+async function pull(): Promise<readonly string[]> {
+  dropped = []
+  await feed.pull()
+  return dropped
+}
+
+beforeEach(async () => {
+  now = 0
+  feed = createFeed(service.context.db)
+  await feed.pull()
+})
+
+async function newCode(): Promise<{ id: string; userCode: string }> {
+  const { user_code: userCode, device_code } = await service.device().code()
+  return { id: service.context.verifyDeviceCode(device_code, service.application.id)?.id ?? '', userCode }
+}
+
+/** Transactions of other databases are transactions of the same server, and while one runs some rows are read twice. */
+const nothingMore = () => expect.poll(pull, { timeout: 10_000 }).toEqual([])
+
+it('a grant and a rejection are announced, once each, to a process that had no part in them', async () => {
+  const [yes, no, open] = [await newCode(), await newCode(), await newCode()]
+  await nothingMore()
+  expect(await service.grant(yes.userCode)).toBe('granted')
+  expect(await service.reject(no.userCode)).toBe('rejected')
+  const announced = await pull()
+  expect(new Set(announced)).toEqual(new Set([yes.id, no.id]))
+  expect(announced).not.toContain(open.id)
+  await nothingMore()
+})
+
+it('a code that a second account closed is announced; one that was merely entered is not', async () => {
+  const { context, user } = service
+  const other = await makeUser(context.db, (await makeAccount(context.db)).slug)
+  const code = await newCode()
+  await enterUserCode(context, user.id, code.userCode)
+  expect(await pull()).not.toContain(code.id)
+  await enterUserCode(context, other.id, code.userCode)
+  expect(await pull()).toContain(code.id)
+})
+
+it('a decision that began before a pull and was committed after it is announced, though others overtook it', async () => {
+  const [slow, quick] = [await newCode(), await newCode()]
+  const first = await decisionUnderWay(slow.id)
+  const second = await decisionUnderWay(quick.id)
+  await second.commit()
+  expect(await pull()).toContain(quick.id)
+  expect(await pull()).not.toContain(slow.id)
+  await first.commit()
+  expect(await pull()).toContain(slow.id)
+  await nothingMore()
+})
+
+it('does not wait for a transaction of somebody else that runs for hours', async () => {
+  const foreign = await decisionUnderWay('00000000-0000-4000-8000-000000000001')
+  const code = await newCode()
+  await service.grant(code.userCode)
+  expect(await pull()).toContain(code.id)
+  expect(await pull(), 'read again as long as the other may be a decision').toContain(code.id)
+  for (const seconds of [30, 60]) {
+    now = seconds * 1_000
+    await pull()
+  }
+  expect(await pull()).not.toContain(code.id)
+  const later = await newCode()
+  await service.grant(later.userCode)
+  expect(await pull()).toContain(later.id)
+  await foreign.commit()
+})
+
+it('leaves out events that a restored dump brought along, with the numbers of another server', async () => {
+  const id = '00000000-0000-4000-8000-000000000003'
+  await service.database.query(
+    `insert into audit_events (at, kind, actor_kind, actor_id, via, device_code_id, xid)
+     values (now(), 'code.rejected', 'service', 'test', 'job', $1, (pg_snapshot_xmax(pg_current_snapshot())::text::numeric + 1000000)::text::xid8)`,
+    [id],
+  )
+  expect(await pull()).not.toContain(id)
+})
+
+it('goes on with a PostgreSQL that was promoted with less than the old one knew', async () => {
+  const promoted = await startOwnPostgres()
+  const db = openPostgres(promoted.url, 2)
+  try {
+    const [there] = (await db.query<{ next: string }>('select pg_current_xact_id()::text as next')).rows
+    await service.database.query(`do $$ begin for each in 1..${there?.next} loop
+      perform pg_current_xact_id(); commit; end loop; end $$`)
+    let current: Queryable = service.context.db
+    feed = createFeed({ query: (statement, values) => current.query(statement, values) })
+    for (now of [0, 30_000, 60_000]) await feed.pull()
+    current = db
+    expect(await pull()).toEqual([])
+    const id = '00000000-0000-4000-8000-000000000002'
+    await db.query(
+      "insert into audit_events (at, kind, actor_kind, actor_id, via, device_code_id) values (now(), 'code.rejected', 'service', 'test', 'job', $1)",
+      [id],
+    )
+    expect(await pull()).toEqual([id])
+  } finally {
+    await db.close()
+    promoted.remove()
+  }
+})
+
+/** A transaction that has recorded the decision, and is not over. */
+async function decisionUnderWay(id: string): Promise<{ commit(): Promise<void> }> {
+  const client = new pg.Client({ connectionString: service.database.url })
+  await client.connect()
+  await client.query('begin')
+  await client.query(
+    "insert into audit_events (at, kind, actor_kind, actor_id, via, device_code_id) values (now(), 'code.rejected', 'service', 'test', 'job', $1)",
+    [id],
+  )
+  return {
+    commit: async () => {
+      await client.query('commit')
+      await client.end()
+    },
+  }
+}

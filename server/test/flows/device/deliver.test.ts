@@ -1,0 +1,60 @@
+/** docs/interface.md, "Delivery": that an answer was sent is written down, and what may be sent again afterwards. */
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { startService } from '../../../src/app.ts'
+import { Device } from '../../rig/device.ts'
+import { refresh } from '../../rig/dialog.ts'
+import { makeConfig } from '../../rig/make.ts'
+import { refuseWrites } from '../../rig/refused-writes.ts'
+import { startTestService, type TestService } from '../../rig/service.ts'
+import { codeRow, collected } from '../../rig/witness.ts'
+
+const PATIENCE = { timeout: 10_000 }
+
+let service: TestService
+beforeAll(async () => {
+  service = await startTestService()
+})
+afterAll(() => service.stop())
+
+async function granted(device: Device) {
+  const code = await device.code()
+  expect(await service.grant(code.user_code)).toBe('granted')
+  return code
+}
+
+it('that an answer was sent is written down as soon as PostgreSQL takes it: the code is used, and no later poll gets the answer', async () => {
+  const device = service.device()
+  const code = await granted(device)
+  const refused = await refuseWrites(service.database, 'update', "new.status = 'used'")
+  expect((await device.poll(code.device_code)).status).toBe(200)
+  await expect.poll(refused.count, PATIENCE).toBeGreaterThanOrEqual(2)
+  await refused.lift()
+  await collected(service, code.user_code)
+  expect((await device.poll(code.device_code)).body.error).toBe('invalid')
+})
+
+it('a process that is told to stop goes on trying, and does not end before it is written down', async () => {
+  const ending = await startService(makeConfig({ DATABASE_URL: service.database.url }))
+  const code = await granted(service.device())
+  const refused = await refuseWrites(service.database, 'update', "new.status = 'used'")
+  expect((await new Device(ending.address, service.application, 'oauth').poll(code.device_code)).status).toBe(200)
+  await expect.poll(refused.count, PATIENCE).toBeGreaterThanOrEqual(1)
+  const before = await refused.count()
+  const stopped = ending.stop()
+  await expect.poll(refused.count, PATIENCE).toBeGreaterThanOrEqual(before + 2)
+  await refused.lift()
+  await stopped
+  expect(await codeRow(service, code.user_code)).toMatchObject({ status: 'used' })
+})
+
+it('a poll that is repeated by its Idempotency-Key gives nothing out once the set was renewed', async () => {
+  const device = service.device()
+  const code = await granted(device)
+  const repeat = () => device.poll(code.device_code, { 'idempotency-key': 'one-poll' })
+  const first = await repeat()
+  expect([first.status, (await repeat()).status]).toEqual([200, 200])
+  const renewed = await refresh(service, service.application, first.body.refresh_token)
+  const again = await repeat()
+  expect([again.status, again.body.error]).toEqual([400, 'invalid'])
+  expect((await refresh(service, service.application, renewed.body.refresh_token)).status).toBe(200)
+})

@@ -1,0 +1,61 @@
+/** `latchkey code show --account --user`: what that user would meet with the code, told without entering it. */
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { savePolicy } from '../../../src/flows/accounts/policy.ts'
+import { showDeviceCode } from '../../../src/flows/device/decide.ts'
+import { enterUserCode } from '../../../src/flows/device/enter-code.ts'
+import { foreseeDecision } from '../../../src/flows/device/foresee-decision.ts'
+import { type MadeUser, makeAccount, makeUser } from '../../rig/make.ts'
+import { startTestService, type TestService } from '../../rig/service.ts'
+import { codeRow, UNTOUCHED } from '../../rig/witness.ts'
+
+let service: TestService
+beforeAll(async () => {
+  service = await startTestService()
+})
+afterAll(() => service.stop())
+
+const someCode = async () => (await service.device().code({ scope: 'orders:read,orders:write' })).user_code
+const clerk = () => makeUser(service.context.db, service.account.slug, { holds: ['orders:read'] })
+const foresee = async (userCode: string, { id }: MadeUser) => {
+  const shown = await showDeviceCode(service.context, userCode)
+  return shown && foreseeDecision(service.context.db, shown, id)
+}
+
+it('an open code: what a yes would grant and what is lacking, and nothing is entered by looking', async () => {
+  const code = await someCode()
+  const granted = { granted: ['orders:read'], lacking: ['orders:write'], grantable: true }
+  expect(await foresee(code, await clerk())).toEqual({ entry: 'accepted', ...granted })
+  expect(await codeRow(service, code)).toMatchObject(UNTOUCHED)
+})
+
+it('a user who holds nothing of it would be let in, and could not allow it', async () => {
+  const nobody = await makeUser(service.context.db, service.account.slug, { holds: [] })
+  const seen = { entry: 'accepted', granted: [], lacking: ['orders:read', 'orders:write'], grantable: false }
+  expect(await foresee(await someCode(), nobody)).toEqual(seen)
+})
+
+it('a claimed code: accepted for who claimed it, taken for a colleague, and closed by a user of another account', async () => {
+  const [code, first] = [await someCode(), await clerk()]
+  await enterUserCode(service.context, first.id, code)
+  const elsewhere = await makeAccount(service.context.db)
+  const stranger = await makeUser(service.context.db, elsewhere.slug, { holds: ['orders:read'] })
+  expect(await foresee(code, first)).toMatchObject({ entry: 'accepted', grantable: true })
+  expect(await foresee(code, await clerk())).toMatchObject({ entry: 'taken', grantable: false })
+  expect(await foresee(code, stranger)).toMatchObject({ entry: 'closes', grantable: false })
+  expect(await codeRow(service, code)).toMatchObject({ claimed_by: first.id, entry_closed: false })
+})
+
+it('a decided code is not open; a disabled user and an account without codes are barred', async () => {
+  const [decided, open, user] = [await someCode(), await someCode(), await clerk()]
+  await service.reject(decided)
+  expect(await foresee(decided, user)).toMatchObject({ entry: 'not_open', grantable: false })
+  await service.database.query('update users set disabled_at = now() where id = $1', [user.id])
+  expect(await foresee(open, user)).toMatchObject({ entry: 'barred', grantable: false })
+
+  const account = await makeAccount(service.context.db)
+  const administrator = await makeUser(service.context.db, account.slug)
+  expect(await foresee(open, administrator)).toMatchObject({ entry: 'accepted' })
+  const rules = { deviceFlow: false, unverifiedPublishers: true, onlyApplications: null }
+  await savePolicy(service.context, administrator.id, rules)
+  expect(await foresee(open, administrator)).toMatchObject({ entry: 'barred', grantable: false })
+})

@@ -1,0 +1,136 @@
+/** A decision is undone: to the last credential, for three days, and no further than it should. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { options } from '../../../src/config.ts'
+import { BY_COMMAND_LINE } from '../../../src/core/audit/actor.ts'
+import { UNDOABLE_MS } from '../../../src/core/reviews/review.ts'
+import { reportCredential } from '../../../src/flows/grants/revoke-credential.ts'
+import { listReviews, undoDecision } from '../../../src/flows/reviews/list.ts'
+import { resetUser } from '../../../src/flows/sign-in/reset-user.ts'
+import { sweep } from '../../../src/flows/sweep.ts'
+import { lockUserForChange } from '../../../src/store/accounts/users.ts'
+import { askMe, type Connected, connect } from '../../rig/connect.ts'
+import { grantEvents, house } from '../../rig/credentials.ts'
+import { Deciding } from '../../rig/deciding.ts'
+import { refresh } from '../../rig/dialog.ts'
+import { advance } from '../../rig/fleet.ts'
+import { makeUser } from '../../rig/make.ts'
+
+const HOUR = 3_600_000
+
+let world: Deciding
+let service: Deciding['service']
+beforeAll(async () => {
+  world = await Deciding.start()
+  service = world.service
+})
+afterAll(() => service.stop())
+beforeEach(() => world.takeAnother())
+
+describe('ending every access', () => {
+  const ask = async ({ credential }: Connected) => (await askMe(service, credential)).status
+
+  it('ends it everywhere, and undoing it brings back those credentials, and no others', async () => {
+    const token = await connect(service, { application: world.application })
+    const key = await connect(service, { application: world.application, variant: 'key' })
+    const removed = await connect(service, { application: world.application })
+    const remembered = [await ask(token), await ask(key), await ask(removed)]
+    expect(remembered).toEqual([200, 200, 200])
+    await service.database.query(
+      "update grants set revoked_at = now(), revocation_reason = 'removed_by_user' where id = $1",
+      [removed.grantId],
+    )
+
+    expect(await world.decide({ decision: 'keep_and_revoke' })).toBe('decided')
+    expect((await world.read()).decisions[0]).toMatchObject({ revoked: 2 })
+    expect([await ask(token), await ask(key)]).toEqual([401, 401])
+    expect((await refresh(service, world.application, token.refreshToken)).status).toBe(400)
+
+    expect(await world.undo()).toBe('undone')
+    expect([await ask(token), await ask(key), await ask(removed)]).toEqual([200, 200, 401])
+    expect((await refresh(service, world.application, token.refreshToken)).status).toBe(200)
+    expect((await world.read()).suspended).toBe(false)
+    expect(await grantEvents(service, token.grantId)).toEqual([
+      { kind: 'grant.revoked', detail: { reason: 'revoked_by_review', decision: expect.stringMatching(/^dec_/) } },
+      { kind: 'grant.restored', detail: { decision: expect.stringMatching(/^dec_/) } },
+    ])
+  })
+
+  it('is for good where somebody else ended it meanwhile: a new password, a reported credential, the application itself', async () => {
+    const clerk = await makeUser(service.context.db, service.account.slug)
+    const [reset, reported, returned, kept] = [
+      await connect(service, { application: world.application, user: clerk }),
+      await connect(service, { application: world.application }),
+      await connect(service, { application: world.application, variant: 'key' }),
+      await connect(service, { application: world.application, variant: 'key', user: clerk }),
+    ]
+    expect(await world.decide({ decision: 'keep_and_revoke' })).toBe('decided')
+    await service.context.db.transaction(async (tx) => {
+      await lockUserForChange(tx, clerk.id)
+      await resetUser(tx, BY_COMMAND_LINE, clerk.id)
+    })
+    const found = await house(service, world.application, '/auth/key/revoke', { access_key: returned.credential })
+    expect(found.status).toBe(200)
+    expect(await reportCredential(service.context, reported.credential)).toBe(false)
+    expect(await world.undo()).toBe('undone')
+    expect([await ask(reset), await ask(reported), await ask(returned), await ask(kept)]).toEqual([401, 401, 401, 200])
+  })
+})
+
+it('what a decision ended is kept for as long as it can be undone, however short grants are kept', async () => {
+  const key = await connect(service, { application: world.application, variant: 'key' })
+  expect(await world.decide({ decision: 'keep_and_revoke' })).toBe('decided')
+  const [decision] = (await world.read()).decisions
+  await advance(service, UNDOABLE_MS - 60_000)
+  const shortest = options.grantRetentionMs.parse('7')
+  expect(() => options.grantRetentionMs.parse('6')).toThrow()
+  await sweep(service.context.db, { ...service.config, grantRetentionMs: shortest })
+  expect(await world.undo(world.operator, decision?.id)).toBe('undone')
+  expect((await askMe(service, key.credential)).status).toBe(200)
+})
+
+describe('undoing', () => {
+  it('is possible for three days', async () => {
+    await world.decide()
+    const [decision] = (await world.read()).decisions
+    await advance(service, 72 * HOUR - 60_000)
+    expect((await world.read()).decisions[0]?.undoable).toBe(true)
+    await advance(service, 60_000)
+    expect((await world.read()).decisions[0]?.undoable).toBe(false)
+    expect(await world.undo(world.operator, decision?.id)).toBe('too_late')
+    expect((await world.read()).suspended).toBe(true)
+  })
+
+  it('is for the last decision only, and once', async () => {
+    await world.decide()
+    const first = (await world.read()).decisions[0]?.id ?? ''
+    await world.decide({ decision: 'reinstate' })
+    const last = (await world.read()).decisions[0]?.id ?? ''
+    expect((await world.read()).decisions.map(({ undoable }) => undoable)).toEqual([true, false])
+    expect(await world.undo(world.operator, first)).toBe('too_late')
+    const both = await Promise.all(
+      [world.operator, world.second].map(({ id }) => undoDecision(service.context, id, last)),
+    )
+    expect(both.map(({ outcome }) => outcome).sort()).toEqual(['not_found', 'undone'])
+    expect((await world.read()).suspended).toBe(true)
+    expect(await world.undo(world.operator, first)).toBe('undone')
+    expect(await world.undo(world.operator, 'dec_000000000000')).toBe('not_found')
+  })
+
+  it('opens the review again, unless something has come up meanwhile', async () => {
+    await world.report()
+    const about = (await world.read()).review?.id
+    await world.decide({ decision: 'reinstate' })
+    const decided = (await world.read()).decisions[0]?.id ?? ''
+    expect(await world.undo()).toBe('undone')
+    expect((await world.read()).review).toMatchObject({ id: about, closedAt: null })
+    await world.decide({ decision: 'reinstate' })
+    await advance(service, 60_000)
+    await world.report()
+    expect((await world.read()).review).toMatchObject({ closedAt: null })
+    expect((await world.read()).review?.id).not.toBe(about)
+    expect(await world.undo(world.operator, decided)).toBe('not_found')
+    expect(await world.undo(world.operator, (await world.read()).decisions[0]?.id)).toBe('undone')
+    const open = await listReviews(service.context, 'open')
+    expect(open.filter(({ applicationId }) => applicationId === world.application.id)).toHaveLength(1)
+  })
+})

@@ -1,0 +1,174 @@
+/** What a developer reads about their application: first how it polls, in one sentence. */
+import { describe, expect, it } from 'vitest'
+import { defaultThresholds, figuresOf } from '../../../src/core/reviews/suspension.ts'
+import { type ApplicationActivityModel, applicationActivityPage } from '../../../src/pages/applications/activity.tsx'
+import type { SuspensionModel } from '../../../src/pages/applications/suspension.tsx'
+import { wordsFor } from '../../../src/pages/ui/words.ts'
+import { MANY, makeEvidence, makeWindow } from '../../rig/evidence.ts'
+import { textOf } from '../../rig/web.ts'
+import { makeFrame } from '../make.ts'
+
+function makeActivity(given: Partial<ApplicationActivityModel> = {}): ApplicationActivityModel {
+  return {
+    id: 'app_k3v9m2x7q4tz',
+    name: 'Acme Signage',
+    requests: [],
+    funnel: { requested: 0, entered: 0, granted: 0, rejected: 0 },
+    polling: { polls: 0, early: 0, factor: null },
+    secretsInUrl: 0,
+    suspension: makeSuspension(),
+    ...given,
+  }
+}
+
+function makeSuspension(given: Partial<SuspensionModel> = {}): SuspensionModel {
+  return {
+    figures: figuresOf(makeEvidence(), defaultThresholds),
+    inARow: 0,
+    overloaded: false,
+    dryRun: false,
+    warned: null,
+    suspended: false,
+    suspensionEndsAt: null,
+    appealedAt: null,
+    pollIntervalSeconds: null,
+    problem: null,
+    words: '',
+    mostWords: 2_000,
+    ...given,
+  }
+}
+
+const htmlOf = (given: Partial<ApplicationActivityModel>, frame = makeFrame()) =>
+  applicationActivityPage(frame, makeActivity(given))
+const read = (given: Partial<ApplicationActivityModel>) => textOf(htmlOf(given))
+
+describe('polling', () => {
+  it.each([
+    [null, 0, 0, 'No polls in the last day.'],
+    [1, 100, 0, 'Your devices poll as they should. 100 polls in the last day, 0 too early.'],
+    [100 / 96, 100, 4, 'Your devices poll as they should. 100 polls in the last day, 4 too early.'],
+    [1.05, 21, 1, 'Your devices poll 1.1 times as often as they may.'],
+    [1.8, 9_000, 4_000, 'Your devices poll 1.8 times as often as they may. Wait interval seconds between polls.'],
+    [1, 1, 0, '1 poll in the last day, 0 too early.'],
+  ])('%d times as often, of %d polls %d too early: %s', (factor, polls, early, sentence) => {
+    const text = read({ polling: { polls, early, factor } })
+    expect(text).toContain(`Polling ${sentence}`.replace('Polling 1 poll', '1 poll'))
+    expect(text.indexOf('Polling')).toBeLessThan(text.indexOf('Codes in the last day'))
+  })
+
+  it('says what comes of it', () => {
+    const text = read({ polling: { polls: 9, early: 4, factor: 1.8 } })
+    expect(text).toContain('An application that keeps on may be suspended pending review.')
+  })
+})
+
+describe('the funnel', () => {
+  it('shows each step with its share, and what ran out or still waits', () => {
+    const text = read({ funnel: { requested: 1_200, entered: 900, granted: 600, rejected: 60 } })
+    expect(text).toContain(
+      'Asked for 1,200 100% Entered by somebody 900 75% Allowed 600 50% Rejected 60 5% Ran out, or still waiting 540 45%',
+    )
+  })
+
+  it('has no number below nothing, and no share above all', () => {
+    const text = read({ funnel: { requested: 2, entered: 3, granted: 3, rejected: 1 } })
+    expect(text).toContain('Allowed 3 100% Rejected 1 50% Ran out, or still waiting 0 0%')
+    expect(read({ funnel: { requested: 0, entered: 1, granted: 1, rejected: 0 } })).not.toMatch(/NaN|∞|Infinity/)
+  })
+
+  it('is a sentence when there is nothing to show', () => {
+    expect(htmlOf({})).not.toContain('<table aria-labelledby="codes"')
+    expect(read({})).toContain('No codes were asked for in the last day.')
+  })
+})
+
+it('warns of a secret in the address only when there was one', () => {
+  expect(read({})).not.toContain('address')
+  expect(read({ secretsInUrl: 1 })).toContain('the secret was in the address once,')
+  expect(read({ secretsInUrl: 12 })).toContain('the secret was in the address 12 times,')
+  expect(read({ secretsInUrl: 12 })).toContain('Send it in the body')
+})
+
+describe('a request', () => {
+  const refused = {
+    at: Date.parse('2026-03-01T12:00:00Z'),
+    operation: '/1/auth/oauth/device/code',
+    refusal: 'invalid_scope',
+    message: 'The scope is unknown.',
+    remedy: 'Leave `scope` out.',
+  }
+  const answered = { ...refused, refusal: null, message: null, remedy: null }
+
+  it('is answered, or refused with the words of the answer and what to do, as English', () => {
+    const html = htmlOf({ requests: [answered, refused] }, makeFrame({ words: wordsFor('ar') }))
+    expect(html).toContain(
+      '<p lang="en" dir="ltr"><code class="technical strong">invalid_scope</code> The scope is unknown. Leave <code class="technical">scope</code> out.</p>',
+    )
+    expect(html.match(/lang="en" dir="ltr"/g)).toHaveLength(1)
+    expect(read({ requests: [answered] })).toContain('/1/auth/oauth/device/code Answered 1 March 2026')
+    expect(read({ requests: [refused] })).toContain('/1/auth/oauth/device/code Refused invalid_scope')
+  })
+
+  it('cannot bring markup along', () => {
+    const mark = '<img src=x>'
+    const html = htmlOf({ name: mark, requests: [{ ...refused, operation: mark, message: mark, remedy: mark }] })
+    expect(html).not.toContain(mark)
+  })
+})
+
+describe('suspension', () => {
+  const when = Date.UTC(2026, 2, 1, 12, 0)
+  const readSuspension = (given: Partial<SuspensionModel>) => read({ suspension: makeSuspension(given) })
+
+  it('is told in the figures of the rule, beside where it is considered', () => {
+    const evidence = makeEvidence({ windows: [makeWindow(), makeWindow(), makeWindow(MANY)] })
+    const text = readSuspension({ figures: figuresOf(evidence, defaultThresholds), inARow: 1 })
+    expect(text).toContain('after it had been told slow_down 20 times or more, in periods of 10 minutes')
+    expect(text).toContain('ignore slow_down 30 25')
+    expect(text).toContain('Their share of all that connected 30% 5%')
+    expect(text).toContain('Networks that they are in 30 10')
+    expect(text).toContain('Periods in a row with all three 1 3')
+    expect(text).not.toContain('You were warned')
+  })
+
+  it('is said to be only tried out, or not counted, where that is so', () => {
+    const text = readSuspension({ dryRun: true, overloaded: true })
+    expect(text).toContain('only being tried out')
+    expect(text).toContain('had too much to do lately')
+    expect(readSuspension({})).not.toMatch(/tried out|too much to do/)
+  })
+
+  it('is announced by a warning, with the time that is left', () => {
+    const text = readSuspension({ warned: { at: when, until: when + 86_400_000 } })
+    expect(text).toContain('we wrote to you on 1 March 2026 at 12:00 UTC')
+    expect(text).toContain('may be suspended from 2 March 2026 at 12:00 UTC on')
+  })
+
+  it('can be appealed against, once', () => {
+    const suspended = { suspended: true, suspensionEndsAt: when }
+    const form = htmlOf({ suspension: makeSuspension(suspended) })
+    expect(textOf(form)).toContain('If nobody decides earlier, it ends by itself on 1 March 2026 at 12:00 UTC.')
+    const untilReview = textOf(htmlOf({ suspension: makeSuspension({ ...suspended, suspensionEndsAt: null }) }))
+    expect(untilReview).toContain('no new access until somebody has looked into it')
+    expect(untilReview).not.toContain('by itself')
+    expect(form).toContain('action="/developer/application/appeal"')
+    const appealed = htmlOf({ suspension: makeSuspension({ ...suspended, appealedAt: when }) })
+    expect(appealed).not.toContain('<textarea')
+    expect(textOf(appealed)).toContain('You appealed on 1 March 2026 at 12:00 UTC.')
+    expect(htmlOf({})).not.toContain('<textarea')
+  })
+
+  it('keeps what was written in an appeal that came back, as text', () => {
+    const problem = { suspended: true, problem: 'words', words: '<b>sorry</b>' } as const
+    const html = htmlOf({ suspension: makeSuspension(problem) })
+    expect(html).toContain('&lt;b>sorry')
+    expect(textOf(html)).toContain('Say in 1 to 2,000 characters why it should come back.')
+    expect(html).toContain('href="#words"')
+  })
+
+  it('has left a longer interval', () => {
+    expect(readSuspension({ pollIntervalSeconds: 30 })).toContain('its new codes ask for 30 seconds between two polls')
+    expect(readSuspension({})).not.toContain('By decision of a review')
+  })
+})

@@ -1,0 +1,252 @@
+/** What people are told by mail. */
+import { expect, test } from 'vitest'
+import type { ReviewNotification } from '../../../src/core/mail.ts'
+import { reasons } from '../../../src/core/reviews/review.ts'
+import { defaultThresholds, figuresOf } from '../../../src/core/reviews/suspension.ts'
+import { type MailContent, renderMail } from '../../../src/pages/mails/mails.tsx'
+import { languages, wordsFor } from '../../../src/pages/ui/words.ts'
+import { MANY, makeEvidence, makeWindow } from '../../rig/evidence.ts'
+
+const LINK = 'https://northwind.service.example/link?token=abc-DEF_1'
+const RECORD = '_latchkey.acme.example'
+const AT = Date.UTC(2026, 10, 15, 14, 32)
+
+function makeMails(name: string): readonly MailContent[] {
+  const about = { accountName: name, accountHost: 'northwind.service.example', email: 'maria@northwind.example' }
+  return [
+    { ...about, kind: 'invitation', link: LINK, invitedBy: name },
+    { ...about, kind: 'recovery', link: LINK },
+    { ...about, kind: 'reset', link: LINK, by: name },
+    { ...about, kind: 'grant_created', application: name, permissions: [name], at: AT, place: null, link: LINK },
+    { ...about, kind: 'grants_created', count: 23, applications: [name, name] },
+    { ...about, kind: 'password_changed', at: AT },
+    { ...about, kind: 'sign_in_method_added', method: 'passkey', at: AT },
+    { ...about, kind: 'sign_in_method_added', method: 'authenticator', at: AT },
+    { ...about, kind: 'sign_in_method_removed', method: 'passkey', at: AT },
+    { ...about, kind: 'sign_in_method_removed', method: 'authenticator', at: AT },
+    { ...about, kind: 'grant_ended', application: name, reason: 'refresh_token_reused', at: AT },
+    { ...about, kind: 'grant_ended', application: name, reason: 'authorization_code_reused', at: AT },
+    { ...about, kind: 'grant_ended', application: name, reason: 'credential_reported', at: AT },
+    { ...about, kind: 'many_codes', application: name, people: 12, place: 'Hamburg' },
+    ...NOTIFICATIONS.map((what) => ({ ...about, ...makeNews(what, { application: name, words: name }) })),
+    { ...about, kind: 'suspensions_waiting', count: 2, applications: [name, name], since: AT, link: LINK },
+    { ...about, kind: 'profile_decided', application: name, reason: null },
+    { ...about, kind: 'profile_decided', application: name, reason: name },
+    { ...about, kind: 'publisher_record', application: name, domain: 'acme.example', record: RECORD, lost: false },
+    { ...about, kind: 'publisher_record', application: name, domain: 'acme.example', record: RECORD, lost: true },
+  ]
+}
+
+const NOTIFICATIONS = ['warned', 'suspended', 'expired', 'reinstated', 'slowed', 'kept', 'revoked', 'undone'] as const
+
+function makeNews(what: ReviewNotification['what'], given: Partial<ReviewNotification> = {}) {
+  const evidence = makeEvidence({ windows: [makeWindow(MANY)], factor: 1.8, reports: 4 })
+  return {
+    ...{ kind: 'application_review' as const, link: LINK, what },
+    applicationId: 'app_k3v9m2x7q4tz',
+    application: 'Acme Signage',
+    suspended: what === 'suspended' || what === 'kept' || what === 'revoked',
+    reason: 'broken_firmware' as const,
+    words: null,
+    figures: figuresOf(evidence, defaultThresholds),
+    until: AT,
+    intervalSeconds: 30,
+    ...given,
+  }
+}
+
+test.each(languages)(
+  'in $name, a link stands alone on its line, exactly as it is, and only where there is one',
+  ({ code }) => {
+    for (const mail of makeMails('Northwind')) {
+      const { text, html } = renderMail(wordsFor(code), mail)
+      const hasLink = 'link' in mail
+      expect(text.split('\n').filter((line) => line.includes('http'))).toEqual(hasLink ? [LINK] : [])
+      expect(html.includes(`href="${LINK}"`)).toBe(hasLink)
+    }
+  },
+)
+
+test.each(languages)(
+  'in $name, what a link does leads to it with a colon in the text, and is the link in the HTML',
+  ({ code }) => {
+    for (const mail of makeMails('Northwind').filter((each) => 'link' in each)) {
+      const { text, html } = renderMail(wordsFor(code), mail)
+      const [, label = ''] = /<a [^>]*>([^<]*)<\/a>/.exec(html) ?? []
+      expect(label).toMatch(/[^:\s]$/)
+      expect(text).toContain(`\n${label}:\n${LINK}\n`)
+    }
+  },
+)
+
+test('how a sign-in method came or went is told in its own words', () => {
+  const mails = makeMails('Northwind').filter(({ kind }) => kind.startsWith('sign_in_method_'))
+  for (const { code } of languages) {
+    const told = mails.map((mail) => renderMail(wordsFor(code), mail))
+    expect(new Set(told.map(({ subject }) => subject)).size).toBe(4)
+    expect(new Set(told.map(({ text }) => text)).size).toBe(4)
+  }
+  expect(renderMail(wordsFor('en'), mails[2] as MailContent)).toMatchObject({
+    subject: 'A passkey was removed from your user at Northwind',
+    text: expect.stringContaining('was removed on 15 November 2026 at 14:32 UTC.\n\nWas it you?'),
+  })
+})
+
+test('people of all accounts are counted, so an administrator is not told that they are all of this one', () => {
+  const about = { accountName: 'Northwind', accountHost: 'northwind.service.example', email: 'maria@northwind.example' }
+  const mail = { ...about, kind: 'many_codes', application: 'Acme Signage', place: null } as const
+  const many = renderMail(wordsFor('en'), { ...mail, people: 12 }).text
+  expect(many).toContain('12 people were asked for access by the application Acme Signage, all from the same place,')
+  expect(many).toContain('at least one of them in Northwind.')
+  const one = renderMail(wordsFor('en'), { ...mail, people: 1 }).text
+  expect(one).toContain('1 person in Northwind was asked for access by the application Acme Signage. It may be a fraud')
+})
+
+test('a name can neither add a header nor an element', () => {
+  for (const mail of makeMails('<b>Acme</b>\r\nBcc: everybody@example.com')) {
+    const { subject, html } = renderMail(wordsFor('en'), mail)
+    expect(subject).not.toMatch(/[\r\n]/)
+    expect(html).not.toContain('<b>Acme')
+  }
+})
+
+test('the mail about a new access says what, when and where, and leaves out what is not known', () => {
+  const about = { accountName: 'Northwind', accountHost: 'northwind.service.example', email: 'maria@northwind.example' }
+  const mail = { ...about, kind: 'grant_created', application: 'Acme Signage', at: AT, link: LINK } as const
+  const known = renderMail(wordsFor('en'), {
+    ...mail,
+    permissions: ['see calendars', 'change screens'],
+    place: 'Hamburg',
+  })
+  expect(known.subject).toBe('Acme Signage can now use your account at Northwind')
+  expect(known.text).toContain(
+    'It can: see calendars and change screens\nWhen: 15 November 2026 at 14:32 UTC\nFrom: Hamburg\n',
+  )
+  expect(renderMail(wordsFor('en'), { ...mail, permissions: [], place: null }).text).not.toMatch(/It can:|From:/)
+})
+
+test('an access that was ended without anybody asking is told of: what happened and when, what we did, and what to do', () => {
+  const about = { accountName: 'Northwind', accountHost: 'northwind.service.example', email: 'maria@northwind.example' }
+  const mail = { ...about, kind: 'grant_ended', application: 'Acme Signage', at: AT } as const
+  const reused = renderMail(wordsFor('en'), { ...mail, reason: 'refresh_token_reused' })
+  expect(reused.subject).toBe('We ended the access of Acme Signage to your account at Northwind')
+  expect(reused.text).toContain(
+    'On 15 November 2026 at 14:32 UTC, somebody used a refresh token of Acme Signage that had been replaced.',
+  )
+  expect(reused.text).toContain('\n\nWe ended the access of Acme Signage to your account at Northwind at once.\n\n')
+  expect(reused.text).toContain('If you still use Acme Signage, connect it again.')
+  const reported = renderMail(wordsFor('en'), { ...mail, reason: 'credential_reported' })
+  expect(reported.text).toContain('with which Acme Signage uses your account was found in public.')
+  expect(reported.text).not.toContain('stolen')
+})
+
+test.each(languages)('in $name, each reason to end an access has its own words and is dated', ({ code }) => {
+  const words = wordsFor(code)
+  const texts = makeMails('Northwind')
+    .filter(({ kind }) => kind === 'grant_ended')
+    .map((mail) => renderMail(words, mail).text)
+  expect(new Set(texts).size).toBe(3)
+  const dated = texts.filter((text) => text.includes(words.moment(AT)))
+  expect(dated).toHaveLength(3)
+})
+
+test.each(languages)('in $name, everything that can come of a review is told in its own words', ({ code }) => {
+  const told = makeMails('Northwind')
+    .filter(({ kind }) => kind === 'application_review')
+    .map((mail) => renderMail(wordsFor(code), mail))
+  expect(new Set(told.map(({ subject }) => subject)).size).toBe(NOTIFICATIONS.length)
+  expect(new Set(told.map(({ text }) => text)).size).toBe(NOTIFICATIONS.length)
+  const about = { accountName: 'Northwind', accountHost: 'northwind.service.example', email: 'maria@northwind.example' }
+  const reason = reasons.map((reason) => renderMail(wordsFor(code), { ...about, ...makeNews('kept', { reason }) }).text)
+  expect(new Set(reason).size).toBe(reasons.length)
+})
+
+test('an owner is told that a suspension lasts until its review, or when it ends without one', () => {
+  const about = { accountName: 'Northwind', accountHost: 'northwind.service.example', email: 'maria@northwind.example' }
+  const suspended = (until: number | null) =>
+    renderMail(wordsFor('en'), { ...about, ...makeNews('suspended', { until }) }).text
+  const untilReview = 'It stays suspended until the people who run this service have reviewed it.'
+  expect(suspended(null)).toContain(untilReview)
+  expect(suspended(null)).not.toContain('by itself')
+  expect(suspended(AT)).not.toContain(untilReview)
+  expect(suspended(AT)).toContain('not decided by 15 November 2026 at 14:32 UTC, the suspension ends by itself.')
+})
+
+test('an operator reads which suspensions wait, and since when', () => {
+  const about = { accountName: 'Operators', accountHost: 'operators.service.example', email: 'olga@operators.example' }
+  const mail = { ...about, kind: 'suspensions_waiting', count: 2, since: AT, link: LINK } as const
+  const { subject, text } = renderMail(wordsFor('en'), { ...mail, applications: ['Acme Signage', 'Night Porter'] })
+  expect(subject).toBe('2 suspended applications wait for your review')
+  expect(text).toContain('2 applications: Acme Signage and Night Porter\nWaiting since: 15 November 2026 at 14:32 UTC')
+})
+
+test('an owner reads the figures that were decided on, beside where suspension is considered', () => {
+  const about = { accountName: 'Northwind', accountHost: 'northwind.service.example', email: 'maria@northwind.example' }
+  const of = (what: ReviewNotification['what'], given: Partial<ReviewNotification> = {}) =>
+    renderMail(wordsFor('en'), { ...about, ...makeNews(what, given) })
+  const warned = of('warned', { reason: null })
+  expect(warned.subject).toBe('Acme Signage polls too fast')
+  expect(warned.text).toContain('may be suspended from 15 November 2026 at 14:32 UTC on')
+  expect(warned.text).toContain(
+    'Ignored “slow_down”: devices of 30 out of 100 accounts within 10 minutes, from 30 networks\n' +
+      'Suspension is considered from: 25 accounts, 5% of all and 10 networks on, 3 times in a row\n' +
+      'Polls: 1.8 times as many as allowed\n' +
+      'Reported in the last day: by people of 4 accounts',
+  )
+  expect(warned.text).not.toContain('Reason')
+  const kept = of('kept', { words: 'Firmware 2 polls each second.', figures: null }).text
+  expect(kept).toContain('Reason: Faulty software on the devices\n\nThey write: Firmware 2 polls each second.')
+  expect(kept).toContain('Then appeal.')
+  expect(of('slowed').text).toContain('Its new codes ask for 30 seconds between two polls')
+  expect(of('undone', { suspended: true }).text).toContain('It is suspended, as it was before.')
+  expect(of('undone').text).toContain('It is not suspended, as it was before.')
+})
+
+test('figures that there are none of are not told', () => {
+  const about = { accountName: 'Northwind', accountHost: 'northwind.service.example', email: 'maria@northwind.example' }
+  const figures = figuresOf(makeEvidence(), defaultThresholds)
+  const { text } = renderMail(wordsFor('en'), { ...about, ...makeNews('kept', { figures, reason: null }) })
+  expect(text).not.toMatch(/slow_down|considered|Polls|Reported|Reason/)
+})
+
+test.each(languages)(
+  'in $name, what became of a new name or logo is told, with the operator’s words where there are any',
+  ({ code }) => {
+    const about = {
+      accountName: 'Northwind',
+      accountHost: 'northwind.service.example',
+      email: 'maria@northwind.example',
+    }
+    const mail = { ...about, kind: 'profile_decided', application: 'Acme Signage' } as const
+    const [yes, no] = [null, 'It is the logo of a bank.'].map((reason) =>
+      renderMail(wordsFor(code), { ...mail, reason }),
+    )
+    expect(yes?.subject).not.toBe(no?.subject)
+    expect(no?.text).toContain('It is the logo of a bank.')
+  },
+)
+
+test.each(languages)(
+  'in $name, a record that is missing is named to the letter, before it costs anything and after',
+  ({ code }) => {
+    const about = {
+      accountName: 'Northwind',
+      accountHost: 'northwind.service.example',
+      email: 'maria@northwind.example',
+    }
+    const mail = {
+      ...about,
+      kind: 'publisher_record',
+      application: 'Acme',
+      domain: 'acme.example',
+      record: RECORD,
+    } as const
+    const [missing, lost] = [false, true].map((each) => renderMail(wordsFor(code), { ...mail, lost: each }))
+    for (const { text = '', html = '' } of [missing ?? {}, lost ?? {}]) {
+      expect(text).toContain(RECORD)
+      expect(html).toContain(RECORD)
+    }
+    expect(missing?.subject).not.toBe(lost?.subject)
+    expect(missing?.text).not.toBe(lost?.text)
+  },
+)
