@@ -39,18 +39,18 @@ CREATE TYPE public.review_decision AS ENUM (
     'keep_and_revoke'
 );
 
+CREATE TYPE public.review_reason AS ENUM (
+    'polling',
+    'reports',
+    'operator'
+);
+
 CREATE TYPE public.review_verdict AS ENUM (
     'fine',
     'observe',
     'warn',
     'review',
     'suspend'
-);
-
-CREATE TYPE public.review_reason AS ENUM (
-    'polling',
-    'reports',
-    'operator'
 );
 
 CREATE FUNCTION public.drop_device_code_partition(name text) RETURNS boolean
@@ -206,7 +206,7 @@ CREATE TABLE public.application_proposals (
     declined_reason text,
     CONSTRAINT application_proposals_check CHECK (((logo IS NULL) = (logo_version IS NULL))),
     CONSTRAINT application_proposals_check1 CHECK (((declined_at IS NULL) = (declined_reason IS NULL))),
-    CONSTRAINT application_proposals_declined_because_check CHECK (((length(declined_reason) >= 1) AND (length(declined_reason) <= 500))),
+    CONSTRAINT application_proposals_declined_reason_check CHECK (((length(declined_reason) >= 1) AND (length(declined_reason) <= 500))),
     CONSTRAINT application_proposals_logo_check CHECK ((length(logo) <= 262144)),
     CONSTRAINT application_proposals_logo_version_check CHECK ((logo_version ~ '^[0-9a-f]{12}$'::text)),
     CONSTRAINT application_proposals_name_check CHECK (((length(name) >= 1) AND (length(name) <= 100)))
@@ -422,6 +422,16 @@ CREATE TABLE public.early_polls (
     CONSTRAINT early_polls_polls_check CHECK ((polls > 0))
 );
 
+CREATE TABLE public.grant_changes (
+    xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    at timestamp with time zone NOT NULL,
+    grant_id text,
+    user_id text,
+    account_id text,
+    application_id text,
+    CONSTRAINT grant_changes_check CHECK ((num_nonnulls(grant_id, user_id, account_id, application_id) = 1))
+);
+
 CREATE TABLE public.grants (
     id text NOT NULL,
     secret uuid NOT NULL,
@@ -558,7 +568,7 @@ CREATE TABLE public.reviews (
     id text NOT NULL,
     application_id text NOT NULL,
     opened_at timestamp with time zone NOT NULL,
-    why public.review_reason NOT NULL,
+    reason public.review_reason NOT NULL,
     verdict public.review_verdict NOT NULL,
     harm double precision NOT NULL,
     evidence jsonb NOT NULL,
@@ -639,16 +649,6 @@ CREATE TABLE public.spent_challenges (
     digest bytea NOT NULL,
     expires_at timestamp with time zone NOT NULL,
     CONSTRAINT spent_challenges_digest_check CHECK ((length(digest) = 32))
-);
-
-CREATE TABLE public.grant_changes (
-    xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
-    at timestamp with time zone NOT NULL,
-    grant_id text,
-    user_id text,
-    account_id text,
-    application_id text,
-    CONSTRAINT standing_changes_check CHECK ((num_nonnulls(grant_id, user_id, account_id, application_id) = 1))
 );
 
 CREATE TABLE public.suspension_rules (
@@ -908,6 +908,10 @@ CREATE INDEX dialogs_expires_at_idx ON public.dialogs USING btree (expires_at);
 
 CREATE INDEX early_polls_last_at_idx ON public.early_polls USING btree (last_at);
 
+CREATE INDEX grant_changes_at_idx ON public.grant_changes USING btree (at);
+
+CREATE INDEX grant_changes_xid_idx ON public.grant_changes USING btree (xid);
+
 CREATE INDEX grants_account_id_created_at_id_idx ON public.grants USING btree (account_id, created_at DESC, id DESC) WHERE (revoked_at IS NULL);
 
 CREATE INDEX grants_application_id_created_at_idx ON public.grants USING btree (application_id, created_at);
@@ -963,10 +967,6 @@ CREATE INDEX sign_in_failures_at_idx ON public.sign_in_failures USING btree (at)
 CREATE INDEX sign_in_failures_email_at_idx ON public.sign_in_failures USING btree (email, at);
 
 CREATE INDEX sign_in_failures_network_at_idx ON public.sign_in_failures USING btree (network, at);
-
-CREATE INDEX standing_changes_at_idx ON public.grant_changes USING btree (at);
-
-CREATE INDEX standing_changes_xid_idx ON public.grant_changes USING btree (xid);
 
 CREATE INDEX webhook_deliveries_created_at_idx ON public.webhook_deliveries USING btree (created_at);
 

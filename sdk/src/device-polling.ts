@@ -66,7 +66,7 @@ export async function pollUntilDecided<V extends Variant>(
     context: { clock },
     saved,
   } = polls
-  const longestMs = saved.expiresIn * 1000 + GRACE_MS
+  const maxMs = saved.expiresIn * 1000 + GRACE_MS
   const pace = () => pollDelayMs(saved.interval, polls.slowDowns)
   let [delayMs, waitedMs, overdueMs, faults] = [pace(), 0, 0, 0]
   for (;;) {
@@ -78,12 +78,12 @@ export async function pollUntilDecided<V extends Variant>(
       const event = await read(polls, answer)
       faults = 0
       if (typeof event !== 'string') return event
-      if (waitedMs > longestMs)
+      if (waitedMs > maxMs)
         throw new LatchkeyError('unavailable', { message: NOBODY_KNOWS, requestId: answer.requestId })
       delayMs = atLeast(polls, pace(), answer.retryAfter)
       tell({ type: event, nextPollAt: clock.now() + delayMs })
     } catch (error) {
-      if (!isTransient(error) || waitedMs > longestMs || overdueMs > GRACE_MS) throw error
+      if (!isTransient(error) || waitedMs > maxMs || overdueMs > GRACE_MS) throw error
       faults += 1
       delayMs = atLeast(polls, faultDelayMs(pace(), faults, Math.random()), error.retryAfter)
     }

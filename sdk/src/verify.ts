@@ -124,7 +124,7 @@ interface Memory<T> {
 }
 
 /** Forgets what is too old, and what was not asked for longest when there is too much. */
-function createMemory<T>(most: number, clock: Clock): Memory<T> {
+function createMemory<T>(max: number, clock: Clock): Memory<T> {
   const entries = new Map<string, { readonly value: T; readonly until: number }>()
   return {
     get: (key) => {
@@ -139,7 +139,7 @@ function createMemory<T>(most: number, clock: Clock): Memory<T> {
       if (clock.now() >= until) return
       entries.delete(key)
       entries.set(key, { value, until })
-      if (entries.size <= most) return
+      if (entries.size <= max) return
       for (const oldest of entries.keys()) {
         entries.delete(oldest)
         break

@@ -17,23 +17,23 @@ export function sender(text: string): string {
   return text
 }
 
-export function whole(least: number, most: number): (text: string) => number {
+export function whole(least: number, max: number): (text: string) => number {
   return (text) => {
     const value = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN
-    if (!(value >= least && value <= most)) throw new Error(`is not a whole number from ${least} to ${most}`)
+    if (!(value >= least && value <= max)) throw new Error(`is not a whole number from ${least} to ${max}`)
     return value
   }
 }
 
 /** Seconds exist only in the environment and on the wire; the house counts milliseconds. */
-export function seconds(least: number, most: number): (text: string) => number {
-  const parse = whole(least, most)
+export function seconds(least: number, max: number): (text: string) => number {
+  const parse = whole(least, max)
   return (text) => parse(text) * 1000
 }
 
 /** As seconds, for what is kept rather than waited for. */
-export function days(least: number, most: number): (text: string) => number {
-  const parse = whole(least, most)
+export function days(least: number, max: number): (text: string) => number {
+  const parse = whole(least, max)
   return (text) => parse(text) * 24 * 60 * 60 * 1000
 }
 

@@ -206,11 +206,11 @@ describe('AP-24 numbers', () => {
     ['DIALOGS_PER_NETWORK', 0, 1_000_000, 'dialogsPerNetwork', 1],
     ['OVERLOAD_DELAY', 0, 60_000, 'overloadDelayMs', 1],
     ['DRAIN_SECONDS', 0, 300, 'drainMs', 1_000],
-  ] as const)('%s goes from %d to %d and no further', (env, least, most, name, unit) => {
-    for (const edge of [least, most]) {
+  ] as const)('%s goes from %d to %d and no further', (env, least, max, name, unit) => {
+    for (const edge of [least, max]) {
       expect(readConfig([name], { [env]: String(edge) })).toEqual({ [name]: edge * unit })
     }
-    for (const beyond of [least - 1, most + 1]) {
+    for (const beyond of [least - 1, max + 1]) {
       expect(problemsOf({ ...GIVEN, [env]: String(beyond) }), `${env}=${beyond}`).toHaveLength(1)
     }
   })

@@ -28,6 +28,7 @@ const CHAPTERS: Readonly<Record<string, readonly string[]>> = {
   Reference: [
     'docs/interface.md',
     'docs/formats.md',
+    'docs/glossary.md',
     'docs/conformance.md',
     'docs/errors.md',
     'sdk/README.md',

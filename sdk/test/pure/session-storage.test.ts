@@ -52,7 +52,7 @@ test('a duplicated tab hears of the renewal, and one with other credentials does
 test.runIf('navigator' in globalThis && 'locks' in navigator)('tabs take turns', async () => {
   const tabs = [openTab(), openTab()]
   let inside = 0
-  const most = await Promise.all(
+  const max = await Promise.all(
     [...tabs, ...tabs, ...tabs].map(({ store }) =>
       store.withLock(async () => {
         inside += 1
@@ -62,7 +62,7 @@ test.runIf('navigator' in globalThis && 'locks' in navigator)('tabs take turns',
       }),
     ),
   )
-  expect(most).toEqual([0, 0, 0, 0, 0, 0])
+  expect(max).toEqual([0, 0, 0, 0, 0, 0])
 })
 
 test('what somebody else put there is not used', async () => {

@@ -46,7 +46,7 @@ function explain(error: LatchkeyError, { server, application, secret }: ChosenAp
     case 'not_authorized':
       return ['The access has ended: it was taken back, or it ran out. Run "latchkey login" again.', NOT_LOGGED_IN]
     case 'invalid_application':
-      return [whyNoApplication(error, application, secret), 1]
+      return [explainNoApplication(error, application, secret), 1]
     case 'application_suspended':
       return [`The application ${application} is suspended pending review. Ask whoever runs the service why.`, 1]
     case 'invalid_scope':
@@ -67,7 +67,7 @@ function faultOf({ message }: LatchkeyError): string {
   return fault ? ` (${fault})` : ''
 }
 
-function whyNoApplication({ refusal }: LatchkeyError, application: string, secret: string | undefined): string {
+function explainNoApplication({ refusal }: LatchkeyError, application: string, secret: string | undefined): string {
   if (refusal === 'device_flow_disabled' || refusal === 'unauthorized_client') {
     return `${application} is not registered for the device flow, or it is suspended. Its developer finds that in the console.`
   }

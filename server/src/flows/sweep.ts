@@ -60,7 +60,7 @@ export async function sweep(db: Postgres, config: Pick<Config, (typeof SWEEP_SET
   const dropped = await dropPartitions(db, (await readClock(db)) - KEPT_AFTER_EXPIRY_MS)
   await db.transaction((tx) => revokeUnexchanged(tx, config.dialogCodeLifetimeMs))
   for (const forget of FORGET) await forget(db)
-  await forgetEndedGrants(db, { keptMs: config.grantRetentionMs, longestMs: config.grantLifetimeMs })
+  await forgetEndedGrants(db, { keptMs: config.grantRetentionMs, maxMs: config.grantLifetimeMs })
   await forgetAddresses(db, config.addressRetentionMs)
   if (dropped.left.length > MAX_LEFT) {
     throw new Unavailable(`${dropped.left.length} partitions of device_codes are over, and the table is always in use`)

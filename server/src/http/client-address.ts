@@ -37,8 +37,8 @@ function addNetwork(list: BlockList, network: string): void {
   if (address === null) throw new RangeError(`"${network}" is not a network`)
   const family = familyOf(address)
   const dressed = family === 'ipv4' && text.includes(':')
-  const most = family === 'ipv4' ? 32 : 128
-  list.addSubnet(address, prefix === undefined ? most : Number(prefix) - (dressed ? 96 : 0), family)
+  const max = family === 'ipv4' ? 32 : 128
+  list.addSubnet(address, prefix === undefined ? max : Number(prefix) - (dressed ? 96 : 0), family)
 }
 
 function familyOf(address: string): 'ipv4' | 'ipv6' {

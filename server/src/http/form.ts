@@ -9,13 +9,13 @@ const URL_ENCODED = 'application/x-www-form-urlencoded'
 const MULTIPART = 'multipart/form-data'
 
 /** No promise where there is nothing to wait for. */
-export function readForm(request: IncomingMessage, most = MAX_BODY_BYTES): Promise<Form> | undefined {
+export function readForm(request: IncomingMessage, max = MAX_BODY_BYTES): Promise<Form> | undefined {
   const { 'content-length': length, 'transfer-encoding': encoding, 'content-type': type = '' } = request.headers
   // An empty body is no body, whatever it calls itself: the parameters may all be in the query.
   if (encoding === undefined && (length === undefined || length === '0')) return undefined
-  if (Number(length) > most) throw new Refusal('payload_too_large')
+  if (Number(length) > max) throw new Refusal('payload_too_large')
   const multipart = kindOf(type) === MULTIPART ? type : null
-  return collect(request, most).then((bytes) => ({ bytes, multipart }))
+  return collect(request, max).then((bytes) => ({ bytes, multipart }))
 }
 
 /** The exact name of a kind, and nothing behind it but parameters, of which a charset must be UTF-8. */
@@ -31,12 +31,12 @@ function kindOf(type: string): typeof URL_ENCODED | typeof MULTIPART {
 const NOTHING = Buffer.alloc(0)
 
 /** Nearly every form arrives in one piece, and is then not copied. */
-function collect(request: IncomingMessage, most: number): Promise<Buffer> {
+function collect(request: IncomingMessage, max: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     let bytes: Buffer = NOTHING
     const onData = (chunk: Buffer) => {
       bytes = bytes === NOTHING ? chunk : Buffer.concat([bytes, chunk])
-      if (bytes.length <= most) return
+      if (bytes.length <= max) return
       request.off('data', onData).resume()
       reject(new Refusal('payload_too_large'))
     }

@@ -21,13 +21,13 @@ const IGNORED = 'grant_type'
 export function readParameters(
   query: string,
   form: Form | undefined,
-  most = MAX_PARAMETERS,
+  max = MAX_PARAMETERS,
 ): FormFields | Promise<FormFields> {
   const parameters = new Map<string, string>()
-  addPairs(parameters, query, most)
+  addPairs(parameters, query, max)
   if (!form) return parameters
-  if (form.multipart !== null) return addParts(parameters, form.bytes, form.multipart, most)
-  addPairs(parameters, textOf(form.bytes), most)
+  if (form.multipart !== null) return addParts(parameters, form.bytes, form.multipart, max)
+  addPairs(parameters, textOf(form.bytes), max)
   return parameters
 }
 
@@ -40,14 +40,14 @@ function textOf(bytes: Buffer): string {
   return readable.toString()
 }
 
-function addPairs(parameters: Map<string, string>, text: string, most: number): void {
+function addPairs(parameters: Map<string, string>, text: string, max: number): void {
   if (text === '') return
   for (const pair of text.split('&')) {
     if (pair === '') continue
     const equals = pair.indexOf('=')
     const name = decode(equals === -1 ? pair : pair.slice(0, equals))
     const value = equals === -1 ? '' : pair.slice(equals + 1)
-    add(parameters, name, name === IGNORED ? decodeIgnored(value) : decode(value), most)
+    add(parameters, name, name === IGNORED ? decodeIgnored(value) : decode(value), max)
   }
 }
 
@@ -56,7 +56,7 @@ async function addParts(
   parameters: Map<string, string>,
   bytes: Buffer,
   contentType: string,
-  most: number,
+  max: number,
 ): Promise<FormFields> {
   const headers = { 'content-type': contentType }
   const form = await new Response(new Uint8Array(bytes), { headers }).formData().catch(() => {
@@ -67,14 +67,14 @@ async function addParts(
     if (typeof value !== 'string') throw new Refusal('invalid_request', 'Files are not accepted.')
     // What is not UTF-8 was read as U+FFFD.
     if (!exact && (name.includes('\uFFFD') || (name !== IGNORED && value.includes('\uFFFD')))) throw unreadable()
-    add(parameters, name, value, most)
+    add(parameters, name, value, max)
   }
   return parameters
 }
 
-function add(parameters: Map<string, string>, name: string, value: string, most: number): void {
+function add(parameters: Map<string, string>, name: string, value: string, max: number): void {
   if (parameters.has(name)) throw new Refusal('invalid_request', 'A parameter is given twice; give each name once.')
-  if (parameters.size >= most) throw new Refusal('invalid_request', 'There are too many parameters.')
+  if (parameters.size >= max) throw new Refusal('invalid_request', 'There are too many parameters.')
   parameters.set(name, value)
 }
 

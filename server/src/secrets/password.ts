@@ -38,14 +38,14 @@ const MAX_WAITING = 50
  * One digest at a time for the whole process, so that a flood of sign-ins costs one core and polls keep the others. Both
  * functions reject with PasswordsBusy when too many wait already.
  */
-export function createPasswords({ mostWaiting = MAX_WAITING }: { readonly mostWaiting?: number } = {}): Passwords {
+export function createPasswords({ maxWaiting = MAX_WAITING }: { readonly maxWaiting?: number } = {}): Passwords {
   // Made before anybody asks: made at the first question, it would give away whose question that was.
   const nobody = digestPassword(randomBytes(32).toString('base64url'))
   let last: Promise<unknown> = nobody
   let unfinished = 0
 
   async function inTurn<T>(known: boolean, work: () => Promise<T>): Promise<T> {
-    if (unfinished > (known ? mostWaiting : Math.ceil(mostWaiting / 2)))
+    if (unfinished > (known ? maxWaiting : Math.ceil(maxWaiting / 2)))
       throw new PasswordsBusy('too many passwords are being checked')
     unfinished += 1
     const turn = last.then(work).finally(() => {

@@ -302,7 +302,7 @@ describe('TK-07: a life that slides', () => {
     expect(days).toBe(365)
     expect(refused(await renew(token))).toEqual(INVALID_GRANT)
     expect(await grantLine(service, grantId)).toMatchObject({ generation: 366, revocation_reason: null })
-    expect(refreshLimits(service.config).longestMs).toBe(365 * DAY_MS)
+    expect(refreshLimits(service.config).maxMs).toBe(365 * DAY_MS)
   })
 
   it('ends 60 days after the last renewal, and not before', async () => {

@@ -114,7 +114,7 @@ it('of a grant that is gone no credential works, and every page and list goes on
   expect(textOf(audit.text)).toContain('removed')
   const events = 'select kind from audit_events where grant_id = $1 order by id'
   expect((await service.database.query(events, [gone.grantId])).length).toBeGreaterThan(2)
-  const limits = { unusedMs: DAY, longestMs: DAY }
+  const limits = { unusedMs: DAY, maxMs: DAY }
   const page = await listGrants(service.context.db, { userId: service.user.id }, gone.grantId, limits)
   expect(page.grants).toEqual([])
 })
@@ -176,7 +176,7 @@ it('is done by one process at a time, five hundred grants with each statement', 
         return work({ ...tx, query })
       }),
   }
-  const limits = { keptMs: service.config.grantRetentionMs, longestMs: service.config.grantLifetimeMs }
+  const limits = { keptMs: service.config.grantRetentionMs, maxMs: service.config.grantLifetimeMs }
   await db.transaction(async (tx) => {
     expect(await tryLockByName(tx, 'forgetting_grants')).toBe(true)
     await forgetEndedGrants(counted, limits)

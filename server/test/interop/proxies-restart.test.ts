@@ -91,8 +91,8 @@ it.concurrent.each([
     expect(others).toEqual({})
     const lost = exitedAt.map((exit) => lostAt.filter((sent) => sent < exit && sent > exit - INSTANT_MS).length)
     expect(lostAt, 'at any other time').toHaveLength(lost.reduce((sum, count) => sum + count, 0))
-    const most = holds === 'no client notices' ? 0 : LOST_BY_NGINX
-    for (const count of lost) expect(count).toBeLessThanOrEqual(most)
+    const max = holds === 'no client notices' ? 0 : LOST_BY_NGINX
+    for (const count of lost) expect(count).toBeLessThanOrEqual(max)
     expect(answered).toBeGreaterThan(200)
   },
   90_000,

@@ -26,8 +26,8 @@ export type Traffic = {
 /** Codes of the windows that are judged, and of a while before and after them. */
 const MINUTES = 45
 
-export function between(random: () => number, least: number, most: number): number {
-  return least + Math.floor(random() * (most - least + 1))
+export function between(random: () => number, least: number, max: number): number {
+  return least + Math.floor(random() * (max - least + 1))
 }
 
 /** Within the last so many minutes. */

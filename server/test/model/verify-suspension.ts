@@ -77,9 +77,9 @@ function tolerated({ codes, now }: Traffic): number {
   for (const { grantedAt, accountId } of codes) {
     if (grantedAt !== null) honest[Math.floor((grantedAt - from) / windowMs)]?.add(accountId)
   }
-  const most = Math.max(...honest.map(({ size }) => size))
+  const max = Math.max(...honest.map(({ size }) => size))
   let count = 0
-  while (count < toleratedAccounts(defaultThresholds, most + count + 1)) count += 1
+  while (count < toleratedAccounts(defaultThresholds, max + count + 1)) count += 1
   return count
 }
 
@@ -90,15 +90,15 @@ let thiefControl = 0
 const thief = each('thief', (traffic) => {
   const { random, now, codes } = traffic
   addHonest(traffic, between(random, 0, random() < 0.5 ? 600 : 6_000))
-  const most = tolerated(traffic)
+  const max = tolerated(traffic)
   const atTheLimit = random() < 0.5
-  const ignoring = atTheLimit ? most : between(random, 0, most)
+  const ignoring = atTheLimit ? max : between(random, 0, max)
   const strangers = Math.min(ignoring, between(random, 0, 3))
   for (let stranger = 0; stranger < strangers; stranger += 1) addOldAccount(traffic, `impatient-${stranger}`)
   addThief(traffic, ignoring - strangers)
 
-  thiefSizes.fewestTolerated = Math.min(thiefSizes.fewestTolerated, most)
-  thiefSizes.mostTolerated = Math.max(thiefSizes.mostTolerated, most)
+  thiefSizes.fewestTolerated = Math.min(thiefSizes.fewestTolerated, max)
+  thiefSizes.mostTolerated = Math.max(thiefSizes.mostTolerated, max)
   const networks = new Set(codes.flatMap(({ network }) => (network?.startsWith('thief-') ? [network] : [])))
   thiefSizes.fewestAddresses = Math.min(thiefSizes.fewestAddresses, networks.size)
   const verdict = verdictOn(traffic, now)

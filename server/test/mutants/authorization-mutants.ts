@@ -134,7 +134,7 @@ const left: readonly Left[] = [
   [
     'policy-publisher',
     'core/accounts/policy.ts',
-    "if (!policy.unverifiedPublishers && application.publisher.state === 'unverified') return false",
+    "if (!policy.unverifiedPublishers && application.publisher.status === 'unverified') return false",
     '',
     'an unverified publisher is connected where the account does not want any',
   ],

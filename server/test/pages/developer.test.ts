@@ -86,7 +86,7 @@ describe('one application', () => {
 
   test('one more can be added until there are the most; then the button says why it cannot be pressed', () => {
     expect(fieldsOf(formsOf(show(), ADD).join(''))).toEqual(['application', 'token', 'label'])
-    const full = show({ mostSecrets: 2 })
+    const full = show({ maxSecrets: 2 })
     expect(formsOf(full, ADD)).toEqual([])
     expect(full).toContain('<button type="button" class="button quiet" disabled aria-describedby="add-reason">')
     expect(full).toContain('<p id="add-reason">There are 2 secrets, and that is the most.')

@@ -34,7 +34,7 @@ export function makeAudit(given: Partial<AuditModel> = {}): AuditModel {
     continued: null,
     after: null,
     sealed: { position: 4709, at: AT },
-    most: 50_000,
+    max: 50_000,
     ...given,
   }
 }

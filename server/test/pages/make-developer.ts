@@ -77,7 +77,7 @@ export function makeOwnApplication(given: Partial<OwnApplicationModel> = {}): Ow
       { id: 'sec_new', label: 'Server in Hamburg', createdOn: AT, lastUsedOn: null },
       { id: 'sec_old', label: null, createdOn: AT - 86_400_000, lastUsedOn: AT },
     ],
-    mostSecrets: 3,
+    maxSecrets: 3,
     samples,
     notice: null,
     problem: null,
@@ -106,7 +106,7 @@ export function makeWebhooks(given: Partial<WebhooksModel> = {}): WebhooksModel 
     id: ID,
     name: 'Acme Signage',
     endpoints: [endpoint, { ...endpoint, id: 'whk_gone', url: `${HOOK}/old`, bothUntil: null, gone: true }],
-    mostEndpoints: 5,
+    maxEndpoints: 5,
     deliveries: [
       makeDelivery(),
       makeDelivery({
@@ -125,7 +125,7 @@ export function makeWebhooks(given: Partial<WebhooksModel> = {}): WebhooksModel 
       }),
       makeDelivery({ id: '4', status: 'off', attempts: 0, last: null, nextAt: null }),
     ],
-    mostDeliveries: 50,
+    maxDeliveries: 50,
     url: '',
     notice: null,
     problem: null,
@@ -164,8 +164,8 @@ export function makeLogo(given: Partial<ApplicationLogoModel> = {}): Application
 /** The pages about whom an application comes from, and how it looks. */
 function everyChangePage(frame: Frame, name: string): Readonly<Record<string, string>> {
   const verified = { status: 'verified', name: 'acme.example' } as const
-  const waiting = { name, logo: { address: '/logo' }, since: AT, declinedBecause: null }
-  const declined = { name: null, logo: { address: null }, since: AT, declinedBecause: name }
+  const waiting = { name, logo: { address: '/logo' }, since: AT, declinedReason: null }
+  const declined = { name: null, logo: { address: null }, since: AT, declinedReason: name }
   const show = (given: Partial<ApplicationPublisherModel>) =>
     applicationPublisherPage(frame, makePublisher({ name, ...given }))
   return {
@@ -206,7 +206,7 @@ export function everyDeveloperPage(frame: Frame, application = 'Acme Signage'): 
   }
   const other = { ...listed, id: 'app_other', suspended: false, code: false, dialog: false, public: true, grants: 0 }
   const preview = { ...frame, path: `/developer/application/preview?application=${ID}&by=code` }
-  const most = makeOwnApplication().secrets.map((secret) => ({ ...secret, label: application }))
+  const max = makeOwnApplication().secrets.map((secret) => ({ ...secret, label: application }))
   return {
     developerList: developerListPage(frame, { applications: [listed, other] }),
     developerListEmpty: developerListPage(frame, { applications: [] }),
@@ -225,11 +225,11 @@ export function everyDeveloperPage(frame: Frame, application = 'Acme Signage'): 
     secretNone: secretShownPage(frame, makeSecretShown({ name, secret: null })),
     ownApplication: ownApplicationPage(
       frame,
-      makeOwnApplication({ name, suspended: true, secrets: most, problem: 'last', redirects: [application] }),
+      makeOwnApplication({ name, suspended: true, secrets: max, problem: 'last', redirects: [application] }),
     ),
     ownApplicationFull: ownApplicationPage(
       frame,
-      makeOwnApplication({ name, mostSecrets: 2, secrets: most, notice: 'revoked' }),
+      makeOwnApplication({ name, maxSecrets: 2, secrets: max, notice: 'revoked' }),
     ),
     ownApplicationPublic: ownApplicationPage(frame, makeOwnApplication({ name, public: true, secrets: [] })),
     applicationSettings: applicationSettingsPage(
@@ -245,7 +245,7 @@ export function everyDeveloperPage(frame: Frame, application = 'Acme Signage'): 
     applicationSettingsScopes: applicationSettingsPage(frame, makeSettings({ name, problem: 'scopes' })),
     webhooks: webhooksPage(frame, makeWebhooks({ name, notice: 'resent' })),
     webhooksWrong: webhooksPage(frame, makeWebhooks({ name, url: application, problem: 'private' })),
-    webhooksFull: webhooksPage(frame, makeWebhooks({ name, mostEndpoints: 1, problem: 'too_many' })),
+    webhooksFull: webhooksPage(frame, makeWebhooks({ name, maxEndpoints: 1, problem: 'too_many' })),
     webhooksNone: webhooksPage(frame, makeWebhooks({ name, endpoints: [], deliveries: [] })),
     webhookSecret: webhookSecretPage(frame, { id: ID, name, url: HOOK, secret: WEBHOOK_SECRET, notice: 'added' }),
     webhookSecretRetired: webhookSecretPage(frame, { id: ID, name, url: application, secret: null, notice: null }),

@@ -60,7 +60,7 @@ export function makeConsent(given: Partial<ConsentModel> = {}): ConsentModel {
     remaining: 720_000,
     variant: 'token_set',
     unusedDays: 60,
-    longestDays: 365,
+    maxDays: 365,
     request: { address: '203.0.113.9', place: 'Hamburg', network: 'AS 64496', elsewhere: false, says: 'Living room' },
     can: [{ name: 'calendars', title: 'See your calendars', dangerous: false }],
     lacking: [
@@ -77,7 +77,7 @@ export function makeConsent(given: Partial<ConsentModel> = {}): ConsentModel {
 }
 
 export function makeDialogConsent(given: Partial<DialogConsentModel> = {}): DialogConsentModel {
-  const { application, publisher, unusedDays, longestDays, can, lacking } = makeConsent()
+  const { application, publisher, unusedDays, maxDays, can, lacking } = makeConsent()
   return {
     request: 'request',
     shown: 'calendars,screens',
@@ -86,7 +86,7 @@ export function makeDialogConsent(given: Partial<DialogConsentModel> = {}): Dial
     logo: null,
     returnTo: 'app.acme.example',
     unusedDays,
-    longestDays,
+    maxDays,
     can,
     lacking,
     grantable: true,

@@ -24,7 +24,6 @@ export type AnswerPage = {
   /** Puts right for the others what was changed for this one. */
   after?(): Promise<unknown>
 }
-
 export function everyAnswer(northwind: Northwind): readonly AnswerPage[] {
   return [
     ...signingIn(northwind),
@@ -38,7 +37,6 @@ export function everyAnswer(northwind: Northwind): readonly AnswerPage[] {
     ...refusals(northwind),
   ]
 }
-
 /** One of each kind: a summary of problems, a field, several, a group of boxes, the decision, a notice, a refusal. */
 const KINDS = [
   'sign-in-wrong',
@@ -76,7 +74,6 @@ const KINDS = [
   'developer-webhooks-private',
   'refusal-stale',
 ]
-
 /** `npm run verify:pages` looks at everything in every language; that takes some minutes longer. */
 export const EVERY_ANSWER = process.env.EVERY_ANSWER === 'true'
 

@@ -160,6 +160,6 @@ function failuresIn({ answers }: Measured): number {
 }
 
 function describe({ name, sent, late, overtaken, p50Ms, p99Ms, answers }: Measured): string {
-  const [middle, most] = [Math.round(p50Ms), Math.round(p99Ms)]
-  return `${name}: late=${late}/${sent} overtaken_by=${overtaken} p50_ms=${middle} p99_ms=${most} ${JSON.stringify(answers)}`
+  const [middle, max] = [Math.round(p50Ms), Math.round(p99Ms)]
+  return `${name}: late=${late}/${sent} overtaken_by=${overtaken} p50_ms=${middle} p99_ms=${max} ${JSON.stringify(answers)}`
 }

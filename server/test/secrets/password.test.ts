@@ -76,17 +76,17 @@ describe('WB-09 under a flood', () => {
   /** How many digests Node had under way at most while `act` ran. The library names its native work `undefined`. */
   async function mostAtOnce(act: () => Promise<unknown>): Promise<number> {
     const underWay = new Set<number>()
-    let most = 0
+    let max = 0
     const hook = createHook({
       init: (id, type) => {
         if (type !== 'undefined') return
         underWay.add(id)
-        most = Math.max(most, underWay.size)
+        max = Math.max(max, underWay.size)
       },
       before: (id) => underWay.delete(id),
     }).enable()
     await act().finally(() => hook.disable())
-    return most
+    return max
   }
 
   test('passwords are checked one at a time', async () => {
@@ -132,7 +132,7 @@ describe('WB-09 under a flood', () => {
   })
 
   test('one that cannot be read holds up nobody behind it', async () => {
-    const passwords = createPasswords({ mostWaiting: 2 })
+    const passwords = createPasswords({ maxWaiting: 2 })
     const broken = Array.from({ length: 3 }, () => passwords.matches('not a digest', 'x').catch(() => 'failed'))
     expect(await Promise.all(broken)).toEqual(['failed', 'failed', 'failed'])
     expect(await passwords.matches(await passwords.digest('x'), 'x')).toBe(true)

@@ -113,7 +113,7 @@ export type RefreshLimits = {
   /** From one refresh to the next. */
   readonly unusedMs: number
   /** From the user's yes, however often it was renewed. */
-  readonly longestMs: number
+  readonly maxMs: number
 }
 
 export type RefreshStep =
@@ -145,8 +145,8 @@ export function refresh(
 }
 
 /** Unused for too long, or as old as a yes may grow. */
-export function isOver(grant: Grant, now: number, { unusedMs, longestMs }: RefreshLimits): boolean {
-  return grant.issuedAt === null || now >= grant.issuedAt + unusedMs || now >= grant.createdAt + longestMs
+export function isOver(grant: Grant, now: number, { unusedMs, maxMs }: RefreshLimits): boolean {
+  return grant.issuedAt === null || now >= grant.issuedAt + unusedMs || now >= grant.createdAt + maxMs
 }
 
 export type RotateStep =

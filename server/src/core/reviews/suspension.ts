@@ -61,8 +61,8 @@ export const thresholdLimits: Readonly<Record<keyof Thresholds, readonly [number
 export function thresholdProblem(thresholds: Thresholds): keyof Thresholds | null {
   const names = Object.keys(thresholdLimits) as (keyof Thresholds)[]
   const unfit = names.find((name) => {
-    const [[least, most], value] = [thresholdLimits[name], thresholds[name]]
-    return !(value >= least && value <= most) || (name !== 'share' && !Number.isInteger(value))
+    const [[least, max], value] = [thresholdLimits[name], thresholds[name]]
+    return !(value >= least && value <= max) || (name !== 'share' && !Number.isInteger(value))
   })
   return unfit ?? null
 }
@@ -223,7 +223,7 @@ export type Figures = WindowCounts &
 export function figuresOf({ windows, factor, reports }: Evidence, thresholds: Thresholds): Figures {
   const counting = windows.filter(({ overloaded }) => !overloaded)
   const worst = counting.reduce<WindowCounts>(
-    (most, window) => (window.ignoringAccounts > most.ignoringAccounts ? window : most),
+    (max, window) => (window.ignoringAccounts > max.ignoringAccounts ? window : max),
     { grantedAccounts: 0, ignoringAccounts: 0, ignoringNetworks: 0 },
   )
   const { grantedAccounts, ignoringAccounts, ignoringNetworks } = worst

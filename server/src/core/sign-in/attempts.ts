@@ -7,23 +7,23 @@
 const MINUTE = 60_000
 
 /** A window that slides, and how many misses it holds. */
-export type Budget = { readonly windowMs: number; readonly most: number }
+export type Budget = { readonly windowMs: number; readonly max: number }
 
-export const USER_MISSES: Budget = { windowMs: 15 * MINUTE, most: 5 }
-export const ACCOUNT_MISSES: Budget = { windowMs: 60 * MINUTE, most: 50 }
-export const NETWORK_MISSES: Budget = { windowMs: 60 * MINUTE, most: 30 }
+export const USER_MISSES: Budget = { windowMs: 15 * MINUTE, max: 5 }
+export const ACCOUNT_MISSES: Budget = { windowMs: 60 * MINUTE, max: 50 }
+export const NETWORK_MISSES: Budget = { windowMs: 60 * MINUTE, max: 30 }
 
 /**
  * Codes that exist and that one user enters, theirs to decide or not: used ones, too, or trying them over and over would cost
  * nothing. Nobody connects twenty devices in ten minutes; somebody who is being worked on might.
  */
-export const USER_CLAIMS: Budget = { windowMs: 10 * MINUTE, most: 20 }
+export const USER_CLAIMS: Budget = { windowMs: 10 * MINUTE, max: 20 }
 
 /** From here on the misses of everybody together look like an attack on the whole service: codes grow by two digits. */
-export const ALL_MISSES: Budget = { windowMs: 60 * MINUTE, most: 1_000 }
+export const ALL_MISSES: Budget = { windowMs: 60 * MINUTE, max: 1_000 }
 
 /** So many people claiming codes of one application, asked for from one network, look like one sender behind them. */
-export const CROWD: Budget = { windowMs: 10 * MINUTE, most: 10 }
+export const CROWD: Budget = { windowMs: 10 * MINUTE, max: 10 }
 
 export type EntryHistory = {
   /** How long ago, newest first: this user's misses within USER_MISSES. */
@@ -39,15 +39,15 @@ export type Allowance = { readonly allowed: true } | { readonly allowed: false; 
 const ALLOWED: Allowance = { allowed: true }
 
 export function mayEnterCode(history: EntryHistory): Allowance {
-  const crowded = history.accountMisses >= ACCOUNT_MISSES.most || history.networkMisses >= NETWORK_MISSES.most
-  const most = crowded ? 1 : USER_MISSES.most
-  const misses = within(history.userMisses, { ...USER_MISSES, most })
+  const crowded = history.accountMisses >= ACCOUNT_MISSES.max || history.networkMisses >= NETWORK_MISSES.max
+  const max = crowded ? 1 : USER_MISSES.max
+  const misses = within(history.userMisses, { ...USER_MISSES, max })
   return misses.allowed ? within(history.userClaims, USER_CLAIMS) : misses
 }
 
-export const ADDRESS_FAILURES: Budget = { windowMs: 15 * MINUTE, most: 10 }
-export const BROWSER_FAILURES: Budget = { windowMs: 15 * MINUTE, most: 10 }
-export const NETWORK_FAILURES: Budget = { windowMs: 15 * MINUTE, most: 100 }
+export const ADDRESS_FAILURES: Budget = { windowMs: 15 * MINUTE, max: 10 }
+export const BROWSER_FAILURES: Budget = { windowMs: 15 * MINUTE, max: 10 }
+export const NETWORK_FAILURES: Budget = { windowMs: 15 * MINUTE, max: 100 }
 
 export type SignInHistory = {
   /** How long ago, newest first: failures with this address, from browsers that never signed in with it. */
@@ -60,13 +60,13 @@ export type SignInHistory = {
 /** Whoever locks an address out by failing on purpose does not lock out the browser that its owner uses. */
 export function maySignIn(history: SignInHistory): Allowance {
   if (history.browser !== null) return within(history.browser, BROWSER_FAILURES)
-  const most = history.network >= NETWORK_FAILURES.most ? 1 : ADDRESS_FAILURES.most
-  return within(history.strangers, { ...ADDRESS_FAILURES, most })
+  const max = history.network >= NETWORK_FAILURES.max ? 1 : ADDRESS_FAILURES.max
+  return within(history.strangers, { ...ADDRESS_FAILURES, max })
 }
 
 /** How often somebody may have name servers asked for a publisher's record: for one application, and in one account. */
-export const APPLICATION_CHECKS: Budget = { windowMs: 10 * MINUTE, most: 10 }
-export const ACCOUNT_CHECKS: Budget = { windowMs: 10 * MINUTE, most: 30 }
+export const APPLICATION_CHECKS: Budget = { windowMs: 10 * MINUTE, max: 10 }
+export const ACCOUNT_CHECKS: Budget = { windowMs: 10 * MINUTE, max: 30 }
 
 /** How long ago, newest first. */
 export type CheckHistory = { readonly application: readonly number[]; readonly account: readonly number[] }
@@ -77,7 +77,7 @@ export function mayCheckPublisher(history: CheckHistory): Allowance {
 }
 
 /** Free again as soon as fewer than `most` are left in the window. */
-function within(agesMs: readonly number[], { windowMs, most }: Budget): Allowance {
-  const deciding = agesMs[most - 1]
+function within(agesMs: readonly number[], { windowMs, max }: Budget): Allowance {
+  const deciding = agesMs[max - 1]
   return deciding === undefined || deciding >= windowMs ? ALLOWED : { allowed: false, waitMs: windowMs - deciding }
 }

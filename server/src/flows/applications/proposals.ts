@@ -42,8 +42,8 @@ export async function proposeProfile(
   const { id } = application
   const before = await findProposal(tx, id)
   // One that was declined is over: the next one starts from how the application looks.
-  if (before && before.declinedBecause !== null) await deleteProposal(tx, id)
-  const pending = before?.declinedBecause === null ? before : null
+  if (before && before.declinedReason !== null) await deleteProposal(tx, id)
+  const pending = before?.declinedReason === null ? before : null
   if ('name' in profile && profile.name === (pending?.name ?? application.name)) return
   if ('name' in profile) await proposeName(tx, id, by, profile.name)
   else await proposeLogo(tx, id, by, profile.logo)
@@ -59,7 +59,7 @@ export async function proposeProfile(
 }
 
 export async function isWaiting(tx: Transaction, applicationId: string): Promise<boolean> {
-  return (await findProposal(tx, applicationId))?.declinedBecause === null
+  return (await findProposal(tx, applicationId))?.declinedReason === null
 }
 
 /** Null: it is as it is meant to be. Also one that was declined. */
@@ -76,7 +76,7 @@ export function withdrawProposal(context: Pick<Context, 'db'>, by: string, id: s
     const proposal = await findProposal(tx, id)
     if (!proposal) return { outcome: 'withdrawn' }
     await deleteProposal(tx, id)
-    if (proposal.declinedBecause === null) {
+    if (proposal.declinedReason === null) {
       const about = { actor: byUser(by), accountId: account.id, applicationId: id }
       await recordEvent(tx, { kind: 'application.profile_withdrawn', ...about })
     }
@@ -192,6 +192,6 @@ async function lockProposal(tx: Transaction, applicationId: string, version: num
   if (!(await markApplicationChanged(tx, applicationId))) return { outcome: 'not_found' }
   const application = await findApplication(tx, applicationId)
   const proposal = await findProposal(tx, applicationId)
-  if (!application || !proposal || proposal.declinedBecause !== null) return { outcome: 'not_found' }
+  if (!application || !proposal || proposal.declinedReason !== null) return { outcome: 'not_found' }
   return proposal.version === version ? { application, proposal } : { outcome: 'stale' }
 }

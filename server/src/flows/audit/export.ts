@@ -90,7 +90,7 @@ async function* writeAll(
   yield { text: heading(format), rows: 0, after: from }
   let after = from
   do {
-    const page = await readLines(db, wish, { after, most: BATCH, order })
+    const page = await readLines(db, wish, { after, max: BATCH, order })
     after = page.after
     yield { text: page.lines.map((line) => write(format, cellsOf(line))).join(''), rows: page.lines.length, after }
   } while (after !== null)

@@ -61,7 +61,7 @@ export async function readAudit(
   wish: AuditWish,
   after: string | null,
 ): Promise<AuditPage> {
-  const page = { after: readCursor(after), most: PER_PAGE, order: 'newest_first' } as const
+  const page = { after: readCursor(after), max: PER_PAGE, order: 'newest_first' } as const
   const [log, sealed] = await Promise.all([readLines(db, wish, page), readSealedUpTo(db, wish.accountId)])
   return { ...log, sealed }
 }
@@ -83,7 +83,7 @@ export function readCursor(after: string | null): number | null {
 export async function readLines(
   db: Queryable,
   wish: AuditWish,
-  page: { readonly after: number | null; readonly most: number; readonly order: EventOrder },
+  page: { readonly after: number | null; readonly max: number; readonly order: EventOrder },
 ): Promise<Pick<AuditPage, 'lines' | 'after'>> {
   const filter = await resolve(db, wish)
   if (!filter) return { lines: [], after: null }

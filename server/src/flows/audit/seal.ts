@@ -28,14 +28,14 @@ export type AuditHead = Pick<AuditSeal, 'position' | 'hash'>
 type Sealing = Pick<Context, 'db' | 'config'>
 
 /** How many it sealed. Nothing when there is nothing to seal, or another process is at it. */
-export function sealBatch({ db, config }: Sealing, most = BATCH): Promise<number> {
+export function sealBatch({ db, config }: Sealing, max = BATCH): Promise<number> {
   return db.transaction(async (tx) => {
     if (!(await lockSealing(tx))) return 0
     const last = await readLastSeal(tx)
     const key = config.keys.signing
     const seals: AuditSeal[] = []
     let { position, hash } = last ?? { position: 0, hash: NO_SEAL }
-    for (const entry of await readSealable(tx, last, most)) {
+    for (const entry of await readSealable(tx, last, max)) {
       position += 1
       hash = sealEntry(key, { previous: hash, position }, entry)
       seals.push({ position, eventId: entry.id, eventAt: entry.at, xid: entry.xid, keyId: key.id, hash })

@@ -70,7 +70,7 @@ export async function enterCode(
     const application = met?.application ?? null
     const requestedNetwork = met && networkOf(met.code.requestedFrom)
     await recordEntry(tx, { ...who, outcome, applicationId: application?.id ?? null, requestedNetwork })
-    if (outcome === 'missed' && history.userMisses.length + 1 === USER_MISSES.most) {
+    if (outcome === 'missed' && history.userMisses.length + 1 === USER_MISSES.max) {
       await recordEvent(tx, {
         kind: 'entry.locked',
         actor: byUser(who.userId),
@@ -133,7 +133,7 @@ async function watchCrowd(
   requestedNetwork: string,
 ): Promise<void> {
   const people = await countCrowd(tx, application.id, requestedNetwork)
-  if (people < CROWD.most) return
+  if (people < CROWD.max) return
   await lockCrowd(tx, account.id, application.id)
   const event = { kind: 'code.crowd', accountId: account.id, applicationId: application.id } as const
   if (await hasRecentEvent(tx, event)) return

@@ -50,7 +50,7 @@ export function createLiveCodes(db: Postgres): LiveCodes {
         // A count holds what was added before it began, and perhaps not what was added later.
         addedBefore = addedBefore.filter(({ until }) => until > startedAt - count.ageMs)
       }
-      guessed = (await countMisses(db)) >= ALL_MISSES.most
+      guessed = (await countMisses(db)) >= ALL_MISSES.max
     },
   }
 }

@@ -72,7 +72,7 @@ export async function readDecision(
   if (!isOpen(code, now) || !mayConnectByCode(account.policy, application)) return { outcome: 'closed' }
 
   const consent = await describeConsent(context.db, user, code.scopes, deviceFlowPolicy(application))
-  const crowded = (await countCrowd(context.db, application.id, networkOf(code.requestedFrom))) >= CROWD.most
+  const crowded = (await countCrowd(context.db, application.id, networkOf(code.requestedFrom))) >= CROWD.max
   const delicate = crowded || code.variant === 'access_key' || consent.can.some((scope) => scope.dangerous)
   if (delicate && !isFresh(context, sessionUser, asked)) return { outcome: 'stale_session' }
   const elsewhere = isElsewhere(context, code.requestedFrom, address)

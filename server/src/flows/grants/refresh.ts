@@ -62,5 +62,5 @@ export async function refreshTokenSet(context: Context, request: RefreshRequest)
 }
 
 export function refreshLimits(config: Pick<Config, 'refreshTokenLifetimeMs' | 'grantLifetimeMs'>): RefreshLimits {
-  return { unusedMs: config.refreshTokenLifetimeMs, longestMs: config.grantLifetimeMs }
+  return { unusedMs: config.refreshTokenLifetimeMs, maxMs: config.grantLifetimeMs }
 }

@@ -74,7 +74,7 @@ function readOwn({ config, db, gate, load, liveCodes, tasks }: Context): readonl
     gauge(
       'latchkey_postgres_connections_max',
       'Connections there may be.',
-      perPool(({ most }) => most),
+      perPool(({ max }) => max),
     ),
     gauge(
       'latchkey_postgres_waiting',

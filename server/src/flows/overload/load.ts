@@ -95,8 +95,8 @@ export function createLoad({ config, db, events }: Given, delay: Delay = measure
   }
   /** While others ask too, no application has more than half: there is always a key for one who comes now and then. */
   const mayBegin = (applicationId: string): boolean => {
-    const most = asking.size > 1 ? Math.max(1, Math.floor(abreast / 2)) : abreast
-    return (working.get(applicationId) ?? 0) < most
+    const max = asking.size > 1 ? Math.max(1, Math.floor(abreast / 2)) : abreast
+    return (working.get(applicationId) ?? 0) < max
   }
   const begin = (applicationId: string) => {
     atWork += 1

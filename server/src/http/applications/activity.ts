@@ -35,7 +35,7 @@ async function activityPage(
   const activity = await readActivity(context, account.id, fields.get('application') ?? '')
   if (!activity) return { refusal: 'not_found' }
   const words = problem === null ? '' : wordsOf(request)
-  const suspension = { ...activity.suspension, problem, words, mostWords: MAX_WORDS_LENGTH }
+  const suspension = { ...activity.suspension, problem, words, maxWords: MAX_WORDS_LENGTH }
   const model = { ...activity, requests: activity.requests.map(lineOf), suspension }
   return { page: applicationActivityPage(frame, model), status: problem === null ? 200 : 400 }
 }

@@ -126,7 +126,7 @@ export const showSettings: PageHandler<UserRequest> = async (context, { account,
   const redirects = application.redirectUris.join('\n')
   // What waits is what its people want; saving the page must not take it back.
   const proposal = await readProposal(context, id)
-  const name = proposal?.declinedBecause === null ? proposal.name : application.name
+  const name = proposal?.declinedReason === null ? proposal.name : application.name
   const model = { id, name, deviceFlow, testMode, pkce, scopes, redirects, secondLook, problem: null }
   return { page: applicationSettingsPage(frame, model) }
 }
@@ -180,7 +180,7 @@ async function applicationPage(
     redirects: application.redirectUris,
     scopes: choice.filter(({ use }) => use !== 'no'),
     secrets: application.secretLines.map(({ createdAt, ...rest }) => ({ ...rest, createdOn: createdAt })),
-    mostSecrets: MAX_LIVE_SECRETS,
+    maxSecrets: MAX_LIVE_SECRETS,
     samples: samplesOf(context, application),
     notice: NOTICES.find((each) => each === fields.get('notice')) ?? null,
     problem,

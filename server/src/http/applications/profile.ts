@@ -17,12 +17,12 @@ export function ownLogo(applicationId: string, version: string | null): string |
 /** Only what would be another. */
 export function proposalOf(application: OwnApplication, proposal: Proposal | null): ProposalModel | null {
   if (!proposal) return null
-  const { name, logoVersion, proposedAt: since, declinedBecause } = proposal
+  const { name, logoVersion, proposedAt: since, declinedReason } = proposal
   return {
     name: name === application.name ? null : name,
     logo: logoVersion === application.logoVersion ? null : { address: ownLogo(application.id, logoVersion) },
     since,
-    declinedBecause,
+    declinedReason,
   }
 }
 

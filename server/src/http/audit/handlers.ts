@@ -22,7 +22,7 @@ export function showAudit(scope: Scope): PageHandler<UserRequest> {
     const filters = readFilters(scope, fields)
     const wish = wishFor(scope, request, filters)
     const continued = fields.get('after') || null
-    const base = { base: BASES[scope], filters, most: MAX_ROWS }
+    const base = { base: BASES[scope], filters, max: MAX_ROWS }
     if ('problems' in wish) {
       const nothing = { entries: [], continued: null, after: null, sealed: null }
       return { page: auditPage(frame, { ...base, ...nothing, problems: wish.problems }), status: 400 }

@@ -7,10 +7,10 @@ export type AccessLifetimes = {
   /** After so many days without use a token set ends. */
   readonly unusedDays: number
   /** After so many days it ends in any case. */
-  readonly longestDays: number
+  readonly maxDays: number
 }
 
 export function accessLifetimes(config: Pick<Config, 'refreshTokenLifetimeMs' | 'grantLifetimeMs'>): AccessLifetimes {
   const days = (ms: number) => Math.max(1, Math.round(ms / DAY_MS))
-  return { unusedDays: days(config.refreshTokenLifetimeMs), longestDays: days(config.grantLifetimeMs) }
+  return { unusedDays: days(config.refreshTokenLifetimeMs), maxDays: days(config.grantLifetimeMs) }
 }

@@ -100,9 +100,9 @@ async function listPage(
     endpoints: webhooks.endpoints.map(({ createdAt, rotatedAt, ...endpoint }) => {
       return { ...endpoint, createdOn: createdAt, bothUntil: rotatedAt === null ? null : rotatedAt + BOTH_MS }
     }),
-    mostEndpoints: MAX_ENDPOINTS,
+    maxEndpoints: MAX_ENDPOINTS,
     deliveries: webhooks.deliveries.map(rowOf),
-    mostDeliveries: MAX_DELIVERIES,
+    maxDeliveries: MAX_DELIVERIES,
     url: problem === null ? '' : typed(fields),
     notice: NOTICES.find((each) => each === fields.get('notice')) ?? null,
     problem,

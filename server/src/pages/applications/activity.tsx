@@ -45,8 +45,7 @@ export function applicationActivityPage(frame: Frame, model: ApplicationActivity
   const { words } = frame
   const { id, name, secretsInUrl, suspension } = model
   const title = words.t('activity.title', { name })
-  const wrong =
-    suspension.problem && words.t(`suspension.problem_${suspension.problem}`, { most: suspension.mostWords })
+  const wrong = suspension.problem && words.t(`suspension.problem_${suspension.problem}`, { max: suspension.maxWords })
   return page(
     frame,
     title,

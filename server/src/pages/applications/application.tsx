@@ -34,7 +34,7 @@ export type OwnApplicationModel = {
     readonly createdOn: number
     readonly lastUsedOn: number | null
   }[]
-  readonly mostSecrets: number
+  readonly maxSecrets: number
   readonly samples: readonly Sample[]
   readonly notice: null | 'saved' | 'revoked' | 'logo' | 'withdrawn'
   readonly problem: null | 'too_many' | 'last'
@@ -45,7 +45,7 @@ type PartProps = { readonly frame: Frame; readonly model: OwnApplicationModel }
 export function ownApplicationPage(frame: Frame, model: OwnApplicationModel): string {
   const { words } = frame
   const { name, suspended, notice, problem } = model
-  const wrong = problem && words.t(`own_application.problem_${problem}`, { most: model.mostSecrets })
+  const wrong = problem && words.t(`own_application.problem_${problem}`, { max: model.maxSecrets })
   return page(
     frame,
     name,

@@ -13,21 +13,21 @@ export type ProposalModel = {
   readonly logo: { readonly address: string | null } | null
   readonly since: number
   /** Why an operator declined it; null while it waits. */
-  readonly declinedBecause: string | null
+  readonly declinedReason: string | null
 }
 
 type ProposalProps = { readonly frame: Frame; readonly id: string; readonly proposal: ProposalModel }
 
 export function ProposalNotice({ frame, id, proposal }: ProposalProps) {
   const { words } = frame
-  const { name, logo, declinedBecause } = proposal
-  const waits = declinedBecause === null
+  const { name, logo, declinedReason } = proposal
+  const waits = declinedReason === null
   return (
     <Notice kind={waits ? 'info' : 'warning'} title={words.t(waits ? 'proposal.title' : 'proposal.declined')}>
       <p>{words.t(waits ? 'proposal.text' : 'proposal.declined_text')}</p>
       {!waits && (
         <blockquote>
-          <bdi>{declinedBecause}</bdi>
+          <bdi>{declinedReason}</bdi>
         </blockquote>
       )}
       <Facts>

@@ -25,13 +25,13 @@ export type ApplicationPublisherModel = {
   /** As it was typed. */
   readonly typed: string
   readonly record: RecordModel | null
-  readonly problem: null | DomainTrouble
+  readonly problem: null | DomainProblemAt
   /** What came of looking for the record just now. */
   readonly result: null | CheckResult
   readonly notice: null | 'proven' | 'removed'
 }
 
-type DomainTrouble = 'empty' | 'address' | 'port' | 'ip' | 'single' | 'dot' | 'too_long' | 'not_a_domain' | 'ours'
+type DomainProblemAt = 'empty' | 'address' | 'port' | 'ip' | 'single' | 'dot' | 'too_long' | 'not_a_domain' | 'ours'
 
 export type CheckResult =
   | { readonly outcome: 'none' | 'silent' | 'name_taken' }

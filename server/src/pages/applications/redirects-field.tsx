@@ -18,7 +18,7 @@ export function RedirectsField({ words, value, problem, focus = false }: Redirec
       label={words.t('redirects.label')}
       hint={
         <>
-          <p>{words.t('redirects.hint', { most: MAX_REDIRECTS })}</p>
+          <p>{words.t('redirects.hint', { max: MAX_REDIRECTS })}</p>
           <p>{words.rich('redirects.example', { address: 'https://app.example/callback', code: address })}</p>
         </>
       }
@@ -41,7 +41,7 @@ const MAX_SHOWN_LENGTH = 120
 
 export function redirectProblemText(words: Words, { uri, reason }: RedirectProblemAt): string {
   if (reason === 'none') return words.t('redirects.problem_none')
-  if (reason === 'too_many') return words.t('redirects.problem_too_many', { most: MAX_REDIRECTS })
+  if (reason === 'too_many') return words.t('redirects.problem_too_many', { max: MAX_REDIRECTS })
   const shown = shortened(uri)
   if (reason === 'not_canonical') {
     const spelled = shortened(URL.parse(uri)?.href ?? uri)

@@ -23,7 +23,7 @@ export function SecretsCard({ frame, model }: PartProps) {
   return (
     <section class="card stack" aria-labelledby="secrets">
       <h2 id="secrets">{words.t('own_application.secrets')}</h2>
-      <p>{words.t('own_application.secrets_text', { most: model.mostSecrets })}</p>
+      <p>{words.t('own_application.secrets_text', { max: model.maxSecrets })}</p>
       <ul class="rows">
         {model.secrets.map((secret) => (
           <SecretRow frame={frame} model={model} secret={secret} key={secret.id} />
@@ -87,11 +87,11 @@ function SecretRow({ frame, model, secret }: SecretRowProps) {
 
 function AddSecret({ frame, model }: PartProps) {
   const { words } = frame
-  const full = model.secrets.length >= model.mostSecrets
+  const full = model.secrets.length >= model.maxSecrets
   if (full) {
     return (
       <div class="stack tight">
-        <p id="add-reason">{words.t('own_application.full', { most: model.mostSecrets })}</p>
+        <p id="add-reason">{words.t('own_application.full', { max: model.maxSecrets })}</p>
         <p class="actions">
           <button type="button" class="button quiet" disabled aria-describedby="add-reason">
             {words.t('own_application.add')}

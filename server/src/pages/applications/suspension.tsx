@@ -11,7 +11,7 @@ export type SuspensionModel = SuspensionStatus & {
   /** Of an appeal that came back, with its words. */
   readonly problem: null | 'words' | 'not_suspended'
   readonly words: string
-  readonly mostWords: number
+  readonly maxWords: number
 }
 
 type SuspensionProps = { readonly frame: Frame; readonly id: string; readonly model: SuspensionModel }
@@ -53,7 +53,7 @@ function Suspended({ words, model }: { readonly words: Words; readonly model: Su
 
 function Appeal({ frame, id, model }: SuspensionProps) {
   const { words } = frame
-  const { problem, mostWords: most } = model
+  const { problem, maxWords: max } = model
   return (
     <section class="card stack" aria-labelledby="appeal">
       <h2 id="appeal">{words.t('suspension.appeal')}</h2>
@@ -61,8 +61,8 @@ function Appeal({ frame, id, model }: SuspensionProps) {
         <OwnWords
           id="words"
           label={words.t('suspension.appeal_words')}
-          hint={words.t('suspension.appeal_hint', { most })}
-          problem={problem === 'words' ? words.t('suspension.problem_words', { most }) : null}
+          hint={words.t('suspension.appeal_hint', { max })}
+          problem={problem === 'words' ? words.t('suspension.problem_words', { max }) : null}
           value={model.words}
           rows={6}
         />

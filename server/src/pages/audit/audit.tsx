@@ -38,7 +38,7 @@ export type AuditModel = {
   readonly after: number | null
   readonly sealed: { readonly position: number; readonly at: number } | null
   /** How many entries fit into one file. */
-  readonly most: number
+  readonly max: number
 }
 
 export function auditPage(frame: Frame, model: AuditModel): string {
@@ -178,13 +178,13 @@ function emptyText({ filters, after, continued }: AuditModel) {
   return isChosen(filters) || continued !== null ? 'audit.none' : 'audit.empty'
 }
 
-function Download({ frame, model: { base, filters, continued, most } }: PartProps) {
+function Download({ frame, model: { base, filters, continued, max } }: PartProps) {
   const { words } = frame
   const hidden = { ...given(filters), ...(continued === null ? {} : { after: continued }) }
   return (
     <section class="card stack" aria-labelledby="download">
       <h2 id="download">{words.t('audit.download')}</h2>
-      <p>{words.t('audit.download_text', { most })}</p>
+      <p>{words.t('audit.download_text', { max })}</p>
       <Form frame={frame} action={`${base}/export`} hidden={hidden} class="actions">
         <button type="submit" name="format" value="csv" class="button quiet">
           {words.t('audit.download_csv')}

@@ -14,7 +14,7 @@ type OutlookProps = {
     /** After so many days without use a token set ends. */
     readonly unusedDays: number
     /** After so many days it ends in any case. */
-    readonly longestDays: number
+    readonly maxDays: number
     readonly grantable: boolean
     readonly suspended: boolean
   }
@@ -28,7 +28,7 @@ export function Outlook({ words, id, model }: OutlookProps) {
       <h2 id={id}>{words.t(offered ? 'consent.how_long' : 'consent.not_possible')}</h2>
       <p>
         {offered
-          ? words.t(`consent.lasts_${model.variant}`, { days: model.unusedDays, longest: model.longestDays })
+          ? words.t(`consent.lasts_${model.variant}`, { days: model.unusedDays, longest: model.maxDays })
           : words.rich(suspended ? 'consent.suspended' : 'consent.not_grantable', { application, b: strong })}
       </p>
     </>

@@ -31,7 +31,7 @@ export type ConsentModel = {
   /** After so many days without use a token set ends. */
   readonly unusedDays: number
   /** After so many days it ends in any case. */
-  readonly longestDays: number
+  readonly maxDays: number
   readonly request: {
     readonly address: string | null
     readonly place: string | null

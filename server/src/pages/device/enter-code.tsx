@@ -47,7 +47,7 @@ export function enterCodePage(frame: Frame, model: EnterCodeModel): string {
                 <>
                   <p>
                     {words.rich('enter_code.hint', {
-                      fewest: FEWEST,
+                      fewest: MIN_CHARACTERS,
                       code: (chunks) => <bdi class="figures">{chunks}</bdi>,
                     })}
                   </p>
@@ -75,12 +75,12 @@ export function enterCodePage(frame: Frame, model: EnterCodeModel): string {
 }
 
 /** With the check digit. */
-const FEWEST = MIN_RANDOM_DIGITS + 1
+const MIN_CHARACTERS = MIN_RANDOM_DIGITS + 1
 
 function problemText({ words, account }: Frame, problem: NonNullable<EnterCodeModel['problem']>): string {
   switch (problem.kind) {
     case 'length':
-      return words.t('enter_code.problem_length', { fewest: FEWEST, digits: problem.digits })
+      return words.t('enter_code.problem_length', { fewest: MIN_CHARACTERS, digits: problem.digits })
     case 'locked':
       return words.t('enter_code.problem_locked', { minutes: problem.minutes })
     case 'taken':

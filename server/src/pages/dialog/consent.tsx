@@ -25,7 +25,7 @@ export type DialogConsentModel = {
   /** After so many days without use a token set ends. */
   readonly unusedDays: number
   /** After so many days it ends in any case. */
-  readonly longestDays: number
+  readonly maxDays: number
   readonly can: readonly Permission[]
   readonly lacking: readonly LackingPermission[]
   readonly grantable: boolean

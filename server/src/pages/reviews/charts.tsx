@@ -69,13 +69,13 @@ function Polls({ words, series: { minutes } }: ChartsProps) {
 
 function SlowDowns({ words, series: { minutes } }: ChartsProps) {
   const shares = minutes.map(({ at, polls, early }) => ({ at, share: polls === 0 ? 0 : Math.min(1, early / polls) }))
-  const most = Math.max(0, ...shares.map(({ share }) => share))
+  const max = Math.max(0, ...shares.map(({ share }) => share))
   return (
     <ChartFigure
       words={words}
       id="chart-slow-down"
       title={words.t('operator.chart_slow_down')}
-      about={words.t('operator.chart_slow_down_about', { most })}
+      about={words.t('operator.chart_slow_down_about', { max })}
       picture={
         minutes.some(({ polls }) => polls > 0) ? (
           <Buckets
@@ -131,8 +131,8 @@ function Funnel({ words, series: { days } }: ChartsProps) {
 }
 
 function Origins({ words, series: { days } }: ChartsProps) {
-  const most = (of: 'networks' | 'countries') => Math.max(0, ...days.map((each) => each[of]))
-  const [networks, countries] = [most('networks'), most('countries')]
+  const max = (of: 'networks' | 'countries') => Math.max(0, ...days.map((each) => each[of]))
+  const [networks, countries] = [max('networks'), max('countries')]
   return (
     <ChartFigure
       words={words}

@@ -123,7 +123,7 @@ function Decide({ frame, model, form }: FormProps) {
         size={6}
         problem={wrong === 'interval' ? words.t('operator.problem_interval') : null}
       />
-      <Why words={words} id="" form={form} wrong={wrong} />
+      <ReasonFields words={words} id="" form={form} wrong={wrong} />
       <p>
         <button type="submit" class="button">
           {words.t('operator.decide_send')}
@@ -133,7 +133,7 @@ function Decide({ frame, model, form }: FormProps) {
   )
 }
 
-type WhyProps = {
+type ReasonProps = {
   readonly words: Words
   /** In front of the ids of its fields: there are two of it. */
   readonly id: string
@@ -141,7 +141,7 @@ type WhyProps = {
   readonly wrong: DecisionForm['problem']
 }
 
-function Why({ words, id, form, wrong }: WhyProps) {
+function ReasonFields({ words, id, form, wrong }: ReasonProps) {
   const options = reasons.map((reason) => ({ value: reason, text: words.t(`operator.reason_${reason}`) }))
   return (
     <>
@@ -182,7 +182,7 @@ function RevokeAll({ frame, model, form }: FormProps) {
         hidden={{ decision: 'keep_and_revoke' }}
         class="stack"
       >
-        <Why words={words} id="all-" form={form} wrong={form.problem} />
+        <ReasonFields words={words} id="all-" form={form} wrong={form.problem} />
         <p>
           <button type="submit" class="button danger">
             {words.t('operator.end_all_yes')}

@@ -93,7 +93,7 @@ export function operatorRulePage(frame: Frame, model: OperatorRuleModel): string
 }
 
 /** As they are typed. */
-function limitsOf(name: ThresholdName): { least: number; most: number } {
-  const [least, most] = thresholdLimits[name]
-  return name === 'share' ? { least: least * 100, most: most * 100 } : { least, most }
+function limitsOf(name: ThresholdName): { least: number; max: number } {
+  const [least, max] = thresholdLimits[name]
+  return name === 'share' ? { least: least * 100, max: max * 100 } : { least, max }
 }

@@ -79,5 +79,5 @@ export function passwordFieldOf(problem: PasswordProblem): 'password' | 'again' 
 }
 
 export function passwordProblemText(words: Words, problem: PasswordProblem): string {
-  return words.t(`password.${problem}`, { fewest: MIN_CHARACTERS, most: MAX_CHARACTERS })
+  return words.t(`password.${problem}`, { fewest: MIN_CHARACTERS, max: MAX_CHARACTERS })
 }

@@ -156,8 +156,8 @@ type Heights = ReturnType<typeof scaleLinear<number, number>>
 
 /** From the ground to a round number above all values. */
 function heights(buckets: readonly Bucket[], share = false): Heights {
-  const most = share ? 1 : Math.max(1, ...buckets.flatMap(({ values }) => values))
-  return scaleLinear([0, most], [SIDE, 0]).nice(TICKS)
+  const max = share ? 1 : Math.max(1, ...buckets.flatMap(({ values }) => values))
+  return scaleLinear([0, max], [SIDE, 0]).nice(TICKS)
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000
@@ -223,9 +223,9 @@ type StepsProps = {
 
 /** What is left after each step: bars below each other, with their words and numbers above them. */
 export function Steps({ words, steps }: StepsProps) {
-  const most = Math.max(...steps.map(({ value }) => value))
-  if (!(most > 0)) return null
-  const width = scaleLinear([0, most], [0, 100])
+  const max = Math.max(...steps.map(({ value }) => value))
+  if (!(max > 0)) return null
+  const width = scaleLinear([0, max], [0, 100])
   const room = 100 / steps.length
   return (
     <>

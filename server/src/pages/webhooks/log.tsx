@@ -34,17 +34,17 @@ type LogProps = {
   /** The application's. */
   readonly id: string
   readonly deliveries: readonly DeliveryRow[]
-  readonly most: number
+  readonly max: number
 }
 
-export function WebhookLog({ frame, id, deliveries, most }: LogProps) {
+export function WebhookLog({ frame, id, deliveries, max }: LogProps) {
   const { words } = frame
   const several = new Set(deliveries.map(({ url }) => url)).size > 1
   return (
     <section class="card stack" aria-labelledby="log">
       <h2 id="log">{words.t('webhooks.log')}</h2>
       <p class="soft">
-        {deliveries.length === 0 ? words.t('webhooks.log_none') : words.t('webhooks.log_text', { most })}
+        {deliveries.length === 0 ? words.t('webhooks.log_none') : words.t('webhooks.log_text', { max })}
       </p>
       {deliveries.length > 0 && (
         <ol class="rows">

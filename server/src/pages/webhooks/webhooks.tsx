@@ -14,10 +14,10 @@ export type WebhooksModel = {
   readonly id: string
   readonly name: string
   readonly endpoints: readonly EndpointRow[]
-  readonly mostEndpoints: number
+  readonly maxEndpoints: number
   /** Newest first. */
   readonly deliveries: readonly DeliveryRow[]
-  readonly mostDeliveries: number
+  readonly maxDeliveries: number
   /** What was typed, where something is wrong with it. */
   readonly url: string
   readonly notice: null | 'removed' | 'tested' | 'resent'
@@ -47,9 +47,9 @@ type PartProps = { readonly frame: Frame; readonly model: WebhooksModel }
 
 export function webhooksPage(frame: Frame, model: WebhooksModel): string {
   const { words } = frame
-  const { id, name, notice, problem, mostEndpoints: most } = model
+  const { id, name, notice, problem, maxEndpoints: max } = model
   const title = words.t('webhooks.title', { name })
-  const wrong = problem && words.t(`webhooks.problem_${problem}`, { most })
+  const wrong = problem && words.t(`webhooks.problem_${problem}`, { max })
   const field = problem === 'too_many' ? null : 'url'
   return page(
     frame,
@@ -77,7 +77,7 @@ export function webhooksPage(frame: Frame, model: WebhooksModel): string {
         )}
         <AddEndpoint frame={frame} model={model} />
       </section>
-      <WebhookLog frame={frame} id={id} deliveries={model.deliveries} most={model.mostDeliveries} />
+      <WebhookLog frame={frame} id={id} deliveries={model.deliveries} max={model.maxDeliveries} />
     </>,
     { problem: problem !== null, wide: true },
   )
@@ -165,9 +165,9 @@ function Sure({ frame, what, url, bound }: SureProps) {
 
 function AddEndpoint({ frame, model }: PartProps) {
   const { words } = frame
-  const { problem, mostEndpoints: most } = model
-  if (model.endpoints.filter(({ gone }) => !gone).length >= most) return <p>{words.t('webhooks.full', { most })}</p>
-  const wrong = problem !== null && problem !== 'too_many' ? words.t(`webhooks.problem_${problem}`, { most }) : null
+  const { problem, maxEndpoints: max } = model
+  if (model.endpoints.filter(({ gone }) => !gone).length >= max) return <p>{words.t('webhooks.full', { max })}</p>
+  const wrong = problem !== null && problem !== 'too_many' ? words.t(`webhooks.problem_${problem}`, { max }) : null
   return (
     <Form frame={frame} action="/developer/application/webhooks" bound={{ application: model.id }} class="stack tight">
       <Field

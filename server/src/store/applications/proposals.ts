@@ -15,11 +15,11 @@ export type Proposal = {
   readonly logoVersion: string | null
   readonly proposedAt: number
   /** Why an operator declined it; null while it waits. */
-  readonly declinedBecause: string | null
+  readonly declinedReason: string | null
 }
 
 const PROPOSAL = `p.application_id as "applicationId", p.version, p.name, p.logo_version as "logoVersion",
-  p.proposed_at as "proposedAt", p.declined_reason as "declinedBecause"`
+  p.proposed_at as "proposedAt", p.declined_reason as "declinedReason"`
 
 /** Also one that was declined. */
 export async function findProposal(db: Queryable, applicationId: string): Promise<Proposal | null> {

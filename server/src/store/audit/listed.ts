@@ -55,7 +55,7 @@ const WITH_SEAL = `left join lateral (
 export async function listEvents(
   db: Queryable,
   filter: EventFilter,
-  { after, most, order }: { readonly after: number | null; readonly most: number; readonly order: EventOrder },
+  { after, max, order }: { readonly after: number | null; readonly max: number; readonly order: EventOrder },
 ): Promise<EventPage> {
   const { accountId, kinds, userIds, applicationIds, from, until } = filter
   const filtered = kinds !== null || userIds !== null || applicationIds !== null
@@ -80,10 +80,10 @@ export async function listEvents(
        s.position, s.hash
      from (select 1) one left join found e on true ${WITH_SEAL}
      ${sorted}`,
-    [accountId, moment(from), moment(until), after, applicationIds, kinds, userIds, filtered, most + 1],
+    [accountId, moment(from), moment(until), after, applicationIds, kinds, userIds, filtered, max + 1],
   )
   const found = rows.filter((row) => row.id !== null).map(({ edge: _, ...event }) => event)
-  if (found.length > most) return { events: found.slice(0, most), after: found[most - 1]?.id ?? null }
+  if (found.length > max) return { events: found.slice(0, max), after: found[max - 1]?.id ?? null }
   return { events: found, after: rows[0]?.edge ?? null }
 }
 

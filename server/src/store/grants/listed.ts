@@ -52,8 +52,8 @@ const LISTED = `select ${GRANT}, g.secret, a.name, a.publisher, a.publisher_stat
   ${LIVE}`
 
 /** A token set that nobody may renew any more has ended, though nobody wrote it down: core/grants/grant.ts, `isOver`. */
-function notOver({ unusedMs, longestMs }: RefreshLimits): string {
-  return `(g.variant = 'access_key' or (g.created_at > now() - interval '${longestMs} milliseconds'
+function notOver({ unusedMs, maxMs }: RefreshLimits): string {
+  return `(g.variant = 'access_key' or (g.created_at > now() - interval '${maxMs} milliseconds'
     and coalesce(g.issued_at, g.created_at) > now() - interval '${unusedMs} milliseconds'))`
 }
 

@@ -39,7 +39,7 @@ export type PoolFigures = {
   readonly name: 'decisions' | 'polls'
   readonly used: number
   readonly idle: number
-  readonly most: number
+  readonly max: number
   readonly waiting: number
 }
 
@@ -110,9 +110,9 @@ export async function verifySession(url: string): Promise<Session> {
   return { ...queryable(client), close: () => client.end() }
 }
 
-function figuresOf(name: PoolFigures['name'], pool: pg.Pool, most: number): PoolFigures {
+function figuresOf(name: PoolFigures['name'], pool: pg.Pool, max: number): PoolFigures {
   const { totalCount, idleCount: idle, waitingCount: waiting } = pool
-  return { name, used: totalCount - idle, idle, most, waiting }
+  return { name, used: totalCount - idle, idle, max, waiting }
 }
 
 function queryable(target: pg.Pool | pg.PoolClient | pg.Client): Queryable {

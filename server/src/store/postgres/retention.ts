@@ -16,14 +16,14 @@ export type GrantRetention = {
   /** After a grant has ended. */
   readonly keptMs: number
   /** After which a token set has ended in any case. */
-  readonly longestMs: number
+  readonly maxMs: number
 }
 
 /** Forgets grants that were revoked so long ago, and token sets that ran out so long ago. A link that refers to one goes first. */
-export async function forgetEndedGrants(db: Postgres, { keptMs, longestMs }: GrantRetention): Promise<void> {
+export async function forgetEndedGrants(db: Postgres, { keptMs, maxMs }: GrantRetention): Promise<void> {
   const ended = [
     ['revoked_at', 'revoked_at is not null', keptMs],
-    ['created_at', "revoked_at is null and variant = 'token_set'", longestMs + keptMs],
+    ['created_at', "revoked_at is null and variant = 'token_set'", maxMs + keptMs],
   ] as const
   for (const [moment, which, ageMs] of ended) {
     await inBatches(

@@ -54,7 +54,7 @@ export type DueEndpoint = {
  * Endpoints with something due, in no order: so none is always the last. Each counts up to `most`. Goes through the index of what
  * is open from endpoint to endpoint, so it costs as much as there are receivers with something open, not as there are any.
  */
-export async function findDueEndpoints(db: Queryable, most: number): Promise<readonly DueEndpoint[]> {
+export async function findDueEndpoints(db: Queryable, max: number): Promise<readonly DueEndpoint[]> {
   const { rows } = await db.query<DueEndpoint>({
     name: 'find-due-endpoints',
     text: `with recursive waiting as (
@@ -70,7 +70,7 @@ export async function findDueEndpoints(db: Queryable, most: number): Promise<rea
           select from webhook_deliveries d where d.endpoint_id = w.id and ${OPEN} and d.due_at <= now() limit $1) few) due
       where w.disabled_at is null and a.deleted_at is null and due.waiting > 0
       order by random()`,
-    values: [most],
+    values: [max],
   })
   return rows
 }

@@ -184,7 +184,7 @@ const barred: [string, Partial<Grant>, typeof holder][] = [
 ]
 
 describe('refreshing', () => {
-  const limits = { unusedMs: 60 * DAY, longestMs: 365 * DAY }
+  const limits = { unusedMs: 60 * DAY, maxMs: 365 * DAY }
   const grant = makeGrant({ generation: 4, issuedAt: NOW })
   const step = (generation: number, after: number, of = grant) => refresh(of, holder, generation, NOW + after, limits)
 

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { revocationReasons } from '../../../src/core/grants/revocation-reason.ts'
 import { suspensionReasons } from '../../../src/core/reviews/review.ts'
 
-const read = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8')
+const read = (path: string) => readFileSync(new URL(`../../../../${path}`, import.meta.url), 'utf8')
 
 const documented = (opening: string) => {
   const paragraph =

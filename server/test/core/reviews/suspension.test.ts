@@ -296,11 +296,11 @@ describe('thresholds', () => {
   })
 
   it.each(Object.keys(thresholdLimits) as (keyof Thresholds)[])('have limits: %s', (name) => {
-    const [least, most] = thresholdLimits[name]
+    const [least, max] = thresholdLimits[name]
     const set = (value: number) => thresholdProblem({ ...defaultThresholds, [name]: value })
-    expect([set(least), set(most)]).toEqual([null, null])
+    expect([set(least), set(max)]).toEqual([null, null])
     const step = name === 'share' ? 0.001 : 1
-    for (const value of [least - step, most + step, Number.NaN, Number.POSITIVE_INFINITY]) expect(set(value)).toBe(name)
+    for (const value of [least - step, max + step, Number.NaN, Number.POSITIVE_INFINITY]) expect(set(value)).toBe(name)
     expect(set(least + 0.5)).toBe(name === 'share' ? null : name)
   })
 })

@@ -41,23 +41,23 @@ describe('entering codes', () => {
   })
 
   test('the lockout hits the guesser, not the others of the account or the network', () => {
-    const crowded = { accountMisses: ACCOUNT_MISSES.most, networkMisses: NETWORK_MISSES.most }
+    const crowded = { accountMisses: ACCOUNT_MISSES.max, networkMisses: NETWORK_MISSES.max }
     expect(mayEnterCode(entries(crowded))).toEqual({ allowed: true })
     expect(mayEnterCode(entries({ ...crowded, userMisses: [MINUTE] }))).toEqual({ allowed: false, waitMs: 14 * MINUTE })
-    const nearly = { accountMisses: ACCOUNT_MISSES.most - 1, networkMisses: NETWORK_MISSES.most - 1 }
+    const nearly = { accountMisses: ACCOUNT_MISSES.max - 1, networkMisses: NETWORK_MISSES.max - 1 }
     expect(mayEnterCode(entries({ ...nearly, userMisses: [MINUTE] }))).toEqual({ allowed: true })
   })
 
   test.each([
-    ['account', 'accountMisses', ACCOUNT_MISSES.most],
-    ['network', 'networkMisses', NETWORK_MISSES.most],
-  ] as const)('a crowded %s is enough, and it is crowded from exactly its budget on', (_where, misses, most) => {
+    ['account', 'accountMisses', ACCOUNT_MISSES.max],
+    ['network', 'networkMisses', NETWORK_MISSES.max],
+  ] as const)('a crowded %s is enough, and it is crowded from exactly its budget on', (_where, misses, max) => {
     const mayTry = (count: number) => mayEnterCode(entries({ [misses]: count, userMisses: [MINUTE] })).allowed
-    expect([mayTry(most - 1), mayTry(most)]).toEqual([true, false])
+    expect([mayTry(max - 1), mayTry(max)]).toEqual([true, false])
   })
 
   test('UC-21: nobody claims more than twenty codes in ten minutes', () => {
-    const claims = Array.from({ length: USER_CLAIMS.most }, (_, index) => index * 1000)
+    const claims = Array.from({ length: USER_CLAIMS.max }, (_, index) => index * 1000)
     expect(mayEnterCode(entries({ userClaims: claims.slice(1) })).allowed).toBe(true)
     expect(mayEnterCode(entries({ userClaims: claims })).allowed).toBe(false)
   })
@@ -89,7 +89,7 @@ describe('signing in', () => {
   })
 
   test('a network that failed a hundred times leaves one failure per address, and none of it to known browsers', () => {
-    const network = NETWORK_FAILURES.most
+    const network = NETWORK_FAILURES.max
     expect(maySignIn(signIns({ network })).allowed).toBe(true)
     expect(maySignIn(signIns({ network, strangers: [MINUTE] })).allowed).toBe(false)
     expect(maySignIn(signIns({ network, browser: [MINUTE] })).allowed).toBe(true)

@@ -19,9 +19,7 @@ import { startTestService, type TestService } from '../../rig/service.ts'
 import { statementsOf } from '../../rig/statements.ts'
 
 const BOTH = ['orders:read', 'orders:write']
-
 const REVOKE = "update grants set revoked_at = now(), revocation_reason = 'user_reset' where id = $1"
-
 let service: TestService
 let grantCache: GrantCache
 beforeAll(async () => {

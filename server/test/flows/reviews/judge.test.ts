@@ -30,13 +30,11 @@ import { startTestService, type TestService } from '../../rig/service.ts'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
-
 let service: TestService
 let mailbox: Mailbox
 let operator: MadeUser
 let strangers: Stranger[]
 let application: MadeApplication & { readonly name: string }
-
 beforeAll(async () => {
   mailbox = await startMailbox()
   service = await startTestService({ OPERATOR_ACCOUNT: 'operators', SMTP_URL: mailbox.url }, { clock: true })
@@ -48,7 +46,6 @@ afterAll(async () => {
   await service.stop()
   await mailbox.stop()
 })
-
 /** Each test has an application, and windows, of its own. */
 beforeEach(async () => {
   await service.database.query('delete from suspension_rules')
@@ -56,7 +53,6 @@ beforeEach(async () => {
   application = { ...(await makeApplication(service.context.db, service.config, service.account.slug, { name })), name }
   await advance(service, HOUR)
 })
-
 async function read(): Promise<ReviewedApplication> {
   const found = await readReviewedApplication(service.context, application.id)
   if (!found) throw new Error('there is no such application')
@@ -224,7 +220,6 @@ describe('the life of a review', () => {
     expect(await reviewOf()).toMatchObject({ closedAt: null, verdict: 'warn' })
   })
 })
-
 describe('RL-07: minutes of overload', () => {
   it('are not held against anybody', async () => {
     await nextWindow(service)
@@ -240,7 +235,6 @@ describe('RL-07: minutes of overload', () => {
     expect(await reviewOf()).toMatchObject({ verdict: 'warn' })
   })
 })
-
 describe('reports', () => {
   const report = async (count: number) => {
     for (const { account, id } of strangers.slice(0, count)) {

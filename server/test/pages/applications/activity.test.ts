@@ -34,7 +34,7 @@ function makeSuspension(given: Partial<SuspensionModel> = {}): SuspensionModel {
     pollIntervalSeconds: null,
     problem: null,
     words: '',
-    mostWords: 2_000,
+    maxWords: 2_000,
     ...given,
   }
 }

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { chooseLanguage, languages, wordsFor } from '../../../src/pages/ui/words.ts'
 
 const read = (language: string): Record<string, string> =>
-  JSON.parse(readFileSync(new URL(`../../src/pages/messages/${language}.json`, import.meta.url), 'utf8'))
+  JSON.parse(readFileSync(new URL(`../../../src/pages/messages/${language}.json`, import.meta.url), 'utf8'))
 const english = read('en')
 
 /** The values and elements that a message takes, by name. */

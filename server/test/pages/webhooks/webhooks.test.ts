@@ -34,8 +34,8 @@ describe('an endpoint', () => {
   })
 
   test('can be added until there are the most of them, those that are gone not counted', () => {
-    expect(fieldsOf(formsOf(show({ mostEndpoints: 2 }), ACTION).join(''))).toEqual(['application', 'token', 'url'])
-    const full = show({ mostEndpoints: 1 })
+    expect(fieldsOf(formsOf(show({ maxEndpoints: 2 }), ACTION).join(''))).toEqual(['application', 'token', 'url'])
+    const full = show({ maxEndpoints: 1 })
     expect(formsOf(full, ACTION)).toEqual([])
     expect(full).toContain('There are 1 endpoints, and that is the most.')
   })

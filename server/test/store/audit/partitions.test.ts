@@ -147,7 +147,7 @@ describe('with three years of months', () => {
         listEvents(
           tx,
           { accountId: 'acc_000000000000', kinds: null, userIds: null, applicationIds: null, from: null, until: null },
-          { after: 3, most: 50, order: 'newest_first' },
+          { after: 3, max: 50, order: 'newest_first' },
         ),
     ],
   ])('%s finds its rows by an index in each', async (_, work) => {
