@@ -100,7 +100,7 @@ const postman = setInterval(showMails, 500)
 server.once('exit', (code) => {
   process.exitCode = code ?? 0
   clearInterval(postman)
-  mailbox.stop()
+  void mailbox.stop()
 })
 
 /** No mail leaves this machine: what would be sent is printed here. */

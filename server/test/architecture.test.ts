@@ -1,13 +1,14 @@
-/** The house stands as ARCHITECTURE.md draws it: imports run down, the core is pure, files stay short. */
-import { readdirSync, readFileSync } from 'node:fs'
+/** The code is arranged as ARCHITECTURE.md says: imports run down, the core is pure, files and folders stay small. */
+import { execFileSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { describe, expect, test } from 'vitest'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 const SRC = join(ROOT, 'server', 'src')
 
-/** From the ground up. A room is a folder of server/src, or a file that stands there alone. */
-const FLOORS = [
+/** From the lowest up. A module is a folder of server/src, or a file there. */
+const LAYERS = [
   ['core', 'secrets', 'events.ts', 'spans.ts', 'setting-texts.ts'],
   ['store', 'gate', 'pages', 'telemetry', 'mail.ts', 'outbound.ts', 'geoip.ts', 'dns.ts', 'config.ts'],
   ['flows'],
@@ -15,8 +16,8 @@ const FLOORS = [
   ['app.ts'],
   ['latchkey.ts'],
 ]
-const roomOf = (file: string) => file.split('/')[0] ?? ''
-const floorOf = (file: string) => FLOORS.findIndex((rooms) => rooms.includes(roomOf(file)))
+const moduleOf = (file: string) => file.split('/')[0] ?? ''
+const layerOf = (file: string) => LAYERS.findIndex((modules) => modules.includes(moduleOf(file)))
 
 function sourcesIn(folder: string): string[] {
   const names = readdirSync(folder, { recursive: true, encoding: 'utf8' })
@@ -27,56 +28,34 @@ const files = sourcesIn(SRC)
 /** Without comments, which may speak of anything. */
 const codeOf = (file: string) => readFileSync(join(SRC, file), 'utf8').replace(/\/\*.*?\*\/|(?<=^|\s)\/\/.*?$/gms, '')
 
-type Import = { readonly target: string; readonly typeOnly: boolean }
-
-function importsOf(file: string): Import[] {
-  const found = codeOf(file).matchAll(/\b(?:import|export)\b\s*(type\b)?[^'"`;=]*?['"](\.\.?\/[^'"]+)['"]/g)
-  return Array.from(found, ([, type, path = '']) => ({
-    target: normalize(join(dirname(file), path)),
-    typeOnly: type !== undefined,
-  }))
+function importsOf(file: string): { readonly target: string }[] {
+  const found = codeOf(file).matchAll(/\b(?:import|export)\b[^'"`;=]*?['"](\.\.?\/[^'"]+)['"]/g)
+  return Array.from(found, ([, path = '']) => ({ target: normalize(join(dirname(file), path)) }))
 }
 
 function mayImport(from: string, to: string): boolean {
-  if (roomOf(from) === roomOf(to) || (roomOf(from) === 'secrets' && roomOf(to) === 'core')) return true
-  return floorOf(to) < floorOf(from)
+  if (moduleOf(from) === moduleOf(to) || (moduleOf(from) === 'secrets' && moduleOf(to) === 'core')) return true
+  return layerOf(to) < layerOf(from)
 }
 
-/** The way from a file back to itself, if there is one. */
-function cycleFrom(file: string, path: readonly string[], finished: Set<string>): readonly string[] | null {
-  if (path.includes(file)) return [...path.slice(path.indexOf(file)), file]
-  if (finished.has(file)) return null
-  for (const { target } of importsOf(file).filter(({ typeOnly }) => !typeOnly)) {
-    const cycle = cycleFrom(target, [...path, file], finished)
-    if (cycle) return cycle
-  }
-  finished.add(file)
-  return null
-}
-
-describe('the floors', () => {
-  test('every file is in a room, and every import of another file was understood', () => {
-    expect(files.filter((file) => floorOf(file) === -1)).toEqual([])
+describe('the layers', () => {
+  test('every file belongs to a module, and every import of another file was understood', () => {
+    expect(files.filter((file) => layerOf(file) === -1)).toEqual([])
     expect(
       files.flatMap(importsOf).filter(({ target }) => !files.includes(target) && !target.endsWith('.json')),
     ).toEqual([])
-    expect(new Set(importsOf('app.ts').map(({ target }) => floorOf(target)))).toEqual(new Set([0, 1, 2, 3]))
+    expect(new Set(importsOf('app.ts').map(({ target }) => layerOf(target)))).toEqual(new Set([0, 1, 2, 3]))
   })
 
-  test('imports only run down, and rooms on one floor do not know each other', () => {
+  test('imports only run down, and modules of one layer do not import each other', () => {
     const imports = files.flatMap((file) => importsOf(file).map(({ target }) => [file, target] as const))
     expect(imports.filter(([from, to]) => !mayImport(from, to))).toEqual([])
-  })
-
-  test('no file imports itself by way of others, once types are erased', () => {
-    const finished = new Set<string>()
-    expect(files.map((file) => cycleFrom(file, [], finished)).filter((cycle) => cycle !== null)).toEqual([])
   })
 })
 
 test('core/ has no await, clock, randomness or I/O', () => {
   const impure = /\b(await|async|Date|performance|Math\.random|crypto|process|fetch|setTimeout)\b|['"]node:/
-  expect(files.filter((file) => roomOf(file) === 'core' && impure.test(codeOf(file)))).toEqual([])
+  expect(files.filter((file) => moduleOf(file) === 'core' && impure.test(codeOf(file)))).toEqual([])
 })
 
 test('only config.ts reads the environment', () => {
@@ -84,7 +63,7 @@ test('only config.ts reads the environment', () => {
 })
 
 test('only the command line uses the client library, as anybody else would', () => {
-  expect(files.filter((file) => roomOf(file) !== 'cli' && /['"]@latchkey\/sdk/.test(codeOf(file)))).toEqual([])
+  expect(files.filter((file) => moduleOf(file) !== 'cli' && /['"]@latchkey\/sdk/.test(codeOf(file)))).toEqual([])
   expect(files.filter((file) => /['"][./]*\bsdk\//.test(codeOf(file)))).toEqual([])
 })
 
@@ -107,3 +86,40 @@ test.each(['server/src', 'server/test', 'sdk', 'tools', 'bench', 'examples'])(
     expect(sourcesIn(join(ROOT, folder)).filter((file) => linesOf(file) > 400)).toEqual([])
   },
 )
+
+test.each(['server/src', 'sdk/src'])('no folder of %s has more than 25 files', (folder) => {
+  const counts = Map.groupBy(sourcesIn(join(ROOT, folder)), (file) => dirname(file))
+  expect(
+    Array.from(counts, ([name, inside]) => [name, inside.length]).filter(([, count = 0]) => Number(count) > 25),
+  ).toEqual([])
+})
+
+describe('ARCHITECTURE.md', () => {
+  const named = Array.from(
+    readFileSync(join(ROOT, 'ARCHITECTURE.md'), 'utf8').matchAll(/`([^`\n]+)`/g),
+    ([, name = '']) => name,
+  )
+  const tracked = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
+    cwd: ROOT,
+    encoding: 'utf8',
+  }).split('\n')
+  const sources = tracked.filter(
+    (file) => /^(server|sdk|tools)\/.*\.(tsx?|sql)$/.test(file) && existsSync(join(ROOT, file)),
+  )
+  const code = sources.map((file) => readFileSync(join(ROOT, file), 'utf8')).join('\n')
+
+  test('names files and folders that exist', () => {
+    const paths = named.filter(
+      (name) => /^[\w.-]+(\/[\w.-]+)*(\/|\.(tsx?|sql|md|json))$/.test(name) || name === '.ci/run',
+    )
+    const places = ['', 'server/', 'server/src/', 'sdk/src/']
+    expect(paths.length).toBeGreaterThan(50)
+    expect(paths.filter((path) => !places.some((place) => existsSync(join(ROOT, place, path))))).toEqual([])
+  })
+
+  test('names functions, tables and settings that exist', () => {
+    const names = named.filter((name) => /^[A-Za-z_][\w.]*$/.test(name) && !/\.(tsx?|sql|md|json)$/.test(name))
+    expect(names.length).toBeGreaterThan(50)
+    expect(names.filter((name) => !new RegExp(`\\b${name.split('.').at(-1)}\\b`).test(code))).toEqual([])
+  })
+})

@@ -156,7 +156,7 @@ test('an attempt that is given up, or followed by another, before it got anywher
 describe('a window that seems closed', () => {
   const watch = async () => {
     let outcome: string | null = null
-    dialog()
+    void dialog()
       .open({ redirectUri })
       .then(() => 'connected')
       .catch((error: { code: string }) => error.code)

@@ -4,7 +4,7 @@
  */
 import { RateLimiterRedis } from 'rate-limiter-flexible'
 import { burstOf, type Fill, fillUp, NOTHING_TAKEN, takeCode } from '../core/share.ts'
-import type { LimitResult } from './limiter.ts'
+import type { LimitResult } from './limit-result.ts'
 import type { RedisLink } from './redis-link.ts'
 
 export type Asking = { readonly applicationId: string; readonly network: string }

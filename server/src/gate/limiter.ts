@@ -7,9 +7,8 @@
  */
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible'
 import { type CodeBudget, createCodeBudget } from './code-budget.ts'
+import type { LimitResult } from './limit-result.ts'
 import type { RedisLink } from './redis-link.ts'
-
-export type LimitResult = { readonly passed: true } | { readonly passed: false; readonly waitMs: number }
 
 export type Limiter = {
   /** Of networks as core/network.ts cuts them. Null: nobody knows where from, and all of those are one network. */

@@ -1,7 +1,7 @@
 /**
  * The gate on Valkey or Redis, single or cluster, shared by all processes of a cell. Two small keys per code, a pace and a
  * hint, both with a life of seconds. Polls of the same turn of the event loop go out as one script call, which costs a
- * seventh of two commands per poll (docs/decisions/0006-the-gate-knocks-in-batches.md).
+ * seventh of two commands per poll (docs/decisions/0006-the-gate-polls-redis-in-batches.md).
  *
  * While Redis does not answer, this process paces on its own: a poll is never refused or delayed for the gate's sake.
  */
@@ -56,7 +56,7 @@ export function createRedisGate(link: RedisLink): Gate {
       }
     } catch (error) {
       failed((error as Error).message)
-      for (const each of batch) alone.poll(each.id, each.paceMs).then(each.resolve)
+      for (const each of batch) void alone.poll(each.id, each.paceMs).then(each.resolve)
     }
   }
 

@@ -1,5 +1,5 @@
 /** Health, for balancers and orchestrators. docs/operations.md. */
-import type { Handler } from './routes.ts'
+import type { Handler } from './route.ts'
 
 /** The process runs. An engine that is away is no reason to restart it. */
 export const live: Handler = async () => ({ status: 200, fields: { status: 'live' } })

@@ -1,7 +1,7 @@
 /** Records a request in the usage counters, for the developer of the application that it names. Pending polls are counted elsewhere. */
 import type { Context } from '../flows/context.ts'
 import type { Answer } from './answer.ts'
-import type { ApiRequest, Route } from './routes.ts'
+import type { ApiRequest, Route } from './route.ts'
 import { readClient } from './standard/client.ts'
 
 /** They come every few seconds from every device, and say nothing new. */

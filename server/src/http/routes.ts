@@ -1,42 +1,15 @@
-/** Every route for programs, in the order of docs/interface.md; those for browsers are in base/routes.ts and account/routes.ts. What is not here is a 404. */
-import type { Context } from '../flows/context.ts'
-import type { Answer } from './answer.ts'
+/** Every route for programs, in the order of docs/interface.md; those for browsers are in web/base-routes.ts and web/account-routes.ts. What is not here is a 404. */
 import { decideTest, polling, requestCode } from './device/endpoints.ts'
 import { me, report, verify } from './grants/credential-endpoints.ts'
 import { exchange, refresh, revoke, rotateKey } from './grants/token-endpoints.ts'
 import { live, ready } from './health-endpoints.ts'
 import { description } from './openapi/description.ts'
-import type { OperationId } from './openapi/operations.ts'
-import type { FormFields } from './parameters.ts'
+import type { Route } from './route.ts'
 import { authorizeDevice } from './standard/device-endpoint.ts'
 import { metadata } from './standard/metadata.ts'
 import { pushRequest } from './standard/pushed-requests.ts'
 import { introspect, revokeToken } from './standard/token-checks.ts'
 import { token } from './standard/token-endpoint.ts'
-
-/** What a handler may know of a request. Not the URL: a secret may be in it. */
-export type ApiRequest = {
-  /** Throws a Refusal, now or later. */
-  parameters(): FormFields | Promise<FormFields>
-  /** Of the form alone: the standard dialect knows no secrets in addresses (RFC 6749, section 2.3.1). Throws a Refusal. */
-  form(): FormFields | Promise<FormFields>
-  header(name: string): string | null
-  /** Where the client is, as far as we can know. */
-  address(): string | null
-  readonly draining: boolean
-}
-
-export type Handler = (context: Context, request: ApiRequest) => Promise<Answer>
-
-export type Route = {
-  readonly method: 'GET' | 'POST'
-  readonly path: string
-  readonly handler: Handler
-  /** `interface`: also under /1, and both also with .xml. `standard`: just the path, in the words of the RFCs. `plain`: just the path. */
-  readonly dialect: 'interface' | 'standard' | 'plain'
-  /** What it takes and answers: openapi/operations.ts. */
-  readonly operation: OperationId
-}
 
 type BareRoute = Omit<Route, 'dialect'>
 

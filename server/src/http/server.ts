@@ -16,7 +16,8 @@ import { noteRequest } from './note-request.ts'
 import { type Form, readParameters } from './parameters.ts'
 import { ASSETS, createScopeOpener, NO_ROUTE, type RequestScope, runWithin } from './request-scope.ts'
 import { respond, write } from './respond.ts'
-import { type Route, routes } from './routes.ts'
+import type { Route } from './route.ts'
+import { routes } from './routes.ts'
 import { traceRequest } from './trace-request.ts'
 import { createAccountServer, isPagePath, pagePathOf, pagePaths } from './web/serve-account.ts'
 import { basePathOf, basePaths, createBaseServer, isBasePath } from './web/serve-base.ts'
@@ -68,9 +69,12 @@ export function createHttpServer(context: Context, traced: boolean): HttpServer 
   const afterwards = new Set<Promise<void>>()
   let draining = false
 
+  /** Work after an answer was sent. A rejection is logged: it must neither end the process nor keep it from closing. */
   const track = (work: Promise<void>) => {
-    afterwards.add(work)
-    work.finally(() => afterwards.delete(work))
+    const caught = work
+      .catch((error) => context.events.unexpected('delivery', error))
+      .finally(() => afterwards.delete(caught))
+    afterwards.add(caught)
   }
   const answer = (response: ServerResponse, { id }: RequestScope, format: Format, given: Answer) => {
     if (draining) response.setHeader('connection', 'close')

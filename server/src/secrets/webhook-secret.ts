@@ -1,6 +1,6 @@
 /**
  * The secret that an endpoint's webhooks are signed with (Standard Webhooks, symmetric). It is not stored: it is computed from
- * the endpoint's id and a generation under a server key (docs/decisions/0013-nothing-that-opens-a-door-is-stored.md).
+ * the endpoint's id and a generation under a server key (docs/decisions/0013-browser-credentials-are-not-stored.md).
  */
 import { Webhook } from 'standardwebhooks'
 import type { Keyset } from './keyset.ts'

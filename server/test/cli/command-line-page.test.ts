@@ -105,7 +105,7 @@ async function run(command: string): Promise<{ status: number; shown: string }> 
     const [, code] = /Your code\s+([\d ]+\d) +valid/.exec(stripVTControlCharacters(shown)) ?? []
     if (!code || granted) return
     granted = true
-    service.grant(code.replaceAll(' ', ''), ann)
+    void service.grant(code.replaceAll(' ', ''), ann)
   })
   const status = await new Promise<number>((resolve) => child.on('close', (code) => resolve(code ?? -1)))
   return { status, shown }

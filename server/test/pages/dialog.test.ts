@@ -4,14 +4,8 @@ import { chooseAccountPage } from '../../src/pages/dialog/choose-account.tsx'
 import { dialogConsentPage } from '../../src/pages/dialog/consent.tsx'
 import { type DialogProblemModel, dialogProblemPage } from '../../src/pages/dialog/problem.tsx'
 import { languages, wordsFor } from '../../src/pages/ui/words.ts'
-import {
-  everyDialogPage,
-  everyPage,
-  makeChooseAccount,
-  makeDialogConsent,
-  makeDialogProblem,
-  makeFrame,
-} from './make.ts'
+import { everyDialogPage, everyPage, makeChooseAccount, makeDialogProblem, makeFrame } from './make.ts'
+import { makeDialogConsent } from './make-consent.ts'
 
 const frame = makeFrame({ dialog: true })
 const base = makeFrame({ dialog: true, account: null, user: null })

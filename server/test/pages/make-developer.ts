@@ -1,6 +1,7 @@
 /** Builders for the tests of the developer console's pages. */
 
-import { type OwnApplicationModel, ownApplicationPage } from '../../src/pages/applications/application.tsx'
+import { ownApplicationPage } from '../../src/pages/applications/application.tsx'
+import type { OwnApplicationModel } from '../../src/pages/applications/application-model.ts'
 import { developerListPage } from '../../src/pages/applications/list.tsx'
 import { type ApplicationLogoModel, applicationLogoPage } from '../../src/pages/applications/logo.tsx'
 import {
@@ -12,13 +13,13 @@ import type { ScopeChoice } from '../../src/pages/applications/scope-choice.tsx'
 import { type ApplicationSettingsModel, applicationSettingsPage } from '../../src/pages/applications/settings.tsx'
 import { consentPage } from '../../src/pages/device/consent.tsx'
 import { dialogConsentPage } from '../../src/pages/dialog/consent.tsx'
-import type { Frame } from '../../src/pages/ui/layout.tsx'
+import type { Frame } from '../../src/pages/ui/frame.ts'
 import { samplesFor } from '../../src/pages/ui/samples.tsx'
 import { type SecretShownModel, secretShownPage } from '../../src/pages/ui/secret-shown.tsx'
 import type { DeliveryRow } from '../../src/pages/webhooks/log.tsx'
 import { webhookSecretPage } from '../../src/pages/webhooks/secret.tsx'
 import { type WebhooksModel, webhooksPage } from '../../src/pages/webhooks/webhooks.tsx'
-import { makeConsent, makeDialogConsent } from './make.ts'
+import { makeConsent, makeDialogConsent } from './make-consent.ts'
 
 export const ID = 'app_k3v9m2x7q4tz'
 export const SECRET = 'lks_fJdhthPJewnGZTDPFPlaWiEaoEgB0xLTvZ45gaTkzd0'

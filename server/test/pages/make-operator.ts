@@ -7,16 +7,13 @@ import { operatorApplicationsPage } from '../../src/pages/operator/applications.
 import { type OperatorChangesModel, operatorChangesPage } from '../../src/pages/operator/changes.tsx'
 import { type OperatorOverviewModel, operatorOverviewPage } from '../../src/pages/operator/overview.tsx'
 import { type OperatorScopesModel, operatorScopesPage } from '../../src/pages/operator/scopes.tsx'
-import {
-  type OperatorApplicationModel,
-  operatorApplicationPage,
-  type SeenReview,
-} from '../../src/pages/reviews/application.tsx'
-import type { DecisionForm } from '../../src/pages/reviews/decide.tsx'
+import { operatorApplicationPage } from '../../src/pages/reviews/application.tsx'
+import type { OperatorApplicationModel, SeenReview } from '../../src/pages/reviews/application-model.ts'
+import type { DecisionForm } from '../../src/pages/reviews/decision-form.ts'
 import type { ListedReview } from '../../src/pages/reviews/line.tsx'
 import { operatorReviewsPage } from '../../src/pages/reviews/reviews.tsx'
 import { type OperatorRuleModel, operatorRulePage, thresholdNames } from '../../src/pages/reviews/rule.tsx'
-import type { Frame } from '../../src/pages/ui/layout.tsx'
+import type { Frame } from '../../src/pages/ui/frame.ts'
 
 const ID = 'app_k3v9m2x7q4tz'
 const MINUTE = 60_000

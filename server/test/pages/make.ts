@@ -8,11 +8,11 @@ import { personPage } from '../../src/pages/accounts/person.tsx'
 import { policyPage } from '../../src/pages/accounts/policy.tsx'
 import { rolePage } from '../../src/pages/accounts/role.tsx'
 import { rolesPage } from '../../src/pages/accounts/roles.tsx'
-import { type ConsentModel, consentPage } from '../../src/pages/device/consent.tsx'
+import { consentPage } from '../../src/pages/device/consent.tsx'
 import { decidedPage } from '../../src/pages/device/decided.tsx'
 import { enterCodePage } from '../../src/pages/device/enter-code.tsx'
 import { type ChooseAccountModel, chooseAccountPage } from '../../src/pages/dialog/choose-account.tsx'
-import { type DialogConsentModel, dialogConsentPage } from '../../src/pages/dialog/consent.tsx'
+import { dialogConsentPage } from '../../src/pages/dialog/consent.tsx'
 import { type DialogProblemModel, dialogProblemPage } from '../../src/pages/dialog/problem.tsx'
 import { accountApplicationsPage } from '../../src/pages/grants/account-applications.tsx'
 import { applicationsPage } from '../../src/pages/grants/applications.tsx'
@@ -27,10 +27,11 @@ import { recoverPage } from '../../src/pages/sign-in/recover.tsx'
 import { secondStepPage } from '../../src/pages/sign-in/second-step.tsx'
 import { securityPage } from '../../src/pages/sign-in/security.tsx'
 import { signInPage } from '../../src/pages/sign-in/sign-in.tsx'
-import type { Frame } from '../../src/pages/ui/layout.tsx'
+import type { Frame } from '../../src/pages/ui/frame.ts'
 import { refusalPage } from '../../src/pages/ui/refusal.tsx'
 import { wordsFor } from '../../src/pages/ui/words.ts'
 import { everyAuditPage } from './make-audit.ts'
+import { makeConsent, makeDialogConsent } from './make-consent.ts'
 import { everyDeveloperPage } from './make-developer.ts'
 import { everyOperatorPage } from './make-operator.ts'
 
@@ -44,54 +45,6 @@ export function makeFrame(given: Partial<Frame> = {}): Frame {
     mail: true,
     dialog: false,
     sign: (action, bound) => `signed ${action} ${JSON.stringify(bound)}`,
-    ...given,
-  }
-}
-
-export function makeConsent(given: Partial<ConsentModel> = {}): ConsentModel {
-  return {
-    ref: 'ref',
-    shown: 'calendars,screens',
-    application: 'Acme Signage',
-    publisher: { status: 'verified', name: 'acme.example' },
-    logo: null,
-    userCode: '432 324 981',
-    age: 130_000,
-    remaining: 720_000,
-    variant: 'token_set',
-    unusedDays: 60,
-    maxDays: 365,
-    request: { address: '203.0.113.9', place: 'Hamburg', network: 'AS 64496', elsewhere: false, says: 'Living room' },
-    can: [{ name: 'calendars', title: 'See your calendars', dangerous: false }],
-    lacking: [
-      { name: 'orders', title: 'Order screens', dangerous: true, roles: ['Billing', 'Owner'], required: false },
-    ],
-    grantable: true,
-    suspended: false,
-    retype: false,
-    crowded: false,
-    shared: false,
-    problem: null,
-    ...given,
-  }
-}
-
-export function makeDialogConsent(given: Partial<DialogConsentModel> = {}): DialogConsentModel {
-  const { application, publisher, unusedDays, maxDays, can, lacking } = makeConsent()
-  return {
-    request: 'request',
-    shown: 'calendars,screens',
-    application,
-    publisher,
-    logo: null,
-    returnTo: 'app.acme.example',
-    unusedDays,
-    maxDays,
-    can,
-    lacking,
-    grantable: true,
-    suspended: false,
-    problem: null,
     ...given,
   }
 }

@@ -1,8 +1,8 @@
 /** What the dialog answers when something is wrong, has happened, or is not possible: a part of every-answer.ts. */
 import type { Page } from 'playwright-core'
 import { savePolicy } from '../../src/flows/accounts/policy.ts'
+import type { AnswerPage } from './answer-page.ts'
 import { submit } from './clicks.ts'
-import type { AnswerPage } from './every-answer.ts'
 import { openedDialog } from './every-page.ts'
 import { type ApplicationName, type Northwind, redirectOf } from './northwind.ts'
 

@@ -3,27 +3,14 @@ import type { Page } from 'playwright-core'
 import { checkDigit } from '../../src/core/device/user-code.ts'
 import { savePolicy } from '../../src/flows/accounts/policy.ts'
 import { enterUserCode } from '../../src/flows/device/enter-code.ts'
-import type { MessageKey } from '../../src/pages/ui/words.ts'
+import type { AnswerPage } from './answer-page.ts'
 import { decide, enterCode, send, submit } from './clicks.ts'
 import { developerAnswers } from './developer-answers.ts'
 import { dialogAnswers } from './dialog-answers.ts'
-import { linkPath, type Viewer } from './every-page.ts'
+import { linkPath } from './every-page.ts'
 import { HAMBURG, LISBON, type Northwind, PASSWORD } from './northwind.ts'
 import { operatorAnswers } from './operator-answers.ts'
 
-export type AnswerPage = {
-  /** As the name of a file. */
-  readonly name: string
-  readonly as: Viewer
-  /** What it is about. */
-  readonly says: MessageKey
-  /** Inside the window that an application opened. */
-  readonly popup?: true
-  /** Leads a window there, from wherever it is. */
-  open(page: Page): Promise<unknown>
-  /** Puts right for the others what was changed for this one. */
-  after?(): Promise<unknown>
-}
 export function everyAnswer(northwind: Northwind): readonly AnswerPage[] {
   return [
     ...signingIn(northwind),

@@ -1,7 +1,7 @@
 /** What the forms of the operators' console answer: a part of every-answer.ts. */
 import type { Page } from 'playwright-core'
+import type { AnswerPage } from './answer-page.ts'
 import { press } from './clicks.ts'
-import type { AnswerPage } from './every-answer.ts'
 import type { MadeApplication } from './make.ts'
 import type { Northwind } from './northwind.ts'
 import { type Reviewed, reviewed } from './reviewed.ts'

@@ -105,7 +105,7 @@ async function send(stream: Stream, seconds: number, agent: Agent, plan: Plan): 
           answers[word] = (answers[word] ?? 0) + 1
         })
         running.add(one)
-        one.finally(() => running.delete(one))
+        void one.finally(() => running.delete(one))
       }
       if (sent < total) return
       clearInterval(timer)

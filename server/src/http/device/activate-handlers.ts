@@ -1,6 +1,6 @@
 /** `/activate`: the one address that a device can show without knowing the account. docs/interface.md, "The standard dialect". */
 import { askForAccount, goToAccount } from '../dialog/choose-account.ts'
-import type { BaseHandler } from '../web/base-routes.ts'
+import type { BaseHandler } from '../web/base-route.ts'
 
 const PURPOSE = { kind: 'activate' } as const
 

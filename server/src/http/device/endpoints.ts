@@ -9,7 +9,7 @@ import { type Issued, type PollResult, pollDeviceCode } from '../../flows/device
 import { type CodeRequestResult, requestDeviceCode } from '../../flows/device/request-code.ts'
 import type { Answer, Fields } from '../answer.ts'
 import { type FormFields, required } from '../parameters.ts'
-import type { ApiRequest, Handler } from '../routes.ts'
+import type { ApiRequest, Handler } from '../route.ts'
 import { tooBusy, tooManyRequests } from '../too-much.ts'
 
 /** How long a client should leave us alone when we cannot place a code. */

@@ -17,7 +17,7 @@ import {
 } from '../../secrets/dialog-texts.ts'
 import { tooBusy, tooManyRequests } from '../too-much.ts'
 import type { PageAnswer } from '../web/answer.ts'
-import type { BaseHandler, BaseRequest } from '../web/base-routes.ts'
+import type { BaseHandler, BaseRequest } from '../web/base-route.ts'
 import { DIALOG, DIALOG_SECONDS, setCookie } from '../web/cookies.ts'
 import { askForAccount, goToAccount } from './choose-account.ts'
 import { readDialogRequest } from './dialog-request.ts'

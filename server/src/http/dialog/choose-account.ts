@@ -5,7 +5,7 @@ import { type ChosenAccount, chooseAccount } from '../../flows/dialog/choose-acc
 import { type ChooseAccountModel, chooseAccountPage } from '../../pages/dialog/choose-account.tsx'
 import { rememberAccount, rememberedAccounts } from '../sign-in/remembered-accounts.ts'
 import type { PageAnswer } from '../web/answer.ts'
-import type { BaseRequest } from '../web/base-routes.ts'
+import type { BaseRequest } from '../web/base-route.ts'
 
 export function askForAccount(
   context: Context,

@@ -4,7 +4,7 @@ import { checkCredential } from '../../flows/grants/check-credential.ts'
 import { reportCredential } from '../../flows/grants/revoke-credential.ts'
 import type { Answer } from '../answer.ts'
 import { required } from '../parameters.ts'
-import type { ApiRequest, Handler } from '../routes.ts'
+import type { ApiRequest, Handler } from '../route.ts'
 
 /** One answer for everything that is not a living credential: which of the reasons it is, is nobody's business. */
 const INVALID_CREDENTIAL: Answer = { refusal: 'invalid_credential', wwwAuthenticate: 'Bearer' }

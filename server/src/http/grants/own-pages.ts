@@ -3,7 +3,7 @@ import { redirectOrigin } from '../../core/dialog/redirect-uri.ts'
 import type { Context } from '../../flows/context.ts'
 import type { Answer } from '../answer.ts'
 import { answerToError } from '../answer-to-error.ts'
-import type { ApiRequest, Handler } from '../routes.ts'
+import type { ApiRequest, Handler } from '../route.ts'
 
 /** `named`: what this dialect calls the application's id. */
 export function readableByOwnPages(named: 'SVCappid' | 'client_id', handler: Handler): Handler {

@@ -13,7 +13,7 @@ import { revokeCredential } from '../../flows/grants/revoke-credential.ts'
 import { rotateAccessKey } from '../../flows/grants/rotate-access-key.ts'
 import type { Answer } from '../answer.ts'
 import { type FormFields, required } from '../parameters.ts'
-import type { Handler } from '../routes.ts'
+import type { Handler } from '../route.ts'
 import { readableByOwnPages } from './own-pages.ts'
 
 export const exchange: Handler = readableByOwnPages('SVCappid', async (context, request) => {

@@ -3,7 +3,7 @@
  * rest of a command of the command line, which never asks.
  */
 import type { Context } from '../../flows/context.ts'
-import type { Handler, Route } from '../routes.ts'
+import type { Handler, Route } from '../route.ts'
 import type { OpenApiDocument } from './document-types.ts'
 
 type Described = { readonly document: OpenApiDocument; readonly text: string }

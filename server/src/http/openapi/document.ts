@@ -1,6 +1,6 @@
 /** The description of every route for programs, in OpenAPI 3.1, for one installation. */
 import type { TObject, TSchema } from 'typebox'
-import type { Route } from '../routes.ts'
+import type { Route } from '../route.ts'
 import { exampleOf, type SchemaName, schemas } from './answers.ts'
 import { curlFor } from './curl.ts'
 import { browserRoutes } from './dialog-operations.ts'

@@ -1,7 +1,7 @@
 /** GET /reference: the description as a page. */
 import { referencePage, renderReference } from '../../pages/reference/reference.tsx'
 import { routes } from '../routes.ts'
-import type { BaseHandler } from '../web/base-routes.ts'
+import type { BaseHandler } from '../web/base-route.ts'
 import { describedAt } from './description.ts'
 import type { OpenApiDocument } from './document-types.ts'
 import { referenceModel } from './reference-model.ts'

@@ -14,8 +14,9 @@ import {
   undoDecision,
 } from '../../flows/reviews/list.ts'
 import { isFresh } from '../../flows/sign-in/sessions.ts'
-import { type OperatorApplicationModel, operatorApplicationPage } from '../../pages/reviews/application.tsx'
-import type { DecisionForm } from '../../pages/reviews/decide.tsx'
+import { operatorApplicationPage } from '../../pages/reviews/application.tsx'
+import type { OperatorApplicationModel } from '../../pages/reviews/application-model.ts'
+import type { DecisionForm } from '../../pages/reviews/decision-form.ts'
 import { operatorReviewsPage } from '../../pages/reviews/reviews.tsx'
 import type { PageAnswer, PageHandler, UserRequest } from '../web/answer.ts'
 

@@ -1,6 +1,6 @@
 /** The language of the base host's own pages, kept in the browser. */
 import { isLanguage } from '../../pages/ui/words.ts'
-import type { BaseHandler } from '../web/base-routes.ts'
+import type { BaseHandler } from '../web/base-route.ts'
 import { LANGUAGE, setCookie } from '../web/cookies.ts'
 
 const YEAR_SECONDS = 365 * 24 * 60 * 60

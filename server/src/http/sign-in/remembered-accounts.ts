@@ -1,7 +1,7 @@
 /** The accounts that this browser chose before: names alone, which are addresses anybody can type, and no proof of anything. */
 import { accountOrigin } from '../../flows/accounts/address.ts'
 import type { Context } from '../../flows/context.ts'
-import type { BaseRequest } from '../web/base-routes.ts'
+import type { BaseRequest } from '../web/base-route.ts'
 import { setCookie } from '../web/cookies.ts'
 
 const ACCOUNTS = '__Host-accounts'

@@ -5,7 +5,7 @@
  */
 import { Refusal } from '../../core/refusal.ts'
 import type { FormFields } from '../parameters.ts'
-import type { ApiRequest } from '../routes.ts'
+import type { ApiRequest } from '../route.ts'
 
 export type Client = { readonly applicationId: string; readonly secret: string | null }
 

@@ -2,7 +2,7 @@
 import { Refusal } from '../../core/refusal.ts'
 import { requestDeviceCode } from '../../flows/device/request-code.ts'
 import { printable, refusedCode } from '../device/endpoints.ts'
-import type { Handler } from '../routes.ts'
+import type { Handler } from '../route.ts'
 import { readClient } from './client.ts'
 import { UNKNOWN_CLIENT } from './token-endpoint.ts'
 

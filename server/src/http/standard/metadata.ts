@@ -1,5 +1,5 @@
 /** GET /.well-known/oauth-authorization-server (RFC 8414): what a client needs to know, so that it need not be told. */
-import type { Handler } from '../routes.ts'
+import type { Handler } from '../route.ts'
 import { DEVICE_CODE } from './token-endpoint.ts'
 
 const CLIENT_AUTHENTICATION = ['client_secret_basic', 'client_secret_post', 'none'] as const

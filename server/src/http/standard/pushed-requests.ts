@@ -2,7 +2,7 @@
 import { Refusal } from '../../core/refusal.ts'
 import { openDialog, PUSHED_LIFETIME_MS, pushedReference } from '../../flows/dialog/open.ts'
 import { readDialogRequest } from '../dialog/dialog-request.ts'
-import type { Handler } from '../routes.ts'
+import type { Handler } from '../route.ts'
 import { tooBusy, tooManyRequests } from '../too-much.ts'
 import { readClient } from './client.ts'
 import { UNKNOWN_CLIENT } from './token-endpoint.ts'

@@ -4,7 +4,7 @@ import { revokeCredential } from '../../flows/grants/revoke-credential.ts'
 import type { Answer } from '../answer.ts'
 import { readableByOwnPages } from '../grants/own-pages.ts'
 import { required } from '../parameters.ts'
-import type { Handler } from '../routes.ts'
+import type { Handler } from '../route.ts'
 import { readClient } from './client.ts'
 import { UNKNOWN_CLIENT } from './token-endpoint.ts'
 

@@ -10,7 +10,7 @@ import { answerToPoll } from '../device/endpoints.ts'
 import { readableByOwnPages } from '../grants/own-pages.ts'
 import { settling } from '../grants/token-endpoints.ts'
 import { required } from '../parameters.ts'
-import type { ApiRequest, Handler } from '../routes.ts'
+import type { ApiRequest, Handler } from '../route.ts'
 import { type ClientRequest, readClient } from './client.ts'
 
 export const DEVICE_CODE = 'urn:ietf:params:oauth:grant-type:device_code'

@@ -2,7 +2,7 @@
 
 import type { Context } from '../../flows/context.ts'
 import type { Browser } from '../../flows/sign-in/sessions.ts'
-import type { Frame } from '../../pages/ui/layout.tsx'
+import type { Frame } from '../../pages/ui/frame.ts'
 import type { RefusalModel } from '../../pages/ui/refusal.tsx'
 import type { HostAccount, SessionUser } from '../../store/sign-in/sessions.ts'
 import type { FormFields } from '../parameters.ts'

@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { accountOrigin } from '../../flows/accounts/address.ts'
 import type { Context } from '../../flows/context.ts'
-import type { Frame } from '../../pages/ui/layout.tsx'
+import type { Frame } from '../../pages/ui/frame.ts'
 import { chooseLanguage, wordsFor } from '../../pages/ui/words.ts'
 import { type FormHolder, signForm } from '../../secrets/web-texts.ts'
 import type { AccountSession, SessionUser } from '../../store/sign-in/sessions.ts'

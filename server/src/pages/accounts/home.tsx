@@ -1,6 +1,7 @@
 /** The first page after signing in: the one big button, and where everything else is. */
 import type { ComponentChildren } from 'preact'
-import { accountPlaces, type Frame, operatorPlaces, page } from '../ui/layout.tsx'
+import type { Frame } from '../ui/frame.ts'
+import { accountPlaces, operatorPlaces, page } from '../ui/layout.tsx'
 import { Notice } from '../ui/notice.tsx'
 
 export type HomeModel = {

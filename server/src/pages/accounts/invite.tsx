@@ -1,7 +1,8 @@
 /** Asking somebody into the account. */
 import { Field } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
-import { type Frame, page } from '../ui/layout.tsx'
+import type { Frame } from '../ui/frame.ts'
+import { page } from '../ui/layout.tsx'
 import { MailWaits, Problems } from '../ui/notice.tsx'
 import { firstBoxOf, RoleChoice, type RoleOption } from './role-choice.tsx'
 

@@ -1,5 +1,7 @@
 /** The people of the account, for its administrators. */
-import { type Frame, page } from '../ui/layout.tsx'
+
+import type { Frame } from '../ui/frame.ts'
+import { page } from '../ui/layout.tsx'
 import { MailWaits, Notice } from '../ui/notice.tsx'
 import type { Words } from '../ui/words.ts'
 import { type PersonStatus, Status } from './person-status.tsx'

@@ -3,7 +3,8 @@
 import { type Publisher, PublisherLine } from '../applications/publisher.tsx'
 import { Checkbox, Field } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
-import { type Frame, page } from '../ui/layout.tsx'
+import type { Frame } from '../ui/frame.ts'
+import { page } from '../ui/layout.tsx'
 import { Notice, Problems } from '../ui/notice.tsx'
 
 export type PolicyModel = {

@@ -2,7 +2,8 @@
 import { AreYouSure } from '../ui/are-you-sure.tsx'
 import { Checkbox, Field } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
-import { type Frame, page } from '../ui/layout.tsx'
+import type { Frame } from '../ui/frame.ts'
+import { page } from '../ui/layout.tsx'
 import { Problems } from '../ui/notice.tsx'
 
 export type RoleModel = {

@@ -4,41 +4,14 @@ import { applicationHref, Ways } from '../grants/application-ways.tsx'
 import { Avatar } from '../ui/avatar.tsx'
 import { CopyButton, Day } from '../ui/elements.tsx'
 import { Fact, Facts } from '../ui/facts.tsx'
-import { type Frame, page } from '../ui/layout.tsx'
+import type { Frame } from '../ui/frame.ts'
+import { page } from '../ui/layout.tsx'
 import { Notice, Problems } from '../ui/notice.tsx'
-import { type Sample, Samples } from '../ui/samples.tsx'
-import { type ProposalModel, ProposalNotice } from './proposal.tsx'
-import { type Publisher, PublisherLine } from './publisher.tsx'
-import type { ScopeUse } from './scope-choice.tsx'
+import { Samples } from '../ui/samples.tsx'
+import type { OwnApplicationModel } from './application-model.ts'
+import { ProposalNotice } from './proposal.tsx'
+import { PublisherLine } from './publisher.tsx'
 import { SecretsCard } from './secrets.tsx'
-
-export type OwnApplicationModel = {
-  readonly id: string
-  readonly name: string
-  /** The address of its logo. */
-  readonly logo: string | null
-  readonly publisher: Publisher
-  /** A new name or logo that people do not see yet. */
-  readonly proposal: ProposalModel | null
-  readonly createdOn: number
-  readonly suspended: boolean
-  readonly public: boolean
-  readonly deviceFlow: boolean
-  readonly testMode: boolean
-  readonly redirects: readonly string[]
-  readonly scopes: readonly { readonly title: string; readonly name: string; readonly use: ScopeUse }[]
-  /** Live ones. */
-  readonly secrets: readonly {
-    readonly id: string
-    readonly label: string | null
-    readonly createdOn: number
-    readonly lastUsedOn: number | null
-  }[]
-  readonly maxSecrets: number
-  readonly samples: readonly Sample[]
-  readonly notice: null | 'saved' | 'revoked' | 'logo' | 'withdrawn'
-  readonly problem: null | 'too_many' | 'last'
-}
 
 type PartProps = { readonly frame: Frame; readonly model: OwnApplicationModel }
 

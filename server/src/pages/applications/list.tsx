@@ -4,7 +4,8 @@ import { applicationHref, Ways } from '../grants/application-ways.tsx'
 import { Avatar } from '../ui/avatar.tsx'
 import { Day } from '../ui/elements.tsx'
 import { Fact, Facts } from '../ui/facts.tsx'
-import { type Frame, page } from '../ui/layout.tsx'
+import type { Frame } from '../ui/frame.ts'
+import { page } from '../ui/layout.tsx'
 import type { Words } from '../ui/words.ts'
 
 type ListedApplication = {

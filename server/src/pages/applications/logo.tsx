@@ -1,7 +1,8 @@
 /** The logo of one of the account's own applications. */
 import { applicationHref } from '../grants/application-ways.tsx'
 import { Form } from '../ui/form.tsx'
-import { type Frame, page } from '../ui/layout.tsx'
+import type { Frame } from '../ui/frame.ts'
+import { page } from '../ui/layout.tsx'
 import { Notice, Problems } from '../ui/notice.tsx'
 import { LogoField } from './logo-field.tsx'
 

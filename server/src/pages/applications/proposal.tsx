@@ -3,7 +3,7 @@ import { Avatar } from '../ui/avatar.tsx'
 import { Day } from '../ui/elements.tsx'
 import { Fact, Facts } from '../ui/facts.tsx'
 import { Form } from '../ui/form.tsx'
-import type { Frame } from '../ui/layout.tsx'
+import type { Frame } from '../ui/frame.ts'
 import { Notice } from '../ui/notice.tsx'
 
 export type ProposalModel = {

@@ -1,6 +1,6 @@
 /** The record by which a publisher shows that a domain is theirs, and what was found when somebody looked for it. */
 import { Form } from '../ui/form.tsx'
-import type { Frame } from '../ui/layout.tsx'
+import type { Frame } from '../ui/frame.ts'
 import { ToCopy } from '../ui/to-copy.tsx'
 
 export type RecordModel = { readonly domain: string; readonly name: string; readonly value: string }

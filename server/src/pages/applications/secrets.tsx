@@ -4,9 +4,9 @@ import { Day } from '../ui/elements.tsx'
 import { Fact, Facts } from '../ui/facts.tsx'
 import { Field } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
-import type { Frame } from '../ui/layout.tsx'
+import type { Frame } from '../ui/frame.ts'
 import { strong } from '../ui/strong.tsx'
-import type { OwnApplicationModel } from './application.tsx'
+import type { OwnApplicationModel } from './application-model.ts'
 
 type PartProps = { readonly frame: Frame; readonly model: OwnApplicationModel }
 

@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact'
 import type { SuspensionStatus } from '../../core/reviews/suspension.ts'
 import { OwnWords } from '../ui/field-kinds.tsx'
 import { Form } from '../ui/form.tsx'
-import type { Frame } from '../ui/layout.tsx'
+import type { Frame } from '../ui/frame.ts'
 import { Notice } from '../ui/notice.tsx'
 import type { Words } from '../ui/words.ts'
 

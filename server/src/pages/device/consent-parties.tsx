@@ -3,7 +3,8 @@
 import { type Publisher, PublisherLine } from '../applications/publisher.tsx'
 import { Avatar } from '../ui/avatar.tsx'
 import { Form } from '../ui/form.tsx'
-import { type Frame, initialOf } from '../ui/layout.tsx'
+import type { Frame } from '../ui/frame.ts'
+import { initialOf } from '../ui/layout.tsx'
 import { strong } from '../ui/strong.tsx'
 
 type PartiesProps = {

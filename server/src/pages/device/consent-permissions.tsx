@@ -1,6 +1,7 @@
 /** The part of the consent pages about permissions: what would be given, and apart from it what the user cannot give. */
+
+import type { Frame } from '../ui/frame.ts'
 import { Icon } from '../ui/icon.tsx'
-import type { Frame } from '../ui/layout.tsx'
 import type { Words } from '../ui/words.ts'
 
 export type Permission = { readonly name: string; readonly title: string; readonly dangerous: boolean }

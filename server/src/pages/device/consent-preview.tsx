@@ -1,7 +1,7 @@
 /** The consent pages as whoever makes the application looks at them: marked as a preview, and without anything to send. */
 import type { ComponentChildren } from 'preact'
 import { Form } from '../ui/form.tsx'
-import type { Frame } from '../ui/layout.tsx'
+import type { Frame } from '../ui/frame.ts'
 import { Notice } from '../ui/notice.tsx'
 
 /** Leads back to the application whose preview this is; the page's own address says which. */

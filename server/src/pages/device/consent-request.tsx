@@ -2,10 +2,10 @@
 
 import { ExpiryNotice } from '../ui/elements.tsx'
 import { Fact, Facts } from '../ui/facts.tsx'
-import type { Frame } from '../ui/layout.tsx'
+import type { Frame } from '../ui/frame.ts'
 import { Notice } from '../ui/notice.tsx'
 import type { Words } from '../ui/words.ts'
-import type { ConsentModel } from './consent.tsx'
+import type { ConsentModel } from './consent-model.ts'
 
 export function Warnings({ frame, model }: { readonly frame: Frame; readonly model: ConsentModel }) {
   const { words } = frame

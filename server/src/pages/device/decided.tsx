@@ -1,6 +1,8 @@
 /** What became of a request: allowed, cancelled, reported, or not open any more. */
+
+import type { Frame } from '../ui/frame.ts'
 import { Icon } from '../ui/icon.tsx'
-import { type Frame, page } from '../ui/layout.tsx'
+import { page } from '../ui/layout.tsx'
 import { Notice } from '../ui/notice.tsx'
 import { strong } from '../ui/strong.tsx'
 

@@ -4,7 +4,8 @@
  */
 import { Field } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
-import { type Frame, page } from '../ui/layout.tsx'
+import type { Frame } from '../ui/frame.ts'
+import { page } from '../ui/layout.tsx'
 import { Problems } from '../ui/notice.tsx'
 import { strong } from '../ui/strong.tsx'
 import type { Words } from '../ui/words.ts'

@@ -3,7 +3,8 @@
  * application's developers need to know.
  */
 import type { ComponentChildren } from 'preact'
-import { type Frame, page } from '../ui/layout.tsx'
+import type { Frame } from '../ui/frame.ts'
+import { page } from '../ui/layout.tsx'
 import { strong } from '../ui/strong.tsx'
 
 export type DialogProblemModel = {

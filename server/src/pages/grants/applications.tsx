@@ -1,6 +1,7 @@
 /** What the user connected. */
 
-import { type Frame, page } from '../ui/layout.tsx'
+import type { Frame } from '../ui/frame.ts'
+import { page } from '../ui/layout.tsx'
 import { Notice } from '../ui/notice.tsx'
 import { type GrantLine, GrantList, OlderGrants } from './grant-line.tsx'
 

@@ -1,7 +1,8 @@
 /** The one question before an application's access ends: what stops, and what does not. */
 import { Checkbox } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
-import { type Frame, page } from '../ui/layout.tsx'
+import type { Frame } from '../ui/frame.ts'
+import { page } from '../ui/layout.tsx'
 import { strong } from '../ui/strong.tsx'
 import { GrantFacts, type GrantLine } from './grant-line.tsx'
 

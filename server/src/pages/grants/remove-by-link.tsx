@@ -1,6 +1,7 @@
 /** Removing an application's access by the link in the mail that told of it. Nobody has to sign in for that. */
 import { Form } from '../ui/form.tsx'
-import { type Frame, page } from '../ui/layout.tsx'
+import type { Frame } from '../ui/frame.ts'
+import { page } from '../ui/layout.tsx'
 import { strong } from '../ui/strong.tsx'
 
 export type RemoveByLinkModel = {

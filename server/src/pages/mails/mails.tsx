@@ -6,6 +6,7 @@ import { renderToString } from 'preact-render-to-string'
 import type { AlarmingReason } from '../../core/grants/revocation-reason.ts'
 import type { ReviewNotification } from '../../core/mail.ts'
 import type { Words } from '../ui/words.ts'
+import type { Block } from './block.ts'
 import { composeReview } from './review.ts'
 
 type About = {
@@ -76,11 +77,6 @@ export type MailContent = About &
   )
 
 export type Mail = { readonly subject: string; readonly text: string; readonly html: string }
-
-export type Block =
-  | { readonly says: string }
-  | { readonly link: string; readonly label: string }
-  | { readonly facts: readonly (readonly [string, string | null])[] }
 
 export function renderMail(words: Words, mail: MailContent): Mail {
   const [subject, ...blocks] = compose(words, mail)

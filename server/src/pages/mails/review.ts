@@ -2,7 +2,7 @@
 import type { ReviewNotification } from '../../core/mail.ts'
 import type { Figures } from '../../core/reviews/suspension.ts'
 import type { Words } from '../ui/words.ts'
-import type { Block } from './mails.tsx'
+import type { Block } from './block.ts'
 
 export function composeReview(
   words: Words,

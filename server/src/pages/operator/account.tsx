@@ -1,7 +1,8 @@
 /** One account, for operators: whom to write to, and what it registered. */
 import { Day } from '../ui/elements.tsx'
 import { Fact, Facts } from '../ui/facts.tsx'
-import { type Frame, page } from '../ui/layout.tsx'
+import type { Frame } from '../ui/frame.ts'
+import { page } from '../ui/layout.tsx'
 import { ApplicationRows, type ListedApplication } from './applications.tsx'
 
 export type OperatorAccountModel = {

@@ -1,6 +1,7 @@
 /** Every account of the service, for operators who look for one. */
 import { Day } from '../ui/elements.tsx'
-import { type Frame, page } from '../ui/layout.tsx'
+import type { Frame } from '../ui/frame.ts'
+import { page } from '../ui/layout.tsx'
 import { More, Search } from '../ui/search.tsx'
 
 type ListedAccount = {

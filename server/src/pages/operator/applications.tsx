@@ -2,7 +2,8 @@
 
 import { operatorHref } from '../reviews/line.tsx'
 import { Day } from '../ui/elements.tsx'
-import { type Frame, page } from '../ui/layout.tsx'
+import type { Frame } from '../ui/frame.ts'
+import { page } from '../ui/layout.tsx'
 import { More, Search } from '../ui/search.tsx'
 import type { Words } from '../ui/words.ts'
 

@@ -7,7 +7,8 @@ import { Moment } from '../ui/elements.tsx'
 import { Fact, Facts } from '../ui/facts.tsx'
 import { Field } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
-import { type Frame, page } from '../ui/layout.tsx'
+import type { Frame } from '../ui/frame.ts'
+import { page } from '../ui/layout.tsx'
 import { MailWaits, Notice, Problems } from '../ui/notice.tsx'
 
 export type PendingChange = {

@@ -1,7 +1,8 @@
 /** The scope catalogue: everything that can be granted at all. A permission can be added, and its words fixed. */
 import { Checkbox, Field } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
-import { type Frame, page } from '../ui/layout.tsx'
+import type { Frame } from '../ui/frame.ts'
+import { page } from '../ui/layout.tsx'
 import { Notice, Problems } from '../ui/notice.tsx'
 
 type ListedScope = {

@@ -4,7 +4,8 @@
  */
 import { renderToString } from 'preact-render-to-string'
 import { CopyButton } from '../ui/elements.tsx'
-import { type Frame, page } from '../ui/layout.tsx'
+import type { Frame } from '../ui/frame.ts'
+import { page } from '../ui/layout.tsx'
 import { Inline, Prose } from '../ui/prose.tsx'
 import { wordsFor } from '../ui/words.ts'
 

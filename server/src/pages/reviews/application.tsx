@@ -1,56 +1,17 @@
-/** One application as operators see it: what is wrong with it in one look, what happens next, the figures, and what to decide. */
-import type { DecisionLine, Series } from '../../core/reviews/review.ts'
-import type { Evidence, Thresholds } from '../../core/reviews/suspension.ts'
-import { type Publisher, PublisherLine } from '../applications/publisher.tsx'
+import { PublisherLine } from '../applications/publisher.tsx'
 import { Day } from '../ui/elements.tsx'
 import { Fact, Facts } from '../ui/facts.tsx'
-import { type Frame, page } from '../ui/layout.tsx'
+import type { Frame } from '../ui/frame.ts'
+import { page } from '../ui/layout.tsx'
 import { MailWaits, Notice, Problems } from '../ui/notice.tsx'
+import type { OperatorApplicationModel, SeenReview } from './application-model.ts'
 import { ApplicationCharts } from './charts.tsx'
-import { DecisionCard, type DecisionForm, fieldOf } from './decide.tsx'
+import { DecisionCard, fieldOf } from './decide.tsx'
 import { PastDecisions } from './decisions.tsx'
 import { EvidenceCard } from './evidence.tsx'
-import { type ListedReview, ReviewBadges } from './line.tsx'
+import { ReviewBadges } from './line.tsx'
 import { SuspensionState } from './suspension.tsx'
-import { type ListedFact, TimelineCard } from './timeline.tsx'
-
-export type SeenReview = ListedReview & {
-  readonly id: string
-  readonly evidence: Evidence
-  readonly ruleVersion: number
-  readonly dryRun: boolean
-  readonly warnedAt: number | null
-  readonly appeal: string | null
-}
-
-export type OperatorApplicationModel = {
-  readonly id: string
-  readonly name: string
-  readonly account: { readonly slug: string; readonly name: string }
-  readonly createdAt: number
-  readonly publisher: Publisher
-  readonly suspended: boolean
-  readonly deviceFlow: boolean
-  readonly public: boolean
-  readonly pollIntervalSeconds: number
-  /** As configured. */
-  readonly usualIntervalSeconds: number
-  readonly grants: number
-  /** The open one, otherwise the newest. */
-  readonly review: SeenReview | null
-  readonly decisions: readonly DecisionLine[]
-  readonly timeline: readonly ListedFact[]
-  readonly series: Series
-  readonly reportsByAccounts: number
-  /** Those that hold now. */
-  readonly rule: { readonly version: number; readonly thresholds: Thresholds }
-  /** What is in the form; null: whoever looks has to prove first that it is they. */
-  readonly form: DecisionForm | null
-  /** Who looks. */
-  readonly operator: string
-  readonly notice: null | 'decided' | 'waits_for_second' | 'confirmed' | 'undone'
-  readonly problem: null | 'stale' | 'same_operator' | 'too_late' | 'not_yours'
-}
+import { TimelineCard } from './timeline.tsx'
 
 export function operatorApplicationPage(frame: Frame, model: OperatorApplicationModel): string {
   const { words } = frame

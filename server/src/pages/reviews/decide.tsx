@@ -1,27 +1,16 @@
 /** What an operator can decide about an application: each with a reason and words that its developer is sent. */
 
-import { type Decision, type Reason, reasons } from '../../core/reviews/review.ts'
+import { type Decision, reasons } from '../../core/reviews/review.ts'
 import { AreYouSure } from '../ui/are-you-sure.tsx'
 import { Field } from '../ui/field.tsx'
 import { OwnWords, Radio, Select } from '../ui/field-kinds.tsx'
 import { Form } from '../ui/form.tsx'
-import type { Frame } from '../ui/layout.tsx'
+import type { Frame } from '../ui/frame.ts'
 import { MailWaits } from '../ui/notice.tsx'
 import type { Words } from '../ui/words.ts'
-import type { OperatorApplicationModel } from './application.tsx'
+import type { OperatorApplicationModel } from './application-model.ts'
+import type { DecisionForm } from './decision-form.ts'
 import { operatorHref } from './line.tsx'
-
-export type DecisionForm = {
-  /** Of the open review; empty: there is none. */
-  readonly reviewId: string
-  /** What a decision depends on, as it was when this page was made. */
-  readonly seen: string
-  readonly decision: Decision | null
-  readonly reason: Reason | null
-  readonly words: string
-  readonly intervalSeconds: string
-  readonly problem: null | 'decision' | 'reason' | 'words' | 'interval'
-}
 
 type CardProps = { readonly frame: Frame; readonly model: OperatorApplicationModel }
 

@@ -2,7 +2,7 @@
 import type { DecisionLine } from '../../core/reviews/review.ts'
 import { Moment } from '../ui/elements.tsx'
 import { Form } from '../ui/form.tsx'
-import type { Frame } from '../ui/layout.tsx'
+import type { Frame } from '../ui/frame.ts'
 import type { Words } from '../ui/words.ts'
 
 type ListProps = {

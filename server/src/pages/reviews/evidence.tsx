@@ -3,7 +3,7 @@ import type { Thresholds, Window } from '../../core/reviews/suspension.ts'
 import { Moment } from '../ui/elements.tsx'
 import { Scrolled } from '../ui/scrolled.tsx'
 import type { Words } from '../ui/words.ts'
-import type { SeenReview } from './application.tsx'
+import type { SeenReview } from './application-model.ts'
 
 type CardProps = {
   readonly words: Words

@@ -1,5 +1,7 @@
 /** The queue of applications that somebody should look at, the most harmful first; and what was decided before. */
-import { type Frame, page } from '../ui/layout.tsx'
+
+import type { Frame } from '../ui/frame.ts'
+import { page } from '../ui/layout.tsx'
 import { type ListedReview, ReviewList } from './line.tsx'
 
 export type OperatorReviewsModel = {

@@ -1,9 +1,9 @@
 /** The answer to "what is wrong, and what happens if I do nothing", at the top of an application's page for operators. */
 import type { DecisionLine } from '../../core/reviews/review.ts'
 import { Moment } from '../ui/elements.tsx'
-import type { Frame } from '../ui/layout.tsx'
+import type { Frame } from '../ui/frame.ts'
 import type { Words } from '../ui/words.ts'
-import type { OperatorApplicationModel, SeenReview } from './application.tsx'
+import type { OperatorApplicationModel, SeenReview } from './application-model.ts'
 import { reviewReason } from './line.tsx'
 
 type SuspensionProps = { readonly frame: Frame; readonly model: OperatorApplicationModel }

@@ -3,7 +3,8 @@ import { encode } from 'uqr'
 import { CopyButton } from '../ui/elements.tsx'
 import { Field } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
-import { type Frame, page } from '../ui/layout.tsx'
+import type { Frame } from '../ui/frame.ts'
+import { page } from '../ui/layout.tsx'
 import { Problems } from '../ui/notice.tsx'
 
 export type AuthenticatorModel = {

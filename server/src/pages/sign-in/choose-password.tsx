@@ -2,7 +2,8 @@
 import { MAX_CHARACTERS, MIN_CHARACTERS, type PasswordProblem } from '../../core/sign-in/password.ts'
 import { Field } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
-import { type Frame, page } from '../ui/layout.tsx'
+import type { Frame } from '../ui/frame.ts'
+import { page } from '../ui/layout.tsx'
 import { Problems } from '../ui/notice.tsx'
 import type { Words } from '../ui/words.ts'
 

@@ -1,5 +1,7 @@
 /** A link out of a mail that was used or is out of date. */
-import { type Frame, page } from '../ui/layout.tsx'
+
+import type { Frame } from '../ui/frame.ts'
+import { page } from '../ui/layout.tsx'
 
 export function linkGonePage(frame: Frame): string {
   const { words } = frame

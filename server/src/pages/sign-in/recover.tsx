@@ -1,7 +1,8 @@
 /** Asking for a link to get in again. What it answers does not tell whether the address is known. */
 import { Field } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
-import { type Frame, page } from '../ui/layout.tsx'
+import type { Frame } from '../ui/frame.ts'
+import { page } from '../ui/layout.tsx'
 import { Notice, Problems } from '../ui/notice.tsx'
 import { strong } from '../ui/strong.tsx'
 

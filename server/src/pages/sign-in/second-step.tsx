@@ -1,7 +1,8 @@
 /** The second step of signing in: the code of an authenticator app. */
 import { Field } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
-import { type Frame, page } from '../ui/layout.tsx'
+import type { Frame } from '../ui/frame.ts'
+import { page } from '../ui/layout.tsx'
 import { Problems } from '../ui/notice.tsx'
 
 export type SecondStepModel = {

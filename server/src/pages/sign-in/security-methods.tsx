@@ -3,8 +3,8 @@ import { Day, PasskeyForm } from '../ui/elements.tsx'
 import { Fact, Facts } from '../ui/facts.tsx'
 import { Field } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
-import type { Frame } from '../ui/layout.tsx'
-import type { SecurityModel } from './security.tsx'
+import type { Frame } from '../ui/frame.ts'
+import type { SecurityModel } from './security-model.ts'
 
 export function PasskeysCard({ frame, model }: { readonly frame: Frame; readonly model: SecurityModel }) {
   const { words } = frame

@@ -5,39 +5,12 @@ import { Moment } from '../ui/elements.tsx'
 import { Fact, Facts } from '../ui/facts.tsx'
 import { Field } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
-import { type Frame, page } from '../ui/layout.tsx'
+import type { Frame } from '../ui/frame.ts'
+import { page } from '../ui/layout.tsx'
 import { Notice, Problems } from '../ui/notice.tsx'
 import { NewPassword, passwordFieldOf, passwordProblemText } from './choose-password.tsx'
 import { AuthenticatorCard, PasskeysCard } from './security-methods.tsx'
-
-export type SecurityModel = {
-  readonly hasPassword: boolean
-  readonly problem: null | 'wrong' | PasswordProblem | 'passkey' | 'last_passkey' | 'locked'
-  readonly notice:
-    | null
-    | 'password'
-    | 'passkey_added'
-    | 'passkey_removed'
-    | 'authenticator_added'
-    | 'authenticator_removed'
-  readonly passkeys: readonly {
-    readonly id: string
-    readonly name: string
-    readonly createdOn: number
-    readonly lastUsedOn: number | null
-  }[]
-  /** JSON of PublicKeyCredentialCreationOptions. */
-  readonly passkey: string
-  readonly authenticator: { readonly createdOn: number } | null
-  readonly sessions: readonly {
-    readonly current: boolean
-    readonly createdAt: number
-    /** As the browser sent it. */
-    readonly agent: string | null
-    readonly place: string | null
-    readonly address: string | null
-  }[]
-}
+import type { SecurityModel } from './security-model.ts'
 
 export function securityPage(frame: Frame, model: SecurityModel): string {
   const { words } = frame

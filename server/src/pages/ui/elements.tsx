@@ -4,7 +4,7 @@
  */
 import { type ComponentChildren, h } from 'preact'
 import { Form } from './form.tsx'
-import type { Frame } from './layout.tsx'
+import type { Frame } from './frame.ts'
 import type { Words } from './words.ts'
 
 type Children = { readonly children: ComponentChildren }

@@ -3,7 +3,7 @@
  * session it was shown in.
  */
 import type { ComponentChildren } from 'preact'
-import type { Frame } from './layout.tsx'
+import type { Frame } from './frame.ts'
 
 type FormProps = {
   readonly frame: Frame

@@ -1,6 +1,6 @@
 /** What a page has to say before anything else: what is wrong, what went well, what to beware of. */
 import type { ComponentChildren } from 'preact'
-import type { Frame } from './layout.tsx'
+import type { Frame } from './frame.ts'
 import type { Words } from './words.ts'
 
 /** `field` is the id of the field it is about; null when it is about no field. */

@@ -1,5 +1,7 @@
 /** What is shown when there is no page to show: what happened, and what to do. */
-import { type Frame, page } from './layout.tsx'
+
+import type { Frame } from './frame.ts'
+import { page } from './layout.tsx'
 
 export type RefusalModel = {
   readonly code:

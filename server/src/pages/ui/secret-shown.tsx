@@ -1,6 +1,7 @@
 /** An application's new secret, on this page once and nowhere else ever; right after registering, also its id. */
 import { applicationHref } from '../grants/application-ways.tsx'
-import { type Frame, page } from './layout.tsx'
+import type { Frame } from './frame.ts'
+import { page } from './layout.tsx'
 import { Notice } from './notice.tsx'
 import { type Sample, Samples } from './samples.tsx'
 import { strong } from './strong.tsx'

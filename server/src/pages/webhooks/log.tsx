@@ -1,7 +1,7 @@
 /** The part of the webhooks page about what was sent: what happened, how often it was tried, what came back. */
 import { Moment } from '../ui/elements.tsx'
 import { Form } from '../ui/form.tsx'
-import type { Frame } from '../ui/layout.tsx'
+import type { Frame } from '../ui/frame.ts'
 import type { Words } from '../ui/words.ts'
 
 export type DeliveryRow = {

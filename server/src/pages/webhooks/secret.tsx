@@ -2,7 +2,8 @@
 import { applicationHref } from '../grants/application-ways.tsx'
 import { CopyButton } from '../ui/elements.tsx'
 import { Fact, Facts } from '../ui/facts.tsx'
-import { type Frame, page } from '../ui/layout.tsx'
+import type { Frame } from '../ui/frame.ts'
+import { page } from '../ui/layout.tsx'
 import { Notice } from '../ui/notice.tsx'
 
 export type WebhookSecretModel = {

@@ -34,7 +34,7 @@ export function gatherReads(db: Queryable): GatheredReads {
     scheduled = true
     setTimeout(() => {
       scheduled = false
-      read().finally(schedule)
+      void read().finally(schedule)
       schedule()
     }, GATHER_MS)
   }

@@ -3,7 +3,8 @@ import { expect, test } from 'vitest'
 import { consentPage } from '../../../src/pages/device/consent.tsx'
 import { decidedPage } from '../../../src/pages/device/decided.tsx'
 import { enterCodePage } from '../../../src/pages/device/enter-code.tsx'
-import { makeConsent, makeFrame } from '../make.ts'
+import { makeFrame } from '../make.ts'
+import { makeConsent } from '../make-consent.ts'
 
 const frame = makeFrame()
 const answers = (html: string) =>

@@ -1,0 +1,31 @@
+/** How a user signs in, and where they are signed in. */
+import type { PasswordProblem } from '../../core/sign-in/password.ts'
+
+export type SecurityModel = {
+  readonly hasPassword: boolean
+  readonly problem: null | 'wrong' | PasswordProblem | 'passkey' | 'last_passkey' | 'locked'
+  readonly notice:
+    | null
+    | 'password'
+    | 'passkey_added'
+    | 'passkey_removed'
+    | 'authenticator_added'
+    | 'authenticator_removed'
+  readonly passkeys: readonly {
+    readonly id: string
+    readonly name: string
+    readonly createdOn: number
+    readonly lastUsedOn: number | null
+  }[]
+  /** JSON of PublicKeyCredentialCreationOptions. */
+  readonly passkey: string
+  readonly authenticator: { readonly createdOn: number } | null
+  readonly sessions: readonly {
+    readonly current: boolean
+    readonly createdAt: number
+    /** As the browser sent it. */
+    readonly agent: string | null
+    readonly place: string | null
+    readonly address: string | null
+  }[]
+}

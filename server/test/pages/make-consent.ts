@@ -1,0 +1,51 @@
+/** Models of the two consent pages. */
+import type { ConsentModel } from '../../src/pages/device/consent-model.ts'
+import type { DialogConsentModel } from '../../src/pages/dialog/consent.tsx'
+
+export function makeConsent(given: Partial<ConsentModel> = {}): ConsentModel {
+  return {
+    ref: 'ref',
+    shown: 'calendars,screens',
+    application: 'Acme Signage',
+    publisher: { status: 'verified', name: 'acme.example' },
+    logo: null,
+    userCode: '432 324 981',
+    age: 130_000,
+    remaining: 720_000,
+    variant: 'token_set',
+    unusedDays: 60,
+    maxDays: 365,
+    request: { address: '203.0.113.9', place: 'Hamburg', network: 'AS 64496', elsewhere: false, says: 'Living room' },
+    can: [{ name: 'calendars', title: 'See your calendars', dangerous: false }],
+    lacking: [
+      { name: 'orders', title: 'Order screens', dangerous: true, roles: ['Billing', 'Owner'], required: false },
+    ],
+    grantable: true,
+    suspended: false,
+    retype: false,
+    crowded: false,
+    shared: false,
+    problem: null,
+    ...given,
+  }
+}
+
+export function makeDialogConsent(given: Partial<DialogConsentModel> = {}): DialogConsentModel {
+  const { application, publisher, unusedDays, maxDays, can, lacking } = makeConsent()
+  return {
+    request: 'request',
+    shown: 'calendars,screens',
+    application,
+    publisher,
+    logo: null,
+    returnTo: 'app.acme.example',
+    unusedDays,
+    maxDays,
+    can,
+    lacking,
+    grantable: true,
+    suspended: false,
+    problem: null,
+    ...given,
+  }
+}
