@@ -225,7 +225,7 @@ With /auth/key/… instead of /auth/oauth/…, for one access key; with .xml aft
 
   curl -H "Authorization: Bearer CREDENTIAL" ${address}/1/me
 
-The people who run the service look after it at http://operators.localhost:${port}/operator (olga@operators.example).
+Operators sign in at http://operators.localhost:${port}/operator (olga@operators.example).
 
 Mails are printed here instead of being sent. Ctrl-C ends the server; "npm run engines -- --stop" ends the engines.
 `

@@ -44,7 +44,7 @@ export async function startBusyService(environment: Record<string, string> = {})
   const { context, database, application } = service
   // What most tests start from is not part of it.
   await database.query('update applications set deleted_at = now() where id = $1', [application.id])
-  done(await createAccount(context.db, { slug: 'operators', name: 'Those who run it' }))
+  done(await createAccount(context.db, { slug: 'operators', name: 'Operations' }))
   const person = async (account: string, email: string): Promise<MadeUser> => {
     const made = await createUser(context.db, { account, email, roles: ['administrator'], password: PASSWORD })
     return { ...done(made), email }

@@ -83,7 +83,14 @@ export async function countRows({ database }: TestService, ...tables: string[]):
 }
 
 /** What a process counts, or seals, and writes down a moment later, whatever was asked and answered. */
-const COUNTED = ['application_hours', 'application_minutes', 'application_requests', 'early_polls', 'audit_seals']
+const COUNTED = [
+  'application_hours',
+  'application_minutes',
+  'application_requests',
+  'early_polls',
+  'audit_seals',
+  'live_device_codes',
+]
 
 /** Likewise the day on which something was last used, and when the rule last looked at a review. */
 const NOTED = ['application_secrets', 'grants', 'reviews']

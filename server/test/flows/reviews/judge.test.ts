@@ -121,7 +121,7 @@ describe('the life of a review', () => {
     expect([refused.status, refused.body.error]).toEqual([403, 'application_suspended'])
     const before = await read()
     expect(before.review?.suspensionEndsAt).toBeNull()
-    expect((await toldOf()).at(-1)?.text).toContain('It stays suspended until the people who run this service')
+    expect((await toldOf()).at(-1)?.text).toContain('It stays suspended until the operators of this service')
 
     expect(await appeal(service.context, service.user.id, application.id, ' Firmware 3 is out. ')).toEqual({
       outcome: 'appealed',

@@ -165,7 +165,7 @@ test('an owner is told that a suspension lasts until its review, or when it ends
   const about = { accountName: 'Northwind', accountHost: 'northwind.service.example', email: 'maria@northwind.example' }
   const suspended = (until: number | null) =>
     renderMail(wordsFor('en'), { ...about, ...makeNews('suspended', { until }) }).text
-  const untilReview = 'It stays suspended until the people who run this service have reviewed it.'
+  const untilReview = 'It stays suspended until the operators of this service have reviewed it.'
   expect(suspended(null)).toContain(untilReview)
   expect(suspended(null)).not.toContain('by itself')
   expect(suspended(AT)).not.toContain(untilReview)
