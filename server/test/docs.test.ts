@@ -117,3 +117,11 @@ test('docs/screenshots/ holds the pictures that the documentation shows, at most
   expect(shown.length).toBeGreaterThan(0)
   expect(shown.length).toBeLessThanOrEqual(20)
 })
+
+test('README.md has at most 150 lines', () => {
+  expect(
+    readFileSync(join(DOCS, '..', 'README.md'), 'utf8')
+      .trimEnd()
+      .split('\n').length,
+  ).toBeLessThanOrEqual(150)
+})
