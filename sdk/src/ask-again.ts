@@ -1,8 +1,8 @@
-/** Asks until there is an answer, as long as it is safe to: what is asked here may be asked twice within half a minute. */
+/** Retry for requests that are safe to repeat within half a minute: refresh, rotation, revocation and code exchange. */
 import type { Context } from './context.ts'
 import { type Answer, isTransient } from './wire.ts'
 
-/** The service repeats the answer to a refresh for 30 s after the first one; the rest is for the way there. */
+/** The service repeats its response to a refresh for 30 s after the first one; 5 s are left for the network. */
 const WITHIN_MS = 25_000
 const ATTEMPT_LIMIT_MS = 8_000
 

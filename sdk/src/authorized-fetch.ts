@@ -1,6 +1,6 @@
 /**
- * `fetch` with the credential. A 401 is answered once by a renewed token. The credential goes to the origin that was asked
- * and to no other: redirects are followed here, where that can be seen.
+ * `fetch` with the credential. On a 401 it renews the token and repeats the request once. It follows redirects itself,
+ * so that the credential goes only to the origin that was requested.
  */
 import { bearerOf, type Credentials } from './credentials.ts'
 import { LatchkeyError } from './errors.ts'
@@ -28,7 +28,7 @@ export function authorizedFetch(
   }
 }
 
-/** What was read from a stream cannot be sent again. */
+/** A body that is a stream was consumed by the first attempt and cannot be sent again. */
 function canRepeat(input: Input, init: RequestInit): boolean {
   const body = init.body ?? (input instanceof Request ? input.body : null)
   return !(body instanceof ReadableStream)
@@ -38,11 +38,14 @@ function signalOf(input: Input, init: RequestInit): AbortSignal | null | undefin
   return init.signal ?? (input instanceof Request ? input.signal : null)
 }
 
-/** Whoever gives up waiting does not end the renewal: others may wait for it, and its answer must not be lost. */
+/**
+ * Rejects when the signal aborts, without cancelling the renewal: other calls may wait for it, and its response must
+ * not be lost.
+ */
 function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | null | undefined): Promise<T> {
   if (!signal) return work
   return new Promise((resolve, reject) => {
-    // As `fetch` does it.
+    // Rejects with the signal's reason, as `fetch` does.
     const stop = () => reject(signal.reason)
     if (signal.aborted) stop()
     signal.addEventListener('abort', stop, { once: true })
@@ -70,7 +73,7 @@ async function sendAlong(send: Fetch, input: Input, init: RequestInit, credentia
   }
 }
 
-/** A browser hides where a redirect points to. */
+/** In browsers a redirect is `opaqueredirect`, which hides its target. */
 function isRedirect(response: Response): boolean {
   return response.type === 'opaqueredirect' || [301, 302, 303, 307, 308].includes(response.status)
 }

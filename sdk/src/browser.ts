@@ -1,4 +1,7 @@
-/** The client library for pages: the dialog, and the life of what it grants. Without the device flow, and without a secret. */
+/**
+ * Client library for web pages: the dialog, and storing, renewing and revoking what it grants. Has no device flow and
+ * takes no secret.
+ */
 import { type ClientOptions, createParts, type PageClient } from './client.ts'
 
 export type { PageClient } from './client.ts'
@@ -11,7 +14,9 @@ export type { Store } from './store.ts'
 export { memoryStore } from './stores/memory.ts'
 export { type SessionStorageOptions, sessionStorageStore } from './stores/session-storage.ts'
 
-/** A page has no secret, and its browser says for itself what it is. */
+/**
+ * Options for a page: without `appSecret`, which a page cannot keep, and without `userAgent`, which the browser sets.
+ */
 export type PageClientOptions = Omit<ClientOptions, 'appSecret' | 'userAgent'>
 
 export function createClient(options: PageClientOptions): PageClient {

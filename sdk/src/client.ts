@@ -1,4 +1,4 @@
-/** The client: what an application makes once, with the parts that it is made of. */
+/** The client object that an application creates once, assembled from its parts. */
 import { authorizedFetch } from './authorized-fetch.ts'
 import { type Clock, systemClock } from './clock.ts'
 import type { ClientEvents, Context } from './context.ts'
@@ -13,43 +13,57 @@ import { createTokens, type Tokens } from './tokens.ts'
 import { createWire } from './wire.ts'
 
 export interface ClientOptions {
-  /** The service's own address, its `PUBLIC_URL`. */
+  /** Base URL of the service, its `PUBLIC_URL`. */
   readonly baseUrl: string
-  /** `app_…` */
+  /** The application's id, `app_…`. */
   readonly appId: string
-  /** `lks_…`; a public application has none. Never in a browser. */
+  /**
+   * The application's secret, `lks_…`. Omit it for a public application. Never use it in a browser: `createClient`
+   * throws `secret_in_browser` there.
+   */
   readonly appSecret?: string | undefined
-  /** Where the credentials of one user are kept; in memory unless told otherwise. */
+  /** Store for the credentials of one user. Default: in memory. */
   readonly store?: Store | undefined
-  /** Instead of the platform's own. */
+  /** Replaces the platform's `fetch`. */
   readonly fetch?: typeof globalThis.fetch | undefined
   readonly clock?: Clock | undefined
-  /** What the device is called on the page where the user decides, where the platform lets a program say so. */
+  /**
+   * `User-Agent` of the requests; the consent page shows it as the name of the device. Browsers do not let programs set
+   * it.
+   */
   readonly userAgent?: string | undefined
 }
 
-/** What a page needs, and every other application as well. */
+/** The part of the client that works everywhere, including web pages. */
 export interface PageClient {
-  /** The dialog: a window in which the user decides. For pages, and for the servers that exchange its codes. */
+  /**
+   * The dialog: a window in which the user grants or rejects the request. For web pages, and for servers that exchange
+   * its codes.
+   */
   readonly dialog: Dialog
-  /** As the platform's `fetch`, with the credential: renewed in time, and once more if it is refused. */
+  /**
+   * The platform's `fetch` with the credential added. Renews the token before it expires, and once more after a 401.
+   */
   fetch(input: string | URL | Request, init?: RequestInit): Promise<Response>
-  /** What is kept, or null. Treat it as a secret. */
+  /** The stored credentials, or null. Treat them as a secret. */
   credentials(): Promise<Credentials | null>
-  /** The text after `Authorization: Bearer`, good to be sent now. For those who do not use `fetch`. */
+  /** The value to send after `Authorization: Bearer`, renewed if necessary. For callers that do not use `fetch`. */
   bearer(): Promise<string>
   /** Whether all of these scopes were granted. */
   hasGranted(...scopes: string[]): Promise<boolean>
-  /** Ends the access at the service and forgets it here. */
+  /** Revokes the access at the service, then clears the store. */
   revoke(): Promise<void>
-  /** Returns a function that ends listening. */
+  /** Adds a listener. Returns a function that removes it. */
   on<K extends keyof ClientEvents>(name: K, listener: (value: ClientEvents[K]) => void): () => void
 }
 
 export interface Client extends PageClient {
   /** The device flow: a code to show, and polling until the user has decided. */
   readonly device: Device
-  /** Replaces the access key by another one. The old one goes on working for a day, so nothing that holds it breaks. */
+  /**
+   * Replaces the access key by a new one. The old key works for one more day, so that programs that still hold it do
+   * not break.
+   */
   rotateKey(): Promise<AccessKey>
 }
 
@@ -60,7 +74,7 @@ export function createClient(options: ClientOptions): Client {
 
 type Parts = { readonly client: PageClient; readonly context: Context; readonly tokens: Tokens }
 
-/** All but the device flow, which pages have no use for: what is not used is not loaded. */
+/** Creates everything but the device flow, which pages do not use, so that bundles for pages do not contain it. */
 export function createParts(options: ClientOptions): Parts {
   const { appId, appSecret, clock = systemClock, store = memoryStore(), userAgent } = options
   if (!appId) throw new LatchkeyError('invalid_request', { message: 'appId is missing.' })
@@ -101,7 +115,7 @@ export function createParts(options: ClientOptions): Parts {
   return { client, context, tokens }
 }
 
-/** A listener that throws is a bug of its own, and no reason to lose a token set. */
+/** Calls a listener. Its exceptions are rethrown asynchronously: they must not interrupt storing a token set. */
 function inform<T>(listener: (value: T) => void, value: T): void {
   try {
     listener(value)

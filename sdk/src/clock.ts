@@ -1,14 +1,14 @@
-/** Time, as the rest of this library sees it. A test may bring its own. */
+/** Clock of this library. Tests can replace it. */
 import { LatchkeyError } from './errors.ts'
 
 export interface Clock {
-  /** Epoch milliseconds. */
+  /** Current time in epoch milliseconds. */
   now(): number
-  /** Resolves after `ms`; rejects with `aborted` as soon as the signal says so. */
+  /** Resolves after `ms`; rejects with `aborted` as soon as the signal aborts. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
 }
 
-/** Beyond it, timers fire at once. */
+/** Longer timers fire at once (signed 32-bit limit of `setTimeout`). */
 const MAX_TIMER_MS = 2 ** 31 - 1
 
 export const systemClock: Clock = {

@@ -1,12 +1,12 @@
 /**
- * The device flow on the wire, in two dialects. The house dialect has both variants and wants a secret; a public application has
- * none, and asks for a token set in the standard one (RFC 8628). docs/interface.md, "The standard dialect".
+ * Device flow requests in two dialects. Latchkey's own has both variants and requires a secret; a public application
+ * has no secret and requests a token set in the standard dialect (RFC 8628). docs/interface.md, "The standard dialect".
  */
 import type { Context } from './context.ts'
 import type { Variant } from './credentials.ts'
 import { wordOf } from './wire.ts'
 
-/** The six outcomes of a poll; null is none of them. */
+/** The six outcomes of a poll; null for any other response. */
 export type Outcome = 'accepted' | 'pending' | 'slow_down' | 'expired' | 'rejected' | 'invalid' | null
 
 export interface Dialect {
@@ -14,7 +14,7 @@ export interface Dialect {
   readonly pollPath: string
   readonly codeFields: Readonly<Record<string, string>>
   readonly pollFields: Readonly<Record<string, string>>
-  /** Whether `state` comes back, by which an answer can be told from somebody else's. */
+  /** Whether responses repeat `state`, which tells them from responses to other requests. */
   readonly echoesState: boolean
   readonly separator: ',' | ' '
 }
@@ -49,7 +49,7 @@ const OUTCOMES: Readonly<Record<string, Outcome>> = {
   auth_expired: 'expired',
   auth_rejected: 'rejected',
   invalid: 'invalid',
-  // The same in the standard dialect.
+  // The names of the standard dialect.
   authorization_pending: 'pending',
   expired_token: 'expired',
   access_denied: 'rejected',

@@ -1,10 +1,11 @@
 /**
- * The polls of one device code, until the user has decided or its time is over. docs/interface.md, "Poll for authorization"
- * and "Delivery".
+ * Polling of one device code until the user has decided or the code has expired. docs/interface.md, "Poll for
+ * authorization" and "Delivery".
  *
- * Every poll of a session has the same `Idempotency-Key`. So an outcome whose answer was lost, here or in front of the
- * service, is given again for ten minutes; a key per poll would not do: an answer that was read whole may belong to an earlier poll when
- * something on the way repeats answers, and then the one that counted is lost without a fault.
+ * All polls of a session send the same `Idempotency-Key`. So the service repeats an outcome whose response was lost, on
+ * this side or in front of the service, for ten minutes. One key per poll would not work: if an intermediary repeats
+ * responses, a response that was read completely may belong to an earlier poll, and the response with the outcome is
+ * lost without an error.
  */
 import type { Context } from './context.ts'
 import { type CredentialsOf, readAccessKey, readTokenSet, type Variant } from './credentials.ts'
@@ -15,13 +16,13 @@ import { refused } from './refusal.ts'
 import type { Tokens } from './tokens.ts'
 import { type Answer, isTransient } from './wire.ts'
 
-/** What happened to a code. After `accepted`, `rejected` or `expired` nothing more does. */
+/** Progress of a device code. `accepted`, `rejected` and `expired` are final. */
 export type DeviceEvent<V extends Variant = Variant> =
   | { readonly type: 'pending' | 'slow_down'; readonly nextPollAt: number }
   | { readonly type: 'accepted'; readonly credentials: CredentialsOf<V> }
   | { readonly type: 'rejected' | 'expired'; readonly requestId: string | undefined }
 
-/** A session as it is kept between two processes. As secret as the credentials that it leads to. */
+/** A session, serialized to be resumed by another process. As secret as the credentials that it leads to. */
 export interface SavedSession<V extends Variant = Variant> {
   readonly version: 1
   readonly variant: V
@@ -29,7 +30,7 @@ export interface SavedSession<V extends Variant = Variant> {
   readonly userCode: string
   readonly verificationUrl: string
   readonly expiresAt: number
-  /** Seconds, from the code request. */
+  /** Lifetime in seconds, from the code request. */
   readonly expiresIn: number
   readonly interval: number
   readonly state: string
@@ -38,7 +39,7 @@ export interface SavedSession<V extends Variant = Variant> {
   readonly slowDowns: number
 }
 
-/** What the polls of a session share. */
+/** State that the polls of a session share. */
 export interface Polls<V extends Variant = Variant> {
   readonly context: Context
   readonly tokens: Tokens
@@ -46,16 +47,17 @@ export interface Polls<V extends Variant = Variant> {
   slowDowns: number
 }
 
-/** For a code that is past its time and still called pending, or about which nobody answers. */
+/** How long polling continues after the code's expiry while the service still answers `pending` or does not answer. */
 const GRACE_MS = 60_000
 
-/** The service calls a code pending when it cannot look: docs/interface.md, "When an engine is away". */
+/** The service answers `pending` when it cannot look the code up: docs/interface.md, "When an engine is away". */
 const NOBODY_KNOWS =
   'The time of the code is over, and the service cannot say what became of it. Wait again, or let the user ask for a new code.'
 
 /**
- * The first poll comes after one interval, also after a break: nobody can know when the last one was. That a code has run out
- * is for the service to say; a device's clock may be set right by years while it waits, so here only the waits are counted.
+ * Waits one interval before the first poll, also after `resume`: the time of the previous poll is unknown. The service
+ * decides when the code has expired. A device's clock may be corrected by years while it waits, so this function adds
+ * up its waits instead.
  */
 export async function pollUntilDecided<V extends Variant>(
   polls: Polls<V>,
@@ -90,7 +92,7 @@ export async function pollUntilDecided<V extends Variant>(
   }
 }
 
-/** Retry-After is honoured as long as the code lives. */
+/** The delay, at least `Retry-After`, which is limited to the remaining lifetime of the code. */
 function atLeast({ context, saved }: Polls, delayMs: number, retryAfter: number | undefined): number {
   const leftMs = saved.expiresAt - context.clock.now()
   return Math.max(delayMs, Math.min((retryAfter ?? 0) * 1000, leftMs))
@@ -128,7 +130,9 @@ async function read<V extends Variant>(
   }
 }
 
-/** Kept before anybody is told. If the store fails, the next poll gets the same credentials. */
+/**
+ * Stores the credentials before listeners are notified. If the store fails, the next poll gets the same credentials.
+ */
 async function accept<V extends Variant>(
   { context, tokens, saved }: Polls<V>,
   answer: Answer,

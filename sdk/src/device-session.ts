@@ -1,4 +1,4 @@
-/** One device code: what is shown of it, who listens to it, and how it is kept between two processes. */
+/** Session of one device code: what to show to the user, waiting for the decision, and serialization. */
 import type { Context } from './context.ts'
 import type { CredentialsOf, Variant } from './credentials.ts'
 import { type DeviceEvent, type Polls, pollUntilDecided, type SavedSession } from './device-polling.ts'
@@ -12,13 +12,13 @@ export interface WaitOptions {
 type Step<V extends Variant> = { readonly event: DeviceEvent<V> } | { readonly error: unknown }
 
 export class DeviceSession<V extends Variant = Variant> implements AsyncIterable<DeviceEvent<V>> {
-  /** Digits as text: leading zeros count. */
+  /** The user code. Digits as text: leading zeros count. */
   readonly userCode: string
-  /** The digits in groups, for people. */
+  /** The user code in groups of digits, for display. */
   readonly displayCode: string
-  /** Where the user can go with the code: a page that asks for their account first. */
+  /** The page on which the user enters the code. It asks for their account first. */
   readonly verificationUrl: string
-  /** When both codes end, in epoch milliseconds. */
+  /** When user code and device code expire, in epoch milliseconds. */
   readonly expiresAt: number
 
   readonly #polls: Polls<V>
@@ -34,12 +34,16 @@ export class DeviceSession<V extends Variant = Variant> implements AsyncIterable
     this.expiresAt = saved.expiresAt
   }
 
-  /** Whole seconds until the code ends; 0 when it has. */
+  /** Whole seconds until the code expires; 0 if it has. */
   remaining(): number {
     return Math.max(0, Math.ceil((this.expiresAt - this.#polls.context.clock.now()) / 1000))
   }
 
-  /** Polls until the user has decided. Rejects with `auth_rejected`, `code_expired`, `code_used`, `too_many_slow_downs` or `aborted`. */
+  /**
+   * Polls until the user has decided. Rejects with `auth_rejected`, `code_expired`, `code_used`, `too_many_slow_downs`
+   * or `aborted`, and with `network` or `unavailable` if the service cannot be reached until the code's lifetime is
+   * over.
+   */
   async wait(options: WaitOptions = {}): Promise<CredentialsOf<V>> {
     for await (const event of this.events(options)) {
       if (event.type === 'accepted') return event.credentials
@@ -53,7 +57,7 @@ export class DeviceSession<V extends Variant = Variant> implements AsyncIterable
     return this.events()
   }
 
-  /** Polls, and says what every poll brought. All who listen to a session share one poll at a time. */
+  /** Polls, and yields an event for every poll. All listeners of a session share one sequence of polls. */
   async *events({ signal }: WaitOptions = {}): AsyncGenerator<DeviceEvent<V>, void, void> {
     const steps: Step<V>[] = this.#last ? [this.#last] : []
     let wake = () => {}
@@ -121,7 +125,7 @@ export class DeviceSession<V extends Variant = Variant> implements AsyncIterable
   }
 }
 
-/** What ends a session for good; after other errors one may wait again. */
+/** Whether an event or error ends the session for good. After any other error the application may wait again. */
 function isFinal(step: unknown): boolean {
   if (step instanceof LatchkeyError) return ['code_used', 'too_many_slow_downs'].includes(step.code)
   return ['accepted', 'rejected', 'expired'].includes((step as { type?: string }).type ?? '')

@@ -1,4 +1,7 @@
-/** The device flow: asking for a code, and taking up a session that another process began. docs/interface.md, "Request a device code". */
+/**
+ * Device flow: requests a code, or resumes a session that another process started. docs/interface.md, "Request a device
+ * code".
+ */
 import type { Context } from './context.ts'
 import { scopeText, seconds, text, type Variant } from './credentials.ts'
 import { dialectFor } from './device-dialect.ts'
@@ -11,17 +14,17 @@ import type { Tokens } from './tokens.ts'
 export interface StartOptions<V extends Variant> {
   /** `oauth`: a token set, renewed by this library. `key`: one access key that does not expire. */
   readonly variant: V
-  /** Left out: the application's default set. */
+  /** Default: the application's default scopes. */
   readonly scope?: readonly string[] | string | undefined
-  /** Free text of the application, at most 1024 bytes; it comes back with the credentials. */
+  /** Free text of the application, at most 1024 bytes; returned with the credentials. */
   readonly state?: string | undefined
   readonly signal?: AbortSignal | undefined
 }
 
 export interface Device {
-  /** Requests a code. Call it when the user asks for one: it is never repeated by itself. */
+  /** Requests a code. Call it when the user asks for one: the library never requests a code again by itself. */
   start<V extends Variant>(options: StartOptions<V>): Promise<DeviceSession<V>>
-  /** Goes on with what `JSON.stringify(session)` or `session.toJSON()` gave, also in another process. */
+  /** Resumes a session from `session.toJSON()` or parsed `JSON.stringify(session)`, also in another process. */
   resume<V extends Variant>(saved: SavedSession<V>): DeviceSession<V>
 }
 
@@ -30,7 +33,8 @@ export function createDevice(context: Context, tokens: Tokens): Device {
     start: async ({ variant, scope, state, signal }) => {
       checkVariant(context, variant)
       const dialect = dialectFor(context, variant)
-      // An answer that somebody else was meant to get has another state, if the application sets none for all its devices.
+      // Detects a response that was meant for another device: its `state` differs, unless the application sends the
+      // same `state` from all its devices.
       const sentState = dialect.echoesState ? (state ?? crypto.randomUUID()) : undefined
       const wanted = scopeText(scope)?.replaceAll(',', dialect.separator)
       const form = { ...dialect.codeFields, scope: wanted, state: sentState }
@@ -62,7 +66,7 @@ export function createDevice(context: Context, tokens: Tokens): Device {
   }
 }
 
-/** Only an address that can be shown to people. */
+/** Returns only http(s) addresses, which can be shown to users. */
 function pageOf(address: unknown): string | null {
   return typeof address === 'string' && /^https?:\/\//.test(address) ? address : null
 }

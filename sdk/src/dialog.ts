@@ -1,6 +1,6 @@
 /**
- * The dialog: a window in which the user signs in and says yes or no, and what becomes of it. PKCE and `state` are made
- * here. docs/interface.md, "The dialog".
+ * Dialog (authorization code grant): a window in which the user signs in and grants or rejects the request. PKCE and
+ * `state` are generated here. docs/interface.md, "The dialog".
  */
 import type { Context } from './context.ts'
 import { scopeText, type TokenSet } from './credentials.ts'
@@ -24,46 +24,59 @@ export type { DialogCode } from './dialog/exchange.ts'
 export type { DialogWindow } from './dialog/page.ts'
 
 export interface DialogOptions {
-  /** One of the application's registered addresses, on the origin of this page. The page there calls `complete`. */
+  /** One of the application's registered redirect URIs, on the origin of this page. The page there calls `complete`. */
   readonly redirectUri: string
   readonly scope?: readonly string[] | string | undefined
-  /** Ends the attempt and closes the window. */
+  /** Aborts the attempt and closes the window. */
   readonly signal?: AbortSignal | undefined
   /**
-   * `popup` (the default): a window of its own. `redirect`: this window goes to the dialog and comes back. `auto`: a window
-   * of its own, or this one if the browser blocks that.
+   * `popup` (the default): opens a window. `redirect`: this window navigates to the dialog and returns. `auto`: opens a
+   * window, or redirects this one if the browser blocks it.
    */
   readonly mode?: 'popup' | 'redirect' | 'auto' | undefined
-  /** A window that was opened in the click already, where something had to be awaited first. */
+  /** A window that the click handler opened already, for handlers that must await something before calling `open`. */
   readonly window?: DialogWindow | null | undefined
-  /** `server`: the application has a secret, which its server keeps; what comes back is a code for `exchange` there. */
+  /**
+   * `server`: the application has a secret, which its server keeps; `open` resolves with a code for `exchange` there.
+   */
   readonly exchange?: Exchanger | undefined
 }
 
 export type DialogResult = TokenSet | DialogCode
 
-/** `delivered`: the page that opened the window has it. `undelivered`: that page is gone, and the user starts again. */
+/**
+ * `delivered`: the page that opened the window received the result. `undelivered`: that page is gone, and the user has
+ * to start again.
+ */
 export type DialogCompletion =
   | { readonly outcome: 'delivered' | 'undelivered' }
-  /** This window itself went to the dialog; `returnTo` is where it was before. */
+  /** This window itself navigated to the dialog; `returnTo` is its address before that. */
   | { readonly outcome: 'completed'; readonly result: DialogResult; readonly returnTo: string }
 
 export interface Dialog {
-  /** Call it in the click itself, before anything is awaited. */
+  /**
+   * Opens the dialog. Call it directly in the click handler, before awaiting anything: otherwise browsers block the
+   * window.
+   */
   open(options: DialogOptions & { readonly exchange: 'server' }): Promise<DialogCode>
   open(options: DialogOptions): Promise<TokenSet>
-  /** On the redirect page: hands the answer to the page that opened the window and closes it, or completes it here. */
+  /**
+   * Call it on the redirect page. Passes the result to the page that opened the window and closes the window, or, after
+   * `mode: 'redirect'`, completes the dialog here.
+   */
   complete(): Promise<DialogCompletion>
-  /** On a page that `mode: 'redirect'` returns to. Null: it was reached otherwise. */
+  /** Call it on a page that `mode: 'redirect'` returns to. Null if the page was not reached from the dialog. */
   resumeAfterRedirect(): Promise<(DialogCompletion & { readonly outcome: 'completed' }) | null>
-  /** On the application's server, with its secret; in a browser `open` does it. Keeps the token set in the store. */
+  /**
+   * Exchanges a code on the application's server, with its secret; in a browser `open` does it. Stores the token set.
+   */
   exchange(code: DialogCode): Promise<TokenSet>
 }
 
 export function createDialog(context: Context, tokens: Tokens): Dialog {
   const { clock, wire } = context
   const appId = context.application.SVCappid
-  /** One attempt at a time: the next one has the same window. */
+  /** The running attempt. A new `open` aborts it, because both use the same window. */
   let current: { readonly popup: DialogWindow | null; readonly over: AbortController } | null = null
 
   async function exchange(code: DialogCode): Promise<TokenSet> {
@@ -133,7 +146,7 @@ export function createDialog(context: Context, tokens: Tokens): Dialog {
   return { open: open as Dialog['open'], complete, resumeAfterRedirect, exchange }
 }
 
-/** Both ways back, and sessionStorage, are for pages of one origin. */
+/** BroadcastChannel, messages to the opener and sessionStorage all require that both pages have the same origin. */
 function checkOrigin(page: Page, redirectUri: string): void {
   if (URL.canParse(redirectUri) && new URL(redirectUri).origin === page.location.origin) return
   throw new LatchkeyError('invalid_request', {
@@ -141,7 +154,10 @@ function checkOrigin(page: Page, redirectUri: string): void {
   })
 }
 
-/** This window goes to the dialog. Whoever comes back by the browser's button finds the attempt ended. */
+/**
+ * Navigates this window to the dialog. If the user returns with the browser's back button, the attempt ends with
+ * `dialog_closed`.
+ */
 function leave(page: Page, attempt: Attempt, address: string, signal: AbortSignal): Promise<never> {
   keepAttempt(page, attempt)
   page.location.assign(address)
@@ -158,7 +174,10 @@ function leave(page: Page, attempt: Attempt, address: string, signal: AbortSigna
 
 const FIELDS = ['code', 'state', 'iss', 'error', 'error_description']
 
-/** What the dialog returned with, taken off the address: it stays in no history, and is not used twice. */
+/**
+ * Reads the dialog's response parameters and removes them from the address, so that they do not stay in the history and
+ * are not used twice.
+ */
 function takeReturned({ location, history }: Page): Returned | null {
   const url = new URL(location.href)
   const { searchParams } = url

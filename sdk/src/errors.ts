@@ -1,7 +1,7 @@
 /**
- * What can go wrong, as one class with a closed set of codes. A message says what happened and what to do; no message,
- * stack, inspection or JSON of an error carries a secret, a code or a credential: nothing that was sent or received gets in
- * here but the service's own word for a refusal and the request's id.
+ * Errors of this library: one class with a closed set of codes. A message says what happened and what to do. No
+ * message, stack, inspection or JSON of an error contains a secret, a code or a credential: the only parts of a request
+ * or response in it are the service's error word and the request id.
  */
 
 const MESSAGES = {
@@ -37,17 +37,17 @@ const MESSAGES = {
 /** Every code that a {@link LatchkeyError} can have. */
 export type ErrorCode = keyof typeof MESSAGES
 
-/** All codes, for programs that want to list them. */
+/** All codes, for programs that list them. */
 export const ERROR_CODES: readonly ErrorCode[] = Object.keys(MESSAGES) as ErrorCode[]
 
 export interface ErrorDetails {
-  /** Instead of the code's own message. Must not contain anything secret. */
+  /** Replaces the default message of the code. Must not contain anything secret. */
   readonly message?: string | undefined
-  /** The answer's `x-request-id`, for the operator of the service. */
+  /** The response's `x-request-id`, for the operator of the service. */
   readonly requestId?: string | undefined
-  /** The service's own word, the `error` of its answer: more exact than the code in places. */
+  /** The service's own error word, the `error` of its response; sometimes more precise than the code. */
   readonly refusal?: string | undefined
-  /** Seconds after which it may be tried again. */
+  /** Seconds to wait before retrying. */
   readonly retryAfter?: number | undefined
 }
 
@@ -73,7 +73,10 @@ export class LatchkeyError extends Error {
   }
 }
 
-/** Whether `error` is a {@link LatchkeyError}, of this code if one is given; also across two copies of this package. */
+/**
+ * Whether `error` is a {@link LatchkeyError}, with this code if one is given. Works across two copies of this package,
+ * too.
+ */
 export function isLatchkeyError(error: unknown, code?: ErrorCode): error is LatchkeyError {
   if (!(error instanceof Error) || error.name !== 'LatchkeyError') return false
   return code === undefined || (error as LatchkeyError).code === code

@@ -1,4 +1,7 @@
-/** The client library for applications: the parts that run everywhere. What needs Node is in `@latchkey/sdk/node`. */
+/**
+ * Client library for applications: the parts that run on every platform. Parts that need Node are in
+ * `@latchkey/sdk/node`.
+ */
 export { type Client, type ClientOptions, createClient, type PageClient } from './client.ts'
 export type { Clock } from './clock.ts'
 export type { ClientEvents } from './context.ts'

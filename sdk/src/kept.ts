@@ -1,10 +1,13 @@
-/** The application's store, as this library uses it: whatever it throws is a `store` error, and nothing that it refused is lost. */
+/**
+ * Wrapper around the application's store: turns everything that it throws into a `store` error, and loses no
+ * credentials that it failed to write.
+ */
 import type { Credentials } from './credentials.ts'
 import { LatchkeyError } from './errors.ts'
 import { readKept, type Store } from './store.ts'
 
 export function keepIn(store: Store): Store {
-  /** What the store would not take: this is the only copy, so it is offered again before anything is read. */
+  /** Credentials that the store failed to write. This is the only copy, so the next read writes them again first. */
   let unsaved: Credentials | null = null
 
   const write = async (credentials: Credentials): Promise<void> => {
@@ -23,7 +26,7 @@ export function keepIn(store: Store): Store {
   }
 }
 
-/** An error of somebody else's store may quote what it was given; its short name cannot. */
+/** The message of a third-party store's error may quote credentials; only its short error code is passed on. */
 async function attempt<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()

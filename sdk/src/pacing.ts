@@ -1,17 +1,20 @@
 /**
- * How long a session waits between two polls. docs/interface.md, "Pacing".
+ * Delays between two polls of a session. docs/interface.md, "Pacing".
  *
- * The service measures from poll to poll as they arrive there. A wait that starts when the last answer has come back, or was
- * given up, starts after that poll arrived, and the next one arrives after the wait is over: whatever the network adds, the two
- * are never closer than the wait. The margin is for timers that fire early, for clocks that run fast, and for a request
- * that was given up here and is still on its way there.
+ * The service measures the time between the arrivals of two polls. The wait here starts when the previous response was
+ * received or given up, so after that poll arrived, and the next poll arrives after the wait is over: whatever the
+ * network adds, two polls are never closer than the wait. The margin covers timers that fire early, clocks that run
+ * fast, and a request that was given up here and is still on its way.
  */
 
 const MARGIN_SHARE = 0.1
 const MIN_MARGIN_MS = 500
-/** RFC 8628, section 3.5. This service's interval does not grow; who was too fast for it once has a reason to be slower. */
+/**
+ * Added per `slow_down` (RFC 8628, section 3.5). The interval of this service does not grow, but a client that polled
+ * too fast once should slow down.
+ */
 const SLOW_DOWN_MS = 5_000
-/** The third is one too many: an application that goes on may be suspended. */
+/** Polling stops at the third `slow_down`: an application that continues may be suspended. */
 export const MAX_SLOW_DOWNS = 3
 const MAX_BACK_OFF_MS = 60_000
 
@@ -20,7 +23,10 @@ export function pollDelayMs(intervalSeconds: number, slowDowns: number): number 
   return Math.max(intervalMs * (1 + MARGIN_SHARE), intervalMs + MIN_MARGIN_MS)
 }
 
-/** After `faults` polls in a row without an answer. Never shorter than a poll's own wait: the service may have counted it. */
+/**
+ * Back-off after `faults` polls in a row without a response. Never shorter than the regular delay: the service may have
+ * counted the poll.
+ */
 export function faultDelayMs(delayMs: number, faults: number, chance: number): number {
   const longest = Math.max(MAX_BACK_OFF_MS, delayMs)
   return Math.min(delayMs * 2 ** Math.min(faults - 1, 10), longest) * (1 + chance / 4)

@@ -1,4 +1,4 @@
-/** From the service's word for a refusal to the error that an application gets. docs/interface.md, "Errors". */
+/** Mapping from the service's error words to the errors of this library. docs/interface.md, "Errors". */
 import { type ErrorCode, LatchkeyError } from './errors.ts'
 import { type Answer, wordOf } from './wire.ts'
 
@@ -15,7 +15,7 @@ const CODES: Readonly<Record<string, ErrorCode>> = {
   invalid_request: 'invalid_request',
   not_found: 'unexpected_answer',
   method_not_allowed: 'unexpected_answer',
-  // The same in the standard dialect.
+  // The names of the standard dialect.
   invalid_client: 'invalid_application',
   unauthorized_client: 'invalid_application',
   access_denied: 'access_denied',
@@ -30,8 +30,8 @@ const MESSAGES: Readonly<Record<string, string>> = {
 }
 
 /**
- * The error for a refusal. `codes`: what a word means in this place, where that is more than it means everywhere.
- * The service's own message is passed on for malformed requests only, where it names the field, and without what was sent.
+ * The error for a refusal. `codes` overrides the meaning of a word for one endpoint. The service's own message is
+ * passed on only for malformed requests, where it names the field, and with the sent values removed.
  */
 export function refused(
   answer: Answer,
@@ -46,7 +46,7 @@ export function refused(
   return new LatchkeyError(code, { requestId, retryAfter, refusal, message: said ?? MESSAGES[refusal ?? ''] })
 }
 
-/** The form that was sent. */
+/** The form fields of the request. */
 type Sent = Readonly<Record<string, string | undefined>>
 
 function messageOf({ body }: Answer, sent: Sent): string | undefined {

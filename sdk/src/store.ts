@@ -1,19 +1,22 @@
-/** Where an application keeps what it was granted: four methods, so that anybody can write one. */
+/** Interface of credential stores: four methods, so that applications can write their own. */
 import type { Credentials } from './credentials.ts'
 import { LatchkeyError } from './errors.ts'
 
-/** Keeps one token set or access key: that of one user. Treat what is kept as a secret. */
+/** Stores one token set or access key, that of one user. Treat its content as a secret. */
 export interface Store {
-  /** What was written last, or null. */
+  /** The credentials written last, or null. */
   read(): Promise<Credentials | null>
-  /** When it resolves, the credentials survive whatever this store is meant to survive. */
+  /** Stores the credentials. When it resolves, they must survive whatever this store is meant to survive. */
   write(credentials: Credentials): Promise<void>
   clear(): Promise<void>
-  /** Runs `work` while nobody else who shares this store runs theirs: renewing twice at once would end the access. */
+  /**
+   * Runs `work` exclusively among all users of this store, other processes included: two concurrent renewals would end
+   * the access.
+   */
   withLock<T>(work: () => Promise<T>): Promise<T>
 }
 
-/** One after the other, within this process. */
+/** A `withLock` for one process: runs work in the order of the calls. */
 export function createQueue(): Store['withLock'] {
   let last: Promise<unknown> = Promise.resolve()
   return (work) => {
@@ -23,7 +26,7 @@ export function createQueue(): Store['withLock'] {
   }
 }
 
-/** What was kept, if it is what was written: a store may have been edited, or filled by another program. */
+/** Validates stored credentials: the store may have been edited, or written by another program. */
 export function readKept(kept: unknown): Credentials | null {
   if (kept === null || kept === undefined) return null
   const { variant, accessToken, refreshToken, issuedAt, expiresAt, accessKey, scope, state } = kept as Record<

@@ -1,6 +1,6 @@
 /**
- * A service for application developers' own tests: no network, no server, no waiting. It answers as Latchkey does, in memory,
- * and lets a test do what the user would.
+ * Fake service for applications' own tests: no network, no server, no waiting. It answers as Latchkey does, in memory,
+ * and lets a test act as the user.
  */
 import { type FakeAnswer, writeAnswer } from './testing/fake-answer.ts'
 import { createFakeClock, type FakeClock } from './testing/fake-clock.ts'
@@ -14,9 +14,9 @@ export type { FakeClock } from './testing/fake-clock.ts'
 export interface FakeServiceOptions {
   /** Default `https://latchkey.test`. */
   readonly baseUrl?: string
-  /** A public application has no secret. */
+  /** Whether the application is public: without a secret. Default false. */
   readonly public?: boolean
-  /** What the application may ask for; asked for by default, too. */
+  /** Scopes that the application may request, and requests by default. Default `orders:read` and `orders:write`. */
   readonly scopes?: readonly string[]
   readonly redirectUris?: readonly string[]
   readonly deviceFlow?: boolean
@@ -26,24 +26,24 @@ export interface FakeServiceOptions {
   readonly codeLifetime?: number
   /** Seconds until an access token expires. Default 3600. */
   readonly accessTokenLifetime?: number
-  /** Where the clock starts, epoch milliseconds. Default: now. */
+  /** Start time of the clock in epoch milliseconds. Default: now. */
   readonly startAt?: number
 }
 
-/** What became of a request, without anything secret. */
+/** A recorded request and its outcome, without anything secret. */
 export interface FakeRequest {
   readonly method: string
   readonly path: string
-  /** Null: no answer arrived, because of {@link FakeService.fail}. */
+  /** Null if no response arrived, because of {@link FakeService.fail}. */
   readonly status: number | null
-  /** The `error` of a refusal. */
+  /** The `error` of a refusal, in Latchkey's own dialect; null otherwise. */
   readonly error: string | null
-  /** By the fake's clock. */
+  /** Time of the request, by the fake's clock. */
   readonly at: number
 }
 
 /**
- * `network`: the request never arrives. `lost_answer`: it arrives and is done, and the answer is lost on the way.
+ * `network`: the request never arrives. `lost_answer`: the request is processed, but its response is lost.
  * `unavailable`: 503 with `Retry-After`.
  */
 export type FakeFault = 'network' | 'lost_answer' | 'unavailable'
@@ -51,37 +51,40 @@ export type FakeFault = 'network' | 'lost_answer' | 'unavailable'
 export interface FakeService {
   readonly baseUrl: string
   readonly application: { readonly id: string; readonly secret: string }
-  /** Credentials of a resource server. */
+  /** Id and secret of a resource server. */
   readonly resource: { readonly id: string; readonly secret: string }
-  /** In place of the global `fetch`. What is not the service's is refused with a TypeError. */
+  /** Replaces the global `fetch`. Requests to other origins are rejected with a TypeError. */
   readonly fetch: (input: string | URL | Request, init?: RequestInit) => Promise<Response>
   readonly clock: FakeClock
-  /** For `createClient`. */
+  /** Options for `createClient`. */
   readonly clientOptions: Readonly<FakeConnection & { appId: string; appSecret?: string }>
-  /** For `createVerifier`. */
+  /** Options for `createVerifier`. */
   readonly verifierOptions: Readonly<FakeConnection & { resourceId: string; resourceSecret: string }>
   /** Every request so far, in order. */
   readonly requests: readonly FakeRequest[]
-  /** The user types the code and allows. With `scope`: the user lacks the rest. */
+  /**
+   * Enters the code as the user and grants it. With `scope`, only these scopes are granted, as if the user lacked the
+   * rest.
+   */
   grant(userCode: string, given?: { readonly scope?: readonly string[] }): void
-  /** The user types the code and says no. */
+  /** Enters the code as the user and rejects it. */
   reject(userCode: string): void
-  /** The code's time is over. */
+  /** Lets the code expire. */
   expire(userCode: string): void
-  /** The user answers the dialog at this address. Returns where the window goes then. */
+  /** Answers the dialog at this address as the user. Returns the address to which the window is redirected. */
   answerDialog(address: string, answer: 'allow' | 'cancel', given?: { readonly scope?: readonly string[] }): string
-  /** The user removes the application: all that was granted so far ends. */
+  /** Removes the application as the user: revokes everything granted so far. */
   removeAccess(): void
-  /** New codes and dialogs are refused until `restore`. */
+  /** Suspends the application: new codes and dialogs are refused until `restore`. */
   suspend(): void
   restore(): void
-  /** The next requests meet this fault. */
+  /** Lets the next `times` requests (default 1) fail with this fault. */
   fail(fault: FakeFault, times?: number): void
 }
 
 type FakeConnection = { baseUrl: string; fetch: FakeService['fetch']; clock: FakeClock }
 
-/** A fresh service with one application and one user. */
+/** Creates a fake service with one application and one user. */
 export function createFakeService(options: FakeServiceOptions = {}): FakeService {
   let underWay = 0
   let faulty = false
@@ -125,7 +128,7 @@ export function createFakeService(options: FakeServiceOptions = {}): FakeService
     }
   }
 
-  /** Whoever polls for what has just been decided need not wait for it. */
+  /** Moves the clock after a decision, so that a polling client does not wait for it. */
   const afterwards =
     <Given extends readonly unknown[]>(act: (...given: Given) => void) =>
     (...given: Given): void => {

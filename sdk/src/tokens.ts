@@ -1,10 +1,10 @@
 /**
- * The life of what was granted: kept in the store, renewed in time, by one at once, given back. docs/interface.md,
- * "Refresh".
+ * Management of stored credentials: keeps them in the store, renews them in time with one renewal at a time, and
+ * revokes them. docs/interface.md, "Refresh".
  *
- * A refresh token that was replaced gets the same tokens again for 30 s, for answers that were lost; presented later it looks
- * stolen and ends the access. So the new set is written before it is used, a refresh is repeated within that time only, and
- * those who share a store take turns.
+ * For 30 s a replaced refresh token gets the same tokens again, in case the response was lost; presented later it looks
+ * stolen, and the access ends. So the new set is stored before it is used, a refresh is retried within that time only,
+ * and the users of a shared store take turns.
  */
 import { askAgain } from './ask-again.ts'
 import type { Context } from './context.ts'
@@ -14,44 +14,44 @@ import { keepIn } from './kept.ts'
 import { refused } from './refusal.ts'
 
 export interface Tokens {
-  /** What the store holds, whether or not it still works. */
+  /** The stored credentials, whether or not they are still valid. */
   read(): Promise<Credentials | null>
-  /** Keeps what was just granted, and tells those who listen. */
+  /** Stores newly granted credentials and notifies listeners. */
   accept(credentials: Credentials): Promise<void>
-  /** Something to send now: renewed if it is about to end. */
+  /** Credentials that can be sent now, renewed if they are about to expire. */
   fresh(): Promise<Credentials>
-  /** After a 401 to `refused`: another one, or null if renewing cannot help. */
+  /** After a 401 to `refused`: renewed credentials, or null if renewing cannot help. */
   afterRefusal(refused: Credentials): Promise<Credentials | null>
-  /** Under the lock: what is kept becomes what `work` makes of it. */
+  /** Replaces the stored credentials by the result of `work`, under the lock. */
   replace<T extends Credentials>(work: (kept: Credentials | null) => Promise<T>): Promise<T>
-  /** Ends the access at the service and forgets it here. */
+  /** Revokes the access at the service, then clears the store. */
   revoke(): Promise<void>
 }
 
-/** Renewed this long before it ends, or after nine tenths of its life. */
+/** Renewal starts this long before expiry, or in the last tenth of the lifetime if that is shorter. */
 const EAGER_MS = 5 * 60_000
 const EAGER_SHARE = 0.1
-/** A token that still works is used when renewing it takes longer than this. */
+/** If a renewal takes longer than this, the current token is used while it is still valid. */
 const PATIENCE_MS = 2_000
-/** After a renewal that failed while the token still works. */
+/** Pause after a failed renewal while the current token is still valid. */
 const PAUSE_MS = 10_000
-/** A token that was refused so soon after it was issued was not refused for its age. */
+/** A token rejected this soon after it was issued was not rejected for its age: renewing it does not help. */
 const YOUNG_MS = 5_000
-/** Somebody waits for it to be over, and can ask once more. */
+/** Shorter than for a refresh: the caller waits for the revocation, and can call it again. */
 const REVOKE_WITHIN_MS = 5_000
-/** Between two machines that share a store. */
+/** Tolerated clock difference between two machines that share a store. */
 const CLOCKS_DIFFER_MS = 60_000
 
 export function createTokens(context: Context): Tokens {
   const { clock, application, tell } = context
   const { read, write, clear, withLock } = keepIn(context.store)
-  /** Not all processes of an application renew in the same second. */
+  /** Jitter, so that the processes of an application do not all renew in the same second. */
   const spread = 0.8 + 0.4 * Math.random()
   let flight: Promise<TokenSet> | null = null
   let pausedUntil = 0
   let ended: { readonly refreshToken: string; readonly error: LatchkeyError } | null = null
 
-  /** Written first, used and told of later. */
+  /** Stores credentials before they are used and before listeners are notified. */
   const keep = async <T extends Credentials>(credentials: T): Promise<T> => {
     await write(credentials)
     tell('tokens', credentials)
@@ -64,7 +64,7 @@ export function createTokens(context: Context): Tokens {
     if (answer.status === 200) return keep(readTokenSet(answer, clock.now(), kept.state))
     const error = refused(answer, form, { invalid_grant: 'reauthorize' })
     if (error.code !== 'reauthorize') throw error
-    // Somebody who did not wait for the lock may have renewed it meanwhile.
+    // Another process that did not take the lock may have renewed the token meanwhile.
     const now = await read()
     if (now?.variant === 'oauth' && now.refreshToken !== kept.refreshToken) return now
     ended = { refreshToken: kept.refreshToken, error }
@@ -72,7 +72,7 @@ export function createTokens(context: Context): Tokens {
     throw error
   }
 
-  /** `seen`: what is too old. If the store holds another one by now, that is the newer one. */
+  /** `seen` is the outdated token set. If the store holds another one by now, that one is newer and is used. */
   const renew = (seen: TokenSet): Promise<TokenSet> => {
     flight ??= withLock(async () => {
       const kept = await read()
@@ -84,7 +84,10 @@ export function createTokens(context: Context): Tokens {
     return flight
   }
 
-  /** The present one still works, so nobody waits long for its successor, and nothing is lost if there is none yet. */
+  /**
+   * Renews while the current token is still valid: waits PATIENCE_MS at most, and falls back to the current token if
+   * the renewal fails, except with `reauthorize` or `store`.
+   */
   const renewSoon = async (kept: TokenSet): Promise<TokenSet> => {
     if (clock.now() < pausedUntil) return kept
     const patience = new AbortController()
@@ -114,7 +117,7 @@ export function createTokens(context: Context): Tokens {
       const now = clock.now()
       const left = kept.expiresAt - now
       const eager = Math.min(EAGER_MS, (kept.expiresAt - kept.issuedAt) * EAGER_SHARE) * spread
-      // Issued in the future: this clock was set back, and says nothing about the end either.
+      // Issued in the future: this machine's clock was set back, so it cannot tell the expiry either.
       const doubtful = kept.issuedAt > now + CLOCKS_DIFFER_MS
       if (left > eager && !doubtful) return kept
       return left > PATIENCE_MS ? renewSoon(kept) : renew(kept)

@@ -1,6 +1,6 @@
 /**
- * For resource servers: is this credential good at this moment, whose is it, and what may it do? Asked by introspection
- * (RFC 7662) and remembered for some seconds. docs/interface.md, "Check a credential".
+ * Verifier for resource servers: whether a credential is valid now, whose it is, and its scopes. Uses introspection
+ * (RFC 7662) and caches the result for some seconds. docs/interface.md, "Check a credential".
  */
 import { type Clock, systemClock } from './clock.ts'
 import { scopeList, seconds, text } from './credentials.ts'
@@ -9,51 +9,53 @@ import { refused } from './refusal.ts'
 import { type Answer, createWire } from './wire.ts'
 
 export interface VerifierOptions {
-  /** The service's own address, its `PUBLIC_URL`. */
+  /** Base URL of the service, its `PUBLIC_URL`. */
   readonly baseUrl: string
-  /** `app_…` of the resource server: `latchkey app create --resource-server`. */
+  /** Id of the resource server, `app_…`, from `latchkey app create --resource-server`. */
   readonly resourceId: string
   readonly resourceSecret: string
   /**
-   * For how many seconds an answer is good without asking again: 10 unless told otherwise, at most 30. What a user takes back
-   * goes on working here for so long.
+   * Seconds for which a result is cached: default 10, at most 30. A revoked credential is accepted here for that long.
    */
   readonly cacheSeconds?: number | undefined
   readonly fetch?: typeof globalThis.fetch | undefined
   readonly clock?: Clock | undefined
 }
 
-/** A credential that is good at this moment. */
+/** A credential that is valid now. */
 export interface VerifiedCredential {
   /** The account's slug. */
   readonly account: string
-  /** `usr_…` */
+  /** The user's id, `usr_…`. */
   readonly user: string
-  /** `app_…` */
+  /** The application's id, `app_…`. */
   readonly application: string
-  /** `grt_…`, as webhooks name it. For logs: it is no part of the credential. */
+  /** The grant's id, `grt_…`, as in webhooks. Can be logged: it is no part of the credential. */
   readonly grant: string
   readonly scope: readonly string[]
   readonly variant: 'oauth' | 'key'
-  /** Epoch milliseconds; null for an access key, which does not expire. */
+  /** Expiry in epoch milliseconds; null for an access key, which does not expire. */
   readonly expiresAt: number | null
 }
 
 export interface Verifier {
-  /** Null: not good, for whatever reason. Throws where that could not be found out: never take it for a yes. */
+  /**
+   * Null if the credential is not valid, for whatever reason. Throws if it could not be checked: never treat that as
+   * valid.
+   */
   verify(credential: string): Promise<VerifiedCredential | null>
 }
 
 const DEFAULT_CACHE_SECONDS = 10
 const MAX_CACHE_SECONDS = 30
-/** A no is asked again soon: it may have been a matter of a moment. */
+/** Negative results are cached shorter: the cause may be temporary. */
 const REFUSED_FOR_MS = 3_000
 const MAX_REMEMBERED = 10_000
-/** In a place of their own, so that made-up credentials do not push out the good ones. */
+/** Negative results have a cache of their own, so that made-up credentials do not evict valid ones. */
 const MAX_REFUSED = 1_000
 const TIME_LIMIT_MS = 5_000
 
-/** What cannot be a credential is not asked about. docs/interface.md, "Credentials". */
+/** Text in any other form is rejected without a request. docs/interface.md, "Credentials". */
 const CREDENTIAL = /^lk[ak]_[A-Za-z0-9_-]{20,200}$/
 
 export function createVerifier(options: VerifierOptions): Verifier {
@@ -74,7 +76,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
     const form = { client_id: resourceId, client_secret: resourceSecret, token: credential }
     const answer = await wire.ask('/oauth/introspect', { form, timeLimitMs: TIME_LIMIT_MS })
     const verified = readVerified(answer, form)
-    // Counted from the question: whatever was taken back after it cannot have been known.
+    // Counted from the request: a revocation after it cannot be in the response.
     const until = askedAt + cacheSeconds * 1000
     if (verified) good.set(credential, verified, Math.min(until, verified.expiresAt ?? until))
     else bad.set(credential, true, askedAt + Math.min(REFUSED_FOR_MS, cacheSeconds * 1000))
@@ -123,7 +125,7 @@ interface Memory<T> {
   set(key: string, value: T, until: number): void
 }
 
-/** Forgets what is too old, and what was not asked for longest when there is too much. */
+/** Cache with expiry and LRU eviction. */
 function createMemory<T>(max: number, clock: Clock): Memory<T> {
   const entries = new Map<string, { readonly value: T; readonly until: number }>()
   return {

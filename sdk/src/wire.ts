@@ -1,21 +1,21 @@
 /**
- * The one way to ask the service: a form goes out, JSON comes back, within a time limit and up to a size. What was answered
- * is told from what was not: refusals are answers, faults are thrown.
+ * HTTP client for the service: sends a form, receives JSON, with a time limit and a size limit. Refusals are returned
+ * as responses; faults are thrown.
  */
 import type { Clock } from './clock.ts'
 import { type ErrorCode, LatchkeyError } from './errors.ts'
 
-/** An answer that was read whole: a success, or a refusal with `error` in its body. */
+/** A response that was read completely: a success, or a refusal with `error` in its body. */
 export interface Answer {
   readonly status: number
   readonly body: Readonly<Record<string, unknown>>
   readonly requestId: string | undefined
-  /** Seconds. */
+  /** In seconds. */
   readonly retryAfter: number | undefined
 }
 
 export interface Question {
-  /** Values that are undefined are not sent. */
+  /** Undefined values are not sent. */
   readonly form: Readonly<Record<string, string | undefined>>
   readonly headers?: Readonly<Record<string, string>>
   readonly signal?: AbortSignal | undefined
@@ -35,10 +35,12 @@ export interface WireOptions {
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
-/** The longest answer of the service has less than one KiB. */
+/** The service's longest response is below 1 KiB. */
 const MAX_ANSWER_BYTES = 64 * 1024
 
-/** A poll may wait for another one that is being answered: a little under 5 s; for a database that is silent: 3 s. */
+/**
+ * A poll may wait up to almost 5 s for another one that is being answered, and 3 s for a database that does not answer.
+ */
 export const TIME_LIMIT_MS = 15_000
 
 export function createWire({ baseUrl, fetch, clock, headers }: WireOptions): Wire {
@@ -68,7 +70,7 @@ export function createWire({ baseUrl, fetch, clock, headers }: WireOptions): Wir
           method: 'POST',
           headers: { ...headers, 'content-type': 'application/x-www-form-urlencoded', ...question.headers },
           body,
-          // A redirect would carry the secret to wherever it points.
+          // Following a redirect would send the secret to its target.
           redirect: 'manual',
           signal: over.signal,
         })
@@ -85,7 +87,7 @@ export function createWire({ baseUrl, fetch, clock, headers }: WireOptions): Wir
   }
 }
 
-/** Whether the same question may get an answer later. */
+/** Whether the same request may succeed later. */
 export function isTransient(error: unknown): error is LatchkeyError {
   return error instanceof LatchkeyError && TRANSIENT.includes(error.code)
 }
@@ -154,7 +156,7 @@ function parseObject(text: string): Record<string, unknown> | null {
   }
 }
 
-/** Seconds, or a date. */
+/** Parses `Retry-After`: seconds, or an HTTP date. */
 function readRetryAfter(header: string | null, now: number): number | undefined {
   if (header === null) return undefined
   if (/^\d{1,9}$/.test(header)) return Number(header)
@@ -162,12 +164,12 @@ function readRetryAfter(header: string | null, now: number): number | undefined 
   return Number.isNaN(at) ? undefined : Math.max(0, Math.ceil((at - now) / 1000))
 }
 
-/** The service's word for a refusal; anything longer or stranger is none, and is not repeated. */
+/** The service's error word. Longer or other text is ignored, and never passed on. */
 export function wordOf(error: unknown): string | undefined {
   return typeof error === 'string' && /^[a-z][a-z_]{0,39}$/.test(error) ? error : undefined
 }
 
-/** What the platform calls the fault, if it has a short name for it: its own message could quote anything. */
+/** Describes a fault by the platform's short error code only: its message could quote anything. */
 function describeFault(error: unknown, limitMs: number | null): string {
   const { cause } = error as { cause?: { code?: unknown } }
   const code = typeof cause?.code === 'string' && /^[A-Z][A-Z0-9_]{1,39}$/.test(cause.code) ? cause.code : null

@@ -1,4 +1,7 @@
-/** Assembles the service: the one file that knows every room. */
+/**
+ * Composition root: builds the context from the configuration, starts and stops the service. The only file that imports
+ * every layer.
+ */
 import { CommandRefused } from './cli/output.ts'
 import { type Config, everyOption, readConfig } from './config.ts'
 import { createDns } from './dns.ts'
@@ -37,7 +40,7 @@ import { countEvents } from './telemetry/counting-events.ts'
 import { createCounts } from './telemetry/counts.ts'
 import type { Telemetry } from './telemetry/open-telemetry.ts'
 
-/** `traced`: what asks an engine can be seen in a trace. */
+/** `traced`: wraps PostgreSQL, the gate and the limiter so that their calls appear as spans. */
 export async function createContext(config: Config, traced = false): Promise<Context> {
   const counts = createCounts(everyRoute)
   const events = countEvents(createEvents(config.logLevel, aboutRequest), counts)
@@ -86,13 +89,13 @@ export async function closeContext(context: Context): Promise<void> {
 
 export type RunningService = {
   readonly address: string
-  /** Null: there are none to fetch. */
+  /** Null: the metrics server is off. */
   readonly metricsAddress: string | null
   readonly context: Context
   stop(): Promise<void>
 }
 
-/** Refuses to start on a schema that it does not know; then ready when it returns. */
+/** Fails if migrations are pending. When it returns, the service accepts requests. */
 export async function startService(config: Config): Promise<RunningService> {
   const pending = await pendingMigrations(config.databaseUrl)
   if (pending.length > 0) {
@@ -133,7 +136,7 @@ export async function startService(config: Config): Promise<RunningService> {
   }
 }
 
-/** What could not start leaves nothing open. */
+/** Closes the context when startup fails, then rethrows. */
 function closing(context: Context): (error: unknown) => Promise<never> {
   return async (error) => {
     await closeContext(context)
@@ -143,14 +146,14 @@ function closing(context: Context): (error: unknown) => Promise<never> {
 
 type Urls = { readonly tracesUrl: string | null; readonly metricsUrl: string | null }
 
-/** The SDK of OpenTelemetry is a dozen packages: whoever did not ask for it does not load one of them. */
+/** Imported on demand: the OpenTelemetry SDK is a dozen packages that a service without an exporter does not need. */
 async function loadTelemetry(config: Config, urls: Urls, read: MetricsReader): Promise<Telemetry> {
   const { startTelemetry } = await import('./telemetry/open-telemetry.ts')
   const { tracedPart: sampledPart, metricsEveryMs } = config
   return startTelemetry({ ...urls, sampledPart, metricsEveryMs }, read)
 }
 
-/** As OpenTelemetry's specification of exporters has it: the signal's own path behind what was given. */
+/** Appends the signal's path to the base URL, as OpenTelemetry's exporter specification defines it. */
 function behind(base: string | null, path: string): string | null {
   return base === null ? null : `${base}${base.endsWith('/') ? '' : '/'}${path}`
 }
@@ -161,12 +164,12 @@ async function prepare(context: Context, server: HttpServer): Promise<string> {
   await context.applications.refresh()
   await context.grantCache.pull()
   await context.decisions.pull()
-  // Where it takes too long, user codes are a few digits longer until the next count.
+  // If the count fails or times out, user codes are a few digits longer until the next count.
   await context.liveCodes.recount().catch((error) => context.events.taskFailed('counting live codes', error))
   return server.listen(host, port)
 }
 
-/** Until SIGTERM or SIGINT. A second signal does not wait. */
+/** Runs until SIGTERM or SIGINT, then stops gracefully. A second signal exits at once. */
 export async function serve(): Promise<void> {
   const service = await startService(readConfig(everyOption))
   await new Promise<void>((resolve) => {

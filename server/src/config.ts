@@ -1,6 +1,6 @@
 /**
- * The environment, read once: the only file that does. Every setting, lifetime and limit that an operator may choose is in
- * this table, with its unit and its reason; docs/configuration.md is generated from it.
+ * Configuration: reads the environment once; no other file does. This table holds every setting, lifetime and limit
+ * that an operator may choose, with its unit and its reason; docs/configuration.md is generated from it.
  */
 import { readFileSync } from 'node:fs'
 import { type Keyset, parseKeyset } from './secrets/keyset.ts'
@@ -12,7 +12,7 @@ export type Option<T> = {
   readonly example: string
   /** Secrets may also be given as NAME_FILE, the path of a file that holds the value. */
   readonly secret: boolean
-  /** `null`: has to be given. */
+  /** `null`: required. */
   readonly fallback: string | null
   /** Throws an Error whose message completes "NAME …". */
   readonly parse: (text: string) => T
@@ -346,12 +346,12 @@ type OptionName = keyof typeof options
 
 export type Config = { readonly [Name in OptionName]: (typeof options)[Name] extends Option<infer T> ? T : never }
 
-/** Everything that is wrong, at once: an operator fixes it in one go. */
+/** Lists all problems of the configuration, so that an operator can fix them in one go. */
 export class ConfigurationError extends Error {
   override readonly name = 'ConfigurationError'
 }
 
-/** Reads only what a command needs: `latchkey migrate` does not ask for keys. */
+/** Reads only the named options: `latchkey migrate`, for one, does not need LATCHKEY_KEYS. */
 export function readConfig<Name extends OptionName>(
   names: readonly Name[],
   environment: NodeJS.ProcessEnv = process.env,
@@ -372,7 +372,10 @@ export function readConfig<Name extends OptionName>(
 
 export const everyOption = Object.keys(options) as readonly OptionName[]
 
-/** One setting, also of those on a person's own machine (cli/client-settings.ts). Throws an Error whose message completes "NAME …". */
+/**
+ * Reads one setting; also used for the settings of the client commands (cli/client-settings.ts). Throws an Error whose
+ * message completes "NAME …".
+ */
 export function readOption<T>({ env, secret, fallback, parse }: Option<T>, environment = process.env): T {
   const direct = environment[env]
   const file = secret ? environment[`${env}_FILE`] : undefined

@@ -1,44 +1,44 @@
 /**
- * Dns: asks name servers for the texts under a name (TXT, RFC 1035, section 3.3.14), and nothing else. No address that
- * they know of is ever connected to.
+ * DNS client: looks up TXT records (RFC 1035, section 3.3.14) and nothing else. No address from DNS is ever connected
+ * to.
  */
 import { Resolver } from 'node:dns/promises'
 
 export type TextAnswer =
   | { readonly outcome: 'found'; readonly texts: readonly string[] }
-  /** There is no such name, or it has no texts. */
+  /** The name does not exist or has no TXT record. */
   | { readonly outcome: 'none' }
-  /** Nobody answered in time, or with nothing but an error. */
+  /** No name server answered in time, or only with an error. */
   | { readonly outcome: 'silent' }
 
 export type Dns = { resolveTxt(name: string): Promise<TextAnswer> }
 
 type Patience = {
-  /** For one question to one server; the next try waits longer. */
+  /** Timeout of one query to one server; a retry waits longer. */
   readonly tryMs?: number
   readonly tries?: number
-  /** The whole of it, whatever the servers do. */
+  /** Limit for the whole look-up. */
   readonly wholeMs?: number
 }
 
 const NOTHING_THERE: readonly unknown[] = ['ENOTFOUND', 'ENODATA']
 
-/** `servers`: `address` or `address:port`; none: the machine's own. */
+/** `servers`: `address` or `address:port`; empty: the system's name servers. */
 export function createDns(
   servers: readonly string[],
   { tryMs = 1_500, tries = 2, wholeMs = 5_000 }: Patience = {},
 ): Dns {
   return {
     resolveTxt: async (name) => {
-      // One for each question: giving up on this one must not end the others.
+      // One resolver per look-up: cancel() aborts every query of a resolver.
       const resolver = new Resolver({ timeout: tryMs, tries })
       if (servers.length > 0) resolver.setServers(servers)
       const enough = setTimeout(() => resolver.cancel(), wholeMs)
       try {
         const records = await resolver.resolveTxt(name)
-        // An alias that leads nowhere is answered, but with nothing.
+        // A CNAME to a name without TXT records yields an empty answer.
         if (records.length === 0) return { outcome: 'none' }
-        // A text above 255 bytes comes in several strings (RFC 7208, section 3.3).
+        // A TXT record above 255 bytes consists of several strings (RFC 7208, section 3.3).
         return { outcome: 'found', texts: records.map((strings) => strings.join('')) }
       } catch (error) {
         return { outcome: NOTHING_THERE.includes((error as NodeJS.ErrnoException).code) ? 'none' : 'silent' }

@@ -1,43 +1,48 @@
 /**
- * What we tell the operator: one function per thing worth telling, ids and never values. A poll is not worth a line: a
- * line costs more than the poll. Secrets cannot get here, because nothing here takes a request, a URL or a code.
+ * Log events: one function per event, with ids and never values. Polls are not logged: a line costs more than the poll.
+ * Secrets cannot get into the log, because no function here takes a request, a URL or a code.
  */
 import { pino } from 'pino'
 
-/** The request that a line is written for: nothing where there is none. */
+/** The request that a line belongs to; empty outside of requests. */
 export type About = { readonly requestId?: string; readonly route?: string; readonly traceId?: string }
 
 export type Answered = { readonly method: string; readonly status: number; readonly ms: number }
 
 export type Events = {
   listening(address: string): void
-  /** Metrics can be fetched there, and only there. */
+  /** Address of the metrics server; the public port does not serve metrics. */
   metricsListening(address: string): void
   draining(seconds: number): void
   stopped(): void
-  /** An engine stopped or started answering. Said once per change, not once per request. */
+  /** PostgreSQL or Redis stopped or started answering. Logged once per change, not once per request. */
   engine(name: 'postgresql' | 'redis', answers: boolean, reason?: string): void
-  /** By a typed code or in the dialog. */
+  /** By user code or by dialog. */
   granted(grantId: string, applicationId: string, accountId: string): void
   codeRejected(applicationId: string, accountId: string): void
   dialogDenied(applicationId: string, accountId: string): void
-  /** A refresh token, a code or a found credential said that somebody has a copy: the grant was ended. */
+  /**
+   * A grant was revoked because a credential leaked: a refresh token or code was reused, or a credential was reported.
+   */
   grantRevoked(grantId: string, reason: string): void
-  /** `givenUp`: it will not be tried again. */
+  /** `givenUp`: no further attempt. */
   mailFailed(mailId: number, attempts: number, givenUp: boolean, error: unknown): void
-  /** Requests are turned away because there are too many at once; 0: not any more. Said once per change. */
+  /** Requests shed under overload; 0: shedding ended. Logged once per change. */
   shedding(requests: number): void
-  /** Nobody told us where to send mails. Said once, at the start. */
+  /** SMTP_URL is not set. Logged once, at startup. */
   mailOff(): void
-  /** The newest seal of the audit log: noted here, it can be asked for later (`latchkey audit verify --since-head`). */
+  /** The newest seal of the audit log. From the log it can be checked later (`latchkey audit verify --since-head`). */
   auditHead(position: number, hash: string): void
-  /** What this process saw sealed is there no more: somebody rewrote the log, or the database went back in time. */
+  /**
+   * A seal that this process saw is gone: the audit log was rewritten, or the database was restored to an earlier
+   * state.
+   */
   auditDiffers(position: number): void
-  /** A background task failed; it will be tried again. */
+  /** A background task failed and will be retried. */
   taskFailed(task: string, error: unknown): void
-  /** A bug: something was thrown that nobody expected. */
+  /** A bug: an unexpected exception. */
   unexpected(where: string, error: unknown): void
-  /** Every request, for who looks for one with LOG_LEVEL=debug. Null: nobody does, and so it costs nothing. */
+  /** Logs every request with LOG_LEVEL=debug. Null at other levels, so that it costs nothing. */
   readonly answered: ((answered: Answered) => void) | null
 }
 
@@ -46,7 +51,7 @@ export function createEvents(level: string, about: () => About = () => ({})): Ev
     level,
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
-    // A word: who reads this at night does not know pino's numbers.
+    // The level as a word instead of pino's number.
     formatters: { level: (word) => ({ level: word }) },
     mixin: about,
   })
@@ -90,7 +95,7 @@ export function createEvents(level: string, about: () => About = () => ({})): Ev
   }
 }
 
-/** An error's own text and place. Never its other fields: drivers like to put query values there. */
+/** Message and stack of an error. Never its other fields: drivers put query values there. */
 function described(error: unknown): { reason: string; stack?: string } {
   return error instanceof Error
     ? { reason: error.message, ...(error.stack ? { stack: error.stack } : {}) }

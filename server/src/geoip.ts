@@ -1,6 +1,6 @@
 /**
- * Where an address is, as far as a database on this machine knows (MaxMind's format, docs/configuration.md, "GEOIP_CITY_FILE").
- * Nobody is asked over the network. A newer file is read when the service starts again.
+ * GeoIP: country, place and network of an IP address from local files in MaxMind's format (docs/configuration.md,
+ * "GEOIP_CITY_FILE"). No network requests. Files are read at startup; a newer file needs a restart.
  */
 import { BlockList, isIPv4 } from 'node:net'
 import { type AsnResponse, type CityResponse, open, type Reader, type Response } from 'maxmind'
@@ -9,9 +9,9 @@ import { readAddress } from './core/network.ts'
 export type GeoLocation = {
   /** ISO 3166-1, two letters. */
   readonly country: string | null
-  /** "Hamburg, Germany", in this language where the database has it, otherwise in English. */
+  /** "Hamburg, Germany", in the given language where the database has it, otherwise in English. */
   placeName(language: string): string | null
-  /** Whose network it is: "Example Telecom". */
+  /** Operator of the network: "Example Telecom". */
   readonly network: string | null
 }
 
@@ -19,7 +19,7 @@ export type GeoIp = { find(address: string | null): GeoLocation }
 
 const NOWHERE: GeoLocation = { country: null, placeName: () => null, network: null }
 
-/** Null: there is no such database, and nothing is found in it. */
+/** A file that is null is not looked up: its fields are null in every location. */
 export async function openGeoIp(geoipCityFile: string | null, geoipAsnFile: string | null): Promise<GeoIp> {
   const places = await openDatabase<CityResponse>('GEOIP_CITY_FILE', geoipCityFile)
   const networks = await openDatabase<AsnResponse>('GEOIP_ASN_FILE', geoipAsnFile)
@@ -38,7 +38,7 @@ export async function openGeoIp(geoipCityFile: string | null, geoipAsnFile: stri
   }
 }
 
-/** A sentence for the operator, who named the file. */
+/** The message is a sentence for the operator. */
 export class GeoIpUnreadable extends Error {
   override readonly name = 'GeoIpUnreadable'
 }
@@ -56,9 +56,9 @@ async function openDatabase<T extends Response>(name: string, file: string | nul
   }
 }
 
-/** A damaged database must not take a page with it, on which the place is only one line. */
+/** Returns null on a damaged database: the place is one line of a page, which must not fail because of it. */
 function look<T extends Response>(database: Reader<T> | null, address: string): T | null {
-  // The library would look up the first four bytes of an IPv6 address in a database that has only IPv4.
+  // In an IPv4-only database the library would look up the first four bytes of an IPv6 address.
   if (!database || (database.metadata.ipVersion === 4 && !isIPv4(address))) return null
   try {
     return database.get(address)
@@ -67,7 +67,7 @@ function look<T extends Response>(database: Reader<T> | null, address: string): 
   }
 }
 
-/** This machine, its neighbours, and shared addresses of providers (RFC 6890): they are in no place that we could name. */
+/** Loopback, link-local, private and carrier-grade NAT ranges (RFC 6890): they have no location. */
 const privateNetworks = new BlockList()
 for (const [network, prefix] of [
   ['0.0.0.0', 8],

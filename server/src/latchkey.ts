@@ -1,5 +1,8 @@
 #!/usr/bin/env node
-/** The executable. Says what went wrong in the words of the person who can fix it, and ends with a status that scripts can read. */
+/**
+ * Executable: runs the command line. Errors are printed as sentences for the person who can fix them; the exit status
+ * is meant for scripts.
+ */
 import { CommandRefused } from './cli/output.ts'
 import { createProgram } from './cli/program.ts'
 import { ConfigurationError } from './config.ts'
@@ -9,7 +12,7 @@ import { Unavailable } from './store/postgres/postgres.ts'
 const REMEDIABLE = 1
 const CONFIGURATION = 2
 
-/** What the system and PostgreSQL say by code, in a sentence. */
+/** Error codes of the operating system and of PostgreSQL, as sentences. */
 const SENTENCES: Record<string, string> = {
   EADDRINUSE: 'The port is in use. Choose another one with PORT, or end what listens there.',
   EACCES: 'The port may not be used by this user. Choose one above 1023 with PORT.',
@@ -21,7 +24,7 @@ const SENTENCES: Record<string, string> = {
   '42P01': 'The database was not migrated. Run "latchkey migrate" first.',
 }
 
-/** Most commands need no service. Loading it takes longer than what they do. */
+/** Imported on demand: most commands do not need the service, and loading it takes longer than they run. */
 const app = () => import('./app.ts')
 
 try {

@@ -1,4 +1,7 @@
-/** Mail: hands one message to the operator's mail server. What is in it is for pages/, when it is sent for flows/. */
+/**
+ * Mailer: sends one message through the operator's SMTP server. pages/ renders the content, flows/ decides when to
+ * send.
+ */
 import { createTransport, type NodemailerError } from 'nodemailer'
 import { isEmail } from './core/sign-in/email.ts'
 
@@ -7,22 +10,22 @@ export type Mail = {
   readonly subject: string
   readonly text: string
   readonly html: string
-  /** `<…@…>`, the same for every attempt: where a mail arrives twice, the reader's program shows it once. */
+  /** `<…@…>`, the same for every attempt, so that mail programs show a mail once even if it arrives twice. */
   readonly messageId: string
 }
 
 export type Mailer = {
-  /** Resolves when the mail server has taken it; otherwise rejects with MailNotSent. */
+  /** Resolves when the SMTP server has accepted the mail; otherwise rejects with MailNotSent. */
   send(mail: Mail): Promise<void>
-  /** Goes as far as one can without a mail: connects, encrypts, signs in. Rejects with MailNotSent. */
+  /** Connects, negotiates TLS and authenticates without sending a mail. Rejects with MailNotSent. */
   greet(): Promise<void>
   close(): void
 }
 
-/** Says what went wrong by its codes, never in the server's words: those repeat addresses. */
+/** Carries the error codes only: the server's own text repeats addresses. */
 export class MailNotSent extends Error {
   override readonly name = 'MailNotSent'
-  /** The server said that it will not take this mail, later either (RFC 5321, section 4.2.1). */
+  /** The server rejected this mail permanently (RFC 5321, section 4.2.1). */
   readonly permanent: boolean
 
   constructor(reason: string, permanent: boolean) {
@@ -31,7 +34,9 @@ export class MailNotSent extends Error {
   }
 }
 
-/** Null without a mail server. Options of nodemailer may stand in the URL, `?tls.rejectUnauthorized=false` for one. */
+/**
+ * Null without an SMTP server. The URL may carry options of nodemailer, for example `?tls.rejectUnauthorized=false`.
+ */
 export function createMailer(
   smtpUrl: string | null,
   from: string,
@@ -40,10 +45,10 @@ export function createMailer(
   if (smtpUrl === null) return null
   const transport = createTransport({
     url: smtpUrl,
-    // The whole of it: name, connection, greeting, encryption.
+    // Covers DNS, connection, greeting and TLS.
     connectionTimeout: connectMs,
     socketTimeout: silenceMs,
-    // A password is not sent in the clear because somebody on the way took the offer of encryption out.
+    // With a password, TLS is mandatory: an attacker on the path could strip STARTTLS and read it.
     requireTLS: new URL(smtpUrl).password !== '',
     disableFileAccess: true,
     disableUrlAccess: true,
@@ -61,7 +66,7 @@ export function createMailer(
           text,
           html,
           messageId,
-          // RFC 3834: no holiday notices in return.
+          // RFC 3834: suppresses automatic replies.
           headers: { 'Auto-Submitted': 'auto-generated' },
         })
       } catch (error) {
@@ -82,7 +87,9 @@ export function createMailer(
   }
 }
 
-/** `Acme, Inc. <no-reply@acme.example>`: a name may have commas and colons, which the library would take for a list. */
+/**
+ * `Acme, Inc. <no-reply@acme.example>`: the name may have commas and colons, which the library would parse as a list.
+ */
 function readSender(from: string): { name: string; address: string } {
   const [name = '', address] = from.split('<', 2)
   if (address === undefined) return { name: '', address: from }

@@ -1,6 +1,7 @@
 /**
- * The one way out to an address that somebody else chose: one POST, guarded (docs/operations.md, "What goes out"). What is sent
- * is for flows/. Nothing of what comes back is kept but the status, so that it is no way to read from here.
+ * Outbound HTTP: POST to a URL that a third party chose, guarded against SSRF (docs/operations.md, "What goes out").
+ * flows/ decides what is sent. Only the status of the response is kept, so that the response cannot be used to read
+ * from internal hosts.
  */
 import { Resolver } from 'node:dns/promises'
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http'
@@ -9,7 +10,7 @@ import { BlockList, isIP, type LookupFunction } from 'node:net'
 
 const MAX_URL_LENGTH = 2_000
 
-/** Of an answer that nobody looks at: read so far only that an honest receiver can finish its sentence. */
+/** The response body is discarded. It is read up to this size, so that an honest receiver can finish sending it. */
 const MAX_ANSWER_BYTES = 16_384
 
 export type AddressProblem = 'too_long' | 'not_an_address' | 'scheme' | 'userinfo' | 'fragment' | 'host' | 'private'
@@ -24,20 +25,20 @@ export type Posted = { readonly tookMs: number } & (
 export type OutboundMessage = { readonly headers: Readonly<Record<string, string>>; readonly body: string }
 
 export type Outbound = {
-  /** Null: it may be an address to send to, as far as that can be seen without asking anybody for it. */
+  /** Null: acceptable, as far as can be told without DNS. */
   problemWith(url: string): AddressProblem | null
-  /** Never throws, and takes no longer than its time in all. With `stop` it ends at once, as if it had timed out. */
+  /** Never throws. `patienceMs` limits the whole attempt. An abort of `stop` ends it at once, reported as a timeout. */
   post(url: string, message: OutboundMessage, stop?: AbortSignal): Promise<Posted>
 }
 
 export type OutboundSettings = {
-  /** Private addresses as well; for development and tests. */
+  /** Allows private addresses too, for development and tests. */
   readonly privateToo: boolean
-  /** Empty: the machine's own. */
+  /** Empty: the system's name servers. */
   readonly dnsServers: readonly string[]
-  /** Name, connection, answer: all of it. */
+  /** Timeout for DNS, connection and response together. */
   readonly patienceMs?: number
-  /** Certificates to trust instead of the usual authorities. */
+  /** CA certificates to trust instead of the default ones. */
   readonly ca?: string
 }
 
@@ -69,14 +70,17 @@ export function createOutbound(settings: OutboundSettings): Outbound {
   }
 }
 
-/** As DNS has it. No dot at the end: it would be another name for certificates than for us. */
+/** Host name syntax of DNS. No trailing dot: certificate checks would treat the name as different from this code. */
 const HOST = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/
 const MAX_HOST_LENGTH = 253
 
-/** Names that mean something only on a machine or within a house (RFC 6761, RFC 6762, RFC 8375; `internal` is ICANN's). */
+/**
+ * Names with a meaning only on one machine or in one network (RFC 6761, RFC 6762, RFC 8375; `internal` is reserved by
+ * ICANN).
+ */
 const LOCAL_NAME = /(?:^|\.)(?:localhost|local|internal|home\.arpa)$/
 
-/** URL has read the many spellings of an address by then: decimal, octal, hexadecimal, shortened, mapped. */
+/** `URL` normalises the spellings of an IP address first: decimal, octal, hexadecimal, shortened, mapped. */
 function addressProblem(text: string, privateToo: boolean): AddressProblem | null {
   if (text.length > MAX_URL_LENGTH) return 'too_long'
   const url = URL.parse(text)
@@ -95,7 +99,7 @@ function bareHost({ hostname }: URL): string {
   return hostname.replace(/^\[(.*)\]$/, '$1')
 }
 
-/** RFC 6761, section 6.3: these never leave the machine, whatever a name server says. */
+/** Loopback hosts. `localhost` names are not looked up: they must stay on this machine (RFC 6761, section 6.3). */
 function isLoopback(host: string): boolean {
   return host === '::1' || /^127\./.test(host) || /(?:^|\.)localhost$/.test(host)
 }
@@ -104,7 +108,7 @@ type Address = { readonly address: string; readonly family: 4 | 6 }
 
 type Found = { readonly addresses: readonly Address[] } | { readonly error: PostFailure }
 
-/** Asked for once. What is connected to is what was looked at here, so a name that changes its mind gains nothing. */
+/** Resolves once. The connection uses exactly the addresses that were checked here, so DNS rebinding gains nothing. */
 async function resolve(url: URL, settings: OutboundSettings, signal: AbortSignal): Promise<Found> {
   const host = bareHost(url)
   const literal = isIP(host)
@@ -117,7 +121,7 @@ async function resolve(url: URL, settings: OutboundSettings, signal: AbortSignal
   return { error: every.length > 0 ? 'private_address' : 'unknown_name' }
 }
 
-/** Not by way of the system's own look-up: that keeps a thread, of which there are four, for as long as a name server likes. */
+/** Avoids dns.lookup(): it blocks one of the four threads of libuv's pool for as long as a name server takes. */
 async function ask(host: string, servers: readonly string[], signal: AbortSignal): Promise<readonly Address[]> {
   const resolver = new Resolver({ timeout: 2_000, tries: 2 })
   if (servers.length > 0) resolver.setServers(servers)
@@ -132,7 +136,10 @@ async function ask(host: string, servers: readonly string[], signal: AbortSignal
   ]
 }
 
-/** What is not for everybody (IANA's registries of special-purpose addresses). In IPv6 only 2000::/3 is, less a few. */
+/**
+ * Ranges that are not globally routable (IANA's special-purpose registries). In IPv6 only 2000::/3 is global, less a
+ * few.
+ */
 const special = new BlockList()
 for (const [network, prefix] of [
   ['0.0.0.0', 8],
@@ -186,7 +193,7 @@ function send(
   const options = {
     method: 'POST',
     lookup,
-    // One connection for one message, by no proxy that an environment names.
+    // A new connection per message, and no proxy from the environment.
     agent: secure ? new HttpsAgent({ keepAlive: false }) : new HttpAgent({ keepAlive: false }),
     headers: { ...headers, 'content-length': Buffer.byteLength(body), connection: 'close' },
     signal,
@@ -200,7 +207,7 @@ function send(
         bytes += chunk.length
         if (bytes > MAX_ANSWER_BYTES) response.destroy()
       })
-      // The status was said; that the rest was cut short changes nothing.
+      // The status is known; a truncated body does not matter.
       response.on('error', () => {})
       response.on('close', () => {
         request.destroy()
@@ -213,7 +220,7 @@ function send(
     request.on('error', (error: NodeJS.ErrnoException) => {
       if (!answered) resolve({ error: signal.aborted ? 'timeout' : failureOf(error.code ?? '') })
     })
-    // With neither an answer nor an error, as when it wants to speak another protocol from here on.
+    // Closed without a response or an error, for example on a protocol upgrade.
     request.on('close', () => {
       if (!answered) resolve({ error: 'broken' })
     })

@@ -1,4 +1,4 @@
-/** How settings are written: what can be read, and what is said of what cannot. Each throws an Error whose message completes "NAME …". */
+/** Parsers of settings. Each throws an Error whose message completes "NAME …". */
 import { isIP } from 'node:net'
 
 export function url(...protocols: string[]): (text: string) => string {
@@ -10,7 +10,7 @@ export function url(...protocols: string[]): (text: string) => string {
   }
 }
 
-/** With or without a name in front of the address. */
+/** Accepts `address` or `Name <address>`. */
 export function sender(text: string): string {
   if (!/^(?:[^<>\p{C}]*<[^<>@\s]+@[^<>@\s]+>|[^<>@\s]+@[^<>@\s]+)$/u.test(text))
     throw new Error('is not an e-mail address')
@@ -25,13 +25,16 @@ export function whole(least: number, max: number): (text: string) => number {
   }
 }
 
-/** Seconds exist only in the environment and on the wire; the house counts milliseconds. */
+/**
+ * Parses seconds into milliseconds. Seconds are used only in the environment and on the wire; the code counts
+ * milliseconds.
+ */
 export function seconds(least: number, max: number): (text: string) => number {
   const parse = whole(least, max)
   return (text) => parse(text) * 1000
 }
 
-/** As seconds, for what is kept rather than waited for. */
+/** Parses days into milliseconds, for retention times. */
 export function days(least: number, max: number): (text: string) => number {
   const parse = whole(least, max)
   return (text) => parse(text) * 24 * 60 * 60 * 1000
@@ -72,14 +75,14 @@ export function oneOf(...words: string[]): (text: string) => string {
   }
 }
 
-/** From 0 to 1. */
+/** A share from 0 to 1. */
 export function part(text: string): number {
   const value = /^(?:0|1|0?\.\d{1,12}|1\.0{1,12})$/.test(text) ? Number(text) : Number.NaN
   if (Number.isNaN(value)) throw new Error('is not a number from 0 to 1')
   return value
 }
 
-/** Null: nobody collects. */
+/** URL of an OpenTelemetry collector. Null: no export. */
 export function collector(text: string): string | null {
   return text === '' ? null : url('http:', 'https:')(text)
 }

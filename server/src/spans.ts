@@ -1,8 +1,9 @@
 /**
- * One span around a piece of work, for whoever follows a request through the engines. Only the API of OpenTelemetry is known here:
- * where no SDK was loaded (app.ts), nothing of this is called.
+ * Spans: wraps a piece of work in an OpenTelemetry span. Depends on the OpenTelemetry API only; without the SDK
+ * (app.ts) nothing here is called.
  *
- * A span has words of ours and nothing else: no value, no code, no address, no query, and of an error only its kind.
+ * A span carries only names from this code base: no values, codes, addresses or queries, and of an error only its
+ * class.
  */
 import { type Attributes, type Context, context, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
 
@@ -10,10 +11,10 @@ const tracer = trace.getTracer('latchkey')
 
 export type Spanned = {
   readonly name: string
-  /** `client`: somebody else does it, and we wait. */
+  /** `client`: a call to another system. */
   readonly kind: 'server' | 'client' | 'internal'
   readonly attributes?: Attributes
-  /** Absent: what is being done at this moment. */
+  /** Absent: the active span. */
   readonly parent?: Context
 }
 

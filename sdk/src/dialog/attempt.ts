@@ -1,18 +1,18 @@
-/** One attempt to get the user's yes: what is made up for it, what is asked, and whether an answer belongs to it. */
+/** One attempt of the dialog: its random values, its address, and the check that a response belongs to it. */
 import { LatchkeyError } from '../errors.ts'
 import { wordOf } from '../wire.ts'
 import type { Page } from './page.ts'
 
-/** Who exchanges the code: this page, or the application's server, which has the secret. */
+/** Where the code is exchanged: on this page, or on the application's server, which has the secret. */
 export type Exchanger = 'here' | 'server'
 
 export type Attempt = {
   readonly state: string
-  /** PKCE (RFC 7636): whoever has the code without this has nothing. */
+  /** PKCE verifier (RFC 7636): a stolen code is useless without it. */
   readonly verifier: string
   readonly redirectUri: string
   readonly exchange: Exchanger
-  /** Where the user was. */
+  /** Address of the page that opened the dialog. */
   readonly returnTo: string
 }
 
@@ -20,7 +20,7 @@ export function createAttempt(redirectUri: string, exchange: Exchanger, returnTo
   return { state: randomText(), verifier: randomText(), redirectUri, exchange, returnTo }
 }
 
-/** docs/interface.md, "The dialog". */
+/** Builds the authorization URL. docs/interface.md, "The dialog". */
 export async function addressOf(
   attempt: Attempt,
   asked: { readonly baseUrl: string; readonly appId: string; readonly scope: string | undefined },
@@ -47,13 +47,16 @@ function encode(bytes: Uint8Array): string {
   return text.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
 }
 
-/** What the dialog returned with. */
+/** The query parameters with which the dialog redirected back. */
 export type Returned = URLSearchParams
 
-/** The code, if the answer is one to this attempt, of this service, and a yes. */
+/**
+ * Returns the code after checking that the response belongs to this attempt, comes from this service and is a grant.
+ * Throws otherwise.
+ */
 export function readCode(attempt: Attempt, returned: Returned, baseUrl: string): string {
   if (returned.get('state') !== attempt.state) throw new LatchkeyError('state_mismatch')
-  // RFC 9207, section 2.4: before anything else is believed, refusals included.
+  // RFC 9207, section 2.4: check the issuer before trusting anything else in the response, errors included.
   if (returned.get('iss')?.replace(/\/+$/, '') !== baseUrl) throw new LatchkeyError('wrong_issuer')
   const refusal = returned.get('error')
   if (refusal !== null) throw refusedDialog(wordOf(refusal))
@@ -72,7 +75,7 @@ function refusedDialog(refusal: string | undefined): LatchkeyError {
 
 const KEPT = 'latchkey.dialog.'
 
-/** For when this window itself goes to the dialog, and forgets everything else. */
+/** Stores the attempt across the redirect of this window, which discards all other state. */
 export function keepAttempt({ sessionStorage }: Page, attempt: Attempt): void {
   try {
     sessionStorage.setItem(KEPT + attempt.state, JSON.stringify(attempt))
@@ -81,7 +84,7 @@ export function keepAttempt({ sessionStorage }: Page, attempt: Attempt): void {
   }
 }
 
-/** Once: an answer that comes a second time belongs to nothing. */
+/** Reads and removes the attempt: a repeated response finds none. */
 export function takeAttempt({ sessionStorage }: Page, state: string): Attempt | null {
   try {
     const kept = sessionStorage.getItem(KEPT + state)

@@ -1,22 +1,22 @@
-/** A code becomes a token set. docs/interface.md, "Exchange the code". */
+/** Exchange of a dialog's code for a token set. docs/interface.md, "Exchange the code". */
 import { askAgain } from '../ask-again.ts'
 import type { Context } from '../context.ts'
 import { readTokenSet, type TokenSet } from '../credentials.ts'
 import { LatchkeyError } from '../errors.ts'
 import { refused } from '../refusal.ts'
 
-/** What the dialog returned with, for whoever exchanges it. Good for a minute, and once. */
+/** The result of a dialog, to be exchanged for a token set. Valid for one minute, and only once. */
 export interface DialogCode {
   readonly code: string
   readonly verifier: string
   readonly redirectUri: string
 }
 
-/** Asked again where there was no answer: a code whose answer could not be sent is still good. */
+/** Retries if no response arrives: a code whose response could not be sent stays valid. */
 export async function exchangeCode(context: Context, { code, verifier, redirectUri }: DialogCode): Promise<TokenSet> {
   const form = { ...context.application, code, redirect_uri: redirectUri, code_verifier: verifier }
   const answer = await askAgain(context, '/auth/oauth/token', form)
-  // Its state is the one that was made up for the attempt, and of no use to anybody any more.
+  // The `state` in the response is the random one of the attempt and has no further use.
   if (answer.status === 200) return readTokenSet(answer, context.clock.now(), '')
   const error = refused(answer, form, { invalid_grant: 'code_used' })
   if (error.code !== 'invalid_application' || context.application.SVCsecret !== undefined) throw error

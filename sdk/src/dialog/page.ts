@@ -1,7 +1,7 @@
-/** The parts of a browser's window that the dialog uses, and no more: what is not listed here is not touched. */
+/** The parts of a browser's window that the dialog uses. It touches nothing that is not listed here. */
 import { LatchkeyError } from '../errors.ts'
 
-/** A window that the dialog is shown in, as the page that opened it sees it. */
+/** The dialog's window, as the page that opened it sees it. */
 export interface DialogWindow {
   readonly closed: boolean
   location: { readonly href: string; replace(address: string): void }
@@ -13,7 +13,7 @@ export interface PageEvent {
   readonly data: unknown
   readonly origin: string
   readonly source: unknown
-  /** Of `pageshow`: the page comes out of the browser's memory, as it was left. */
+  /** For `pageshow`: the page was restored from the back/forward cache. */
   readonly persisted: boolean
 }
 
@@ -45,7 +45,7 @@ export interface Page {
   removeEventListener: Listen
 }
 
-/** This page. Throws where there is none. */
+/** Returns this page. Throws `invalid_request` outside a browser. */
 export function currentPage(): Page {
   if ('document' in globalThis) return globalThis as unknown as Page
   throw new LatchkeyError('invalid_request', {

@@ -1,7 +1,7 @@
 /**
- * A window of its own for the dialog, and the way back from it. The answer comes twice, by BroadcastChannel and to the
- * opener, because each has pages where it is cut off: a page with a strict opener policy loses the one, a page in a frame the
- * other. What comes first counts.
+ * Popup window of the dialog, and the way its response gets back. The response is sent twice, by BroadcastChannel and
+ * by a message to the opener, because some pages lose one of them: a strict opener policy cuts off the opener, and a
+ * page in a frame loses the channel. The first to arrive counts.
  */
 import type { Clock } from '../clock.ts'
 import { LatchkeyError } from '../errors.ts'
@@ -10,7 +10,7 @@ import type { Channel, DialogWindow, Page, PageEvent } from './page.ts'
 
 const [WIDTH, HEIGHT] = [480, 640]
 
-/** To be called in the click itself: later, browsers hold it for an advertisement. */
+/** Call it directly in the click handler: later, browsers treat the window as an advertisement and block it. */
 export function openWindow(page: Page, name: string): DialogWindow | null {
   const left = Math.max(0, page.screenX + (page.outerWidth - WIDTH) / 2)
   const top = Math.max(0, page.screenY + (page.outerHeight - HEIGHT) / 2)
@@ -18,14 +18,19 @@ export function openWindow(page: Page, name: string): DialogWindow | null {
 }
 
 const LOOK_EVERY_MS = 250
-/** The answer may still be on its way from a window that is gone. */
+/** Wait after the window has closed: its response may still arrive. */
 const GRACE_MS = 5_000
-/** A window that was never seen at the service may be there all the same, out of this page's sight. */
+/**
+ * Wait if the window was never seen at the service: it may be open but cut off from this page, and then looks closed.
+ */
 const UNSEEN_GRACE_MS = 180_000
-/** Branding that make it seen. A browser that is about to take a window out of sight may show it there for a moment. */
+/**
+ * Checks that must find the window at the service before it counts as seen. A browser that is about to cut the window
+ * off may show it there for a moment.
+ */
 const SEEN_AFTER = 4
 
-/** Resolves with what the dialog returned with. Throws `dialog_closed`, `state_mismatch` or `aborted`. */
+/** Resolves with the dialog's response parameters. Throws `dialog_closed`, `state_mismatch` or `aborted`. */
 export async function awaitAnswer(
   page: Page,
   popup: DialogWindow,
@@ -42,7 +47,7 @@ export async function awaitAnswer(
       const returned = readMessage(event.data)
       if (!returned) return
       if (returned.get('state') === state) return resolve(returned)
-      // Another dialog's answer, unless it comes from this one's window.
+      // A response to another dialog is ignored, unless it comes from this dialog's window.
       if (event.source === popup) reject(new LatchkeyError('state_mismatch'))
     }
   })
@@ -63,7 +68,7 @@ export async function awaitAnswer(
   }
 }
 
-/** Ends when the window is gone, or by the signal. */
+/** Throws `dialog_closed` when the window is gone, `aborted` by the signal. */
 async function watch(popup: DialogWindow, clock: Clock, signal: AbortSignal): Promise<never> {
   let seen = 0
   let goneAt: number | null = null
@@ -80,7 +85,7 @@ async function watch(popup: DialogWindow, clock: Clock, signal: AbortSignal): Pr
   }
 }
 
-/** Whether the window shows a page of another origin: that of the service. */
+/** Whether the window shows a page of another origin, which is the service's. */
 function isElsewhere(popup: DialogWindow): boolean {
   try {
     return popup.location.href === undefined
@@ -103,7 +108,10 @@ function readMessage(data: unknown): Returned | null {
 
 const DELIVERED_WITHIN_MS = 3_000
 
-/** In the window, on the redirect page: hands the answer over. Resolves with whether somebody took it. */
+/**
+ * Runs in the popup, on the redirect page: sends the response to the page that opened it. Resolves with whether that
+ * page confirmed it.
+ */
 export async function deliver(page: Page, returned: Returned, clock: Clock): Promise<boolean> {
   const channel = openChannel(page, returned.get('state') ?? '')
   const message = { type: SENT, query: returned.toString() }

@@ -1,27 +1,33 @@
-/** What every middleware does, whatever its framework: reads the credential, asks the verifier, words the refusal (RFC 6750). */
+/**
+ * Framework-independent part of the middleware: reads the credential, calls the verifier, and builds the error response
+ * (RFC 6750).
+ */
 import { type ErrorCode, isLatchkeyError, LatchkeyError } from '../errors.ts'
 import type { VerifiedCredential, Verifier } from '../verify.ts'
 
 export interface RequireAuthOptions {
-  /** All of these have to be carried. Absent: any good credential will do. */
+  /** Scopes that the credential must have, all of them. Default: any valid credential is allowed. */
   readonly scope?: readonly string[] | string | undefined
 }
 
-/** A refusal, ready to be sent. */
+/** An error response, ready to be sent. */
 export type Refused = {
   readonly outcome: 'refused'
   readonly status: 401 | 403 | 503
   readonly headers: Readonly<Record<string, string>>
-  /** JSON. */
+  /** JSON text. */
   readonly body: string
 }
 
 export type Checked = { readonly outcome: 'allowed'; readonly credential: VerifiedCredential } | Refused
 
-/** With the `Authorization` header of a request. */
+/** Checks the `Authorization` header of a request. */
 export type Check = (authorization: string | null | undefined) => Promise<Checked>
 
-/** Throws where nothing can be said about the credential and nobody but the developer can fix it. */
+/**
+ * Creates the check. It throws if the credential cannot be checked because of a mistake that only the developer can
+ * fix.
+ */
 export function createCheck(verifier: Verifier, options: RequireAuthOptions = {}): Check {
   const needed = readScope(options.scope)
   return async (authorization) => {
@@ -48,7 +54,7 @@ const UNAVAILABLE: Refused = {
   body: JSON.stringify({ error: 'unavailable', message: 'The credential cannot be checked at the moment. Try again.' }),
 }
 
-/** A service that cannot be asked is nobody's fault who asks us. */
+/** Errors answered with 503: the service could not be asked, which is not the caller's fault. */
 const PASSING: readonly ErrorCode[] = ['network', 'unavailable', 'too_many_requests']
 
 async function find(verifier: Verifier, presented: string): Promise<VerifiedCredential | null | 'unknown'> {
@@ -73,7 +79,7 @@ function refuse(status: 401 | 403, challenge: string, error: string, message: st
   }
 }
 
-/** Scopes go into a header, so only what a scope can be. docs/interface.md, "Scopes". */
+/** Accepts only valid scope names, because they go into a response header. docs/interface.md, "Scopes". */
 function readScope(scope: readonly string[] | string = []): readonly string[] {
   const names = typeof scope === 'string' ? scope.split(/[\s,]+/).filter((name) => name !== '') : scope
   if (names.every((name) => /^[a-z0-9][a-z0-9_.:-]{0,63}$/.test(name))) return names
@@ -86,7 +92,10 @@ export function remember(request: object, credential: VerifiedCredential): void 
   allowed.set(request, credential)
 }
 
-/** Whose request this is, behind `requireAuth`. Throws `not_authorized` where that did not run. */
+/**
+ * The credential of a request that passed `requireAuth`: its account, user and scopes. Throws `not_authorized` if
+ * `requireAuth` did not run.
+ */
 export function credentialOf(request: object): VerifiedCredential {
   const credential = allowed.get(request)
   if (credential) return credential

@@ -1,22 +1,25 @@
-/** For Express, Connect and plain `node:http`: `app.get('/orders', requireAuth(verifier, { scope: 'orders:read' }), …)`. */
+/**
+ * Middleware for Express, Connect and plain `node:http`: `app.get('/orders', requireAuth(verifier, { scope:
+ * 'orders:read' }), …)`.
+ */
 import type { Verifier } from '../verify.ts'
 import { createCheck, type RequireAuthOptions, remember } from './bearer.ts'
 
 export { credentialOf, type RequireAuthOptions } from './bearer.ts'
 
-/** What is used of a request. */
+/** The part of a request that the middleware uses. */
 export interface IncomingRequest {
   readonly headers: { readonly authorization?: string | undefined }
 }
 
-/** What is used of a response. */
+/** The part of a response that the middleware uses. */
 export interface OutgoingResponse {
   statusCode: number
   setHeader(name: string, value: string): unknown
   end(body: string): unknown
 }
 
-/** Answers 401, 403 or 503, or lets the request through; `credentialOf(request)` then says whose it is. */
+/** Answers 401, 403 or 503, or lets the request through; `credentialOf(request)` then returns its credential. */
 export function requireAuth(
   verifier: Verifier,
   options: RequireAuthOptions = {},

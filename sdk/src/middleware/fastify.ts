@@ -1,22 +1,25 @@
-/** For Fastify: `app.get('/orders', { onRequest: requireAuth(verifier, { scope: 'orders:read' }) }, …)`. */
+/** Hook for Fastify: `app.get('/orders', { onRequest: requireAuth(verifier, { scope: 'orders:read' }) }, …)`. */
 import type { Verifier } from '../verify.ts'
 import { createCheck, type RequireAuthOptions, remember } from './bearer.ts'
 
 export { credentialOf, type RequireAuthOptions } from './bearer.ts'
 
-/** What is used of a request. */
+/** The part of a request that the hook uses. */
 export interface HookRequest {
   readonly headers: { readonly authorization?: string | undefined }
 }
 
-/** What is used of a reply. */
+/** The part of a reply that the hook uses. */
 export interface HookReply {
   code(status: number): unknown
   header(name: string, value: string): unknown
   send(body: string): unknown
 }
 
-/** A hook, `onRequest` for preference. Answers 401, 403 or 503, or lets the request through; then see `credentialOf(request)`. */
+/**
+ * Creates a hook, preferably for `onRequest`. It answers 401, 403 or 503, or lets the request through;
+ * `credentialOf(request)` then returns its credential.
+ */
 export function requireAuth(
   verifier: Verifier,
   options: RequireAuthOptions = {},
@@ -28,7 +31,7 @@ export function requireAuth(
     reply.code(checked.status)
     for (const [name, value] of Object.entries(checked.headers)) reply.header(name, value)
     reply.send(checked.body)
-    // Fastify's sign that the hook has answered.
+    // Returning the reply tells Fastify that the hook has answered.
     return reply
   }
 }

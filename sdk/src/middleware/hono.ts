@@ -1,15 +1,18 @@
-/** For Hono, on any platform: `app.get('/orders', requireAuth(verifier, { scope: 'orders:read' }), …)`. */
+/** Middleware for Hono, on any platform: `app.get('/orders', requireAuth(verifier, { scope: 'orders:read' }), …)`. */
 import type { Verifier } from '../verify.ts'
 import { createCheck, type RequireAuthOptions, remember } from './bearer.ts'
 
 export { credentialOf, type RequireAuthOptions } from './bearer.ts'
 
-/** What is used of Hono's context. */
+/** The part of Hono's context that the middleware uses. */
 export interface HonoContext {
   readonly req: { header(name: string): string | undefined }
 }
 
-/** Answers 401, 403 or 503, or lets the request through; `credentialOf(c)`, with the context, then says whose it is. */
+/**
+ * Answers 401, 403 or 503, or lets the request through; `credentialOf(c)`, called with the context, then returns its
+ * credential.
+ */
 export function requireAuth(
   verifier: Verifier,
   options: RequireAuthOptions = {},

@@ -1,6 +1,6 @@
 /**
- * One process at a time, by a file that only one can create. Its owner touches it while it works; a lock that nobody touches any more,
- * or whose process on this machine is gone, belonged to one that died, and is taken away.
+ * Lock file: exclusive between processes, because only one can create it. Its owner updates the modification time while
+ * it works. A lock that is no longer updated, or whose process on this machine is gone, is stale and is removed.
  */
 import { randomUUID } from 'node:crypto'
 import { link, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
@@ -10,7 +10,7 @@ import { LatchkeyError } from '../errors.ts'
 
 const TOUCH_EVERY_MS = 5_000
 const STALE_AFTER_MS = 30_000
-/** Longer than anybody can need for a renewal, its repetitions included. */
+/** Longer than any renewal takes, retries included. */
 const GIVE_UP_AFTER_MS = 90_000
 const LOOK_EVERY_MS = 50
 
@@ -42,7 +42,7 @@ async function acquire(path: string, mine: string): Promise<void> {
   }
 }
 
-/** Written first and then linked, so that nobody ever sees a lock without its owner's name. */
+/** Writes the owner to a draft and hard-links it into place, so that no process ever sees a lock without its owner. */
 async function create(path: string, mine: string): Promise<boolean> {
   const draft = `${path}.${randomUUID()}`
   await writeFile(draft, mine, { mode: 0o600, flag: 'wx' })
@@ -57,7 +57,7 @@ async function create(path: string, mine: string): Promise<boolean> {
   }
 }
 
-/** On file systems without links: for a moment the name is missing, and then the lock is as old as it is. */
+/** For file systems without hard links. For a moment the file has no owner in it; only its age counts then. */
 async function createInPlace(path: string, mine: string): Promise<boolean> {
   try {
     await writeFile(path, mine, { mode: 0o600, flag: 'wx' })
@@ -71,7 +71,8 @@ async function createInPlace(path: string, mine: string): Promise<boolean> {
 async function removeIfDead(path: string): Promise<void> {
   const owner = await readOrNull(path)
   if (owner === null || !(await isDead(path, owner))) return
-  // Whoever renames it first removes it. What they got is looked at again: it may be the lock of somebody who was faster.
+  // Only the process whose rename succeeds removes the lock. It reads the renamed file again: another process may have
+  // replaced the stale lock by its own in between, and that one is linked back.
   const aside = `${path}.${randomUUID()}`
   try {
     await rename(path, aside)
@@ -101,7 +102,7 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/** Null: there is no such file. */
+/** Null if the file does not exist. */
 export async function readOrNull(path: string): Promise<string | null> {
   try {
     return await readFile(path, 'utf8')

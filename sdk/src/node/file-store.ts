@@ -1,6 +1,7 @@
 /**
- * Keeps credentials in a file that only its owner can read, for programs that run on somebody's machine. It is replaced in one
- * step, so a crash leaves the old one or the new one. Processes that share it take turns, by a lock file beside it.
+ * Store that keeps credentials in a file readable by its owner only, for programs on a user's machine. Writes replace
+ * the file atomically, so a crash leaves the old version or the new one. Processes that share the file take turns, with
+ * a lock file beside it.
  */
 import { randomUUID } from 'node:crypto'
 import { chmod, mkdir, open, rename, rm } from 'node:fs/promises'
@@ -10,7 +11,7 @@ import { createQueue, readKept, type Store } from '../store.ts'
 import { readOrNull, withFileLock } from './file-lock.ts'
 
 export interface FileStoreOptions {
-  /** Where; its folder is made if it is not there. One file for the credentials of one user. */
+  /** Path of the file, which holds the credentials of one user. Its folder is created if it is missing. */
   readonly path: string
 }
 
@@ -32,7 +33,7 @@ export function fileStore({ path }: FileStoreOptions): Store {
         } finally {
           await file.close()
         }
-        // The mask of the process may have taken rights away, and none may be added.
+        // Exactly 0600: the umask of the process may have removed rights of the owner, and no others may be added.
         await chmod(draft, 0o600)
         await rename(draft, path)
       } catch (error) {

@@ -1,4 +1,4 @@
-/** Keeps credentials as long as the process lives. */
+/** Store that keeps credentials in memory, for the lifetime of the process. */
 import type { Credentials } from '../credentials.ts'
 import { createQueue, type Store } from '../store.ts'
 

@@ -1,16 +1,16 @@
 /**
- * Keeps credentials in a browser tab, over reloads and redirects, until the tab is closed. Every script of the page's origin can
- * read them there: no third party's scripts on such a page.
+ * Store that keeps credentials in sessionStorage: they survive reloads and redirects, until the tab is closed. Every
+ * script on the page's origin can read them, so do not load third-party scripts on such a page.
  *
- * A duplicated tab starts with a copy. Renewing it in one tab would make the other's look stolen, so tabs tell each other what
- * they were given in exchange for what.
+ * A duplicated tab starts with a copy. If one tab renewed it, the other tab's refresh token would look stolen, so tabs
+ * broadcast which token set replaced which.
  */
 import type { Credentials } from '../credentials.ts'
 import { LatchkeyError } from '../errors.ts'
 import { createQueue, readKept, type Store } from '../store.ts'
 
 export interface SessionStorageOptions {
-  /** Distinguishes several clients of one page. */
+  /** Key in sessionStorage; distinguishes several clients on one page. Default `latchkey`. */
   readonly key?: string
 }
 
@@ -47,7 +47,7 @@ export function sessionStorageStore({ key = 'latchkey' }: SessionStorageOptions 
   }
 }
 
-/** A browser that blocks storage throws when a page merely looks for it. */
+/** A browser that blocks storage throws on mere access to the property. */
 function storageHere(): Storage {
   let found: Storage | undefined
   try {

@@ -1,4 +1,4 @@
-/** How the fake reads a request and words an answer: the same statuses, codes and headers as the service, own sentences. */
+/** Requests and responses of the fake: same statuses, error codes and headers as the service, but its own messages. */
 
 const REFUSALS = {
   auth_pending: [400, 'The user has not yet processed the code.'],
@@ -25,15 +25,15 @@ export type FakeRefusal = keyof typeof REFUSALS
 
 export type FakeFields = Readonly<Record<string, string | number | boolean>>
 
-/** An answer before it is written: what a successful request returns, or why there is none. */
+/** A response before serialization: the fields of a success, or the reason of a refusal. */
 export type FakeAnswer = (
   | { readonly fields: FakeFields }
   | { readonly refusal: FakeRefusal }
-  /** All there is to say is in the headers. */
+  /** A success without a body: headers only. */
   | { readonly bare: true }
 ) & { readonly headers?: Readonly<Record<string, string>> }
 
-/** Thrown by whoever cannot go on; answered in one place. */
+/** Thrown to refuse a request; turned into a response in one place (fake-routes.ts). */
 export class FakeRefused extends Error {
   readonly answer: FakeAnswer
 
@@ -43,7 +43,7 @@ export class FakeRefused extends Error {
   }
 }
 
-/** RFC names, for what lies below /oauth/. */
+/** Error codes of the standard dialect, for routes below /oauth/. */
 const STANDARD: Partial<Record<FakeRefusal, string>> = {
   auth_pending: 'authorization_pending',
   auth_expired: 'expired_token',
@@ -65,13 +65,13 @@ export function writeAnswer(answer: FakeAnswer, dialect: 'house' | 'standard'): 
     return new Response(JSON.stringify({ error: answer.refusal, message }), { status, headers: typed })
   }
   const body = { error: STANDARD[answer.refusal] ?? answer.refusal, error_description: message }
-  // RFC 6749, section 5.2, knows 400, and 401 for the client itself.
+  // RFC 6749, section 5.2, defines 400, and 401 for failed client authentication.
   return new Response(JSON.stringify(body), { status: status === 403 ? 400 : status, headers: typed })
 }
 
 export type FakeParameters = ReadonlyMap<string, string>
 
-/** Query and form together. A name given twice is refused, wherever it stands. */
+/** Reads query and form parameters. A name that occurs twice, in either, is refused. */
 export async function readParameters(request: Request): Promise<FakeParameters> {
   const parameters = new Map<string, string>()
   const pairs = [...new URL(request.url).searchParams]
@@ -90,7 +90,7 @@ export async function readParameters(request: Request): Promise<FakeParameters> 
   return parameters
 }
 
-/** An empty one is as good as none. */
+/** An empty parameter counts as missing. */
 export function required(parameters: FakeParameters, name: string): string {
   const value = parameters.get(name)
   if (value) return value

@@ -1,25 +1,27 @@
-/** A clock that stands still, and jumps when there is something to be had by waiting: minutes of polling take no time. */
+/**
+ * Fake clock: stands still, and jumps when waiting would lead to an outcome, so that minutes of polling take no time.
+ */
 import type { Clock } from '../clock.ts'
 import { LatchkeyError } from '../errors.ts'
 
 /**
- * Time for tests. It jumps over a client's waiting once the user has decided, or after a fault, so nothing has to be done
- * about it. While there is nothing to collect it stands still until `advance`.
+ * Clock for tests. It skips a client's waits by itself once the user has decided, or after a fault. Otherwise it stands
+ * still until `advance`.
  */
 export interface FakeClock extends Clock {
-  /** Lets time pass, and wakes whoever waited for it, in order. */
+  /** Moves the time forward by `ms`, and wakes the sleepers that are due, in order. */
   advance(ms: number): Promise<void>
 }
 
-/** `busy`: a request is under way. `worthwhile`: waiting would lead to something. */
+/** `busy`: a request is in progress. `worthwhile`: waiting would lead to an outcome. */
 export type FakeOccasion = { busy(): boolean; worthwhile(): boolean }
 
-/** Taken before a test runner puts timers of its own in their place: this clock must not stand still with those. */
+/** The real `setTimeout`, captured before a test runner installs fake timers: this clock must not stop with those. */
 const { setTimeout: later } = globalThis
 
 type Sleeper = { readonly dueAt: number; wake(): void }
 
-/** `jump` is called when waiting may have become worthwhile. */
+/** Call `jump` when waiting may have become worthwhile. */
 export function createFakeClock(startAt: number, { busy, worthwhile }: FakeOccasion): FakeClock & { jump(): void } {
   let now = startAt
   let sleepers: readonly Sleeper[] = []
@@ -27,7 +29,7 @@ export function createFakeClock(startAt: number, { busy, worthwhile }: FakeOccas
 
   const turn = () => new Promise<void>((resolve) => later(resolve, 1))
 
-  /** Whoever was woken or answered has had the time to go on to its next wait. */
+  /** Waits until clients that were woken or answered have had time to reach their next wait. */
   async function quiet(): Promise<void> {
     for (let idle = 0; idle < 2; ) {
       await turn()

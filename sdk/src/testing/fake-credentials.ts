@@ -1,4 +1,7 @@
-/** Issuing, renewing, replacing, ending and checking credentials, as the service does it. docs/interface.md, "Credentials". */
+/**
+ * Credentials of the fake: issue, refresh, rotate, revoke and check them, as the service does. docs/interface.md,
+ * "Credentials".
+ */
 import {
   type FakeAnswer,
   type FakeFields,
@@ -9,11 +12,11 @@ import {
 } from './fake-answer.ts'
 import { authenticate, type FakeCredential, type FakeGrant, type FakeWorld, randomText } from './fake-world.ts'
 
-/** For so long the predecessor of a refresh token gets the same set again. */
+/** How long the previous refresh token gets the same token set again. */
 const REFRESH_GRACE_MS = 30_000
 const KEY_OVERLAP_SECONDS = 86_400
 
-/** The grant's next credentials; the one before them stays known. */
+/** Issues the next generation of a grant's credentials. The previous generation stays known. */
 export function issue(world: FakeWorld, grant: FakeGrant): Record<string, string | number> {
   const now = world.now()
   grant.generation += 1
@@ -37,7 +40,7 @@ export function issue(world: FakeWorld, grant: FakeGrant): Record<string, string
   return fields
 }
 
-/** What was issued at this moment, with the whole seconds that its access token has left. */
+/** The fields issued at `issuedAt`, with `expires_in` reduced to the whole seconds left now. */
 export function remaining<Fields extends FakeFields>(world: FakeWorld, fields: Fields, issuedAt: number): Fields {
   if (fields.expires_in === undefined) return fields
   const left = Math.floor((issuedAt + world.lifetimes.accessToken * 1000 - world.now()) / 1000)
@@ -61,7 +64,10 @@ export function rotateKey(world: FakeWorld, parameters: FakeParameters): FakeAns
   return { fields: { ...(again ?? issue(world, grant)), overlap: KEY_OVERLAP_SECONDS } }
 }
 
-/** The newest gets a new one, its predecessor the same again for a while. An older refresh token ends the grant. */
+/**
+ * The current credential gets a new one, the previous one the same again within `graceMs`. An older refresh token
+ * revokes the grant.
+ */
 function renewable(
   world: FakeWorld,
   text: string,
@@ -79,7 +85,7 @@ function renewable(
   throw new FakeRefused('invalid_grant')
 }
 
-/** Always `{}`: what is unknown is as good as gone. */
+/** Always answers `{}`: an unknown credential counts as revoked. */
 export function revoke(name: 'token' | 'access_key', world: FakeWorld, parameters: FakeParameters): FakeAnswer {
   authenticateForm(world, parameters)
   const credential = world.credentials.get(required(parameters, name))
@@ -91,7 +97,7 @@ function authenticateForm(world: FakeWorld, parameters: FakeParameters): void {
   authenticate(world, required(parameters, 'SVCappid'), parameters.get('SVCsecret') ?? '')
 }
 
-/** The credential, if it gives access at this moment. */
+/** The credential if it is valid now, null otherwise. */
 export function check(world: FakeWorld, text: string): FakeCredential | null {
   const credential = world.credentials.get(text)
   if (!credential || credential.is === 'refresh_token' || credential.grant.revoked) return null

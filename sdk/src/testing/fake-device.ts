@@ -1,4 +1,7 @@
-/** The device flow of the fake: code requests and polls with their six outcomes. docs/interface.md, "Poll for authorization". */
+/**
+ * Device flow of the fake: code requests, and polls with their six outcomes. docs/interface.md, "Poll for
+ * authorization".
+ */
 import { type FakeAnswer, type FakeParameters, FakeRefused, required } from './fake-answer.ts'
 import { issue, remaining } from './fake-credentials.ts'
 import {
@@ -13,9 +16,9 @@ import {
 } from './fake-world.ts'
 
 const MAX_STATE_BYTES = 1024
-/** For so long the poll that was answered gets its answer again. */
+/** How long a repeated poll with the same Idempotency-Key gets the same outcome. */
 const REPEAT_MS = 10 * 60_000
-/** A poll that comes before this part of the interval has passed is early. */
+/** A poll before this share of the interval has passed is too early. */
 const TOLERATED = 0.9
 
 export function requestCode(variant: FakeVariant, world: FakeWorld, parameters: FakeParameters): FakeAnswer {
@@ -56,7 +59,7 @@ export function placeCode(world: FakeWorld, variant: FakeVariant, scope: string 
 
 const INVALID: FakeAnswer = { refusal: 'invalid' }
 
-/** Whatever does not fit the code is `invalid` and changes nothing. */
+/** A request that does not match the code is answered `invalid` and changes nothing. */
 export function poll(variant: FakeVariant, world: FakeWorld, parameters: FakeParameters, request: Request): FakeAnswer {
   const { id, secret } = world.application
   const known = parameters.get('SVCappid') === id && secret !== '' && parameters.get('SVCsecret') === secret
@@ -91,7 +94,7 @@ function outcome(world: FakeWorld, { status, grant, state }: FakeCode): FakeAnsw
   return grant.revoked ? INVALID : { fields: { ...issue(world, grant), state } }
 }
 
-/** The same outcome for the same key, for a while, unless it is worth nothing any more. */
+/** Repeats the outcome for the same key within REPEAT_MS, unless its credentials are no longer valid. */
 function repeated(world: FakeWorld, { delivered, grant }: FakeCode, key: string | null): FakeAnswer {
   if (!delivered || key === null || delivered.key !== key) return INVALID
   if (world.now() >= delivered.at + REPEAT_MS) return INVALID
@@ -101,7 +104,7 @@ function repeated(world: FakeWorld, { delivered, grant }: FakeCode, key: string 
   return fields.expires_in === 0 ? INVALID : { fields }
 }
 
-/** What the user does in the web interface; nothing that is over can be decided again. */
+/** The user's decision in the web interface. Only a pending code can be decided; `find` throws otherwise. */
 export function decide(world: FakeWorld, userCode: string, decision: 'reject' | readonly string[] | null): void {
   const code = find(world, userCode)
   if (decision === 'reject') {
@@ -117,12 +120,12 @@ export function expire(world: FakeWorld, userCode: string): void {
   find(world, userCode).status = 'expired'
 }
 
-/** Whether some code waits to be collected. */
+/** Whether a code has an outcome that was not collected yet. */
 export function hasOutcome(world: FakeWorld): boolean {
   return [...world.codes.values()].some(({ status }) => status !== 'pending' && status !== 'used')
 }
 
-/** As it is typed: groups do not matter. */
+/** Finds a pending code by its digits, in any grouping. */
 function find(world: FakeWorld, typed: string): FakeCode {
   const digits = typed.replace(/\D/g, '')
   for (const code of world.codes.values()) {

@@ -1,4 +1,7 @@
-/** The dialog of the fake: a user answers an authorization address, and the code is exchanged. docs/interface.md, "The dialog". */
+/**
+ * Dialog of the fake: answers an authorization address as the user, and exchanges the code. docs/interface.md, "The
+ * dialog".
+ */
 import { type FakeAnswer, type FakeParameters, FakeRefused, required } from './fake-answer.ts'
 import { issue } from './fake-credentials.ts'
 import {
@@ -12,7 +15,7 @@ import {
 
 const CODE_LIFETIME_MS = 60_000
 
-/** Where the window goes after the user's answer. Throws where the service would show a page instead of a question. */
+/** Returns the address to which the user's answer redirects. Throws if the service would show an error page. */
 export function answerDialog(world: FakeWorld, address: string, decision: 'cancel' | readonly string[] | null): string {
   const { searchParams } = new URL(address)
   const redirectUri = searchParams.get('redirect_uri') ?? ''
@@ -46,12 +49,12 @@ function problemOf({ application, suspended }: FakeWorld, asked: URLSearchParams
   if (suspended) return 'the application is suspended'
   if (asked.get('response_type') !== 'code') return 'response_type is not code'
   const [challenge, method] = [asked.get('code_challenge'), asked.get('code_challenge_method')]
-  // Offered to every application, and required of one without a secret.
+  // PKCE is optional for an application with a secret, and required for a public one.
   if (challenge === null && method === null && application.secret !== '') return null
   return method === 'S256' && challenge?.length === 43 ? null : 'there is no code_challenge of the kind S256'
 }
 
-/** A code that comes a second time, too late, or with what does not fit it ends what was granted. */
+/** Exchanges a code. A replayed, expired or mismatched code revokes the grant. */
 export async function exchange(world: FakeWorld, parameters: FakeParameters): Promise<FakeAnswer> {
   authenticate(world, required(parameters, 'SVCappid'), parameters.get('SVCsecret') ?? '')
   const code = world.dialogCodes.get(required(parameters, 'code'))
@@ -72,7 +75,7 @@ function fits(world: FakeWorld, code: FakeDialogCode, redirectUri: string, chall
   return world.now() < code.expiresAt && code.redirectUri === redirectUri && code.challenge === challenge
 }
 
-/** RFC 7636, section 4.2. */
+/** The S256 challenge of a verifier (RFC 7636, section 4.2). */
 async function challengeOf(verifier: string): Promise<string> {
   const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(verifier))
   const text = btoa(String.fromCharCode(...new Uint8Array(digest)))

@@ -1,4 +1,4 @@
-/** Which requests the fake answers, and by whom. */
+/** Routes of the fake and their handlers. */
 import { type FakeAnswer, type FakeParameters, FakeRefused, readParameters } from './fake-answer.ts'
 import { me, refresh, revoke, rotateKey, verify } from './fake-credentials.ts'
 import { poll, requestCode } from './fake-device.ts'
@@ -34,7 +34,7 @@ export async function answerTo(world: FakeWorld, request: Request, pathname: str
     throw other ? new FakeRefused('method_not_allowed', { allow: other }) : new FakeRefused('not_found')
   } catch (error) {
     if (!(error instanceof FakeRefused)) throw error
-    // A poll has six outcomes and no seventh.
+    // A poll has exactly six outcomes: a malformed one is answered `invalid`.
     const unreadable = path.endsWith('/polling') && error.message === 'invalid_request'
     return unreadable ? { refusal: 'invalid' } : error.answer
   }

@@ -1,4 +1,4 @@
-/** What the fake knows of the standard dialect: the device flow of public applications, and introspection. */
+/** Standard dialect of the fake: the device flow of public applications, and introspection. */
 import { type FakeAnswer, type FakeFields, type FakeParameters, FakeRefused, required } from './fake-answer.ts'
 import { check } from './fake-credentials.ts'
 import { collect, placeCode } from './fake-device.ts'
@@ -6,7 +6,7 @@ import type { FakeWorld } from './fake-world.ts'
 
 const DEVICE_CODE = 'urn:ietf:params:oauth:grant-type:device_code'
 
-/** RFC 8628, section 3.1. */
+/** Device authorization request (RFC 8628, section 3.1). */
 export function authorizeDevice(world: FakeWorld, parameters: FakeParameters, request: Request): FakeAnswer {
   authenticateClient(readClient(parameters, request), world.application)
   const code = placeCode(world, 'token_set', parameters.get('scope'), '')
@@ -21,7 +21,10 @@ export function authorizeDevice(world: FakeWorld, parameters: FakeParameters, re
   }
 }
 
-/** RFC 8628, section 3.4. The other grant types have paths of their own in the house dialect, which this library uses. */
+/**
+ * Token request of the device flow (RFC 8628, section 3.4). For the other grant types this library uses the routes of
+ * Latchkey's own dialect.
+ */
 export function token(world: FakeWorld, parameters: FakeParameters, request: Request): FakeAnswer {
   authenticateClient(readClient(parameters, request), world.application)
   if (required(parameters, 'grant_type') !== DEVICE_CODE) throw new FakeRefused('unsupported_grant_type')
@@ -34,7 +37,10 @@ function standardFields({ state: _, scope, ...fields }: FakeFields): FakeFields 
   return { ...fields, token_type: 'Bearer', scope: String(scope).replaceAll(',', ' ') }
 }
 
-/** RFC 7662. The resource server may ask about everything, the application about its own, which is everything here. */
+/**
+ * Introspection (RFC 7662). The resource server may ask about every credential, the application about its own, which
+ * here are all.
+ */
 export function introspect(world: FakeWorld, parameters: FakeParameters, request: Request): FakeAnswer {
   const { application, resource } = world
   const client = readClient(parameters, request)
@@ -65,7 +71,7 @@ function authenticateClient(client: Client, known: Client): void {
   throw new FakeRefused('invalid_application', { 'www-authenticate': 'Basic realm="latchkey"' })
 }
 
-/** client_secret_basic, client_secret_post or none (RFC 6749, section 2.3.1). */
+/** Reads client_secret_basic, client_secret_post or no client secret (RFC 6749, section 2.3.1). */
 function readClient(parameters: FakeParameters, request: Request): Client {
   const basic = /^Basic +(\S+)$/i.exec(request.headers.get('authorization') ?? '')?.[1]
   if (basic === undefined)

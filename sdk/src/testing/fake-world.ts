@@ -1,11 +1,11 @@
-/** What the fake remembers: one application, one user, their codes, dialogs, grants and credentials. Nothing is kept on disk. */
+/** State of the fake, in memory: one application, one user, their codes, dialogs, grants and credentials. */
 import { type FakeAnswer, FakeRefused, parseScope } from './fake-answer.ts'
 
 export type FakeVariant = 'token_set' | 'access_key'
 
 export type FakeApplication = {
   readonly id: string
-  /** Empty for a public application, which has none. */
+  /** Empty for a public application. */
   readonly secret: string
   readonly allowedScopes: readonly string[]
   readonly defaultScopes: readonly string[]
@@ -19,14 +19,14 @@ export type FakeLifetimes = {
   readonly accessToken: number
 }
 
-/** The user's yes. Everything that is issued from it ends with it. */
+/** A grant by the user. Revoking it ends every credential issued from it. */
 export type FakeGrant = {
   readonly variant: FakeVariant
   readonly scopes: readonly string[]
-  /** Public, as the service's own: no part of a credential. */
+  /** Not secret, as in the service: no part of a credential. */
   readonly id: string
   generation: number
-  /** What was handed out last, and when: it is handed out again to whoever asks with the predecessor soon enough. */
+  /** The fields issued last, and when: repeated for a request with the previous credential, within the grace period. */
   issued: FakeIssued | null
   revoked: boolean
 }
@@ -38,7 +38,7 @@ export type FakeCredential = {
   readonly grant: FakeGrant
   readonly generation: number
   readonly issuedAt: number
-  /** Null for what does not expire by itself. */
+  /** Null for a credential that does not expire by itself. */
   readonly expiresAt: number | null
 }
 
@@ -51,17 +51,17 @@ export type FakeCode = {
   readonly expiresAt: number
   status: 'pending' | 'accepted' | 'rejected' | 'expired' | 'used'
   grant: FakeGrant | null
-  /** The last poll that was not early. */
+  /** Time of the last poll that was not too early. */
   lastPollAt: number | null
-  /** The poll that was given the outcome, and when, for one that repeats it. */
+  /** The poll that received the outcome, and when, to answer its repetition. */
   delivered: { readonly key: string | null; readonly answer: FakeAnswer; readonly at: number } | null
 }
 
-/** A code that a dialog returned with. */
+/** An authorization code that a dialog returned. */
 export type FakeDialogCode = {
   readonly grant: FakeGrant
   readonly redirectUri: string
-  /** Null: the dialog was opened without one, so the exchange must come without a verifier. */
+  /** Null if the dialog was opened without a challenge; then the exchange must not have a verifier. */
   readonly challenge: string | null
   readonly state: string
   readonly expiresAt: number
@@ -89,7 +89,7 @@ export function randomText(length: number): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(length)), (byte) => SYMBOLS[byte % 64]).join('')
 }
 
-/** As the service's own ids. */
+/** Text in the form of the service's ids. */
 export function randomId(length: number): string {
   return randomText(length).toLowerCase().replace(/[-_]/g, '0')
 }
@@ -98,12 +98,12 @@ export function randomDigits(length: number): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(length)), (byte) => byte % 10).join('')
 }
 
-/** Throws `invalid_application`. A public application sends no secret, and an empty one is none. */
+/** Throws `invalid_application`. A public application sends no secret or an empty one. */
 export function authenticate({ application }: FakeWorld, id: string, secret: string): void {
   if (id !== application.id || secret !== application.secret) throw new FakeRefused('invalid_application')
 }
 
-/** What is asked for: the request's own list, or the default set. Throws `invalid_scope`. */
+/** The requested scopes, or the default ones. Throws `invalid_scope`. */
 export function resolveScopes({ application }: FakeWorld, text: string | undefined): readonly string[] {
   const asked = parseScope(text ?? '')
   const scopes = asked.length === 0 ? application.defaultScopes : asked

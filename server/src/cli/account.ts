@@ -1,4 +1,4 @@
-/** `latchkey account|role|scope create`: where decisions are made, and what can be granted. */
+/** `latchkey account|role|scope create`: accounts, their roles, and the catalogue of scopes. */
 import type { Command } from 'commander'
 import { readConfig } from '../config.ts'
 import { parseScope } from '../core/grants/scope.ts'

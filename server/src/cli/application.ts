@@ -28,7 +28,7 @@ type CreateOptions = OutputOptions & {
   resourceServer?: boolean
 }
 
-/** For an option that may be given several times. */
+/** Collects the values of an option that may be given several times. */
 const gather = (value: string, before: string[]) => [...before, value]
 
 export function addApplicationCommands(program: Command): void {

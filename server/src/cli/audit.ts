@@ -1,4 +1,7 @@
-/** `latchkey audit verify|head|export|archive`: is the log as it was sealed, how far it goes, and the log to take along or out. */
+/**
+ * `latchkey audit verify|head|export|archive`: verifies the seals of the audit log, prints its newest seal, exports it,
+ * and archives old months.
+ */
 import { once } from 'node:events'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { readConfig } from '../config.ts'
@@ -94,7 +97,7 @@ export function addAuditCommands(program: Command): void {
   addArchiveCommand(audit)
 }
 
-/** As fast as it is read; no further when nobody reads on, as with `head`. */
+/** Writes with back-pressure, and stops when the reader closes the pipe, as `head` does. */
 async function writeOut(parts: AsyncIterable<string>): Promise<void> {
   let closed = false
   process.stdout.on('error', () => {
@@ -123,7 +126,7 @@ function parseSince(text: string): number {
   return ms
 }
 
-/** A day counts to its end. */
+/** A day is inclusive: the limit is the start of the next day. */
 function parseUntil(text: string): number {
   return parseSince(text) + (readDay(text) === null ? 0 : DAY_MS)
 }

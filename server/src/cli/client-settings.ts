@@ -1,4 +1,4 @@
-/** Which service, as which application, and its secret: what the commands for people are told, by options or by the environment. */
+/** Client settings of the commands for users (service, application, secret), from options or from the environment. */
 import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -8,12 +8,12 @@ import { CommandRefused, type OutputOptions } from './output.ts'
 
 export type ClientOptions = OutputOptions & { server?: string; app?: string; secretStdin?: boolean }
 
-/** The application that a command speaks for. */
+/** The service and the application that a command uses. */
 export type ChosenApplication = {
-  /** The service's own address, as its operator calls it. */
+  /** The service's own address, its PUBLIC_URL. */
   readonly server: string
   readonly application: string
-  /** Undefined: the application is public, and has none. */
+  /** Undefined for a public application. */
   readonly secret: string | undefined
 }
 
@@ -42,7 +42,7 @@ const SECRET = option({
   parse: (value) => value,
 })
 
-/** A relative one is to be ignored: XDG Base Directory Specification, "Environment variables". */
+/** A relative path is ignored, as the XDG Base Directory Specification requires ("Environment variables"). */
 const CONFIG_HOME = option({
   env: 'XDG_CONFIG_HOME',
   fallback: '',
@@ -62,7 +62,9 @@ export function addClientOptions(command: Command): Command {
   return addSecretOption(command)
 }
 
-/** The secret itself is no option: whoever lists the processes of the machine would read it. */
+/**
+ * Adds --secret-stdin. The secret itself is not an option: arguments are visible in the process list of the machine.
+ */
 export function addSecretOption(command: Command): Command {
   return command.option(
     '--secret-stdin',
@@ -70,7 +72,7 @@ export function addSecretOption(command: Command): Command {
   )
 }
 
-/** `known`: what holds where nothing else is said. */
+/** `known` holds the defaults for settings that neither options nor environment give. */
 export async function readChosen(
   options: ClientOptions,
   known: Pick<ChosenApplication, 'server' | 'application'> | null,

@@ -1,4 +1,4 @@
-/** `latchkey code show|grant|reject`: the user's part of the device flow, for operators, tests and the first try. */
+/** `latchkey code show|grant|reject`: the user's part of the device flow, for operators, tests and first trials. */
 import type { Command } from 'commander'
 import { everyOption, readConfig } from '../config.ts'
 import { isExpired } from '../core/device/code.ts'
@@ -118,7 +118,7 @@ function decision(code: Command, verb: string, description: string): Command {
     .option('--json', 'print one JSON object')
 }
 
-/** As if typed on the account's page. */
+/** Enters a user code through the same flow as the account's page. */
 export async function enter(context: Context, userId: string, typed: string) {
   const entered = await enterUserCode(context, userId, typed)
   if (entered.outcome === 'claimed') return entered.code

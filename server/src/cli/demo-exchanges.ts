@@ -1,10 +1,13 @@
-/** Every exchange with the service in one line: what was asked, what came back, what it means. Secrets are never in it. */
+/**
+ * Explained exchanges of the demo: one line per HTTP request with its path, its outcome and what that means. Never
+ * prints secrets.
+ */
 
 type Say = (words: string) => void
 
 export type Exchanges = { readonly fetch: typeof globalThis.fetch; count(): number }
 
-/** A `fetch` that says what goes over it. */
+/** Wraps `fetch` and prints a line for every exchange. */
 export function explainExchanges(say: Say): Exchanges {
   let count = 0
   return {

@@ -1,6 +1,6 @@
 /**
- * `latchkey demo`: plays a device against a running service, from the first request to the last, with one line for each exchange.
- * For somebody's first look: `npm run dev` in one terminal, `npm run latchkey -- demo --grant` in another.
+ * `latchkey demo`: plays a device against a running service, from the code request to the revocation, with one line for
+ * each exchange. To try it: `npm run dev` in one terminal, `npm run latchkey -- demo --grant` in another.
  */
 import { type Client, createClient } from '@latchkey/sdk'
 import type { Command } from 'commander'
@@ -75,7 +75,7 @@ async function play(
   return access
 }
 
-/** The person's part, by the flow that the account's page calls. */
+/** Grants the code as the user, through the same flow as the account's page. */
 async function grant(wiring: Wiring, options: DemoOptions, userCode: string): Promise<string> {
   let words = ''
   await asUser(wiring, options, async (context, userId) => {

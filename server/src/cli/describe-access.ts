@@ -1,4 +1,4 @@
-/** What the access of this machine is worth at this moment, as the service says. docs/interface.md, "Check a credential". */
+/** Description of this machine's access, as the service reports it now. docs/interface.md, "Check a credential". */
 import { type Client, LatchkeyError } from '@latchkey/sdk'
 import type { ChosenApplication } from './client-settings.ts'
 
@@ -9,11 +9,11 @@ export type Described = {
   readonly grant: string
   readonly scope: string
   readonly variant: 'token_set' | 'access_key'
-  /** Absent for an access key, which does not run out. */
+  /** Absent for an access key, which does not expire. */
   readonly expires_in?: number
 }
 
-/** Throws `reauthorize` where the access has ended, and what the client library throws where nobody answers. */
+/** Throws `reauthorize` if the access has ended, and the client library's errors if the service cannot be reached. */
 export async function describeAccess(
   client: Client,
   { server }: Pick<ChosenApplication, 'server'>,
@@ -31,14 +31,14 @@ function isDescription(body: unknown): body is Described {
   return [account, user, application, grant, scope, variant].every((one) => typeof one === 'string')
 }
 
-/** `fetch` throws as the platform's does. */
+/** Turns an error of the platform's `fetch`, which the client's `fetch` passes through, into a `network` error. */
 function unreached(error: Error): never {
   if (error instanceof LatchkeyError) throw error
   const { code } = (error.cause ?? {}) as { code?: string }
   throw new LatchkeyError('network', { message: `The service could not be reached (${code ?? error.name}).` })
 }
 
-/** One fact per line. */
+/** Formats the access as text, one field per line. */
 export function describedInWords(access: Partial<Described>, path: string): string {
   const { account, user, application, scope, expires_in: seconds } = access
   const lines = [

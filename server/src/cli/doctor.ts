@@ -1,4 +1,4 @@
-/** `latchkey doctor`: examines the set-up that the environment describes, and says what to fix. Changes nothing. */
+/** `latchkey doctor`: checks the set-up that the environment describes and prints what to fix. Changes nothing. */
 import { styleText } from 'node:util'
 import type { Command } from 'commander'
 import type { Config } from '../config.ts'
@@ -31,7 +31,7 @@ export function addDoctorCommand(program: Command): void {
 async function examine(): Promise<readonly Finding[]> {
   const { config, problems } = readWhatCanBeRead()
   const configuration = await examineConfiguration(config, problems)
-  // Clients that no other command uses are loaded here.
+  // Imported lazily: no other command uses the Redis client.
   const { examineRedis } = await import('./doctor/redis.ts')
   const redis = config.redisUrl === undefined ? null : await examineRedis(config.redisUrl)
   const db = config.databaseUrl === undefined ? null : openPostgres(config.databaseUrl, 2)
@@ -47,7 +47,7 @@ async function examine(): Promise<readonly Finding[]> {
 
 type Database = { readonly findings: readonly Finding[]; readonly ready: boolean }
 
-/** What hangs on something broken is not asked: it would only say the same again. */
+/** Skips checks that depend on a broken one: they would only report the same problem again. */
 async function examineDatabase(db: Postgres, config: Partial<Config>, redis: ExaminedRedis | null): Promise<Database> {
   const { databaseUrl = '', keys, publicUrl, deviceCodeLifetimeMs } = config
   const server = await examinePostgres(db)
@@ -70,7 +70,7 @@ async function examineDatabase(db: Postgres, config: Partial<Config>, redis: Exa
   }
 }
 
-/** No mail is sent: the server is greeted, and the password tried if there is one. */
+/** Sends no mail: connects to the mail server, and authenticates if the URL has a password. */
 async function examineMail(smtpUrl: string | null): Promise<Finding> {
   const { createMailer } = await import('../mail.ts')
   const mailer = createMailer(smtpUrl, 'doctor@localhost')

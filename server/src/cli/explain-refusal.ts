@@ -1,11 +1,11 @@
-/** What the client library says to developers, in the words of the person who typed a command: what happened, and what to do now. */
+/** Errors of the client library, reworded for the user of the command line: what happened, and what to do now. */
 import { isLatchkeyError, type LatchkeyError } from '@latchkey/sdk'
 import type { ChosenApplication } from './client-settings.ts'
 import { CommandRefused, EXPIRED, INTERRUPTED, NOT_LOGGED_IN, REJECTED, UNREACHABLE } from './output.ts'
 
 type Explained = readonly [words: string, status: number]
 
-/** Anything else than an error of the library is a bug, or a refusal already, and comes back as it is. */
+/** Returns any other error unchanged: it is a CommandRefused already, or a bug. */
 export function explainRefusal(error: unknown, chosen: ChosenApplication): unknown {
   if (!isLatchkeyError(error)) return error
   const [words, status] = explain(error, chosen)
@@ -61,7 +61,7 @@ function explain(error: LatchkeyError, { server, application, secret }: ChosenAp
   }
 }
 
-/** The platform's short name for it, which the library puts in brackets. */
+/** The system's error code, which the library puts in parentheses. */
 function faultOf({ message }: LatchkeyError): string {
   const [, fault] = /reached \(([^)]+)\)/.exec(message) ?? []
   return fault ? ` (${fault})` : ''

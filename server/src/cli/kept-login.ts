@@ -1,6 +1,6 @@
 /**
- * The login of the person at this machine: which service and which application, in one file, and beside it the credentials, which
- * the client library keeps. Both are readable by their owner only. One login at a time.
+ * Stored login of the user of this machine, one at a time: a file with the service and the application, and beside it
+ * the credentials, which the client library stores. Both files are readable by their owner only.
  */
 import { mkdir, readFile, rm, rmdir, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
@@ -13,15 +13,17 @@ import { CommandRefused, NOT_LOGGED_IN } from './output.ts'
 export type Login = Pick<ChosenApplication, 'server' | 'application'>
 
 export type KeptLogin = {
-  /** Where the credentials are. */
+  /** The file with the credentials. */
   readonly path: string
   readonly store: Store
-  /** Null when nobody is logged in. */
+  /** Null if the user is not logged in. */
   read(): Promise<Login | null>
-  /** Whether something can be kept here at all, before anybody is asked to do anything. */
+  /**
+   * Checks that the folder is writable, before the user is asked to do anything. Throws CommandRefused if it is not.
+   */
   prepare(): Promise<void>
   write(login: Login): Promise<void>
-  /** Takes everything away, the folder as well if nothing else is in it. */
+  /** Deletes both files, and the folder if it is empty then. */
   forget(): Promise<void>
 }
 
@@ -60,7 +62,7 @@ export function openKeptLogin(): KeptLogin {
 }
 
 export function createClientFor({ server, application, secret }: ChosenApplication, store?: Store): Client {
-  // What the person reads on the page where they decide: which machine asks.
+  // The consent page shows it: the user sees which machine asks.
   const userAgent = `latchkey on ${hostname().replace(/[^ -~]/g, '?')}`
   return createClient({ baseUrl: server, appId: application, appSecret: secret, store, userAgent })
 }

@@ -1,6 +1,6 @@
 /**
- * What somebody sees while a code waits for them: the code, the way to the page, and one line that counts down. All of it goes to
- * standard error, so that standard output carries the outcome and nothing else.
+ * Login screen: shows the code, the address of the page, and a line that counts down. Writes to standard error only, so
+ * that standard output carries nothing but the outcome.
  */
 import { clearLine, cursorTo } from 'node:readline'
 import { styleText } from 'node:util'
@@ -16,7 +16,7 @@ const [ENTER, LINE_FEED, CTRL_C] = ['\r', '\n', '\u0003']
 
 const { stdin, stderr } = process
 
-/** `interrupt` is called on Ctrl-C: while single keys are read, the terminal sends no signal for it. */
+/** Calls `interrupt` on Ctrl-C: in raw mode the terminal sends no SIGINT for it. */
 export function openLoginScreen(session: Shown, { qr = false }: { qr?: boolean }, interrupt: () => void): LoginScreen {
   const { displayCode, verificationUrl, expiresAt } = session
   const until = new Date(expiresAt).toTimeString().slice(0, 5)
@@ -25,7 +25,7 @@ export function openLoginScreen(session: Shown, { qr = false }: { qr?: boolean }
   say(`  1  Open ${verificationUrl} and sign in to your account`)
   say('  2  Type the code, look who asks for what, and decide\n')
   if (qr) showQr()
-  // Without a terminal on both sides there is nobody to press a key, and no browser to open.
+  // Without a terminal on both sides there is no user to press a key, and no browser to open.
   const keys = stdin.isTTY && stderr.isTTY
   if (keys) say('  Press Enter to open the page in your browser, q for a QR code of it.')
 
@@ -54,12 +54,15 @@ export function openLoginScreen(session: Shown, { qr = false }: { qr?: boolean }
     },
   }
 
-  /** The page alone: a picture with the code in it would be what a phisher sends around. */
+  /**
+   * The QR code holds the address of the page without the code: phishers could send a picture with the code to their
+   * victims.
+   */
   function showQr(): void {
     above(`\n${renderUnicodeCompact(verificationUrl).replace(/^/gm, '  ')}\n`)
   }
 
-  /** In front of the line that counts. */
+  /** Prints above the countdown line. */
   function above(text: string): void {
     if (stderr.isTTY) redraw('')
     say(text)

@@ -1,4 +1,4 @@
-/** `latchkey login`: the person at this machine lets an application in, by a code that they type on their account's page. */
+/** `latchkey login`: authorizes an application for the user of this machine by the device flow. */
 import type { Credentials, DeviceSession } from '@latchkey/sdk'
 import type { Command } from 'commander'
 import { addClientOptions, type ChosenApplication, type ClientOptions, readChosen } from './client-settings.ts'
@@ -46,7 +46,7 @@ async function login(options: LoginOptions): Promise<void> {
 
 type End = { readonly signal: AbortSignal; now(): void; ignore(): void }
 
-/** Somebody has had enough of waiting: then nothing is left behind. */
+/** Aborts the login on a signal or on Ctrl-C; `login` then deletes what it stored. */
 function listenForEnd(): End {
   const controller = new AbortController()
   const now = () => controller.abort()
@@ -57,7 +57,9 @@ function listenForEnd(): End {
   return { signal: controller.signal, now, ignore }
 }
 
-/** Another login would leave the old access behind, with nobody who can end it from here. */
+/**
+ * Refuses while the previous login is still valid: overwriting it would leave a grant that cannot be revoked from here.
+ */
 async function refuseIfStillIn(kept: KeptLogin, before: ChosenApplication): Promise<void> {
   try {
     const { account } = await describeAccess(createClientFor(before, kept.store), before)

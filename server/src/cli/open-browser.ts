@@ -1,7 +1,7 @@
-/** Opens a page in the browser of whoever sits here. Where there is none, that is said, and is no reason to stop. */
+/** Opens a page in the user's browser. If there is none, prints the address instead; that is not an error. */
 import { spawn } from 'node:child_process'
 
-/** No shell in between: an address is one argument, whatever is in it. */
+/** Started without a shell: the address is one argument, whatever characters it contains. */
 const OPENERS: Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>> = {
   darwin: ['open'],
   win32: ['rundll32', 'url.dll,FileProtocolHandler'],

@@ -1,7 +1,7 @@
-/** What a command prints: words for a person, or with --json one object for a script. */
+/** Output of commands: text for people, or with --json one object for scripts; and the exit statuses. */
 import type { Registered } from '../flows/accounts/register.ts'
 
-/** Something a person can fix. Printed as it is, without a stack; the command ends with status 1, unless it says otherwise. */
+/** An error that the user can fix. Printed without a stack trace; the command exits with `status`, 1 by default. */
 export class CommandRefused extends Error {
   override readonly name = 'CommandRefused'
   readonly status: number
@@ -12,21 +12,21 @@ export class CommandRefused extends Error {
   }
 }
 
-/** The audit log is not as it was sealed: nothing that a person fixes by trying again. */
+/** The audit log is not as it was sealed: retrying does not help. */
 export const TAMPERED = 3
 
-/** There is no login, or its access has ended. */
+/** Not logged in, or the access has ended. */
 export const NOT_LOGGED_IN = 4
-/** The service could not be reached, or cannot answer at the moment. Trying again later may help. */
+/** The service could not be reached or cannot answer at the moment: retrying later may help. */
 export const UNREACHABLE = 5
-/** Somebody said no. */
+/** The user rejected the request. */
 export const REJECTED = 6
-/** Nobody decided in time. */
+/** The code expired before the user decided. */
 export const EXPIRED = 7
-/** Ctrl-C, as shells count it: 128 and the number of SIGINT. */
+/** Ctrl-C, as shells report it: 128 plus the number of SIGINT. */
 export const INTERRUPTED = 130
 
-/** For `--help`; docs/operations.md, "Exit status", says the same. */
+/** Printed by `--help`; docs/operations.md, "Exit status", says the same. */
 export const STATUSES = `
 Exit status:
   0    done

@@ -1,7 +1,7 @@
 /**
- * The command line: `latchkey noun verb`, one file per noun, `--json` everywhere.
+ * Command line: `latchkey noun verb`, one file per noun, `--json` everywhere.
  *
- * `cli/` reads arguments, calls a flow and prints the outcome. It decides nothing.
+ * `cli/` parses arguments, calls a flow and prints the outcome. It contains no decisions.
  */
 import { Command } from 'commander'
 import { readConfig } from '../config.ts'

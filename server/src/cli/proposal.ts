@@ -1,4 +1,4 @@
-/** `latchkey app proposals|accept-proposal|decline-proposal`: new names and logos that wait for a second look. */
+/** `latchkey app proposals|accept-proposal|decline-proposal`: new names and logos that wait for an operator. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from 'commander'

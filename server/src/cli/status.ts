@@ -1,4 +1,7 @@
-/** `latchkey status|token|logout`: what the login of this machine is worth, its credential for other programs, and its end. */
+/**
+ * `latchkey status|token|logout`: shows the login of this machine, prints its credential for other programs, and ends
+ * it.
+ */
 import type { Command } from 'commander'
 import { addSecretOption, type ClientOptions, readSecret } from './client-settings.ts'
 import { describeAccess, describedInWords } from './describe-access.ts'

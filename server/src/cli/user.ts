@@ -1,4 +1,4 @@
-/** `latchkey user create|link`: the people of an account, and the way in for those who have none. */
+/** `latchkey user create|link`: adds users to an account, and prints one-time links for users who cannot sign in. */
 import { text } from 'node:stream/consumers'
 import type { Command } from 'commander'
 import { readConfig } from '../config.ts'

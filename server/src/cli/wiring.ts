@@ -1,16 +1,19 @@
-/** What commands need beside their arguments. */
+/** Dependencies of commands beside their arguments. */
 import type { Config } from '../config.ts'
 import type { Context } from '../flows/context.ts'
 import { openPostgres, type Postgres } from '../store/postgres/postgres.ts'
 
-/** What only the assembled service can do. It is handed in, because the roof (app.ts) stands above this floor. */
+/**
+ * Functions of the assembled service. Passed in, because app.ts is the layer above `cli/` and must not be imported
+ * here.
+ */
 export type Wiring = {
   serve(): Promise<void>
   createContext(config: Config): Promise<Context>
   closeContext(context: Context): Promise<void>
 }
 
-/** Two connections are plenty for a command. */
+/** Runs `work` with a pool of two connections, enough for any command, and closes it. */
 export async function withDatabase<T>(databaseUrl: string, work: (db: Postgres) => Promise<T>): Promise<T> {
   const db = openPostgres(databaseUrl, 2)
   try {

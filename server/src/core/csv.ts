@@ -1,6 +1,12 @@
-/** Comma-separated values (RFC 4180) that a spreadsheet takes for text, whatever somebody called their application. */
+/**
+ * CSV (RFC 4180), with cells escaped so that spreadsheets never run them as formulas: names are chosen by third
+ * parties.
+ */
 
-/** What begins like this is a formula to spreadsheets; an apostrophe in front says that it is text. The last four are wide forms. */
+/**
+ * First characters that make a cell a formula. A leading apostrophe marks it as text. The last four are full-width
+ * forms.
+ */
 const FORMULA = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/
 
 export function csvLine(cells: readonly (string | number | null)[]): string {

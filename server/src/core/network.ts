@@ -1,15 +1,15 @@
-/** Addresses on the internet, in one spelling each, and the network that an address belongs to. */
+/** IP addresses in canonical spelling, and the network that an address belongs to. */
 
 const IPV4 = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/
 
 /**
- * As PostgreSQL takes it, or null for what is no address: IPv6 shortened, without the zone, which means nothing outside the
- * machine it was seen on; and IPv4 as itself where it arrives dressed as IPv6 (RFC 4291, section 2.5.5.2).
+ * Canonical spelling as PostgreSQL accepts it, or null if it is no address. IPv6 is shortened and loses its zone, which
+ * has a meaning only on the machine that saw it; IPv4-mapped IPv6 becomes IPv4 (RFC 4291, section 2.5.5.2).
  */
 export function readAddress(text: string): string | null {
   const bare = withoutZone(text)
   if (IPV4.test(bare)) return bare
-  // The rules for IPv6 in URLs are the strict ones, and shorten it on the way.
+  // The URL parser accepts only strict IPv6 and shortens it.
   const address = /^[0-9a-f:.]+$/i.test(bare) ? URL.parse(`http://[${bare}]`)?.hostname.slice(1, -1) : undefined
   if (!address) return null
   const mapped = /^::ffff:([0-9a-f]+):([0-9a-f]+)$/.exec(address)
@@ -26,7 +26,7 @@ function twoBytes(hex = ''): [number, number] {
   return [value >> 8, value & 255]
 }
 
-/** About one site: a /24 of IPv4, a /48 of IPv6, spelled as PostgreSQL's cidr spells it. */
+/** The /24 of an IPv4 or /48 of an IPv6 address, about one site, spelled as PostgreSQL's cidr. */
 export function networkOf(address: string | null): string | null {
   const read = address === null ? null : readAddress(address)
   if (read === null) return null

@@ -1,6 +1,7 @@
 /**
- * Every refusal the service can speak, in one closed table: docs/errors.md is generated from it. Codes are contract, messages
- * are not. `standard` is what the standard dialect calls it (RFC 6749, section 5.2, RFC 8628, section 3.5, RFC 6750).
+ * Refusals: the closed table of all errors the service returns; docs/errors.md is generated from it. Codes are
+ * contract, messages are not. `standard` is the error code in the standard dialect (RFC 6749, section 5.2, RFC 8628,
+ * section 3.5, RFC 6750).
  */
 export const refusals = {
   auth_pending: {
@@ -144,7 +145,8 @@ export const refusals = {
   },
   too_many_requests: {
     status: 429,
-    // No RFC has a word for it. RFC 9126, section 2.3, has the status; this is the nearest of RFC 6749's words (section 4.1.2.1).
+    // No RFC defines a code for it. RFC 9126, section 2.3, has the status; this is the nearest code of RFC 6749
+    // (section 4.1.2.1).
     standard: 'temporarily_unavailable',
     message: 'Too many requests from this network or for this application. Try again later.',
     remedy:
@@ -172,12 +174,12 @@ export const refusals = {
 
 export type RefusalCode = keyof typeof refusals
 
-/** A request we decline. Thrown anywhere, answered in one place (http/respond.ts). */
+/** A rejected request. Thrown anywhere, turned into a response in one place (http/respond.ts). */
 export class Refusal extends Error {
   override readonly name = 'Refusal'
   readonly code: RefusalCode
 
-  /** `message` replaces the table's text where the caller can be told more precisely what to fix. */
+  /** `message` replaces the table's text where it can say more precisely what to fix. */
   constructor(code: RefusalCode, message: string = refusals[code].message) {
     super(message)
     this.code = code

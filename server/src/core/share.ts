@@ -1,13 +1,14 @@
 /**
- * How many codes an application may have, and who still gets one when it has had them. docs/interface.md, "Limits".
+ * Code budget of one application: a leaky bucket, with a reserve for networks that received few codes.
+ * docs/interface.md, "Limits".
  *
- * A bucket that drains evenly: a burst fits, then as many as the limit says. So an application that floods the service gets its
- * limit as a steady trickle, not as a minute's worth at once that nobody else can get past.
+ * The bucket drains evenly: a burst fits, then codes pass at the rate of the limit. An application that floods the
+ * service gets its limit as a steady trickle, not as a minute's worth at once that delays all other requests.
  *
- * Its secret ships in its devices, so a thief may hold it too, in many networks at once. Therefore a second bucket of the same
- * size is kept for networks that have had little: the fuller it is, the less they may have had, and its upper half is for those
- * that have had nothing. Whoever asks for much can use up the first, but not what is kept for those who ask for little
- * (docs/decisions/0022-limits-and-shedding.md).
+ * The secret of an application ships in its devices, so a thief may use it too, from many networks at once. Therefore a
+ * second bucket of the same size is reserved for networks that received few codes: the fuller it is, the fewer they may
+ * have received, and its upper half is for networks that received none. Heavy requesters can exhaust the main bucket,
+ * but not the reserve (docs/decisions/0022-limits-and-shedding.md).
  */
 export type Fill = {
   /** Codes that have not drained yet. */
@@ -23,9 +24,9 @@ export type Asked = {
   readonly limit: number
   readonly fill: Fill
   readonly now: number
-  /** What the network that asks was given lately. */
+  /** Codes that the requesting network received lately. */
   readonly own: number
-  /** Where several processes share the limit: which part of it this one gives out, from 0 to 1. It keeps that part of the reserve. */
+  /** This process's part of the limit, from 0 to 1, where several processes share it. Its reserve is scaled by it. */
   readonly part: number
 }
 
@@ -35,10 +36,10 @@ export type Taken =
 
 const MINUTE_MS = 60_000
 
-/** So much of the limit fits at once; and so long does a full bucket take to drain. */
+/** The burst, as time at the rate of the limit; also the time in which a full bucket drains. */
 const BURST_MS = 2_000
 
-/** Who has had more than this lately has had their part, however much is left of the reserve. */
+/** A network that received this many codes lately gets none from the reserve, however much is left. */
 const LITTLE = 5
 
 export function burstOf(limit: number): number {
@@ -56,7 +57,10 @@ export function takeCode({ limit, fill, now, own, part }: Asked): Taken {
   return { passed: false, fill: drained, waitMs: BURST_MS }
 }
 
-/** Codes that were given elsewhere, or that came to nothing here. Never more than is full, so that it is over soon after. */
+/**
+ * Adds codes issued by other processes, or subtracts codes that were not issued after all. Capped at a full bucket, so
+ * that it drains soon.
+ */
 export function fillUp(limit: number, fill: Fill, by: number): Fill {
   return { ...fill, main: Math.min(Math.max(0, fill.main + by), Math.max(fill.main, burstOf(limit))) }
 }

@@ -1,8 +1,8 @@
 /**
- * What every flow is given: built once in app.ts, passed as the first argument.
+ * Dependencies of every flow: built once in app.ts, passed as the first argument.
  *
- * `flows/` is the only place where rules meet storage. A flow locks, decides with `core/`, saves, issues, in one
- * transaction, and returns a union of outcomes. No HTTP word, no page, no environment is known here.
+ * `flows/` is the only place where rules meet storage. A flow locks, decides with `core/`, saves and issues in one
+ * transaction, and returns a union of outcomes. Flows know nothing of HTTP, pages or environment variables.
  */
 import type { Config } from '../config.ts'
 import type { Dns } from '../dns.ts'
@@ -46,11 +46,11 @@ export type Context = {
   readonly passwords: Passwords
   readonly geoip: GeoIp
   readonly dns: Dns
-  /** Null: there is no mail server, and mails wait. */
+  /** Null without a mail server: mails stay in the outbox. */
   readonly mailer: Mailer | null
-  /** To addresses that developers chose. */
+  /** Requests to URLs that developers chose. */
   readonly outbound: Outbound
   readonly events: Events
-  /** For metrics. What the developer console shows comes from `usage`. */
+  /** For metrics only: the figures in the developer console come from `usage`. */
   readonly counts: Counts
 }

@@ -1,6 +1,6 @@
 /**
- * Sends what the outbox holds. A mail is taken for a while, sent, and marked; if this process dies in between, another
- * sends it again with the same Message-ID. The addresses in it are computed here and written down nowhere.
+ * Mail sender: leases a mail from the outbox, sends it and marks it as sent. If this process dies in between, another
+ * one sends it again with the same Message-ID. The URLs in a mail are computed here and never stored.
  */
 import { MailNotSent } from '../mail.ts'
 import { type MailContent, renderMail } from '../pages/mails/mails.tsx'
@@ -10,13 +10,16 @@ import { accountOrigin } from './accounts/address.ts'
 import type { Context } from './context.ts'
 import { linkAddress } from './sign-in/links.ts'
 
-/** In one turn; the next one is a second later. */
+/** Per run; the next run is a second later. */
 const MAX_PER_TURN = 10
 
-/** The last attempts are an hour apart: about half a day in all. */
+/** The delay doubles up to an hour, so all attempts together take about half a day. */
 const MAX_ATTEMPTS = 18
 
-/** Returns how many went out. One is taken after the other: a slow mail server must not keep those that wait behind it taken. */
+/**
+ * Returns the number of mails sent. Leases one mail at a time: with a slow mail server, a batch would hold leases on
+ * mails that only wait.
+ */
 export async function sendDueMails(context: Context): Promise<number> {
   if (!context.mailer) return 0
   let sent = 0
@@ -48,7 +51,7 @@ async function send(context: Context, mail: DueMail): Promise<boolean> {
   return true
 }
 
-/** The facts that were kept, with what is only computed now: addresses, and places in the reader's language. */
+/** Adds to the stored facts what is computed on sending: URLs, and place names in the recipient's language. */
 function contentOf(context: Context, mail: DueMail): MailContent {
   const { slug, accountName, email, language, createdAt: at } = mail
   const about = { accountName, accountHost: new URL(accountOrigin(context, slug)).host, email }

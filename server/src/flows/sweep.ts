@@ -1,6 +1,6 @@
 /**
- * Housekeeping: partitions of device codes for the hours to come and none for the days gone by, of the audit log for the months to
- * come; what nobody needs any more.
+ * Housekeeping: creates partitions of device codes (hourly) and of the audit log (monthly) ahead of time, drops old
+ * partitions of device codes, revokes grants whose dialog code was never exchanged, and purges rows past retention.
  */
 import type { Config } from '../config.ts'
 import { KEPT_AFTER_EXPIRY_MS } from '../core/device/code.ts'
@@ -25,10 +25,10 @@ import { forgetEndpoints } from '../store/webhooks/endpoints.ts'
 /** Sweeps may fail for this long before a code request has to make its own partition. */
 const AHEAD_MS = 2 * 60 * 60 * 1000
 
-/** Partitions of an hour each that may be left without a word: a backup keeps the table in use for some. */
+/** Expired hourly partitions tolerated before the sweep fails: a backup keeps the table in use for some hours. */
 const MAX_LEFT = 6
 
-/** Mails before the links that they refer to, deliveries before their endpoints. */
+/** In order of references: mails before the links they refer to, deliveries before their endpoints. */
 const FORGET = [
   forgetAttempts,
   forgetChallenges,
@@ -45,7 +45,7 @@ const FORGET = [
   forgetChecks,
 ]
 
-/** What a sweep goes by. */
+/** The settings that a sweep reads. */
 export const SWEEP_SETTINGS = [
   'deviceCodeLifetimeMs',
   'dialogCodeLifetimeMs',
@@ -54,7 +54,7 @@ export const SWEEP_SETTINGS = [
   'addressRetentionMs',
 ] as const
 
-/** Partitions first: codes come and go, whatever else cannot be deleted. */
+/** Partitions come first, so that device codes keep working even if a later purge fails. */
 export async function sweep(db: Postgres, config: Pick<Config, (typeof SWEEP_SETTINGS)[number]>): Promise<Dropped> {
   await makePartitionsAhead(db, config.deviceCodeLifetimeMs)
   const dropped = await dropPartitions(db, (await readClock(db)) - KEPT_AFTER_EXPIRY_MS)
@@ -74,7 +74,7 @@ export async function makePartitionsAhead(db: Postgres, lifetimeMs: number): Pro
   await ensurePartitions(db, now, now + lifetimeMs + AHEAD_MS)
 }
 
-/** How many of them are not there, a few missed sweeps allowed. */
+/** Number of missing partitions. Looks only half of AHEAD_MS ahead, so that a few missed sweeps do not count. */
 export async function missingPartitions(db: Postgres, lifetimeMs: number): Promise<number> {
   const now = await readClock(db)
   return countMissing(db, now, now + lifetimeMs + AHEAD_MS / 2)

@@ -1,6 +1,7 @@
 /**
- * How many codes each application was given: here, and, by what processes tell each other each second through Redis, elsewhere. What
- * is told is late by that second; so a code request asks Redis for its network alone.
+ * Code budgets: how many codes each application received, in this process and, exchanged through Redis once a second,
+ * in the others. The exchanged counts are up to a second late; in return, a code request queries Redis only for its
+ * network.
  */
 import { RateLimiterRedis } from 'rate-limiter-flexible'
 import { burstOf, type Fill, fillUp, NOTHING_TAKEN, takeCode } from '../core/share.ts'
@@ -10,17 +11,17 @@ import type { RedisLink } from './redis-link.ts'
 export type Asking = { readonly applicationId: string; readonly network: string }
 
 export type CodeBudget = {
-  /** Takes one out of the application's budget, or says how long to wait. */
+  /** Takes one code from the application's budget, or returns how long to wait. */
   take(by: Asking): LimitResult
-  /** There was no code in the end. */
+  /** Returns a code that was not issued after all. */
   giveBack(by: Asking): void
-  /** Tells the others what was given here, and hears what they gave. */
+  /** Publishes the codes issued here and reads those of the other processes. */
   exchange(): Promise<void>
 }
 
 const MINUTE_MS = 60_000
 
-/** An application whose bucket is emptier than this part is not worth a word to the others. */
+/** Applications whose bucket is filled to less than this part are not published. */
 const WORTH_TELLING = 1 / 10
 
 const PASSED: LimitResult = { passed: true }
@@ -28,11 +29,11 @@ const PASSED: LimitResult = { passed: true }
 type Given = {
   fill: Fill
   part: number
-  /** Given here and not told yet. */
+  /** Issued here and not published yet. */
   news: number
-  /** Told by all, as it was when we told last. */
+  /** Count of all processes at our last publication. */
   told: number
-  /** What each network was given in this minute and in the one before: at most as many as there were codes. */
+  /** Codes per network in the current and in the previous minute. Bounded by the number of codes. */
   networks: Map<string, number>
   before: Map<string, number>
   rotatesAt: number
@@ -75,7 +76,7 @@ export function createCodeBudget(
       given.news += news
       throw error
     })
-    // The count of all begins anew each minute.
+    // The shared count restarts every minute.
     const others = Math.max(0, (all >= given.told + news ? all - given.told : all) - news)
     given.told = all
     given.part = news / (news + others)
@@ -109,7 +110,7 @@ export function createCodeBudget(
         if (now >= rotatesAt + MINUTE_MS) applications.delete(applicationId)
       }
       if (!link?.reachable()) return
-      // While Redis is away each process goes by what it gives out itself; it tells the rest later.
+      // While Redis is unreachable, each process counts only its own codes and publishes them later.
       await Promise.allSettled(Array.from(applications, ([id, given]) => tell(id, given)))
     },
   }

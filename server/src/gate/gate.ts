@@ -1,37 +1,40 @@
 /**
- * The gate in front of PostgreSQL: how fast a code is polled, and a short "still pending" hint.
+ * Gate in front of PostgreSQL: the pace of each device code, and a short "still pending" hint.
  *
- * `gate/` holds only facts that PostgreSQL holds too or that we may lose at any time. It never decides an outcome: without
- * a hint the row is read, and a lost pace costs one poll that is answered a little too kindly.
+ * `gate/` holds only facts that PostgreSQL holds too or that may be lost at any time. It never decides an outcome:
+ * without a hint the row is read, and a lost pace lets one early poll pass.
  */
 export type Gate = {
-  /** One authenticated poll of a genuine code arrives. An early poll does not move the clock. */
+  /** Registers an authenticated poll of a genuine code. An early poll does not restart the pace. */
   poll(id: string, paceMs: number): Promise<GateReply>
-  /** PostgreSQL said that the code is pending: polls may be answered from here for so long. A decided code stays decided. */
+  /** PostgreSQL returned the code as pending: polls may be answered from the gate for `forMs`. Ignored after a drop. */
   hint(id: string, forMs: number): void
   /**
-   * The code was decided: every poll must look, and a hint that is still on its way, from a row that was read before the
-   * decision, comes too late. Never fails; a drop that the engine did not take is repeated as long as the hint may live.
+   * The code was decided: every poll must read the row. A hint still in flight, from a row read before the decision, is
+   * ignored. Never fails; a drop that the engine did not accept is retried for as long as the hint may live.
    */
   drop(id: string): Promise<void>
-  /** Whether the shared engine answers; always true where there is none. */
+  /** Whether Redis answers; always true without Redis. */
   readonly answers: boolean
-  /** How often it did not, since the process started. */
+  /** Failures of Redis since the process started. */
   readonly failures: number
   close(): Promise<void>
 }
 
 export type GateReply = {
-  /** The last answered poll of this code is less than its pace ago. */
+  /** The pace since the last answered poll of this code is not over. */
   readonly early: boolean
-  /** A hint is alive. */
+  /** A hint exists. */
   readonly pending: boolean
 }
 
-/** The longest a decision can go unnoticed when both the drop of its hint and its announcement (flows/device/decision-feed.ts) were lost. */
+/**
+ * Longest delay of a decision when both the drop of its hint and its announcement (flows/device/decision-feed.ts) are
+ * lost.
+ */
 export const MAX_HINT_MS = 10_000
 
-/** Where honest pollers end up a little early because networks and clocks jitter. */
+/** Jitter of networks and clocks makes honest clients poll a little early. */
 const TOLERANCE = 0.1
 
 export function paceFor(intervalSeconds: number): number {

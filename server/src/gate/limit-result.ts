@@ -1,3 +1,3 @@
-/** What a rate limit says of a request. */
+/** Result of a rate limit. */
 
 export type LimitResult = { readonly passed: true } | { readonly passed: false; readonly waitMs: number }

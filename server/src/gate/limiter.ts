@@ -1,9 +1,9 @@
 /**
- * How often codes may be asked for and dialogs opened, counted by rate-limiter-flexible: in process, or on the gate's Redis for
- * all processes together. Redis is asked once per request, and not at all for a network that is over its limit.
+ * Rate limits on code requests and dialogs, counted by rate-limiter-flexible: in process, or on the gate's Redis for
+ * all processes together. Redis is queried once per request, and not at all for a network over its limit.
  *
- * While Redis does not answer, each process goes by its own count: nobody is let in for the asking, nobody is kept out for
- * it. Polls are not counted here.
+ * While Redis does not answer, each process uses its own count: the limits neither open nor close. Polls are not
+ * counted here.
  */
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible'
 import { type CodeBudget, createCodeBudget } from './code-budget.ts'
@@ -11,14 +11,14 @@ import type { LimitResult } from './limit-result.ts'
 import type { RedisLink } from './redis-link.ts'
 
 export type Limiter = {
-  /** Of networks as core/network.ts cuts them. Null: nobody knows where from, and all of those are one network. */
+  /** Per network (core/network.ts). Null: unknown; all such requests count as one network. */
   codeRequest(network: string | null): Promise<LimitResult>
   dialog(network: string | null): Promise<LimitResult>
-  /** Of applications: what they are given, not what they ask for. */
+  /** Per application: counts issued codes, not requests. */
   readonly codes: CodeBudget
 }
 
-/** Per minute; 0: none. */
+/** Per minute; 0: unlimited. */
 export type Limits = {
   readonly codeRequestsPerNetwork: number
   readonly codeRequestsPerApplication: number
@@ -50,7 +50,7 @@ function countPerNetwork(keyPrefix: string, points: number, link: RedisLink | nu
       storeClient: link.redis,
       insuranceLimiter: alone,
       rejectIfRedisNotReady: true,
-      // From then on the process knows by itself, until the minute is over.
+      // Once over the limit, the process rejects from memory until the minute is over.
       inMemoryBlockOnConsumed: points,
     })
   return async (network) => {

@@ -1,10 +1,11 @@
 /**
- * The gate in process: the whole gate of a single server, and the stand-in while Redis is away. Two generations of entries
- * turn over, so memory is bounded by what was touched in the last two minutes, plus the codes whose pace is longer than that.
+ * In-process gate: the only gate of a single server, and the fallback while Redis is unreachable. Two generations of
+ * entries rotate, so memory is bounded by the codes touched in the last two minutes, plus those whose pace is longer
+ * than that.
  */
 import { type Gate, MAX_HINT_MS } from './gate.ts'
 
-/** Longer than any hint and any interval that the configuration allows. Only a review asks for longer intervals. */
+/** Longer than any hint and any configurable interval. Only a review sets longer intervals. */
 const GENERATION_MS = 61_000
 
 type Entry = { paceUntil: number; hintUntil: number; decidedUntil: number }
@@ -15,10 +16,10 @@ export function createLocalGate(monotonicMs: () => number = () => performance.no
   let current: Generation = new Map()
   let previous: Generation = new Map()
   let rotatesAt = monotonicMs() + GENERATION_MS
-  /** When the last of the paces ends that are longer than a generation. */
+  /** When the last pace that is longer than a generation ends. */
   let longPacesEndAt = 0
 
-  /** Entries are read one by one only while a long pace runs: 100,000 of them take up to 60 ms, once a minute. */
+  /** Iterates over the entries only while a long pace runs: 100,000 of them take up to 60 ms, once a minute. */
   const rotate = (now: number) => {
     const idle = now >= rotatesAt + GENERATION_MS
     const kept: Generation = new Map()

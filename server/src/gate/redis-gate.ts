@@ -1,9 +1,9 @@
 /**
- * The gate on Valkey or Redis, single or cluster, shared by all processes of a cell. Two small keys per code, a pace and a
- * hint, both with a life of seconds. Polls of the same turn of the event loop go out as one script call, which costs a
+ * Gate on Valkey or Redis, single or cluster, shared by all processes of a cell. Two small keys per code, pace and
+ * hint, both with a TTL of seconds. Polls of the same event-loop turn are sent as one script call, which costs a
  * seventh of two commands per poll (docs/decisions/0006-the-gate-polls-redis-in-batches.md).
  *
- * While Redis does not answer, this process paces on its own: a poll is never refused or delayed for the gate's sake.
+ * While Redis does not answer, this process paces on its own: a poll is never rejected or delayed because of the gate.
  */
 import { Cluster } from 'ioredis'
 import { type Gate, type GateReply, MAX_HINT_MS } from './gate.ts'
@@ -11,9 +11,9 @@ import { createLocalGate } from './local-gate.ts'
 import type { RedisClient, RedisLink } from './redis-link.ts'
 
 /**
- * For each code: take the pace if it is free, look for the hint. KEYS: pace, hint, pace, hint, …; ARGV: the pace in ms.
- * Returns 1 for early, plus 2 for pending. A hint is 1, or 0 once the code was decided: digits, because Redis keeps one copy
- * of each for all keys.
+ * For each code: sets the pace if it is free and reads the hint. KEYS: pace, hint, pace, hint, …; ARGV: the pace in ms.
+ * Returns 1 for early, plus 2 for pending. A hint is 1, or 0 once the code was decided: small integers, because Redis
+ * shares one object of each among all keys.
  */
 const POLL_SCRIPT = `
 local out = {}
@@ -26,10 +26,13 @@ return out`
 
 type PollingRedis = RedisClient & { poll(keyCount: number, ...keysAndPace: string[]): Promise<number[]> }
 
-/** A cluster runs a script only on keys of one slot. So many slots spread evenly and still make batches worth sending. */
+/**
+ * A cluster runs a script only on keys of one slot. This many slots spread the load evenly and keep batches large
+ * enough.
+ */
 const BUCKETS = 64
 
-/** How often a drop that failed is tried again. */
+/** Delay between retries of a failed drop. */
 const DROP_RETRY_MS = 250
 
 type Waiting = { readonly id: string; readonly paceMs: number; readonly resolve: (poll: GateReply) => void }
@@ -43,7 +46,7 @@ export function createRedisGate(link: RedisLink): Gate {
   let waiting: Waiting[] = []
   let scheduled = false
 
-  /** All of one pace, and on a cluster all of one bucket. */
+  /** The batch has one pace and, on a cluster, one bucket. */
   const poll = async (batch: readonly Waiting[]) => {
     const args: string[] = []
     for (const { id } of batch) args.push(paceKey(id), hintKey(id))
@@ -64,7 +67,7 @@ export function createRedisGate(link: RedisLink): Gate {
     scheduled = false
     const batch = waiting
     waiting = []
-    // Nearly always one group: codes of one installation have one interval, until somebody changes it.
+    // Nearly always one group: all codes of an installation have the same interval, until an operator changes it.
     const groups = Map.groupBy(batch, ({ id, paceMs }) => (perBucket ? `${bucketOf(id)}${paceMs}` : paceMs))
     for (const group of groups.values()) void poll(group)
   }
@@ -80,7 +83,10 @@ export function createRedisGate(link: RedisLink): Gate {
     }
   }
 
-  /** Drops that Redis did not take: other processes still believe the hint. By when it is forgotten without us. */
+  /**
+   * Drops that Redis did not accept, with the time at which the hint expires anyway. Until then other processes still
+   * see the hint.
+   */
   const pendingDrops = new Map<string, number>()
   let dropTimer: NodeJS.Timeout | undefined
 
@@ -128,7 +134,7 @@ export function createRedisGate(link: RedisLink): Gate {
   }
 }
 
-/** Of the last two hex digits of an id, which are random; its first ones are the time. */
+/** Slot by the last two hex digits of an id, which are random; the first ones are the time. */
 const BUCKET_OF = new Map(
   Array.from({ length: 256 }, (_, byte) => [byte.toString(16).padStart(2, '0'), `{${byte % BUCKETS}}`] as const),
 )

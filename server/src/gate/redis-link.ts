@@ -1,26 +1,26 @@
-/** The one connection to Valkey or Redis that a process has, single or cluster, and whether it is worth asking at the moment. */
+/** Redis connection: the only one of a process, to a single Valkey or Redis or to a cluster, with a circuit breaker. */
 import { Cluster, Redis } from 'ioredis'
 
 export type RedisClient = Redis | Cluster
 
 export type RedisLink = {
   readonly redis: RedisClient
-  /** Connected, and no failure a moment ago. */
+  /** Connected, and no recent failure. */
   reachable(): boolean
-  /** Whoever asked says how it went. */
+  /** Callers report the result of each command. */
   failed(reason: string): void
   succeeded(): void
-  /** What the last of them said. */
+  /** The last reported result. */
   readonly answers: boolean
-  /** Of whoever asked, and of the connection itself. */
+  /** Failures reported by callers and by the connection itself. */
   readonly failures: number
   close(): Promise<void>
 }
 
-/** Requests wait this long for Redis, then the process goes on alone. */
+/** Command timeout; after it the process goes on without Redis. */
 const PATIENCE_MS = 250
 
-/** After a failure, how long this process does not even ask. */
+/** After a failure Redis is not queried for this long. */
 const PAUSE_MS = 500
 
 export function openRedis(url: string, onChange: (answers: boolean, reason?: string) => void): RedisLink {

@@ -1,4 +1,4 @@
-/** A gate, and a limiter, whose calls can be seen in a trace. What code or network they are about cannot. */
+/** Tracing decorators of the gate and the limiter. Spans do not reveal the code or network. */
 import { inSpan } from '../spans.ts'
 import type { Gate } from './gate.ts'
 import type { Limiter } from './limiter.ts'

@@ -1,4 +1,4 @@
-/** What is answered to something that was thrown: a refusal in its own words, an engine that is away, or a bug. */
+/** Maps a thrown error to an answer: a Refusal as it is, PostgreSQL down as `unavailable`, a bug as `server_error`. */
 import { Refusal } from '../core/refusal.ts'
 import type { Context } from '../flows/context.ts'
 import { Unavailable } from '../store/postgres/postgres.ts'

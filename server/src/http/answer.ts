@@ -1,26 +1,26 @@
-/** What a handler gives back: plain values. How they look on the wire is decided in respond.ts, for every handler alike. */
+/** Answer of a handler: plain values. respond.ts turns them into the response, for all handlers alike. */
 import type { RefusalCode } from '../core/refusal.ts'
 
-/** Fields of a success, in the order in which they are written. Lists only where there is no XML. */
+/** Fields of a success, in the order in which they are written. Lists are used only on routes without XML. */
 export type Fields = Readonly<Record<string, string | number | boolean | readonly string[]>>
 
 export type Answer = (
   | { readonly status: 200 | 201; readonly fields: Fields }
-  /** All there is to say is in the headers. */
+  /** The result is in the headers; there is no body. */
   | { readonly status: 200; readonly headers: Readonly<Record<string, string>> }
-  /** A text of another kind, made beforehand. */
+  /** A ready-made body with its own content type. */
   | { readonly status: 200; readonly text: string; readonly type: string }
   | { readonly refusal: RefusalCode; readonly message?: string }
 ) & {
   readonly retryAfterSeconds?: number
   readonly allow?: string
-  /** How to authenticate, with a 401 that a credential can fix. */
+  /** The `WWW-Authenticate` challenge of a 401 or 403 about a credential. */
   readonly wwwAuthenticate?: string
-  /** The one origin whose pages may read this (Fetch, section 3.2.3). */
+  /** `Access-Control-Allow-Origin`: the one origin whose pages may read the response (Fetch, section 3.2.3). */
   readonly allowOrigin?: string
-  /** For an answer whose fate matters: called once, with whether it could be handed to the network. */
+  /** Called once, after the response: whether it was handed to the operating system. */
   readonly whenSent?: (sent: boolean) => Promise<void>
 }
 
-/** `standard`: JSON in the words of the RFCs. */
+/** `standard`: JSON with the names of the RFCs. */
 export type Format = 'json' | 'xml' | 'standard'

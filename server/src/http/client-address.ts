@@ -1,12 +1,13 @@
-/** Where a request comes from: the peer itself, or whom a proxy of our own says it speaks for. */
+/** Client address of a request: the peer, or the address that a trusted proxy reports in X-Forwarded-For. */
 import { BlockList, isIPv4 } from 'node:net'
 import { readAddress } from '../core/network.ts'
 
 export type AddressReader = (remote: string | undefined, forwardedFor: string | null) => string | null
 
 /**
- * `trusted` are networks of our own proxies. Each adds whom it heard from to the right end of X-Forwarded-For; whatever
- * stands to the left of the first stranger is that stranger's own claim and is not believed.
+ * `trusted` are the networks of our own proxies. Each proxy appends its peer to the right end of X-Forwarded-For, so
+ * the list is read from the right; entries left of the first untrusted address were supplied by that client and are
+ * ignored.
  */
 export function createAddressReader(trusted: readonly string[]): AddressReader {
   const isProxy = createNetworkCheck(trusted)
@@ -23,14 +24,14 @@ export function createAddressReader(trusted: readonly string[]): AddressReader {
   }
 }
 
-/** Whether an address, as `readAddress` spells it, is in one of the networks. */
+/** Whether an address, as normalized by `readAddress`, is in one of the networks. */
 export function createNetworkCheck(networks: readonly string[]): (address: string) => boolean {
   const list = new BlockList()
   for (const network of networks) addNetwork(list, network)
   return (address) => list.check(address, familyOf(address))
 }
 
-/** A network, or one address alone. */
+/** Accepts CIDR notation or a single address. */
 function addNetwork(list: BlockList, network: string): void {
   const [text = '', prefix] = network.split('/')
   const address = readAddress(text)

@@ -1,4 +1,4 @@
-/** The body of a request: a form of one of two kinds, in UTF-8, of a modest size. Anything else is not looked at. */
+/** Form reader: accepts a URL-encoded or multipart body in UTF-8 and of limited size; rejects all others. */
 import type { IncomingMessage } from 'node:http'
 import { Refusal } from '../core/refusal.ts'
 import type { Form } from './parameters.ts'
@@ -8,17 +8,17 @@ const MAX_BODY_BYTES = 16 * 1024
 const URL_ENCODED = 'application/x-www-form-urlencoded'
 const MULTIPART = 'multipart/form-data'
 
-/** No promise where there is nothing to wait for. */
+/** Returns undefined rather than a promise if there is no body. */
 export function readForm(request: IncomingMessage, max = MAX_BODY_BYTES): Promise<Form> | undefined {
   const { 'content-length': length, 'transfer-encoding': encoding, 'content-type': type = '' } = request.headers
-  // An empty body is no body, whatever it calls itself: the parameters may all be in the query.
+  // An empty body is accepted with any content type: all parameters may be in the query.
   if (encoding === undefined && (length === undefined || length === '0')) return undefined
   if (Number(length) > max) throw new Refusal('payload_too_large')
   const multipart = kindOf(type) === MULTIPART ? type : null
   return collect(request, max).then((bytes) => ({ bytes, multipart }))
 }
 
-/** The exact name of a kind, and nothing behind it but parameters, of which a charset must be UTF-8. */
+/** Matches the exact media type. Parameters may follow; a charset among them must be UTF-8. */
 function kindOf(type: string): typeof URL_ENCODED | typeof MULTIPART {
   if (type === URL_ENCODED) return URL_ENCODED
   const [name = '', ...parameters] = type.split(';')
@@ -30,7 +30,7 @@ function kindOf(type: string): typeof URL_ENCODED | typeof MULTIPART {
 
 const NOTHING = Buffer.alloc(0)
 
-/** Nearly every form arrives in one piece, and is then not copied. */
+/** Nearly every form arrives in one chunk, which is used without copying. */
 function collect(request: IncomingMessage, max: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     let bytes: Buffer = NOTHING
@@ -42,7 +42,7 @@ function collect(request: IncomingMessage, max: number): Promise<Buffer> {
     }
     request.on('data', onData)
     request.on('end', () => resolve(bytes))
-    // The client left in the middle of its own request; nobody will read the answer.
+    // The client disconnected while sending; it will not receive the response.
     request.on('error', () => reject(new Refusal('invalid_request')))
   })
 }

@@ -1,10 +1,10 @@
-/** Health, for balancers and orchestrators. docs/operations.md. */
+/** Health endpoints for load balancers and orchestrators. docs/operations.md. */
 import type { Handler } from './route.ts'
 
-/** The process runs. An engine that is away is no reason to restart it. */
+/** Liveness: the process runs. PostgreSQL or Redis being down does not fail it, because a restart would not help. */
 export const live: Handler = async () => ({ status: 200, fields: { status: 'live' } })
 
-/** The process can do its work: PostgreSQL answers and nobody asked us to stop. Redis may be away; then we pace alone. */
+/** Readiness: PostgreSQL answers and the process is not draining. Redis may be down; pacing then is in process. */
 export const ready: Handler = async (context, request) => {
   if (request.draining) return { refusal: 'unavailable', message: 'This process is stopping.', retryAfterSeconds: 1 }
   try {

@@ -1,14 +1,14 @@
-/** Which account a request is for: decided by its Host alone, compared with PUBLIC_URL to the letter, port included. */
+/** Host reader: finds the account by the Host header alone, compared exactly with PUBLIC_URL, port included. */
 import type { IncomingMessage } from 'node:http'
 import { Refusal } from '../core/refusal.ts'
 
-/** The slug in front of our own host, or null where the request is not for an account. */
+/** The slug in front of the host of PUBLIC_URL; null if the request is not for an account's host. */
 export type HostReader = (request: IncomingMessage) => string | null
 
-/** As much as an account's name in front of the host can be: one label of a host name. */
+/** One label of a host name: the longest a slug can be. */
 const LABEL = /^[a-z0-9-]{1,63}$/
 
-/** Within our host, but nobody's: no account can have this name. */
+/** Stands for a malformed slug under our host. No account can have this name. */
 const NOBODY = '-'
 
 export function createHostReader(publicUrl: string): HostReader {
@@ -22,7 +22,10 @@ export function createHostReader(publicUrl: string): HostReader {
   }
 }
 
-/** A second Host, or an address in the request line that names another one: layers that disagree let somebody through. */
+/**
+ * Rejects a second Host header and an absolute request target that names another host: a proxy and this server could
+ * otherwise disagree on the account, which lets an attacker bypass the proxy's checks.
+ */
 function isAlone(request: IncomingMessage, host: string): boolean {
   const hosts = request.rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'host')
   const absolute = /^https?:\/\/([^/?#]*)/i.exec(request.url ?? '')

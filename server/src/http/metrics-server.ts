@@ -1,4 +1,4 @@
-/** The second port: what Prometheus fetches. Nothing of it is ever on the first one. docs/operations.md, "Metrics". */
+/** Metrics server: /metrics for Prometheus, on a second port, never on the first. docs/operations.md, "Metrics". */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -8,7 +8,7 @@ import { CONTENT_TYPE, writeExposition } from '../telemetry/exposition.ts'
 
 export type MetricsServer = { readonly address: string; close(): Promise<void> }
 
-/** Null: the configuration wants none. */
+/** Null if no metrics port is configured. */
 export async function startMetricsServer(context: Context, read: MetricsReader): Promise<MetricsServer | null> {
   const { metricsHost, metricsPort } = context.config
   if (metricsPort === null) return null

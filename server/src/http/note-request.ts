@@ -1,15 +1,17 @@
-/** Records a request in the usage counters, for the developer of the application that it names. Pending polls are counted elsewhere. */
+/**
+ * Usage recorder: counts requests for the developer of the application they name. Pending polls are counted elsewhere.
+ */
 import type { Context } from '../flows/context.ts'
 import type { Answer } from './answer.ts'
 import type { ApiRequest, Route } from './route.ts'
 import { readClient } from './standard/client.ts'
 
-/** They come every few seconds from every device, and say nothing new. */
+/** Not recorded: every device gets these every few seconds, and they carry no information. */
 const PENDING: readonly unknown[] = ['auth_pending', 'slow_down']
 
 const MAX_MESSAGE_LENGTH = 300
 
-/** Once the answer is on its way: nobody waits for it. `maybeSecretInUrl`: it is worth looking. */
+/** Runs after the response is under way, without blocking it. `maybeSecretInUrl`: check the query for a secret. */
 export function noteRequest(
   context: Context,
   route: Route,
@@ -19,7 +21,7 @@ export function noteRequest(
 ): void {
   const pending = 'refusal' in answer && PENDING.includes(answer.refusal)
   if (route.method !== 'POST' || (pending && !maybeSecretInUrl)) return
-  // A credential is reported by whoever found it. An application that they name is not the one that asks.
+  // A credential is reported by a third party who found it; an application named in that request is not its caller.
   if (route.operation === 'reportCredential') return
   note(context, route, request, maybeSecretInUrl, answer).catch((error) => context.events.unexpected('usage', error))
 }
@@ -40,14 +42,17 @@ async function note(
   if (PENDING.includes(refusal)) return
   const message = ('message' in answer && answer.message?.slice(0, MAX_MESSAGE_LENGTH)) || null
   const at = context.applications.now()
-  // Of a public application, which has nothing to prove, everybody is believed.
+  // A public application has no secret, so every request in its name counts as authenticated.
   const authenticated = context.applications.authenticate(applicationId, secret) !== null
   context.usage.note({ applicationId, at, authenticated, operation: route.operation, refusal, message })
 }
 
 type Asking = { readonly applicationId: string | null; readonly secret: string | null }
 
-/** Who says to ask. Also when what else they sent cannot be read: that is what they will wonder about. */
+/**
+ * The application that a request claims to come from. Also read when the rest of the request is malformed: those are
+ * the errors that its developer will look for.
+ */
 async function whoAsks(route: Route, request: ApiRequest): Promise<Asking> {
   const standard = route.dialect === 'standard'
   const asked = standard ? await readable(() => readClient(request)) : null
@@ -57,7 +62,7 @@ async function whoAsks(route: Route, request: ApiRequest): Promise<Asking> {
   return { applicationId: parameters?.get(id ?? '') ?? null, secret: parameters?.get(secret ?? '') || null }
 }
 
-/** A secret that is none harms nobody, and anybody can send one. */
+/** Only a valid secret counts: an invalid one leaks nothing, and anyone can send one. */
 async function isSecretInUrl(context: Context, request: ApiRequest, applicationId: string): Promise<boolean> {
   const all = await readable(request.parameters)
   const form = await readable(request.form)

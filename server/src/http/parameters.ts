@@ -1,23 +1,24 @@
 /**
- * Parameters of a request, read once: query and form together, as text. docs/interface.md, "Parameters".
+ * Parameters of a request: query and form together, as text. docs/interface.md, "Parameters".
  *
- * A name given twice, anywhere, is refused: where two layers disagree on which one counts, somebody gets through between
- * them. Bytes that are not UTF-8 are refused rather than fixed, because `state` is echoed exactly. Only the value of
- * `grant_type` may be anything, because the contract ignores it; one that cannot be decoded counts as empty.
+ * A name given twice, anywhere, is rejected: two layers may disagree on which value counts, which lets an attacker
+ * bypass one of them. Bytes that are not UTF-8 are rejected rather than repaired, because `state` is echoed exactly.
+ * Only the value of `grant_type` may be anything, because the contract ignores it; one that cannot be decoded counts as
+ * empty.
  */
 import { isUtf8 } from 'node:buffer'
 import { Refusal } from '../core/refusal.ts'
 
 export type FormFields = ReadonlyMap<string, string>
 
-/** The body as the content type parsers leave it: unread until a handler asks. */
+/** The raw body as form.ts reads it; parsed only when a handler asks for parameters. */
 export type Form = { readonly bytes: Buffer; readonly multipart: string | null }
 
 const MAX_PARAMETERS = 50
 
 const IGNORED = 'grant_type'
 
-/** Throws a Refusal. Only a multipart form takes a moment to read. */
+/** Throws a Refusal. Asynchronous only for a multipart form. */
 export function readParameters(
   query: string,
   form: Form | undefined,
@@ -31,7 +32,7 @@ export function readParameters(
   return parameters
 }
 
-/** A form as text. Where it is not UTF-8, it is read without the value that is ignored. */
+/** Decodes a form. If it is not valid UTF-8, tries again without the value of `grant_type`, which is ignored. */
 function textOf(bytes: Buffer): string {
   if (isUtf8(bytes)) return bytes.toString()
   const rest = bytes.toString('latin1').replace(/(^|&)grant_type=[^&]*/g, '$1grant_type=')
@@ -51,7 +52,7 @@ function addPairs(parameters: Map<string, string>, text: string, max: number): v
   }
 }
 
-/** Fields only: a file has no place in any request of ours. */
+/** Adds the fields of a multipart form. Files are rejected: no API request takes one. */
 async function addParts(
   parameters: Map<string, string>,
   bytes: Buffer,
@@ -65,7 +66,7 @@ async function addParts(
   const exact = isUtf8(bytes)
   for (const [name, value] of form) {
     if (typeof value !== 'string') throw new Refusal('invalid_request', 'Files are not accepted.')
-    // What is not UTF-8 was read as U+FFFD.
+    // The multipart parser replaces invalid UTF-8 by U+FFFD.
     if (!exact && (name.includes('\uFFFD') || (name !== IGNORED && value.includes('\uFFFD')))) throw unreadable()
     add(parameters, name, value, max)
   }
@@ -100,7 +101,7 @@ function unreadable(): Refusal {
   return new Refusal('invalid_request', 'The parameters cannot be read: they are not form-encoded UTF-8.')
 }
 
-/** A parameter that the request cannot do without. An empty one is as good as none. */
+/** Reads a mandatory parameter. An empty value counts as missing. */
 export function required(parameters: FormFields, name: string): string {
   const value = parameters.get(name)
   if (value) return value

@@ -1,6 +1,6 @@
 /**
- * On whose behalf something is done: the id and the route of the request, for whatever is logged on the way. Nothing else of a request
- * is kept here, so nothing else can be logged.
+ * Request scope: the id and route of the current request in AsyncLocalStorage, for log lines. No other part of the
+ * request is kept here, so no other part can be logged.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { IncomingMessage } from 'node:http'
@@ -13,18 +13,18 @@ import { createNetworkCheck } from './client-address.ts'
 import { singleHeader } from './header.ts'
 
 export type RequestScope = {
-  /** The answer carries it as `x-request-id`. */
+  /** Sent in the response as `x-request-id`. */
   readonly id: string
-  /** The route's path, never what was asked for: somebody's text may be in that. */
+  /** The path of the matched route, never the requested path, which is client-supplied text. */
   route: string
-  /** The peer is a proxy of our own: what it says about the request is believed. */
+  /** The peer is one of our own proxies: its `x-request-id` and trace headers are trusted. */
   readonly fromProxy: boolean
 }
 
-/** No route matched, or not yet. */
+/** No route has matched, or none yet. */
 export const NO_ROUTE = 'none'
 
-/** The stylesheet, the script and their like, under whatever name they have today. */
+/** Route label for all static assets, whose paths contain a content hash. */
 export const ASSETS = 'assets'
 
 const scopes = new AsyncLocalStorage<RequestScope>()
@@ -33,7 +33,7 @@ export function runWithin<T>(scope: RequestScope, work: () => T): T {
   return scopes.run(scope, work)
 }
 
-/** What a line of the log says about the request that it is written for. */
+/** The request's fields of a log line. */
 export function aboutRequest(): About {
   const scope = scopes.getStore()
   if (!scope) return {}
@@ -41,12 +41,12 @@ export function aboutRequest(): About {
   return { requestId: scope.id, route: scope.route, ...(traceId === undefined ? {} : { traceId }) }
 }
 
-/** What balancers and proxies make: nginx 32 digits, Envoy a UUID, haproxy addresses in hex with colons. */
+/** The request ids of common proxies: nginx sends 32 hex digits, Envoy a UUID, haproxy addresses in hex with colons. */
 const HARMLESS = /^[A-Za-z0-9_.:-]{1,128}$/
 
 export type ScopeOpener = (request: IncomingMessage) => RequestScope
 
-/** Only a proxy of our own may say what a request is called: with a stranger's ids, two requests could look like one. */
+/** Takes a request id over only from our own proxies: with ids chosen by a client, two requests could look like one. */
 export function createScopeOpener(trusted: readonly string[]): ScopeOpener {
   const isProxy = createProxyCheck(trusted)
   return (request) => {
@@ -56,7 +56,7 @@ export function createScopeOpener(trusted: readonly string[]): ScopeOpener {
   }
 }
 
-/** A connection comes from one place for as long as it is open. */
+/** Caches the result per socket: the peer of a connection does not change. */
 function createProxyCheck(trusted: readonly string[]): (socket: Socket) => boolean {
   if (trusted.length === 0) return () => false
   const isWithin = createNetworkCheck(trusted)

@@ -1,8 +1,8 @@
 /**
- * The only writer of answers: successes and refusals, JSON and XML, and the headers that every one of them has.
+ * Response writer for all program routes: successes and refusals, JSON and XML, and the headers common to all of them.
  *
- * `http/` is the wire: which route, which dialect, which words. It reads a request, calls one flow and dresses the outcome;
- * it decides nothing.
+ * `http/` is the transport layer: routing, dialects, formats. A handler reads a request, calls one flow and formats its
+ * outcome; it makes no decisions.
  */
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { type RefusalCode, refusals } from '../core/refusal.ts'
@@ -14,7 +14,7 @@ const CONTENT_TYPES = {
   standard: 'application/json; charset=utf-8',
 } as const
 
-/** Returns what happens after the answer was sent, for those who must not stop before it is done. */
+/** Returns a promise for the work after the response was sent (`whenSent`), so that shutdown can wait for it. */
 export function respond(
   response: ServerResponse,
   requestId: string,
@@ -41,11 +41,11 @@ export function respond(
     headers['access-control-expose-headers'] = 'retry-after, x-request-id'
     headers.vary = 'origin'
   }
-  // RFC 6749, section 5.2, and RFC 9110, section 15.5.2: who is not known is told how to say who they are.
+  // An unauthenticated client is told how to authenticate (RFC 6749, section 5.2, and RFC 9110, section 15.5.2).
   if (format === 'standard' && refused && answer.refusal === 'invalid_application') {
     headers['www-authenticate'] = 'Basic realm="latchkey"'
   }
-  // What is left of a body that was not read is not waited for.
+  // The body was not read to its end: close the connection instead of waiting for the rest.
   if (refused && UNREAD.includes(answer.refusal)) headers.connection = 'close'
   response.writeHead(refused ? statusOf(format, answer.refusal) : answer.status, headers).end(text)
   return afterwards
@@ -59,15 +59,15 @@ function bodyOf(format: Format, answer: Answer): Body {
   return 'text' in answer ? { text: answer.text, bytes: Buffer.byteLength(answer.text) } : NO_BODY
 }
 
-/** RFC 6749, section 5.2, knows 400, and 401 for the client itself. */
+/** RFC 6749, section 5.2, defines 400, and 401 for failed client authentication; there is no 403. */
 function statusOf(format: Format, code: RefusalCode): number {
   const { status } = refusals[code]
   return format === 'standard' && status === 403 ? 400 : status
 }
 
 /**
- * `finish`: the last byte was handed to the operating system. `close` without it: the client was gone before. What happens
- * on the network after `finish` nobody can know; docs/interface.md, "Delivery", says so.
+ * `finish`: the last byte was handed to the operating system. `close` without it: the client disconnected before.
+ * Whether the bytes arrive after `finish` cannot be known; see docs/interface.md, "Delivery".
  */
 function sent(response: ServerResponse): Promise<boolean> {
   if (response.destroyed) return Promise.resolve(false)
@@ -86,7 +86,7 @@ function body(format: Format, fields: Fields): Body {
   return { text, bytes: Buffer.byteLength(text) }
 }
 
-/** A refusal with the table's own text is the same bytes every time, so it is written once. */
+/** Cache of refusal bodies: a refusal with the default message is always the same bytes. */
 const prepared = {
   json: new Map<RefusalCode, Body>(),
   xml: new Map<RefusalCode, Body>(),
@@ -111,13 +111,16 @@ export function write(format: Format, fields: Fields): string {
   return format === 'xml' ? writeXml(fields) : JSON.stringify(fields)
 }
 
-/** The same fields, under <response>. Parameters were validated to hold only what XML can carry (core/dialog/state.ts). */
+/**
+ * The same fields as in JSON, under <response>. Parameters were validated to hold only characters that XML allows
+ * (core/dialog/state.ts).
+ */
 function writeXml(fields: Fields): string {
   const elements = Object.entries(fields).map(([name, value]) => `<${name}>${escapeXml(String(value))}</${name}>`)
   return `<?xml version="1.0" encoding="UTF-8"?>\n<response>${elements.join('')}</response>`
 }
 
-/** A bare carriage return would be read back as a line feed (XML 1.0, section 2.11). */
+/** A bare carriage return is escaped because an XML parser would read it as a line feed (XML 1.0, section 2.11). */
 const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', '\r': '&#13;' }
 
 function escapeXml(text: string): string {

@@ -4,14 +4,14 @@ import type { Answer } from './answer.ts'
 import type { OperationId } from './openapi/operations.ts'
 import type { FormFields } from './parameters.ts'
 
-/** What a handler may know of a request. Not the URL: a secret may be in it. */
+/** The part of a request that a handler may see. The URL is left out: it may contain a secret. */
 export type ApiRequest = {
-  /** Throws a Refusal, now or later. */
+  /** Query and form together. Throws a Refusal, synchronously or by rejecting. */
   parameters(): FormFields | Promise<FormFields>
-  /** Of the form alone: the standard dialect knows no secrets in addresses (RFC 6749, section 2.3.1). Throws a Refusal. */
+  /** The form only: the standard dialect accepts no secrets in the URL (RFC 6749, section 2.3.1). Throws a Refusal. */
   form(): FormFields | Promise<FormFields>
   header(name: string): string | null
-  /** Where the client is, as far as we can know. */
+  /** The client's network address, as far as it can be determined (client-address.ts). */
   address(): string | null
   readonly draining: boolean
 }
@@ -22,8 +22,11 @@ export type Route = {
   readonly method: 'GET' | 'POST'
   readonly path: string
   readonly handler: Handler
-  /** `interface`: also under /1, and both also with .xml. `standard`: just the path, in the words of the RFCs. `plain`: just the path. */
+  /**
+   * `interface`: the path, also under /1, and both also with .xml. `standard`: only the path, with the names of the
+   * RFCs. `plain`: only the path.
+   */
   readonly dialect: 'interface' | 'standard' | 'plain'
-  /** What it takes and answers: openapi/operations.ts. */
+  /** The OpenAPI description of the route's parameters and responses: openapi/operations.ts. */
   readonly operation: OperationId
 }

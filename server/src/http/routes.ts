@@ -1,4 +1,7 @@
-/** Every route for programs, in the order of docs/interface.md; those for browsers are in web/base-routes.ts and web/account-routes.ts. What is not here is a 404. */
+/**
+ * Route table for programs, in the order of docs/interface.md; any other path is a 404. The routes for browsers are in
+ * web/base-routes.ts and web/account-routes.ts.
+ */
 import { decideTest, polling, requestCode } from './device/endpoints.ts'
 import { me, report, verify } from './grants/credential-endpoints.ts'
 import { exchange, refresh, revoke, rotateKey } from './grants/token-endpoints.ts'

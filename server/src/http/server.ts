@@ -1,4 +1,7 @@
-/** The HTTP server: node:http, serving the routes of routes.ts and nothing else (docs/decisions/0010-no-web-framework.md). */
+/**
+ * HTTP server on node:http: serves the program routes of routes.ts, and the pages of the base host and of account hosts
+ * (docs/decisions/0010-no-web-framework.md).
+ */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
@@ -23,43 +26,44 @@ import { createAccountServer, isPagePath, pagePathOf, pagePaths } from './web/se
 import { basePathOf, basePaths, createBaseServer, isBasePath } from './web/serve-base.ts'
 
 /**
- * Devices poll every few seconds over the same connection. Node's own five seconds would close it at about the moment of
- * the next poll; a minute and more also outlives the idle time of usual balancers, so that we are never the first to close.
+ * Devices poll every few seconds over the same connection. Node's default of five seconds would close it at about the
+ * moment of the next poll; 75 seconds also exceed the idle timeout of common load balancers, so that the server is
+ * never the first to close.
  */
 const KEEP_ALIVE_MS = 75_000
 
-/** From the first byte of a request to its last. Nothing we accept takes a client longer. */
+/** From the first byte of a request to its last. No accepted request takes a client longer. */
 const WHOLE_REQUEST_MS = 30_000
 
 /**
- * With a request or an answer under way, how long nothing may move. Whoever does not fetch an answer in that time will not; what
- * waits for them is memory.
+ * Socket inactivity timeout while a request or a response is in progress. A client that has not read its response by
+ * then will not, and the buffered response occupies memory.
  */
 const SILENCE_MS = 30_000
 
 /**
- * Requests on one connection that wait behind the answer to another one. Clients of today send none before they have the
- * answer; whoever sends many and fetches nothing would have the answers pile up here.
+ * Limit of pipelined requests per connection, waiting behind the response to an earlier one. Today's clients do not
+ * pipeline; a client that sends many requests and reads no responses would make the responses accumulate in memory.
  */
 const MAX_BEHIND = 8
 
-/** How long the last requests may take once nobody new is let in. */
+/** Time limit for running requests once the listener is closing; remaining connections are then closed. */
 const LAST_REQUESTS_MS = 10_000
 
 export type HttpServer = {
   listen(host: string, port: number): Promise<string>
-  /** Not ready from now on; every answer ends its connection, so that clients move over one by one. */
+  /** Fails /health/ready and closes the connection after every response, so that clients move elsewhere one by one. */
   drain(): void
-  /** Waits for the requests that run, and for what their answers set in motion. */
+  /** Waits for running requests and for the work that follows their responses. */
   close(): Promise<void>
 }
 
-/** What a request can be counted under. Paths of pages are the same at every account's address. */
+/** All values of the route label in metrics. Page paths are the same on every account's host. */
 export const everyRoute: readonly string[] = [
   ...new Set([NO_ROUTE, ASSETS, ...routes.map(({ path }) => path), ...basePaths, ...pagePaths]),
 ]
 
-/** `traced`: somebody listens to spans. Otherwise none is made. */
+/** `traced`: an exporter receives spans. Otherwise none are created. */
 export function createHttpServer(context: Context, traced: boolean): HttpServer {
   const paths = indexRoutes()
   const { requests } = context.counts
@@ -69,7 +73,7 @@ export function createHttpServer(context: Context, traced: boolean): HttpServer 
   const afterwards = new Set<Promise<void>>()
   let draining = false
 
-  /** Work after an answer was sent. A rejection is logged: it must neither end the process nor keep it from closing. */
+  /** Tracks work after a response. A rejection is logged: it must neither end the process nor keep it from closing. */
   const track = (work: Promise<void>) => {
     const caught = work
       .catch((error) => context.events.unexpected('delivery', error))
@@ -128,7 +132,7 @@ export function createHttpServer(context: Context, traced: boolean): HttpServer 
   }
 
   const receive = (request: IncomingMessage, response: ServerResponse) => {
-    // Without a socket of its own, it waits behind another answer.
+    // A response without a socket is pipelined: it waits behind an earlier response on the connection.
     if (response.socket === null && isCrowded(request.socket, response)) return void request.socket.destroy()
     const scope = openScope(request)
     const work = () => serve(request, response, scope)
@@ -138,7 +142,8 @@ export function createHttpServer(context: Context, traced: boolean): HttpServer 
   const settings = { keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: WHOLE_REQUEST_MS, requireHostHeader: false }
   const server = createServer(settings, receive)
   server.setTimeout(SILENCE_MS)
-  // Node would answer these two by itself, in other words. An expectation that nobody knows may be ignored (RFC 9110, section 10.1.1).
+  // Node would handle these two events with responses of its own. An unknown expectation may be ignored (RFC 9110,
+  // section 10.1.1).
   server.on('checkExpectation', receive)
   server.on('clientError', (error, socket) => refuseBrokenRequest(error, socket as Socket, requests.broken))
 
@@ -153,7 +158,7 @@ export function createHttpServer(context: Context, traced: boolean): HttpServer 
       draining = true
     },
     close: async () => {
-      // Node stops enforcing its own time limits once it closes; a client that fell silent must not keep us for ever.
+      // Node stops enforcing its own timeouts once it closes; a stalled client must not block shutdown for ever.
       const timer = setTimeout(() => server.closeAllConnections(), LAST_REQUESTS_MS)
       const closed = once(server, 'close')
       await nobodyPolls(server)
@@ -165,12 +170,13 @@ export function createHttpServer(context: Context, traced: boolean): HttpServer 
   }
 }
 
-/** Turns of the event loop; enough for all that the system keeps waiting, one by one. */
+/** Limit in event-loop turns; enough to accept the whole kernel backlog one connection at a time. */
 const MAX_TURNS = 1_000
 
 /**
- * Until a turn passed in which nobody had to be let in. Whom the system has let in and this process has not, when it stops
- * listening, is sent away unheard, and a proxy that does not ask who is ready goes on sending until then.
+ * Drains the accept backlog. Connections accepted by the kernel but not yet by Node are reset when the listener closes,
+ * so wait for one event-loop turn without a `connection` event. A proxy that does not check readiness keeps sending
+ * until the listener closes.
  */
 async function nobodyPolls(server: Server): Promise<void> {
   let accepted = true
@@ -185,7 +191,7 @@ async function nobodyPolls(server: Server): Promise<void> {
   server.off('connection', note)
 }
 
-/** RFC 9112, section 3.2: it has to be refused. */
+/** RFC 9112, section 3.2: an HTTP/1.1 request without Host must be rejected. */
 function hasNoHost({ headers, httpVersion }: IncomingMessage): boolean {
   return headers.host === undefined && httpVersion === '1.1'
 }
@@ -200,7 +206,7 @@ function isCrowded(socket: Socket, response: ServerResponse): boolean {
   return waiting > MAX_BEHIND
 }
 
-/** The path alone says which words the answer is in, also for a refusal of what is behind it. */
+/** The path alone determines the format of the response, refusals included. */
 function formatOf(path: string): Format {
   if (path.endsWith('.xml')) return 'xml'
   return path.startsWith('/oauth/') || path.startsWith('/.well-known/') ? 'standard' : 'json'
@@ -216,7 +222,7 @@ function indexRoutes(): Paths {
     for (const base of bases) {
       const methods = paths.get(base) ?? {}
       methods[method] = route
-      // Node sends no body in answer to HEAD.
+      // HEAD uses the GET route: Node omits the body.
       if (method === 'GET') methods.HEAD = route
       paths.set(base, methods)
     }
@@ -224,9 +230,9 @@ function indexRoutes(): Paths {
   return paths
 }
 
-/** The query may hold a secret. It is taken off the address here, so that nothing that is handed the request sees it. */
+/** The query may contain a secret. It is removed from `request.url`, so that no code given the request sees it. */
 function takeQueryOff(request: IncomingMessage): { path: string; query: string } {
-  // A proxy may send the whole address (RFC 9112, section 3.2.2). The host is not ours to judge.
+  // A proxy may send an absolute request target (RFC 9112, section 3.2.2). Its host is not checked here.
   const url = (request.url ?? '/').replace(/^https?:\/\/[^/?]*/i, '')
   const mark = url.indexOf('?')
   const path = mark === -1 ? url : url.slice(0, mark)
@@ -234,7 +240,7 @@ function takeQueryOff(request: IncomingMessage): { path: string; query: string }
   return { path, query: mark === -1 ? '' : url.slice(mark + 1) }
 }
 
-/** Paths are compared as they came, without undoing escapes: `/code%2exml` is not `/code.xml`. */
+/** Paths are compared without percent-decoding: `/code%2exml` is not `/code.xml`. */
 function chooseRoute(paths: Paths, path: string, method = ''): Route {
   const methods = paths.get(path)
   if (!methods) throw new Refusal(isPagePath(path) ? 'misdirected' : 'not_found')

@@ -1,11 +1,11 @@
-/** What is said to those who asked too often, and to those who came when there was too much to do. Pages and programs alike. */
+/** Answers to rate-limited requests (429) and to requests shed under overload (503), for pages and programs alike. */
 import { randomInt } from 'node:crypto'
 
 export function tooManyRequests(waitMs: number) {
   return { refusal: 'too_many_requests', retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)) } as const
 }
 
-/** Between 2 and 5 seconds: those who are turned away at once must not come back at once. */
+/** A random 2 to 5 seconds, so that clients shed at the same moment do not return at the same moment. */
 export function tooBusy() {
   return { refusal: 'unavailable', retryAfterSeconds: randomInt(2, 6) } as const
 }

@@ -1,8 +1,8 @@
 /**
- * What runs beside the requests: pulling what changed and what was decided, noting what was used, judging applications, sending mails and webhooks,
- * sealing the audit log, counting live codes, sweeping.
+ * Background tasks of a process: pull application changes, revocations and decisions, save usage, judge applications,
+ * send mails and webhooks, seal the audit log, count live codes, sweep.
  *
- * `jobs/` only says when; what is done is a flow. A task that fails is tried again at its next turn.
+ * `jobs/` only schedules; the work is in `flows/`. A failed task is retried on its next run.
  */
 
 import { recheckPublisher } from '../flows/applications/recheck-publisher.ts'
@@ -15,46 +15,49 @@ import { sweep } from '../flows/sweep.ts'
 import { createWebhookSender } from '../flows/webhooks/send.ts'
 import { Unavailable } from '../store/postgres/postgres.ts'
 
-/** Suspensions, secrets, new applications and revocations are known everywhere within this time and a round trip. */
+/** Suspensions, secrets, new applications and revocations reach every process within this time and a round trip. */
 const REFRESH_MS = 1_000
 
-/** Decisions made elsewhere are known here within this time and a round trip: within a second, also on a busy machine. */
+/**
+ * Decisions made in another process reach this one within this time and a round trip: within a second, also on a busy
+ * machine.
+ */
 const DECISIONS_MS = 250
 
-/** Of use is only the day; a second's worth of them is one statement. */
+/** Only the day of last use is stored, so the uses of one second fit into one statement. */
 const USES_MS = 1_000
 
 const SWEEP_MS = 5 * 60 * 1000
 
-/** Whoever asked for a link is looking at their mailbox. */
+/** Short, because a user who asked for a link is waiting for the mail. */
 const MAIL_MS = 1_000
 
-/** How old an event can get before anybody looks at it. */
+/** Maximum delay before a new event is picked up for delivery. */
 const WEBHOOKS_MS = 500
 
-/** A developer who looks waits no longer than this for what they just did. */
+/** Maximum delay before a developer's own requests appear in the console's figures. */
 const USAGE_MS = 2_000
 
-/** Judged each minute, so nobody waits for it. */
+/** Not urgent: applications are judged once a minute. */
 const EARLY_POLLS_MS = 10_000
 
 const JUDGE_MS = 60_000
 
-/** A suspension is told within this time; an operator who was reminded is reminded again a day later. */
+/** Operators are notified of a suspension within this time, and reminded again a day later. */
 const REMIND_MS = 60_000
 
-/** So late does a process learn what the others gave an application. */
+/** Maximum delay before a process learns how many codes the other processes issued to an application. */
 const EXCHANGE_MS = 1_000
 
-/** One publisher's record at a time, each once a day: four thousand of them for every process. */
+/** One publisher's DNS record per run, each record once a day: a process can check four thousand of them. */
 const PUBLISHER_MS = 20 * 1000
 
 const RECOUNT_MS = 30 * 1000
 
-/** Until then an event could be changed without a trace. */
+/** How long a new event stays unsealed: until then it could be changed undetected. */
 const SEAL_MS = 1_000
 
-/** How much of the log's end could be cut off without a trace, if it were never verified in between. */
+/** Without a verification in between, at most this much of the log's end could be cut off undetected. */
 const HEAD_MS = 60 * 60 * 1000
 
 export type Background = { stop(): Promise<void> }
@@ -119,13 +122,16 @@ async function saveUses({ grantCache, applications }: Context): Promise<void> {
 
 const AWAY = 'PostgreSQL does not answer'
 
-/** That PostgreSQL is away is said once, by the task that pulls applications. The operators' console knows of each. */
+/**
+ * Handles an unavailable PostgreSQL without logging: the task that pulls applications logs it once for all. The
+ * operators' console still shows it for each task.
+ */
 function expected(error: unknown): typeof AWAY {
   if (!(error instanceof Unavailable)) throw error
   return AWAY
 }
 
-/** One turn after the other, never two at once. Returns the way to stop, which waits for the turn that runs. */
+/** Runs a task periodically, never two runs at once. Returns a function that stops it and awaits the current run. */
 function repeat(context: Context, name: string, everyMs: number, task: () => Promise<unknown>): () => Promise<void> {
   let running: Promise<void> = Promise.resolve()
   let timer: NodeJS.Timeout

@@ -1,6 +1,7 @@
 /**
- * Application secrets: 256 random bits, kept only as a keyed hash. A password hash would add nothing to that entropy and
- * would let anybody who knows an application id burn a core with polls (docs/decisions/0004-machine-secrets-are-keyed-hashes.md).
+ * Application secrets: 256 random bits, stored only as a keyed hash. A password hash would add nothing to that entropy,
+ * and would let anyone who knows an application id occupy a core with polls
+ * (docs/decisions/0004-machine-secrets-are-keyed-hashes.md).
  */
 import { randomBytes } from 'node:crypto'
 import type { ApplicationSecret } from '../core/applications/application.ts'
@@ -13,14 +14,14 @@ export function createApplicationSecret(): string {
   return `lks_${randomBytes(32).toString('base64url')}`
 }
 
-/** Under the key that signs: what is stored of a new secret. */
+/** The stored digest of a new secret, under the signing key. */
 export function digestApplicationSecret(keys: Keyset, secret: string): Buffer {
   return digestWith(keys.signing, secret)
 }
 
 /**
- * Which of an application's live secrets this is, or null. Takes the same steps for an unknown application (no secrets):
- * a digest is computed under every key of the set, so the answer's time does not tell which ids exist.
+ * The live secret that matches, or null. Takes the same steps for an unknown application (no secrets): a digest is
+ * computed under every key, so the response time does not reveal which ids exist.
  */
 export function matchApplicationSecret(
   keys: Keyset,

@@ -1,12 +1,13 @@
 /**
- * The signed record of an archived month of the audit log: what went, and what the rest of the chain hangs on. It stands in the
- * database and, as the last line, in the file. docs/decisions/0029-the-audit-log-is-archived-by-month.md
+ * Signed record of an archived month of the audit log: its events, and the hashes that link the rest of the chain to
+ * it. Stored in the database and as the last line of the file.
+ * docs/decisions/0029-the-audit-log-is-archived-by-month.md
  */
 import { hash } from 'node:crypto'
 import type { Keyset, SigningKey } from './keyset.ts'
 import { equalSecrets, mac } from './mac.ts'
 
-/** A stretch of the chain without a gap: the hash before its first seal, and the hash of its last. */
+/** A gapless part of the chain: the hash before its first seal, and the hash of its last. */
 export type ArchiveRun = {
   readonly from: number
   readonly to: number
@@ -20,7 +21,7 @@ export type ArchiveContent = {
   readonly events: number
   /** More than one where transactions of two months overlap. */
   readonly runs: readonly ArchiveRun[]
-  /** Of the file without its last line. */
+  /** Hash of the file without its last line. */
   readonly sha256: Buffer
 }
 
@@ -30,18 +31,18 @@ export function signArchive(key: SigningKey, content: ArchiveContent): ArchiveRe
   return { ...content, keyId: key.id, mac: macOf(key, content) }
 }
 
-/** Null: its key is not known. */
+/** Whether the MAC is valid; null when its key is unknown. */
 export function isSigned(keys: Keyset, record: ArchiveRecord): boolean | null {
   const key = keys.byId.get(record.keyId)
   return key ? equalSecrets(macOf(key, record), record.mac) : null
 }
 
-/** One text for each record. */
+/** Canonical: each record has exactly one text. */
 export function writeRecord(record: ArchiveRecord): string {
   return JSON.stringify({ ...plain(record), key_id: record.keyId, mac: record.mac.toString('hex') })
 }
 
-/** Null: it is none. */
+/** Null: not a canonical record. */
 export function readRecord(text: string): ArchiveRecord | null {
   try {
     const { month, events, runs, sha256, key_id: keyId, mac: signature } = JSON.parse(text)

@@ -1,16 +1,16 @@
 /**
- * The seal of one entry of the audit log: a MAC over the seal before it, the position and everything that the entry says.
- * Whoever can write to the database but has none of our keys cannot make one that fits.
+ * Seal of an audit log entry: a MAC over the previous seal, the position and the content of the entry. An attacker who
+ * can write to the database but has none of our keys cannot forge one.
  * docs/decisions/0021-the-audit-log-is-sealed-after-the-fact.md
  */
 import { hash } from 'node:crypto'
 import type { SigningKey } from './keyset.ts'
 import { mac } from './mac.ts'
 
-/** What the first seal follows. */
+/** Predecessor of the first seal. */
 export const NO_SEAL: Buffer = Buffer.alloc(32)
 
-/** Every column of the row by its name, as text; `detail` is JSON. */
+/** All columns of the row by name, as text; `detail` is JSON. */
 export type EntryColumns = Readonly<Record<string, string | null>>
 
 export type SealedPlace = { readonly previous: Buffer; readonly position: number }
@@ -23,8 +23,8 @@ export function sealEntry(key: SigningKey, { previous, position }: SealedPlace, 
 }
 
 /**
- * One text for each content: columns by name, each name and value with its length in front, so that nothing can be moved from
- * one into the next. A column that is null is left out: one that a later version adds does not undo older seals.
+ * Canonical encoding: columns sorted by name, each name and value with a length prefix, so that bytes cannot move from
+ * one field to the next. Null columns are left out: a column added by a later version does not invalidate older seals.
  */
 export function encodeEntry(columns: EntryColumns): Buffer {
   const parts = Object.keys(columns)
@@ -46,7 +46,7 @@ function withLength(text: string): Buffer {
 
 type WithSource = (this: unknown, key: string, value: unknown, context: { readonly source?: string }) => unknown
 
-/** Stands for a number as it was written: 12 is not 12.0, and no digit beyond a double's is lost. */
+/** A number as written: keeps 12 apart from 12.0, and digits beyond the precision of a double. */
 class Written {
   readonly text: string
 
@@ -55,12 +55,14 @@ class Written {
   }
 }
 
-/** No event of ours is half as deep; one that somebody made deeper must not keep the others from being sealed. */
+/**
+ * Our events are less than half as deep. A deeper one, inserted into the database, must not stop the sealing of others.
+ */
 const DEEPEST = 64
 
 /**
- * JSON without white space, the names of an object in order: whatever way a version of PostgreSQL has of writing jsonb, the seal
- * stays. As RFC 8785 has it, but for numbers, which stay as they are written.
+ * JSON without white space, with sorted member names, so that seals do not depend on how a version of PostgreSQL prints
+ * jsonb. As RFC 8785, except that numbers stay as written.
  */
 export function canonicalJson(text: string): string {
   if (depthOf(text) > DEEPEST) return text
@@ -69,7 +71,7 @@ export function canonicalJson(text: string): string {
   return write(JSON.parse(text, keepNumbers as Parameters<typeof JSON.parse>[1]))
 }
 
-/** Brackets within strings count as well, which does no harm. */
+/** Counts brackets in strings as well, which does no harm. */
 function depthOf(text: string): number {
   let [depth, deepest] = [0, 0]
   for (const [bracket] of text.matchAll(/[[\]{}]/g)) {

@@ -1,5 +1,5 @@
 /**
- * The time-based second factor (RFC 6238: SHA-1, six digits, thirty seconds, as every authenticator app has it). Its secret
+ * TOTP second factor (RFC 6238: SHA-1, six digits, thirty seconds, as every authenticator app supports it). Its secret
  * is not stored: it is computed from the authenticator's id under a server key.
  */
 import { HOTP, Secret, TOTP } from 'otpauth'
@@ -9,32 +9,32 @@ import type { Keyset } from './keyset.ts'
 import { equalSecrets, mac } from './mac.ts'
 import { type SignedText, sign, verify } from './signed-text.ts'
 
-/** As long as SHA-1's own output (RFC 4226, section 4, R6). */
+/** Length of SHA-1's output (RFC 4226, section 4, R6). */
 const SECRET_BYTES = 20
 const STEP_MS = 30_000
 
 export type AuthenticatorReference = { readonly id: string; readonly keyId: number }
 
-/** Null when its key was taken out of LATCHKEY_KEYS: like everything that key made, it works no more. */
+/** Null when its key was removed from LATCHKEY_KEYS: everything made with that key is invalid. */
 export function authenticatorSecret(keys: Keyset, { id, keyId }: AuthenticatorReference): Buffer | null {
   const key = keys.byId.get(keyId)
   return key ? mac(key.for.authenticator, uuidBytes(id)).subarray(0, SECRET_BYTES) : null
 }
 
-/** What the QR code says. Apps part account and user at a colon, so the account's name must not bring one of its own. */
+/** Content of the QR code. Apps split account and user at a colon, so the account's name must not contain one. */
 export function authenticatorUri(secret: Buffer, accountName: string, email: string): string {
   const issuer = accountName.replaceAll(':', ' ')
   return new TOTP({ secret: otpSecret(secret), issuer, label: email }).toString()
 }
 
-/** For those who type it: base32 in groups of four. */
+/** For manual entry: base32 in groups of four. */
 export function secretText(secret: Buffer): string {
   return otpSecret(secret).base32.replace(/.{4}(?=.)/g, '$& ')
 }
 
 /**
- * The step that the code belongs to, or null. One step early or late is forgiven, for clocks and for slow typing; a step
- * that is not after `lastStep` is not, because a code works once (RFC 6238, section 5.2).
+ * The time step of the code, or null. One step early or late is accepted, for clock skew and slow typing. A step that
+ * is not after `lastStep` is rejected, because a code works once (RFC 6238, section 5.2).
  */
 export function checkAuthenticatorCode(secret: Buffer, typed: string, now: number, lastStep: number): number | null {
   const code = Buffer.from(readDigits(typed))
@@ -47,7 +47,7 @@ export function checkAuthenticatorCode(secret: Buffer, typed: string, now: numbe
   return accepted
 }
 
-/** Apps show codes in groups, and keyboards of other scripts have digits of their own. */
+/** Apps show codes in groups, and keyboards of other scripts have their own digits. */
 function readDigits(typed: string): string {
   const compact = typed.normalize('NFKC').replace(/[\s\p{Pd}\p{Cf}]/gu, '')
   return Array.from(compact, (character) => asciiDigit(character) ?? character).join('')
@@ -56,7 +56,10 @@ function readDigits(typed: string): string {
 /** id 16 | key id 1, bound to the user who sets it up. */
 const setup: SignedText = { prefix: '', purpose: 'authenticator-setup', bodyBytes: 17 }
 
-/** An authenticator that is being set up: it is kept only once a code of it came back, until then the form carries it. */
+/**
+ * Reference to an authenticator during setup. It is stored only after its first valid code; until then the form carries
+ * it.
+ */
 export function signSetup(keys: Keyset, { id, keyId, userId }: AuthenticatorReference & { userId: string }): string {
   return sign(setup, keys.signing, Buffer.concat([uuidBytes(id), Buffer.of(keyId)]), userId)
 }
@@ -66,7 +69,7 @@ export function verifySetup(keys: Keyset, text: string, userId: string): Authent
   return body && { id: uuidFrom(body.subarray(0, 16)), keyId: body.readUInt8(16) }
 }
 
-/** A copy: the library keeps the whole memory behind the bytes that it is given. */
+/** Copies: the library keeps the whole ArrayBuffer behind the given bytes. */
 function otpSecret(secret: Buffer): Secret {
   return new Secret({ buffer: Uint8Array.from(secret).buffer })
 }

@@ -1,7 +1,7 @@
 /**
- * Access tokens, refresh tokens and access keys. They are computed from a grant's secret and never stored: the same grant at the
- * same generation always gives the same text, so handing it out twice is harmless. The grant's id is no part of them
- * (docs/decisions/0032-a-grant-has-a-secret-and-a-public-id.md).
+ * Access tokens, refresh tokens and access keys: signing and verification. They are computed from a grant's secret and
+ * never stored: the same grant and generation always yield the same text, so issuing it twice is harmless. They do not
+ * contain the grant's id (docs/decisions/0032-a-grant-has-a-secret-and-a-public-id.md).
  */
 import { accessTokenExpiry, type Grant } from '../core/grants/grant.ts'
 import { BUCKET } from './bucket.ts'
@@ -17,12 +17,12 @@ const refreshToken: SignedText = { prefix: 'lkr_', purpose: 'refresh-token', bod
 /** secret of the grant 16 | key generation 4 */
 const accessKey: SignedText = { prefix: 'lkk_', purpose: 'access-key', bodyBytes: 20, bucket: BUCKET }
 
-/** The grant's own key was taken out of LATCHKEY_KEYS: nothing it signed is valid any more, so nothing new is signed. */
+/** The grant's key was removed from LATCHKEY_KEYS: its credentials are invalid, and no new ones are signed. */
 export class RetiredKey extends Error {
   override readonly name = 'RetiredKey'
 }
 
-/** Kept apart from `Grant`, which pages and lists are given. */
+/** Separate from `Grant`, which is passed to pages and lists. */
 export type GrantWithSecret = Grant & {
   /** 128 random bits, as PostgreSQL prints a uuid. */
   readonly secret: string
@@ -30,7 +30,7 @@ export type GrantWithSecret = Grant & {
 
 export type TokenSet = { readonly accessToken: string; readonly refreshToken: string }
 
-/** `issuedAt` and `lifetimeMs` fix the expiry, to the whole second. */
+/** `issuedAt` and `lifetimeMs` determine the expiry, to the whole second. */
 export function makeTokenSet(keys: Keyset, grant: GrantWithSecret, issuedAt: number, lifetimeMs: number): TokenSet {
   const expiry = Buffer.alloc(5)
   expiry.writeUIntBE(accessTokenExpiry(issuedAt, lifetimeMs) / 1000, 0, 5)
@@ -55,7 +55,7 @@ export type VerifiedCredential =
     }
   | { readonly is: 'refresh_token' | 'access_key'; readonly grantSecret: string; readonly generation: number }
 
-/** Genuine, not yet *valid*: whether the grant lives, and what its generation is worth, is for the caller to ask. */
+/** Verifies the signature only. The caller checks whether the grant is live and the generation current. */
 export function verifyCredential(keys: Keyset, text: string): VerifiedCredential | null {
   const token = verify(accessToken, keys, text)
   if (token) return { is: 'access_token', ...readReference(token), expiresAt: token.readUIntBE(20, 5) * 1000 }
@@ -65,12 +65,12 @@ export function verifyCredential(keys: Keyset, text: string): VerifiedCredential
   return key ? { is: 'access_key', ...readReference(key) } : null
 }
 
-/** As many as are in use in a busy hour; about 10 MB. A credential is presented again and again, by design. */
+/** Cache size: the credentials in use in a busy hour; about 10 MB. Clients present the same credential repeatedly. */
 const REMEMBERED = 25_000
 
 export type CredentialVerifier = (text: string) => VerifiedCredential | null
 
-/** `verifyCredential` that remembers what it verified lately. What is forged is never remembered. */
+/** `verifyCredential` with a cache. Forged credentials are never cached. */
 export function createCredentialVerifier(keys: Keyset): CredentialVerifier {
   const recent = createRecent<VerifiedCredential>(REMEMBERED)
   return (text) => {

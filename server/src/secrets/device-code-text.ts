@@ -1,6 +1,6 @@
 /**
- * The device code as the application holds it: `lkd_`, self-verifying, carrying what a poll needs before any look-up.
- * The application id is bound by the MAC, so another application's code is as good as forged.
+ * Device code as the application holds it: `lkd_`, self-verifying, with everything a poll needs before a look-up. The
+ * MAC covers the application id, so a code of another application fails like a forged one.
  */
 import type { Variant } from '../core/device/code.ts'
 import { BUCKET } from './bucket.ts'
@@ -13,11 +13,14 @@ export type DeviceCodeText = {
   readonly applicationId: string
   readonly variant: Variant
   readonly expiresAt: number
-  /** The interval that was promised to this code, whatever the configuration says by now. */
+  /** The interval that was returned with this code, regardless of later configuration. */
   readonly intervalSeconds: number
 }
 
-/** id 16 | variant and interval 2 | expiry 6, bound to the application. Of the two, the eighth bit is the variant and the other fifteen the interval. */
+/**
+ * id 16 | variant and interval 2 | expiry 6, bound to the application. Of the two bytes, the lowest bit of the first is
+ * the variant and the other fifteen are the interval.
+ */
 const kind: SignedText = { prefix: 'lkd_', purpose: 'device-code', bodyBytes: 24, bucket: BUCKET }
 
 const variants: readonly Variant[] = ['token_set', 'access_key']
@@ -44,14 +47,14 @@ export function verifyDeviceCode(keys: Keyset, text: string, applicationId: stri
 }
 
 /**
- * Some fifty thousand devices that poll every few seconds, for each process; about 15 MB. Verifying again costs a sixth of a
- * poll (docs/decisions/0005-hmac-from-one-shot-hashes.md).
+ * Cache size per process: some fifty thousand devices that poll every few seconds; about 15 MB. Verifying again costs a
+ * sixth of a poll (docs/decisions/0005-hmac-from-one-shot-hashes.md).
  */
 const REMEMBERED = 25_000
 
 export type DeviceCodeVerifier = (text: string, applicationId: string) => DeviceCodeText | null
 
-/** `verifyDeviceCode` that remembers what it verified lately. What is forged is never remembered. */
+/** `verifyDeviceCode` with a cache. Forged codes are never cached. */
 export function createDeviceCodeVerifier(keys: Keyset): DeviceCodeVerifier {
   const recent = createRecent<DeviceCodeText>(REMEMBERED)
   return (text, applicationId) => {
@@ -63,7 +66,7 @@ export function createDeviceCodeVerifier(keys: Keyset): DeviceCodeVerifier {
   }
 }
 
-/** As PostgreSQL prints a uuid, so that an id is the same string everywhere. */
+/** Spelled as PostgreSQL prints a uuid, so that an id is the same string everywhere. */
 export function uuidFrom(bytes: Buffer): string {
   const hex = bytes.toString('hex')
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`

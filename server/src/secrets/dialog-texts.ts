@@ -1,6 +1,6 @@
 /**
- * The texts of the dialog that verify themselves: the authorization code, the reference that travels through the browser, the
- * pushed request. Computed from the dialog's id and never stored.
+ * Signed texts of the dialog: authorization code, reference that travels through the browser, pushed request. They are
+ * computed from the dialog's id and never stored.
  */
 import { hash, randomBytes } from 'node:crypto'
 import { BUCKET } from './bucket.ts'
@@ -8,11 +8,14 @@ import { uuidBytes, uuidFrom } from './device-code-text.ts'
 import type { Keyset } from './keyset.ts'
 import { type SignedText, sign, verify } from './signed-text.ts'
 
-/** dialog id 16. Bound to nothing: in the wrong application's hands it has to be recognised, so that it can be burned. */
+/**
+ * dialog id 16. Not bound to an application: when a wrong one presents it, it must be recognised, so that it can be
+ * burned.
+ */
 const code: SignedText = { prefix: 'lkc_', purpose: 'authorization-code', bodyBytes: 16, bucket: BUCKET }
-/** dialog id 16, bound to the browser that brought the request. */
+/** dialog id 16, bound to the browser that sent the request. */
 const dialogReference: SignedText = { prefix: 'lkq_', purpose: 'dialog-reference', bodyBytes: 16, bucket: BUCKET }
-/** dialog id 16, bound to the account and to the same browser, as the account's own host knows it. */
+/** dialog id 16, bound to the account and to the same browser, as identified on the account's host. */
 const accountReference: SignedText = { prefix: 'lkp_', purpose: 'account-reference', bodyBytes: 16, bucket: BUCKET }
 /** dialog id 16 | expiry 6, bound to the application that pushed it. */
 const pushed: SignedText = {
@@ -30,7 +33,7 @@ export function verifyAuthorizationCode(keys: Keyset, text: string): string | nu
   return uuidOrNull(verify(code, keys, text))
 }
 
-/** What a browser is known by, on one host: a cookie that no page can read. */
+/** Value of the HttpOnly cookie that identifies a browser on one host. */
 export function createBrowserMark(): string {
   return randomBytes(16).toString('base64url')
 }
@@ -39,7 +42,7 @@ export function isBrowserMark(text: string): boolean {
   return /^[A-Za-z0-9_-]{22}$/.test(text)
 }
 
-/** Goes from host to host in an address, where the mark itself must not be. */
+/** Passed between hosts in a URL, which must not contain the mark itself. */
 export function digestBrowserMark(mark: string): string {
   return hash('sha256', mark, 'base64url')
 }

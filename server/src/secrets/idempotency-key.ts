@@ -1,10 +1,10 @@
-/** What we keep of an Idempotency-Key: enough to recognise its repetition, nothing that could be read back. */
+/** Digest of an Idempotency-Key: enough to recognise a retry, and not reversible. */
 import type { Keyset } from './keyset.ts'
 import { mac } from './mac.ts'
 
 /**
- * Printable ASCII of at most 255 characters; anything else is treated as no key at all, because a header that we do not
- * understand must not turn a poll into a seventh outcome.
+ * Printable ASCII of at most 255 characters. Anything else counts as no key: a malformed header must not add a seventh
+ * outcome to a poll.
  */
 const KEY = /^[\x21-\x7e]{1,255}$/
 

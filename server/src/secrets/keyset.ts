@@ -1,6 +1,6 @@
 /**
- * The server's keys, from LATCHKEY_KEYS: `id:key` pairs, the first signs, all verify.
- * No key is used as it is: each purpose has its own sub-key (HKDF, RFC 5869), so a text made for one cannot serve another.
+ * Server keys from LATCHKEY_KEYS: `id:key` pairs, the first signs, all verify. No key is used directly: each purpose
+ * has its own sub-key (HKDF, RFC 5869), so a text made for one purpose does not verify for another.
  */
 import { hkdfSync, randomBytes } from 'node:crypto'
 import { type MacKey, macKey } from './mac.ts'

@@ -1,20 +1,20 @@
 /**
- * Message authentication and constant-time comparison: the one home of both.
+ * Message authentication and constant-time comparison; no other file implements either.
  *
- * `secrets/` makes and recognises everything that must not be guessed or forged: entropy, keys, sealed texts, digests.
- * It knows neither storage nor HTTP.
+ * `secrets/` creates and verifies everything that must not be guessed or forged: random values, keys, signed texts,
+ * digests. It knows neither storage nor HTTP.
  */
 import { hash, timingSafeEqual } from 'node:crypto'
 
 const BLOCK_BYTES = 64
 const HASH_BYTES = 32
 
-/** Nothing we authenticate is longer; the longest is an Idempotency-Key with its device code's id. */
+/** Upper bound of our messages; the longest is an Idempotency-Key with its device code's id. */
 const MAX_MESSAGE_BYTES = 512
 
 /**
- * HMAC-SHA-256 (RFC 2104), its two pads laid out once, each in front of the room for what is hashed with it. The rooms are
- * written by every call; that is safe because a call never waits.
+ * HMAC-SHA-256 key (RFC 2104): the two padded blocks, computed once, each followed by space for the data that is hashed
+ * with it. Every call overwrites that space; this is safe because `mac` is synchronous.
  */
 export type MacKey = { readonly inner: Buffer; readonly outer: Buffer }
 
@@ -30,7 +30,7 @@ export function macKey(key: Buffer): MacKey {
 }
 
 /**
- * Two one-shot hashes instead of a `createHmac` object, which takes fifteen times as long: this runs twice for every poll
+ * Two one-shot hashes instead of `createHmac`, which takes fifteen times as long: this runs twice per poll
  * (docs/decisions/0005-hmac-from-one-shot-hashes.md). The test compares it with `createHmac`.
  */
 export function mac(key: MacKey, message: Buffer): Buffer {
@@ -41,7 +41,7 @@ export function mac(key: MacKey, message: Buffer): Buffer {
   return Buffer.from(hash('sha256', key.outer, 'binary'), 'latin1')
 }
 
-/** The only comparison of secret bytes in the house. Lengths are public. */
+/** The only comparison of secret bytes in this code base. Lengths are public. */
 export function equalSecrets(a: Buffer, b: Buffer): boolean {
   return a.length === b.length && timingSafeEqual(a, b)
 }

@@ -1,6 +1,6 @@
 /**
- * Passkeys (WebAuthn level 3): what a browser is asked, and whether its answer is genuine. Answers come from strangers:
- * whatever is in them, nothing here throws.
+ * Passkeys (WebAuthn level 3): options for the browser, and verification of its responses. Responses are untrusted: the
+ * exported functions return null instead of throwing.
  */
 import { hash, randomBytes } from 'node:crypto'
 import type {
@@ -12,23 +12,23 @@ import type {
 import type { Keyset } from './keyset.ts'
 import { type SignedText, sign, verify } from './signed-text.ts'
 
-/** Loaded by the first passkey: three hundred files that no command of the command line needs. */
+/** Imported on first use: three hundred files that no command of the command line needs. */
 const webAuthn = () => import('@simplewebauthn/server')
 
-/** random 16 | expiry 6, bound to what the challenge is for. */
+/** random 16 | expiry 6, bound to the purpose of the challenge. */
 const challengeFormat: SignedText = { prefix: '', purpose: 'challenge', bodyBytes: 22 }
 
-/** As long as a browser keeps asking. */
+/** Also the timeout of the browser's prompt. */
 const CHALLENGE_MS = 5 * 60 * 1000
 
-/** `bound` says what it is for, and for whom: an answer given elsewhere is worth nothing here. */
+/** `bound` names the purpose and the user or account: a response to another challenge is not accepted. */
 export function createChallenge(keys: Keyset, bound: string, now: number): Buffer {
   const expiry = Buffer.alloc(6)
   expiry.writeUIntBE(Math.floor(now) + CHALLENGE_MS, 0, 6)
   return Buffer.from(sign(challengeFormat, keys.signing, Buffer.concat([randomBytes(16), expiry]), bound), 'base64url')
 }
 
-/** `digest` is what to remember until `expiresAt`, so that the challenge is answered once. */
+/** `digest` is stored until `expiresAt`, so that a challenge is accepted once. */
 export type VerifiedChallenge = { readonly digest: Buffer; readonly expiresAt: number }
 
 export function verifyChallenge(keys: Keyset, challenge: string, bound: string, now: number): VerifiedChallenge | null {
@@ -37,10 +37,10 @@ export function verifyChallenge(keys: Keyset, challenge: string, bound: string, 
   return now < expiresAt ? { digest: hash('sha256', challenge, 'buffer'), expiresAt } : null
 }
 
-/** A passkey by which the browser may find it. */
+/** Identifies a passkey to the browser. */
 export type PasskeyReference = { readonly id: string; readonly transports: readonly string[] }
 
-/** For navigator.credentials.get. It names no passkey, so the browser offers every one that it has for this host. */
+/** Options of navigator.credentials.get. They name no passkey, so the browser offers all that it has for this host. */
 export function requestOptions(given: {
   readonly rpId: string
   readonly challenge: Buffer
@@ -53,10 +53,10 @@ export function requestOptions(given: {
   }
 }
 
-/** EdDSA, ES256, RS256. Not the library's own list, which depends on the Node that it happens to run on. */
+/** EdDSA, ES256, RS256. Not the library's list, which depends on the version of Node. */
 const ALGORITHMS = [-8, -7, -257]
 
-/** For navigator.credentials.create: discoverable, with a finger or a PIN, and no question about who built the device. */
+/** Options of navigator.credentials.create: discoverable, with user verification, without attestation. */
 export function creationOptions(given: {
   readonly rpId: string
   readonly rpName: string
@@ -83,7 +83,7 @@ function descriptor({ id, transports }: PasskeyReference) {
 
 export type PasskeyRecord = PasskeyReference & { readonly publicKey: Buffer; readonly counter: number }
 
-/** Which challenges count is for the caller to say; what it says of the browser's has to be true. */
+/** `challengeOk` decides which challenges are accepted. */
 type Expected = { readonly origin: string; readonly rpId: string; readonly challengeOk: (challenge: string) => boolean }
 
 const TRANSPORTS = ['ble', 'cable', 'hybrid', 'internal', 'nfc', 'smart-card', 'usb']
@@ -106,7 +106,7 @@ export async function verifyRegistration(given: Expected & { readonly answer: st
     })
     if (!verified) return null
     const { id, publicKey, counter, transports = [] } = registrationInfo.credential
-    // The library takes the id from the authenticator's own data and does not look whether the answer names the same one.
+    // The library takes the id from the authenticator data and does not compare it with the id in the response.
     if (id !== response.id || Buffer.byteLength(id, 'base64url') > MAX_ID_BYTES) return null
     return {
       id,
@@ -124,7 +124,7 @@ export async function verifyAssertion(
 ): Promise<{ readonly counter: number } | null> {
   try {
     const response = readAnswer(given.answer) as AuthenticationResponseJSON
-    // The library verifies with the key that it is given, whichever passkey the answer names.
+    // The library verifies with the given key, whichever passkey the response names.
     if (response.id !== given.passkey.id) return null
     const { verifyAuthenticationResponse } = await webAuthn()
     const { verified, authenticationInfo } = await verifyAuthenticationResponse({
@@ -141,7 +141,7 @@ export async function verifyAssertion(
   }
 }
 
-/** Which passkey answers which challenge, by its own account: to know what to look up. Nothing is verified yet. */
+/** The passkey and challenge that the response names, for the look-up. Not verified yet. */
 export function assertionSubject(answer: string): { readonly credentialId: string; readonly challenge: string } | null {
   try {
     const { id, response } = readAnswer(answer)
@@ -151,19 +151,19 @@ export function assertionSubject(answer: string): { readonly credentialId: strin
   }
 }
 
-/** An answer without attestation has one or two KiB. */
+/** A response without attestation has one or two KiB. */
 const MAX_ANSWER_BYTES = 8 * 1024
 
 type Answer = { readonly id: string; readonly response: { readonly clientDataJSON: string } }
 
-/** Throws for everything that no browser sends. */
+/** Throws on anything that a browser does not send. */
 function readAnswer(text: string): Answer {
   if (Buffer.byteLength(text) > MAX_ANSWER_BYTES) throw new RangeError('the answer is too long')
   const answer = JSON.parse(text) as Answer
   if (decoded(answer.id).length === 0) throw new TypeError('there is no id')
   const { challenge, crossOrigin, topOrigin } = clientDataOf(answer.response)
   if (typeof challenge !== 'string') throw new TypeError('the challenge is no text')
-  // Our pages are never framed. The library lets a framed answer pass that does not say by whom.
+  // Our pages are never framed. The library accepts a framed response that does not name the framing origin.
   if (crossOrigin || topOrigin !== undefined) throw new TypeError('the answer was given in a frame')
   return answer
 }
@@ -173,8 +173,8 @@ function clientDataOf(response: Answer['response']): { challenge: string; crossO
 }
 
 /**
- * None at all, or the passkey's own signature. Nothing else was asked for; the library would follow certificates that a
- * stranger sent, to addresses that are written in them.
+ * Accepts no attestation or self attestation; nothing else was requested. For other formats the library would fetch
+ * URLs from certificates in the untrusted response.
  */
 async function isPlainAttestation(attestationObject: string): Promise<boolean> {
   const { decodeAttestationObject } = await import('@simplewebauthn/server/helpers')
@@ -183,7 +183,7 @@ async function isPlainAttestation(attestationObject: string): Promise<boolean> {
   return fmt === 'none' || (fmt === 'packed' && attestation.get('attStmt').get('x5c') === undefined)
 }
 
-/** One spelling only, so that the library cannot read another one than we do. */
+/** Canonical base64url only, so that the library cannot decode it differently. */
 function decoded(text: string): Buffer {
   const bytes = Buffer.from(text, 'base64url')
   if (bytes.toString('base64url') !== text) throw new TypeError('the text is no base64url')

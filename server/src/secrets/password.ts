@@ -1,4 +1,6 @@
-/** Passwords of account users: argon2id, as OWASP's password storage guidance sets it (19 MiB, two passes, one lane). */
+/**
+ * Passwords of users: argon2id with the parameters of OWASP's password storage guidance (19 MiB, two passes, one lane).
+ */
 import { randomBytes } from 'node:crypto'
 import { type Algorithm, hash, verify } from '@node-rs/argon2'
 import { MAX_CHARACTERS } from '../core/sign-in/password.ts'
@@ -6,18 +8,18 @@ import { MAX_CHARACTERS } from '../core/sign-in/password.ts'
 /** The library's `Algorithm` is a const enum, which erasable syntax cannot read at run time. */
 const ARGON2ID = 2 as Algorithm
 
-/** Throws a RangeError for a password that is too long: it could never be matched. */
+/** Throws a RangeError for a password that is too long: it could never match. */
 export async function digestPassword(password: string): Promise<string> {
   if (Array.from(normalised(password)).length > MAX_CHARACTERS) throw new RangeError('the password is too long')
   return hash(normalised(password), { algorithm: ARGON2ID, memoryCost: 19_456, timeCost: 2, parallelism: 1 })
 }
 
-/** One keyboard sends é as one character, another as two; it is the same password. */
+/** Keyboards send é as one character or as two; both are the same password. */
 function normalised(password: string): string {
   return password.normalize('NFKC')
 }
 
-/** Too many people are signing in at this moment: an honest user tries again, a flood gets no further. */
+/** Too many passwords are being checked: an honest user retries, a flood is stopped. */
 export class PasswordsBusy extends Error {
   override readonly name = 'PasswordsBusy'
 }
@@ -25,21 +27,22 @@ export class PasswordsBusy extends Error {
 export type Passwords = {
   digest(password: string): Promise<string>
   /**
-   * Null, for a user who does not exist or has no password, takes the time of a wrong one. `known`: from a browser that
-   * signed in before, for which half of the waiting room is kept: strangers cannot keep everybody out by filling it.
+   * A null digest (no such user, or one without a password) takes as long as a wrong password. `known`: from a browser
+   * that signed in before; half of the queue is reserved for those, so that strangers cannot lock everyone out by
+   * filling it.
    */
   matches(digest: string | null, password: string, known?: boolean): Promise<boolean>
 }
 
-/** At a dozen milliseconds each, the last one waits well below a second. */
+/** At a dozen milliseconds each, the last in the queue waits well below a second. */
 const MAX_WAITING = 50
 
 /**
- * One digest at a time for the whole process, so that a flood of sign-ins costs one core and polls keep the others. Both
- * functions reject with PasswordsBusy when too many wait already.
+ * Hashes one password at a time per process, so that a flood of sign-ins costs one core and polls keep the others. Both
+ * functions reject with PasswordsBusy when the queue is full.
  */
 export function createPasswords({ maxWaiting = MAX_WAITING }: { readonly maxWaiting?: number } = {}): Passwords {
-  // Made before anybody asks: made at the first question, it would give away whose question that was.
+  // Computed at startup: computing it on the first unknown user would make that response slower and reveal it.
   const nobody = digestPassword(randomBytes(32).toString('base64url'))
   let last: Promise<unknown> = nobody
   let unfinished = 0
@@ -64,7 +67,7 @@ export function createPasswords({ maxWaiting = MAX_WAITING }: { readonly maxWait
   }
 }
 
-/** The usual ways of making a usual password twelve characters long. Lists of leaked passwords are full of them. */
+/** Common passwords extended to twelve characters in the usual ways. Lists of leaked passwords are full of them. */
 const COMMON = new Set(
   `123456123456 123123123123 121212121212 112233445566 111222333444 123321123321 147258369147 123654789123 102030405060
   password1234 password12345 password123456 passwordpassword password123! passw0rd1234 p@ssw0rd1234 p@ssword1234
@@ -78,8 +81,8 @@ const COMMON = new Set(
 )
 
 /**
- * Would a guesser who knows the user begin with it? `about` is what everybody knows of them: their address, the account's
- * slug. How long a password has to be is judged elsewhere.
+ * Whether an attacker who knows the user would try it first. `about` is public knowledge about them: their e-mail
+ * address, the account's slug. The length is checked elsewhere (core/sign-in/password.ts).
  */
 export function isCommonPassword(password: string, about: readonly string[]): boolean {
   const plain = normalised(password).toLowerCase()
@@ -96,7 +99,7 @@ function isStraightRun(text: string): boolean {
   })
 }
 
-/** Nothing is left when these words, and what may stand between words, are taken away. */
+/** Whether the text consists only of these words and separators. */
 function saysOnly(text: string, about: readonly string[]): boolean {
   const words = about
     .flatMap((each) => [each, each.split('@', 1)[0] ?? ''])

@@ -1,6 +1,6 @@
 /**
- * Proof key for code exchange (RFC 7636): an authorization code is worth nothing without the verifier that only the
- * application which began holds. S256 is the only method; `plain` would show the verifier to whoever reads the request.
+ * PKCE (RFC 7636): an authorization code is useless without the verifier, which only the client that started the
+ * request holds. S256 is the only method; `plain` would reveal the verifier to anyone who reads the request.
  */
 import { hash } from 'node:crypto'
 import { equalSecrets } from './mac.ts'
@@ -19,7 +19,7 @@ export function isCodeVerifier(text: string): boolean {
   return VERIFIER.test(text)
 }
 
-/** False for a verifier of a wrong shape, even where its hash would fit. */
+/** False for a malformed verifier, even if its hash matches. */
 export function fitsChallenge(verifier: string, challenge: string): boolean {
   return (
     isCodeVerifier(verifier) && equalSecrets(Buffer.from(hash('sha256', verifier, 'base64url')), Buffer.from(challenge))

@@ -1,6 +1,6 @@
 /**
- * What a publisher sets in DNS to show that a domain is theirs. Computed from the application and the domain, and stored
- * nowhere: a record that was copied from somebody else's domain, or for another application, proves nothing.
+ * DNS record by which a publisher proves to own a domain. Computed from the application and the domain and not stored:
+ * a record copied from another domain or application proves nothing.
  */
 import { hash } from 'node:crypto'
 import type { Keyset, SigningKey } from './keyset.ts'
@@ -8,12 +8,12 @@ import { equalSecrets, mac } from './mac.ts'
 
 const PREFIX = 'latchkey-publisher='
 
-/** The whole value of the record. In hex, because people read it out, and some write it down in capitals. */
+/** The value of the record. In hex, because people read it out, and some write it in capitals. */
 export function publisherRecord(keys: Keyset, applicationId: string, domain: string): string {
   return recordUnder(keys.signing, applicationId, domain)
 }
 
-/** Under any of the keys: a record stays where it is while keys change. */
+/** Accepts every key: a record stays in place while keys are rotated. */
 export function isPublisherRecord(keys: Keyset, applicationId: string, domain: string, text: string): boolean {
   const given = Buffer.from(text.trim().toLowerCase())
   return [...keys.byId.values()].some((key) =>

@@ -1,11 +1,11 @@
-/** Entropy: every id and every digit that must not be predicted. */
+/** Random values: every id and every digit that must not be predictable. */
 import { randomBytes, randomInt, randomUUID } from 'node:crypto'
 import { checkDigit } from '../core/device/user-code.ts'
 import { uuidFrom } from './device-code-text.ts'
 
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'
 
-/** `app_k3v9m2x7q4tz`: the prefix makes a log line legible and a mix-up visible. 60 random bits. */
+/** `app_k3v9m2x7q4tz`: the prefix makes log lines readable and mix-ups visible. 60 random bits. */
 export function createId(prefix: 'acc' | 'usr' | 'rol' | 'app' | 'sec' | 'rev' | 'dec' | 'whk'): string {
   return `${prefix}_${randomText(12)}`
 }
@@ -15,14 +15,17 @@ function randomText(length: number): string {
 }
 
 /**
- * What everybody names a grant by. 100 random bits: a thousand installations of 10^9 grants each, and still no two alike (one
- * chance in 2 million), in case they are ever brought together.
+ * Public id of a grant. 100 random bits: even if a thousand installations of 10^9 grants each are merged, the chance of
+ * a collision is one in 2 million.
  */
 export function createGrantId(): string {
   return `grt_${randomText(20)}`
 }
 
-/** What a grant's credentials are made around. 128 random bits; PostgreSQL's uuid type keeps them in 16 bytes. */
+/**
+ * The secret that a grant's credentials are computed from. 128 random bits; PostgreSQL's uuid type stores them in 16
+ * bytes.
+ */
 export function createGrantSecret(): string {
   return uuidFrom(randomBytes(16))
 }
@@ -32,8 +35,8 @@ export function createLeaseId(): string {
 }
 
 /**
- * A device code's id starts with the time, so that a million of them fill an index page by page instead of everywhere at
- * once (RFC 9562, version 7's idea). 80 random bits follow; the MAC, not the id, is what keeps it from being guessed.
+ * The id starts with the time, so that inserts fill an index page by page instead of at random places (as RFC 9562's
+ * version 7). 80 random bits follow; the MAC, not the id, prevents guessing.
  */
 export function createDeviceCodeId(now: number): string {
   const bytes = randomBytes(16)
@@ -52,7 +55,10 @@ const REQUEST_IDS_AT_ONCE = 512
 let requestIds = ''
 let taken = 0
 
-/** 64 random bits: it says nothing about other requests, not even how many there were. Cut off a long text, because every poll has one. */
+/**
+ * 64 random bits: reveals nothing about other requests, not even their number. Cut from a pregenerated text, because
+ * every poll needs one.
+ */
 export function createRequestId(): string {
   if (taken === requestIds.length) {
     requestIds = randomBytes((REQUEST_IDS_AT_ONCE * REQUEST_ID_DIGITS) / 2).toString('hex')

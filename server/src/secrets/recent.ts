@@ -1,6 +1,6 @@
 /**
- * What was proven lately, so that it need not be proven again for every poll: a genuine text stays genuine. Two generations
- * turn over by count; memory is bounded and nothing has to be swept. Only what proved genuine may be put in.
+ * Cache of verified texts, so that a poll need not verify its code again: a genuine text stays genuine. Two generations
+ * rotate by count, so memory is bounded and nothing has to be purged. Only verified texts may be added.
  */
 export type Recent<Value> = {
   get(text: string): Value | undefined

@@ -1,24 +1,24 @@
 /**
- * A text that verifies itself: prefix, bucket if it has one, then base64url of `key id | body | MAC`. What was not made with one
- * of our keys is refused without asking any engine. The prefix makes a leaked text recognisable to people and to secret
- * scanners. Every format is in docs/formats.md.
+ * Signed text: prefix, bucket if the format has one, then base64url of `key id | body | MAC`. A text that was not made
+ * with one of our keys is rejected without a query. The prefix makes a leaked text recognisable to people and to secret
+ * scanners. docs/formats.md lists every format.
  */
 import { BUCKET_DIGITS, bucketDigits, bucketOf } from './bucket.ts'
 import type { Keyset, Purpose, SigningKey } from './keyset.ts'
 import { equalSecrets, mac } from './mac.ts'
 
-/** Half of SHA-256: no shorter than the ids it protects. */
+/** Half of SHA-256; no shorter than the ids it protects. */
 const MAC_BYTES = 16
 
 export type SignedText = {
   readonly prefix: string
   readonly purpose: Purpose
   readonly bodyBytes: number
-  /** Absent: a text that carries none. */
+  /** Absent: the format has no bucket. */
   readonly bucket?: number
 }
 
-/** `bound` is authenticated but not carried: whoever presents the text must know it. */
+/** `bound` is authenticated but not contained: the verifier must know it. */
 export function sign(kind: SignedText, key: SigningKey, body: Buffer, bound = ''): string {
   const carried = Buffer.concat([Buffer.of(key.id), body])
   const sealed = Buffer.concat([carried, tag(kind, key, carried, bound)]).toString('base64url')
@@ -35,7 +35,7 @@ export function verify(kind: SignedText, keys: Keyset, text: string, bound = '')
   if (!key) return null
   const carried = bytes.subarray(0, 1 + kind.bodyBytes)
   if (!equalSecrets(tag(kind, key, carried, bound), bytes.subarray(1 + kind.bodyBytes))) return null
-  // One text per content: base64url decoding forgives padding, stray characters and loose last bits; we do not.
+  // One text per content: base64url decoding ignores padding, stray characters and loose last bits; reject those.
   return bytes.toString('base64url') === sealed ? carried.subarray(1) : null
 }
 

@@ -1,6 +1,6 @@
 /**
- * The texts of the web interface that verify themselves: session cookie, mailed link, half-finished sign-in, known browser,
- * code under decision, signed form. Like credentials, they are computed and never stored (secrets/credentials.ts).
+ * Signed texts of the web interface: session cookie, mailed link, half-finished sign-in, known browser, code under
+ * decision, signed form. Like credentials, they are computed and never stored (secrets/credentials.ts).
  */
 import { hash } from 'node:crypto'
 import { uuidBytes, uuidFrom } from './device-code-text.ts'
@@ -8,13 +8,13 @@ import type { Keyset } from './keyset.ts'
 import { equalSecrets, mac } from './mac.ts'
 import { type SignedText, sign, verify } from './signed-text.ts'
 
-/** session id 16, bound to the account's slug: a cookie that was carried to another account is as good as forged. */
+/** session id 16, bound to the account's slug: at another account the cookie fails like a forged one. */
 const session: SignedText = { prefix: 'lkw_', purpose: 'session', bodyBytes: 16 }
 /** link id 16, bound to the account's slug. */
 const link: SignedText = { prefix: 'lkl_', purpose: 'link', bodyBytes: 16 }
 /** browser id 16, bound to the user who signed in with it. */
 const browser: SignedText = { prefix: 'lkb_', purpose: 'browser', bodyBytes: 16 }
-/** user id 16 | moment 6 | mark of the password 8, bound to the account's slug. */
+/** user id 16 | time 6 | mark of the password 8, bound to the account's slug. */
 const secondStep: SignedText = { prefix: '', purpose: 'second-step', bodyBytes: 30 }
 /** device code id 16 | expiry 6, bound to the user who entered the code. */
 const decision: SignedText = { prefix: '', purpose: 'decision', bodyBytes: 22 }
@@ -43,11 +43,11 @@ export function verifyBrowser(keys: Keyset, text: string, userId: string): strin
   return uuidOrNull(verify(browser, keys, text, userId))
 }
 
-/** The password was right; the second factor is still to come. */
+/** Sign-in with a verified password that still needs the second factor. */
 export type SecondStep = {
   readonly userId: string
   readonly at: number
-  /** Which password it was: once it is changed, the step leads nowhere. */
+  /** Identifies the verified password: a change of password invalidates the step. */
   readonly passwordMark: string
 }
 
@@ -63,7 +63,7 @@ export function verifySecondStep(keys: Keyset, text: string, slug: string): Seco
   return { userId, at: body.readUIntBE(16, 6), passwordMark }
 }
 
-/** Tells one password's digest from another's, and nothing else about it. */
+/** Distinguishes the digests of two passwords, and reveals nothing else. */
 export function markPassword(digest: string): string {
   return hash('sha256', digest, 'hex').slice(0, 16)
 }
@@ -79,10 +79,12 @@ export function verifyDecision(keys: Keyset, text: string, userId: string): Deci
   return body && { id: uuidFrom(body.subarray(0, 16)), expiresAt: body.readUIntBE(16, 6) }
 }
 
-/** Who a form was made for. The session's beginning, not its id, because that changes when the user proves themselves anew. */
+/**
+ * The user and session of a form. Uses the session's start, not its id, which changes when the user reauthenticates.
+ */
 export type FormHolder = { readonly userId: string; readonly sessionCreatedAt: number }
 
-/** Ties a form to the session it was shown in, its action, and the values that must come back as they were shown. */
+/** Binds a form to the session it was shown in, its action, and the values that must come back unchanged. */
 export function signForm(
   keys: Keyset,
   holder: FormHolder,
@@ -118,7 +120,10 @@ function formTag(
   return `${keyId}.${mac(key.for.form, content).subarray(0, 16).toString('base64url')}`
 }
 
-/** What counts failed sign-ins: not the address itself, and equal for addresses that exist and those that do not. */
+/**
+ * Key for counting failed sign-ins: does not contain the e-mail address, and is computed alike whether it exists or
+ * not.
+ */
 export function digestAddress(keys: Keyset, accountId: string, email: string): Buffer {
   return mac(keys.signing.for.address, hash('sha256', JSON.stringify([accountId, email]), 'buffer'))
 }

@@ -1,6 +1,6 @@
 /**
- * The secret that an endpoint's webhooks are signed with (Standard Webhooks, symmetric). It is not stored: it is computed from
- * the endpoint's id and a generation under a server key (docs/decisions/0013-browser-credentials-are-not-stored.md).
+ * Webhook secrets: sign the messages to an endpoint (Standard Webhooks, symmetric). Not stored: computed from the
+ * endpoint's id and a generation under a server key (docs/decisions/0013-browser-credentials-are-not-stored.md).
  */
 import { Webhook } from 'standardwebhooks'
 import type { Keyset } from './keyset.ts'
@@ -12,7 +12,7 @@ export type WebhookSecretReference = {
   readonly generation: number
 }
 
-/** `whsec_…`. Null when its key was taken out of LATCHKEY_KEYS: like everything that key made, it works no more. */
+/** `whsec_…`. Null when its key was removed from LATCHKEY_KEYS: everything made with that key is invalid. */
 export function webhookSecret(keys: Keyset, reference: WebhookSecretReference): string | null {
   const key = keys.byId.get(reference.keyId)
   if (!key) return null
@@ -22,12 +22,12 @@ export function webhookSecret(keys: Keyset, reference: WebhookSecretReference): 
 
 export type SignedMessage = {
   readonly id: string
-  /** The attempt, not the event. Epoch milliseconds. */
+  /** Time of the attempt, not of the event. Epoch milliseconds. */
   readonly at: number
   readonly body: string
 }
 
-/** The three headers, with one signature for each secret: a receiver needs any one of them. */
+/** The three headers, with one signature per secret: a receiver needs to match any one of them. */
 export function webhookHeaders(secrets: readonly string[], { id, at, body }: SignedMessage): Record<string, string> {
   return {
     'webhook-id': id,

@@ -1,4 +1,4 @@
-/** The table mails, an outbox: written in the transaction that gives rise to a mail, sent by flows/send-mails.ts. */
+/** The table mails, an outbox: written in the transaction that causes a mail, sent by flows/send-mails.ts. */
 import type { MailContent } from '../core/mail.ts'
 import { lockByName } from './postgres/advisory-locks.ts'
 import type { Queryable, Transaction } from './postgres/postgres.ts'
@@ -9,7 +9,7 @@ export type NewMail = MailContent & {
   readonly userId: string
   readonly linkId: string | null
   readonly language: string
-  /** Not before so long; absent: at once. */
+  /** Delay before it is sent; absent: none. */
   readonly afterMs?: number
 }
 
@@ -22,10 +22,10 @@ export async function insertMail(tx: Transaction, mail: NewMail): Promise<void> 
   )
 }
 
-/** More of these names than a mail lists are only counted. */
+/** Application names listed in a mail; further ones are only counted. */
 const MAX_LISTED = 20
 
-/** Adds an application to a mail that waits, as long as nobody has begun to send it. False: there is none. */
+/** Adds an application to a waiting mail that has not been attempted yet. False when there is none. */
 export async function addToWaitingMail(tx: Transaction, userId: string, application: string): Promise<boolean> {
   const { rowCount } = await tx.query(
     `update mails set detail = jsonb_build_object(
@@ -45,13 +45,13 @@ export type DueMail = NewMail & {
   readonly slug: string
   readonly accountName: string
   readonly createdAt: number
-  /** The link in it was used, or is out of date: there is nothing left to say. */
+  /** The link in it was used or has expired: the mail is obsolete. */
   readonly linkOver: boolean
 }
 
 /**
- * A mail that is due, and ours for the time being: it is due again later, in case this process dies before it says that it
- * was sent. Every further attempt waits twice as long, up to an hour. Null when none is due.
+ * Leases the mail that has been due longest: it becomes due again later, in case this process dies before it marks the
+ * mail as sent. The delay doubles with every attempt, up to an hour. Null when none is due.
  */
 export async function takeDueMail(db: Queryable): Promise<DueMail | null> {
   const { rows } = await db.query<DueMail>(
@@ -79,14 +79,14 @@ export async function giveUpMail(db: Queryable, id: number): Promise<void> {
   await db.query('update mails set given_up_at = now() where id = $1', [id])
 }
 
-/** A mail that waited a month has nothing to say any more; one that was sent is of interest for a while. */
+/** Purges mails after 30 days: an unsent one is obsolete by then, a sent one is kept that long for reference. */
 export function forgetMails(db: Queryable): Promise<void> {
   return forget(db, 'mails', "created_at < now() - interval '30 days'")
 }
 
 /**
- * Within the last hour: nobody's mailbox is filled by asking again and again. Whoever counts is alone with it until the end
- * of the transaction, so that those who ask at once do not all see room for one more.
+ * Counts the mails of the last hour to a user, so that repeated requests cannot flood a mailbox. Holds a lock until the
+ * transaction ends, so that concurrent requests do not all see room for one more.
  */
 export async function lockRecentMails(
   tx: Transaction,
@@ -101,7 +101,7 @@ export async function lockRecentMails(
   return rows[0]?.mails ?? 0
 }
 
-/** When the newest mail of this kind was written to the user; null: none is known any more. */
+/** When the newest mail of this kind to the user was written; null: none, or purged. */
 export async function findLastMail(db: Queryable, userId: string, kind: MailContent['kind']): Promise<number | null> {
   const { rows } = await db.query<{ at: number | null }>(
     'select max(created_at) as at from mails where user_id = $1 and kind = $2',
@@ -110,7 +110,7 @@ export async function findLastMail(db: Queryable, userId: string, kind: MailCont
   return rows[0]?.at ?? null
 }
 
-/** Of one account, within the last hour. Meant under `lockAccount`. */
+/** Invitations of one account within the last hour. Call under `lockAccount`. */
 export async function countRecentInvitations(tx: Transaction, accountId: string): Promise<number> {
   const { rows } = await tx.query<{ mails: number }>(
     `select count(*) as mails from mails

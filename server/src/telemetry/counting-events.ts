@@ -1,4 +1,6 @@
-/** Counts what the operator is told, so that the log and the metrics never disagree about it. */
+/**
+ * Counting wrapper around the operator's events: counts each event where it is logged, so that log and metrics agree.
+ */
 import type { Events } from '../events.ts'
 import type { Counts } from './counts.ts'
 

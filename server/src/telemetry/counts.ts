@@ -1,13 +1,13 @@
-/** What this process counts while it works: plain numbers in memory, read when somebody asks for them. */
+/** Counters of this process: plain numbers in memory, read when metrics are collected. */
 import { type Counter, createCounter, type Family } from './family.ts'
 import { createRequestCounts, type RequestCounts } from './request-counts.ts'
 
 export type Counts = {
-  /** `outcome` as the poll is answered. */
+  /** By the outcome that the poll was answered with. */
   readonly polls: Counter<PollOutcome>
   readonly codeRequests: Counter<string>
   readonly decisions: Counter<'granted' | 'rejected'>
-  /** A repeated answer is none: it has the same credentials. */
+  /** A repeated delivery is not counted: it carries the same credentials. */
   readonly credentials: Counter<'token_set' | 'access_key' | 'first' | 'renewed'>
   readonly grantsRevoked: Counter<string>
   readonly mailFailures: Counter<'due' | 'given_up'>
@@ -41,7 +41,7 @@ const CODE_REQUEST_OUTCOMES = [
   'shed',
 ]
 
-/** `routes`: every one there is, so that each is there before its first request. */
+/** `routes` lists all routes, so that each has a zero sample before its first request. */
 export function createCounts(routes: readonly string[]): Counts {
   const of = <Value extends string>(
     name: string,

@@ -1,4 +1,4 @@
-/** The text that Prometheus fetches: its exposition format, version 0.0.4. docs/operations.md, "Metrics". */
+/** Prometheus exposition format, version 0.0.4. docs/operations.md, "Metrics". */
 import type { Distribution, Family, Labels } from './family.ts'
 
 export const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
@@ -16,7 +16,7 @@ function writeFamily(family: Family): string {
   return [`# HELP ${name} ${escapeHelp(help)}`, `# TYPE ${name} ${type}`, ...lines, ''].join('\n')
 }
 
-/** Each bucket also counts what is in the smaller ones. */
+/** Buckets are cumulative: each includes the smaller ones. */
 function writeDistribution(name: string, bounds: readonly number[], { labels, counts, sum }: Distribution): string[] {
   let upTo = 0
   const buckets = counts.map((count, index) => {
@@ -32,7 +32,7 @@ function writeSample(name: string, labels: Labels, value: number): string {
   return `${name}${pairs.length === 0 ? '' : `{${pairs.join(',')}}`} ${writeNumber(value)}`
 }
 
-/** Go's spelling of what is no ordinary number. */
+/** Writes NaN and infinities as Go spells them. */
 function writeNumber(value: number): string {
   if (Number.isFinite(value)) return String(value)
   return Number.isNaN(value) ? 'NaN' : value > 0 ? '+Inf' : '-Inf'

@@ -1,8 +1,9 @@
 /**
- * What is measured, as both worlds know it: families of samples, each with a few labels of few values. Prometheus fetches them
- * (exposition.ts), OpenTelemetry is sent them (otlp-metrics.ts); the counts are the same.
+ * Metric families: samples with a few labels of few values each. Prometheus scrapes them (exposition.ts), OpenTelemetry
+ * exports them (otlp-metrics.ts); both read the same counts.
  *
- * `telemetry/` only counts and hands on. Nothing in it decides anything, and no label ever holds an id, a host or what somebody sent.
+ * `telemetry/` only counts and exports. It decides nothing, and no label ever holds an id, a host name or input of a
+ * client.
  */
 export type Labels = Readonly<Record<string, string>>
 
@@ -10,7 +11,10 @@ export type Sample = { readonly labels: Labels; readonly value: number }
 
 export type Distribution = {
   readonly labels: Labels
-  /** How many were at most as large as each bound and larger than the one before; the last one is for all beyond. */
+  /**
+   * One count per bucket, not cumulative: values up to the bound and above the previous one; the last bucket has no
+   * bound.
+   */
   readonly counts: readonly number[]
   readonly sum: number
 }
@@ -28,7 +32,10 @@ export type Counter<Value extends string> = {
   family(): Family
 }
 
-/** One label or two. What is named in `known` is there from the start: a rate needs a zero to begin with. */
+/**
+ * A counter with one label or two. The label values in `known` start at zero: Prometheus rates need a zero to start
+ * from.
+ */
 export function createCounter<Value extends string>(
   described: Described,
   names: readonly string[],

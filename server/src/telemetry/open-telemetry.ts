@@ -1,6 +1,7 @@
 /**
- * The SDK of OpenTelemetry: traces and metrics to a collector, over HTTP, as JSON. app.ts imports this file only when the configuration
- * names a collector, so that nobody else pays for it. docs/decisions/0025-telemetry-costs-little-until-it-is-asked-for.md.
+ * OpenTelemetry SDK: exports traces and metrics to a collector, over HTTP, as JSON. app.ts imports this file only when
+ * the configuration names a collector, so that other installations do not pay for it.
+ * docs/decisions/0025-telemetry-costs-little-until-it-is-asked-for.md.
  */
 import { context, propagation, trace } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
@@ -20,20 +21,20 @@ import { createMetricProducer } from './otlp-metrics.ts'
 import { VERSION } from './process-figures.ts'
 
 export type Collector = {
-  /** Null: none are sent. */
+  /** Null: no traces are exported. */
   readonly tracesUrl: string | null
   readonly metricsUrl: string | null
-  /** Of the traces that begin here, from 0 to 1. */
+  /** Share of the traces started here that are sampled, from 0 to 1. */
   readonly sampledPart: number
   readonly metricsEveryMs: number
 }
 
 export type Telemetry = { stop(): Promise<void> }
 
-/** Whoever looks for the request of a moment ago waits no longer than this. */
+/** Export delay of spans: an operator who looks for a recent request waits at most this long. */
 const SPANS_EVERY_MS = 1_000
 
-/** How long the last spans and figures may take to leave, when the process stops. */
+/** Time limit for exporting the last spans and metrics when the process stops. */
 const LAST_WORDS_MS = 3_000
 
 export function startTelemetry(collector: Collector, read: () => Promise<readonly Family[]>): Telemetry {
@@ -47,7 +48,7 @@ export function startTelemetry(collector: Collector, read: () => Promise<readonl
   }
 }
 
-/** OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES have the last word. */
+/** OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES override the attributes set here. */
 function describeUs() {
   return defaultResource()
     .merge(resourceFromAttributes({ 'service.name': 'latchkey', 'service.version': VERSION }))

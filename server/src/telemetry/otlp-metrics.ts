@@ -1,20 +1,23 @@
-/** Our families in OpenTelemetry's words. Loaded only with its SDK (open-telemetry.ts). */
+/** Conversion of metric families to OpenTelemetry's data model. Loaded only with its SDK (open-telemetry.ts). */
 import { type HrTime, ValueType } from '@opentelemetry/api'
 import { resourceFromAttributes } from '@opentelemetry/resources'
 import { AggregationTemporality, DataPointType, type MetricData, type MetricProducer } from '@opentelemetry/sdk-metrics'
 import type { Family } from './family.ts'
 
-/** Everything is counted since the process started. */
+/** All counters start at zero when the process starts. */
 const startTime: HrTime = timeOf(performance.timeOrigin)
 
-/** The reader asks us as it would ask the SDK's own instruments: so nothing is counted twice, and no poll pays for it. */
+/**
+ * The SDK's metric reader collects from this producer as from the SDK's own instruments. So nothing is counted twice,
+ * and polls do not pay for SDK instruments.
+ */
 export function createMetricProducer(read: () => Promise<readonly Family[]>): MetricProducer {
   return {
     collect: async () => {
       const endTime = timeOf(Date.now())
       const metrics = (await read()).map((family) => metricOf(family, endTime))
       return {
-        // The reader puts its own resource in its place.
+        // The reader replaces this by its own resource.
         resourceMetrics: {
           resource: resourceFromAttributes({}),
           scopeMetrics: [{ scope: { name: 'latchkey' }, metrics }],
@@ -61,7 +64,7 @@ function metricOf(family: Family, endTime: HrTime): MetricData {
   }
 }
 
-/** As UCUM writes it, from the name's end. */
+/** UCUM unit, derived from the suffix of the name. */
 function unitOf(name: string): string {
   if (/_seconds(_total)?$/.test(name)) return 's'
   return name.endsWith('_bytes') ? 'By' : '1'

@@ -1,8 +1,11 @@
-/** What the process itself takes, under the names that every Prometheus client uses for it; and what it is. */
+/**
+ * Metrics of the process itself (CPU, memory, start time), under the usual names of Prometheus clients, and its
+ * version.
+ */
 import { readFileSync } from 'node:fs'
 import { type Family, gauge } from './family.ts'
 
-// The same way up from src/telemetry/ and from dist/telemetry/.
+// The same relative path from src/telemetry/ and from dist/telemetry/.
 const about = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }
 
 export const VERSION = about.version

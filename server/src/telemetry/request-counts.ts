@@ -1,23 +1,29 @@
-/** How many requests there were, how they were answered and how long it took, by route. Every poll passes here, so it is one look-up. */
+/**
+ * Request metrics by route: number, status class and duration. Every poll passes through here, so counting is a single
+ * look-up.
+ */
 import { type Distribution, type Family, gauge, type Sample } from './family.ts'
 
 export type RequestCounts = {
   began(): void
-  /** `seconds` until the answer was written; what a slow client takes to fetch it is not in it. */
+  /** `seconds`: until the response was written, without the time that a slow client takes to receive it. */
   ended(route: string, status: number, seconds: number): void
-  /** What did not even parse as HTTP. */
+  /** A request that could not be parsed as HTTP. */
   broken(status: number): void
-  /** A final outcome went on its way; -1: it is written down what became of it. */
+  /** +1: delivery of a final outcome began. -1: the result of the delivery was recorded. */
   leased(by: 1 | -1): void
   families(): readonly Family[]
 }
 
-/** A pending poll takes a millisecond, a decision ten, a password a few hundred; two seconds is what PostgreSQL is given. */
+/**
+ * Bucket bounds in seconds. A pending poll takes a millisecond, a decision ten, a password check a few hundred;
+ * PostgreSQL statements time out after two seconds.
+ */
 const BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
 
 const CLASSES = ['1xx', '2xx', '3xx', '4xx', '5xx']
 
-/** There before the first of them, because a rate needs a zero to begin with. */
+/** Status classes that have a zero sample from the start: Prometheus rates need a zero to start from. */
 const ALWAYS: readonly (string | undefined)[] = ['2xx', '4xx', '5xx']
 
 const BROKEN = 'broken'

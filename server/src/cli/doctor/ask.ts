@@ -1,4 +1,4 @@
-/** One GET at this service's own address, as an application or a browser would send it. */
+/** One GET request to this service's own address, as an application or a browser would send it. */
 import { type LookupAddress, lookup } from 'node:dns'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
@@ -7,12 +7,12 @@ import { text } from 'node:stream/consumers'
 
 export type Asked =
   | { readonly status: number; readonly location: string | undefined; readonly body: string }
-  /** The system's short name for it: ECONNREFUSED, ENOTFOUND, CERT_HAS_EXPIRED … */
+  /** The system's error code: ECONNREFUSED, ENOTFOUND, CERT_HAS_EXPIRED … */
   | { readonly fault: string }
 
 const PATIENCE_MS = 5_000
 
-/** Redirects are not followed: whoever is asked is to answer. */
+/** Does not follow redirects: the address that is checked must answer itself. */
 export async function ask(address: string): Promise<Asked> {
   const url = new URL(address)
   const send = url.protocol === 'https:' ? httpsRequest : httpRequest
@@ -29,7 +29,7 @@ export async function ask(address: string): Promise<Asked> {
   }
 }
 
-/** Whatever ends with `.localhost` is this machine (RFC 6761, section 6.3), though not every system's resolver knows it. */
+/** Resolves `*.localhost` to this machine, as browsers do (RFC 6761, section 6.3); not every system's resolver does. */
 const asBrowsersDo: LookupFunction = (host, options, callback) =>
   lookup(/(^|\.)localhost$/.test(host) ? 'localhost' : host, { ...options, all: true }, (error, found) => {
     const [first] = found ?? ([] as LookupAddress[])

@@ -1,11 +1,14 @@
-/** Do the clocks agree? Lifetimes are PostgreSQL's alone; authenticators, webhooks and people who read logs go by the world's. */
+/**
+ * Clock check. Lifetimes depend on PostgreSQL's clock alone; authenticator codes, webhooks and readers of logs depend
+ * on real time.
+ */
 import { readClock } from '../../store/device/partitions.ts'
 import type { Postgres } from '../../store/postgres/postgres.ts'
 import { broken, type Finding, ok, warning } from './finding.ts'
 import type { ExaminedRedis } from './redis.ts'
 
 const NOTICEABLE_MS = 2_000
-/** One step of an authenticator: from here on codes are refused. */
+/** One step of an authenticator (TOTP): beyond it, its codes are refused. */
 const HARMFUL_MS = 30_000
 
 const REMEDY =

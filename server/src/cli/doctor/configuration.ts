@@ -1,11 +1,11 @@
-/** Can every setting be read, and do they fit together? */
+/** Configuration check: every setting can be read, and the settings fit together. */
 import { type Config, everyOption, readConfig } from '../../config.ts'
 import { openGeoIp } from '../../geoip.ts'
 import { broken, type Finding, ok, warning } from './finding.ts'
 
 const CHECK = 'configuration'
 
-/** One by one: what can be read is examined further, whatever is wrong with the rest. */
+/** Reads the settings one by one, so that an unreadable one does not prevent checks that use the others. */
 export function readWhatCanBeRead(): { readonly config: Partial<Config>; readonly problems: readonly string[] } {
   const problems: string[] = []
   const parts = everyOption.map((name) => {
@@ -46,7 +46,7 @@ async function examineGeoIp({
   }
 }
 
-/** What is right on a laptop and wrong where others can reach it. */
+/** Settings that are fine on a laptop and wrong on a public service. */
 function examinePublic({ publicUrl, trustProxy, outboundPrivate }: Partial<Config>): readonly Finding[] {
   if (publicUrl === undefined || isLocal(publicUrl)) return []
   const findings: Finding[] = []

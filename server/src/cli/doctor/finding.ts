@@ -1,14 +1,14 @@
-/** What an examination finds: how it stands, what it is, and one sentence that fixes it. */
+/** Result of one check: its severity, what was found, and one sentence that says how to fix it. */
 
 export type Severity = 'ok' | 'warning' | 'broken'
 
 export type Finding = {
-  /** What was looked at. */
+  /** Name of the check. */
   readonly check: string
-  /** `warning`: the service works, but not as it should. `broken`: it does not do its work. */
+  /** `warning`: the service works, but not as it should. `broken`: the service, or this part of it, does not work. */
   readonly severity: Severity
   readonly what: string
-  /** Null where there is nothing to fix. */
+  /** Null if there is nothing to fix. */
   readonly remedy: string | null
 }
 

@@ -1,4 +1,4 @@
-/** Does the service answer where PUBLIC_URL says, is it this one, and do the accounts' own addresses lead there? */
+/** Host check: the service answers at PUBLIC_URL, it is this service, and the accounts' subdomains lead to it. */
 import { isIP } from 'node:net'
 import { readAnySlug } from '../../store/accounts/accounts.ts'
 import type { Postgres } from '../../store/postgres/postgres.ts'

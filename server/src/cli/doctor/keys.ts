@@ -1,4 +1,4 @@
-/** Are the keys of LATCHKEY_KEYS those that made what is stored? */
+/** Key check: LATCHKEY_KEYS contains the keys that signed and sealed what is stored. */
 import { fits } from '../../flows/audit/explain-break.ts'
 import { NO_SEAL } from '../../secrets/audit-seal.ts'
 import type { Keyset } from '../../secrets/keyset.ts'
@@ -27,8 +27,8 @@ function missing(keys: Keyset, used: readonly KeyUse[]): readonly Finding[] {
 }
 
 /**
- * A key with the right number and other bytes is told by the newest seal of the audit log: it is the one thing in the database
- * that can be made again without knowing anybody's secret.
+ * Detects a key with the right number but different bytes by recomputing the newest seal of the audit log: the seal is
+ * the only value in the database that can be recomputed without knowing a secret of a user or an application.
  */
 async function examineSeal(db: Postgres, keys: Keyset): Promise<readonly Finding[]> {
   const last = await readLastSeal(db)
@@ -36,7 +36,7 @@ async function examineSeal(db: Postgres, keys: Keyset): Promise<readonly Finding
   const links = await readChain(db, last.position - 2, 2)
   const seal = links.at(-1)
   const before = last.position === 1 ? NO_SEAL : links.length === 2 ? links[0]?.hash : undefined
-  // What came before was archived: nothing to compare with.
+  // The entry or the previous seal was archived: the seal cannot be recomputed.
   if (!seal?.entry || !before) return []
   const { keyId, position } = seal
   if (!keys.byId.has(keyId)) {

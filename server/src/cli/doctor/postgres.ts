@@ -1,4 +1,7 @@
-/** PostgreSQL: does it answer, is it new enough, is the schema this version's, may the role do what the service does? */
+/**
+ * PostgreSQL checks: it answers, is new enough, has this version's schema and partitions, and the role has the rights
+ * that the service needs.
+ */
 import type { Config } from '../../config.ts'
 import { missingPartitions } from '../../flows/sweep.ts'
 import { readRoleFacts, readServerFacts } from '../../store/accounts/set-up-facts.ts'
@@ -10,7 +13,7 @@ import { broken, type Finding, ok, warning } from './finding.ts'
 
 const OLDEST = 150_000
 
-/** What PostgreSQL says by code (SQLSTATE), and what fixes it. */
+/** Connection errors by SQLSTATE: what happened, and how to fix it. */
 const REFUSALS: Readonly<Record<string, readonly [what: string, remedy: string]>> = {
   '3D000': [
     'The database in DATABASE_URL does not exist.',
@@ -53,7 +56,7 @@ export async function examineMigrations(databaseUrl: string, db: Postgres): Prom
   return ok('migrations', `The schema is this version's (${newest}).`)
 }
 
-/** docs/operations.md, "A role that owns nothing". */
+/** See docs/operations.md, "A role that owns nothing". */
 export async function examineRole(db: Postgres, publicUrl: string | undefined): Promise<Finding> {
   const { role, owner, lacking } = await readRoleFacts(db)
   const script = 'psql "$OWNER_URL" -f deploy/postgresql/service-role.sql'

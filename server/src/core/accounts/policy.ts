@@ -1,24 +1,24 @@
-/** What an account lets its users connect: its own rules about applications, beside those of the service. */
+/** Account policy: which applications the users of an account may connect, in addition to the rules of the service. */
 import type { Application } from '../applications/application.ts'
 
 export type AccountPolicy = {
-  /** Whether codes are entered at this account at all. */
+  /** Whether user codes can be entered at this account. */
   readonly deviceFlow: boolean
   readonly unverifiedPublishers: boolean
-  /** Ids. Null: every application. */
+  /** Application ids. Null: every application. */
   readonly onlyApplications: readonly string[] | null
 }
 
 /**
- * May users of the account connect this application? Both rules hold at once: an application that is on the list but comes
- * from nobody knows whom is still not let in where unverified publishers are not.
+ * Whether users of the account may connect this application. Both rules must hold: a listed application of an
+ * unverified publisher is still rejected where unverified publishers are.
  */
 export function policyAllows(policy: AccountPolicy, application: Pick<Application, 'id' | 'publisher'>): boolean {
   if (!policy.unverifiedPublishers && application.publisher.status === 'unverified') return false
   return policy.onlyApplications === null || policy.onlyApplications.includes(application.id)
 }
 
-/** May a code of this application be entered, shown and granted at the account? */
+/** Whether a user code of this application may be entered, shown and granted at the account. */
 export function mayConnectByCode(
   policy: AccountPolicy,
   application: Pick<Application, 'id' | 'publisher' | 'deleted'>,

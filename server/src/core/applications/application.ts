@@ -1,9 +1,9 @@
-/** An application: what a third party registered, as the flows need it. docs/interface.md, "Application credentials". */
+/** Application: a registered OAuth client, as the flows need it. docs/interface.md, "Application credentials". */
 import type { ScopePolicy } from '../grants/scope.ts'
 
 export type ApplicationSecret = { readonly id: string; readonly keyId: number; readonly digest: Buffer }
 
-/** Whom an application comes from: the service itself, somebody whose domain was verified, or nobody knows. */
+/** Publisher: the service itself (`own`), a publisher whose domain was verified, or unknown (`unverified`). */
 export type Publisher = { readonly status: PublisherStatus; readonly name: string | null }
 
 export const publisherStatuses = ['own', 'verified', 'unverified'] as const
@@ -15,47 +15,46 @@ export type Application = ScopePolicy & {
   readonly accountId: string
   readonly name: string
   readonly publisher: Publisher
-  /** Somebody vouches, or once vouched, for its publisher: its name and logo change only with a second look. */
+  /** Its publisher is or once was verified: a new name or logo needs the approval of an operator. */
   readonly vouchedFor: boolean
-  /** Null: it has no logo. */
   readonly logoVersion: string | null
   readonly deviceFlow: boolean
-  /** Those of the allowed scopes that a typed code may lead to. */
+  /** The allowed scopes that the device flow may grant. */
   readonly deviceScopes: readonly string[]
-  /** Where the dialog may return to, to the character. Without any, there is no dialog. */
+  /** Redirect URIs, compared exactly. Empty: the application cannot use the dialog. */
   readonly redirectUris: readonly string[]
-  /** Cannot keep a secret and has none: a page, a program on somebody else's machine. */
+  /** Public client (RFC 6749 §2.1): a web page or an installed program. Has no secret. */
   readonly public: boolean
-  /** The dialog is opened only with a code challenge (RFC 7636). Otherwise it may have one, and then it counts as well. */
+  /** The dialog requires a code challenge (RFC 7636). Otherwise one is optional, and verified if sent. */
   readonly pkceRequired: boolean
-  /** May ask about credentials of every application. */
+  /** May introspect credentials of every application. */
   readonly resourceServer: boolean
-  /** In test mode: the user as whom it decides its own codes. */
+  /** In test mode, the user as whom the application decides its own codes. */
   readonly testedAs: string | null
-  /** A review asked for more patience than the configuration does. Null: as configured. */
+  /** Longer poll interval set by a review. Null: as configured. */
   readonly pollIntervalSeconds: number | null
   readonly suspended: boolean
   readonly deleted: boolean
-  /** Live secrets only. */
+  /** Live ones only. */
   readonly secrets: readonly ApplicationSecret[]
 }
 
-/** Which picture is meant: the same version is the same picture, always. */
+/** Identifies a logo. A version never changes its picture. */
 export type LogoName = { readonly applicationId: string; readonly version: string }
 
 /**
- * The logo that people are shown, if any. A picture of somebody else's brand is what a fraud needs most, so there is none
- * where nobody vouches for whom the application comes from.
+ * The logo to show on pages, if any. Logos of unverified publishers are not shown: the picture of another brand is what
+ * a fraud needs most.
  */
 export function shownLogo(application: Pick<Application, 'id' | 'publisher' | 'logoVersion'>): LogoName | null {
   const { id: applicationId, logoVersion: version, publisher } = application
   return version === null || publisher.status === 'unverified' ? null : { applicationId, version }
 }
 
-/** So that a fleet can move from one secret to the next without a gap, and no further. */
+/** Several secrets let a fleet of devices move to a new one without a gap. */
 export const MAX_LIVE_SECRETS = 3
 
-/** What its new codes are told. A review can ask for more patience, never for less. */
+/** The poll interval of new codes. A review can lengthen it, never shorten it. */
 export function pollIntervalOf(
   { pollIntervalSeconds }: Pick<Application, 'pollIntervalSeconds'>,
   configured: number,
@@ -63,7 +62,7 @@ export function pollIntervalOf(
   return Math.max(configured, pollIntervalSeconds ?? 0)
 }
 
-/** What holds for a typed code: the application's own rules, without the scopes that are never granted that way. */
+/** The scope policy of the device flow: the application's own, without scopes that the device flow never grants. */
 export function deviceFlowPolicy(application: ScopePolicy & Pick<Application, 'deviceScopes'>): ScopePolicy {
   const { deviceScopes: allowedScopes, defaultScopes, requiredScopes } = application
   return { allowedScopes, defaultScopes, requiredScopes }
@@ -72,20 +71,23 @@ export function deviceFlowPolicy(application: ScopePolicy & Pick<Application, 'd
 const MAX_NAME_LENGTH = 100
 
 /**
- * Controls, formats (direction, zero width, tags), private use, surrogates, what is not assigned, and what is drawn as
- * nothing at all: with them one name can look like another, or rewrite the sentence it stands in.
+ * Characters that make one name look like another, or rewrite the sentence around it: controls, formats (direction,
+ * zero width, tags), private use, surrogates, unassigned, and characters without a glyph.
  */
 const UNSEEN = /[\p{C}\p{Default_Ignorable_Code_Point}\u{2800}]/u
 
-/** Words with one plain space between them: no padding that pushes the rest of a line out of sight. */
+/** Words separated by single spaces. Padding could push the rest of a line out of sight. */
 const SPACED = /^\S+(?: \S+)*$/u
 
-/** A mark belongs to the letter before it. More than any script needs climb over the lines above. */
+/**
+ * Combining marks without a base letter, or five and more in a row: more than any script needs, and they overlap the
+ * lines above.
+ */
 const LOOSE_MARKS = /(?:^| )\p{M}|\p{M}{5,}/u
 
 /**
- * May an application be called that, on the page where somebody decides? A name that merely resembles another cannot be
- * told from an honest one here; that is what name-skeleton.ts and the status of its publisher beside it are for.
+ * Whether the name is acceptable on the consent page. It cannot tell a look-alike name from an honest one: for that
+ * there are name-skeleton.ts and the publisher status, shown beside the name.
  */
 export function isApplicationName(name: string): boolean {
   return (
@@ -98,7 +100,7 @@ export function isApplicationName(name: string): boolean {
   )
 }
 
-/** A host name, as its publisher proved to own it: lower case, at least two labels. Other scripts come as `xn--…`. */
+/** A host name: lower case, at least two labels, non-ASCII as `xn--…`. */
 export function isPublisherName(name: string): boolean {
   return (
     name.length <= 253 && /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])$/.test(name)

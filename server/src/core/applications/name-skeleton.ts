@@ -1,12 +1,15 @@
 /**
- * What is left of a name when everything is taken away that people overlook: two names with the same skeleton look alike.
- * In the manner of Unicode's UTS 39, section 4, with a map of our own: closed, short, and of letters that are drawn like a
- * Latin one in the usual fonts. A skeleton is compared and never shown.
+ * Skeleton of a name: the name reduced so that two names which look alike have the same skeleton. Follows Unicode's UTS
+ * 39, section 4, with a map of our own: closed, short, and limited to letters that look like a Latin one in the usual
+ * fonts. Skeletons are compared and never shown.
  */
 
-/** Pairs of a letter and the Latin letters it is drawn like. Capitals stand for themselves: Η is an H, and η an n. */
+/**
+ * Pairs of a letter and the Latin letters it looks like. Capitals have entries of their own: Η looks like H, and η like
+ * n.
+ */
 const LOOK_ALIKES = [
-  // Latin beyond ASCII, where no mark can be taken off: with strokes, dotless, small capitals, ligatures.
+  // Latin beyond ASCII that NFKD does not decompose: with strokes, dotless, small capitals, ligatures.
   'ı i ł l ƚ l ɫ l ø o đ d ð d ħ h ŧ t ƀ b ƃ b ɓ b ƈ c ɗ d ɖ d ƒ f ɠ g ɡ g ƙ k ɱ m ɲ n ŋ n ƞ n ƥ p ʠ q ɍ r ʂ s ƭ t ʋ u ʉ u ʌ v ɑ a ə e ɛ e ɩ i ɪ i ʟ l',
   'ᴀ a ʙ b ᴄ c ᴅ d ᴇ e ꜰ f ɢ g ʜ h ᴊ j ᴋ k ᴍ m ɴ n ᴏ o ᴘ p ʀ r ꜱ s ᴛ t ᴜ u ᴠ v ᴡ w ʏ y ᴢ z þ p æ ae œ oe ß ss Ɩ l ǀ l ꓲ l Ɵ o ɵ o',
   // Cyrillic.
@@ -16,11 +19,11 @@ const LOOK_ALIKES = [
   'α a Α a β b Β b ϲ c Ϲ c δ d ε e Ε e ϵ e Η h Ι i ι i ϳ j Κ k κ k Μ m Ν n η n Ο o ο o σ o θ o Ρ p ρ p ϱ p Γ r Τ t τ t υ u μ u ν v ω w Χ x χ x Υ y γ y Ζ z ζ z',
   // Armenian.
   'ա w գ q զ q հ h ի h յ j Լ l լ l ո n ռ n ց g օ o Օ o Տ s ս u Ս u ւ l ք p Ո n',
-  // Cherokee, in its capitals; its small letters are looked up by them.
+  // Cherokee, in capitals; latinFor() maps the small letters to them.
   'Ꭰ d Ꭱ r Ꭲ t Ꭵ i Ꭹ y Ꭺ a Ꭻ j Ꭼ e Ꮁ r Ꮃ w Ꮇ m Ꮋ h Ꮍ y Ꮐ g Ꮒ h Ꮓ z Ꮟ b Ꮢ r Ꮤ w Ꮥ s Ꮩ v Ꮪ s Ꮮ l Ꮯ c Ꮲ p Ꮶ k Ꮷ d Ꮼ w Ᏻ g Ᏼ b',
   // Lisu.
   'ꓐ b ꓑ p ꓓ d ꓔ t ꓖ g ꓗ k ꓙ j ꓚ c ꓜ z ꓝ f ꓟ m ꓠ n ꓡ l ꓢ s ꓣ r ꓦ v ꓧ h ꓪ w ꓫ x ꓬ y ꓮ a ꓰ e ꓳ o ꓴ u',
-  // Digits and signs that are read as letters.
+  // Digits and signs that look like letters.
   '0 o 1 i | i ¦ i ∣ i │ i @ a $ s € e',
 ].join(' ')
 
@@ -31,7 +34,10 @@ function readPairs(text: string): ReadonlyMap<string, string> {
   return new Map(parts.flatMap((part, at) => (at % 2 === 0 ? [[part, parts[at + 1] ?? ''] as const] : [])))
 }
 
-/** Would somebody take one for the other? Also when only one of the two is in capitals. */
+/**
+ * Whether a reader could confuse the two names. Also compared in lower case, for names of which only one is in
+ * capitals.
+ */
 export function looksLike(name: string, other: string): boolean {
   return (
     nameSkeleton(name) === nameSkeleton(other) || nameSkeleton(name.toLowerCase()) === nameSkeleton(other.toLowerCase())
@@ -39,13 +45,14 @@ export function looksLike(name: string, other: string): boolean {
 }
 
 export function nameSkeleton(name: string): string {
-  // A sign that claims a right to the name is no part of it. Full-width letters, letters of mathematics, ligatures and superscripts become plain ones; accents become marks, and go.
+  // ™ and ℠ are no part of the name. NFKD turns full-width letters, mathematical letters, ligatures and superscripts
+  // into plain ones, and accents into marks, which are removed.
   const plain = name.replace(/[™℠]/g, '').normalize('NFKD').replace(/\p{M}/gu, '')
   return (
     Array.from(plain, latinFor)
       .join('')
       .toLowerCase()
-      // Spaces, hyphens, dots: "Ac me" is Acme.
+      // Spaces, hyphens and dots are ignored: "Ac me" equals "Acme".
       .replace(/[^\p{L}\p{N}]/gu, '')
       .replaceAll('l', 'i')
       .replaceAll('rn', 'm')

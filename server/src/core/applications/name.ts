@@ -1,8 +1,8 @@
-/** Names that people read: of accounts and roles, titles of scopes. What an application may be called is told in application.ts. */
+/** Names of accounts and roles, titles of scopes. Names of applications have stricter rules (application.ts). */
 
 const MAX_NAME_LENGTH = 100
 
-/** Line breaks and controls end up in mail headers and terminals; direction marks turn the words around a name over. */
+/** Line breaks and controls end up in mail headers and terminals; direction marks reorder the words around a name. */
 const DISTURBING = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u
 
 export function isName(text: string): boolean {

@@ -1,7 +1,9 @@
-/** Whom an application comes from, proven by a record in DNS. docs/interface.md, "Whom an application comes from". */
+/**
+ * Publisher domain: parses it and judges its proof, a DNS record. docs/interface.md, "Whom an application comes from".
+ */
 import { isPublisherName } from './application.ts'
 
-/** What is wrong with a domain that somebody typed, each with words of its own. */
+/** Each problem has its own message. */
 export type DomainProblem =
   | 'empty'
   | 'address'
@@ -11,18 +13,20 @@ export type DomainProblem =
   | 'dot'
   | 'too_long'
   | 'not_a_domain'
-  /** The service's own host, or an account's: what is there is for the operator to say. */
+  /** The service's own host or one of an account's: only the operator can set those. */
   | 'ours'
 
 export type ReadDomain = { readonly domain: string } | { readonly problem: DomainProblem }
 
-/** In front of the domain: nobody has such a name by accident, and no web host can answer for it. */
+/** Label of the record: no host has such a name by accident, and no web host can serve it. */
 const LABEL = '_latchkey'
 
-/** A name in DNS has at most 253 characters (RFC 1035, section 2.3.4), our label and its dot included. */
+/** A DNS name has at most 253 characters (RFC 1035, section 2.3.4), including our label and its dot. */
 const MAX_DOMAIN_LENGTH = 253 - LABEL.length - 1
 
-/** As people type it. Other scripts and capitals become what DNS knows them by. `ownHost`: the service's. */
+/**
+ * Parses a typed domain. Other scripts and capitals are converted to the DNS form. `ownHost`: the host of the service.
+ */
 export function readDomain(text: string, ownHost: string): ReadDomain {
   const typed = text.trim()
   if (typed === '') return { problem: 'empty' }
@@ -40,7 +44,7 @@ export function readDomain(text: string, ownHost: string): ReadDomain {
   return { domain }
 }
 
-/** A browser's own reading of it: `Bücher.example` is `xn--bcher-kva.example`, and `0x7f.1` is 127.0.0.1. */
+/** Converts with the URL parser: `Bücher.example` becomes `xn--bcher-kva.example`, and `0x7f.1` becomes 127.0.0.1. */
 function inDns(typed: string): string | null {
   if (/[\s%]/.test(typed) || !URL.canParse(`http://${typed}/`)) return null
   return new URL(`http://${typed}/`).hostname
@@ -50,25 +54,24 @@ export function recordName(domain: string): string {
   return `${LABEL}.${domain}`
 }
 
-/** What the name servers said of the record. `silent`: nothing that could be believed. */
+/** Result of a look-up of the record. `silent`: no usable answer. */
 export type RecordStatus = 'there' | 'gone' | 'silent'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 
-/** A record that was deleted by mistake can be set again; one that stays away was meant to. */
+/** A record deleted by mistake can be restored within this time; after it, the removal counts as intended. */
 const MAY_BE_GONE_MS = 7 * DAY_MS
 
-/** Name servers that have not answered for so long belong to nobody any more. */
+/** Name servers that have not answered for this long count as abandoned. */
 const MAY_BE_SILENT_MS = 30 * DAY_MS
 
 export type ProvenPublisher = {
-  /** When the record was last seen. */
   readonly provenAt: number
-  /** Since when it has been gone, every time that anybody answered. */
+  /** Since when every answer has lacked the record. */
   readonly missingSince: number | null
 }
 
-/** What becomes of a proof that is looked at again. `missed`: for the first time; `lost`: for good. */
+/** Outcome of a periodic recheck. `missed`: missing for the first time; `lost`: the publisher is no longer verified. */
 export function recheck(
   { provenAt, missingSince }: ProvenPublisher,
   record: RecordStatus,

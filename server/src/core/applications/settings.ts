@@ -1,4 +1,4 @@
-/** What an application may be registered with, or changed to. One set of rules for the command line and the console. */
+/** Settings of an application and their validation, shared by the command line and the console. */
 
 import { MAX_REDIRECTS, type RedirectProblem, redirectProblem } from '../dialog/redirect-uri.ts'
 import { isApplicationName } from './application.ts'
@@ -13,11 +13,11 @@ export type ApplicationSettings = {
 }
 
 export type SettingsProblem =
-  /** `taken`: it looks like the name of an application of another account that somebody vouches for. */
+  /** `taken`: looks like the name of an application of another account whose publisher is verified. */
   | { readonly field: 'name'; readonly problem: 'malformed' | 'taken' }
   /**
-   * Not in the catalogue; default or required without being allowed; or default for an application with the device flow,
-   * although no typed code may lead to it.
+   * `unknown`: not in the catalogue. `not_allowed`: default or required, but not allowed. `not_by_device`: default for
+   * an application with the device flow, which never grants it.
    */
   | {
       readonly field: 'scopes'
@@ -26,15 +26,14 @@ export type SettingsProblem =
     }
   | { readonly field: 'redirects'; readonly problem: RedirectProblem | 'too_many'; readonly uri: string }
 
-/** What the catalogue says of an application's scopes. It never changes: a scope stays what it was made. */
+/** Facts from the catalogue about an application's scopes. They are stable: a scope never changes these properties. */
 export type ScopeFacts = {
-  /** Those that are not in the catalogue. */
+  /** Not in the catalogue. */
   readonly unknown: readonly string[]
-  /** Those that no typed code may lead to. */
+  /** Never granted by the device flow. */
   readonly notByDevice: readonly string[]
 }
 
-/** Null when all is well. */
 export function settingsProblem(settings: ApplicationSettings, facts: ScopeFacts): SettingsProblem | null {
   if (!isApplicationName(settings.name)) return { field: 'name', problem: 'malformed' }
   if (facts.unknown.length > 0) return { field: 'scopes', problem: 'unknown', names: facts.unknown }

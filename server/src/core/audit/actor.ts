@@ -1,4 +1,4 @@
-/** Who caused an audit event, and through which interface. Every event names both: the log cannot be amended later. */
+/** Actor of an audit event and the interface it used. Every event names both: the log cannot be amended later. */
 
 export const actorKinds = ['user', 'operator', 'application', 'service', 'anonymous'] as const
 
@@ -11,7 +11,7 @@ export type Interface = (typeof interfaces)[number]
 
 export type Actor = {
   readonly kind: ActorKind
-  /** Of a user or an application its id; otherwise a name. */
+  /** The id of a user or application; otherwise a name. */
   readonly id: string
   readonly via: Interface
 }

@@ -1,8 +1,8 @@
-/** The detail of audit events: which fields the account that an event belongs to may read. */
+/** Detail of audit events: the fields that the account which an event belongs to may read. */
 
 /**
- * Shown to the account that the event belongs to, each with a name in pages/messages/. What is not here is for operators: an
- * event that is recorded tomorrow shows an account nothing that nobody thought about.
+ * Fields shown to the account that the event belongs to, each with a name in pages/messages/. All others are for
+ * operators only: an allow-list, so that a field added later is not disclosed by accident.
  */
 export const auditDetails = [
   'added',
@@ -48,7 +48,7 @@ export function isAuditDetail(name: string): name is AuditDetailName {
 
 export type AuditDetail = Readonly<Record<string, unknown>>
 
-/** The detail of an event for its reader: an account reads what has a name in `auditDetails`, an operator all of it. */
+/** The detail as its reader may see it: an account the fields in `auditDetails`, an operator all of them. */
 export function visibleDetail(detail: AuditDetail, toAccount: boolean): AuditDetail {
   return Object.fromEntries(Object.entries(detail).filter(([name]) => !toAccount || isAuditDetail(name)))
 }

@@ -1,13 +1,14 @@
 /**
- * The kinds of audit events. Each has its sentence in pages/messages/ under `audit_kind`; a kind without one does not compile.
+ * Kinds of audit events. Each has its sentence in pages/messages/ under `audit_kind`; a kind without one does not
+ * compile.
  */
 
 export const auditGroups = ['sign_ins', 'people', 'access', 'own_applications', 'account'] as const
 
-/** What people choose from to find an event again. */
+/** Filter of the audit pages. */
 export type AuditGroup = (typeof auditGroups)[number]
 
-/** Every kind, with the group in which people look for it. */
+/** Every kind with its group. */
 export const auditKinds = {
   'account.created': 'account',
   'account.policy_changed': 'account',
@@ -86,7 +87,7 @@ export type AuditKind = keyof typeof auditKinds
 
 export const everyAuditKind = Object.keys(auditKinds) as readonly AuditKind[]
 
-/** An older version may read what a newer one wrote. */
+/** Rows may have been written by a newer version, with kinds unknown to this one. */
 export function isAuditKind(text: string): text is AuditKind {
   return Object.hasOwn(auditKinds, text)
 }

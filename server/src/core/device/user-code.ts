@@ -1,11 +1,12 @@
 /**
- * The digits a person types: always text, so that leading zeros live. docs/interface.md, "The user code".
+ * User code: the digits that a user types. Always a string, so that leading zeros survive. docs/interface.md, "The user
+ * code".
  *
- * The last digit is a Damm check digit: every single wrong digit and every swap of neighbours is caught before the code is
- * looked up, so a mistyped code costs no attempt and a well-formed miss is almost certainly a guess.
+ * The last digit is a Damm check digit: it catches every single wrong digit and every swap of neighbours before the
+ * look-up. So a mistyped code costs no attempt, and a well-formed miss is almost certainly a guess.
  */
 
-/** Damm's quasigroup of order 10; the zero diagonal makes the check digit bring the interim digit back to 0. */
+/** Damm's quasigroup of order 10; because of the zero diagonal, the check digit brings the interim digit back to 0. */
 const DAMM = [
   [0, 3, 1, 7, 5, 9, 8, 6, 4, 2],
   [7, 0, 9, 2, 1, 5, 4, 8, 6, 3],
@@ -29,13 +30,19 @@ function interim(digits: string): number {
   return value
 }
 
-/** Never fewer, however quiet the service is. */
+/** Lower bound, even with few live codes. */
 export const MIN_RANDOM_DIGITS = 8
 
-/** Beyond this a person gives up; with it, a hundred million live codes still keep one guess below one in a million. */
+/**
+ * Upper bound: users give up on longer codes. With a hundred million live codes, one guess still succeeds with a
+ * probability of only one in a million.
+ */
 const MAX_RANDOM_DIGITS = 14
 
-/** As many digits as keep one guess at one in a million or less: r = max(8, ⌈log10(live codes)⌉ + 6). */
+/**
+ * Number of digits that keeps the success of one guess at one in a million or less: r = max(8, ⌈log10(live codes)⌉ +
+ * 6).
+ */
 export function randomDigitsFor(liveCodes: number): number {
   const needed = Math.ceil(Math.log10(Math.max(1, liveCodes))) + 6
   return Math.min(MAX_RANDOM_DIGITS, Math.max(MIN_RANDOM_DIGITS, needed))
@@ -44,12 +51,12 @@ export function randomDigitsFor(liveCodes: number): number {
 export type TypedCode =
   | { readonly answer: 'code'; readonly userCode: string }
   | { readonly answer: 'empty' }
-  /** Not the digits of a code, or a check digit that does not fit: mistyped, not guessed. */
+  /** Not the digits of a code, or a wrong check digit: a typing error, not a guess. */
   | { readonly answer: 'mistyped'; readonly digits: number }
 
 const SEPARATORS = /[\s\p{Pd}\p{Cf}._·]/gu
 
-/** What a person typed or pasted, in any script, with any grouping, as the one canonical text. */
+/** Parses a typed or pasted code, in any script and grouping, into its canonical form. */
 export function readTypedCode(typed: string): TypedCode {
   const compact = typed.normalize('NFKC').replace(SEPARATORS, '')
   if (compact === '') return { answer: 'empty' }
@@ -61,12 +68,15 @@ export function readTypedCode(typed: string): TypedCode {
     : { answer: 'mistyped', digits: userCode.length }
 }
 
-/** As many digits as a code can have; then, if it is not one, a digit is wrong and not their number. */
+/** Whether a code can have this many digits. If so, a mistyped code has a wrong digit rather than a wrong length. */
 export function isCodeLength(digits: number): boolean {
   return digits > MIN_RANDOM_DIGITS && digits <= MAX_RANDOM_DIGITS + 1
 }
 
-/** Unicode keeps the ten digits of every script together, zero first; runs of several scripts may follow each other. */
+/**
+ * Converts a digit of any script. Unicode keeps the ten digits of a script together, zero first; runs of several
+ * scripts may be adjacent.
+ */
 export function asciiDigit(character: string): string | null {
   if (!/^\p{Nd}$/u.test(character)) return null
   const point = character.codePointAt(0) ?? 0

@@ -1,37 +1,37 @@
 /**
- * The life of one dialog: an authorization request in a browser, from the question to the one exchange of its code.
- * docs/interface.md, "The dialog". Like a device code (core/device/code.ts), it expires without anybody writing it down.
+ * State machine of a dialog: an authorization request in a browser, from the consent page to the exchange of its code.
+ * docs/interface.md, "The dialog". Like that of a device code (core/device/code.ts), its expiry is never stored.
  */
 export type Dialog = {
   readonly id: string
   readonly applicationId: string
-  /** One of the application's own, as it was registered. */
+  /** One of the application's registered redirect URIs. */
   readonly redirectUri: string
   readonly scopes: readonly string[]
-  /** The application's own text, echoed back; null when it sent none. */
+  /** The application's `state` parameter, echoed back; null when it sent none. */
   readonly state: string | null
   readonly codeChallenge: string | null
-  /** Until then it can be decided. */
+  /** Deadline of the decision. */
   readonly expiresAt: number
   readonly decidedAt: number | null
   readonly userId: string | null
-  /** Of a decided dialog, null means no. */
+  /** Null on a decided dialog: denied. */
   readonly grantId: string | null
   /** The exchange that is being answered. */
   readonly delivery: DialogDelivery | null
-  /** When its answer was sent, or it was burned. */
+  /** When the response of the exchange was sent, or the code was burned. */
   readonly usedAt: number | null
 }
 
 export type DialogDelivery = { readonly leaseId: string; readonly until: number }
 
-/** From opening the window to the decision: time to find a password, not to leave it open over night. */
+/** From opening the window to the decision: time to find a password, but not to leave the window open over night. */
 export const DIALOG_LIFETIME_MS = 10 * 60 * 1000
 
-/** Afterwards a code that comes back is just as unknown as one that never was. */
+/** After this the dialog is purged, and its code is unknown. */
 export const DIALOG_KEPT_MS = 24 * 60 * 60 * 1000
 
-/** As long as for a device code (core/device/code.ts, LEASE_MS), and for the same reason. */
+/** Same as for a device code, and for the same reason (core/device/code.ts, LEASE_MS). */
 const LEASE_MS = 10_000
 
 export type DialogStatus = 'open' | 'expired' | 'denied' | 'allowed' | 'used'
@@ -44,14 +44,14 @@ export function dialogStatus(dialog: Dialog, now: number): DialogStatus {
 
 export type DecisionStep =
   | { readonly answer: 'decided'; readonly next: Dialog }
-  /** The same user said the same a moment ago, and perhaps did not see what came of it. */
+  /** The same user repeats the same decision, perhaps because the response was lost. */
   | { readonly answer: 'repeated' }
-  /** Decided before, or out of time. */
+  /** Already decided, or expired. */
   | { readonly answer: 'not_open' }
 
 export type Decision = {
   readonly userId: string
-  /** Null: the user says no. */
+  /** Null: denied. */
   readonly grantId: string | null
   readonly now: number
   readonly codeLifetimeMs: number
@@ -69,10 +69,10 @@ export function decide(dialog: Dialog, { userId, grantId, now, codeLifetimeMs }:
 export type Exchange = {
   readonly applicationId: string
   readonly redirectUri: string
-  /** The verifier fits the challenge; without a challenge, none was sent. */
+  /** The verifier matches the challenge; or there is no challenge and no verifier was sent. */
   readonly proven: boolean
   readonly leaseId: string
-  /** When the request came in, before it waited for anything. */
+  /** When the request arrived, before it waited for a lock. */
   readonly arrivedAt: number
   readonly now: number
   readonly codeLifetimeMs: number
@@ -80,22 +80,26 @@ export type Exchange = {
 
 export type ExchangeStep =
   | { readonly answer: 'deliver'; readonly next: Dialog }
-  /** Another exchange is being answered at this moment: ask again shortly. */
+  /** Another exchange is being answered at this moment: retry shortly. */
   | { readonly answer: 'being_delivered' }
-  /** Refused, and nothing changes. */
+  /** Refused without a change. */
   | { readonly answer: 'not_valid' }
-  /** Refused for good: the code was in the wrong hands, or too late. What was granted by it, nobody ever got. */
+  /**
+   * Refused, and the code is invalidated: it was presented by the wrong client, or too late. Its grant was never
+   * delivered.
+   */
   | { readonly answer: 'burn'; readonly next: Dialog }
-  /** All fits, but it was exchanged before: two hold this code, so what it led to ends. */
+  /** The request is valid, but the code was exchanged before: two parties hold it, so revoke its grant. */
   | { readonly answer: 'replayed' }
 
 export function exchange(dialog: Dialog, given: Exchange): ExchangeStep {
   const status = dialogStatus(dialog, given.now)
   if (status !== 'allowed' && status !== 'used') return { answer: 'not_valid' }
   const fits = given.applicationId === dialog.applicationId && given.redirectUri === dialog.redirectUri && given.proven
-  // One that was under way when the other was answered is merely late: its application asked twice, and nobody stole anything.
+  // A request that arrived before the first one was answered is a concurrent duplicate of the same application, not a
+  // replay.
   if (status === 'used') return { answer: fits && given.arrivedAt > (dialog.usedAt ?? 0) ? 'replayed' : 'not_valid' }
-  // Somebody may hold what an earlier exchange led to; it is not taken from them because another one was wrong or late.
+  // An earlier exchange may have delivered the credentials; a later invalid or late request must not revoke them.
   if (dialog.delivery && given.now < dialog.delivery.until) return { answer: fits ? 'being_delivered' : 'not_valid' }
   const late = given.now >= (dialog.decidedAt ?? 0) + given.codeLifetimeMs
   if (!fits || late) {
@@ -105,12 +109,12 @@ export function exchange(dialog: Dialog, given: Exchange): ExchangeStep {
   return { answer: 'deliver', next: { ...dialog, delivery } }
 }
 
-/** The answer was handed to the network. */
+/** The response was handed to the network. */
 export function confirmExchange(dialog: Dialog, leaseId: string, now: number): Dialog {
   return dialog.delivery?.leaseId === leaseId && dialog.usedAt === null ? { ...dialog, usedAt: now } : dialog
 }
 
-/** The client was gone before the answer: whoever asks next may have it. */
+/** The client disconnected before the response was sent: the next exchange may have it. */
 export function releaseExchange(dialog: Dialog, leaseId: string): Dialog {
   return dialog.delivery?.leaseId === leaseId && dialog.usedAt === null ? { ...dialog, delivery: null } : dialog
 }

@@ -1,25 +1,28 @@
 /**
- * Redirect addresses: where a dialog may return to. One is registered in exactly one spelling, its own WHATWG serialisation,
- * and compared with `===`: then no two readers of the text can disagree about its host (RFC 9700, section 4.1).
+ * Redirect URIs: validation and use. A URI is registered in exactly one spelling, its WHATWG serialisation, and
+ * compared with `===`, so that no two parsers can disagree about its host (RFC 9700, section 4.1).
  */
 
 const MAX_REDIRECT_LENGTH = 2000
 
-/** So that every way out of a dialog can be read by the one who looks the application over. */
+/** Few enough for an operator to read all of them in a review. */
 export const MAX_REDIRECTS = 10
 
-/** The only hosts that http leads to: nothing leaves the machine on the way there (RFC 8252, section 7.3). */
+/** The only hosts that may use http: the request does not leave the machine (RFC 8252, section 7.3). */
 const LOOPBACK: readonly string[] = ['127.0.0.1', '[::1]', 'localhost']
 
-/** As DNS has it. A URL may hold more, such as `;` and quotes, and the host ends up in a Content-Security-Policy. */
+/**
+ * Host name syntax of DNS. A URL allows more, such as `;` and quotes, and the host ends up in a
+ * Content-Security-Policy.
+ */
 const LABEL = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?'
 const HOST = new RegExp(`^(?:${LABEL}(?:\\.${LABEL})*|\\[[0-9a-f:]+\\])$`)
 const MAX_HOST_LENGTH = 253
 
-/** Behind the host, RFC 3986 allows less than a URL serialises to: no `|`, no brackets, no stray percent sign. */
+/** For path and query RFC 3986 allows less than WHATWG serialises: no `|`, no brackets, no stray percent sign. */
 const PATH_AND_QUERY = /^(?:[\w:/?@!$&'()+,;=.~-]|%[0-9A-Fa-f]{2})*$/
 
-/** What we answer with: none of it may come twice (RFC 6749, section 3.1). */
+/** Parameters of the authorization response: none of them may occur twice (RFC 6749, section 3.1). */
 const ANSWERED: readonly string[] = ['code', 'state', 'iss', 'error', 'error_description', 'error_uri']
 
 export type RedirectProblem =
@@ -34,7 +37,7 @@ export type RedirectProblem =
   | 'characters'
   | 'query'
 
-/** Null for an address that may be registered. */
+/** Null: the URI may be registered. */
 export function redirectProblem(text: string): RedirectProblem | null {
   if (text.length > MAX_REDIRECT_LENGTH) return 'too_long'
   const url = URL.parse(text)
@@ -49,19 +52,21 @@ export function redirectProblem(text: string): RedirectProblem | null {
   return ANSWERED.some((name) => url.searchParams.has(name)) ? 'query' : null
 }
 
-/** For the headers that name an origin (`form-action`, CORS). */
+/** For headers that name an origin (`form-action`, CORS). */
 export function redirectOrigin(uri: string): string {
   return new URL(uri).origin
 }
 
-/** For people to read, with the port where it has one. Other scripts stay `xn--…`, which looks like nothing else. */
+/**
+ * For display, with the port if there is one. Other scripts stay `xn--…`, which cannot be confused with another name.
+ */
 export function redirectHost(uri: string): string {
   return new URL(uri).host
 }
 
 /**
- * The registered address with our answer behind it, form-urlencoded; a query that it has stays as it is (RFC 6749, sections
- * 3.1.2 and 4.1.2). Not by way of `URL`, which would write the query anew.
+ * Appends the form-urlencoded response parameters; an existing query stays unchanged (RFC 6749, sections 3.1.2 and
+ * 4.1.2). Does not use `URL`, which would re-encode the query.
  */
 export function withAnswer(uri: string, parameters: Readonly<Record<string, string>>): string {
   const answer = new URLSearchParams(parameters).toString()

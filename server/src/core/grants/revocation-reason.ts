@@ -1,6 +1,6 @@
 /**
- * Why a grant was revoked. One closed list for the table grants, the audit log, webhooks (docs/interface.md, "Webhooks"), metrics
- * and the sentences in pages/messages/.
+ * Reasons for the revocation of a grant: one closed list for the table grants, the audit log, webhooks
+ * (docs/interface.md, "Webhooks"), metrics and the sentences in pages/messages/.
  */
 export const revocationReasons = [
   'application_deleted',
@@ -21,12 +21,12 @@ export const revocationReasons = [
 
 export type RevocationReason = (typeof revocationReasons)[number]
 
-/** A newer version may have written one that this version does not know. */
+/** Rows may have been written by a newer version, with reasons unknown to this one. */
 export function isRevocationReason(value: unknown): value is RevocationReason {
   return (revocationReasons as readonly unknown[]).includes(value)
 }
 
-/** A credential may be in the wrong hands: the user is notified by mail. */
+/** A credential may have leaked: the user is notified by mail. */
 export type AlarmingReason = Extract<
   RevocationReason,
   'authorization_code_reused' | 'credential_reported' | 'refresh_token_reused'

@@ -1,6 +1,9 @@
-/** Scopes: what may be asked for, and what a grant then holds. docs/interface.md, "Scopes". */
+/**
+ * Scopes: resolves what a request asks for, what a grant holds and what a credential may do. docs/interface.md,
+ * "Scopes".
+ */
 
-/** A scope list on the wire: commas, and whitespace for the clients that learned it elsewhere. */
+/** Parses a scope list: separated by commas, or by white space as other OAuth servers expect it. */
 export function parseScope(text: string): readonly string[] {
   return [...new Set(text.split(/[\s,]+/).filter((name) => name !== ''))]
 }
@@ -9,7 +12,7 @@ export function formatScope(scopes: readonly string[]): string {
   return scopes.join(',')
 }
 
-/** A name that survives every list separator and every log line. */
+/** A name that is safe in every list format and log line. */
 export function isScopeName(name: string): boolean {
   return /^[a-z0-9][a-z0-9_.:-]{0,63}$/.test(name)
 }
@@ -25,8 +28,8 @@ export type RequestedScopes =
   | { readonly answer: 'not_allowed'; readonly names: readonly string[] }
 
 /**
- * What a request asks for: its own list, or the application's default set, whole, when it names none. A default set that
- * cannot be granted is refused like a list that cannot: narrowing it would grant something else than what was configured.
+ * The requested scopes: the request's list, or the whole default set of the application when it names none. A default
+ * set that cannot be granted in full is rejected like a list: narrowing it would grant something else than configured.
  */
 export function resolveRequested(requested: string | null, policy: ScopePolicy): RequestedScopes {
   const asked = requested === null ? [] : parseScope(requested)
@@ -36,15 +39,14 @@ export function resolveRequested(requested: string | null, policy: ScopePolicy):
 }
 
 export type Consent = {
-  /** What the grant will hold. */
   readonly granted: readonly string[]
-  /** Asked for, but the user lacks it: shown, and left out. */
+  /** Requested, but not held by the user: shown, and left out. */
   readonly lacking: readonly string[]
-  /** False when nothing would be granted, or a scope that the application cannot work without is lacking. */
+  /** False when nothing would be granted, or when the user lacks a scope that the application requires. */
   readonly grantable: boolean
 }
 
-/** Requested ∩ still allowed to the application ∩ held by the user: one rule for the page, the grant and the answer. */
+/** Requested ∩ allowed to the application ∩ held by the user: one rule for the page, the grant and the response. */
 export function resolveConsent(requested: readonly string[], held: readonly string[], policy: ScopePolicy): Consent {
   const allowed = requested.filter((name) => policy.allowedScopes.includes(name))
   const granted = allowed.filter((name) => held.includes(name))
@@ -53,7 +55,7 @@ export function resolveConsent(requested: readonly string[], held: readonly stri
   return { granted, lacking, grantable: !requiredLacking && (granted.length > 0 || requested.length === 0) }
 }
 
-/** What a credential may do at this moment: granted ∩ what the user still holds ∩ what the application is still allowed. */
+/** The scopes of a credential now: granted ∩ held by the user ∩ allowed to the application. */
 export function resolveEffective(
   granted: readonly string[],
   held: readonly string[],

@@ -1,26 +1,26 @@
-/** From codes to evidence: which accounts granted what in which window. Whether that is much is judged in suspension.ts. */
+/** Evidence: aggregates codes into windows, by the accounts that granted them. suspension.ts judges the result. */
 import type { Evidence, Thresholds, Window, WindowCounts } from './suspension.ts'
 
 const MINUTE_MS = 60_000
 const DAY_MS = 24 * 60 * MINUTE_MS
 
-/** A code, and what became of it. */
+/** A code and its outcome. */
 export type Observation = {
-  /** Null: nobody granted it. */
+  /** Null: not granted. */
   readonly grantedAt: number | null
   readonly accountId: string
   readonly accountCreatedAt: number
-  /** The account that registered the application, which is also whom test mode decides as. */
+  /** Granted at the account that registered the application; test mode decides as a user of it, too. */
   readonly own: boolean
-  /** Where the application asked from (core/network.ts). */
+  /** Network that requested the code (core/network.ts). */
   readonly network: string | null
-  /** How often it was told slow_down. */
+  /** How often its polls were answered slow_down. */
   readonly earlyPolls: number
 }
 
 export type Span = { readonly from: number; readonly to: number; readonly windowMs: number }
 
-/** The whole windows before `now`. */
+/** The complete windows before `now`. */
 export function spanOf(now: number, { windowMinutes, windows }: Thresholds): Span {
   const windowMs = windowMinutes * MINUTE_MS
   const to = Math.floor(now / windowMs) * windowMs
@@ -29,14 +29,17 @@ export function spanOf(now: number, { windowMinutes, windows }: Thresholds): Spa
 
 export type GatherOptions = {
   readonly now: number
-  /** What was granted before has been decided about. */
+  /** Earlier grants are left out: a decision has already covered them. */
   readonly since: number
-  /** The starts of minutes. Each counts for as long as a code lives, because a code brings its early polls along. */
+  /**
+   * Overloaded minutes, by their start. Each counts for the lifetime of a code, because a code keeps the early polls it
+   * collected.
+   */
   readonly overloads: readonly number[]
   readonly codeLifetimeMs: number
 }
 
-/** What store/reviews/evidence.ts does in PostgreSQL: codes into windows. */
+/** Model of the query in store/reviews/evidence.ts, for tests: codes into windows. */
 export function gatherWindows(
   observations: Iterable<Observation>,
   options: GatherOptions,

@@ -1,4 +1,7 @@
-/** What operators may decide about an application that is under review, and why. docs/operations.md, "When an application polls too fast". */
+/**
+ * Reviews: decisions and reasons that an operator can choose for an application. docs/operations.md, "When an
+ * application polls too fast".
+ */
 
 export const decisions = ['reinstate', 'reinstate_slower', 'keep', 'keep_and_revoke'] as const
 
@@ -16,7 +19,9 @@ export const reasons = [
 
 export type Reason = (typeof reasons)[number]
 
-/** Why an application was warned, suspended or restored: an operator's reason, or one of the service and the command line. */
+/**
+ * Reasons for a warning, suspension or restoration: those of operators, and those of the service and the command line.
+ */
 export const suspensionReasons = [
   ...reasons,
   'polls_too_fast',
@@ -27,29 +32,29 @@ export const suspensionReasons = [
 
 export type SuspensionReason = (typeof suspensionReasons)[number]
 
-/** What an operator writes to the owner, and the owner to the operators. */
+/** Length of a message between operators and the owner. */
 export const MAX_WORDS_LENGTH = 2000
 
-/** The longest time between two polls that a review may ask for. */
+/** Longest poll interval that a review may set. */
 export const MAX_INTERVAL_SECONDS = 300
 
 export function areFitWords(words: string): boolean {
   return words !== '' && words.length <= MAX_WORDS_LENGTH && !/\0/.test(words)
 }
 
-/** Longer than everybody else's. */
+/** Whether the interval is longer than the configured one. */
 export function isFitInterval(seconds: number | null, configured: number): boolean {
   return seconds !== null && Number.isInteger(seconds) && seconds > configured && seconds <= MAX_INTERVAL_SECONDS
 }
 
-/** A decision can be undone for so long. After that, whoever lost access has moved on. */
+/** Time in which a decision can be undone. After it, users who lost access have moved on. */
 export const UNDOABLE_MS = 72 * 60 * 60 * 1000
 
-/** A decision as operators read it. */
+/** A decision as shown to operators. */
 export type DecisionLine = {
   readonly id: string
   readonly at: number
-  /** An e-mail address, as all of these. */
+  /** E-mail address, like `confirmedBy` and `undoneBy`. */
   readonly by: string
   readonly decision: Decision
   readonly reason: Reason
@@ -60,23 +65,23 @@ export type DecisionLine = {
   readonly confirmedAt: number | null
   readonly undoneBy: string | null
   readonly undoneAt: number | null
-  /** How many grants it ended. */
+  /** Number of grants it revoked. */
   readonly revoked: number
   readonly undoable: boolean
 }
 
-/** How an application did, step by step: what the charts of its review are drawn of. */
+/** Time series of an application, for the charts of its review. */
 export type Series = {
-  /** Of the last three hours, in order, of five minutes each. */
+  /** The last three hours in steps of five minutes, in order. */
   readonly minutes: readonly {
     readonly at: number
     readonly polls: number
     readonly early: number
     readonly allowed: number
   }[]
-  /** Of the last thirty days, in order. */
+  /** The last thirty days, in order. */
   readonly days: readonly {
-    /** Its start, in UTC. */
+    /** Start of the day in UTC. */
     readonly day: number
     readonly requested: number
     readonly entered: number
@@ -84,9 +89,9 @@ export type Series = {
     readonly rejected: number
     readonly polls: number
     readonly early: number
-    /** Who granted it something for the first time. */
+    /** Users who granted the application something for the first time. */
     readonly newUsers: number
-    /** From which its codes were asked for that were granted. */
+    /** Networks from which the granted codes were requested. */
     readonly networks: number
     readonly countries: number
   }[]
@@ -94,15 +99,15 @@ export type Series = {
 
 export type DecisionFacts = {
   readonly decision: Decision
-  /** Of the application, before the decision. */
+  /** State of the application before the decision. */
   readonly suspended: boolean
-  /** People complained about it: somebody may gain by its coming back. */
+  /** Users reported it: a fraudster may gain by its reinstatement. */
   readonly reported: boolean
-  /** By more people than one operator may cut off. */
+  /** Used by more people than one operator alone may cut off. */
   readonly widelyUsed: boolean
 }
 
-/** Two operators are needed to bring back what people complained about, and to end the access of very many people. */
+/** Two operators are needed to reinstate a reported application, and to revoke the grants of very many users. */
 export function needsSecondOperator({ decision, suspended, reported, widelyUsed }: DecisionFacts): boolean {
   switch (decision) {
     case 'reinstate':

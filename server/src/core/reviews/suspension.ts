@@ -1,30 +1,31 @@
 /**
- * When to warn an application's owner, when to call a person, when to suspend: a pure function of evidence, with thresholds that
- * are data. docs/interface.md, "Suspension"; docs/decisions/0019-suspension-is-a-judgement-of-evidence.md.
+ * Suspension rule: decides from evidence whether to warn the owner of an application, call an operator or suspend. A
+ * pure function, with thresholds as data. docs/interface.md, "Suspension";
+ * docs/decisions/0019-suspension-is-a-judgement-of-evidence.md.
  *
- * An application's secret ships in devices, so whoever polls with it proves nothing. A grant does: a stranger's account cannot be
- * made to grant a code. So what counts is accounts that granted codes which had been polled too early again and again, and nothing
- * that a thief of the secret can make by himself.
+ * The secret of an application ships in devices, so polls with it prove nothing about its owner. Grants do: an attacker
+ * cannot make another account grant a code. So only accounts count that granted codes which had repeatedly been polled
+ * too early, and nothing that a thief of the secret can produce alone.
  */
 export type Thresholds = {
-  /** Grants are looked at in windows of so many minutes, and in so many of them. */
+  /** Grants are counted in windows of this length, over this many windows. */
   readonly windowMinutes: number
   readonly windows: number
-  /** In a window: so many distinct accounts, this share of all that granted, and so many distinct networks. */
+  /** Thresholds of a window: distinct accounts, their share of all accounts that granted, and distinct networks. */
   readonly accounts: number
   readonly share: number
   readonly networks: number
-  /** A code that was told slow_down so often has ignored it. */
+  /** A code answered slow_down this often counts as ignoring it. */
   readonly earlyPolls: number
-  /** A younger account is not established yet. */
+  /** Younger accounts are not established. */
   readonly accountAgeDays: number
-  /** Between the warning and a suspension, at least. */
+  /** Minimum time between the warning and a suspension. */
   readonly warningHours: number
-  /** A suspension by the rule ends by itself after so many hours. 0: never, it lasts until an operator has reviewed it. */
+  /** A suspension by the rule ends by itself after this time. 0: never, it lasts until an operator has reviewed it. */
   readonly reinstateAfterHours: number
-  /** Distinct accounts that report something within a day: a person should look. */
+  /** Distinct accounts with a report within a day that call for a review. */
   readonly reports: number
-  /** To end all grants of an application with so many, two operators are needed. */
+  /** Revoking all grants of an application with this many needs two operators. */
   readonly secondOperatorGrants: number
 }
 
@@ -42,7 +43,10 @@ export const defaultThresholds: Thresholds = {
   secondOperatorGrants: 1000,
 }
 
-/** From, to. A rule that a handful of accounts could meet would be a weapon, so nobody can make one by mistyping. */
+/**
+ * Minimum and maximum. A rule that a handful of accounts could meet would be a weapon, so a typing error cannot create
+ * one.
+ */
 export const thresholdLimits: Readonly<Record<keyof Thresholds, readonly [number, number]>> = {
   windowMinutes: [5, 60],
   windows: [2, 12],
@@ -57,7 +61,7 @@ export const thresholdLimits: Readonly<Record<keyof Thresholds, readonly [number
   secondOperatorGrants: [1, 1_000_000_000],
 }
 
-/** The first threshold that is not within its limits. Only the share is no whole number. */
+/** The first threshold outside of its limits. Only the share may be fractional. */
 export function thresholdProblem(thresholds: Thresholds): keyof Thresholds | null {
   const names = Object.keys(thresholdLimits) as (keyof Thresholds)[]
   const unfit = names.find((name) => {
@@ -67,30 +71,30 @@ export function thresholdProblem(thresholds: Thresholds): keyof Thresholds | nul
   return unfit ?? null
 }
 
-/** Accounts that granted codes in a window; those of them whose code had ignored slow_down, and from how many networks. */
+/** Accounts that granted codes in a window; those whose code had ignored slow_down; and from how many networks. */
 export type WindowCounts = {
   readonly grantedAccounts: number
   readonly ignoringAccounts: number
   readonly ignoringNetworks: number
 }
 
-/** The counts are those of established accounts. */
+/** The counts cover established accounts only. */
 export type Window = WindowCounts & {
   readonly startsAt: number
-  /** This service had too much to do at that time, or shortly before: what was polled too early may be its own fault. */
+  /** The service was overloaded at that time or shortly before: early polls may be its own fault. */
   readonly overloaded: boolean
-  /** The same, established or not. */
+  /** The same counts over all accounts, established or not. */
   readonly anyAccount: WindowCounts
 }
 
 export type Evidence = {
-  /** Whole ones, the oldest first. */
+  /** Complete windows, oldest first. */
   readonly windows: readonly Window[]
   /** Distinct accounts, established or not, whose device ignored slow_down in these windows. */
   readonly touched: number
-  /** How many times as often as allowed; null when nothing polled. 1 is as it should be. */
+  /** Actual poll rate divided by the allowed one; null without polls. 1 is normal. */
   readonly factor: number | null
-  /** Distinct accounts that reported something of it in the last day. */
+  /** Distinct accounts with a report about it in the last day. */
   readonly reports: number
   /** Codes of the last day. */
   readonly funnel: { readonly requested: number; readonly entered: number; readonly granted: number }
@@ -105,24 +109,27 @@ export type JudgementReason =
   | 'every_window'
   /** Beyond the thresholds in some window. */
   | 'one_window'
-  /** The owner has not had the time that a warning gives. */
+  /** The notice period of the warning is not over. */
   | 'not_warned_long_enough'
-  /** Beyond the thresholds only if accounts of any age counted. */
+  /** Beyond the thresholds only if accounts of any age are counted. */
   | 'any_account'
   | 'reports'
-  /** Some devices ignore slow_down; fewer than anybody minds. */
+  /** Some devices ignore slow_down, but fewer than the thresholds. */
   | 'some_accounts'
-  /** Windows were left out because this service had too much to do. */
+  /** Windows were left out because the service was overloaded. */
   | 'overloaded'
 
 export type Judgement = { readonly verdict: Verdict; readonly reasons: readonly JudgementReason[] }
 
 const HOUR_MS = 3_600_000
 
-/** A warning is about what happens now. One that led to nothing for a week has to be given again. */
+/** Validity of a warning. If nothing followed for a week, the owner has to be warned again. */
 const WARNING_HOLDS_MS = 7 * 24 * HOUR_MS
 
-/** `given`: not long enough ago. `over`: there is none, or none any more. */
+/**
+ * `given`: the notice period runs. `heard`: it is over and the warning is valid. `over`: no warning, or it is no longer
+ * valid.
+ */
 export type WarningState = 'over' | 'given' | 'heard'
 
 export function warningState(
@@ -136,8 +143,9 @@ export function warningState(
 }
 
 /**
- * The owner is warned by one window that is beyond every threshold: the very measure that would suspend, for a third of the time.
- * So nobody is suspended by a measure that they were not warned of, and the figures in the warning are the ones to get down.
+ * A single window beyond every threshold leads to a warning: the same measure as for a suspension, for a third of the
+ * time. So no owner is suspended by a measure without a prior warning about it, and the figures in the warning are the
+ * ones to reduce.
  */
 export function judge(
   evidence: Pick<Evidence, 'windows' | 'reports' | 'warnedAt' | 'now'>,
@@ -166,22 +174,22 @@ export function judge(
   return { verdict: some || evidence.reports > 0 ? 'observe' : 'fine', reasons }
 }
 
-/** How many of the last windows, up to the newest, are beyond every threshold. */
+/** Number of consecutive windows, up to the newest, that are beyond every threshold. */
 export function windowsInARow({ windows }: Pick<Evidence, 'windows'>, thresholds: Thresholds): number {
   const short = windows.toReversed().findIndex((window) => window.overloaded || !isBeyond(window, thresholds))
   return short === -1 ? windows.length : short
 }
 
 /**
- * How many of the established accounts that granted in a window may ignore slow_down, in any number of networks, before the
- * window is beyond the thresholds. An attacker with no more old accounts than this in one of the windows cannot have the
- * application suspended. Devices of strangers that ignore slow_down count along with the attacker's.
+ * How many of the established accounts that granted in a window may ignore slow_down, in any number of networks, before
+ * the window is beyond the thresholds. An attacker with no more established accounts than this in one of the windows
+ * cannot get the application suspended. Devices of other users that ignore slow_down add to the attacker's.
  */
 export function toleratedAccounts({ accounts, share }: Thresholds, grantedAccounts: number): number {
   return Math.max(1, accounts, Math.ceil(share * grantedAccounts)) - 1
 }
 
-/** Whatever the thresholds say, a window without an account that granted is not beyond them. */
+/** A window without a granting account is never beyond the thresholds, whatever they are. */
 function isBeyond(counts: WindowCounts, thresholds: Thresholds): boolean {
   const { grantedAccounts, ignoringAccounts, ignoringNetworks } = counts
   return (
@@ -190,19 +198,24 @@ function isBeyond(counts: WindowCounts, thresholds: Thresholds): boolean {
   )
 }
 
-/** A factor beyond this costs us no more sleep: a poll that is refused is cheap. */
+/** Cap of the excess: rejected polls are cheap, so a higher factor does no more harm. */
 const MAX_EXCESS = 10
 
-/** More than any excess: whoever was deceived has lost more than whoever's device is impatient. */
+/**
+ * Weight of a possibly deceived user. Above any excess: a deceived user lost more than the user of an impatient device.
+ */
 const DECEIVED = 2 * MAX_EXCESS
 
-/** Few of those who are deceived say so. But three who report a popular application do not speak for all of its users. */
+/**
+ * Users that one report stands for: few deceived users report. But three reports about a popular application do not
+ * stand for all of its users.
+ */
 const SPOKEN_FOR = 100
 
 /**
- * How much harm there may be, to sort a queue by: people touched times excess, and people who may have been deceived. A person
- * behind a report weighs twice as much as one behind the worst firmware, so of two applications of the same size the one that
- * people complain about comes first. Those who entered a code and then turned away weigh a little, too.
+ * Estimated harm, for sorting the review queue: affected users times excess, plus users who may have been deceived. A
+ * user behind a report weighs twice as much as one behind the worst firmware, so of two applications of the same size
+ * the reported one comes first. Users who entered a code and did not grant it add a little.
  */
 export function harm({ touched, factor, reports, funnel }: Evidence): number {
   const excess = Math.min(MAX_EXCESS, Math.max(0, (factor ?? 1) - 1))
@@ -211,7 +224,7 @@ export function harm({ touched, factor, reports, funnel }: Evidence): number {
   return touched * excess + deceived * DECEIVED + turnedAway
 }
 
-/** Evidence as people read it: its worst window, beside the thresholds that it is measured by. */
+/** Evidence for display: the worst window, with the thresholds that it is measured by. */
 export type Figures = WindowCounts &
   Pick<Evidence, 'factor' | 'reports'> & {
     readonly thresholds: Pick<
@@ -234,25 +247,24 @@ export function figuresOf({ windows, factor, reports }: Evidence, thresholds: Th
   }
 }
 
-/** Accounts that this is about, as far as we know. */
+/** Known number of affected accounts. */
 export function peopleTouched({ touched, reports }: Evidence): number {
   return Math.max(touched, reports)
 }
 
-/** How near an application is to being suspended, and what has happened so far. */
+/** How close an application is to suspension, and what has happened so far. */
 export type SuspensionStatus = {
   readonly figures: Figures
-  /** Windows, up to the last one, in which all thresholds were reached. */
+  /** Consecutive windows, up to the newest, in which all thresholds were reached. */
   readonly inARow: number
-  /** Some windows do not count, because this service had too much to do. */
+  /** Some windows do not count, because the service was overloaded. */
   readonly overloaded: boolean
   readonly dryRun: boolean
-  /** Null: its owner was not warned. */
   readonly warned: { readonly at: number; readonly until: number } | null
   readonly suspended: boolean
   /** Null: it lasts until an operator has reviewed it. */
   readonly suspensionEndsAt: number | null
   readonly appealedAt: number | null
-  /** What a review asked for. Null: as configured. */
+  /** Poll interval set by a review. Null: as configured. */
   readonly pollIntervalSeconds: number | null
 }

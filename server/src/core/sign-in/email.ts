@@ -1,11 +1,11 @@
-/** The address that a user signs in with, as it is kept: one spelling, so that an account has one user for it. */
+/** E-mail address that a user signs in with, in canonical spelling, so that an account has one user per address. */
 
 /** RFC 5321, section 4.5.3.1.3, without the angle brackets. */
 const MAX_EMAIL_LENGTH = 254
 
 /**
- * One mailbox, without the quotes, lists and brackets that RFC 5322 has room for: what reads mail headers would read them as
- * it sees fit. Whether mail arrives there is for the mail to find out.
+ * One mailbox, without the quotes, lists and brackets that RFC 5322 allows: mail software parses those inconsistently.
+ * Whether the mailbox exists is not checked.
  */
 const MAILBOX = /^[^\s\p{C}"(),:;<>@[\\\]]+@[^\s\p{C}"(),:;<>@[\\\]]+$/u
 

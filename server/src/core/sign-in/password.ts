@@ -1,4 +1,4 @@
-/** What a password must be, before anybody hashes it. docs/interface.md, "Signing in". */
+/** Password rules, checked before hashing. docs/interface.md, "Signing in". */
 
 export const MIN_CHARACTERS = 12
 export const MAX_CHARACTERS = 256
@@ -17,7 +17,10 @@ export function passwordProblem(
   return password === normalised(given.again) ? null : 'differ'
 }
 
-/** As it is digested (secrets/password.ts): one keyboard sends é as one character, another as two (NIST SP 800-63B, 3.1.1). */
+/**
+ * Same normalisation as for hashing (secrets/password.ts): keyboards send é as one character or as two (NIST SP
+ * 800-63B, 3.1.1).
+ */
 function normalised(password: string): string {
   return password.normalize('NFKC')
 }

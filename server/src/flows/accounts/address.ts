@@ -1,7 +1,10 @@
-/** Where an account lives: the one place that says so. No header of any request has a say in it. */
+/**
+ * Origin and WebAuthn relying party of an account, derived from the configured public URL and the slug only, never from
+ * request headers.
+ */
 import type { Config } from '../../config.ts'
 
-/** What this needs of a context; the command line has no more. */
+/** The part of the context needed here; the command line has no full one. */
 export type Addressing = { readonly config: Pick<Config, 'publicUrl'> }
 
 export function accountOrigin(context: Addressing, slug: string): string {
@@ -9,7 +12,9 @@ export function accountOrigin(context: Addressing, slug: string): string {
   return `${url.protocol}//${slug}.${url.host}`
 }
 
-/** A host is a relying party of its own: a passkey of one account is unknown to every other (WebAuthn, section 5.1.2). */
+/**
+ * Every account host is its own relying party, so a passkey of one account is unknown to all others (WebAuthn §5.1.2).
+ */
 export function relyingParty(context: Addressing, account: { readonly slug: string }): { id: string; origin: string } {
   const origin = accountOrigin(context, account.slug)
   return { id: new URL(origin).hostname, origin }

@@ -1,4 +1,4 @@
-/** Guards everything that only an administrator may change: people, roles, policy, branding. */
+/** Guard for everything that only an administrator may change: people, roles, policy, branding. */
 import { type Account, lockAccount } from '../../store/accounts/accounts.ts'
 import { lockUser, readUser, type User } from '../../store/accounts/users.ts'
 import type { Transaction } from '../../store/postgres/postgres.ts'
@@ -7,9 +7,9 @@ import type { Context } from '../context.ts'
 export type Forbidden = { readonly outcome: 'forbidden' }
 
 /**
- * Changes of one account run one after the other, and who makes them is judged when it is their turn: of two
- * administrators who take the role from each other, the second is none any more. The account is always the
- * administrator's own, so there is no other one that could be named by mistake.
+ * Runs `work` in a transaction that locks the account, so changes of one account are serialized. The caller's role is
+ * checked after the lock: of two administrators who remove each other's role, the second is rejected. The account is
+ * always the administrator's own; callers cannot name another.
  */
 export function asAdministrator<T>(
   context: Pick<Context, 'db'>,

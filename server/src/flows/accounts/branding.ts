@@ -1,4 +1,4 @@
-/** How an account branding to its people: name, colour, logo. */
+/** Branding of an account: name, colour, logo. */
 
 import { isName } from '../../core/applications/name.ts'
 import { byUser } from '../../core/audit/actor.ts'
@@ -11,11 +11,11 @@ const MAX_LOGO_BYTES = 262_144
 
 export type BrandingResult =
   | { readonly outcome: 'saved' }
-  /** Which of the three is not as it has to be. */
+  /** The invalid field. */
   | { readonly outcome: 'name' | 'colour' | 'logo' }
   | Forbidden
 
-/** The logo is one that this service has written itself, from what was uploaded. */
+/** The logo must be an image that this service re-encoded from the upload. */
 export function saveBranding(context: Pick<Context, 'db'>, by: string, wanted: Branding): Promise<BrandingResult> {
   return asAdministrator(context, by, async (tx, account): Promise<BrandingResult> => {
     const branding = { name: wanted.name.trim(), colour: wanted.colour?.toLowerCase() ?? null, logo: wanted.logo }

@@ -1,4 +1,4 @@
-/** What everybody who looks after an account is told by mail, each in their own language. */
+/** Mail to all administrators of an account, each in their own language. */
 import type { MailContent } from '../../core/mail.ts'
 import { listAdministrators } from '../../store/accounts/users.ts'
 import { insertMail } from '../../store/mails.ts'

@@ -1,4 +1,4 @@
-/** The people of an account, as its administrators look after them. */
+/** Users of an account, managed by its administrators: invite, change roles, disable, enable, reset. */
 import { byUser } from '../../core/audit/actor.ts'
 import { readEmail } from '../../core/sign-in/email.ts'
 import { createId } from '../../secrets/random.ts'
@@ -24,7 +24,7 @@ import { resetUser } from '../sign-in/reset-user.ts'
 import { asAdministrator, type Forbidden } from './administrator.ts'
 
 export type Person = Member & {
-  /** `invited`: has neither a password nor a passkey, so they have yet to come in by the link that was sent. */
+  /** `invited`: has neither a password nor a passkey, so has not used the invitation link yet. */
   readonly status: 'active' | 'invited' | 'disabled'
 }
 
@@ -49,7 +49,7 @@ function withStatus(member: Member): Person {
 
 export type NotFound = { readonly outcome: 'not_found' }
 
-/** Enough mails for an hour: an account is no way to fill the mailboxes of strangers. */
+/** The hourly mail limit is reached. It keeps an account from flooding strangers' mailboxes. */
 export type TooMany = { readonly outcome: 'too_many' }
 
 const INVITATIONS_PER_ACCOUNT = 100
@@ -57,7 +57,7 @@ const LINKS_PER_PERSON = 3
 
 export type InvitationResult =
   | { readonly outcome: 'invited'; readonly userId: string }
-  /** What is wrong with what was typed: no address, one that the account knows already, no role. */
+  /** The invalid input: not an e-mail address, an address that the account already has, no role chosen. */
   | { readonly outcome: 'email' | 'exists' | 'role' }
   | TooMany
   | NotFound
@@ -69,7 +69,7 @@ export function invitePerson(
   person: {
     readonly email: string
     readonly roleIds: readonly string[]
-    /** Theirs is not known yet; the administrator's is the best guess. */
+    /** The administrator's language: the best guess until the invited user has chosen one. */
     readonly language: string
   },
 ): Promise<InvitationResult> {
@@ -96,7 +96,7 @@ export function invitePerson(
 
 type ChosenRoles = { readonly roleIds: readonly string[]; readonly administrator: boolean }
 
-/** At least one, and all of this account: an id of another account's is as good as none. */
+/** Requires at least one role, all of this account. An id of another account's role counts as not found. */
 async function chooseRoles(
   tx: Transaction,
   accountId: string,
@@ -109,7 +109,7 @@ async function chooseRoles(
   return { roleIds: chosen.map((role) => role.id), administrator: chosen.some((role) => role.holdsEveryScope) }
 }
 
-/** The account would be left with nobody who can look after it. */
+/** Rejected: the account would have no administrator left. */
 export type LastAdministrator = { readonly outcome: 'last_administrator' }
 
 export type RolesResult =
@@ -155,22 +155,22 @@ async function isLastAdministrator(tx: Transaction, member: Member): Promise<boo
 export type DisablingResult = { readonly outcome: 'disabled' } | LastAdministrator | NotFound | Forbidden
 
 /**
- * The lock waits for a sign-in that holds the user, so that its session is seen by what comes after. Before reading: how the
- * person gets in is not known for certain until then.
+ * Locks the user, then reads them. The lock waits for a sign-in in progress, so that its session is visible to the
+ * following statements. Reading first could return outdated factors.
  */
 async function lockMember(tx: Transaction, accountId: string, userId: string): Promise<Member | null> {
   await lockUserForChange(tx, userId)
   return findMember(tx, accountId, userId)
 }
 
-/** Signed out everywhere, and what they connected stops working. Enabling them brings the latter back. */
+/** Ends all sessions of the user; their grants stop working until the user is enabled again. */
 export function disablePerson(context: Pick<Context, 'db'>, by: string, userId: string): Promise<DisablingResult> {
   return asAdministrator(context, by, async (tx, account): Promise<DisablingResult> => {
     const member = await lockMember(tx, account.id, userId)
     if (!member) return { outcome: 'not_found' }
     if (await isLastAdministrator(tx, member)) return { outcome: 'last_administrator' }
     if (!(await setDisabled(tx, userId, true))) return { outcome: 'disabled' }
-    // Or a link from before would let them in on the day that they are enabled again.
+    // Otherwise an older link would work again once the user is enabled.
     await spendPasswordLinks(tx, userId)
     await deleteSessions(tx, userId)
     await recordEvent(tx, { kind: 'user.disabled', actor: byUser(by), accountId: account.id, userId })
@@ -192,15 +192,15 @@ export function enablePerson(context: Pick<Context, 'db'>, by: string, userId: s
 
 export type PersonLinkResult =
   | { readonly outcome: 'sent' }
-  /** A disabled person is enabled first. */
+  /** A disabled user must be enabled first. */
   | { readonly outcome: 'disabled' }
   | TooMany
   | NotFound
   | Forbidden
 
 /**
- * For somebody who cannot get in any more, or whose way in others may know: everything that let them in ends, and a link to
- * choose a new password is sent. Who has yet to accept an invitation is sent another one.
+ * Resets a user who is locked out or whose credentials may have leaked: removes every factor, session and token set,
+ * then mails a link to choose a new password. A user who has not accepted the invitation gets a new invitation instead.
  */
 export function sendPersonLink(
   context: Pick<Context, 'db'>,

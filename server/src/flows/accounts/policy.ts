@@ -1,4 +1,4 @@
-/** An account's own rules about applications: read, and changed by its administrators. */
+/** Policy of an account about applications; administrators change it. */
 import type { AccountPolicy } from '../../core/accounts/policy.ts'
 import { byUser } from '../../core/audit/actor.ts'
 import { readAccount, savePolicy as storePolicy } from '../../store/accounts/accounts.ts'
@@ -13,7 +13,10 @@ import { asAdministrator, type Forbidden } from './administrator.ts'
 
 export type ShownPolicy = {
   readonly policy: AccountPolicy
-  /** What the account has to do with: all that there are may be more than anybody wants to read. */
+  /**
+   * Applications related to the account: its own, those its users connected, those the policy names. The full list
+   * could be too long.
+   */
   readonly applications: readonly ListedApplication[]
 }
 
@@ -27,11 +30,11 @@ export async function readPolicy(context: Pick<Context, 'db'>, accountId: string
 
 export type PolicyResult =
   | { readonly outcome: 'saved' }
-  /** `added` is no application. Nothing was saved. */
+  /** `added` is not the id of an application; nothing was saved. */
   | { readonly outcome: 'unknown' }
   | Forbidden
 
-/** What was connected before stays connected: a policy says what may come, removing is for the list of applications. */
+/** Existing grants stay: the policy only restricts new ones. Grants are removed in the list of applications. */
 export function savePolicy(
   context: Pick<Context, 'db'>,
   by: string,
@@ -40,7 +43,7 @@ export function savePolicy(
 ): Promise<PolicyResult> {
   return asAdministrator(context, by, async (tx, account): Promise<PolicyResult> => {
     const asked = wanted.onlyApplications && [...wanted.onlyApplications, ...(added === null ? [] : [added])]
-    // Ids of applications that are gone, or never were, would only make the list longer.
+    // Drop ids of deleted or unknown applications.
     const onlyApplications = asked && (await listApplications(tx, asked)).map(({ id }) => id)
     if (added !== null && onlyApplications && !onlyApplications.includes(added)) return { outcome: 'unknown' }
     const policy: AccountPolicy = { ...wanted, onlyApplications }
@@ -58,7 +61,7 @@ export function savePolicy(
   })
 }
 
-/** By name, what each rule that changed was and is. */
+/** Changed rules by name, with old and new value. */
 function changes(before: AccountPolicy, after: AccountPolicy) {
   const sorted = (policy: AccountPolicy) => ({
     ...policy,

@@ -1,4 +1,4 @@
-/** What an operator registers: accounts, roles, users, the scope catalogue. */
+/** Registration on the command line: accounts, roles, users, scopes. */
 
 import { isName } from '../../core/applications/name.ts'
 import { BY_COMMAND_LINE } from '../../core/audit/actor.ts'
@@ -14,10 +14,10 @@ import { insertScope, unknownScopes } from '../../store/applications/scopes.ts'
 import { recordEvent } from '../../store/audit/events.ts'
 import type { Postgres, Transaction } from '../../store/postgres/postgres.ts'
 
-/** Every account starts with it: somebody has to be able to grant everything. */
+/** Name of the role with every scope that each new account starts with, so that one user can grant everything. */
 export const ADMINISTRATOR = 'administrator'
 
-/** Registering says no in a sentence, because a person typed the command. */
+/** A refusal carries a sentence, because a person typed the command. */
 export type Registered<T> =
   | { readonly outcome: 'done'; readonly value: T }
   | { readonly outcome: 'refused'; readonly reason: string }
@@ -28,7 +28,7 @@ export const done = <T>(value: T) => ({ outcome: 'done', value }) as const
 const NAME =
   'A name or title has 1 to 100 characters. Line breaks, and marks that turn writing around, are not among them.'
 
-/** Names that the service itself may want in front of its host. */
+/** Slugs reserved for subdomains of the service itself. */
 const RESERVED_SLUGS = ['www', 'api', 'auth', 'mail', 'admin', 'static', 'status', 'localhost']
 
 export type NewAccount = { readonly slug: string; readonly name: string }

@@ -1,4 +1,4 @@
-/** The roles of an account: named sets of scopes that its administrators hand to people. */
+/** Roles of an account: named sets of scopes that administrators assign to users. */
 
 import { isName } from '../../core/applications/name.ts'
 import { byUser } from '../../core/audit/actor.ts'
@@ -26,18 +26,18 @@ export function readRole(context: Pick<Context, 'db'>, accountId: string, roleId
   return findRole(context.db, accountId, roleId)
 }
 
-/** Everything that a role can hold. */
+/** All scopes that a role can contain. */
 export function readScopeCatalogue(context: Pick<Context, 'db'>): Promise<readonly Scope[]> {
   return readCatalogue(context.db)
 }
 
-/** What scopes allow, in words, by their names. */
+/** Titles of scopes by scope name. */
 export async function readTitles(context: Pick<Context, 'db'>): Promise<ReadonlyMap<string, string>> {
   return new Map((await readCatalogue(context.db)).map(({ name, title }) => [name, title]))
 }
 
 export type RoleChange = {
-  /** Null: a new one. */
+  /** Null creates a role. */
   readonly id: string | null
   readonly name: string
   readonly scopes: readonly string[]
@@ -45,7 +45,7 @@ export type RoleChange = {
 
 export type SavingResult =
   | { readonly outcome: 'saved' }
-  /** What is wrong: the name itself, that another role has it, or a scope that is in no catalogue. */
+  /** The problem: an invalid name, a name that another role has, or a scope that is not in the catalogue. */
   | { readonly outcome: 'name' | 'exists' | 'scope' }
   | { readonly outcome: 'not_found' }
   | Forbidden
@@ -73,7 +73,7 @@ export function saveRole(context: Pick<Context, 'db'>, by: string, change: RoleC
     }
 
     if (name !== known.name && !(await renameRole(tx, account.id, known.id, name))) return { outcome: 'exists' }
-    // Who holds every scope holds also those that come later: there is no list to be changed, nor one to be emptied.
+    // The role with every scope includes future ones, so its list is neither changed nor emptied.
     const kept = known.holdsEveryScope ? known.scopes : scopes
     const added = kept.filter((scope) => !known.scopes.includes(scope))
     const removed = known.scopes.filter((scope) => !kept.includes(scope))
@@ -88,12 +88,12 @@ export function saveRole(context: Pick<Context, 'db'>, by: string, change: RoleC
 
 export type RoleRemovalResult =
   | { readonly outcome: 'removed' }
-  /** The role that holds every scope: without it nobody could look after the account. */
+  /** The role with every scope cannot be removed: the account would have no administrator. */
   | { readonly outcome: 'holds_every_scope' }
   | { readonly outcome: 'not_found' }
   | Forbidden
 
-/** Its people lose what only this role held, at once and in all that they connected. */
+/** Its users lose the scopes that only this role gave them, at once and in their existing grants. */
 export function removeRole(context: Pick<Context, 'db'>, by: string, roleId: string): Promise<RoleRemovalResult> {
   return asAdministrator(context, by, async (tx, account): Promise<RoleRemovalResult> => {
     const role = await findRole(tx, account.id, roleId)

@@ -1,4 +1,4 @@
-/** The way in for somebody who has no way in yet, made by an operator: a one-time link, never a password. */
+/** Set-up links: an operator creates a one-time link, never a password, for a user who cannot sign in yet. */
 import type { Config } from '../../config.ts'
 import { BY_COMMAND_LINE } from '../../core/audit/actor.ts'
 import { findAccount } from '../../store/accounts/accounts.ts'
@@ -13,7 +13,7 @@ type Addressing = Pick<Config, 'keys' | 'publicUrl'>
 
 type WantedLink = { readonly account: string; readonly email: string; readonly reset: boolean }
 
-/** `reset`: takes the password, the passkeys and the second factor away first, and ends every session and every older link. */
+/** `reset`: first removes password, passkeys and second factor, and ends every session and every older link. */
 export function createSetupLink(
   db: Postgres,
   config: Addressing,
@@ -45,7 +45,7 @@ async function addSetupLink(
 
 export type SetUpAccount = { readonly id: string; readonly userId: string; readonly address: string }
 
-/** An account, its first administrator and their way in: all of it, or nothing. */
+/** Creates an account, its first administrator and their set-up link in one transaction. */
 export async function setUpAccount(
   db: Postgres,
   config: Addressing,
@@ -66,7 +66,7 @@ export async function setUpAccount(
   }
 }
 
-/** Thrown, so that the transaction takes back what was made before it. */
+/** Thrown to roll back the transaction. */
 class Refusal extends Error {
   override readonly name = 'Refusal'
 }

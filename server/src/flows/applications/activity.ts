@@ -1,4 +1,7 @@
-/** How an account's own application does: what its developer would otherwise have to ask the operator for. Reads only. */
+/**
+ * Activity of an account's own application: requests, funnel, polling and distance to suspension. Read-only; saves
+ * developers a question to the operator.
+ */
 import type { Application } from '../../core/applications/application.ts'
 import { figuresOf, type SuspensionStatus, windowsInARow } from '../../core/reviews/suspension.ts'
 import { listRequests, type RequestLine, readCounts, readDecisions } from '../../store/applications/activity.ts'
@@ -13,7 +16,7 @@ export type Activity = {
   readonly id: string
   readonly name: string
   readonly requests: readonly RequestLine[]
-  /** Codes of the last day: what was asked for, and what people did about it. The rest ran out, or still waits. */
+  /** Codes of the last day. Those neither granted nor rejected expired or are still pending. */
   readonly funnel: {
     readonly requested: number
     readonly entered: number
@@ -23,17 +26,17 @@ export type Activity = {
   readonly polling: {
     readonly polls: number
     readonly early: number
-    /** How many times as often as allowed; null when nothing polled. 1 is as it should be. */
+    /** Polls relative to the allowed number: 1 is compliant, null without polls. */
     readonly factor: number | null
   }
   readonly secretsInUrl: number
   readonly suspension: SuspensionStatus
 }
 
-/** This one and the 23 before it. */
+/** The current hour and the 23 before it. */
 const HOURS = 24
 
-/** Null: it is not this account's. */
+/** Null if the application is not this account's. */
 export async function readActivity(context: Context, accountId: string, id: string): Promise<Activity | null> {
   const { db } = context
   const application = await findOwnApplication(db, accountId, id)

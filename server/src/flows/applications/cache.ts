@@ -1,6 +1,6 @@
 /**
- * All applications, in process: authentication asks no engine. The copy is pulled from PostgreSQL each second
- * (jobs/background.ts), and with it PostgreSQL's clock, so that time judged here is the same time.
+ * In-process copy of all applications, so that authentication needs no query. Refreshed from PostgreSQL every second
+ * (jobs/background.ts) together with PostgreSQL's clock, so that all processes judge time alike.
  */
 import type { Application } from '../../core/applications/application.ts'
 import { matchApplicationSecret } from '../../secrets/application-secret.ts'
@@ -13,15 +13,15 @@ import type { Postgres } from '../../store/postgres/postgres.ts'
 export type ApplicationCopy = {
   refresh(): Promise<void>
   /**
-   * The application, if the id is known and the secret is one of its live ones. A public application has no secret, and says
-   * so by giving none (null); nobody else may.
+   * The application, if the id is known and the secret is one of its live ones. A null secret is accepted from public
+   * applications only, which have none.
    */
   authenticate(id: string, secret: string | null): Application | null
-  /** Whatever became of it; null when there never was such an application. */
+  /** Includes suspended and deleted applications; null if the id never existed. */
   find(id: string): Application | null
-  /** PostgreSQL's clock, carried on by this process's monotonic one. */
+  /** PostgreSQL's clock, extrapolated with this process's monotonic clock. */
   now(): number
-  /** Writes down on which day secrets were used, for those that were since the last time. */
+  /** Stores the day of use for secrets used since the last call. */
   saveUses(): Promise<void>
 }
 
@@ -29,9 +29,12 @@ const DAY_MS = 24 * 60 * 60 * 1000
 
 export function createApplicationCopy(db: Postgres, keys: Keyset): ApplicationCopy {
   const applications = new Map<string, Application>()
-  /** The secret that an application proved last. Every poll brings it along, so it is no more secret here than there. */
+  /**
+   * Last verified secret per application, in plain text: a shortcut past the digest. Every poll carries it, so keeping
+   * it in memory exposes nothing new.
+   */
   const proven = new Map<string, { readonly text: Buffer; readonly id: string }>()
-  /** By the secret's id: the number of the day on which it was last seen to be used. */
+  /** Day number of the last use, by secret id. */
   const usedOn = new Map<string, number>()
   const unsaved = new Set<string>()
   let seen = 0
@@ -54,7 +57,8 @@ export function createApplicationCopy(db: Postgres, keys: Keyset): ApplicationCo
         proven.delete(application.id)
       }
       seen = changes.changed
-      // PostgreSQL read its clock after it was asked and before its answer was here: what fits in between is kept.
+      // PostgreSQL read its clock between the request and its answer, so clamp the offset to the range that this
+      // allows.
       clockOffset = Math.min(Math.max(clockOffset, changes.now - performance.now()), changes.now - asked)
     },
     authenticate: (id, secret) => {

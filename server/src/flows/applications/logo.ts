@@ -1,4 +1,4 @@
-/** An application's logo: uploaded by the account that registered it, shown where somebody vouches for it. */
+/** Logo of an application: uploaded by the owning account, public only once the publisher is verified. */
 import { byUser } from '../../core/audit/actor.ts'
 import { readLogo, setLogo } from '../../store/applications/logos.ts'
 import { lockOwnApplication } from '../../store/applications/own.ts'
@@ -11,10 +11,10 @@ import { isWaiting, proposeProfile } from './proposals.ts'
 const MAX_LOGO_BYTES = 262_144
 
 export type LogoResult =
-  /** `proposed`: people see it once an operator has. */
+  /** `proposed`: shown once an operator has accepted it. */
   { readonly outcome: 'saved' | 'proposed' | 'too_large' | 'not_found' } | Forbidden
 
-/** The logo is one that this service has written itself, from what was uploaded; null takes it away. */
+/** The logo must be an image that this service re-encoded from the upload; null removes it. */
 export function changeLogo(
   context: Pick<Context, 'db'>,
   by: string,
@@ -25,13 +25,13 @@ export function changeLogo(
     if (logo && logo.length > MAX_LOGO_BYTES) return { outcome: 'too_large' }
     const application = await lockOwnApplication(tx, account.id, id)
     if (!application) return { outcome: 'not_found' }
-    // What people are shown may always become less.
+    // Removing a logo needs no review.
     if (application.vouchedFor && logo) {
       await proposeProfile(tx, application, by, { logo })
       return { outcome: 'proposed' }
     }
     await setLogo(tx, id, logo)
-    // Also from what waits, where it would come back.
+    // Also remove it from a pending proposal, which would restore it on acceptance.
     if (await isWaiting(tx, id)) await proposeProfile(tx, application, by, { logo })
     const about = { actor: byUser(by), accountId: account.id, applicationId: id }
     await recordEvent(tx, { kind: 'application.logo_changed', ...about, detail: { logo: logo !== null } })
@@ -41,17 +41,17 @@ export function changeLogo(
 
 export type ShownLogo = {
   readonly bytes: Buffer
-  /** Under this version there will never be another. */
+  /** True if the content of this version never changes, so it can be cached for good. */
   readonly lasting: boolean
 }
 
 /**
- * Of an application that somebody vouches for, to everybody. Of others, and what is only proposed, to people of the account
- * that registered it: this is not a place to hang pictures.
+ * Logos of verified applications are public. Other logos, and proposed ones, are shown to users of the owning account
+ * only, so that the service cannot be used to host arbitrary images.
  */
 export async function readApplicationLogo(
   context: Pick<Context, 'db'>,
-  /** Null: nobody is signed in. */
+  /** Null without a session. */
   accountId: string | null,
   id: string,
   version: string,

@@ -1,4 +1,7 @@
-/** The life of an application: registered, its publisher looked into, suspended pending review, restored; its secrets rotated. */
+/**
+ * Application management, mainly for the command line: create, set redirect URIs and publisher, rotate secrets,
+ * suspend, restore.
+ */
 import { isPublisherName, MAX_LIVE_SECRETS, type Publisher } from '../../core/applications/application.ts'
 import { type ScopeFacts, type SettingsProblem, settingsProblem } from '../../core/applications/settings.ts'
 import { type Actor, BY_COMMAND_LINE } from '../../core/audit/actor.ts'
@@ -44,7 +47,7 @@ export type NewApplication = {
   readonly resourceServer: boolean
 }
 
-/** The secret is in this answer and nowhere else, ever. A public application has none. */
+/** The secret is returned here only and never stored in plain text. Null for a public application. */
 export type CreatedApplication = { readonly id: string; readonly secret: string | null }
 
 export function createApplication(
@@ -64,7 +67,7 @@ export function createApplication(
       return refused('A resource server proves itself with a secret, so it cannot be public.')
 
     const id = createId('app')
-    // Without a secret, only the code verifier proves that an exchange is the application's own.
+    // A public application has no secret: only PKCE binds the code exchange to it.
     const pkceRequired = application.public || application.pkceRequired
     await insertApplication(tx, { ...application, id, accountId: account.id, pkceRequired })
     const secret = application.public ? null : await addSecret(tx, keys, id)
@@ -109,10 +112,10 @@ function inWords(problem: SettingsProblem): string {
   }
 }
 
-/** Nothing to find fault with: only the addresses change. */
+/** Scopes do not change here, so there is nothing to validate. */
 const UNCHANGED_SCOPES: ScopeFacts = { unknown: [], notByDevice: [] }
 
-/** The dialog returns to these from now on, and to no others: one that is open with another address is over. */
+/** Replaces the redirect URIs. Open dialogs with a URI that is no longer listed fail. */
 export function setApplicationRedirects(
   db: Postgres,
   id: string,
@@ -136,7 +139,7 @@ export function setApplicationRedirects(
 
 export type RotatedSecret = { readonly secret: string; readonly revokedSecrets: readonly string[] }
 
-/** Adds a secret. The ones before it go on working, the oldest only until the fourth comes. */
+/** Adds a secret. Older secrets stay valid; the fourth one revokes the oldest (`MAX_LIVE_SECRETS`). */
 export function rotateSecret(db: Postgres, keys: Keyset, id: string): Promise<Registered<RotatedSecret>> {
   return db.transaction(async (tx) => {
     if (!(await markApplicationChanged(tx, id))) return refused(`There is no application "${id}".`)
@@ -153,7 +156,9 @@ export function rotateSecret(db: Postgres, keys: Keyset, id: string): Promise<Re
   })
 }
 
-/** Blocks new codes, dialogs and grants, nothing else: running codes and issued credentials go on. Unless they are revoked. */
+/**
+ * Blocks new codes, dialogs and grants only. Running codes and issued credentials stay valid, unless `revoking` is set.
+ */
 export function suspendApplication(
   db: Postgres,
   id: string,
@@ -176,14 +181,14 @@ export function restoreApplication(db: Postgres, id: string, message: string): P
   return db.transaction((tx) => setSuspension(tx, BY_COMMAND_LINE, id, false, { reason: 'by_operator', message }))
 }
 
-/** For the audit log; the reason and the operator's message also for webhooks. */
+/** Recorded in the audit log; webhooks carry the reason and the operator's message as well. */
 export type SuspensionDetail = {
   readonly reason: SuspensionReason
   readonly message?: string
   readonly [more: string]: unknown
 }
 
-/** Suspends or restores an application and records it. The one place that does. */
+/** Suspends or restores an application and records it. All suspensions go through here. */
 export async function setSuspension(
   tx: Transaction,
   actor: Actor,
@@ -200,15 +205,15 @@ export async function setSuspension(
   return done({ id })
 }
 
-/** With the account that owns it: what becomes of an application is in its owner's log. */
+/** Includes the owning account, so that the event shows up in the owner's log. */
 async function about(tx: Transaction, id: string): Promise<Pick<AuditEvent, 'accountId' | 'applicationId'>> {
   const application = await findApplication(tx, id)
   return { ...(application ? { accountId: application.accountId } : {}), applicationId: id }
 }
 
 /**
- * What people are told about whom an application comes from. That a domain was verified is the operator's word then, and
- * stands until the operator says something else: no record is looked for.
+ * Sets the publisher that users see. A verified domain rests on the operator's word then: no DNS record is checked, and
+ * it stands until an operator changes it.
  */
 export function setApplicationPublisher(
   db: Postgres,
@@ -232,7 +237,7 @@ export function setApplicationPublisher(
   })
 }
 
-/** Returns it: this once, and never again. */
+/** Returns the plain secret, which cannot be read again. */
 export async function addSecret(
   tx: Transaction,
   keys: Keyset,

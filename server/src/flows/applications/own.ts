@@ -1,4 +1,6 @@
-/** An account looks after the applications that it registered: the console's side of flows/applications/manage.ts. */
+/**
+ * Applications of an account, managed by its administrators in the console. Command line: flows/applications/manage.ts.
+ */
 import { MAX_LIVE_SECRETS } from '../../core/applications/application.ts'
 import { type ApplicationSettings, type SettingsProblem, settingsProblem } from '../../core/applications/settings.ts'
 import { byUser } from '../../core/audit/actor.ts'
@@ -33,7 +35,7 @@ export function readOwnApplication(context: Context, accountId: string, id: stri
 export type NewOwnApplication = ApplicationSettings & { readonly public: boolean }
 
 export type RegistrationResult =
-  /** The secret is in this answer and nowhere else, ever; a public application has none. */
+  /** The secret is returned here only; null for a public application. */
   | { readonly outcome: 'registered'; readonly id: string; readonly secret: string | null }
   | { readonly outcome: 'unfit'; readonly problem: SettingsProblem }
   | Forbidden
@@ -71,7 +73,7 @@ export type SettingsResult =
 
 export type ChangedSettings = ApplicationSettings & {
   readonly testMode: boolean
-  /** The dialog needs a code challenge. Of a public application it always does. */
+  /** Requires PKCE in the dialog; always on for public applications. */
   readonly pkceRequired: boolean
 }
 
@@ -88,7 +90,7 @@ export function changeSettings(
     if (!application) return { outcome: 'not_found' }
     const known = [application.name, (await findProposal(tx, id))?.name]
     if (!known.includes(settings.name) && (await isNameTaken(tx, account.id, settings.name))) return NAME_TAKEN
-    // Once somebody vouched for it, people go on reading the name that they know until an operator has seen the new one.
+    // Once the publisher has been verified, users see the old name until an operator accepts the new one.
     const name = application.vouchedFor ? application.name : settings.name
     const testedAs = settings.testMode ? (application.testedAs ?? by) : null
     const pkceRequired = application.public || settings.pkceRequired
@@ -102,11 +104,14 @@ export function changeSettings(
 
 export type SecretResult =
   | { readonly outcome: 'added'; readonly secret: string }
-  /** `public`: it has none. `too_many`: one has to be ended first. */
+  /** `public`: has no secrets. `too_many`: one has to be revoked first. */
   | { readonly outcome: 'not_found' | 'public' | 'too_many' }
   | Forbidden
 
-/** Beside the ones there are. Unlike on the command line none is ended by itself: that would be a device going dark. */
+/**
+ * Adds a secret next to the existing ones. Unlike on the command line, none is revoked automatically: devices that use
+ * it would stop working.
+ */
 export function addOwnSecret(context: Context, by: string, id: string, label: string | null): Promise<SecretResult> {
   return asAdministrator(context, by, async (tx, account): Promise<SecretResult> => {
     const application = await findOwnApplication(tx, account.id, id)
@@ -123,7 +128,7 @@ export function addOwnSecret(context: Context, by: string, id: string, label: st
 
 export type SecretRemoval = { readonly outcome: 'revoked' | 'not_found' | 'last' } | Forbidden
 
-/** Not the last one: then nothing of the application would work, and its devices could not be told. */
+/** Refuses to revoke the last secret: the application would stop working, with no way to tell its devices. */
 export function revokeOwnSecret(context: Context, by: string, id: string, secretId: string): Promise<SecretRemoval> {
   return asAdministrator(context, by, async (tx, account): Promise<SecretRemoval> => {
     const application = await findOwnApplication(tx, account.id, id)

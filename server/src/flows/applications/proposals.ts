@@ -1,6 +1,6 @@
 /**
- * How an application looks to people, once somebody has vouched for it: a new name or logo waits until an operator has seen
- * it (docs/decisions/0024-a-verified-application-changes-its-face-only-with-a-second-look.md).
+ * Proposals: a new name or logo of a verified application waits until an operator accepts it
+ * (docs/decisions/0024-a-verified-application-changes-its-face-only-with-a-second-look.md).
  */
 import type { Application } from '../../core/applications/application.ts'
 import { type Actor, byOperator, byUser } from '../../core/audit/actor.ts'
@@ -29,10 +29,13 @@ import { isNameTaken } from './reserved-names.ts'
 
 export type { ListedProposal, Proposal } from '../../store/applications/proposals.ts'
 
-/** What is to be another; what is not named stays as it is, or as it is proposed. */
+/** The field to change; the other keeps its current or proposed value. */
 export type NewProfile = { readonly name: string } | { readonly logo: Buffer | null }
 
-/** Meant under `lockOwnApplication`. What is as it was proposed before is left alone: whoever looks at it may go on. */
+/**
+ * Requires `lockOwnApplication`. An unchanged name leaves the proposal and its version alone, so that an operator who
+ * is reading it can go on.
+ */
 export async function proposeProfile(
   tx: Transaction,
   application: Pick<Application, 'id' | 'accountId' | 'name'>,
@@ -41,7 +44,7 @@ export async function proposeProfile(
 ): Promise<void> {
   const { id } = application
   const before = await findProposal(tx, id)
-  // One that was declined is over: the next one starts from how the application looks.
+  // A declined proposal is closed: the next one starts from the current profile.
   if (before && before.declinedReason !== null) await deleteProposal(tx, id)
   const pending = before?.declinedReason === null ? before : null
   if ('name' in profile && profile.name === (pending?.name ?? application.name)) return
@@ -62,14 +65,14 @@ export async function isWaiting(tx: Transaction, applicationId: string): Promise
   return (await findProposal(tx, applicationId))?.declinedReason === null
 }
 
-/** Null: it is as it is meant to be. Also one that was declined. */
+/** The pending or declined proposal; null without one. */
 export function readProposal(context: Pick<Context, 'db'>, applicationId: string): Promise<Proposal | null> {
   return findProposal(context.db, applicationId)
 }
 
 export type Withdrawal = { readonly outcome: 'withdrawn' | 'not_found' } | Forbidden
 
-/** Also puts away what was declined, once it has been read. */
+/** Also dismisses a declined proposal that was read. */
 export function withdrawProposal(context: Pick<Context, 'db'>, by: string, id: string): Promise<Withdrawal> {
   return asAdministrator(context, by, async (tx, account): Promise<Withdrawal> => {
     if (!(await lockOwnApplication(tx, account.id, id))) return { outcome: 'not_found' }
@@ -84,12 +87,12 @@ export function withdrawProposal(context: Pick<Context, 'db'>, by: string, id: s
   })
 }
 
-/** Those that wait for an operator, the oldest first. */
+/** Pending ones, oldest first. */
 export function listProposals(context: Pick<Context, 'db'>): Promise<readonly ListedProposal[]> {
   return listWaiting(context.db)
 }
 
-/** The picture of exactly this version: a PNG that we wrote ourselves. Null when it has none, or was changed since. */
+/** The PNG of exactly this version, re-encoded by this service. Null if it has no logo or was changed since. */
 export function readProposedLogo(
   context: Pick<Context, 'db'>,
   applicationId: string,
@@ -99,11 +102,11 @@ export function readProposedLogo(
 }
 
 export type Acceptance = {
-  /** `stale`: it was edited since it was looked at. `taken`: its name has come to look like somebody else's. */
+  /** `stale`: edited since the operator read it. `taken`: its name now resembles another account's application. */
   readonly outcome: 'accepted' | 'not_found' | 'stale' | 'taken'
 }
 
-/** `version`: the one that was looked at. People see it from now on. */
+/** Publishes the proposal. `version` is the one that the operator read. */
 export function acceptProposal(
   { db }: Pick<Context, 'db'>,
   actor: Actor,
@@ -113,7 +116,7 @@ export function acceptProposal(
   return db.transaction((tx) => accept(tx, actor, applicationId, version))
 }
 
-/** The same in the console, by one of those who may. */
+/** `acceptProposal` for the console: checks that the user is an operator. */
 export function acceptAsOperator(
   context: Pick<Context, 'db' | 'config'>,
   by: string,
@@ -142,7 +145,7 @@ export type Declination = { readonly outcome: 'declined' | 'not_found' | 'stale'
 
 const MAX_WORDS = 500
 
-/** `words`: why not, for whoever proposed it. */
+/** `words`: the reason, shown to the proposer. */
 export function declineProposal(
   { db }: Pick<Context, 'db'>,
   actor: Actor,
@@ -187,7 +190,7 @@ type Looked =
   | { readonly application: Application; readonly proposal: Proposal }
   | { readonly outcome: 'not_found' | 'stale' }
 
-/** Edits wait for this, and this for edits: what is accepted is what was looked at. */
+/** Locks the application against concurrent edits, so that the accepted version is the one that was read. */
 async function lockProposal(tx: Transaction, applicationId: string, version: number): Promise<Looked> {
   if (!(await markApplicationChanged(tx, applicationId))) return { outcome: 'not_found' }
   const application = await findApplication(tx, applicationId)

@@ -1,4 +1,4 @@
-/** A publisher shows that a domain is theirs, by a record in DNS. docs/interface.md, "Whom an application comes from". */
+/** Publisher verification by a DNS TXT record. docs/interface.md, "Whom an application comes from". */
 
 import { type DomainProblem, readDomain, recordName } from '../../core/applications/publisher-domain.ts'
 import { byUser } from '../../core/audit/actor.ts'
@@ -13,10 +13,10 @@ import type { Context } from '../context.ts'
 import { isNameTaken } from './reserved-names.ts'
 import { vouchFor } from './verify-publisher.ts'
 
-/** What has to be set in DNS. */
+/** TXT record to set in DNS. */
 export type PublisherRecord = { readonly domain: string; readonly name: string; readonly value: string }
 
-/** Nothing is stored, and it is the same each time. */
+/** Computes the record. It is deterministic, so nothing is stored. */
 export function recordFor(
   { config }: Pick<Context, 'config'>,
   applicationId: string,
@@ -28,7 +28,7 @@ export function recordFor(
   return { domain, name: recordName(domain), value: publisherRecord(config.keys, applicationId, domain) }
 }
 
-/** An operator has said whom it comes from: then that stands. */
+/** True if an operator set the publisher; it overrides DNS verification. */
 export function isOperatorsWord({
   publisher,
   publisherProvenAt,
@@ -38,18 +38,18 @@ export function isOperatorsWord({
 
 export type ProofResult =
   | { readonly outcome: 'proven' }
-  /** No record; nobody who would say. */
+  /** `none`: no record. `silent`: no name server answered. */
   | { readonly outcome: 'none' | 'silent' }
-  /** Another than it should be. */
+  /** Records exist, but none matches. */
   | { readonly outcome: 'other'; readonly found: readonly string[] }
   | { readonly outcome: 'too_many'; readonly waitMs: number }
-  /** Its name looks like that of an application that somebody else's domain stands for. */
+  /** Its name resembles that of a verified application of another account. */
   | { readonly outcome: 'name_taken' }
   | { readonly outcome: 'operators_word' | 'not_found' }
   | { readonly outcome: 'unfit'; readonly problem: DomainProblem }
   | Forbidden
 
-/** Name servers may take seconds, so they are asked in between two transactions. */
+/** Queries DNS between two transactions, because name servers may take seconds. */
 export async function provePublisher(context: Context, by: string, id: string, typed: string): Promise<ProofResult> {
   const record = recordFor(context, id, typed)
   if ('problem' in record) return { outcome: 'unfit', problem: record.problem }
@@ -84,7 +84,7 @@ export async function provePublisher(context: Context, by: string, id: string, t
 
 export type PublisherRemoval = { readonly outcome: 'removed' | 'operators_word' | 'not_found' } | Forbidden
 
-/** People are told that its publisher is not verified, from now on. */
+/** Users see the publisher as unverified from now on. */
 export function removePublisher(context: Pick<Context, 'db'>, by: string, id: string): Promise<PublisherRemoval> {
   return asAdministrator(context, by, async (tx, account): Promise<PublisherRemoval> => {
     const application = await lockOwnApplication(tx, account.id, id)

@@ -1,4 +1,4 @@
-/** Once a day, by itself: is the record by which a publisher proved a domain still there? */
+/** Daily re-check of the DNS records by which publishers verified their domains. */
 
 import { type RecordStatus, recheck, recordName } from '../../core/applications/publisher-domain.ts'
 import { byService } from '../../core/audit/actor.ts'
@@ -17,7 +17,7 @@ import type { Context } from '../context.ts'
 
 export type Rechecked = ReturnType<typeof recheck>
 
-/** One that is due; null when none is. A process that dies in between leaves it to the next day. */
+/** Re-checks one due record; null if none is due. If the process dies midway, the next check is a day later. */
 export async function recheckPublisher(context: Context): Promise<Rechecked | null> {
   const due = await takeDueProof(context.db)
   return due && conclude(context, due, await lookFor(context, due))
@@ -30,7 +30,7 @@ async function lookFor({ dns, config }: Context, { applicationId, domain }: DueP
   return texts.some((text) => isPublisherRecord(config.keys, applicationId, domain, text)) ? 'there' : 'gone'
 }
 
-/** Meanwhile somebody may have proven another domain, or taken it back: then this says nothing. */
+/** Ignores the result if the publisher verified another domain or removed this one during the DNS query. */
 function conclude(context: Context, looked: DueProof, record: RecordStatus): Promise<Rechecked | null> {
   const { applicationId: id, accountId, domain } = looked
   return context.db.transaction(async (tx) => {

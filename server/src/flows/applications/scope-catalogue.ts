@@ -1,4 +1,4 @@
-/** The scope catalogue, as operators look after it. A scope stays what it was made; only the words for it can be fixed. */
+/** Scope catalogue, managed by operators. Scopes are immutable; only their titles can be corrected. */
 
 import { isName } from '../../core/applications/name.ts'
 import { byOperator } from '../../core/audit/actor.ts'

@@ -1,6 +1,6 @@
 /**
- * What applications do, counted in process and written down every few seconds: a poll must not cost a write. What is lost when a
- * process dies is a few seconds of numbers, and numbers are all it is.
+ * Usage counters: counts per application, kept in process and flushed every few seconds, so that a poll costs no write.
+ * A crash loses a few seconds of statistics, nothing else.
  */
 import {
   addCounts,
@@ -16,20 +16,23 @@ type Counted = { requested: number; polls: number; earlyPolls: number; secretsIn
 
 export type UsageCounters = {
   count(applicationId: string, what: keyof Counted): void
-  /** Of each application only the last fifty until the next save; and the last ten of those that anybody could have sent. */
+  /**
+   * Keeps the last 50 authenticated requests per application until the next save, and the last 10 unauthenticated ones,
+   * which anyone can send.
+   */
   note(request: NotedRequest): void
-  /** Throws when PostgreSQL is away; what was to be saved then waits for the next time. */
+  /** Throws if PostgreSQL is unavailable; the unsaved data is kept for the next call. */
   save(): Promise<void>
 }
 
-/** While PostgreSQL is away the counters grow up to this limit; requests beyond it are not counted. */
+/** While PostgreSQL is unavailable, the counters grow up to this limit; requests beyond it are not counted. */
 const MAX_APPLICATIONS = 10_000
 const MAX_NOTED = 20_000
 
 type Batch = {
   readonly counts: Map<string, Counted>
   readonly noted: Map<string, NotedRequest[]>
-  /** How many are in `noted`, of all applications together. */
+  /** Number of requests in `noted`, over all applications. */
   held: number
 }
 
@@ -60,7 +63,7 @@ export function createUsageCounters(db: Postgres): UsageCounters {
     if (known) known.push(request)
     else batch.noted.set(request.applicationId, [request])
   }
-  /** What came in since then goes on top of it. */
+  /** Restores an unsaved batch and adds what was counted meanwhile. */
   const putBack = (unsaved: Batch) => {
     const since = batch
     batch = unsaved
@@ -80,12 +83,12 @@ export function createUsageCounters(db: Postgres): UsageCounters {
       try {
         await db.transaction((tx) => write(tx, saving))
       } catch (error) {
-        // Where nobody knows whether it was committed, a few seconds count twice rather than not at all. What PostgreSQL
-        // does not take for another reason it will not take the next time either, so that is dropped.
+        // Unavailable: keep the batch. If the commit outcome is unknown, counting a few seconds twice is better than
+        // losing them. Drop it on other errors, which would recur on a retry.
         if (error instanceof Unavailable) putBack(saving)
         throw error
       }
-      // After the commit: who trims last has then seen what all the others wrote.
+      // Trim after the commit, so that the last process to trim sees the rows of all others.
       if (saving.noted.size > 0) await trimRequests(db, [...saving.noted.keys()])
     },
   }

@@ -1,19 +1,19 @@
-/** Somebody says whom an application comes from: an operator, or its publisher's record in DNS. */
+/** Publisher verification, by an operator or by a DNS record. */
 import type { Publisher } from '../../core/applications/application.ts'
 import { findApplication, setPublisher } from '../../store/applications/applications.ts'
 import { proposeLogoItHas } from '../../store/applications/proposals.ts'
 import type { Transaction } from '../../store/postgres/postgres.ts'
 
 export type Voucher = {
-  /** By its record, rather than by an operator's word. */
+  /** True: by DNS record; false: by an operator. */
   readonly proven: boolean
-  /** The user who asked for it; null: an operator did. */
+  /** The user who asked for it; null for an operator. */
   readonly by: string | null
 }
 
 /**
- * A logo that was uploaded while nobody vouched was shown to nobody. It waits for a second look now, or the first look would
- * never come. Meant under `markApplicationChanged`.
+ * Sets the publisher. A logo uploaded before the first verification was never public and never reviewed, so it becomes
+ * a proposal now. Requires `markApplicationChanged`.
  */
 export async function vouchFor(tx: Transaction, id: string, publisher: Publisher, voucher: Voucher): Promise<void> {
   const application = await findApplication(tx, id)

@@ -1,6 +1,6 @@
 /**
- * An archived month of the audit log as a file: one JSON object per line, an event with its seal, in the order of the chain; the last
- * line is the signed record. Where the chain goes on after a gap, the line has the hash before it as `previous`.
+ * Archive file of one month of the audit log: one JSON object per line, an event with its seal, in chain order; the
+ * last line is the signed record. The first line after a gap in the chain carries the preceding hash as `previous`.
  */
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
@@ -20,7 +20,7 @@ import type { SealedEntry } from '../../store/audit/seals.ts'
 import { fits, type Link } from './explain-break.ts'
 import type { AuditHead } from './seal.ts'
 
-/** Gathers what the record says of the lines, in the order in which they are written or read. */
+/** Collects the contents of the record while lines are written or read, in order. */
 class Lines {
   readonly #sha256 = createHash('sha256')
   readonly #runs: ArchiveRun[] = []
@@ -42,13 +42,13 @@ class Lines {
     else this.#runs.push({ from: position, to: position, previous, hash })
   }
 
-  /** Once: the digest is at its end then. */
+  /** Can be called once: it finalizes the digest. */
   content(month: string): ArchiveContent {
     return { month, events: this.#events, runs: this.#runs, sha256: this.#sha256.digest() }
   }
 }
 
-/** Beside the place where it belongs, until it is whole and on the disk. */
+/** Writes to a `.part` file, which is renamed once it is complete and synced. */
 export class ArchiveWriter {
   readonly #file: string
   readonly #handle: FileHandle
@@ -63,7 +63,10 @@ export class ArchiveWriter {
     return new ArchiveWriter(file, await open(partOf(file), 'w', 0o600))
   }
 
-  /** Links in the order of the chain. `previous` says which hash stands before a gap; null: nobody knows. */
+  /**
+   * Writes links in chain order. `previous` returns the hash before a gap, or null if unknown. Returns the position of
+   * a link without a known predecessor, otherwise null.
+   */
   async write(links: readonly Link[], previous: (position: number) => Promise<Buffer | null>): Promise<number | null> {
     let text = ''
     for (const link of links) {
@@ -83,7 +86,7 @@ export class ArchiveWriter {
     return this.#lines.content(month)
   }
 
-  /** Where it can be read back from. */
+  /** Returns the path of the `.part` file, to be read back. */
   async finish(record: ArchiveRecord): Promise<string> {
     await this.#handle.appendFile(`${writeRecord(record)}\n`)
     await this.#handle.sync()
@@ -112,22 +115,22 @@ function lineOf({ position, keyId, hash, entry }: Link, previous: Buffer | null)
 }
 
 export type ArchiveProblem =
-  /** The last line is no record: the end is missing, or it is no archive. */
+  /** The last line is not a record: the file is truncated or not an archive. */
   | { readonly kind: 'incomplete' }
   | { readonly kind: 'changed'; readonly line: number }
   | { readonly kind: 'key_missing'; readonly keyId: number }
-  /** The record was not made with its key. */
+  /** The signature of the record does not match its key. */
   | { readonly kind: 'forged' }
-  /** Every line fits, but they are not those that the record speaks of. */
+  /** Every line is valid, but the record describes other lines. */
   | { readonly kind: 'differs' }
-  /** The head that was noted elsewhere is not in it. */
+  /** The head noted elsewhere is not in the file. */
   | { readonly kind: 'chopped'; readonly position: number }
 
 export type VerifiedArchive =
   | { readonly problem: ArchiveProblem; readonly record: null }
   | { readonly problem: null; readonly record: ArchiveRecord }
 
-/** Is the file as it was archived? Needs the keys that sealed and signed it, and no database. */
+/** Verifies an archive file. Needs the keys that sealed and signed it, but no database. */
 export async function verifyArchive(file: string, keys: Keyset, noted: AuditHead | null): Promise<VerifiedArchive> {
   const lines = new Lines()
   const months = new Set<string>()
@@ -168,7 +171,7 @@ function judge(
 
 const NEWLINE = 0x0a
 
-/** Each with the newline at its end; the last may lack it. */
+/** Yields lines including their newline, which the last one may lack. */
 async function* linesOf(file: string): AsyncGenerator<Buffer> {
   let rest: Buffer = Buffer.alloc(0)
   for await (const chunk of createReadStream(file, { highWaterMark: 1 << 20 })) {
@@ -185,7 +188,7 @@ async function* linesOf(file: string): AsyncGenerator<Buffer> {
 
 type ReadLink = Link & { readonly previous: Buffer | null }
 
-/** Null: it is not a line of ours. */
+/** Null if the line is malformed. */
 function readLine(line: Buffer): ReadLink | null {
   try {
     const { position, previous, key_id: keyId, hash, ...entry } = JSON.parse(line.toString())
@@ -197,7 +200,7 @@ function readLine(line: Buffer): ReadLink | null {
   }
 }
 
-/** Does it fit the seal, behind the line before it? */
+/** Verifies the seal of a line against its predecessor. */
 function check(keys: Keyset, lines: Lines, link: ReadLink): ArchiveProblem | null {
   const { last } = lines
   const { position, keyId } = link
@@ -208,7 +211,7 @@ function check(keys: Keyset, lines: Lines, link: ReadLink): ArchiveProblem | nul
   try {
     return fits(keys, link, { previous, position }, link.entry) ? null : changed(lines)
   } catch {
-    // A detail that is no JSON any more.
+    // `detail` is no longer valid JSON.
     return changed(lines)
   }
 }

@@ -1,6 +1,7 @@
 /**
- * Archives the oldest month of the audit log: writes it to a file, reads that back, signs a record of it, and only then takes the
- * month's partitions out. Nobody who records waits for any of it. Whoever is cut off in the middle goes on by running it again.
+ * Archiving of the oldest month of the audit log: writes a file with a signed record, reads it back, stores the record,
+ * and only then drops the month's partitions. Recording of events never waits for it. An interrupted run is resumed by
+ * running it again.
  * docs/decisions/0029-the-audit-log-is-archived-by-month.md
  */
 import { stat } from 'node:fs/promises'
@@ -25,14 +26,17 @@ import type { Link } from './explain-break.ts'
 
 export type ArchiveOutcome =
   | { readonly outcome: 'nothing' }
-  /** `more`: months that could be archived next. */
+  /** `more`: further months that can be archived. */
   | { readonly outcome: 'archived'; readonly record: ArchiveRecord; readonly more: readonly string[] }
   | { readonly outcome: 'refused'; readonly reason: string }
-  /** The log, or what was archived of it before, is not as it was sealed. */
+  /** The log, or the record of an earlier archive, does not match its seals or signature. */
   | { readonly outcome: 'tampered'; readonly reason: string }
 
 type Archiving = {
-  /** The owner's, one connection for all of it: it holds the lock, and detaching needs one without a transaction. */
+  /**
+   * A single connection of the database owner: it holds the session lock, and detaching a partition cannot run in a
+   * transaction.
+   */
   readonly session: Queryable
   readonly db: Postgres
   readonly keys: Keyset
@@ -40,14 +44,14 @@ type Archiving = {
 
 type Month = {
   readonly month: string
-  /** Of the events, then of the seals; those that are still there. */
+  /** Of the events, then of the seals; only those not yet dropped. */
   readonly partitions: readonly AuditPartition[]
   readonly record: ArchiveRecord | null
 }
 
 const BATCH = 2_000
 
-/** A sentence for a person. */
+/** Aborts the run with a reason for the operator. */
 class Stopped extends Error {
   readonly outcome: 'refused' | 'tampered'
 
@@ -57,7 +61,7 @@ class Stopped extends Error {
   }
 }
 
-/** `before` is a month as 2026-11; that month stays. */
+/** `before` is a month such as 2026-11, exclusive. */
 export async function archiveAudit(
   archiving: Archiving,
   { before, file }: { readonly before: string; readonly file: string },
@@ -114,7 +118,7 @@ async function isEmpty(session: Queryable, { partitions }: Month): Promise<boole
   return true
 }
 
-/** The month is in the file, and the record of it in the database, when this is done. */
+/** Ensures that the month is in the file and its record in the database. */
 async function keep(archiving: Archiving, month: Month, file: string): Promise<ArchiveRecord> {
   const { keys } = archiving
   const kept = await readKept(keys, month.month, file)
@@ -135,7 +139,7 @@ async function keep(archiving: Archiving, month: Month, file: string): Promise<A
   return written
 }
 
-/** What an earlier run wrote there; null when there is no such file. */
+/** The record of a file from an earlier run; null if there is no file. */
 async function readKept(keys: Keyset, month: string, file: string): Promise<ArchiveRecord | null> {
   const there = await stat(file).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return null
@@ -166,7 +170,7 @@ function monthOf(us: string): string {
   return new Date(Number(us) / 1000).toISOString().slice(0, 7)
 }
 
-/** Reads back what it wrote before it believes it. */
+/** Writes the archive and verifies it by reading it back. */
 async function write({ session, keys }: Archiving, { month, record }: Month, file: string): Promise<ArchiveRecord> {
   const writer = await ArchiveWriter.create(file).catch((error: Error) => {
     throw new Stopped('refused', `${file} cannot be written: ${error.message}.`)
@@ -221,11 +225,13 @@ function boundsOf(month: string): { readonly from: string; readonly to: string }
   return { from: `${month}-01T00:00:00Z`, to: new Date(Date.UTC(year, number, 1)).toISOString() }
 }
 
-/** First the events: seals without them fit the record, events without seals would look like put in. */
+/**
+ * Drops the events first: seals without events still match the record, but events without seals would look inserted.
+ */
 async function takeOut(session: Queryable, { month, partitions }: Month, expected: number): Promise<void> {
   for (const partition of partitions) {
     await detachPartition(session, partition)
-    // Nobody writes into it any more. Whoever did so after it was archived claimed to be in a month that was over.
+    // A detached partition gets no more writes. Rows added since the archiving were backdated to a month that was over.
     const rows = await countRows(session, partition)
     if (rows !== expected) {
       const reason = `${partition.name} has ${rows} rows, and ${expected} of ${month} were archived: somebody wrote into it meanwhile. It is detached, and not dropped.`

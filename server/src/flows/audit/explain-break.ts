@@ -1,27 +1,29 @@
-/** A seal of the audit log does not fit: what was done to the log there, as far as its neighbourhood tells. */
+/** Diagnosis of a seal that does not match: what was done to the audit log there, judging by its neighbours. */
 import { type SealedPlace, sealEntry } from '../../secrets/audit-seal.ts'
 import type { Keyset } from '../../secrets/keyset.ts'
 import { equalSecrets } from '../../secrets/mac.ts'
 import type { EntryRow, SealedEntry } from '../../store/audit/seals.ts'
 
-/** A seal whose event is there. */
+/** A seal with its event. */
 export type Link = SealedEntry & { readonly entry: EntryRow }
 
 /**
- * `changed`: what follows still fits, so this one row is not what was sealed. `reordered`: what was sealed here is elsewhere now.
- * `inserted`: what was sealed here comes after this. `rewritten`: from here on nothing fits; something was taken out or put in
- * and the rest renumbered, or the seals were made anew without the key.
+ * `changed`: the following seals match, so only this row was altered. `reordered`: the event sealed here is elsewhere
+ * now. `inserted`: the event sealed here comes right after this one. `rewritten`: nothing matches from here on; rows
+ * were removed or inserted and the rest renumbered, or the seals were recomputed without the key.
  */
 export type Break = 'changed' | 'reordered' | 'inserted' | 'rewritten'
 
-/** Of the seal as it is stored, for this entry in this place. False also when its key is not known. */
+/** True if the stored seal matches this entry at this place. False also if its key is unknown. */
 export function fits(keys: Keyset, seal: SealedEntry, place: SealedPlace, entry: EntryRow): boolean {
   const key = keys.byId.get(seal.keyId)
   const names = seal.xid === entry.xid && seal.eventAt === entry.at
   return key !== undefined && names && equalSecrets(sealEntry(key, place, entry), seal.hash)
 }
 
-/** `broken` is the first that does not fit behind `previous`; `around` are its neighbours in order, on both sides. */
+/**
+ * `broken` is the first seal that does not match after `previous`; `around` are its neighbours on both sides, in order.
+ */
 export function explainBreak(keys: Keyset, previous: Buffer, broken: Link, around: readonly SealedEntry[]): Break {
   const { position } = broken
   const here = { previous, position }
@@ -40,7 +42,10 @@ export function explainBreak(keys: Keyset, previous: Buffer, broken: Link, aroun
   return followsRepaired(keys, here, broken, later[0]) ? 'changed' : 'rewritten'
 }
 
-/** The broken seal was made for this entry, or for this one under its own number: rows or what they say were exchanged. */
+/**
+ * True if the broken seal was made for this entry, possibly under the broken row's own id: rows or their contents were
+ * swapped.
+ */
 function wasHere(keys: Keyset, here: SealedPlace, broken: Link, entry: EntryRow): boolean {
   const { id, xid } = broken.entry
   const timed = { ...broken, eventAt: entry.at }
@@ -57,7 +62,7 @@ function fitsInPlace(keys: Keyset, link: Link, around: readonly SealedEntry[]): 
   return before !== undefined && fits(keys, link, { previous: before.hash, position: link.position }, link.entry)
 }
 
-/** Only the seal itself was changed: with the right one in its place, the next fits. */
+/** True if only the seal was altered: with the recomputed one in its place, the next seal matches. */
 function followsRepaired(keys: Keyset, here: SealedPlace, broken: Link, next: Link | undefined): boolean {
   const key = keys.byId.get(broken.keyId)
   if (!key || !next || next.position !== here.position + 1) return false

@@ -1,4 +1,4 @@
-/** The audit log to take along: as a table for people, or one JSON object per line for programs. Taking it along is an event. */
+/** Export of the audit log as CSV or as NDJSON (one JSON object per line). Every export is recorded as an event. */
 import { type Actor, BY_COMMAND_LINE, byUser } from '../../core/audit/actor.ts'
 import { csvLine } from '../../core/csv.ts'
 import { findAccount } from '../../store/accounts/accounts.ts'
@@ -17,12 +17,12 @@ export function isExportFormat(text: string): text is ExportFormat {
 
 const BATCH = 2_000
 
-/** In one file that is made in memory. */
+/** Rows per download, which is built in memory. */
 export const MAX_ROWS = 50_000
 
 type Cells = Readonly<Record<string, unknown>>
 
-/** In the order of the columns. */
+/** In column order. */
 function cellsOf(line: AuditLine): Cells {
   return {
     id: line.id,
@@ -75,7 +75,6 @@ function write(format: ExportFormat, cells: Cells): string {
   )
 }
 
-/** The first line of a table. */
 function heading(format: ExportFormat): string {
   return format === 'csv' ? csvLine(COLUMNS) : ''
 }
@@ -98,7 +97,9 @@ async function* writeAll(
 
 export type Download = { readonly bytes: Buffer; readonly rows: number }
 
-/** The newest first, as the page has it. Where it is too much for one file, the last line says where the next one begins. */
+/**
+ * Newest first, as on the page. If the download is cut at `MAX_ROWS`, its last line gives the address of the next part.
+ */
 export async function downloadAudit(
   context: { readonly db: Postgres },
   by: string,
@@ -124,7 +125,10 @@ export async function downloadAudit(
   return { bytes: Buffer.from(parts.join('')), rows }
 }
 
-/** For the command line, all of it, the oldest first. Also who stops reading in the middle has taken some along. */
+/**
+ * For the command line: everything, oldest first. Recorded even if the reader stops early, because it has received some
+ * of it.
+ */
 export async function* exportAudit(db: Postgres, wish: AuditWish, format: ExportFormat): AsyncGenerator<string> {
   let rows = 0
   try {
@@ -137,7 +141,7 @@ export async function* exportAudit(db: Postgres, wish: AuditWish, format: Export
   }
 }
 
-/** The account whose log it is sees that it was taken along, also by an operator. */
+/** Recorded in the log of the exported account, so that it also sees exports by operators. */
 async function recordExport(
   db: Postgres,
   wish: AuditWish,

@@ -1,4 +1,6 @@
-/** The audit log as people read it: an account its own, an operator all of it; what happened, who did it, and where it is sealed. */
+/**
+ * Audit log for display: an account reads its own, an operator all of it; with names of actors and subjects, and seals.
+ */
 import { type AuditDetail, visibleDetail } from '../../core/audit/detail.ts'
 import { findAccount } from '../../store/accounts/accounts.ts'
 import {
@@ -15,36 +17,36 @@ import {
 import type { Queryable } from '../../store/postgres/postgres.ts'
 import type { Context } from '../context.ts'
 
-/** What somebody looks for. Null or nothing typed: all of it. */
+/** Search filter. Null fields do not filter. */
 export type AuditWish = {
-  /** Of an account's own log: its id. Null for an operator: every account's. */
+  /** Restricts to the log of this account; null for an operator, who reads all. */
   readonly accountId: string | null
-  /** For an operator, one account by its slug. */
+  /** For operators: slug of one account. */
   readonly account: string | null
   readonly kinds: readonly string[] | null
   /** An e-mail address. */
   readonly person: string | null
-  /** Its id or its name. */
+  /** Id or name. */
   readonly application: string | null
-  /** Moments: from this one on, and before that one. */
+  /** From inclusive, until exclusive. */
   readonly from: number | null
   readonly until: number | null
 }
 
-/** `name` is null where there is none to tell. */
+/** `name` is null if unknown. */
 export type Who =
   | { readonly is: 'person' | 'application'; readonly name: string | null }
   | { readonly is: 'operator' | 'service' | 'somebody' }
 
 export type AuditLine = Omit<ListedEvent, 'detail' | 'actorId'> & {
-  /** Null for an operator, in an account's own log. */
+  /** Null for an operator, if an account reads its own log. */
   readonly actorId: string | null
   readonly who: Who
-  /** What they are called at this moment: whom and what it is about, and in which account. */
+  /** Current names of the user, application and account that the event is about. */
   readonly person: string | null
   readonly application: string | null
   readonly account: string | null
-  /** With names in the place of ids, where there is one. */
+  /** Ids are replaced by names where known. */
   readonly detail: AuditDetail
 }
 
@@ -66,16 +68,18 @@ export async function readAudit(
   return { ...log, sealed }
 }
 
-/** The beginning of a day in UTC, written as 2026-11-15. Null when there is no such day, or no such year in PostgreSQL. */
+/**
+ * Start of a day in UTC, written as 2026-11-15. Null if there is no such day, or PostgreSQL does not support the year.
+ */
 export function readDay(text: string): number | null {
   const ms = /^(?!0000|9999)\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(text) : Number.NaN
-  // The thirtieth of February is read as a day in March.
+  // `Date.parse` turns 30 February into a day in March.
   return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text) ? ms : null
 }
 
 export const DAY_MS = 24 * 60 * 60 * 1000
 
-/** From an address that somebody may have edited: what cannot be an event is the first page. */
+/** Reads a cursor from the URL, which may have been edited: anything that is not an event id means the first page. */
 export function readCursor(after: string | null): number | null {
   return after !== null && /^[1-9]\d{0,14}$/.test(after) ? Number(after) : null
 }
@@ -92,7 +96,7 @@ export async function readLines(
   return { lines: events.map((event) => lineOf(event, names, wish.accountId !== null)), after }
 }
 
-/** Null: it names an account that there is not. */
+/** Null if it names an unknown account. */
 async function resolve(db: Queryable, wish: AuditWish): Promise<EventFilter | null> {
   const { kinds, person, application, from, until } = wish
   const named = wish.accountId === null && wish.account !== null ? await findAccount(db, wish.account) : undefined
@@ -134,7 +138,7 @@ function lineOf(event: ListedEvent, names: ReadonlyMap<string, string>, toAccoun
   }
 }
 
-/** In an account's log an operator stays unnamed: only its own people have names there. */
+/** An account's log does not name operators: only its own users have names there. */
 function whoIs({ actorKind, actorId }: ListedEvent, nameOf: (id: string) => string | null): Who {
   const name = nameOf(actorId)
   if (actorKind === 'application') return { is: 'application', name }

@@ -1,5 +1,5 @@
 /**
- * Seals the audit log: makes a chain of what was recorded, a moment after it was. Whoever records waits for nothing.
+ * Sealing of the audit log: chains recorded events shortly after they were committed, so that recording never waits.
  * docs/decisions/0021-the-audit-log-is-sealed-after-the-fact.md
  */
 import { NO_SEAL, sealEntry } from '../../secrets/audit-seal.ts'
@@ -16,18 +16,18 @@ import {
 import type { Queryable } from '../../store/postgres/postgres.ts'
 import type { Context } from '../context.ts'
 
-/** In one transaction: a few milliseconds of hashing, so that requests of this process hardly notice. */
+/** Events per transaction: a few milliseconds of hashing, so that requests in this process are hardly delayed. */
 const BATCH = 500
 
-/** In one turn. What is left of a backlog is for the next one. */
+/** Batches per run; the rest of a backlog is left to the next run. */
 const MAX_BATCHES = 20
 
-/** The newest seal. Who keeps one elsewhere can tell later whether the log was cut off or made anew. */
+/** The newest seal. A copy kept elsewhere proves later whether the log was truncated or rewritten. */
 export type AuditHead = Pick<AuditSeal, 'position' | 'hash'>
 
 type Sealing = Pick<Context, 'db' | 'config'>
 
-/** How many it sealed. Nothing when there is nothing to seal, or another process is at it. */
+/** Returns how many events it sealed; 0 if there are none or another process is sealing. */
 export function sealBatch({ db, config }: Sealing, max = BATCH): Promise<number> {
   return db.transaction(async (tx) => {
     if (!(await lockSealing(tx))) return 0
@@ -52,12 +52,12 @@ export async function readHead({ db }: { readonly db: Queryable }): Promise<Audi
 
 export type Sealer = {
   run(): Promise<void>
-  /** Into the operator's log, which is somewhere else. */
+  /** Writes the head to the operator's log, which is stored elsewhere. */
   logHead(): void
 }
 
 export function createSealer(context: Sealing & Pick<Context, 'events'>): Sealer {
-  /** What this process saw last. It must stay in the chain for ever. */
+  /** The last head this process saw. It must stay in the chain. */
   let seen: AuditHead | null = null
   return {
     run: async () => {
@@ -73,7 +73,7 @@ export function createSealer(context: Sealing & Pick<Context, 'events'>): Sealer
   }
 }
 
-/** Or was, until its month was archived. */
+/** True also if its month was archived. */
 async function isInChain({ db }: Pick<Context, 'db'>, head: AuditHead): Promise<boolean> {
   const there = await readSeal(db, head.position)
   return there ? equalSecrets(there.hash, head.hash) : isArchived(db, head.position)

@@ -1,4 +1,4 @@
-/** Is the audit log as it was sealed? Reads all of it, a batch at a time, and says where it is not, and what was done there. */
+/** Verification of the audit log against its seals: reads it in batches and reports the first mismatch and its kind. */
 import { type ArchiveRecord, type ArchiveRun, isSigned } from '../../secrets/audit-archive.ts'
 import { NO_SEAL } from '../../secrets/audit-seal.ts'
 import type { Keyset } from '../../secrets/keyset.ts'
@@ -9,51 +9,51 @@ import type { Queryable } from '../../store/postgres/postgres.ts'
 import { type Break, explainBreak, fits } from './explain-break.ts'
 import type { AuditHead } from './seal.ts'
 
-/** The first thing that is wrong. */
+/** The first problem found. */
 export type AuditProblem =
   | { readonly kind: Break; readonly position: number; readonly eventId: string }
-  /** The event is gone; or, without one, the seals up to `upTo` with whatever they sealed. */
+  /** The event is missing; with a null `eventId`, the seals up to `upTo` are missing as well as their events. */
   | { readonly kind: 'removed'; readonly position: number; readonly eventId: string | null; readonly upTo: number }
-  /** An event that the chain went past: whoever added it made it look older than it is. */
+  /** An unsealed event that sorts before the end of the chain: it was backdated when it was inserted. */
   | { readonly kind: 'inserted'; readonly position: null; readonly eventId: string }
-  /** The head that was noted elsewhere is not in the chain: its end was cut off, or all of it made anew. */
+  /** The head noted elsewhere is not in the chain: the chain was truncated or rewritten. */
   | { readonly kind: 'chopped'; readonly position: number }
-  /** Sealed under a key that was not given. Nothing is known from here on. */
+  /** Sealed with a key that was not given; nothing after this position can be verified. */
   | { readonly kind: 'key_missing'; readonly position: number; readonly keyId: number }
-  /** The record of an archived month was changed, or does not fit the chain where the month is missing. */
+  /** The record of an archived month was altered, or does not match the chain around the missing month. */
   | { readonly kind: 'archive'; readonly position: number; readonly month: string }
 
-/** Which key sealed what: a key that was retired must not turn up again at the end. */
+/** Positions sealed by a key. A retired key must not reappear at the end. */
 export type KeyRange = { readonly keyId: number; readonly from: number; readonly to: number }
 
 export type Verification = {
   readonly problem: AuditProblem | null
-  /** How many fit, up to the problem. */
+  /** Number of events that match, up to the problem. */
   readonly verified: number
   readonly head: AuditHead | null
   readonly keys: readonly KeyRange[]
-  /** How many are not here, but in an archive, and fit by its record. */
+  /** Number of events that are in archives and match by the records. */
   readonly archived: number
-  /** The month of the archive that the noted head is in; only that file can tell. */
+  /** Month of the archive that contains the noted head; only that file can confirm it. */
   readonly notedIn: string | null
-  /** Recorded and not sealed yet: so young that it is no wonder, and longer than that. */
+  /** Unsealed events: `young` up to `YOUNG_MS` old, as expected; `waiting` older. */
   readonly young: number
   readonly waiting: number
-  /** Sealed in their turn, but dated long before their neighbours. The clock was set back, or they are not what they say. */
+  /** Events sealed in order, but dated long before their neighbours: the clock was set back, or their time is false. */
   readonly backdated: { readonly count: number; readonly first: number } | null
 }
 
 const BATCH = 2_000
 
-/** How far around a break is looked for what was there: enough to tell, and no search through millions. */
+/** Seals examined on each side of a break: enough to classify it without searching millions. */
 const NEIGHBOURS = 500
 
 const UNSEALED_BATCH = 20_000
 
-/** Sealing takes a second or two, unless somebody holds a transaction open. */
+/** Sealing takes a second or two, unless a transaction stays open. */
 const YOUNG_MS = 60_000
 
-/** More than any transaction of the service lasts, and any two clocks of a cluster differ. */
+/** Longer than any transaction of the service, and than the clock skew within a cluster. */
 const BACKDATED_US = 60 * 60 * 1_000_000
 
 type Walk = {
@@ -63,7 +63,7 @@ type Walk = {
   archives: readonly ArchiveRecord[]
   previous: Buffer
   position: number
-  /** Of the seal at `position`, which alone belongs there. */
+  /** Time of the seal at `position`, to detect a second seal with the same position. */
   eventAt: string
   verified: number
   archived: number
@@ -73,7 +73,7 @@ type Walk = {
   backdated: { count: number; first: number } | null
 }
 
-/** `noted`: a head that was kept elsewhere; the chain must contain it. */
+/** `noted`: a head kept elsewhere, which the chain must contain. */
 export async function verifyAudit(db: Queryable, keys: Keyset, noted: AuditHead | null): Promise<Verification> {
   const head = await readLastSeal(db)
   const walk: Walk = {
@@ -96,7 +96,7 @@ export async function verifyAudit(db: Queryable, keys: Keyset, noted: AuditHead 
   }
 }
 
-/** The first archive whose record is not signed: nothing that it says counts. */
+/** The first archive record with an invalid signature or an unknown key. */
 function doubtful({ keys, archives }: Walk): AuditProblem | null {
   for (const record of archives) {
     const signed = isSigned(keys, record)
@@ -109,7 +109,7 @@ function doubtful({ keys, archives }: Walk): AuditProblem | null {
 
 async function walkTo(walk: Walk, end: number): Promise<AuditProblem | null> {
   for (;;) {
-    // The last one once more: a second one in its place could hide between two batches.
+    // Read the last seal again: a duplicate of its position could hide between two batches.
     const links = await readChain(walk.db, Math.max(0, walk.position - 1), BATCH)
     const next = links.filter(({ position, eventAt }) => position !== walk.position || eventAt !== walk.eventAt)
     for (const link of next) {
@@ -146,7 +146,7 @@ async function check(walk: Walk, link: SealedEntry): Promise<AuditProblem | null
   return null
 }
 
-/** There is no event with its number and its time: it was archived a moment ago, or its time was changed, or it was removed. */
+/** The seal has no event with its id and time: just archived, its time altered, or removed. */
 async function checkWithout(walk: Walk, link: SealedEntry): Promise<AuditProblem | null> {
   const { position, eventId, hash } = link
   const found = await findArchived(walk, position)
@@ -160,7 +160,7 @@ async function checkWithout(walk: Walk, link: SealedEntry): Promise<AuditProblem
   return check(walk, moved.find((each) => each.eventId === eventId) ?? link)
 }
 
-/** Positions up to `end` are missing: each must be in an archive, and the archive must follow what stands before it. */
+/** Skips missing positions up to `end`: each must be in an archive that continues the chain before it. */
 async function passArchived(walk: Walk, end: number): Promise<AuditProblem | null> {
   while (walk.position < end) {
     const first = walk.position + 1
@@ -182,7 +182,7 @@ async function passArchived(walk: Walk, end: number): Promise<AuditProblem | nul
   return null
 }
 
-/** Where the next archived stretch begins. */
+/** First position of the next archived run. */
 function nextArchived({ archives }: Walk, position: number): number {
   const begins = archives.flatMap(({ runs }) => runs.map(({ from }) => from)).filter((from) => from > position)
   return begins.reduce((first, from) => Math.min(first, from), Number.POSITIVE_INFINITY)
@@ -190,7 +190,7 @@ function nextArchived({ archives }: Walk, position: number): number {
 
 type Found = { readonly month: string; readonly run: ArchiveRun }
 
-/** Also in an archive that was made while this was walking. */
+/** Also finds archives made during this walk. */
 async function findArchived(walk: Walk, position: number): Promise<Found | null> {
   const find = () => {
     for (const { month, runs } of walk.archives) {

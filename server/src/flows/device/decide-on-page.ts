@@ -1,4 +1,4 @@
-/** The answer to the consent page: what has to hold beside what grantDeviceCode and rejectDeviceCode look at themselves. */
+/** Decision on the consent page: the checks beyond those of grantDeviceCode and rejectDeviceCode. */
 import { asciiDigit } from '../../core/device/user-code.ts'
 import type { DeviceCodeKey } from '../../store/device/codes.ts'
 import type { SessionUser } from '../../store/sign-in/sessions.ts'
@@ -12,15 +12,15 @@ export type PageDecision =
       readonly decision: 'allow'
       /** The scopes as they were shown. */
       readonly shown: readonly string[]
-      /** As it was typed. */
+      /** The last group of the user code, as typed. */
       readonly lastGroup: string
     }
 
 export type PageDecisionResult =
-  /** Whatever it was, the page of the decision says what became of it. */
+  /** Also if the code was no longer open: the decision's page shows the outcome. */
   | { readonly outcome: 'decided' }
   | { readonly outcome: 'reported'; readonly application: string | null; readonly shared: boolean }
-  /** Nothing was decided: the last group was not typed right, or what would be granted is not what was shown. */
+  /** Nothing was decided: the last group is wrong (`retype`), or the scopes differ from those shown (`changed`). */
   | { readonly outcome: 'retype' | 'changed' }
 
 const DECIDED: PageDecisionResult = { outcome: 'decided' }
@@ -51,7 +51,7 @@ export async function decideOnPage(
   return outcome === 'changed' || outcome === 'lacking' ? { outcome: 'changed' } : DECIDED
 }
 
-/** The last group of digits, typed again in any script and spacing. */
+/** Compares digits only: accepts any script and spacing. */
 function isLastGroup(userCode: string, typed: string): boolean {
   const digits = Array.from(typed.normalize('NFKC'), asciiDigit).filter((digit) => digit !== null)
   return digits.join('') === (userCode.split(' ').at(-1) ?? '')

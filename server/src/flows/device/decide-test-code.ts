@@ -1,4 +1,7 @@
-/** In test mode an application decides its own codes, so that its developer's tests need no browser. docs/interface.md, "Test mode". */
+/**
+ * Test mode: an application decides its own codes, so that its developer's tests need no browser.
+ * docs/interface.md, "Test mode".
+ */
 import { readTypedCode } from '../../core/device/user-code.ts'
 import { findByUserCode } from '../../store/device/codes.ts'
 import type { Context } from '../context.ts'
@@ -16,7 +19,7 @@ export type TestDecisionResult =
   | { readonly outcome: 'granted'; readonly scopes: readonly string[] }
   | { readonly outcome: 'rejected' }
   | { readonly outcome: 'invalid_application' | 'test_mode_off' }
-  /** Not a waiting code of this application, or one that its test user cannot grant. */
+  /** Not a pending code of this application, or one that its test user cannot grant. */
   | { readonly outcome: 'invalid' }
 
 const INVALID: TestDecisionResult = { outcome: 'invalid' }

@@ -1,4 +1,4 @@
-/** An account user grants or rejects the code they entered. docs/interface.md, "The user decides". */
+/** Decision of the user who entered a device code: grant, reject, release. docs/interface.md, "The user decides". */
 import { mayConnectByCode } from '../../core/accounts/policy.ts'
 import { deviceFlowPolicy } from '../../core/applications/application.ts'
 import { type Actor, BY_COMMAND_LINE, byUser } from '../../core/audit/actor.ts'
@@ -24,16 +24,16 @@ import { isAsShown } from '../grants/describe-consent.ts'
 
 export type GrantResult =
   | { readonly outcome: 'granted'; readonly grantId: string; readonly consent: Consent }
-  /** Nothing of what was asked for is held, or something the application requires is not. */
+  /** The user holds none of the requested scopes, or lacks one that the application requires. */
   | { readonly outcome: 'lacking'; readonly consent: Consent }
-  /** What would be granted now is not what the user was shown. */
+  /** The scopes to grant differ from those the user was shown. */
   | { readonly outcome: 'changed'; readonly consent: Consent }
   | { readonly outcome: 'application_suspended' }
   | { readonly outcome: 'not_open' }
 
-/** What a page showed, and to whom. On the command line there is neither. */
+/** What the consent page showed, and in which session. Null on the command line and in test mode. */
 export type ShownOnPage = {
-  /** The scopes that the user saw and said yes to. */
+  /** The scopes that the user saw and allowed. */
   readonly shown: readonly string[]
   readonly sessionId: string
 }
@@ -51,7 +51,7 @@ export async function grantDeviceCode(
     const locked = await lockDeviceCode(tx, key)
     const user = await lockUser(tx, userId)
     if (!locked || !user || user.disabled) return { outcome: 'not_open' } as const
-    // Behind the lock: a session that a changed password ended meanwhile decides nothing.
+    // Checked after locking the user: a password change may have ended the session meanwhile.
     if (onPage && !(await holdSession(tx, onPage.sessionId, userId))) return { outcome: 'not_open' } as const
     const { code, now } = locked
     const application = await findApplication(tx, code.applicationId)
@@ -84,17 +84,17 @@ export async function grantDeviceCode(
   return { outcome: 'granted', grantId, consent: result.consent }
 }
 
-/** On the command line an operator decides in the user's name. */
+/** On the command line an operator decides on the user's behalf. */
 function actorOf(userId: string, onPage: { readonly sessionId: string } | null): Actor {
   return onPage ? byUser(userId) : BY_COMMAND_LINE
 }
 
 export type RejectResult = { readonly outcome: 'rejected' | 'not_open' }
 
-/** A no that was said on a page. On the command line there is no session. */
+/** A rejection on the consent page. Null on the command line and in test mode: no session. */
 export type RejectedOnPage = {
   readonly sessionId: string
-  /** "I did not start this". A no like any other, and worth a closer look. */
+  /** The user pressed "I did not start this": a rejection that is also recorded as a report of the application. */
   readonly reported: boolean
 }
 
@@ -108,7 +108,7 @@ export async function rejectDeviceCode(
     const locked = await lockDeviceCode(tx, key)
     const user = await lockUser(tx, userId)
     if (!locked || !user || user.disabled) return null
-    // As for a yes: a report counts against the application, so an ended session must not make one.
+    // As for a grant: a report counts against the application, so an ended session must not make one.
     if (onPage && !(await holdSession(tx, onPage.sessionId, userId))) return null
     const step = reject(locked.code, userId, locked.now)
     if (step.answer === 'not_open') return null
@@ -130,7 +130,7 @@ export async function rejectDeviceCode(
   return { outcome: 'rejected' }
 }
 
-/** "Not you?": the code can be entered again, by another user of any account, without being closed for it. */
+/** "Not you?": drops the claim, so that a user of any account can enter the code without closing it. */
 export async function releaseCode(
   context: Context,
   userId: string,
@@ -153,7 +153,7 @@ export async function releaseCode(
 
 export type ShownCode = { readonly code: StoredDeviceCode; readonly now: number; readonly open: boolean }
 
-/** For an operator who was told the digits: whatever became of the newest code with them. */
+/** For operators who know the user code: the newest device code with it, in any status. */
 export async function showDeviceCode(context: Pick<Context, 'db'>, typed: string): Promise<ShownCode | null> {
   const read = readTypedCode(typed)
   if (read.answer !== 'code') return null

@@ -1,9 +1,9 @@
 /**
- * Mint once, deliver until sent. docs/interface.md, "Delivery".
+ * Delivery of final outcomes: credentials are issued once and delivered until sent. docs/interface.md, "Delivery".
  *
- * A poll that gets a final outcome holds it under a lease. When the answer was handed to the network the code is `used`;
- * when the client vanished first, the next poll may have the same credentials at once; when this process dies, the lease runs
- * out and the next poll after it may.
+ * A poll that gets a final outcome leases it. Once the answer is handed to the network, the code becomes `used`. If the
+ * client disconnects before that, the lease is released and the next poll gets the same credentials at once. If this
+ * process dies, the next poll after the lease's end gets them.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { confirm, type Delivery, type DeviceCode, release } from '../../core/device/code.ts'
@@ -11,7 +11,7 @@ import { type DeviceCodeKey, lockDeviceCode, saveDeviceCode } from '../../store/
 import { type Transaction, Unavailable } from '../../store/postgres/postgres.ts'
 import type { Context } from '../context.ts'
 
-/** What a poll with a final outcome hands to its caller. */
+/** Returned by a poll with a final outcome; its caller confirms or releases the delivery with it. */
 export type DeliveryTicket = DeviceCodeKey & { readonly delivery: Delivery }
 
 export function confirmDelivery(context: Context, ticket: DeliveryTicket): Promise<void> {
@@ -35,11 +35,11 @@ function settleCode(
   })
 }
 
-/** If PostgreSQL goes away right after the answer was sent, it is told when it comes back, within half a minute. */
+/** Retries for half a minute, in case PostgreSQL becomes unavailable right after the answer was sent. */
 const TRY_EVERY_MS = 500
 const TRIES = 60
 
-/** Writes down what became of an answer. */
+/** Stores whether an answer was sent or lost. Retries while PostgreSQL is unavailable; never throws. */
 export async function settle(context: Context, work: (tx: Transaction) => Promise<void>): Promise<void> {
   let failure: unknown
   for (let attempt = 0; attempt < TRIES; attempt += 1) {

@@ -1,4 +1,4 @@
-/** An account user enters a code. docs/interface.md, "The user decides" and "Guessing". */
+/** Entry of a user code by an account user. docs/interface.md, "The user decides" and "Guessing". */
 import { mayConnectByCode } from '../../core/accounts/policy.ts'
 import type { Application } from '../../core/applications/application.ts'
 import { BY_COMMAND_LINE, byService, byUser } from '../../core/audit/actor.ts'
@@ -25,12 +25,12 @@ export type EntryResult =
     }
   | { readonly outcome: 'empty' }
   | { readonly outcome: 'mistyped'; readonly digits: number }
-  /** Another user of this account entered the code before and has yet to decide. */
+  /** Another user of this account has claimed the code and not decided yet. */
   | { readonly outcome: 'taken' }
-  /** Unknown, expired, decided, used, barred by the account, or entered in another account: one answer for all. */
+  /** Unknown, expired, decided, used, barred by the account, or entered in another account: indistinguishable. */
   | { readonly outcome: 'not_recognised' }
 
-/** On the command line: an operator enters a code for a user, and is not taken for a guesser. */
+/** On the command line, where an operator enters a code for a user, and in test mode. Not rate limited. */
 export async function enterUserCode(context: Context, userId: string, typed: string): Promise<EntryResult> {
   const read = readTypedCode(typed)
   if (read.answer === 'empty') return { outcome: 'empty' }
@@ -43,7 +43,7 @@ export type WebEntryResult =
   | { readonly outcome: 'off' }
   | { readonly outcome: 'locked'; readonly waitMs: number }
 
-/** On the account's page: the same, within the budgets of core/sign-in/attempts.ts. A mistyped code costs nothing. */
+/** On the account's page: rate limited by core/sign-in/attempts.ts. A mistyped code does not count as an attempt. */
 export async function enterCode(
   context: Context,
   account: HostAccount,
@@ -64,7 +64,7 @@ export async function enterCode(
     if (!allowance.allowed) return { outcome: 'locked', waitMs: allowance.waitMs }
 
     const { result, met } = await claimUserCode(tx, sessionUser.id, read.userCode, 'page')
-    // Asked for in every case, for the same reason as in claimUserCode.
+    // Queried in every case, for equal timing as in claimUserCode.
     const known = await findByUserCode(tx, read.userCode)
     const outcome = met ? 'claimed' : known ? 'known' : 'missed'
     const application = met?.application ?? null
@@ -85,7 +85,7 @@ export async function enterCode(
 
 type Claimed = {
   readonly result: EntryResult
-  /** The open code that was entered, also where another user holds it: each of its users counts towards a crowd. */
+  /** The open code that was entered, even if another user has claimed it: every user counts towards a crowd. */
   readonly met: { readonly code: StoredDeviceCode; readonly application: Pick<Application, 'id' | 'name'> } | null
 }
 
@@ -99,13 +99,13 @@ async function claimUserCode(
 ): Promise<Claimed> {
   const locked = await lockLiveUserCode(tx, userCode)
   const user = await lockUser(tx, userId)
-  // All three are asked for in every case, so that a code that exists takes no longer than one that does not.
+  // All three are queried in every case, so that timing does not reveal whether a code exists.
   const application = await findApplication(tx, locked?.code.applicationId ?? '')
   const account = await readAccount(tx, user?.accountId ?? '')
   const claimant = await readUser(tx, locked?.code.claimedBy ?? '')
   if (!locked || !user || user.disabled || !application || !account) return NOT_RECOGNISED
   if (!mayConnectByCode(account.policy, application)) return NOT_RECOGNISED
-  // A code of an application in test mode is for its own tests.
+  // Codes of an application in test mode are decided by its own tests only.
   if (by === 'page' && application.testedAs !== null) return NOT_RECOGNISED
   const step = claim(locked.code, userId, claimant?.accountId === user.accountId, locked.now)
   if (step.answer === 'not_open') return NOT_RECOGNISED
@@ -125,7 +125,10 @@ async function claimUserCode(
 
 const KINDS = { claimed: 'code.claimed', taken: 'code.also_entered', closed: 'code.closed' } as const
 
-/** Many people, one application, one network: their administrators hear of it, once an hour at most. */
+/**
+ * Notifies the account's administrators when many users enter codes that one application requested from one network;
+ * at most once an hour.
+ */
 async function watchCrowd(
   tx: Transaction,
   account: HostAccount,
@@ -142,7 +145,7 @@ async function watchCrowd(
   await notifyAdministrators(tx, account.id, { kind: 'many_codes', detail })
 }
 
-/** What the page says before anybody types: the account's own rules, and nothing about any code. */
+/** What the page shows before a code is entered: the account's own rules, nothing about any code. */
 export async function readEntryRules(
   context: Context,
   account: HostAccount,

@@ -1,4 +1,4 @@
-/** What a user would meet with a code, if they entered it now: for an operator who helps them. Reads only. */
+/** Forecast of what a user would see on entering a code now, for an operator who helps them. Reads only. */
 import { mayConnectByCode } from '../../core/accounts/policy.ts'
 import { deviceFlowPolicy } from '../../core/applications/application.ts'
 import { claim } from '../../core/device/code.ts'
@@ -11,14 +11,15 @@ import type { Queryable } from '../../store/postgres/postgres.ts'
 
 export type ForeseenDecision = {
   /**
-   * `accepted`: the user gets the question, or has it already. `taken`: another user of the account decides. `closes`: it was
-   * entered in another account, and entering it here would close it. `barred`: by the account's rules, or the user is disabled.
+   * `accepted`: the user gets the consent page, or has it already. `taken`: another user of the account has claimed
+   * the code. `closes`: the code was entered in another account, and entering it here would close it. `barred`: the
+   * account's rules forbid it, or the user is disabled.
    */
   readonly entry: 'accepted' | 'taken' | 'closes' | 'not_open' | 'barred'
-  /** What a yes of this user would grant, whoever decides. */
+  /** The scopes that this user would grant, even if another user has claimed the code. */
   readonly granted: readonly string[]
   readonly lacking: readonly string[]
-  /** Whether Allow would be offered to this user. */
+  /** Whether the consent page would offer Allow to this user. */
   readonly grantable: boolean
 }
 

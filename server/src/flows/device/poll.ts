@@ -1,8 +1,8 @@
 /**
- * An application asks whether its code was decided. docs/interface.md, "Poll for authorization".
+ * Poll of a device code by its application. docs/interface.md, "Poll for authorization".
  *
- * Almost every poll ends at the gate, before any row is read. A final outcome comes only out of the transaction at the end
- * of this file: lock, decide, save, issue. It is sent once; `deliver.ts` says what "sent" means.
+ * Almost every poll is answered by the gate, without reading a row. A final outcome comes only from the transaction at
+ * the end of this file: lock, decide, save, issue. It is sent once; `deliver.ts` defines "sent".
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isExpired, isForgotten, poll, type Variant } from '../../core/device/code.ts'
@@ -18,15 +18,15 @@ import type { DeliveryTicket } from './deliver.ts'
 
 export type PollRequest = {
   readonly applicationId: string
-  /** Null: a public application, which has none. */
+  /** Null for a public application. */
   readonly secret: string | null
   readonly deviceCode: string
-  /** The path that was polled. */
+  /** Given by the polled path. */
   readonly variant: Variant
   readonly idempotencyKey: string | null
 }
 
-/** The six outcomes. With a ticket, the caller tells `deliver.ts` how sending it went; a repeated answer has none. */
+/** The six outcomes. The caller confirms or releases a ticket with `deliver.ts`; a repeated answer has no ticket. */
 export type PollResult =
   | { readonly outcome: 'auth_pending' | 'slow_down'; readonly intervalSeconds: number }
   | { readonly outcome: 'invalid' }
@@ -35,7 +35,7 @@ export type PollResult =
 
 export type Issued = (IssuedTokenSet | IssuedKey) & { readonly state: string }
 
-/** Bad credentials, an unknown code, another application's code and the other variant's path look alike and change nothing. */
+/** Bad credentials, an unknown code, another application's code, the other variant's path: one answer, no effect. */
 const INVALID: PollResult = { outcome: 'invalid' }
 
 export async function pollDeviceCode(context: Context, request: PollRequest): Promise<PollResult> {
@@ -50,7 +50,7 @@ export async function pollDeviceCode(context: Context, request: PollRequest): Pr
   if (early) context.usage.count(request.applicationId, 'earlyPolls')
   const known = pending && !isExpired(code, applications.now())
   const result = known ? notYet(code, early) : await lookOrWait(context, request, code, early)
-  // Only what was told so can have ignored it: an early poll that gets an outcome is nothing to complain of.
+  // Counts only polls that were answered `slow_down`: an early poll that gets an outcome is no offence.
   if (result.outcome === 'slow_down') context.earlyPolls.count(code.id, request.applicationId)
   return result
 }
@@ -64,8 +64,8 @@ async function lookOrWait(
   try {
     return await look(context, request, code, early)
   } catch (error) {
-    // Without PostgreSQL nothing final can be said, also past the code's expiry: a yes that is stored may not have been
-    // delivered yet. So the device keeps waiting and nothing is lost. The same for a bug.
+    // Without PostgreSQL no final outcome is possible, even past the code's expiry: a stored grant may not have been
+    // delivered yet. The device keeps polling and nothing is lost. The same for an unexpected error.
     if (!(error instanceof Unavailable)) context.events.unexpected('poll', error)
     return notYet(code, early)
   }
@@ -75,7 +75,7 @@ function notYet(code: DeviceCodeText, early: boolean): PollResult {
   return { outcome: early ? 'slow_down' : 'auth_pending', intervalSeconds: code.intervalSeconds }
 }
 
-/** While another poll hands over the outcome: a moment each, until it has succeeded or failed. */
+/** Waits while another poll delivers the outcome, until that delivery has succeeded or failed. */
 const WAITS_MS = [20, 50, 100, 200, 400, 800, 1_600, 1_600]
 
 async function look(context: Context, request: PollRequest, code: DeviceCodeText, early: boolean): Promise<PollResult> {
@@ -89,14 +89,14 @@ async function look(context: Context, request: PollRequest, code: DeviceCodeText
     }
     const repetition = idempotencyKey !== null && idempotencyKey === found?.idempotencyKey
     if (found?.status === 'used' && !repetition) return INVALID
-    // Also where no row was found: a standby may lack it, and refuses the transaction.
+    // Also if no row was found: a standby may not have it yet, and then rejects the transaction.
     if (found?.status !== 'leased' || repetition) {
       const result = await collect(context, code, idempotencyKey, early)
       if (result !== 'being_delivered') return result
     }
     await sleep(waitMs)
   }
-  // The poll that held the outcome has died with its process. Soon its lease ends; until then the device keeps waiting.
+  // The process of the poll that held the lease has died. The device keeps polling until the lease ends.
   return notYet(code, early)
 }
 

@@ -1,4 +1,4 @@
-/** What a user is shown before they decide, and what became of it afterwards. Reads only: looking changes nothing. */
+/** View of a device code for its consent page, before and after the decision. Reads only. */
 
 import { mayConnectByCode } from '../../core/accounts/policy.ts'
 import { deviceFlowPolicy, type LogoName, type Publisher, shownLogo } from '../../core/applications/application.ts'
@@ -21,7 +21,7 @@ export type OpenDecision = DescribedConsent & {
   readonly application: string
   readonly publisher: Publisher
   readonly logo: LogoName | null
-  /** Grouped, as on the device. */
+  /** In groups, as shown on the device. */
   readonly userCode: string
   readonly ageMs: number
   readonly remainingMs: number
@@ -29,27 +29,27 @@ export type OpenDecision = DescribedConsent & {
   readonly requestedFrom: string | null
   readonly requestedWith: string | null
   readonly suspended: boolean
-  /** Asked from another country than the one the user is in. */
+  /** The code was requested from another country than the user's. */
   readonly elsewhere: boolean
-  /** Many people claimed codes of this application, asked for from this network, within minutes. */
+  /** Many users claimed codes that this application requested from the same network, within minutes. */
   readonly crowded: boolean
-  /** Another user of the same account entered this code, too. */
+  /** Another user of the same account also entered this code. */
   readonly shared: boolean
-  /** The last group of the code has to be typed once more: whoever reads a code out over the telephone has to say it again. */
+  /** The user must retype the last group of the code: an attacker who dictates codes by phone has to repeat it. */
   readonly retype: boolean
 }
 
 export type DecisionView =
   | OpenDecision
   | { readonly outcome: 'granted' | 'rejected'; readonly application: string; readonly shared: boolean }
-  /** This user entered the code first; then it was entered in another account, which closed it. */
+  /** After this user, a user of another account entered the code, which closed it. */
   | { readonly outcome: 'entered_elsewhere'; readonly application: string }
-  /** Expired, barred, or never this user's: one answer. */
+  /** Expired, barred, or never claimed by this user: indistinguishable. */
   | { readonly outcome: 'closed' }
-  /** An access key, something dangerous or a crowd: first the user proves once more who they are. */
+  /** An access key, a dangerous scope or a crowd: the user must re-authenticate first. */
   | { readonly outcome: 'stale_session' }
 
-/** Where the user is, and when they ask. */
+/** The user's address, and the time of the request. */
 export type Asking = { readonly address: string | null; readonly now: number }
 
 export async function readDecision(
@@ -102,7 +102,7 @@ function outcomeOf(code: StoredDeviceCode): 'granted' | 'rejected' | null {
   return outcome === 'rejected' ? 'rejected' : null
 }
 
-/** Only where both countries are known: a guess would frighten half of all honest people. */
+/** True only if both countries are known: guessing would alarm half of all honest users. */
 function isElsewhere(context: Context, requestedFrom: string | null, address: string | null): boolean {
   const [asked, here] = [requestedFrom, address].map((each) => context.geoip.find(each).country)
   return asked != null && here != null && asked !== here

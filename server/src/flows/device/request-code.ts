@@ -1,4 +1,4 @@
-/** An application asks for a code. docs/interface.md, "Request a device code". */
+/** Request of a device code by an application. docs/interface.md, "Request a device code". */
 import { type Application, deviceFlowPolicy, pollIntervalOf } from '../../core/applications/application.ts'
 import type { Variant } from '../../core/device/code.ts'
 import { randomDigitsFor } from '../../core/device/user-code.ts'
@@ -15,15 +15,15 @@ import { makePartitionsAhead } from '../sweep.ts'
 
 export type CodeRequest = {
   readonly applicationId: string
-  /** Null: a public application, which has none. */
+  /** Null for a public application. */
   readonly secret: string | null
   readonly variant: Variant
   readonly scope: string | null
   readonly state: string
   readonly requestedFrom: string | null
-  /** What the application's device calls itself; shown as its own words. */
+  /** How the device names itself; shown to the user as the device's own claim. */
   readonly requestedWith: string | null
-  /** Only in test mode: a code that runs out sooner. Null: as usual. */
+  /** A shorter lifetime, in test mode only. Null: the usual one. */
   readonly lifetimeSeconds: number | null
 }
 
@@ -39,11 +39,11 @@ export type CodeRequestResult =
   | { readonly outcome: 'invalid_application' | 'application_suspended' | 'device_flow_disabled' }
   | { readonly outcome: 'state_not_echoable' }
   | { readonly outcome: 'invalid_scope'; readonly names: readonly string[] }
-  /** Too many from this network, or for this application. */
+  /** Rate limit of this network or of this application. */
   | { readonly outcome: 'too_many_requests'; readonly waitMs: number }
-  /** No free user code was found, or PostgreSQL is away. */
+  /** No free user code was found, or PostgreSQL is unavailable. */
   | { readonly outcome: 'unavailable' }
-  /** We are too busy for anything new. */
+  /** Rejected under overload. */
   | { readonly outcome: 'shed' }
 
 export async function requestDeviceCode(context: Context, request: CodeRequest): Promise<CodeRequestResult> {
@@ -98,19 +98,19 @@ async function placeCode(context: Context, request: CodeRequest): Promise<CodeRe
   }
 }
 
-/** Never longer than usual. */
+/** A test-mode lifetime can only shorten the usual one. */
 function lifetimeOf(usualMs: number, application: Application, { lifetimeSeconds }: CodeRequest): number {
   if (application.testedAs === null || lifetimeSeconds === null || lifetimeSeconds < 1) return usualMs
   return Math.min(usualMs, lifetimeSeconds * 1000)
 }
 
-/** One in a million meets a live code by chance; each try after that has a digit more, as if ten times as many were live. */
+/** One user code in a million is already live. Each retry is a digit longer, as for ten times as many live codes. */
 const TRIES = 4
 
-/** Up to here a user code has its fewest digits. */
+/** Up to this many live codes, user codes have their minimum length. */
 const FEW = 100
 
-/** While codes are being guessed, new ones are two digits longer, as if there were a hundred times as many. */
+/** While codes are being guessed, new ones are two digits longer, as for a hundred times as many live codes. */
 const GUESSED_FACTOR = 100
 
 type Placed = { readonly userCode: string; readonly expiresAt: number }
@@ -142,12 +142,15 @@ async function place(context: Context, code: NewDeviceCode): Promise<number | nu
   return expiresAt
 }
 
-/** The partition's own unique index: also met by a pending code that has expired but not been swept. */
+/** Violation of the partition's own unique index; also by a pending code that has expired but was not swept yet. */
 function isLiveElsewhere(error: Error): boolean {
   return error instanceof DatabaseError && error.code === '23505'
 }
 
-/** After a long sleep of every sweep, an hour's partition may not have been made ahead: a check without a name fails. */
+/**
+ * No partition for the row: a check violation without a constraint name. Happens if no sweep has run for so long that
+ * the hour's partition was not made ahead.
+ */
 function isMissingPartition(error: Error): boolean {
   return error instanceof DatabaseError && error.code === '23514' && error.constraint === undefined
 }

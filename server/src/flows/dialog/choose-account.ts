@@ -1,11 +1,11 @@
-/** Somebody says where their account lives. */
+/** Account chooser: finds the account that a user names. */
 import { findAccount } from '../../store/accounts/accounts.ts'
 import { accountOrigin } from '../accounts/address.ts'
 import type { Context } from '../context.ts'
 
 export type ChosenAccount = { readonly slug: string; readonly origin: string }
 
-/** What was typed may be the name alone or the whole address. Null: there is no such account. */
+/** `typed` is the account name alone or its whole URL. Null if there is no such account. */
 export async function chooseAccount(context: Context, typed: string): Promise<ChosenAccount | null> {
   const slug = slugIn(typed, new URL(context.config.publicUrl).host)
   const account = slug === null ? null : await findAccount(context.db, slug)

@@ -1,4 +1,7 @@
-/** The user's answer in the dialog. A yes makes the grant; the code that it returns is computed, and exchanged within a minute. */
+/**
+ * Decision in the dialog. Allowing it creates the grant; the returned authorization code is computed from the dialog's
+ * id and must be exchanged within a minute.
+ */
 import { policyAllows } from '../../core/accounts/policy.ts'
 import { byUser } from '../../core/audit/actor.ts'
 import { decide } from '../../core/dialog/dialog.ts'
@@ -17,7 +20,7 @@ import { isAsShown } from '../grants/describe-consent.ts'
 
 export type DialogAnswer =
   | { readonly decision: 'cancel' }
-  /** `shown`: the scopes that the user saw and said yes to. */
+  /** `shown`: the scopes that the user saw and allowed. */
   | { readonly decision: 'allow'; readonly shown: readonly string[]; readonly address: string | null }
 
 type Return = { readonly redirectUri: string; readonly state: string | null }
@@ -25,9 +28,9 @@ type Return = { readonly redirectUri: string; readonly state: string | null }
 export type DialogDecision =
   | (Return & { readonly outcome: 'allowed'; readonly code: string })
   | (Return & { readonly outcome: 'denied' })
-  /** Nothing was decided: what would be granted now is not what was shown, or may not be granted at all. */
+  /** Nothing was decided: the scopes to grant differ from those shown, or may not be granted at all. */
   | { readonly outcome: 'changed' }
-  /** Answered before, or out of time. */
+  /** Decided before, or expired. */
   | { readonly outcome: 'not_open' }
 
 export async function decideDialog(
@@ -42,7 +45,7 @@ export async function decideDialog(
   const result = await db.transaction(async (tx) => {
     const locked = await lockDialog(tx, dialogId)
     const user = await lockUser(tx, sessionUser.id)
-    // Behind the lock: a session that a changed password ended meanwhile decides nothing.
+    // Checked after locking the user: a password change may have ended the session meanwhile.
     const session = await holdSession(tx, sessionUser.session.id, sessionUser.id)
     if (!locked || !user || user.disabled || !session) return { outcome: 'not_open' } as const
     const { dialog, now } = locked

@@ -1,8 +1,8 @@
 /**
- * The application exchanges the dialog's code for a token set. docs/interface.md, "Exchange the code".
+ * Exchange of the dialog's authorization code for a token set. docs/interface.md, "Exchange the code".
  *
- * Once, and until it was heard: the exchange holds the code while its answer is on the way. A code that comes back after that
- * is in two hands, and what it led to ends (RFC 6749, section 4.1.2).
+ * A code can be exchanged once, and again only if the answer was lost: the exchange leases the code while its answer is
+ * on the way. A code presented after its answer was sent is a replay and revokes the grant (RFC 6749 §4.1.2).
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { byApplication } from '../../core/audit/actor.ts'
@@ -20,7 +20,7 @@ import { revokeGrant, revokeGrantWithMail } from '../grants/revoke.ts'
 
 export type ExchangeRequest = {
   readonly applicationId: string
-  /** Null: a public application, which has none. */
+  /** Null for a public application. */
   readonly secret: string | null
   readonly code: string
   readonly redirectUri: string
@@ -31,9 +31,9 @@ export type ExchangeTicket = { readonly dialogId: string; readonly leaseId: stri
 
 export type ExchangeResult =
   | { readonly outcome: 'invalid_application' }
-  /** Another exchange holds the code, and nobody knows what became of it: ask again. */
+  /** Another exchange holds the lease and its result is unknown: retry. */
   | { readonly outcome: 'unavailable' }
-  /** Forged, too late, exchanged before, of another application or address, or without the right verifier: one answer. */
+  /** Forged, expired, exchanged before, wrong application, redirect URI or verifier: indistinguishable. */
   | { readonly outcome: 'invalid_grant' }
   | {
       readonly outcome: 'exchanged'
@@ -43,7 +43,7 @@ export type ExchangeResult =
 
 const INVALID_GRANT: ExchangeResult = { outcome: 'invalid_grant' }
 
-/** While another exchange of the same code is being answered: a moment each, until it has succeeded or failed. */
+/** Waits while another exchange of the same code is being answered, until it has succeeded or failed. */
 const WAITS_MS = [20, 50, 100, 200, 400, 800, 1_600, 1_600]
 
 export async function exchangeCode(context: Context, request: ExchangeRequest): Promise<ExchangeResult> {
@@ -63,14 +63,14 @@ export async function exchangeCode(context: Context, request: ExchangeRequest): 
     if (result.outcome !== 'being_delivered') return result
     await sleep(waitMs)
   }
-  // The exchange that held the code has died with its process. Soon its lease ends; then the same request gets its set.
+  // The process of the exchange that held the lease has died. Once the lease ends, the same request gets its tokens.
   return { outcome: 'unavailable' }
 }
 
 type Try =
   | ExchangeResult
   | { readonly outcome: 'being_delivered' }
-  /** Refused, and what the code led to is over. */
+  /** Refused, and the grant is revoked. */
   | { readonly outcome: 'ended'; readonly grantId: string; readonly reason: Ended }
 
 function tryExchange(
@@ -116,7 +116,7 @@ function tryExchange(
   })
 }
 
-/** A verifier without a challenge is refused as well: somebody mixes two requests up (RFC 9700, section 4.8.2). */
+/** A verifier without a challenge is refused too: a PKCE downgrade, or mixed-up requests (RFC 9700 §4.8.2). */
 function isProven(dialog: Dialog, verifier: string | null): boolean {
   if (dialog.codeChallenge === null) return verifier === null
   return verifier !== null && fitsChallenge(verifier, dialog.codeChallenge)
@@ -124,7 +124,10 @@ function isProven(dialog: Dialog, verifier: string | null): boolean {
 
 type Ended = 'authorization_code_refused' | 'authorization_code_reused'
 
-/** A refused code never yielded tokens: revoke silently. A replayed one may have leaked: notify the user (RFC 6749 §4.1.2). */
+/**
+ * A refused code never yielded tokens: revoke silently. A replayed one may have leaked: notify the user
+ * (RFC 6749 §4.1.2).
+ */
 async function revokeExchanged(tx: Transaction, grantId: string, reason: Ended): Promise<Try> {
   const locked = await lockGrant(tx, grantId)
   if (!locked) return INVALID_GRANT

@@ -1,8 +1,9 @@
 /**
- * An application opens the dialog, or pushes what it will open it with (RFC 9126). docs/interface.md, "The dialog".
+ * Authorization requests: an application opens the dialog, or pushes the request first (RFC 9126).
+ * docs/interface.md, "The dialog".
  *
- * Two kinds of refusal: until application and redirect address are known to belong together, nothing may lead to that address;
- * afterwards the application can be told, but only by a person who presses the button (RFC 9700, section 4.11.2).
+ * Two kinds of refusal: until the redirect URI is known to be registered for the application, nothing may lead to it.
+ * After that the error can be returned there, but only when the user presses a button (RFC 9700 §4.11.2).
  */
 import { randomUUID } from 'node:crypto'
 import type { Application } from '../../core/applications/application.ts'
@@ -21,7 +22,6 @@ export type DialogRequest = {
   readonly redirectUri: string | null
   readonly responseType: string | null
   readonly scope: string | null
-  /** Null: none was sent. */
   readonly state: string | null
   readonly codeChallenge: string | null
   readonly codeChallengeMethod: string | null
@@ -30,7 +30,7 @@ export type DialogRequest = {
 
 export type Opened = { readonly outcome: 'opened'; readonly dialogId: string }
 
-/** What the application's developer is told, in RFC 6749's words (section 4.1.2.1). */
+/** An error for the application's developer, with the codes of RFC 6749 §4.1.2.1. */
 export type DialogRefusal = {
   readonly outcome: 'refused'
   readonly application: Application
@@ -44,9 +44,9 @@ export type OpenDialogResult =
   | Opened
   | DialogRefusal
   | { readonly outcome: 'unknown_application' }
-  /** Too many from this network. */
+  /** Rate limit of this network. */
   | { readonly outcome: 'too_many_requests'; readonly waitMs: number }
-  /** We are too busy for anything new. */
+  /** Rejected under overload. */
   | { readonly outcome: 'shed' }
   | {
       readonly outcome: 'not_set_up' | 'redirect_not_registered' | 'suspended' | 'state_not_echoable'
@@ -96,13 +96,13 @@ export async function openDialog(context: Context, request: DialogRequest): Prom
   return opened === 'shed' ? { outcome: 'shed' } : { outcome: 'opened', dialogId }
 }
 
-/** What cannot be a scope is not repeated: an answer holds plain characters only (RFC 6749, section 4.1.2.1). */
+/** Omits names that are no valid scopes: `error_description` allows only some ASCII characters (RFC 6749 §4.1.2.1). */
 function scopeProblem(names: readonly string[]): string {
   const known = names.filter(isScopeName).slice(0, 10)
   return known.length === 0 ? 'The scope cannot be read.' : `Not allowed for this application: ${known.join(', ')}.`
 }
 
-/** RFC 7636, section 4.3. `plain` proves nothing to whoever saw the address, so it is not taken. */
+/** RFC 7636 §4.3. Rejects `plain`: an attacker who saw the authorization URL would know the verifier. */
 function challengeProblem(application: Application, request: DialogRequest): string | null {
   const { codeChallenge, codeChallengeMethod } = request
   if (codeChallenge === null) {
@@ -113,7 +113,7 @@ function challengeProblem(application: Application, request: DialogRequest): str
   return isCodeChallenge(codeChallenge) ? null : 'code_challenge must be 43 base64url characters.'
 }
 
-/** Long enough to open a window. */
+/** Time for the application to open the window. */
 export const PUSHED_LIFETIME_MS = 90_000
 
 export function pushedReference(context: Context, dialogId: string, applicationId: string): string {
@@ -121,7 +121,7 @@ export function pushedReference(context: Context, dialogId: string, applicationI
   return signPushedRequest(context.config.keys, dialogId, expiresAt, applicationId)
 }
 
-/** What was pushed before is opened: everything else in the address is ignored (RFC 9126, section 4). */
+/** Opens a pushed request. All other parameters of the URL are ignored (RFC 9126 §4). */
 export async function openPushed(
   context: Context,
   applicationId: string,

@@ -1,4 +1,4 @@
-/** What a user is shown in the dialog, and what became of it. Reads only: looking changes nothing. */
+/** View of a dialog: the question before the decision, the status after it. Reads only. */
 import { policyAllows } from '../../core/accounts/policy.ts'
 import { type Application, type LogoName, type Publisher, shownLogo } from '../../core/applications/application.ts'
 import { type Dialog, dialogStatus } from '../../core/dialog/dialog.ts'
@@ -11,7 +11,7 @@ import type { Context } from '../context.ts'
 import { type DescribedConsent, describeConsent } from '../grants/describe-consent.ts'
 import { isFresh } from '../sign-in/sessions.ts'
 
-/** Before anybody is signed in: who asks, and whether there is still something to decide. */
+/** What is known before sign-in: the requesting application, of a dialog that is still open. */
 export type OpenQuestion = { readonly dialog: Dialog; readonly application: Application }
 
 export async function readQuestion(
@@ -21,7 +21,7 @@ export async function readQuestion(
   const found = await readDialog(context.db, dialogId)
   const application = found && (await findApplication(context.db, found.dialog.applicationId))
   if (!found || !application || application.deleted) return { closed: 'expired' }
-  // Taken out of the list meanwhile: nothing leads there any more.
+  // The redirect URI was unregistered meanwhile: never redirect to it.
   if (!application.redirectUris.includes(found.dialog.redirectUri)) return { closed: 'expired' }
   const status = dialogStatus(found.dialog, found.now)
   if (status === 'expired') return { closed: 'expired' }
@@ -40,9 +40,9 @@ export type DialogQuestion = DescribedConsent & {
 export type DialogView =
   | DialogQuestion
   | { readonly outcome: 'expired' | 'answered' }
-  /** The account's own rules do not let this application in. */
+  /** The account's policy does not allow this application. */
   | { readonly outcome: 'barred'; readonly application: string }
-  /** Something dangerous: first the user proves once more who they are. */
+  /** A dangerous scope: the user must re-authenticate first. */
   | { readonly outcome: 'stale_session' }
 
 export async function readDialogView(

@@ -1,10 +1,11 @@
 /**
- * What this process knows about the grants whose credentials are in use, so that checking one asks no engine.
+ * Grant cache of one process: the state of grants whose credentials are in use, so that checking a credential needs
+ * neither PostgreSQL nor Redis.
  *
- * It is right because of the feed (store/grants/changes.ts): whatever changes what a credential may do is announced in the
- * transaction that changes it, every process pulls the feed each second (jobs/background.ts), and what was announced is read
- * anew. Two walls behind it: nothing is believed for longer than a minute, and a process that cannot hear the feed believes
- * nothing at all. docs/decisions/0017-a-hot-credential-asks-no-engine.md.
+ * The feed (store/grants/changes.ts) invalidates it: every change to what a credential may do is announced in the
+ * transaction that makes it, every process pulls the feed each second (jobs/background.ts) and drops the announced
+ * entries. Two safeguards: no entry is used for longer than a minute, and a process that cannot pull the feed uses none
+ * at all. docs/decisions/0017-a-hot-credential-asks-no-engine.md.
  */
 
 import { type FeedPosition, readGrantChanges } from '../../store/grants/changes.ts'
@@ -13,9 +14,12 @@ import type { Postgres } from '../../store/postgres/postgres.ts'
 import { createRemembered, MAX_REMEMBERED } from './remembered.ts'
 
 export type GrantCache = {
-  /** Null: there is no such grant. `isEnough` false: what is remembered is older than what was presented, so look again. */
+  /**
+   * Null: no such grant. If `isEnough` returns false, the cached state is older than the presented credential, and the
+   * grant is read again.
+   */
   find(grantSecret: string, isEnough: (state: GrantState) => boolean): Promise<GrantState | null> | GrantState
-  /** A credential of it was used on this day (UTC, 2026-03-01). Written down with the next `saveUses`. */
+  /** Notes the day of use (UTC, as in 2026-03-01); stored by the next `saveUses`. */
   noteUse(state: GrantState, day: string): void
   pull(): Promise<void>
   saveUses(): Promise<void>
@@ -25,16 +29,19 @@ const BELIEVED_MS = 60_000
 
 const USES_PER_STATEMENT = 1_000
 
-/** Longer than a usual change of PostgreSQL's primary, during which nothing can be revoked anyway. */
+/**
+ * Without a successful pull for this long, no entry is used. Longer than a usual failover of PostgreSQL, during which
+ * nothing can be revoked anyway.
+ */
 const STALE_MS = 30_000
 
 export function createGrantCache(db: Postgres): GrantCache {
   const remembered = createRemembered()
-  /** Many requests that miss at once read once. */
+  /** Reads under way: concurrent misses of a grant share one query. */
   const reading = new Map<string, Promise<GrantState | null>>()
   const usedOn = new Map<string, string>()
   let position: FeedPosition | null = null
-  /** Transactions of the last pull: a long one in between makes them come again, and once is enough. */
+  /** Transactions of the last pull. A long-running transaction makes pulls return them again; each is applied once. */
   let applied = new Set<string>()
   let pulls = 0
   let heardAt = Number.NEGATIVE_INFINITY
@@ -44,7 +51,7 @@ export function createGrantCache(db: Postgres): GrantCache {
   const read = async (grantSecret: string): Promise<GrantState | null> => {
     const [readAt, pullsBefore] = [performance.now(), pulls]
     const state = await readGrantState(db, grantSecret)
-    // A pull that came in between may have told of a change that this reading did not see yet.
+    // Do not cache after a concurrent pull: it may have announced a change that this read did not see yet.
     if (state && pulls === pullsBefore && !isStale()) remembered.set(grantSecret, { state: trim(state), readAt })
     return state
   }
@@ -68,11 +75,11 @@ export function createGrantCache(db: Postgres): GrantCache {
     pull: async () => {
       const startedAt = performance.now()
       const pulled = await readGrantChanges(db, position)
-      // A position that goes back is another PostgreSQL, which was promoted with less than the old one knew.
+      // A position that goes backwards: a standby was promoted that lacks the old primary's last transactions.
       if (isStale() || isBehind(pulled.position, position)) remembered.clear()
       for (const change of pulled.changes) if (!applied.has(change.xid)) remembered.forget(change)
       applied = new Set(pulled.changes.map(({ xid }) => xid))
-      // What is being read may be older than what was just heard: good enough for those who wait, not for those who come.
+      // Reads under way may be older than this pull: requests already waiting may use them, later ones must not.
       reading.clear()
       position = pulled.position
       pulls += 1
@@ -91,7 +98,7 @@ export function createGrantCache(db: Postgres): GrantCache {
   }
 }
 
-/** An administrator holds every scope there is; of interest are those that were granted. */
+/** Drops held scopes that were not granted, to save memory: an administrator holds every scope there is. */
 function trim(state: GrantState): GrantState {
   const heldScopes = state.heldScopes.filter((name) => state.grant.scopes.includes(name))
   return { ...state, heldScopes }

@@ -1,8 +1,9 @@
 /**
- * What a credential is, and what it may do at this moment. docs/interface.md, "Check a credential".
+ * Credential check: whether a credential is valid, and what it may do now. docs/interface.md, "Check a credential".
  *
- * It follows the user and the application, not the day of the grant: a role that lost a scope, a user who was disabled, a
- * grant that was removed are seen within two seconds, and a credential in use asks no engine (flows/grants/cache.ts).
+ * The answer reflects the current state of user and application, not that at the time of the grant: a role that lost a
+ * scope, a disabled user or a removed grant take effect within two seconds. A credential in use is answered from memory
+ * (flows/grants/cache.ts).
  */
 import type { Variant } from '../../core/device/code.ts'
 import { expiresInSeconds, isValid } from '../../core/grants/grant.ts'
@@ -17,16 +18,16 @@ export type ValidCredential = {
   readonly account: string
   readonly userId: string
   readonly applicationId: string
-  /** Granted ∩ what the user still holds ∩ what the application is still allowed. */
+  /** Granted ∩ still held by the user ∩ still allowed for the application. */
   readonly scopes: readonly string[]
   readonly variant: Variant
-  /** An access key has none of the three. */
+  /** This and the next two are null for an access key. */
   readonly issuedAt: number | null
   readonly expiresAt: number | null
   readonly expiresInSeconds: number | null
 }
 
-/** `not_valid`: forged, expired, revoked, its user disabled, its application gone, or not for calling: one answer. */
+/** `not_valid`: forged, expired, revoked, user disabled, application deleted, or a refresh token: indistinguishable. */
 export type CheckedCredential = ValidCredential | { readonly outcome: 'not_valid' }
 
 const NOT_VALID: CheckedCredential = { outcome: 'not_valid' }
@@ -63,7 +64,7 @@ export async function checkCredential(
   }
 }
 
-/** A key that is newer than the one remembered was made a moment ago by another process. */
+/** False for an access key newer than the cached state: another process has just rotated it. */
 function isKnown({ grant }: GrantState, verified: VerifiedCredential): boolean {
   return verified.is !== 'access_key' || verified.generation <= grant.keyGeneration
 }
@@ -71,7 +72,7 @@ function isKnown({ grant }: GrantState, verified: VerifiedCredential): boolean {
 const DAY_MS = 24 * 60 * 60 * 1000
 let today = { number: -1, text: '' }
 
-/** In UTC, as PostgreSQL writes it. The text of a day is made once a day. */
+/** In UTC, as PostgreSQL formats a date. Formatted once a day. */
 function dayOf(now: number): string {
   const number = Math.floor(now / DAY_MS)
   if (number !== today.number) today = { number, text: new Date(number * DAY_MS).toISOString().slice(0, 10) }

@@ -1,4 +1,4 @@
-/** What users connected: they see it and take it back, administrators for everybody in their account. */
+/** Connected applications: users list and remove their own grants, administrators those of their whole account. */
 import { byUser } from '../../core/audit/actor.ts'
 import { type Grant, isGrantId } from '../../core/grants/grant.ts'
 import { resolveEffective } from '../../core/grants/scope.ts'
@@ -19,15 +19,15 @@ import type { Context } from '../context.ts'
 import { refreshLimits } from './refresh.ts'
 
 export type ConnectedApplication = Omit<ListedGrant, 'secret'> & {
-  /** What its credentials may do at this moment, in words: less than was granted, where the user or the application lost some. */
+  /** The scopes in effect now: fewer than granted if the user or the application has lost some. */
   readonly can: readonly Scope[]
-  /** The last characters of an access key, to tell one from another. Null for a token set, or when its signing key is gone. */
+  /** Last characters of the access key, to identify it. Null for a token set, or when its signing key was retired. */
   readonly keyEnding: string | null
 }
 
 export type ConnectedPage = {
   readonly grants: readonly ConnectedApplication[]
-  /** Ask again from here; null when this was the last page. */
+  /** Cursor of the next page; null on the last one. */
   readonly after: string | null
 }
 
@@ -57,12 +57,12 @@ export async function listAccountGrants(
   )
 }
 
-/** From an address that somebody may have edited: what cannot be a cursor is the first page. */
+/** The cursor comes from the URL and may be anything: an invalid one means the first page. */
 function readCursor(after: string | null): string | null {
   return after !== null && isGrantId(after) ? after : null
 }
 
-/** One grant, for whoever may remove it: its own user, or an administrator of its account. Null for everybody else. */
+/** One grant, for a user who may remove it: its own user or an administrator of its account. Otherwise null. */
 export async function readGrant(
   context: Context,
   asked: { readonly by: string; readonly grantId: string; readonly asAdministrator: boolean },
@@ -103,20 +103,20 @@ function keyEnding(keys: Keyset, grant: GrantWithSecret): string | null {
 export type Removal = {
   readonly by: string
   readonly grantId: string
-  /** Asked for on the administrators' page: then it may be anybody's in the account. */
+  /** Requested on the administrators' page: the grant may belong to any user of the account. */
   readonly asAdministrator: boolean
-  /** The person also says that something is wrong with the application. */
+  /** The user also reports the application. */
   readonly reported: boolean
 }
 
 export type RemovalResult =
   | { readonly outcome: 'removed'; readonly applicationId: string }
-  /** No such grant, removed before, of another account, or of another user: one answer. */
+  /** No such grant, revoked before, of another account or of another user: indistinguishable. */
   | { readonly outcome: 'not_found' }
 
 const NOT_FOUND: RemovalResult = { outcome: 'not_found' }
 
-/** Its credentials are dead with the commit for whoever reads this row, and within two seconds for whoever remembers it. */
+/** Its credentials stop working on commit, and within two seconds in processes that have the grant cached. */
 export async function removeGrant(context: Pick<Context, 'db'>, removal: Removal): Promise<RemovalResult> {
   const { by, grantId, asAdministrator, reported } = removal
   if (!isGrantId(grantId)) return NOT_FOUND
@@ -136,7 +136,7 @@ export async function removeGrant(context: Pick<Context, 'db'>, removal: Removal
   })
 }
 
-/** Of a grant of the user's own account; others are not even found. */
+/** Expects a grant of the user's own account: the query finds no others. */
 function mayRemove(user: User, grant: Grant, asAdministrator: boolean): boolean {
   return asAdministrator ? user.administrator : grant.userId === user.id
 }

@@ -1,4 +1,4 @@
-/** The user's yes, from a typed code or from the dialog: one row, one event, a mail, in the transaction that decides. */
+/** Grant creation, for device codes and dialogs: row, audit event and mail in the transaction of the decision. */
 import type { Application } from '../../core/applications/application.ts'
 import type { Actor } from '../../core/audit/actor.ts'
 import { createGrantSecret } from '../../secrets/random.ts'
@@ -22,15 +22,15 @@ export async function createGrant(
   const deviceCode = given.deviceCodeId === null ? {} : { deviceCodeId: given.deviceCodeId }
   const detail = { scopes: given.scopes, flow: given.deviceCodeId === null ? 'dialog' : 'device' }
   await recordEvent(tx, { kind: 'grant.created', actor, ...about, ...deviceCode, grantId: given.id, detail })
-  // Their own tests are no news to a developer.
+  // No mail about grants of the developer's own tests.
   if (application.testedAs === user.id) return
   await tell(tx, user, application, given)
 }
 
-/** More mails of a kind than this within an hour are read by nobody, and may hide the one that matters. */
+/** Separate mails per user and hour. More would go unread and could hide the one that matters. */
 const SINGLE_MAILS = 10
 
-/** Until then the others are gathered: every yes is told of this soon at the latest. */
+/** Further grants are collected in one mail, sent this long after its first: the maximum delay of a notification. */
 const GATHER_MS = 10 * 60 * 1000
 
 async function tell(

@@ -1,4 +1,4 @@
-/** What a yes would give, in words: for the page of a typed code and for the dialog alike. Reads only. */
+/** Description of what a user would grant, for the consent page of a device code and for the dialog. Reads only. */
 import { resolveConsent, type ScopePolicy } from '../../core/grants/scope.ts'
 import { findRoles, type Role } from '../../store/accounts/roles.ts'
 import type { User } from '../../store/accounts/users.ts'
@@ -6,7 +6,7 @@ import { readScopes, type Scope } from '../../store/applications/scopes.ts'
 import type { Queryable } from '../../store/postgres/postgres.ts'
 
 export type Lacking = Scope & {
-  /** Roles of the account that hold it: what to ask an administrator for. */
+  /** Roles of the account that include the scope: the user can ask an administrator for one. */
   readonly roles: readonly string[]
   readonly required: boolean
 }
@@ -37,13 +37,13 @@ export async function describeConsent(
   return { can, lacking, grantable: consent.grantable }
 }
 
-/** What to ask an administrator for: the roles made for it or, where there is none, the one that holds everything. */
+/** Roles that list the scope or, if there are none, roles that hold every scope. */
 function rolesWith(roles: readonly Role[], scope: string): readonly string[] {
   const made = roles.filter((role) => role.scopes.includes(scope))
   return (made.length > 0 ? made : roles.filter((role) => role.holdsEveryScope)).map((role) => role.name)
 }
 
-/** Is what would be granted now what the user was shown? */
+/** Compares as sets: `granted` now, and `shown` to the user before. */
 export function isAsShown(shown: readonly string[], granted: readonly string[]): boolean {
   return shown.length === granted.length && granted.every((name) => shown.includes(name))
 }

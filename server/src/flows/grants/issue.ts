@@ -1,4 +1,4 @@
-/** What a grant is worth on the wire: its credentials, computed when they are handed out. docs/interface.md, "Credentials". */
+/** Credentials of a grant, computed each time they are issued. docs/interface.md, "Credentials". */
 import { byApplication } from '../../core/audit/actor.ts'
 import {
   accessTokenExpiry,
@@ -24,7 +24,7 @@ export type IssuedTokenSet = {
 
 export type IssuedKey = { readonly scopes: readonly string[]; readonly accessKey: string }
 
-/** The set of the grant's present generation: the same two tokens whenever it is asked for, and the seconds that are left. */
+/** Token set of the grant's current generation: always the same two tokens, with the remaining lifetime. */
 export function tokenSetOf(
   context: Context,
   grant: GrantWithSecret,
@@ -34,14 +34,14 @@ export function tokenSetOf(
   const { keys, accessTokenLifetimeMs } = context.config
   const tokens = makeTokenSet(keys, grant, issuedAt, accessTokenLifetimeMs)
   const expiresAt = accessTokenExpiry(issuedAt, accessTokenLifetimeMs)
-  // A transaction that waited for the grant may have begun before the token was issued: the later of the two moments counts.
+  // A transaction that waited for the grant's lock may have begun before the token was issued: take the later time.
   return { ...tokens, expiresInSeconds: expiresInSeconds(expiresAt, Math.max(issuedAt, now)) }
 }
 
 /**
- * The first credentials of a grant, for the code that led to it; `again` when they were sent before and are asked for once
- * more. Null when they may no longer be handed out: the grant ends here, the application has renewed them since, or the
- * access token that was sent has died.
+ * Issues the first credentials of a grant, for its device or authorization code. `again`: they were sent before, and
+ * the same poll repeats its request. Null when they may no longer be issued: the grant is not collectable and is
+ * revoked here, the application has renewed them since, or the access token that was sent has expired.
  */
 export async function issueFirst(
   context: Context,

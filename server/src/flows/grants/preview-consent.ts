@@ -1,4 +1,4 @@
-/** What a user would be asked by an application that has yet to ask anybody. Reads only. */
+/** Preview of the consent page for the developer of an application, without a request. Reads only. */
 import { deviceFlowPolicy } from '../../core/applications/application.ts'
 import { resolveRequested } from '../../core/grants/scope.ts'
 import { readUser } from '../../store/accounts/users.ts'
@@ -6,7 +6,7 @@ import { findOwnApplication, type OwnApplication } from '../../store/application
 import type { Context } from '../context.ts'
 import { type DescribedConsent, describeConsent } from './describe-consent.ts'
 
-/** Null: it is not this account's. */
+/** Null if the application does not belong to this account. */
 export async function previewConsent(
   context: Context,
   accountId: string,

@@ -1,4 +1,4 @@
-/** An application renews its token set. docs/interface.md, "Refresh". */
+/** Refresh of a token set by its application. docs/interface.md, "Refresh". */
 import type { Config } from '../../config.ts'
 import { byApplication } from '../../core/audit/actor.ts'
 import { type RefreshLimits, refresh } from '../../core/grants/grant.ts'
@@ -10,20 +10,20 @@ import { revokeGrantWithMail } from './revoke.ts'
 
 export type RefreshRequest = {
   readonly applicationId: string
-  /** Null: a public application, which has none. */
+  /** Null for a public application. */
   readonly secret: string | null
   readonly refreshToken: string
-  /** Not more than was granted; less changes nothing. Null: not given. */
+  /** Must not exceed the granted scopes; narrowing has no effect. */
   readonly scope: string | null
 }
 
 export type RefreshResult =
   | { readonly outcome: 'refreshed'; readonly issued: IssuedTokenSet }
   | { readonly outcome: 'invalid_application' | 'invalid_scope' }
-  /** Forged, of another application, unused for too long, taken back, or used before: one answer. */
+  /** Forged, of another application, unused for too long, revoked, or used before: indistinguishable. */
   | { readonly outcome: 'invalid_grant' }
 
-/** An old token: its grant has ended just now. */
+/** Replay of an old refresh token; the grant was revoked for it. */
 type Reused = { readonly outcome: 'reused'; readonly grantId: string }
 
 const INVALID_GRANT: RefreshResult = { outcome: 'invalid_grant' }

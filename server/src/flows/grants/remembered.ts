@@ -1,6 +1,4 @@
-/**
- * The grants that one process remembers. A credential finds them by its grant's secret; the feed names grants by their id.
- */
+/** Storage of the grant cache: looked up by a credential's grant secret, invalidated by the ids in the feed. */
 
 import type { GrantChange } from '../../store/grants/changes.ts'
 import type { GrantState } from '../../store/grants/grants.ts'
@@ -14,7 +12,7 @@ export type RememberedGrants = {
   clear(): void
 }
 
-/** About a kilobyte each. */
+/** An entry takes about a kilobyte. */
 export const MAX_REMEMBERED = 20_000
 
 export function createRemembered(): RememberedGrants {

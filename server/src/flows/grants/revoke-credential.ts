@@ -1,6 +1,6 @@
 /**
- * A credential is given up by its application (RFC 7009), or reported by whoever found it. Either ends the grant: every
- * credential of it is computed from the same row.
+ * Revocation by credential: by its application (RFC 7009), or by a report from a finder. Both revoke the whole grant,
+ * because all its credentials are computed from the same row.
  */
 import { byAnybody, byApplication } from '../../core/audit/actor.ts'
 import { type Grant, isCollectable, isValid } from '../../core/grants/grant.ts'
@@ -13,11 +13,11 @@ export type RevocationRequest = {
   readonly applicationId: string
   readonly secret: string | null
   readonly credential: string
-  /** What the path is for; null: anything. */
+  /** The variant that the path serves; null: both. */
   readonly variant: Grant['variant'] | null
 }
 
-/** `revoked`, whatever became of it: what is unknown, old or another application's is as good as gone for this one. */
+/** `revoked` also for an unknown, old or foreign credential: to this application it is invalid anyway. */
 export type RevocationResult = { readonly outcome: 'revoked' | 'invalid_application' }
 
 export async function revokeCredential(context: Context, request: RevocationRequest): Promise<RevocationResult> {
@@ -35,8 +35,8 @@ export async function revokeCredential(context: Context, request: RevocationRequ
 }
 
 /**
- * Anyone may report a credential that they found: to have it is to prove it. True when it was a living one, and is one no
- * longer. An expired access token and a key that was replaced long ago prove nothing; a refresh token of any age does.
+ * Anyone who found a credential may report it: possession is the proof. Returns true if the grant was live and is now
+ * revoked. An expired access token or an access key past its overlap proves nothing; a refresh token of any age does.
  */
 export async function reportCredential(context: Context, credential: string): Promise<boolean> {
   const verified = context.verifyCredential(credential)
@@ -45,7 +45,7 @@ export async function reportCredential(context: Context, credential: string): Pr
     const state = await lockGrantState(tx, verified.grantSecret)
     if (!state) return null
     const { grant, holder, now } = state
-    // One that a review ended is reported as if it lived: should the review be undone, it does not come back.
+    // A grant revoked by a review is treated as live: the report makes it final, so undoing the review has no effect.
     const before = { ...grant, revokedAt: null }
     const genuine =
       verified.is === 'refresh_token'

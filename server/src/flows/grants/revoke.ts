@@ -1,4 +1,4 @@
-/** A grant ends: whoever ends it and for whatever reason, the row, the event and the feed say so together. */
+/** Revocation of a grant: row, audit event and feed change in one transaction, for every actor and reason. */
 import type { Actor } from '../../core/audit/actor.ts'
 import type { Grant } from '../../core/grants/grant.ts'
 import type { AlarmingReason, RevocationReason } from '../../core/grants/revocation-reason.ts'
@@ -9,12 +9,12 @@ import { markRevoked } from '../../store/grants/grants.ts'
 import { insertMail } from '../../store/mails.ts'
 import type { Transaction } from '../../store/postgres/postgres.ts'
 
-/** The ids of a grant, as events name them. */
+/** The ids of a grant as audit events name them. */
 export function aboutGrant({ id, accountId, userId, applicationId }: Grant) {
   return { accountId, userId, applicationId, grantId: id }
 }
 
-/** False when it had ended before: of many who do it at once, one does. */
+/** False if it was revoked before: of concurrent calls exactly one returns true. */
 export async function revokeGrant(
   tx: Transaction,
   actor: Actor,
@@ -26,7 +26,7 @@ export async function revokeGrant(
   return true
 }
 
-/** Something is wrong with its credentials: the user hears of it, once. */
+/** For a credential that may have leaked: notifies the user, once per grant. */
 export async function revokeGrantWithMail(
   tx: Transaction,
   actor: Actor,

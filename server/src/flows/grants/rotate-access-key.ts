@@ -1,4 +1,7 @@
-/** An application replaces its access key. Both work for a while, so that every device can be told. docs/interface.md, "Access keys". */
+/**
+ * Rotation of an access key by its application. Old and new key overlap, so that every device can be updated.
+ * docs/interface.md, "Access keys".
+ */
 import { byApplication } from '../../core/audit/actor.ts'
 import { rotateKey } from '../../core/grants/grant.ts'
 import { resolveEffective } from '../../core/grants/scope.ts'
@@ -16,7 +19,7 @@ export type RotationRequest = {
 }
 
 export type RotationResult =
-  /** `overlapSeconds`: for how long the old one goes on, from its replacement. */
+  /** `overlapSeconds`: how long the old key stays valid after the rotation. */
   | { readonly outcome: 'rotated'; readonly issued: IssuedKey; readonly overlapSeconds: number }
   | { readonly outcome: 'invalid_application' }
   | { readonly outcome: 'invalid_grant' }

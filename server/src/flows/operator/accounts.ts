@@ -1,4 +1,4 @@
-/** Accounts and applications, whoever's they are, as operators look for them. The route has checked that the caller is an operator. */
+/** Search over all accounts and applications, for operators. The route has checked that the caller is an operator. */
 
 import { listOwnApplications, type OwnApplicationLine } from '../../store/applications/own.ts'
 import {

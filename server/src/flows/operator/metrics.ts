@@ -1,6 +1,6 @@
 /**
- * Everything that is measured, at this moment: what this process counted, how it stands, and what waits in PostgreSQL. The same for
- * Prometheus and for OpenTelemetry. docs/operations.md, "Metrics".
+ * Metrics of this process and backlogs in PostgreSQL, for both Prometheus and OpenTelemetry. docs/operations.md,
+ * "Metrics".
  */
 import { readSealLagMs } from '../../store/audit/seals.ts'
 import { readAheadMs } from '../../store/device/partitions.ts'
@@ -13,7 +13,7 @@ import type { Context } from '../context.ts'
 
 export type MetricsReader = () => Promise<readonly Family[]>
 
-/** So often is PostgreSQL asked at most, however many ask us. */
+/** Cache time of the figures from PostgreSQL, however many scrapers ask. */
 const KEPT_MS = 5_000
 
 export function createMetricsReader(context: Context): MetricsReader {
@@ -29,7 +29,7 @@ export function createMetricsReader(context: Context): MetricsReader {
   }
 }
 
-/** What this process knows without asking. */
+/** Metrics known in process, without a query. */
 function readOwn({ config, db, gate, load, liveCodes, tasks }: Context): readonly Family[] {
   const pools = db.pools()
   const { shed, delayMs } = load.figures()
@@ -90,7 +90,7 @@ function readOwn({ config, db, gate, load, liveCodes, tasks }: Context): readonl
   ]
 }
 
-/** What waits in PostgreSQL, for all processes together. While it is away there is nothing to say but that. */
+/** Backlogs in PostgreSQL, over all processes. If it is unavailable, only that is reported. */
 async function readBacklogs({ db }: Context): Promise<readonly Family[]> {
   try {
     const { now } = await readServer(db)

@@ -1,11 +1,14 @@
-/** Guards everything that only an operator of the service may do: review applications, change the rule. */
+/** Guard for everything that only an operator may do: review applications, change the rule. */
 import type { Account } from '../../store/accounts/accounts.ts'
 import type { User } from '../../store/accounts/users.ts'
 import type { Transaction } from '../../store/postgres/postgres.ts'
 import { asAdministrator, type Forbidden } from '../accounts/administrator.ts'
 import type { Context } from '../context.ts'
 
-/** Operators are the administrators of one account, which the configuration names. Without one, nobody is an operator. */
+/**
+ * Operators are the administrators of the account that the configuration names. If it names none, there are no
+ * operators.
+ */
 export function asOperator<T>(
   context: Pick<Context, 'db' | 'config'>,
   by: string,

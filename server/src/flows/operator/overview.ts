@@ -1,4 +1,6 @@
-/** Whether the service is well, on one page: its engines, this process's tasks, and what goes on at this moment. */
+/**
+ * Overview page for operators: health of PostgreSQL, Redis and mail, tasks of this process, live figures, open reviews.
+ */
 
 import {
   type CodeOutcomes,
@@ -18,9 +20,11 @@ import type { TaskLine } from './tasks.ts'
 export type Overview = {
   readonly postgres: {
     readonly version: string
-    /** How long it took to ask and to be answered. */
     readonly roundTripMs: number
-    /** How far this machine's clock is ahead of PostgreSQL's. Only PostgreSQL's counts; people who read logs want to know. */
+    /**
+     * How far this machine's clock is ahead of PostgreSQL's. Only PostgreSQL's clock counts; the offset matters for
+     * reading logs.
+     */
     readonly clockAheadMs: number
     readonly schema: SchemaState
   }
@@ -30,12 +34,12 @@ export type Overview = {
   readonly live: {
     readonly waitingDevices: number
     readonly pollsPerSecond: number
-    /** Of the last hour; null: there were too many to count while somebody waits. */
+    /** Of the last hour; null if counting them exceeded the statement timeout. */
     readonly outcomes: CodeOutcomes | null
   }
-  /** Open ones, the worst first. */
+  /** Open reviews, most harmful first. */
   readonly reviews: readonly ReviewLine[]
-  /** Suspended applications that wait for a decision; since when the first of them does, null without one. */
+  /** Suspended applications that wait for a decision; `oldest`: since when the first one waits. */
   readonly waitingSuspensions: { readonly count: number; readonly oldest: number | null }
 }
 

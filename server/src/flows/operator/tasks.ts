@@ -1,14 +1,14 @@
-/** What this process knows of its own background tasks: when each last did what it is there for, and when it last could not. */
+/** Status of the background tasks of this process: last success and last failure of each. */
 
 export type TaskLine = {
-  /** As the log names it. */
+  /** Same name as in the log. */
   readonly name: string
   readonly everyMs: number
-  /** How long ago, by this process's own monotonic clock. Null: not since it started. */
+  /** By the monotonic clock of this process; null if it has not succeeded since the start. */
   readonly succeededAgoMs: number | null
   readonly failedAgoMs: number | null
   readonly failure: string | null
-  /** It should have succeeded by now. */
+  /** No success for `TURNS` intervals plus `SLACK_MS`. */
   readonly overdue: boolean
 }
 
@@ -19,7 +19,7 @@ export type Tasks = {
   list(): readonly TaskLine[]
 }
 
-/** A turn may be missed, and a turn takes its time. */
+/** Tolerates missed runs and slow ones. */
 const TURNS = 3
 const SLACK_MS = 30_000
 

@@ -1,24 +1,23 @@
 /**
- * Who is next, where more wait than can be served: applications take queue, and within each its networks do. When there is no
- * room for another one, whoever crowds the most makes room: of the application with the most waiting, the last one of its
- * network with the most.
+ * Fair queue: round-robin over applications, then over client networks. When full, evicts the newest waiter of the
+ * largest network of the largest application.
  */
 export type QueueKey = { readonly applicationId: string; readonly network: string }
 
 export type FairQueue<T extends QueueKey> = {
   readonly waiting: number
   waitingOf(applicationId: string): number
-  /** Returns who has to go for it, perhaps the newcomer; null: there was room. */
+  /** Returns the evicted waiter, possibly the newcomer; null if there was room. */
   join(newcomer: T): T | null
-  /** Of the applications that may begin another one. Null: nobody of those waits. */
+  /** Removes and returns the next waiter of an application that may begin; null if there is none. */
   next(mayBegin: (applicationId: string) => boolean): T | null
   leave(one: T): void
 }
 
-/** A map keeps the order in which keys were put in: the first queue is the one whose turn it is. */
+/** Maps iterate in insertion order: the first entry is next. */
 type ApplicationQueue<T> = { waiting: number; readonly networks: Map<string, Line<T>> }
 
-/** Nobody waits in a line that is not there. */
+/** Never empty: an empty line is removed from its map. */
 type Line<T> = [T, ...T[]]
 
 export function createFairQueue<T extends QueueKey>(room: number): FairQueue<T> {
@@ -81,7 +80,7 @@ export function createFairQueue<T extends QueueKey>(room: number): FairQueue<T> 
   }
 }
 
-/** Of a map that has one. */
+/** Expects a map that is not empty. */
 function first<K, V>(map: ReadonlyMap<K, V>): readonly [K, V] {
   for (const entry of map) return entry
   throw new RangeError('there is nothing in it')
@@ -94,7 +93,7 @@ function sendToBack<K, V>(map: Map<K, V>, key: K): void {
   map.set(key, value)
 }
 
-/** Of several that are equally long, the one that came last. */
+/** Of several equally long ones, the last. */
 function longest<T>(all: Iterable<T>, lengthOf: (each: T) => number): T | null {
   let found: T | null = null
   for (const each of all) if (found === null || lengthOf(each) >= lengthOf(found)) found = each

@@ -1,9 +1,9 @@
 /**
- * How busy this process is, and what it leaves undone when it is too busy. docs/interface.md, "Too busy".
+ * Load shedding: measures how busy this process is and rejects new work under overload. docs/interface.md, "Too busy".
  *
- * What is new is turned away first: code requests, then dialogs, then the developer console. Polls, exchanges, refreshes,
- * revocations, checks and what people decide never are. New codes and dialogs share half of the connections to PostgreSQL, in turn by
- * application and network, so that the other half is always there for what was begun before.
+ * New work is shed first: code requests, then dialogs, then the developer console. Polls, exchanges, refreshes,
+ * revocations, checks and decisions of users are never shed. New codes and dialogs share half of the connections to
+ * PostgreSQL, queued fairly by application and network, so that the other half stays free for work begun before.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { Config } from '../../config.ts'
@@ -13,47 +13,48 @@ import { addShed } from '../../store/reviews/overloads.ts'
 import { createFairQueue, type QueueKey } from './fair-queue.ts'
 
 export type Load = {
-  /** Requests wait too long before they are even looked at, or somebody was turned away a moment ago. */
+  /** Requests wait too long for the event loop, or a request was shed a moment ago. */
   overloaded(): boolean
-  /** Whether one of these is turned away now. It is counted. */
+  /** Whether to shed such a request now; if so, counts it. */
   sheds(what: Sheddable): boolean
-  /** Does the work when it is its turn. `shed`: there were too many before it. */
+  /** Runs the work when a slot is free. `shed`: the queue was too long. */
   enqueue<T>(key: QueueKey, work: () => Promise<T>): Promise<T | 'shed'>
-  /** Since the process started, what was turned away; and how things stand. */
+  /** Requests shed since the process started, and the current delay. */
   figures(): LoadFigures
-  /** Writes down how many were turned away, if any; throws when PostgreSQL is away. */
+  /** Stores the number of requests shed since the last save; throws if PostgreSQL is unavailable. */
   save(): Promise<void>
   close(): void
 }
 
 export type LoadFigures = {
   readonly shed: Readonly<Record<Sheddable | 'line', number>>
-  /** How long requests wait before they are looked at, as OVERLOAD_DELAY counts it. */
+  /** Wait for the event loop, compared with OVERLOAD_DELAY. */
   readonly delayMs: number
 }
 
-/** How long requests wait before they are looked at. */
+/** How long requests wait for the event loop. */
 export type Delay = { ms(): number; close(): void }
 
 export type Sheddable = 'code' | 'dialog' | 'page'
 
 /**
- * Of OVERLOAD_DELAY: from the first level on only one of each application waits in line, and the others are turned away; from the
- * next ones on all of these are, whether there would be a connection for them or not. In between, as much gets done as ever.
+ * Multiples of OVERLOAD_DELAY. Above SHORT_LINE, only one request of each application may wait in the queue; others are
+ * shed. Above its level in LEVELS, every request of a kind is shed, even if a connection is free. In between,
+ * throughput is unchanged.
  */
 const SHORT_LINE = 1
 const LEVELS: Readonly<Record<Sheddable, number>> = { code: 4, dialog: 8, page: 16 }
 
-/** An application counts as one that others have to share with for so long after it asked. */
+/** How long after its last request an application counts as asking, so that the others leave slots for it. */
 const ASKING_MS = 10_000
 
-/** For all applications together: as many as PostgreSQL gets done while the first of them waits. */
+/** Queue capacity for all applications together: as many as PostgreSQL completes while the first of them waits. */
 const ROOM = 1_000
 
-/** Whoever waits longer has given up, or will ask again. */
+/** A client that waits longer has given up, or will retry. */
 const MAX_WAIT_MS = 2_000
 
-/** For so long after somebody was turned away this process calls itself overloaded. */
+/** How long after shedding a request the process reports itself as overloaded. */
 const AFTERMATH_MS = 2_000
 
 type Waiting = QueueKey & { readonly settle: (how: 'begin' | 'shed') => void }
@@ -68,7 +69,7 @@ export function createLoad({ config, db, events }: Given, delay: Delay = measure
   const abreast = Math.max(1, Math.floor(config.databaseConnections / 2))
   const queue = createFairQueue<Waiting>(ROOM)
   const working = new Map<string, number>()
-  /** When each application asked last, the latest at the end. */
+  /** Time of the last request of each application, oldest first. */
   const asking = new Map<string, number>()
   let atWork = 0
   const shedSinceStart = { code: 0, dialog: 0, page: 0, line: 0 }
@@ -93,7 +94,7 @@ export function createLoad({ config, db, events }: Given, delay: Delay = measure
       asking.delete(other)
     }
   }
-  /** While others ask too, no application has more than half: there is always a key for one who comes now and then. */
+  /** While several applications ask, none gets more than half of the slots: a busy one cannot starve another. */
   const mayBegin = (applicationId: string): boolean => {
     const max = asking.size > 1 ? Math.max(1, Math.floor(abreast / 2)) : abreast
     return (working.get(applicationId) ?? 0) < max
@@ -102,7 +103,7 @@ export function createLoad({ config, db, events }: Given, delay: Delay = measure
     atWork += 1
     working.set(applicationId, (working.get(applicationId) ?? 0) + 1)
   }
-  /** GeoIp that became free are taken by the next in line here and now: nobody slips in between. */
+  /** Gives freed slots to the next waiters synchronously, so that no new request overtakes them. */
   const end = (applicationId: string) => {
     atWork -= 1
     const left = (working.get(applicationId) ?? 1) - 1
@@ -166,12 +167,13 @@ export function createLoad({ config, db, events }: Given, delay: Delay = measure
 
 const RESOLUTION_MS = 20
 
-/** Long enough that one pause is not taken for a load. */
+/** Sampling interval: long enough that a single pause does not count as load. */
 const LOOK_MS = 1_000
 
 /**
- * How long somebody who arrives at any moment waits until the event loop comes round, by what it took lately: with rounds of
- * length d, that is E[d²] / 2 E[d]. Of the last two looks the better one, so that it takes two bad seconds to count.
+ * Expected wait of a request that arrives at a random moment until the event loop's next iteration, measured from
+ * recent iterations: for iterations of length d, that is E[d²] / 2 E[d]. Reports the lower of the last two samples, so
+ * that it takes two bad seconds to count.
  */
 function measureDelay(): Delay {
   const rounds = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
@@ -183,7 +185,7 @@ function measureDelay(): Delay {
     const [mean, deviation] = [rounds.mean / 1e6, rounds.stddev / 1e6]
     rounds.reset()
     before = latest
-    // An idle loop comes round whenever the measurement itself wants it to.
+    // An idle loop wakes only for the monitor's own timer: subtract its share.
     latest = Math.max(0, (mean * mean + deviation * deviation) / (2 * mean) - RESOLUTION_MS / 2)
   }, LOOK_MS)
   looking.unref()

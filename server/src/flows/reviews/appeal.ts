@@ -1,4 +1,4 @@
-/** The owner of a suspended application says why it should come back. Operators read it in the review; nobody else does. */
+/** Appeal: the owner of a suspended application asks for its return. Only operators read it, in the review. */
 import { byUser } from '../../core/audit/actor.ts'
 import { areFitWords } from '../../core/reviews/review.ts'
 import { findOwnApplication } from '../../store/applications/own.ts'
@@ -11,7 +11,7 @@ import { openReviewByHand } from './open.ts'
 
 export type AppealResult = { readonly outcome: 'appealed' | 'not_found' | 'not_suspended' | 'unfit' } | Forbidden
 
-/** Once for each review: a second appeal changes nothing, so that nobody can keep operators from deciding. */
+/** One appeal per review. A second one changes nothing, so that owners cannot make pending decisions stale. */
 export function appeal(context: Context, by: string, applicationId: string, words: string): Promise<AppealResult> {
   return asAdministrator(context, by, async (tx, account): Promise<AppealResult> => {
     await lockReviews(tx, applicationId)

@@ -1,6 +1,6 @@
 /**
- * Operators decide about an application that is under review: lock, compare with what they saw, decide, save, tell the owner. A
- * decision closes the review; flows/reviews/undo.ts opens it again.
+ * Decisions of operators about an application under review: lock, compare with what the operator saw, decide, save,
+ * notify the owner. A decision closes the review; flows/reviews/undo.ts reopens it.
  */
 import type { Application } from '../../core/applications/application.ts'
 import { byOperator } from '../../core/audit/actor.ts'
@@ -48,9 +48,9 @@ import { openReviewByHand } from './open.ts'
 
 export type DecisionWish = {
   readonly applicationId: string
-  /** Null: there was no open review. */
+  /** Null without an open review. */
   readonly reviewId: string | null
-  /** `ReviewedApplication.seen`, as it was when the operator looked. */
+  /** `ReviewedApplication.seen` at the time the operator read the page. */
   readonly seen: string
   readonly decision: Decision
   readonly reason: Reason
@@ -129,7 +129,7 @@ type Proposal = {
   readonly wish: DecisionWish
 }
 
-/** Written down, but nothing has happened yet. */
+/** Stores the decision; it has no effect yet. */
 async function propose(tx: Transaction, { operator, application, review, wish }: Proposal): Promise<ReviewDecision> {
   const { thresholds } = await readNewestRule(tx)
   const { decision, reason } = wish
@@ -139,7 +139,7 @@ async function propose(tx: Transaction, { operator, application, review, wish }:
     reported: review.reason === 'reports',
     widelyUsed: await hasLiveGrants(tx, application.id, thresholds.secondOperatorGrants),
   })
-  // Whoever looked before this has not seen that a decision waits.
+  // Bump the version: operators who read the page before have not seen that a decision is waiting.
   if (needsSecond) await saveReview(tx, { ...review, version: review.version + 1 })
   const id = createId('dec')
   await insertDecision(tx, {
@@ -160,7 +160,7 @@ type Effect = {
   readonly application: Application
   readonly review: Review
   readonly decision: ReviewDecision
-  /** Whose word made it so. */
+  /** The operator whose decision or confirmation made it take effect. */
   readonly operator: User
   readonly now: number
 }
@@ -179,7 +179,8 @@ async function takeEffect(tx: Transaction, { application, review, decision, oper
   if (application.suspended !== suspended)
     await setSuspension(tx, byOperator(operator.id), application.id, suspended, detail)
   else await markApplicationChanged(tx, application.id)
-  // What comes back comes back as usual, or as slow as was decided now; what stays suspended is left as it is.
+  // A reinstated application gets the default interval, or the slower one of this decision. A suspended one keeps its
+  // own.
   if (!suspended) await setPollInterval(tx, application.id, decision.intervalSeconds)
   const revoked = await revokeUntilUndone(tx, operator, application.id, decision)
   await markTakenEffect(tx, decision.id, before, revoked)
@@ -195,7 +196,9 @@ async function takeEffect(tx: Transaction, { application, review, decision, oper
   })
 }
 
-/** Keep and revoke: every live grant of the application, until the decision is undone. Returns how many. */
+/**
+ * For `keep_and_revoke`: revokes every live grant of the application until the decision is undone. Returns how many.
+ */
 async function revokeUntilUndone(
   tx: Transaction,
   operator: User,
@@ -212,7 +215,7 @@ function suspensionOf(application: Application, { suspensionEndsAt }: Review, no
   return { suspended, pollIntervalSeconds, suspensionLeftMs }
 }
 
-/** In the trail of the operators' own account: an owner learns what was decided, not by whom. */
+/** Recorded in the log of the operators' own account: the owner learns what was decided, not by whom. */
 export function recordReview(
   tx: Transaction,
   kind: 'review.proposed' | 'review.decided' | 'review.undone',

@@ -1,6 +1,7 @@
 /**
- * Codes that were told slow_down, counted in process and written down every few seconds, in one statement. A poll in time costs
- * nothing here. Alone these counts speak against nobody: flows/reviews/judge.ts asks who granted the codes.
+ * Early-poll counter: codes that got slow_down, counted in process and flushed every few seconds in one statement. A
+ * poll in time costs nothing here. These counts alone do not suspend an application: flows/reviews/judge.ts also
+ * considers which accounts granted the codes.
  */
 
 import { type Postgres, Unavailable } from '../../store/postgres/postgres.ts'
@@ -8,19 +9,21 @@ import { addEarlyPolls } from '../../store/reviews/early-polls.ts'
 
 export type EarlyPolls = {
   count(deviceCodeId: string, applicationId: string): void
-  /** Throws when PostgreSQL is away; what was to be saved then waits for the next time. */
+  /**
+   * Throws if PostgreSQL is unavailable; unsaved counts are kept for the next call unless they may have been committed.
+   */
   save(): Promise<void>
 }
 
-/** Between two saves. What is beyond it is not counted, which can only help an application. */
+/** Codes kept between two saves. Further codes are not counted, which only favours the application. */
 const MAX_CODES = 20_000
 
-/** So that no statement takes longer than a request's would. Usually all there is. */
+/** Rows per statement, so that none takes longer than one of a request. Usually one is enough. */
 const PER_STATEMENT = 5_000
 
 type Counted = { readonly applicationId: string; polls: number }
 
-/** `isOverloaded`: while this service has too much to do, nobody is blamed for what arrives too early. */
+/** `isOverloaded`: while this service is overloaded, early polls are not held against applications. */
 export function createEarlyPolls(db: Postgres, isOverloaded: () => boolean): EarlyPolls {
   let codes = new Map<string, Counted>()
 
@@ -42,7 +45,7 @@ export function createEarlyPolls(db: Postgres, isOverloaded: () => boolean): Ear
         try {
           await addEarlyPolls(db, saving)
         } catch (error) {
-          // Where nobody knows whether it was committed it is dropped: to count twice would be held against somebody.
+          // Commit outcome unknown: drop the batch. Double counting could suspend an application wrongly.
           const kept = error instanceof Unavailable && !error.silent ? [...saving, ...unsaved] : unsaved
           for (const { deviceCodeId, applicationId, polls } of kept) add(deviceCodeId, applicationId, polls)
           throw error

@@ -1,7 +1,7 @@
 /**
- * The rule at work, each minute: what speaks against applications is read, judged, and written into reviews. Owners are warned
- * first; only then, a day later, is anything suspended. A suspension lasts until an operator has decided about the review, unless
- * the rule says after how many hours an application comes back without a decision.
+ * Suspension rule, applied every minute: reads the evidence about applications, judges it and updates their reviews.
+ * Owners are warned first; a suspension can follow after `warningHours` (a day by default). It lasts until an operator
+ * decides the review, unless the rule sets a number of hours after which the application is reinstated.
  * docs/operations.md, "When an application polls too fast".
  */
 import type { Application } from '../../core/applications/application.ts'
@@ -41,12 +41,12 @@ const BY_RULE = byService('suspension-rule')
 
 const HOUR_MS = 3_600_000
 
-/** A review of the rule's own, in which nothing happened for so long, is closed by itself. */
+/** A review opened by the rule is closed automatically after this time without escalation. */
 const CALM_MS = 7 * 24 * HOUR_MS
 
 /**
- * Reading is done by one process at a time, judging by one for each application. Where a second process comes after the first, it
- * judges the same once more, and nothing comes of it.
+ * Evidence is read by one process at a time; judging is serialized per application. A second process that judges the
+ * same evidence again changes nothing.
  */
 export async function judgeApplications(context: Context): Promise<void> {
   const found = await context.db.transaction(async (tx) => {
@@ -54,7 +54,7 @@ export async function judgeApplications(context: Context): Promise<void> {
     await bePatient(tx)
     const rule = await readNewestRule(tx)
     const now = await readClock(tx)
-    // A code may be granted a while after it was last polled too early.
+    // A code may be granted some time after its last early poll.
     const since = spanOf(now, rule.thresholds).from - context.config.deviceCodeLifetimeMs
     const suspects = await listSuspects(tx, since, rule.thresholds)
     if (suspects.length === 0) return null
@@ -62,7 +62,7 @@ export async function judgeApplications(context: Context): Promise<void> {
   })
   for (const each of found?.cases ?? []) {
     const { rule } = found as { rule: SuspensionRule }
-    // One application that cannot be judged must not keep the others from it.
+    // An application whose judgement fails must not block the others.
     await context.db
       .transaction((tx) => judgeOne(tx, each, rule))
       .catch((error) => context.events.taskFailed('judging applications', error))
@@ -84,7 +84,7 @@ type Turn = {
 async function judgeOne(tx: Transaction, known: Case, rule: SuspensionRule): Promise<void> {
   await lockReviews(tx, known.applicationId)
   const newest = await findNewestReview(tx, known.applicationId)
-  // Somebody decided about this very evidence in the meantime.
+  // An operator decided about this evidence in the meantime.
   if (newest && newest.closedAt !== null && newest.closedAt >= known.now) return
   const current = newest?.closedAt === null ? newest : null
   const application = await findApplication(tx, known.applicationId)
@@ -93,7 +93,7 @@ async function judgeOne(tx: Transaction, known: Case, rule: SuspensionRule): Pro
     return
   }
   const open = current && isRestoredByHand(current, application) ? withoutWarning(current) : current
-  // What was only tried out has warned nobody.
+  // Warnings of a dry run were never sent, so they do not count once the rule is live.
   const warnedAt = open?.dryRun === rule.dryRun ? open.warnedAt : null
   const judgement = judge({ ...known, warnedAt }, rule.thresholds)
   if (!open && isCalm(judgement.verdict)) return
@@ -105,7 +105,7 @@ async function judgeOne(tx: Transaction, known: Case, rule: SuspensionRule): Pro
   await (open ? saveReview(tx, next) : insertReview(tx, next))
 }
 
-/** While it is calm, the evidence of the last time that it was not stays: it is what somebody will want to see. */
+/** While the verdict is calm, keeps the evidence of the last escalation, which operators will want to see. */
 async function writeDown({ tx, application, rule, evidence, judgement }: Turn, open: Review | null): Promise<Review> {
   const { verdict, reasons } = judgement
   const { version: ruleVersion, dryRun } = rule
@@ -131,7 +131,7 @@ async function writeDown({ tx, application, rule, evidence, judgement }: Turn, o
   }
 }
 
-/** Once for each time that something is wrong, and not more often than once a day. */
+/** Warns the owner once per incident, and at most once a day. */
 async function warn({ tx, application, rule, evidence, judgement }: Turn, review: Review): Promise<Review> {
   if (judgement.verdict !== 'warn' || warningState(evidence, rule.thresholds) !== 'over') return review
   const warned = { ...review, warnedAt: evidence.now, version: review.version + 1 }
@@ -158,15 +158,15 @@ async function suspend({ tx, application, rule, evidence, judgement }: Turn, rev
   const { reinstateAfterHours } = thresholds
   const until = reinstateAfterHours === 0 ? null : evidence.now + reinstateAfterHours * HOUR_MS
   const detail = { reason: 'polls_too_fast' as const, review: review.id, ruleVersion, figures }
-  // Somebody did so by hand at this very moment: then it is theirs, and has no end of its own.
+  // An operator suspended it at this moment: leave that suspension alone; it does not end automatically.
   if ((await setSuspension(tx, BY_RULE, application.id, true, detail)).outcome === 'refused') return review
   await notifyOwners(tx, application, { what: 'suspended', suspended: true, figures, until })
   return { ...review, suspendedAt: evidence.now, suspensionEndsAt: until, version: review.version + 1 }
 }
 
 /**
- * Reinstates what the rule suspended, where the rule said so when it suspended, unless a person is deciding to end even more. The
- * review stays open. Another warning goes before another suspension.
+ * Reinstates an application whose suspension by the rule has an end, unless a decision to keep it suspended and revoke
+ * its grants waits for a second operator. The review stays open, and a further suspension needs a new warning.
  */
 async function reinstateInTime({ tx, application, evidence }: Turn, review: Review): Promise<Review> {
   const { suspensionEndsAt } = review
@@ -179,7 +179,10 @@ async function reinstateInTime({ tx, application, evidence }: Turn, review: Revi
   return withoutWarning(review)
 }
 
-/** An operator restored it at the command line. The warning before that suspension has served: another suspension takes another. */
+/**
+ * True if an operator restored it on the command line. The warning before that suspension is used up: a further
+ * suspension needs a new one.
+ */
 function isRestoredByHand({ suspendedAt, warnedAt }: Review, { suspended }: Application): boolean {
   return !suspended && suspendedAt !== null && warnedAt !== null && warnedAt < suspendedAt
 }
@@ -188,7 +191,7 @@ function withoutWarning(review: Review): Review {
   return { ...review, suspensionEndsAt: null, warnedAt: null, version: review.version + 1 }
 }
 
-/** Nobody has to look at it: nobody complained, nobody was suspended, and it has been calm for long. */
+/** True if the review needs no operator: no reports, no suspension, no appeal, and calm for `CALM_MS`. */
 function isOverForGood({ application, evidence }: Turn, review: Review): boolean {
   const settled = review.reason === 'polling' && review.suspendedAt === null && review.appealedAt === null
   return settled && !application.suspended && evidence.now - review.lastEscalatedAt >= CALM_MS

@@ -1,6 +1,6 @@
 /**
- * Reviews of applications, as operators read them. What they decide is in decide-review.ts and undo-decision.ts, what owners say in
- * appeal.ts. docs/operations.md, "When an application polls too fast".
+ * Reviews of applications, as operators read them. Decisions are in decide.ts and undo.ts, appeals in appeal.ts.
+ * docs/operations.md, "When an application polls too fast".
  */
 import { type Publisher, pollIntervalOf } from '../../core/applications/application.ts'
 import type { DecisionLine, Series } from '../../core/reviews/review.ts'
@@ -44,19 +44,19 @@ export type ReviewLine = {
   readonly harm: number
   readonly openedAt: number
   readonly closedAt: number | null
-  /** The application, at this moment. */
+  /** Whether the application is suspended now. */
   readonly suspended: boolean
   readonly suspensionEndsAt: number | null
   readonly appealedAt: number | null
   readonly waitsForSecond: boolean
-  /** Since when the suspended application waits for a decision; null: it does not. */
+  /** Since when the suspended application waits for a decision; null if it does not. */
   readonly waitingSince: number | null
-  /** Accounts touched. */
+  /** Number of affected accounts. */
   readonly people: number
   readonly factor: number | null
 }
 
-/** Open ones by harm, then age; closed ones newest first. */
+/** Open reviews by harm, then age; closed ones newest first. */
 export async function listReviews(context: Context, filter: 'open' | 'closed'): Promise<readonly ReviewLine[]> {
   return (await listStored(context.db, filter)).map(lineOf)
 }
@@ -75,7 +75,7 @@ function lineOf(review: ListedReview): ReviewLine {
 export type Timeline = {
   readonly at: number
   readonly kind: string
-  /** The e-mail address of an operator or developer; null: the rule. */
+  /** E-mail address of an operator or developer; null for the rule. */
   readonly by: string | null
   readonly detail: Readonly<Record<string, unknown>>
 }
@@ -89,10 +89,10 @@ export type ReviewedApplication = {
   readonly suspended: boolean
   readonly deviceFlow: boolean
   readonly public: boolean
-  /** What its new codes carry. */
+  /** Interval of new codes. */
   readonly pollIntervalSeconds: number
   readonly grants: number
-  /** The open one, otherwise the newest. */
+  /** The open review, otherwise the newest. */
   readonly review:
     | (ReviewLine & {
         readonly evidence: Evidence
@@ -103,18 +103,18 @@ export type ReviewedApplication = {
       })
     | null
   readonly decisions: readonly DecisionLine[]
-  /** Newest first, a hundred at most. */
+  /** Newest first, at most 100. */
   readonly timeline: readonly Timeline[]
   readonly series: Series
   readonly reportsByAccounts: number
-  /** To be handed back with a decision: it stands for everything above that a decision depends on. */
+  /** Version tag of everything that a decision depends on; sent back with the decision. */
   readonly seen: string
 }
 
-/** Null: there is no such application. */
+/** Null if there is no such application. */
 export function readReviewedApplication(context: Context, applicationId: string): Promise<ReviewedApplication | null> {
   return context.db.transaction(async (tx) => {
-    // The applications that are looked at most have the most to show.
+    // Raises the statement timeout: the most reviewed applications have the most rows.
     await bePatient(tx)
     return readInPatience(context, tx, applicationId)
   })
@@ -127,7 +127,7 @@ async function readInPatience(
 ): Promise<ReviewedApplication | null> {
   const { config } = context
   const application = await findReviewedApplication(db, applicationId)
-  // Before everything that it stands for: what changes while it is read is not seen, and then the decision is told so.
+  // Read first: a change during the following reads then makes the decision stale, instead of going unnoticed.
   const seen = await readSeen(db, applicationId)
   if (!application || seen === null) return null
   const newest = await findNewestReview(db, applicationId)
@@ -178,7 +178,7 @@ async function readSeries({ geoip }: Context, db: Queryable, applicationId: stri
     if (country !== null) countries.set(day, known.add(country))
   }
   return {
-    // A poll that was too early did not move the clock, so those that were not are as many as were allowed.
+    // Early polls do not restart the interval, so the remaining polls are as many as were allowed.
     minutes: minutes.map((point) => ({ ...point, allowed: Math.max(0, point.polls - point.early) })),
     days: days.map((point) => ({ ...point, countries: countries.get(point.day)?.size ?? 0 })),
   }

@@ -1,4 +1,4 @@
-/** What the owner of an application is told about its review: by mail, to everybody who looks after the account. Never by whom. */
+/** Mail to all administrators of the owning account about a review. It never names the operator. */
 import type { Application } from '../../core/applications/application.ts'
 import type { ReviewNotification } from '../../core/mail.ts'
 import { listAdministrators } from '../../store/accounts/users.ts'

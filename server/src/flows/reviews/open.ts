@@ -1,4 +1,4 @@
-/** A review is opened: by the rule, by an operator who decides without one, or by an owner who appeals. */
+/** Opening of reviews: by the rule, by an operator who decides without one, or by an owner who appeals. */
 import type { Application } from '../../core/applications/application.ts'
 import { harm, judge } from '../../core/reviews/suspension.ts'
 import { createId } from '../../secrets/random.ts'
@@ -17,7 +17,7 @@ const NO_EVIDENCE: Omit<Review['evidence'], 'now'> = {
   warnedAt: null,
 }
 
-/** Nothing is known yet, and nothing has happened. */
+/** A new review without evidence. */
 export function openedReview(applicationId: string, reason: ReviewReason, now: number): Review {
   return {
     id: createId('rev'),
@@ -42,8 +42,8 @@ export function openedReview(applicationId: string, reason: ReviewReason, now: n
 }
 
 /**
- * By a person, on the evidence of this moment. A suspension goes on being about what it was about: one for which people complained
- * does not become an ordinary one by being looked at again.
+ * Opens a review for a person, with the current evidence. The review of a suspended application keeps the previous
+ * review's reason: a suspension because of reports must not become an ordinary one by a new review.
  */
 export async function openReviewByHand(
   context: Context,

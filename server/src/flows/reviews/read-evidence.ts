@@ -1,4 +1,4 @@
-/** What speaks against applications at this moment, for those who judge it and those who show it. Reads only. */
+/** Evidence about applications at this moment, for the rule and for display. Read-only. */
 import { spanOf } from '../../core/reviews/evidence.ts'
 import type { Evidence, Thresholds } from '../../core/reviews/suspension.ts'
 import { readCounts, readDecisions } from '../../store/applications/activity.ts'
@@ -7,10 +7,10 @@ import { readFactor, readReports, readWindows } from '../../store/reviews/eviden
 import { readOverloads } from '../../store/reviews/overloads.ts'
 import type { Context } from '../context.ts'
 
-/** All that judging needs, but for the warning that its owner had. */
+/** Evidence for judging, except the warning that the owner got. */
 export type Case = Pick<Evidence, 'windows' | 'touched' | 'reports' | 'now'> & { readonly applicationId: string }
 
-/** Of many applications at once. */
+/** For many applications at once. */
 export async function readCases(
   { config }: Pick<Context, 'config'>,
   db: Queryable,
@@ -19,7 +19,7 @@ export async function readCases(
 ): Promise<readonly Case[]> {
   const span = spanOf(now, thresholds)
   const codeLifetimeMs = config.deviceCodeLifetimeMs
-  // An overload counts for as long as a code lives.
+  // An overload affects codes for their whole lifetime.
   const overloads = await readOverloads(db, span.from - codeLifetimeMs - 60_000, span.to)
   const gathered = await readWindows(db, applicationIds, span, { overloads, codeLifetimeMs }, thresholds)
   const reports = await readReports(db, applicationIds)
@@ -32,10 +32,10 @@ export async function readCases(
   }))
 }
 
-/** This hour and the 23 before it. */
+/** The current hour and the 23 before it. */
 const HOURS = 24
 
-/** With what is only for people to read: how fast it polls, and what becomes of its codes. */
+/** Adds the figures for display only: polling factor and funnel. */
 export async function completeCase(
   db: Queryable,
   { applicationId, ...known }: Case,
@@ -47,7 +47,7 @@ export async function completeCase(
   return { ...known, factor, funnel: { requested, entered, granted }, warnedAt }
 }
 
-/** Of one application. */
+/** For one application. */
 export async function readEvidence(
   context: Pick<Context, 'config'>,
   db: Queryable,

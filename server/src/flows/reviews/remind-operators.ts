@@ -1,6 +1,6 @@
 /**
- * Operators are reminded of suspensions that wait for their review: by mail when one begins, and again each day for as long as one
- * waits. docs/operations.md, "When an application polls too fast".
+ * Reminder mails to operators about suspensions that wait for review: when one begins, then daily while any waits.
+ * docs/operations.md, "When an application polls too fast".
  */
 import { findAccount } from '../../store/accounts/accounts.ts'
 import { listAdministrators } from '../../store/accounts/users.ts'
@@ -11,14 +11,14 @@ import type { Context } from '../context.ts'
 
 const DAY_MS = 24 * 3_600_000
 
-/** A mail names so many applications, the longest waiting first. The others are only counted. */
+/** Applications named in a mail, longest waiting first; the others are only counted. */
 const MAX_NAMED = 20
 
 export async function remindOperators({ db, config }: Pick<Context, 'db' | 'config'>): Promise<void> {
   const { operatorAccount } = config
   if (operatorAccount === null) return
   await db.transaction(async (tx) => {
-    // Another process is at it.
+    // Another process is sending reminders.
     if (!(await tryLockReminding(tx))) return
     const waiting = await listWaitingSuspensions(tx)
     const account = await findAccount(tx, operatorAccount)

@@ -1,4 +1,4 @@
-/** The rule by which applications are warned and suspended: operators read it and change it. Every version stays. */
+/** Suspension rule: thresholds for warnings and suspensions, read and changed by operators. All versions are kept. */
 import { byOperator } from '../../core/audit/actor.ts'
 import { type Thresholds, thresholdProblem } from '../../core/reviews/suspension.ts'
 import { recordEvent } from '../../store/audit/events.ts'

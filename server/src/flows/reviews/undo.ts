@@ -1,4 +1,4 @@
-/** A decision about an application is undone: everything is as it was before, and the review is open again. */
+/** Undo of a decision: restores the previous state of the application and reopens the review. */
 import type { Application } from '../../core/applications/application.ts'
 import { byOperator } from '../../core/audit/actor.ts'
 import { UNDOABLE_MS } from '../../core/reviews/review.ts'
@@ -28,7 +28,7 @@ export type UndoResult = { readonly outcome: 'undone' | 'not_found' | 'too_late'
 
 const NOT_FOUND: UndoResult = { outcome: 'not_found' }
 
-/** Also withdraws one that waits for a second operator. */
+/** Undoes a decision, or withdraws one that waits for a second operator. */
 export function undoDecision(context: Context, by: string, decisionId: string): Promise<UndoResult> {
   return asOperator(context, by, async (tx, operator): Promise<UndoResult> => {
     const known = await findDecision(tx, decisionId)
@@ -54,8 +54,9 @@ export function isUndoable({ tookEffectAt, undoneAt }: ReviewDecision, now: numb
 }
 
 /**
- * To take one's own word back is everybody's right. But where undoing brings an application back that people complained about, it
- * must not be the way around the second operator: others have to decide anew.
+ * Operators may always undo their own decision. If undoing reinstates an application that users reported, only the
+ * operators who decided or confirmed may undo: for others it would bypass the second operator, so they have to decide
+ * anew.
  */
 function mayUndo(operator: User, decision: ReviewDecision, review: Review, before: Before): boolean {
   const lifts = !before.suspended && (decision.decision === 'keep' || decision.decision === 'keep_and_revoke')
@@ -100,9 +101,9 @@ async function undo(tx: Transaction, undoing: Undoing): Promise<void> {
   await notifyOwners(tx, application, { what: 'undone', suspended: before.suspended, figures })
 }
 
-/** A suspension that would have ended by itself has as long again as it had. */
+/** Reopens the review. A suspension with an end gets the time back that it had left at the decision. */
 async function reopen(tx: Transaction, review: Review, before: Before, now: number): Promise<void> {
-  // Something has come up meanwhile, and is looked at already.
+  // A new review was opened meanwhile; leave this one closed.
   if (await findOpenReview(tx, review.applicationId)) return
   const { suspended, suspensionLeftMs } = before
   const suspensionEndsAt = suspended && suspensionLeftMs !== null ? now + suspensionLeftMs : null

@@ -1,4 +1,4 @@
-/** Asking once more: somebody who signed in a while ago proves who they are before something that matters. */
+/** Re-authentication: a user whose sign-in is no longer fresh proves their identity before a sensitive action. */
 import { randomUUID } from 'node:crypto'
 import { signSession } from '../../secrets/web-texts.ts'
 import { readSignInUser } from '../../store/sign-in/methods.ts'
@@ -9,7 +9,7 @@ import type { Browser } from './sessions.ts'
 
 export type ConfirmResult = { readonly outcome: 'confirmed'; readonly cookie: string } | Refused
 
-/** It is a while since they signed in: the same proof again, and the session goes on under a new id. */
+/** Verifies the password (and code) again and moves the session to a new id. */
 export async function confirmWithPassword(
   context: Context,
   account: HostAccount,

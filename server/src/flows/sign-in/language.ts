@@ -1,4 +1,4 @@
-/** The language a user chose: remembered, because mails are written in it, too. */
+/** Language of a user, stored because mails use it as well. */
 
 import { saveLanguage } from '../../store/sign-in/methods.ts'
 import type { SessionUser } from '../../store/sign-in/sessions.ts'

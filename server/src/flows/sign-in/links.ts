@@ -1,6 +1,6 @@
 /**
- * Addresses that somebody is sent: to set a password for the first time or again, and to remove what they allowed.
- * Looking at one changes nothing; using one ends it.
+ * One-time links sent to users: to set a password (first time or recovery) and to remove a grant. Opening a link
+ * changes nothing; using it spends it.
  */
 import { randomUUID } from 'node:crypto'
 import type { Config } from '../../config.ts'
@@ -33,7 +33,7 @@ import { enterWithPassword, type SignInResult } from './sign-in.ts'
 
 const HOUR = 60 * 60 * 1000
 
-/** As long as the matter lasts: an invitation may lie over a week-end, a recovery is asked for by someone who waits for it. */
+/** An invitation may wait over a weekend; the user who asked for a recovery is waiting for it. */
 const LIFETIMES: Readonly<Record<LinkKind, number>> = {
   setup: 7 * 24 * HOUR,
   invitation: 7 * 24 * HOUR,
@@ -63,7 +63,9 @@ export function linkAddress(
   return `${accountOrigin(context, slug)}/link?token=${signLink(context.config.keys, linkId, slug)}`
 }
 
-/** The mail carries the id; its address is computed when it is sent. `reset`: an administrator took the second factors away. */
+/**
+ * Queues a mail with the link id; the URL is computed when it is sent. `reset`: an administrator removed all factors.
+ */
 export async function mailLink(
   tx: Transaction,
   user: Recipient,
@@ -74,7 +76,7 @@ export async function mailLink(
   await insertMail(tx, { ...matter, accountId: user.accountId, userId: user.id, linkId, language })
 }
 
-/** One answer for every address, known or not. Three addresses in an hour are enough for anybody. */
+/** Gives the same answer for known and unknown addresses (no user enumeration). At most 3 mails per user and hour. */
 export async function requestRecovery(
   context: Context,
   account: HostAccount,
@@ -100,7 +102,7 @@ export async function readLink(context: Context, account: HostAccount, text: str
   return id === null ? null : findLink(context.db, account.id, id)
 }
 
-/** Links with which a password is set. */
+/** Links that set a password. */
 export type PasswordLinkKind = Exclude<LinkKind, 'remove_grant'>
 
 export type LinkResult =
@@ -113,7 +115,7 @@ export type LinkResult =
       readonly email: string
     }
 
-/** Sets the password, ends every session there was, and signs in; a second factor is still asked for. */
+/** Sets the password, ends all sessions and signs in; a second factor is still required. */
 export async function setPasswordByLink(
   context: Context,
   account: HostAccount,
@@ -136,7 +138,7 @@ export async function setPasswordByLink(
     await savePassword(tx, owner.id, digest)
     await deleteSessions(tx, owner.id)
     await recordEvent(tx, { kind: 'user.password_set', actor, ...about, detail: { link: link.kind } })
-    // Whoever sets their first password knows. Whoever had one hears of it, in case somebody else reads their mails.
+    // A first password needs no notification. After a recovery, notify the user: an attacker may read their mailbox.
     if (link.kind === 'recovery') {
       await revokeGrants(tx, actor, { tokenSetsOf: owner.id }, 'password_changed')
       const language = owner.language ?? browser.language
@@ -150,7 +152,7 @@ export async function setPasswordByLink(
 
 export type RemovedByLink = { readonly outcome: 'removed'; readonly link: Link } | { readonly outcome: 'gone' }
 
-/** Whoever has the mail may remove what it speaks of, without signing in: taking access away harms nobody. */
+/** Removes a grant without sign-in: possession of the mail is enough, because revoking access harms no one. */
 export async function removeGrantByLink(context: Context, account: HostAccount, text: string): Promise<RemovedByLink> {
   const id = verifyLink(context.config.keys, text, account.slug)
   if (id === null) return { outcome: 'gone' }

@@ -1,4 +1,4 @@
-/** How a user signs in, changed by themselves: password, passkeys, second factor. Each change is told to them by mail. */
+/** Sign-in methods that a user manages: password, passkeys, authenticator. Every change is mailed to the user. */
 import { randomUUID } from 'node:crypto'
 import { byUser } from '../../core/audit/actor.ts'
 import type { MailContent } from '../../core/mail.ts'
@@ -63,7 +63,7 @@ export type PasswordChangeResult =
   | { readonly outcome: 'unfit'; readonly problem: PasswordProblem }
   | Refused
 
-/** Every other session ends: whoever got in with the old password is out. */
+/** Changes the password and ends all other sessions, so that an attacker with the old password is signed out. */
 export async function changePassword(
   context: Context,
   account: HostAccount,
@@ -76,7 +76,7 @@ export async function changePassword(
   const user = await readSignInUser(context.db, account.id, sessionUser.id)
   if (!user) return { outcome: 'wrong' }
   return withAttempt(context, attemptOf(context, account, user.email, user, browser), async () => {
-    // Who never had one (a passkey did) proved themselves a moment ago: this page asks for a fresh session.
+    // A user without a password (passkey only) is not asked for one: this page requires a fresh session.
     const known = user.passwordDigest
     if (known !== null && !(await context.passwords.matches(known, given.current, true))) return { outcome: 'wrong' }
     const digest = await context.passwords.digest(given.password)
@@ -92,7 +92,7 @@ export async function changePassword(
   })
 }
 
-/** Options for the browser. The user's own passkeys are named, so that none is made twice on one device. */
+/** WebAuthn creation options. They exclude the user's passkeys, so that no device registers a second one. */
 export function passkeyCreation(
   context: Context,
   account: HostAccount,
@@ -144,7 +144,7 @@ export async function addPasskey(
 
 export type PasskeyRemoval = { readonly outcome: 'removed' | 'not_found' | 'last_passkey' }
 
-/** Without a password, the last passkey is the only way in: taking it away would lock its owner out. */
+/** Refuses to remove the last passkey of a user without a password, who would be locked out. */
 export function removePasskey(
   context: Context,
   account: HostAccount,
@@ -152,7 +152,7 @@ export function removePasskey(
   id: string,
 ): Promise<PasskeyRemoval> {
   return context.db.transaction(async (tx): Promise<PasskeyRemoval> => {
-    // One after the other: of two removals at once, the second sees what the first has left.
+    // Serializes removals: the second of two concurrent ones sees what the first has left.
     await lockUserForChange(tx, sessionUser.id)
     const user = await readSignInUser(tx, account.id, sessionUser.id)
     const passkeys = await listPasskeys(tx, sessionUser.id)
@@ -168,7 +168,7 @@ export function removePasskey(
 
 export type AuthenticatorSetup = { readonly setup: string; readonly secret: string; readonly uri: string }
 
-/** Nothing is kept until the first code was right: the proposal comes back sealed. */
+/** Proposes a TOTP secret. Nothing is stored until the first correct code: the form carries the signed proposal. */
 export function proposeAuthenticator(
   context: Context,
   account: HostAccount,
@@ -217,7 +217,7 @@ export async function removeAuthenticator(
   })
 }
 
-/** False, and nothing is done, when the session that asks was ended in the meantime. */
+/** Runs `work` under a lock on the session. Returns false without running it if the session has ended meanwhile. */
 function withinSession(
   context: Context,
   sessionUser: SessionUser,

@@ -1,4 +1,4 @@
-/** Proving who somebody is: passwords, codes and passkeys, each counted before it is looked at. */
+/** Verification of passwords, authenticator codes and passkeys, with rate-limited attempts. */
 
 import { networkOf } from '../../core/network.ts'
 import { type Allowance, maySignIn } from '../../core/sign-in/attempts.ts'
@@ -26,12 +26,12 @@ import { relyingParty } from '../accounts/address.ts'
 import type { Context } from '../context.ts'
 import type { Browser } from './sessions.ts'
 
-/** `wrong` is one answer for an unknown address, a wrong password, a user without one and a disabled user. */
+/** `wrong` covers an unknown address, a wrong password, a user without a password and a disabled user alike. */
 export type Refused =
   | { readonly outcome: 'wrong' | 'busy' | 'expired' }
   | { readonly outcome: 'locked'; readonly waitMs: number }
 
-/** Options for the browser, with a challenge that verifies itself: a page that is only looked at leaves nothing behind. */
+/** WebAuthn request options with a signed, stateless challenge: showing the page stores nothing. */
 export function passkeyRequest(context: Context, account: HostAccount, now: number): string {
   const challenge = createChallenge(context.config.keys, `sign-in:${account.slug}`, now)
   return JSON.stringify(requestOptions({ rpId: relyingParty(context, account).id, challenge }))
@@ -44,7 +44,7 @@ export async function spendCode(context: Context, user: SignInUser, typed: strin
   return typeof step === 'number' && spendAuthenticatorStep(context.db, user.id, step)
 }
 
-/** The user whose passkey answered a challenge of ours, for the first and only time. */
+/** Verifies a passkey assertion and spends its challenge, so that each one works once. */
 export async function provePasskey(
   context: Context,
   account: HostAccount,
@@ -82,7 +82,7 @@ export function attemptOf(
   }
 }
 
-/** Counted before it is looked at; taken back unless it was wrong. */
+/** Counts the attempt before it is verified, and uncounts it unless the result is `wrong`. */
 export async function withAttempt<Result extends { readonly outcome: string }>(
   context: Context,
   attempt: SignInAttempt,
@@ -97,7 +97,7 @@ export async function withAttempt<Result extends { readonly outcome: string }>(
   return result
 }
 
-/** More people wait for their passwords to be hashed than we let wait. */
+/** The queue for password hashing is full. */
 export function busy(error: unknown): Extract<Refused, { outcome: 'wrong' | 'busy' | 'expired' }> {
   if (error instanceof PasswordsBusy) return { outcome: 'busy' }
   throw error

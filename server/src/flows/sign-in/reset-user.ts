@@ -1,4 +1,4 @@
-/** A user is to begin anew: nothing that they, or somebody in their name, knew or held goes on working. */
+/** Reset of a user, whose credentials an attacker may know or hold. */
 import type { Actor } from '../../core/audit/actor.ts'
 import { clearFactors } from '../../store/accounts/users.ts'
 import { revokeGrants } from '../../store/grants/grants.ts'
@@ -6,7 +6,10 @@ import type { Transaction } from '../../store/postgres/postgres.ts'
 import { spendPasswordLinks } from '../../store/sign-in/links.ts'
 import { deleteSessions } from '../../store/sign-in/sessions.ts'
 
-/** Links, password, passkeys, authenticator, sessions and token sets. Access keys go on, as after a changed password. */
+/**
+ * Removes links, password, passkeys, authenticator, sessions and token sets. Access keys stay valid, as after a
+ * password change.
+ */
 export async function resetUser(tx: Transaction, actor: Actor, userId: string): Promise<void> {
   await spendPasswordLinks(tx, userId)
   await clearFactors(tx, userId)

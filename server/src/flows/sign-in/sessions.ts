@@ -1,4 +1,4 @@
-/** Sessions of the web interface, from the first sign-in to signing out everywhere. */
+/** Sessions of the web interface: start, look up, list, end. */
 import { randomUUID } from 'node:crypto'
 import { byUser } from '../../core/audit/actor.ts'
 import { signSession, verifySession } from '../../secrets/web-texts.ts'
@@ -17,17 +17,20 @@ import {
 } from '../../store/sign-in/sessions.ts'
 import type { Context } from '../context.ts'
 
-/** What the server saw of a browser. */
+/** Properties of a browser as the server sees them. */
 export type Browser = {
   readonly address: string | null
   readonly agent: string | null
-  /** The cookie of a browser that signed in before, as it came. */
+  /** Cookie of a browser that signed in before, not yet verified. */
   readonly known: string | null
-  /** The one it is shown pages in. */
+  /** Language of the pages it is shown. */
   readonly language: string
 }
 
-/** Without a session where the cookie is absent, forged, of another account, ended, or of a disabled user: no difference. */
+/**
+ * The account, without a session if the cookie is absent, forged, of another account, ended, or of a disabled user. The
+ * cases are indistinguishable.
+ */
 export async function readSession(
   context: Context,
   slug: string,
@@ -37,12 +40,15 @@ export async function readSession(
   return findAccountSession(context.db, slug, sessionId)
 }
 
-/** What let the user in. It is looked at once more when the session begins: what was taken away meanwhile lets nobody in. */
+/** Factor that authenticated the user. Checked again when the session starts, in case it was removed meanwhile. */
 export type Proof = { readonly passwordDigest: string } | { readonly passkeyId: string }
 
 export type SignedIn = { readonly outcome: 'signed_in'; readonly cookie: string; readonly userId: string }
 
-/** Always a new session under a new id, whatever the browser brought along. Null when the proof no longer holds. */
+/**
+ * Starts a session under a new id, whatever cookie the browser sent (no session fixation). Null if the proof no longer
+ * holds.
+ */
 export async function startSession(
   context: Context,
   tx: Transaction,
@@ -71,7 +77,7 @@ export async function signOut(context: Context, sessionUser: SessionUser): Promi
   await deleteSession(context.db, sessionUser.session.id)
 }
 
-/** This browser, too. */
+/** Ends all sessions, including the current one. */
 export async function signOutEverywhere(context: Context, accountId: string, sessionUser: SessionUser): Promise<void> {
   await context.db.transaction(async (tx) => {
     const sessions = await deleteSessions(tx, sessionUser.id)
@@ -89,7 +95,7 @@ export function listSessions(context: Context, sessionUser: SessionUser): Promis
   return readSessions(context.db, sessionUser.id)
 }
 
-/** Did the user prove who they are recently enough for something that matters more? */
+/** True if the user authenticated recently enough for a sensitive action. */
 export function isFresh(context: Context, sessionUser: SessionUser, now: number): boolean {
   return now - sessionUser.session.authenticatedAt <= context.config.freshMs
 }

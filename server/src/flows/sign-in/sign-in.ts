@@ -1,4 +1,7 @@
-/** Signing in: a password and, for those who have one, a second factor; or a passkey, which is both. */
+/**
+ * Sign-in with a password and, if the user has one, an authenticator code; or with a passkey, which counts as both
+ * factors.
+ */
 import { randomUUID } from 'node:crypto'
 import { markPassword, signBrowser, signSecondStep, verifyBrowser, verifySecondStep } from '../../secrets/web-texts.ts'
 import { findSignInUser, readSignInUser, type SignInUser } from '../../store/sign-in/methods.ts'
@@ -7,7 +10,7 @@ import type { Context } from '../context.ts'
 import { attemptOf, provePasskey, type Refused, spendCode, withAttempt } from './prove.ts'
 import { type Browser, type Proof, type SignedIn, startSession } from './sessions.ts'
 
-/** Long enough to find the telephone. */
+/** Enough time to fetch a phone. */
 const SECOND_STEP_MS = 5 * 60 * 1000
 
 export type SignInResult =
@@ -35,7 +38,7 @@ export async function signInWithPassword(
   })
 }
 
-/** The password is beyond doubt. Whoever has a second factor is not in yet. */
+/** Continues after the password was verified. A user with an authenticator still has to enter a code. */
 export async function enterWithPassword(
   context: Context,
   account: HostAccount,
@@ -47,7 +50,7 @@ export async function enterWithPassword(
   return enter(context, account, user, browser, how, proofOf(user))
 }
 
-/** The second of two steps. What the first one proved comes back sealed, for five minutes. */
+/** Second step: the authenticator code. `step` is the signed result of the first step, valid for five minutes. */
 export async function signInWithCode(
   context: Context,
   account: HostAccount,
@@ -79,7 +82,7 @@ export async function signInWithPasskey(
   return enter(context, account, user, browser, 'passkey', { passkeyId: passkey.id })
 }
 
-/** Counted apart from passwords, under something that nobody can type as an address. */
+/** Rate-limit key of second steps, separate from passwords. The line break keeps it apart from every typed address. */
 function secondStepOf(user: SignInUser): string {
   return `second step\n${user.id}`
 }

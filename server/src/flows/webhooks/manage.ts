@@ -1,4 +1,4 @@
-/** An account looks after the webhooks of its own applications: where they go, what signs them, what became of them. */
+/** Webhooks of an account's own applications: endpoints, signing secrets, deliveries. */
 import { byUser } from '../../core/audit/actor.ts'
 import { isDeliveryId, MAX_ENDPOINTS, WEBHOOK_TEST } from '../../core/webhooks/webhook.ts'
 import type { AddressProblem } from '../../outbound.ts'
@@ -26,7 +26,7 @@ export type Webhooks = {
   readonly deliveries: readonly DeliveryLine[]
 }
 
-/** Null: it is not this account's application. */
+/** Null if the application is not this account's. */
 export async function readWebhooks(context: Context, accountId: string, id: string): Promise<Webhooks | null> {
   const application = await findOwnApplication(context.db, accountId, id)
   if (!application) return null
@@ -37,7 +37,7 @@ export async function readWebhooks(context: Context, accountId: string, id: stri
 export type ShownSecret = {
   readonly name: string
   readonly endpoint: WebhookEndpoint
-  /** Null: the key that it was computed with is not in use any more. A new one has to be made. */
+  /** Null if the key that derived it is retired; the secret has to be rotated. */
   readonly secret: string | null
 }
 
@@ -61,7 +61,7 @@ export type EndpointAddition =
   | { readonly outcome: 'not_found' }
   | Forbidden
 
-/** Kept as URL writes it: one spelling of what was looked at. */
+/** Stores the URL as normalized by `URL`, so that the stored spelling is the one that was checked. */
 export function addEndpoint(context: Context, by: string, id: string, address: string): Promise<EndpointAddition> {
   return withOwn(context, by, id, async (tx, record): Promise<EndpointAddition> => {
     const unfit = (problem: EndpointProblem) => ({ outcome: 'unfit', problem }) as const
@@ -80,7 +80,7 @@ export function addEndpoint(context: Context, by: string, id: string, address: s
 
 type Change<Done extends string> = { readonly outcome: Done | 'not_found' } | Forbidden
 
-/** Nothing is sent there any more, also of what happened before. */
+/** Stops all deliveries, including pending ones. */
 export function removeEndpoint(
   context: Context,
   by: string,
@@ -95,7 +95,7 @@ export function removeEndpoint(
   })
 }
 
-/** The secret before it signs beside it for a day, so that the receiver can change over without losing anything. */
+/** Rotates the secret. The previous one signs too for a day, so that the receiver can switch without losing events. */
 export function rotateEndpointSecret(
   context: Context,
   by: string,
@@ -110,7 +110,7 @@ export function rotateEndpointSecret(
   })
 }
 
-/** An event about nothing, to see whether it arrives. One that still waits is enough. */
+/** Queues a test event, unless one is still pending. */
 export function testEndpoint(context: Context, by: string, id: string, endpointId: string): Promise<Change<'sent'>> {
   return withOwn(context, by, id, async (tx, record): Promise<Change<'sent'>> => {
     const endpoint = await findEndpoint(tx, id, endpointId)
@@ -120,7 +120,7 @@ export function testEndpoint(context: Context, by: string, id: string, endpointI
   })
 }
 
-/** Due at once, under the same id: a receiver that has had it knows it again. */
+/** Sends a delivery again at once under the same id, so that the receiver can deduplicate. */
 export function resend(context: Context, by: string, id: string, deliveryId: string): Promise<Change<'resent'>> {
   return withOwn(context, by, id, async (tx, record): Promise<Change<'resent'>> => {
     if (!isDeliveryId(deliveryId) || !(await resendDelivery(tx, id, Number(deliveryId))))
@@ -132,7 +132,7 @@ export function resend(context: Context, by: string, id: string, deliveryId: str
 
 type Recording = (kind: AuditEvent['kind'], detail: AuditEvent['detail'] & object) => Promise<void>
 
-/** By an administrator of the account that the application belongs to. To all others there is no such application. */
+/** Runs `work` for an administrator of the owning account. For all others the application does not exist. */
 function withOwn<T>(
   context: Context,
   by: string,

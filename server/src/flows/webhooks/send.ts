@@ -1,7 +1,7 @@
 /**
- * Sends what the outbox of webhooks holds. A delivery is taken for a while, sent, and marked; if this process dies in between,
- * another sends it again under the same id. Nobody's receiver can keep another one waiting: a lane belongs to one endpoint, and
- * lanes are shared out by endpoint, by account, and between those who answer quickly and those who do not.
+ * Webhook sender: leases due deliveries from the outbox, sends and marks them. If the process dies in between, another
+ * one sends the delivery again under the same id. A slow receiver cannot delay others: each lane serves one endpoint,
+ * and lanes are limited per endpoint, per account and for slow endpoints.
  */
 import { byService } from '../../core/audit/actor.ts'
 import { isDelivered, isGone, pauseAfter } from '../../core/webhooks/webhook.ts'
@@ -20,28 +20,28 @@ import {
 import { disableEndpoint, markSlow } from '../../store/webhooks/endpoints.ts'
 import type { Context } from '../context.ts'
 
-/** Under way at once, in one process. A connection to a receiver costs a little memory; none to PostgreSQL is held meanwhile. */
+/** Concurrent lanes per process. Each holds a connection to a receiver, but none to PostgreSQL while it waits. */
 const MAX_LANES = 40
 
-/** Of those, for endpoints whose last answer took long, or that have not answered yet: so the others always have some left. */
+/** Lanes for endpoints whose last answer was slow, or that have not answered yet; leaves the rest to quick ones. */
 const MAX_SLOW_LANES = 10
 const MAX_PER_ACCOUNT = 10
 const MAX_PER_ENDPOINT = 2
 
-/** What takes longer is slow. */
+/** Answers that take longer are slow. */
 const QUICK_MS = 1_000
 
-/** Then it is somebody else's turn. */
+/** Deliveries per lane before it is freed for another endpoint. */
 const MAX_PER_LANE = 50
 
 const LAST_MOMENT_MS = 1_000
 
 export type WebhookSender = {
-  /** Branding at what is due and begins with it. Does not wait for any receiver. */
+  /** Opens lanes for due endpoints. Does not wait for receivers. */
   run(): Promise<void>
-  /** Resolves when nothing is under way. */
+  /** Resolves once no delivery is in progress. */
   settled(): Promise<void>
-  /** Begins with nothing more. What is not through in a moment is cut off and left to whoever takes it next. */
+  /** Starts no more deliveries. Those still running after `LAST_MOMENT_MS` are aborted and left to another process. */
   stop(): Promise<void>
 }
 
@@ -66,7 +66,7 @@ export function createWebhookSender(context: Context): WebhookSender {
     if (stopping.signal.aborted || !hasRoom(lane)) return
     const running = run(context, id, { stop: stopping.signal, cut: cutting.signal })
       .catch((error) => {
-        // What was taken is due again when its lease is over.
+        // The delivery is due again when its lease expires.
         if (!(error instanceof Unavailable)) context.events.taskFailed('sending webhooks', error)
       })
       .finally(() => lanes.delete(lane))
@@ -79,7 +79,7 @@ export function createWebhookSender(context: Context): WebhookSender {
   return {
     run: async () => {
       const due = await findDueEndpoints(context.db, MAX_PER_ENDPOINT)
-      // Everybody's first lane before anybody's second.
+      // Every endpoint's first lane before any endpoint's second.
       for (let place = 1; place <= MAX_PER_ENDPOINT; place += 1) {
         for (const endpoint of due) if (endpoint.waiting >= place) open(endpoint)
       }
@@ -94,7 +94,10 @@ export function createWebhookSender(context: Context): WebhookSender {
   }
 }
 
-/** One after the other, for as long as there are some. Who fails twice running, or takes long, is left alone until the next turn. */
+/**
+ * Sends the due deliveries of one endpoint in sequence. Stops after two failures in a row or a slow answer, until the
+ * next run.
+ */
 async function run(context: Context, endpointId: string, { stop, cut }: Ending): Promise<void> {
   let failures = 0
   for (let sent = 0; sent < MAX_PER_LANE && failures < 2 && !stop.aborted; sent += 1) {
@@ -143,12 +146,12 @@ async function post(
   return outbound.post(delivery.url, { headers, body }, cut)
 }
 
-/** As receivers know an event, and developers in their log. */
+/** Event id as receivers and the delivery log show it. */
 export function eventName(eventId: string): string {
   return `evt_${eventId.replaceAll('-', '')}`
 }
 
-/** The living one, and for a day after a rotation the one before it. */
+/** The current secret and, for a day after a rotation, the previous one. */
 function secretsOf(keys: Context['config']['keys'], delivery: DueDelivery): readonly string[] {
   const { endpointId, keyId, generation, previousKeyId } = delivery
   const living = webhookSecret(keys, { endpointId, keyId, generation })

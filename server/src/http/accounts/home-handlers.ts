@@ -1,4 +1,4 @@
-/** The account's front page, its logo, and the language one reads it in. */
+/** Handlers of the account's front page, its logo, and the user's language. */
 
 import { readAccountLogo } from '../../flows/accounts/branding.ts'
 import { countOwnGrants } from '../../flows/grants/connected-applications.ts'
@@ -16,7 +16,7 @@ export const showHome: PageHandler<UserRequest> = async (context, { sessionUser,
   return { page: homePage(frame, { connected: await countOwnGrants(context, sessionUser.id), notice }) }
 }
 
-/** A PNG that we wrote ourselves (http/web/picture.ts), whatever was uploaded. */
+/** Always a PNG written by http/web/picture.ts, never the uploaded bytes. */
 export const showLogo: PageHandler<PageRequest> = async (context, { account, fields }) => {
   const bytes = await readAccountLogo(context, account.id)
   const lasting = fields.get('version') === account.logoVersion

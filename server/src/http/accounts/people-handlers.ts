@@ -1,4 +1,4 @@
-/** The people of the account: inviting, giving roles, disabling, and a new way in for who lost theirs. For administrators. */
+/** Handlers for an account's users: invite, assign roles, disable, send a new sign-in link. For administrators. */
 
 import {
   disablePerson,

@@ -1,4 +1,4 @@
-/** The account's own rules about applications, and how it branding. For administrators. */
+/** Handlers of the account's policy on applications, and of its branding. For administrators. */
 import type { AccountPolicy } from '../../core/accounts/policy.ts'
 import { saveBranding } from '../../flows/accounts/branding.ts'
 import { readPolicy, type ShownPolicy, savePolicy } from '../../flows/accounts/policy.ts'
@@ -26,7 +26,7 @@ export const changePolicy: PageHandler<UserRequest> = async (context, request) =
   return shown ? { page: policy(request, shown, wanted, 'unknown'), status: 400 } : { refusal: 'forbidden' }
 }
 
-/** `wanted`: what is in force, or what was just sent and could not be saved. */
+/** `wanted`: the policy in force, or one that was submitted and could not be saved. */
 function policy(
   { fields, frame }: UserRequest,
   shown: ShownPolicy,
@@ -55,7 +55,7 @@ export const changeBranding: PageHandler<UserRequest> = async (context, request)
   const { account, sessionUser, fields, file } = request
   const name = fields.get('name') ?? ''
   const chosen = fields.get('colour') ?? STANDARD_COLOUR
-  // The field for a colour cannot be empty; its standard value is no choice.
+  // A colour input cannot be empty, so its default value counts as no choice.
   const colour = fields.has('default_colour') || chosen === STANDARD_COLOUR ? null : chosen
   const picture = file && (await rewritePng(file))
   if (file && !picture) return { page: branding(request, { name, colour, problem: 'logo' }), status: 400 }

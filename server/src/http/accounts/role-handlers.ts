@@ -1,4 +1,4 @@
-/** The roles of the account: named sets of scopes. For administrators. */
+/** Handlers of the account's roles: named sets of scopes. For administrators. */
 
 import {
   listRoles,

@@ -1,4 +1,6 @@
-/** The developer console: how an application does, and an appeal when it is suspended. For administrators of its account. */
+/**
+ * Developer console: an application's activity, and the appeal against a suspension. For administrators of its account.
+ */
 import { type RefusalCode, refusals } from '../../core/refusal.ts'
 import { MAX_WORDS_LENGTH } from '../../core/reviews/review.ts'
 import { type Activity, readActivity } from '../../flows/applications/activity.ts'
@@ -21,7 +23,7 @@ export const sendAppeal: PageHandler<UserRequest> = async (context, request) => 
   return { seeOther: `/developer/application/activity?application=${id}` }
 }
 
-/** What browsers send as a new line counts as one character, as it did while it was typed. */
+/** Browsers send a line break as CRLF; it counts as one character, as it did while typing. */
 function wordsOf({ fields }: UserRequest): string {
   return (fields.get('words') ?? '').replace(/\r\n?/g, '\n')
 }
@@ -40,7 +42,7 @@ async function activityPage(
   return { page: applicationActivityPage(frame, model), status: problem === null ? 200 : 400 }
 }
 
-/** As it was on the wire: the path that was called, and the refusal in the words of its dialect. */
+/** The request as the client saw it: the path it called, and the error code of that dialect. */
 function lineOf({ at, operation, refusal, message }: Activity['requests'][number]): ActivityLine {
   const route = routes.find((each) => each.operation === operation)
   const path = route?.dialect === 'interface' ? `/1${route.path}` : (route?.path ?? operation)
@@ -50,7 +52,7 @@ function lineOf({ at, operation, refusal, message }: Activity['requests'][number
   return { at, operation: path, refusal: named, message: message ?? usual, remedy }
 }
 
-/** Rows may be older than the table. */
+/** Stored rows may hold codes that are no longer in the table. */
 function isRefusal(text: string): text is RefusalCode {
   return Object.hasOwn(refusals, text)
 }

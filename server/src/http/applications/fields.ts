@@ -1,4 +1,4 @@
-/** What the console's forms say about an application. */
+/** Readers for the application forms of the developer console. */
 import type { ApplicationSettings, SettingsProblem } from '../../core/applications/settings.ts'
 import type { RedirectProblemAt, ScopeChoice, ScopeUse } from '../../pages/applications/scope-choice.tsx'
 import type { Scope } from '../../store/applications/scopes.ts'
@@ -6,12 +6,12 @@ import type { FormFields } from '../parameters.ts'
 
 const USES: readonly ScopeUse[] = ['no', 'may', 'default', 'required']
 
-/** For every scope of the catalogue, what the form says of it. */
+/** The form's choice for every scope of the catalogue. */
 export function readScopeChoice(catalogue: readonly Scope[], fields: FormFields): readonly ScopeChoice[] {
   return choiceOf(catalogue, (name) => USES.find((use) => use === fields.get(`use.${name}`)) ?? 'no')
 }
 
-/** The same, as an application has it. */
+/** The same, from the stored settings of an application. */
 export function scopeChoiceOf(
   catalogue: readonly Scope[],
   of: Pick<ApplicationSettings, 'allowedScopes' | 'defaultScopes' | 'requiredScopes'>,
@@ -29,7 +29,7 @@ function choiceOf(catalogue: readonly Scope[], useOf: (name: string) => ScopeUse
   })
 }
 
-/** What it cannot work without, it asks for by default as well. */
+/** Required scopes are also default scopes. */
 export function scopeSettings(
   choice: readonly ScopeChoice[],
 ): Pick<ApplicationSettings, 'allowedScopes' | 'defaultScopes' | 'requiredScopes'> {
@@ -41,12 +41,12 @@ export function scopeSettings(
   }
 }
 
-/** One address per line; empty lines and spaces around them mean nothing. */
+/** One URI per line; empty lines and surrounding spaces are ignored. */
 export function readRedirects(text: string): readonly string[] {
   return [...new Set(text.split(/\s+/).filter((line) => line !== ''))]
 }
 
-/** Which part of the form it is about. */
+/** The part of the form that a problem is about. */
 export function problemOf(problem: SettingsProblem): 'name' | 'taken' | 'scopes' | 'not_by_code' | RedirectProblemAt {
   if (problem.problem === 'not_by_device') return 'not_by_code'
   if (problem.field === 'redirects') return { uri: problem.uri, reason: problem.problem }

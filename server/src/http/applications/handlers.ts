@@ -1,4 +1,4 @@
-/** The developer console: an account's own applications, from the first registration to the last secret. For administrators. */
+/** Developer console: registration, settings and secrets of an account's own applications. For administrators. */
 import { isApplicationName, MAX_LIVE_SECRETS } from '../../core/applications/application.ts'
 import { readScopeCatalogue } from '../../flows/accounts/roles.ts'
 import {
@@ -39,7 +39,7 @@ const KINDS: readonly RegisterModel['kind'][] = ['device', 'web', 'page']
 export const showRegistration: PageHandler<UserRequest> = async (context, request) =>
   registrationPage(context, request, 'kind', null)
 
-/** Each step brings the answers of those before it along; nothing is kept until the last one. */
+/** Each step carries the values of the previous ones in the form; nothing is stored before the last step. */
 export const register: PageHandler<UserRequest> = async (context, request) => {
   const { fields, sessionUser, frame } = request
   const { name, kind, scopes, redirects } = await readRegistration(context, request)
@@ -125,7 +125,7 @@ export const showSettings: PageHandler<UserRequest> = async (context, { account,
   const testMode = application.testedAs !== null
   const scopes = scopeChoiceOf(await readScopeCatalogue(context), application)
   const redirects = application.redirectUris.join('\n')
-  // What waits is what its people want; saving the page must not take it back.
+  // Shows the proposed name while it waits for an operator, so that saving the page does not withdraw the proposal.
   const proposal = await readProposal(context, id)
   const name = proposal?.declinedReason === null ? proposal.name : application.name
   const model = { id, name, deviceFlow, testMode, pkce, scopes, redirects, secondLook, problem: null }

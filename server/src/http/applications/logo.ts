@@ -1,4 +1,4 @@
-/** Pictures of applications, under addresses of their own on every account's host: only those that we wrote ourselves. */
+/** Logos of applications, served on every account's host: only PNGs written by web/picture.ts. */
 import type { LogoName } from '../../core/applications/application.ts'
 import { readApplicationLogo } from '../../flows/applications/logo.ts'
 import type { PageHandler, PageRequest } from '../web/answer.ts'

@@ -1,4 +1,4 @@
-/** The consent page of an account's own application, as its users will see it: with the default scopes, for whoever looks. */
+/** Preview of an application's consent page: as users will see it, with the default scopes, for the signed-in user. */
 import { shownLogo } from '../../core/applications/application.ts'
 import { groupDigits } from '../../core/device/user-code.ts'
 import { redirectHost } from '../../core/dialog/redirect-uri.ts'
@@ -9,7 +9,7 @@ import { accessLifetimes } from '../grants/access-lifetimes.ts'
 import type { PageHandler, UserRequest } from '../web/answer.ts'
 import { logoAddress } from './logo.ts'
 
-/** A code that cannot be one: nobody types it in by mistake and finds somebody's device. */
+/** Placeholder, intended never to match a real code: typing it in by mistake must not find another user's device. */
 const NO_CODE = '000000000'
 
 export const showPreview: PageHandler<UserRequest> = async (context, request) => {

@@ -1,4 +1,4 @@
-/** The developer console: how an application looks to people, and what waits for a second look. For administrators. */
+/** Developer console: an application's logo, and the proposal that waits for an operator. For administrators. */
 import { changeLogo } from '../../flows/applications/logo.ts'
 import { readOwnApplication } from '../../flows/applications/own.ts'
 import { type Proposal, withdrawProposal } from '../../flows/applications/proposals.ts'
@@ -9,12 +9,12 @@ import type { PageAnswer, PageHandler, UserRequest } from '../web/answer.ts'
 import { rewritePng } from '../web/picture.ts'
 import { logoAddress } from './logo.ts'
 
-/** To its own people a logo is shown whoever vouches for it. */
+/** Users of the application's own account see its logo even if its publisher is not verified. */
 export function ownLogo(applicationId: string, version: string | null): string | null {
   return logoAddress(version === null ? null : { applicationId, version })
 }
 
-/** Only what would be another. */
+/** Holds only what differs from the current name and logo. */
 export function proposalOf(application: OwnApplication, proposal: Proposal | null): ProposalModel | null {
   if (!proposal) return null
   const { name, logoVersion, proposedAt: since, declinedReason } = proposal
@@ -38,7 +38,7 @@ export const saveLogo: PageHandler<UserRequest> = async (context, request) => {
   const { outcome } = await changeLogo(context, sessionUser.id, id, picture)
   if (outcome === 'too_large') return logoPage(context, request, 'logo')
   if (outcome === 'not_found' || outcome === 'forbidden') return { refusal: outcome }
-  // What was only proposed is said on the page itself, for as long as it waits.
+  // No notice for a proposal: the page itself shows it for as long as it waits.
   return { seeOther: `/developer/application?application=${id}${outcome === 'saved' ? '&notice=logo' : ''}` }
 }
 

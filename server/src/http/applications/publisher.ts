@@ -1,4 +1,4 @@
-/** The developer console: whom an application comes from, proven by a record in DNS. For administrators. */
+/** Developer console: an application's publisher, proven by a DNS record. For administrators. */
 
 import { readOwnApplication } from '../../flows/applications/own.ts'
 import { isOperatorsWord, provePublisher, recordFor, removePublisher } from '../../flows/applications/publisher.ts'
@@ -12,7 +12,7 @@ import type { PageAnswer, PageHandler, UserRequest } from '../web/answer.ts'
 
 export const showPublisher: PageHandler<UserRequest> = (context, request) => publisherPage(context, request)
 
-/** The domain is in the address from here on: DNS takes its time, and one comes back to the same page. */
+/** Redirects to a URL that contains the domain: DNS changes take time, and the user can return to the same page. */
 export const showRecord: PageHandler<UserRequest> = async (context, request) => {
   const { account, fields } = request
   const id = fields.get('application') ?? ''
@@ -69,7 +69,7 @@ async function publisherPage(
   const application = await readOwnApplication(context, account.id, fields.get('application') ?? '')
   if (!application) return { refusal: 'not_found' }
   const { id, name, publisher, publisherProvenAt, publisherMissingSince } = application
-  // Without one in the address, the record of the domain that is proven: somebody may have to set it again.
+  // Without a domain in the URL, shows the record of the proven domain: the user may have to set it again.
   const proven = publisherProvenAt === null ? undefined : (publisher.name ?? undefined)
   const typed = fields.get('domain') ?? proven
   const record = typed === undefined ? null : recordFor(context, id, typed)

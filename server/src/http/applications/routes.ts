@@ -1,4 +1,4 @@
-/** The routes of the developer console: an account looks after its own applications. */
+/** Route table of the developer console, where an account manages its own applications. */
 
 import type { PageRoute } from '../web/page-route.ts'
 import {

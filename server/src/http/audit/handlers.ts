@@ -1,4 +1,4 @@
-/** The audit log on pages: an account's own for its administrators, everybody's for operators; and as a file to take along. */
+/** Audit log, as a page and as a download: an account's own for its administrators, all accounts' for operators. */
 import { isAuditGroup, kindsIn } from '../../core/audit/kind.ts'
 import { accountOrigin } from '../../flows/accounts/address.ts'
 import { downloadAudit, isExportFormat, MAX_ROWS } from '../../flows/audit/export.ts'
@@ -8,12 +8,12 @@ import type { AuditEntry } from '../../pages/audit/line.tsx'
 import type { FormFields } from '../parameters.ts'
 import type { PageHandler, UserRequest } from '../web/answer.ts'
 
-/** Whose log: the account's at whose address it is asked for, or that of all of them. */
+/** `account`: the log of the account on whose host the page is. `operator`: that of all accounts. */
 type Scope = 'account' | 'operator'
 
 const BASES = { account: '/account/audit', operator: '/operator/audit' } as const
 
-/** A spreadsheet takes a table for UTF-8 when it begins with this. */
+/** Spreadsheets recognize a CSV file as UTF-8 by its byte order mark. */
 const BYTE_ORDER_MARK = '\ufeff'
 
 export function showAudit(scope: Scope): PageHandler<UserRequest> {
@@ -33,7 +33,7 @@ export function showAudit(scope: Scope): PageHandler<UserRequest> {
   }
 }
 
-/** A form, because it is written down who took the log along. */
+/** A POST, because the export itself is recorded in the audit log. */
 export function exportAudit(scope: Scope): PageHandler<UserRequest> {
   return async (context, request) => {
     const { fields, sessionUser, account, now } = request

@@ -1,4 +1,4 @@
-/** Entering an application's code, and deciding. docs/interface.md, "The user decides". */
+/** Handlers for entering a user code and for the decision on it. docs/interface.md, "The user decides". */
 import { isCodeLength } from '../../core/device/user-code.ts'
 import type { Context } from '../../flows/context.ts'
 import { releaseCode } from '../../flows/device/decide.ts'
@@ -23,7 +23,8 @@ export const showCodeEntry: PageHandler<UserRequest> = async (context, request) 
 
 export const enterTypedCode: PageHandler<UserRequest> = async (context, request) => {
   const { account, sessionUser, fields, browser, now } = request
-  // While somebody guesses at large, a stolen session alone is not enough to join in.
+  // While codes are being guessed on a large scale, entering one requires a fresh sign-in, so that a stolen session
+  // alone cannot be used to guess.
   if (context.liveCodes.guessed && !isFresh(context, sessionUser, now))
     return { seeOther: '/confirm?next=/connect/code' }
   const result = await enterCode(context, account, sessionUser, fields.get('code') ?? '', browser.address)
@@ -52,7 +53,7 @@ export const enterTypedCode: PageHandler<UserRequest> = async (context, request)
 
 const CLOSED = { outcome: 'closed', application: null } as const
 
-/** One address for the question and for what became of it: reloading and going back are harmless. */
+/** The question and its outcome share one URL, so reloading and going back are harmless. */
 export const showDecision: PageHandler<UserRequest> = (context, request) => decisionPage(context, request, null)
 
 export const decide: PageHandler<UserRequest> = async (context, request) => {
@@ -76,7 +77,7 @@ function readAnswer(fields: FormFields): PageDecision | null {
   return { decision, shown, lastGroup: fields.get('last_group') ?? '' }
 }
 
-/** Hands the code back and signs out, so that somebody else can enter and decide it. */
+/** Releases the claim on the code and signs out, so that another user can enter and decide it. */
 export const switchUser: PageHandler<UserRequest> = async (context, { sessionUser, fields }) => {
   const codeKey = verifyDecision(context.config.keys, fields.get('ref') ?? '', sessionUser.id)
   if (codeKey) await releaseCode(context, sessionUser.id, codeKey, sessionUser.session.id)
@@ -137,6 +138,6 @@ async function entryPage(
   problem: EnterCodeModel['problem'],
 ): Promise<string> {
   const { off, only } = await readEntryRules(context, account)
-  // Only what was typed into this very form comes back; an address that brings a code along fills in nothing.
+  // Only a code typed into this form is shown again; a code in the URL fills in nothing.
   return enterCodePage(frame, { typed: problem ? (fields.get('code') ?? '').slice(0, 60) : '', problem, off, only })
 }

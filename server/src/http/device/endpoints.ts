@@ -1,4 +1,7 @@
-/** The device flow's two endpoints, each in two variants. docs/interface.md, "Request a device code" and "Poll for authorization". */
+/**
+ * Endpoints of the device flow, house dialect: request a code and poll, each in two variants, and decide a test code.
+ * docs/interface.md, "Request a device code" and "Poll for authorization".
+ */
 import type { Variant } from '../../core/device/code.ts'
 import { formatScope } from '../../core/grants/scope.ts'
 import { Refusal } from '../../core/refusal.ts'
@@ -12,7 +15,7 @@ import { type FormFields, required } from '../parameters.ts'
 import type { ApiRequest, Handler } from '../route.ts'
 import { tooBusy, tooManyRequests } from '../too-much.ts'
 
-/** How long a client should leave us alone when we cannot place a code. */
+/** Retry-After when no code can be stored. */
 const RETRY_AFTER_SECONDS = 2
 
 export function requestCode(variant: Variant): Handler {
@@ -35,7 +38,7 @@ export function requestCode(variant: Variant): Handler {
           fields: {
             device_code: result.deviceCode,
             user_code: result.userCode,
-            // Always empty: every account has its own address, so there is no one page to send people to.
+            // Always empty: every account has its own host, so there is no single page to send users to.
             verification_url: '',
             expires_in: result.expiresInSeconds,
             interval: result.intervalSeconds,
@@ -70,12 +73,12 @@ export function refusedCode(result: NoCode): Answer {
   }
 }
 
-/** Anything else is ignored, as every parameter is that nobody asked for. */
+/** Any other value is ignored, like every unknown parameter. */
 function wholeNumber(text: string | undefined): number | null {
   return text !== undefined && /^\d{1,6}$/.test(text) ? Number(text) : null
 }
 
-/** In test mode, an application decides its own codes. */
+/** An application in test mode decides its own codes. */
 export const decideTest: Handler = async (context, request) => {
   const parameters = await request.parameters()
   const decision = required(parameters, 'decision')
@@ -93,7 +96,7 @@ export const decideTest: Handler = async (context, request) => {
   return { refusal: result.outcome }
 }
 
-/** A header may hold any byte; somebody will read it. */
+/** Reduces a header to printable ASCII, because it is shown to users; a header may hold any byte. */
 export function printable(text: string | null): string | null {
   const plain = text
     ?.replace(/[^\x20-\x7e]/g, '')
@@ -104,7 +107,7 @@ export function printable(text: string | null): string | null {
 
 export function polling(variant: Variant): Handler {
   return async (context, request) => {
-    // A poll has six outcomes and no seventh: one that cannot be read fits no code, so it is `invalid`.
+    // A poll has exactly six outcomes. Unreadable parameters match no code, so the outcome is `invalid`.
     const parameters = await readable(request)
     if (!parameters) {
       context.counts.polls.add('invalid')
@@ -121,7 +124,7 @@ export function polling(variant: Variant): Handler {
   }
 }
 
-/** The six outcomes on the wire. `fieldsOf`: what an accepted one looks like in this dialect. */
+/** Maps the six outcomes of a poll to answers. `fieldsOf`: the fields of an accepted one in this dialect. */
 export function answerToPoll(context: Context, result: PollResult, fieldsOf: (issued: Issued) => Fields): Answer {
   context.counts.polls.add(result.outcome)
   switch (result.outcome) {

@@ -1,4 +1,7 @@
-/** The dialog on the account's host: the question, the answer, and the way back. docs/interface.md, "The dialog". */
+/**
+ * Handlers of the dialog on the account's host: show the consent page, take the decision, redirect back to the
+ * application. docs/interface.md, "The dialog".
+ */
 import { redirectHost, redirectOrigin, withAnswer } from '../../core/dialog/redirect-uri.ts'
 import type { Context } from '../../flows/context.ts'
 import { type DialogAnswer, type DialogDecision, decideDialog } from '../../flows/dialog/decide.ts'
@@ -13,7 +16,10 @@ import type { FormFields } from '../parameters.ts'
 import type { PageAnswer, PageHandler, PageRequest, UserRequest } from '../web/answer.ts'
 import { clearCookie, DIALOG, DIALOG_SECONDS, SESSION, setCookie } from '../web/cookies.ts'
 
-/** The first stop on this host: the browser gets a mark here, too, and goes back to prove that it is the one that began. */
+/**
+ * First request of a dialog on this host: sets a browser mark here, too, and redirects back to the base host, where the
+ * browser proves that it is the one that began the dialog.
+ */
 export const enterDialog: PageHandler<PageRequest> = async (context, { account, fields, browser }) => {
   const mark = browser.dialogMark ?? createBrowserMark()
   const query = new URLSearchParams({
@@ -45,14 +51,14 @@ export const answerDialog: PageHandler<UserRequest> = async (context, request) =
   return { seeOther: returnAddress(context, result) }
 }
 
-/** Signs out, so that somebody else can sign in and answer the same question. */
+/** Signs out, so that another user can sign in and answer the same request. */
 export const switchInDialog: PageHandler<UserRequest> = async (context, { sessionUser, fields }) => {
   await signOut(context, sessionUser)
   const next = encodeURIComponent(dialogAddress(fields))
   return { seeOther: `/sign-in?notice=switched&next=${next}`, cookies: [clearCookie(SESSION)] }
 }
 
-/** RFC 6749, section 4.1.2, with the issuer (RFC 9207). `state` comes back only if it was sent. */
+/** The redirect of RFC 6749, section 4.1.2, with the issuer (RFC 9207). `state` is returned only if it was sent. */
 function returnAddress(context: Context, result: Extract<DialogDecision, { redirectUri: string }>): string {
   const { redirectUri, state } = result
   return withAnswer(redirectUri, {
@@ -111,7 +117,10 @@ function consentModel(
   }
 }
 
-/** The one origin that the answer leads to. A policy cannot name an IPv6 address (CSP 3, section 2.3.1), so there the scheme is named. */
+/**
+ * The origin that CSP `form-action` must allow for the redirect. CSP cannot express an IPv6 address (CSP 3, section
+ * 2.3.1), so in that case the whole scheme is allowed.
+ */
 function formTarget(redirectUri: string): string {
   const origin = redirectOrigin(redirectUri)
   return origin.includes('[') ? 'http:' : origin

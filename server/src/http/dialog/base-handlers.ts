@@ -1,6 +1,7 @@
 /**
- * Where the dialog begins: the application's parameters are checked and put away, the user says which account, and the browser
- * is passed on to that account's host. docs/interface.md, "The dialog", and docs/decisions/0015-a-dialog-stays-in-its-browser.md.
+ * Handlers of the dialog on the base host: check and store the application's parameters, ask the user for the account,
+ * redirect the browser to that account's host. docs/interface.md, "The dialog", and
+ * docs/decisions/0015-a-dialog-stays-in-its-browser.md.
  */
 import { redirectHost, withAnswer } from '../../core/dialog/redirect-uri.ts'
 import { accountOrigin } from '../../flows/accounts/address.ts'
@@ -22,7 +23,7 @@ import { DIALOG, DIALOG_SECONDS, setCookie } from '../web/cookies.ts'
 import { askForAccount, goToAccount } from './choose-account.ts'
 import { readDialogRequest } from './dialog-request.ts'
 
-/** From here on the browser carries a reference, and only this browser's is worth anything. */
+/** Opens a dialog. From here on the browser carries a signed reference, valid only with this browser's cookie. */
 export const authorize: BaseHandler = async (context, request) => {
   const result = await open(context, request)
   if (result.outcome !== 'opened') return refused(context, request, result)
@@ -32,8 +33,8 @@ export const authorize: BaseHandler = async (context, request) => {
 }
 
 /**
- * A form on another site's page: browsers send no cookies with it, so the mark of a dialog that is open in another tab would be
- * overwritten. With the link that follows they do.
+ * Opens a dialog from a form on another site's page. Browsers send no SameSite=Lax cookies with such a POST, so setting
+ * the mark here would overwrite that of a dialog open in another tab. They do send them with the redirect that follows.
  */
 export const authorizeByForm: BaseHandler = async (context, request) => {
   const result = await open(context, request)
@@ -100,7 +101,7 @@ export const chooseForDialog: BaseHandler = async (context, request) => {
   return goToAccount(context, request, purposeOf(request, question), enter)
 }
 
-/** The account's host asks on behalf of a browser. Only the browser that began here gets what it needs there. */
+/** Target of the redirect from /dialog/enter. Issues the account host's reference only to the browser that began. */
 export const passOn: BaseHandler = async (context, request) => {
   const { fields } = request
   const [slug, browserDigest] = [fields.get('account') ?? '', fields.get('browser') ?? '']

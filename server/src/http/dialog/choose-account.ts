@@ -1,4 +1,4 @@
-/** The question that the dialog and /activate begin with: which account? */
+/** Account question, the first step of the dialog and of /activate. */
 
 import type { Context } from '../../flows/context.ts'
 import { type ChosenAccount, chooseAccount } from '../../flows/dialog/choose-account.ts'
@@ -20,7 +20,7 @@ export function askForAccount(
   return { page: chooseAccountPage(request.frame, model), status: problem === null ? 200 : 400 }
 }
 
-/** Where to go once the account is known, or the question again. */
+/** Redirects to the chosen account, or shows the question again. */
 export async function goToAccount(
   context: Context,
   request: BaseRequest,
@@ -34,7 +34,7 @@ export async function goToAccount(
   return { seeOther: addressAt(account), cookies: [rememberAccount(request, account.slug)] }
 }
 
-/** A button of an account that was chosen before, or the field. */
+/** The account of a button for one chosen before, or else the text field. */
 function readTyped({ fields }: BaseRequest): string {
   return fields.get('account') || (fields.get('typed') ?? '')
 }

@@ -1,8 +1,8 @@
-/** The dialog's parameters as they come: by a link, by a form, or pushed. docs/interface.md, "The dialog". */
+/** Reader of the dialog's parameters, from a link, a form or a pushed request. docs/interface.md, "The dialog". */
 import type { DialogRequest } from '../../flows/dialog/open.ts'
 import type { FormFields } from '../parameters.ts'
 
-/** An empty parameter is as good as none, but for `state`: that is echoed as it came. */
+/** An empty parameter counts as absent, except `state`, which is echoed as it came. */
 export function readDialogRequest(
   applicationId: string,
   parameters: FormFields,
@@ -15,7 +15,7 @@ export function readDialogRequest(
     responseType: given('response_type'),
     scope: given('scope'),
     state: parameters.get('state') ?? null,
-    // Sent and empty is not the same as absent: somebody meant to send one.
+    // Empty is not absent here: a client that sends an empty value intended to use PKCE.
     codeChallenge: parameters.get('code_challenge') ?? null,
     codeChallengeMethod: parameters.get('code_challenge_method') ?? null,
     requestedFrom,

@@ -1,13 +1,13 @@
 /**
- * Which pages are inside the window that an application opened. They are told by their address alone: the dialog's own, and
- * those on the way to it.
+ * Check whether a page is shown inside the window that an application opened. It depends on the address alone: the
+ * dialog's own pages, and the pages that lead to it.
  *
- * They are the ones that must not cut the window off from the page that opened it: with `Cross-Origin-Opener-Policy:
- * same-origin` on any of them, the application would take the window for closed. No other page may be talked into it.
+ * These pages must not sever the window from its opener: with `Cross-Origin-Opener-Policy: same-origin` on any of them,
+ * the application would see the window as closed. All other pages keep that policy, and no link can make them drop it.
  */
 import { nextPath } from '../web/next-path.ts'
 
-/** Signing in, proving once more who one is, changing the language. */
+/** Pages for signing in, confirming the sign-in and changing the language. */
 const ON_THE_WAY: readonly string[] = [
   '/sign-in',
   '/sign-in/passkey',
@@ -17,7 +17,7 @@ const ON_THE_WAY: readonly string[] = [
   '/language',
 ]
 
-/** `next`: where the page leads afterwards, as it came. */
+/** `next`: the unchecked parameter that names the page to go to afterwards. */
 export function isInDialog(path: string, next: string | null): boolean {
   if (path === '/dialog' || path.startsWith('/dialog/')) return true
   if (next === null || !ON_THE_WAY.includes(path)) return false

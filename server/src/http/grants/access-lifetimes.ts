@@ -1,12 +1,12 @@
-/** How long a token set lasts, in days, as the consent pages say it. docs/interface.md, "The life of a token set". */
+/** Lifetime of a token set in days, as the consent pages show it. docs/interface.md, "The life of a token set". */
 import type { Config } from '../../config.ts'
 
 const DAY_MS = 86_400_000
 
 export type AccessLifetimes = {
-  /** After so many days without use a token set ends. */
+  /** A token set ends after this many days without use. */
   readonly unusedDays: number
-  /** After so many days it ends in any case. */
+  /** A token set ends after this many days in any case. */
   readonly maxDays: number
 }
 

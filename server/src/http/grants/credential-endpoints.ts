@@ -1,4 +1,4 @@
-/** What a credential is and may do, for whoever is shown one. docs/interface.md, "Check a credential". */
+/** Endpoints that check a credential, or report a leaked one. docs/interface.md, "Check a credential". */
 import { formatScope, parseScope } from '../../core/grants/scope.ts'
 import { checkCredential } from '../../flows/grants/check-credential.ts'
 import { reportCredential } from '../../flows/grants/revoke-credential.ts'
@@ -6,7 +6,7 @@ import type { Answer } from '../answer.ts'
 import { required } from '../parameters.ts'
 import type { ApiRequest, Handler } from '../route.ts'
 
-/** One answer for everything that is not a living credential: which of the reasons it is, is nobody's business. */
+/** One answer for every credential that is not valid: the reason is not disclosed. */
 const INVALID_CREDENTIAL: Answer = { refusal: 'invalid_credential', wwwAuthenticate: 'Bearer' }
 
 export const me: Handler = async (context, request) => {
@@ -29,8 +29,8 @@ export const me: Handler = async (context, request) => {
 }
 
 /**
- * For a gateway that asks before it lets a request through (nginx calls it auth_request, others forward auth): the answer is in
- * the status and the headers. With `scope`, all of it has to be carried.
+ * For a gateway that asks before it forwards a request (nginx: auth_request; others: forward auth). The result is in
+ * the status and the headers. If `scope` is given, the credential must have all of it.
  */
 export const verify: Handler = async (context, request) => {
   const credential = readBearer(request)
@@ -53,15 +53,15 @@ export const verify: Handler = async (context, request) => {
   }
 }
 
-/** For whoever found a credential where it should not be. To have it is to prove it. */
+/** Revokes a credential found where it should not be. Possession is the only proof required. */
 export const report: Handler = async (context, request) => {
   const credential = required(await request.parameters(), 'credential')
   return { status: 200, fields: { revoked: await reportCredential(context, credential) } }
 }
 
 /**
- * RFC 6750, section 2.1, and none of the other ways: in a form or an address a credential ends up in logs and histories. The
- * name of the scheme is case-insensitive (RFC 9110, section 11.1).
+ * Reads the header of RFC 6750, section 2.1. Its other two methods are not supported: credentials in forms and URLs end
+ * up in logs and histories. The scheme is case-insensitive (RFC 9110, section 11.1).
  */
 function readBearer(request: ApiRequest): string | null {
   return /^Bearer +([A-Za-z0-9._~+/-]+=*)$/i.exec(request.header('authorization') ?? '')?.[1] ?? null

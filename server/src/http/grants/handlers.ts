@@ -1,4 +1,4 @@
-/** Connected applications: a user's own, and for administrators everybody's. */
+/** Handlers of the connected applications: a user's own, and for administrators those of the whole account. */
 
 import type { Context } from '../../flows/context.ts'
 import {
@@ -29,7 +29,7 @@ export const showAccountApplications: PageHandler<UserRequest> = async (context,
   return { page: accountApplicationsPage(frame, { grants: lines, removed: removedName(context, request), after }) }
 }
 
-/** The two lists, and with them what may be removed. */
+/** The two lists; the list also determines which grants may be removed. */
 const LISTS = { own: '/applications', account: '/account/applications' } as const
 
 export function showRemoval(list: keyof typeof LISTS): PageHandler<UserRequest> {
@@ -57,7 +57,7 @@ export function remove(list: keyof typeof LISTS): PageHandler<UserRequest> {
   }
 }
 
-/** An id in the address, not a name: a link cannot put words into our mouth. */
+/** The URL carries an id, not a name, so that a crafted link cannot place its own text on the page. */
 function removedName(context: Context, { fields }: UserRequest): string | null {
   return context.applications.find(fields.get('removed') ?? '')?.name ?? null
 }

@@ -1,11 +1,14 @@
-/** Answers that a page of the application itself may read, refusals included, and no other page. docs/interface.md, "Exchange the code". */
+/**
+ * CORS wrapper for handlers: lets pages on the application's own redirect origins read the response, refusals included,
+ * and no other page. docs/interface.md, "Exchange the code".
+ */
 import { redirectOrigin } from '../../core/dialog/redirect-uri.ts'
 import type { Context } from '../../flows/context.ts'
 import type { Answer } from '../answer.ts'
 import { answerToError } from '../answer-to-error.ts'
 import type { ApiRequest, Handler } from '../route.ts'
 
-/** `named`: what this dialect calls the application's id. */
+/** `named`: the parameter that holds the application's id in this dialect. */
 export function readableByOwnPages(named: 'SVCappid' | 'client_id', handler: Handler): Handler {
   return async (context, request) => {
     const origin = request.header('origin')
@@ -15,7 +18,10 @@ export function readableByOwnPages(named: 'SVCappid' | 'client_id', handler: Han
   }
 }
 
-/** The application that the handler itself sees. Not by a header: a page that has a secret to put there should not have it. */
+/**
+ * Looks up the application in the parameters that the handler itself reads. HTTP Basic is ignored: it carries a secret,
+ * and a page should not have one.
+ */
 async function allowed(
   context: Context,
   request: ApiRequest,
@@ -27,7 +33,7 @@ async function allowed(
     const application = context.applications.find(parameters.get(named) ?? '')
     return application?.redirectUris.some((uri) => redirectOrigin(uri) === origin) ? { allowOrigin: origin } : {}
   } catch {
-    // What cannot be read names no application.
+    // Unreadable parameters name no application.
     return {}
   }
 }

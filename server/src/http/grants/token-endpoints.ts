@@ -1,4 +1,4 @@
-/** Exchange, refresh, rotate and revoke, in the house dialect: the path says what is meant. docs/interface.md, "Credentials". */
+/** Exchange, refresh, rotate and revoke in the house dialect, one path each. docs/interface.md, "Credentials". */
 import type { Variant } from '../../core/device/code.ts'
 import { formatScope } from '../../core/grants/scope.ts'
 import type { Context } from '../../flows/context.ts'
@@ -81,7 +81,7 @@ export function revoke(variant: Variant): Handler {
   })
 }
 
-/** A public application has no secret and sends none; an empty one is none. */
+/** A public application has no secret and sends none; an empty one counts as absent. */
 function readApplication(parameters: FormFields): { readonly applicationId: string; readonly secret: string | null } {
   return { applicationId: required(parameters, 'SVCappid'), secret: parameters.get('SVCsecret') || null }
 }

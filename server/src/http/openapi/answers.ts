@@ -1,6 +1,6 @@
 /**
- * Every answer, field by field. server/test/conformance/openapi.test.ts holds what the running service answers against these,
- * and there a field too many fails; here objects stay open, because fields may be added (docs/interface.md, "Formats").
+ * Schemas of all responses. server/test/conformance/openapi.test.ts checks the running service against them, and there
+ * an extra field fails; the schemas themselves stay open, because fields may be added (docs/interface.md, "Formats").
  */
 import { type TProperties, Type } from 'typebox'
 import { refusals } from '../../core/refusal.ts'
@@ -20,7 +20,7 @@ import {
   variant,
 } from './fields.ts'
 
-/** The root element's name is the same for every answer in XML. */
+/** The XML root element is the same for every response. */
 const answer = <T extends TProperties>(description: string, properties: T) =>
   Type.Object(properties, { description, xml: { name: 'response' } })
 
@@ -241,7 +241,7 @@ export const schemas = { ...house, ...standard, ...plain }
 
 export type SchemaName = keyof typeof schemas
 
-/** One answer as it could be: every field with its own example, or with the one value that it can have. Null: too large. */
+/** An example response, from each field's example or constant. Null if a field has neither: the schema is too large. */
 export function exampleOf(name: SchemaName): Readonly<Record<string, unknown>> | null {
   const { properties } = schemas[name] as { properties: Readonly<Record<string, object>> }
   const fields = Object.entries(properties).map(([field, schema]) => [field, exampleOfField(schema)] as const)

@@ -1,4 +1,4 @@
-/** Exchange, renew, replace, give up, check, report. docs/interface.md, "Credentials". */
+/** Operations on credentials: exchange, refresh, rotate, revoke, check, report. docs/interface.md, "Credentials". */
 import { Type } from 'typebox'
 import {
   applicationId,
@@ -14,7 +14,7 @@ import type { Operation } from './operation.ts'
 const byApplication = { SVCappid: applicationId, SVCsecret: optionalSecret }
 const bySecret = { SVCappid: applicationId, SVCsecret: applicationSecret }
 
-/** A page of the application's own may read the answer, and no other page may. */
+/** CORS header: only pages on the application's own origins may read the response. */
 const readable = Type.Object({
   'Access-Control-Allow-Origin': Type.Optional(
     Type.String({

@@ -1,11 +1,11 @@
-/** A command to copy, for an operation: what only the reader can know is a variable of the shell. */
+/** Generator of curl commands for an operation. Values that only the reader knows become shell variables. */
 import type { Operation } from './operation.ts'
 
 type Field = { readonly const?: unknown; readonly examples?: readonly unknown[] }
 
 export function curlFor(url: string, method: 'GET' | 'POST', operation: Operation, send: readonly string[]): string {
   const fields: Readonly<Record<string, Field>> = { ...operation.query?.properties, ...operation.form?.properties }
-  // Where there is nothing to see but a status and headers, let them be seen.
+  // Show status and headers (`-i`) if the response has no body.
   const bare = Object.values(operation.answers).some(({ schema, page }) => !schema && !page)
   const options = [...(bare ? ['-i'] : []), ...(method === 'GET' && send.length > 0 ? ['-G'] : [])]
   const lines = [
@@ -13,7 +13,7 @@ export function curlFor(url: string, method: 'GET' | 'POST', operation: Operatio
     ...proofOf(operation),
     ...send.map((name) => argument(name, fields)),
   ]
-  // Without a form curl would send a GET.
+  // curl sends a GET if there is no form.
   if (method === 'POST' && send.length === 0) lines.push('-X POST')
   return lines.join(' \\\n  ')
 }

@@ -1,6 +1,6 @@
 /**
- * The description as it is handed out: made when somebody first asks, once for a process. Loading it takes longer than the
- * rest of a command of the command line, which never asks.
+ * The OpenAPI document as served: built on first request, once per process. Loading it takes longer than the rest of a
+ * CLI command, which never needs it.
  */
 import type { Context } from '../../flows/context.ts'
 import type { Handler, Route } from '../route.ts'
@@ -10,7 +10,7 @@ type Described = { readonly document: OpenApiDocument; readonly text: string }
 
 const described = new Map<string, Promise<Described>>()
 
-/** The routes come as a function: the description's own route is one of them. */
+/** Routes are passed as a function because the document's own route is one of them. */
 export function describedAt({ config: { publicUrl } }: Context, routes: () => readonly Route[]): Promise<Described> {
   const known = described.get(publicUrl)
   if (known) return known
@@ -22,7 +22,7 @@ export function describedAt({ config: { publicUrl } }: Context, routes: () => re
   return made
 }
 
-/** GET /openapi.json. Nothing in it is secret, and tools in a browser have to read it. */
+/** GET /openapi.json. Public data, which tools in a browser must be able to read. */
 export function description(routes: () => readonly Route[]): Handler {
   return async (context) => {
     const { text } = await describedAt(context, routes)

@@ -1,4 +1,4 @@
-/** The device flow's routes. docs/interface.md, "Request a device code" and "Poll for authorization". */
+/** Operations of the device flow. docs/interface.md, "Request a device code" and "Poll for authorization". */
 import { Type } from 'typebox'
 import { applicationId, applicationSecret, askedScope, askedState, given } from './fields.ts'
 import type { Operation } from './operation.ts'

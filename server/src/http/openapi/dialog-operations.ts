@@ -1,6 +1,6 @@
 /**
- * The routes for browsers that an application has to know: where its window opens, and where a device sends people. What
- * happens behind them is between the user and us. docs/interface.md, "The dialog".
+ * Operations for browsers that an application has to know: the address of its dialog window, and the page to which a
+ * device sends users. The pages behind them are internal and not described. docs/interface.md, "The dialog".
  */
 import { Type } from 'typebox'
 import { applicationId, askedScope, given, redirectUri } from './fields.ts'
@@ -36,7 +36,7 @@ const authorization = Type.Object({
   ...optional,
 })
 
-/** What was pushed need not be said again. */
+/** With `request_uri`, the pushed parameters need not be repeated. */
 const standardAuthorization = Type.Object({
   client_id: applicationId,
   request_uri: Type.Optional(
@@ -159,14 +159,14 @@ export const dialogOperations = {
 type BrowserRoute = {
   readonly method: 'GET' | 'POST'
   readonly path: string
-  /** Also under /1. */
+  /** Also served under /1. */
   readonly versioned: boolean
   readonly operation: keyof typeof dialogOperations
-  /** The route of routes.ts in front of which it is described. */
+  /** The route of routes.ts before which this one is listed. */
   readonly before: string
 }
 
-/** These routes are opened in base/routes.ts; server/test/conformance/openapi.test.ts compares. */
+/** web/base-routes.ts serves these routes; server/test/conformance/openapi.test.ts compares the two. */
 export const browserRoutes: readonly BrowserRoute[] = [
   {
     method: 'GET',

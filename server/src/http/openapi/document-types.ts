@@ -1,4 +1,4 @@
-/** As much of OpenAPI 3.1 as the description uses. */
+/** Types for the part of OpenAPI 3.1 that the document uses. */
 
 export type Schema = Readonly<Record<string, unknown>>
 
@@ -35,7 +35,7 @@ export type OperationObject = {
   readonly parameters?: readonly Parameter[]
   readonly requestBody?: Reference
   readonly responses: Readonly<Record<string, ResponseObject | Reference>>
-  /** Read by Redoc and others: a command to copy. */
+  /** Shell commands to copy; an extension that Redoc and others read. */
   readonly 'x-codeSamples'?: readonly { readonly lang: string; readonly label: string; readonly source: string }[]
 }
 

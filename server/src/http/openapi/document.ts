@@ -1,4 +1,4 @@
-/** The description of every route for programs, in OpenAPI 3.1, for one installation. */
+/** Builder of the OpenAPI 3.1 document of one installation, from the routes. */
 import type { TObject, TSchema } from 'typebox'
 import type { Route } from '../route.ts'
 import { exampleOf, type SchemaName, schemas } from './answers.ts'
@@ -20,11 +20,11 @@ import { type OperationId, operations } from './operations.ts'
 import { MEDIA_TYPES, type ResponseFormat, refusedBy } from './refused.ts'
 import { about, securitySchemes } from './what-it-is.ts'
 
-/** One address with one method, as it is described. */
+/** One path with one method. */
 type Described = {
   readonly method: 'GET' | 'POST'
   readonly path: string
-  /** The same under /1. */
+  /** Also served under /1. */
   readonly versioned: boolean
   readonly format: ResponseFormat
   readonly id: OperationId
@@ -57,7 +57,7 @@ export function describeRoutes(routes: readonly Route[], publicUrl: string): Ope
   }
 }
 
-/** The version may be named or left out; another server is how OpenAPI says so without saying everything twice. */
+/** The version prefix is optional. Two servers express that in OpenAPI without listing every path twice. */
 function versions(publicUrl: string) {
   return [
     { url: publicUrl, description: 'Version 1, left out' },
@@ -124,7 +124,7 @@ function isRequired(fields: TObject | undefined, name: string): boolean {
   return (fields as { required?: readonly string[] } | undefined)?.required?.includes(name) ?? false
 }
 
-/** Routes that take the same form share its description. */
+/** Operations with the same form share one request body. */
 function bodyName(id: OperationId): string {
   const { form } = operations[id]
   const first = Object.entries(operations).find(([, operation]) => operation.form === form)
@@ -139,7 +139,10 @@ function bodyFor(form: TObject): RequestBody {
   }
 }
 
-/** A refusal with the status of an answer of its own (the dialog's page) is that answer, with its codes as examples. */
+/**
+ * Merges responses and refusals. If both have the same status (the dialog's page), the response keeps its description
+ * and takes over the refusal codes as examples.
+ */
 function answersOf(
   operation: Operation,
   format: ResponseFormat,
@@ -173,7 +176,7 @@ function samplesFor(operation: Operation, method: 'GET' | 'POST', url: string) {
   return samples.map(({ label, send }) => ({ lang: 'Shell', label, source: curlFor(url, method, operation, send) }))
 }
 
-/** Only those that something refers to. */
+/** Only the schemas that are referenced. */
 function namedSchemas(paths: Readonly<Record<string, PathItem>>): Record<string, Schema> {
   const text = JSON.stringify(paths)
   const named = Object.entries(schemas).filter(([name]) => isAnswered(text, name))
@@ -185,12 +188,12 @@ function namedSchemas(paths: Readonly<Record<string, PathItem>>): Record<string,
   )
 }
 
-/** Refusals may be referred to by shared responses alone. */
+/** Refusal schemas are always included: they may be referenced by shared responses only. */
 function isAnswered(text: string, name: string): boolean {
   return name.endsWith('Refusal') || text.includes(`"#/components/schemas/${name}"`)
 }
 
-/** Without what only typebox sees. */
+/** Strips the properties that only typebox uses. */
 function plain(schema: TSchema): Schema {
   return JSON.parse(JSON.stringify(schema))
 }

@@ -1,10 +1,10 @@
 /**
- * Every parameter and every field by itself, once, whichever dialect and answer it is in. A field with an example is written
- * into the commands as it stands; one without is a variable there, because only the reader can know it.
+ * Schemas of all parameters and fields, each defined once for all dialects and responses. The example of a field is
+ * used in the curl commands; a field without one becomes a shell variable, because only the reader knows its value.
  */
 import { Type } from 'typebox'
 
-/** Prefix, bucket and length are contract (docs/formats.md). */
+/** Prefix, bucket and length are part of the contract (docs/formats.md). */
 export const sealed = (prefix: string, length: number) => `^${prefix}[0-9a-f]{4}[A-Za-z0-9_-]{${length}}$`
 
 const seconds = (description: string, example: number) => Type.Integer({ description, minimum: 0, examples: [example] })
@@ -18,7 +18,7 @@ export const applicationSecret = Type.String({
     'One of the application’s live secrets: `lks_` and 43 characters. Send it in the form, never in an address.',
 })
 
-/** A public application has none. */
+/** Optional because a public application has none. */
 export const optionalSecret = Type.Optional(
   Type.String({
     description:
@@ -103,7 +103,7 @@ export const variant = Type.Enum(['token_set', 'access_key'], {
   examples: ['token_set'],
 })
 
-/** As a parameter: only the reader can know it. */
+/** A parameter without an example: only the reader knows its value. */
 export const given = (description: string) => Type.String({ description })
 
 export const redirectUri = Type.String({

@@ -1,8 +1,8 @@
 /**
- * What the description says of one route: what it takes, what it answers, and which refusals it can speak.
+ * Description of one route: its parameters, its responses, and the refusals it can return.
  *
- * `http/openapi/` describes the routes for programs (OpenAPI 3.1) and decides nothing. It is loaded when somebody first asks:
- * the schemas take longer to load than most commands of the command line take to run.
+ * `http/openapi/` describes the routes for programs (OpenAPI 3.1) and contains no logic. It is loaded on first request,
+ * because the schemas take longer to load than most CLI commands take to run.
  */
 import type { TObject } from 'typebox'
 import type { RefusalCode } from '../../core/refusal.ts'
@@ -23,14 +23,14 @@ export const tags = {
 
 export type Tag = Exclude<keyof typeof tags, 'XML'>
 
-/** Alternatives: one of them is enough. `none`: nothing beside what is in the form. */
+/** An operation lists alternatives, one of which suffices. `none`: nothing beyond the form's fields. */
 export type Security = 'credential' | 'applicationInForm' | 'applicationBasic' | 'none'
 
 export type Answered = {
   readonly description: string
-  /** Fields in JSON or XML. Without it, all there is to say is in the headers. */
+  /** The JSON or XML body. Absent if the result is in the headers. */
   readonly schema?: SchemaName
-  /** A page for a person. */
+  /** The response is an HTML page. */
   readonly page?: true
   readonly headers?: TObject
 }
@@ -38,17 +38,17 @@ export type Answered = {
 export type Operation = {
   readonly tag: Tag
   readonly summary: string
-  /** Paragraphs with `code` in them, and no other mark: /reference renders just that. */
+  /** Paragraphs, with `code` as the only markup: /reference renders nothing else. */
   readonly description: string
   readonly security: readonly Security[]
   readonly form?: TObject
   readonly query?: TObject
   readonly headers?: TObject
   readonly answers: Readonly<Partial<Record<200 | 201 | 303 | 400 | 403, Answered>>>
-  /** Of its own. What every route can refuse is added by refused.ts. */
+  /** Specific to this operation. refused.ts adds those that every route can return. */
   readonly refusals: readonly RefusalCode[]
-  /** A poll has six outcomes and no seventh: even a bug of ours has no other (flows/device/poll.ts). */
+  /** A poll has exactly six outcomes: even an internal error becomes one of them (flows/device/poll.ts). */
   readonly noOther?: true
-  /** Commands to copy. `send`: names of parameters, or `name=value`. Absent: one command with what is required. */
+  /** curl commands. `send`: names of parameters, or `name=value`. Absent: one command with the required parameters. */
   readonly samples?: readonly { readonly label: string; readonly send: readonly string[] }[]
 }

@@ -1,4 +1,4 @@
-/** All operations by their id, which is what a generated client calls the function. */
+/** All operations by operationId, which generated clients use as the function name. */
 import { credentialOperations } from './credential-operations.ts'
 import { deviceOperations } from './device-operations.ts'
 import { dialogOperations } from './dialog-operations.ts'

@@ -1,4 +1,4 @@
-/** Health, and this description itself. */
+/** Operations for health checks and for the OpenAPI document itself. */
 import type { Operation } from './operation.ts'
 
 export const plainOperations = {

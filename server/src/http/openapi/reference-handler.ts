@@ -1,4 +1,4 @@
-/** GET /reference: the description as a page. */
+/** GET /reference: the OpenAPI document as a page. */
 import { referencePage, renderReference } from '../../pages/reference/reference.tsx'
 import { routes } from '../routes.ts'
 import type { BaseHandler } from '../web/base-route.ts'

@@ -1,4 +1,4 @@
-/** From the description to the page that people read: nothing on the page is known from elsewhere. */
+/** Model of the /reference page, derived from the OpenAPI document alone. */
 import type {
   ReferenceAnswer,
   ReferenceField,
@@ -16,7 +16,7 @@ export function referenceModel(document: OpenApiDocument): ReferenceModel {
     title: info.title,
     description: info.description,
     publicUrl: servers[0]?.url ?? '',
-    // What differs in XML is one sentence, and the general part says it.
+    // The XML operations are left out: the general part says in one sentence how they differ.
     groups: tags.filter(({ name }) => name !== 'XML').map((tag) => group(tag, all)),
     everywhere: everywhere(document),
   }
@@ -57,14 +57,14 @@ function describe(
     answers: own.filter(({ status, response }) => isAnswer(status, response)).map((each) => answer(document, each)),
     refusals: [
       ...own.flatMap(({ status, response }) => refusalsIn(status, response)),
-      // The one shared refusal that not every operation has, and that a program has to be ready for.
+      // 503 is the only shared refusal that not every operation has and that a client must handle.
       ...responses.filter(([status]) => status === '503').flatMap((each) => refusalsIn(...resolved(document, each))),
     ],
     samples: operation['x-codeSamples'] ?? [],
   }
 }
 
-/** A page with what is wrong is an answer as well as a refusal. */
+/** An HTML page that shows an error counts as a response as well as a refusal. */
 function isAnswer(status: string, { content }: ResponseObject): boolean {
   return status < '400' || content?.['text/html'] !== undefined
 }
@@ -151,7 +151,10 @@ function refusalsIn(status: string, { content = {} }: ResponseObject): Reference
   })
 }
 
-/** Shared by all operations, so one of the house dialect tells them; `unavailable` is told where it can happen. */
+/**
+ * Refusals shared by all operations, read from the first POST operation, of the house dialect. 503 is listed with the
+ * operations that can return it.
+ */
 function everywhere(document: OpenApiDocument): ReferenceRefusal[] {
   const [posted] = Object.values(document.paths).flatMap(({ post }) => post ?? [])
   const shared = Object.entries(posted?.responses ?? {}).filter(([status, each]) => '$ref' in each && status !== '503')

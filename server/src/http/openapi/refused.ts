@@ -1,9 +1,9 @@
-/** The refusals of an operation, by status: each code with its words and what to do, out of the one table (core/refusal.ts). */
+/** Refusals of an operation by status: each code with its message and remedy, from the table in core/refusal.ts. */
 import { type RefusalCode, refusals } from '../../core/refusal.ts'
 import type { Example, Header, Reference, ResponseObject } from './document-types.ts'
 import type { Operation } from './operation.ts'
 
-/** How a route speaks. `page`: to a person. */
+/** Format of a route's responses. `page`: HTML. */
 export type ResponseFormat = 'json' | 'xml' | 'standard' | 'page'
 
 export const MEDIA_TYPES: Readonly<Record<ResponseFormat, string>> = {
@@ -13,7 +13,7 @@ export const MEDIA_TYPES: Readonly<Record<ResponseFormat, string>> = {
   page: 'text/html',
 }
 
-/** What has nothing to do with the operation; described once for each format. */
+/** Refusals that do not depend on the operation; described once per format. */
 const SHARED: Readonly<Partial<Record<RefusalCode, string>>> = {
   method_not_allowed: 'MethodNotAllowed',
   payload_too_large: 'PayloadTooLarge',
@@ -25,12 +25,12 @@ const SHARED: Readonly<Partial<Record<RefusalCode, string>>> = {
 
 const SUFFIXES: Readonly<Record<ResponseFormat, string>> = { json: '', xml: 'Xml', standard: 'Standard', page: 'Page' }
 
-/** No operation gives these: the address is not one. */
+/** Returned for unknown paths, so they belong to no operation. */
 const NO_OPERATION: readonly RefusalCode[] = ['not_found', 'misdirected']
 
 export type Refused = {
   readonly responses: Readonly<Record<string, ResponseObject | Reference>>
-  /** What they refer to. */
+  /** The shared responses that `responses` refers to. */
   readonly components: Readonly<Record<string, ResponseObject>>
 }
 
@@ -45,7 +45,7 @@ export function refusedBy(operation: Operation, format: ResponseFormat, method: 
   for (const [status, group] of Map.groupBy(codes, (code) => statusOf(code, format))) {
     const [only = 'server_error'] = group
     const name = group.length === 1 ? SHARED[only] : undefined
-    // What is not even HTTP is refused before anybody knows which format was meant (http/server.ts).
+    // Malformed HTTP is rejected before the path, and so the format, is known (http/server.ts).
     const spoken = only === 'headers_too_large' ? 'json' : format
     const response = responseFor(group, spoken)
     responses[status] = name === undefined ? response : share(name + SUFFIXES[spoken], response)
@@ -70,7 +70,7 @@ function everywhere({ noOther }: Operation, format: ResponseFormat, method: 'GET
   ]
 }
 
-/** RFC 6749, section 5.2, knows no 403 (http/respond.ts); to a person in the window all that is wrong is one page. */
+/** RFC 6749, section 5.2, has no 403 (http/respond.ts); the dialog shows every error on one page with status 400. */
 function statusOf(code: RefusalCode, format: ResponseFormat): number {
   const { status } = refusals[code]
   return status === 403 && (format === 'standard' || format === 'page') ? 400 : status
@@ -83,7 +83,7 @@ function responseFor(codes: readonly RefusalCode[], format: ResponseFormat): Res
   return {
     description: `Refused: ${codes.map((code) => describe(code, format)).join(', ')}.`,
     ...(Object.keys(headers).length === 0 ? {} : { headers }),
-    // In XML the same; what it looks like is said in the tag's description.
+    // XML has the same fields; the tag's description shows what they look like.
     content: { [MEDIA_TYPES[format]]: format === 'xml' ? { schema } : { schema, examples } },
   }
 }
@@ -95,7 +95,7 @@ const SCHEMAS: Readonly<Record<ResponseFormat, Readonly<Record<string, unknown>>
   page: { type: 'string' },
 }
 
-/** What each of them means, and what to do, is in the examples; the other dialect's word for it is here. */
+/** Adds the other dialect's code. Meaning and remedy are in the examples. */
 function describe(code: RefusalCode, format: ResponseFormat): string {
   const { standard } = refusals[code]
   if (code === standard) return `\`${code}\``
@@ -110,7 +110,7 @@ function exampleFor(code: RefusalCode, format: ResponseFormat): Example {
     json: { error: code, message },
     xml: null,
     standard: { error: standard, error_description: message },
-    // The line for developers, at the foot of the page.
+    // The line for developers, at the bottom of the page.
     page: `${code}: ${message}`,
   }[format]
   const status = NO_OPERATION.includes(code) ? `HTTP ${refusals[code].status}. ` : ''

@@ -1,4 +1,4 @@
-/** The standard dialect's routes for programs. docs/interface.md, "The standard dialect". */
+/** Operations of the standard dialect for programs. docs/interface.md, "The standard dialect". */
 import { Type } from 'typebox'
 import { codeVerifier, given, redirectUri } from './fields.ts'
 import type { Operation } from './operation.ts'

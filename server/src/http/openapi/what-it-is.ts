@@ -1,4 +1,4 @@
-/** What the description says of the service as a whole. */
+/** General part of the OpenAPI document: info and security schemes. */
 
 export const about = {
   title: 'Latchkey',

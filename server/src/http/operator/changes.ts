@@ -1,4 +1,4 @@
-/** The operators' console: new names and logos that wait for a second look. */
+/** Operators' console: proposed names and logos that wait for an operator. */
 
 import {
   acceptAsOperator,
@@ -44,7 +44,7 @@ export const declineChange: PageHandler<UserRequest> = async (context, request) 
   return { refusal: outcome }
 }
 
-/** No version is 0. */
+/** 0 stands for a malformed version: versions are never 0. */
 function versionIn(fields: FormFields): number {
   const text = fields.get('version') ?? ''
   return /^\d{1,9}$/.test(text) ? Number(text) : 0

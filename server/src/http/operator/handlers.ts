@@ -1,4 +1,4 @@
-/** The operators' console: whether the service is well, and accounts and applications, whoever's they are. */
+/** Operators' console: the health of the service, and the accounts and applications of all tenants. */
 import { accountOrigin } from '../../flows/accounts/address.ts'
 import { findEveryApplication, listEveryAccount, readEveryAccount } from '../../flows/operator/accounts.ts'
 import { readOverview } from '../../flows/operator/overview.ts'
@@ -9,7 +9,7 @@ import { operatorOverviewPage } from '../../pages/operator/overview.tsx'
 import type { FormFields } from '../parameters.ts'
 import type { PageHandler, UserRequest } from '../web/answer.ts'
 
-/** Of the queue, on the page that shows everything. */
+/** Number of open reviews shown on the overview page. */
 const FIRST_REVIEWS = 5
 
 export const showOverview: PageHandler<UserRequest> = async (context, { now, frame }) => {

@@ -1,6 +1,6 @@
 /**
- * The routes of the operators' console, at the operators' own address. What changes something, and what shows who somebody is,
- * asks for a fresh sign-in; looking at the queue does not.
+ * Route table of the operators' console, on the operators' own account. Routes that change data or show personal data
+ * require a fresh sign-in; viewing the review queue does not.
  */
 import { exportAudit, showAudit } from '../audit/handlers.ts'
 import { confirm, decide, showReviewedApplication, showReviews, undo } from '../reviews/handlers.ts'

@@ -1,4 +1,4 @@
-/** The operators' console: the scope catalogue. */
+/** Operators' console: the scope catalogue. */
 
 import { addScope, changeScopeTitle, listScopes } from '../../flows/applications/scope-catalogue.ts'
 import type { Context } from '../../flows/context.ts'

@@ -1,4 +1,4 @@
-/** The operators' console: the queue of reviews, one application with all that is known, and what operators decide. */
+/** Operators' console: the review queue, one application with all its evidence, and the operators' decisions. */
 import { areFitWords, isFitInterval } from '../../core/reviews/review.ts'
 import type { Context } from '../../flows/context.ts'
 import {

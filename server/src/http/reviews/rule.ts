@@ -1,4 +1,4 @@
-/** The operators' console: the rule that warns and suspends. */
+/** Operators' console: the thresholds at which applications are warned or suspended. */
 import type { Thresholds } from '../../core/reviews/suspension.ts'
 import type { Context } from '../../flows/context.ts'
 import { changeRule, readRule } from '../../flows/reviews/list.ts'
@@ -25,7 +25,7 @@ export const saveRule: PageHandler<UserRequest> = async (context, request) => {
   return rulePage(context, request, given, field ?? 'windows')
 }
 
-/** People read a share in percent. */
+/** `share` is a percentage on the page and a fraction in the rule. */
 function thresholdsFrom(values: Readonly<Record<ThresholdName, string>>): Thresholds {
   const numbers = thresholdNames.map((name) => [name, numberFrom(name, values[name])])
   return Object.fromEntries(numbers) as Thresholds

@@ -1,4 +1,4 @@
-/** "It is a while since you signed in. Is it still you?" */
+/** Handlers of the confirmation page: a user whose sign-in is not recent proves their identity again. */
 
 import type { Context } from '../../flows/context.ts'
 import { type ConfirmResult, confirmWithPasskey, confirmWithPassword } from '../../flows/sign-in/confirm.ts'

@@ -1,4 +1,4 @@
-/** Signing in and out. docs/interface.md, "Signing in". */
+/** Handlers for signing in and out. docs/interface.md, "Signing in". */
 import type { Context } from '../../flows/context.ts'
 import { passkeyRequest, type Refused } from '../../flows/sign-in/prove.ts'
 import { signOut } from '../../flows/sign-in/sessions.ts'
@@ -14,7 +14,7 @@ import type { PageAnswer, PageHandler, PageRequest, UserRequest } from '../web/a
 import { BROWSER, clearCookie, SESSION, setCookie } from '../web/cookies.ts'
 import { nextPath } from '../web/next-path.ts'
 
-/** A browser that signed in once is known for a year: nobody can lock its user out of it by failing elsewhere. */
+/** A browser that signed in once is known for a year: failed attempts from elsewhere cannot lock its user out of it. */
 const BROWSER_SECONDS = 365 * 24 * 60 * 60
 
 const NOTICES: readonly SignInModel['notice'][] = ['signed_out', 'switched']
@@ -60,7 +60,7 @@ export const leave: PageHandler<UserRequest> = async (context, { sessionUser }) 
   return { seeOther: '/sign-in?notice=signed_out', cookies: [clearCookie(SESSION)] }
 }
 
-/** What every way of signing in ends with. The session that the browser had before, if any, ends here. */
+/** Last step of every sign-in method. Ends the browser's previous session, if any. */
 export async function signedIn(
   context: Context,
   request: PageRequest,
@@ -105,7 +105,7 @@ export function minutesOf(refused: Refused): number {
   return refused.outcome === 'locked' ? Math.ceil(refused.waitMs / 60_000) : 0
 }
 
-/** How a refusal looks on the wire. */
+/** Status and Retry-After of a refused sign-in. */
 export function refusedWith(refused: Refused): { status: 400 | 429 | 503; retryAfterSeconds?: number } {
   if (refused.outcome === 'locked') return { status: 429, retryAfterSeconds: Math.ceil(refused.waitMs / 1000) }
   return { status: refused.outcome === 'busy' ? 503 : 400 }

@@ -1,4 +1,4 @@
-/** The language of the base host's own pages, kept in the browser. */
+/** Handler for the language of the base host's pages, kept in a cookie. */
 import { isLanguage } from '../../pages/ui/words.ts'
 import type { BaseHandler } from '../web/base-route.ts'
 import { LANGUAGE, setCookie } from '../web/cookies.ts'
@@ -11,7 +11,7 @@ export const chooseLanguageHere: BaseHandler = async (_context, { fields }) => {
   return isLanguage(language) ? { seeOther, cookies: [setCookie(LANGUAGE, language, YEAR_SECONDS)] } : { seeOther }
 }
 
-/** Back to where the language was changed: one slash, then plain characters, so that no browser reads another host into it. */
+/** The page to return to: one slash, then plain characters, so that no browser reads it as another host. */
 function nextHere(next: string): string {
   return /^\/(?!\/)[\x21-\x5b\x5d-\x7e]{0,8000}$/.test(next) ? next : '/activate'
 }

@@ -1,4 +1,4 @@
-/** Addresses that people are sent, and asking for one. Looking at one changes nothing. */
+/** Handlers of mailed links and of the request for one. Opening a link changes nothing; submitting its form does. */
 import { readEmail } from '../../core/sign-in/email.ts'
 import { readLink, removeGrantByLink, requestRecovery, setPasswordByLink } from '../../flows/sign-in/links.ts'
 import { removeByLinkPage } from '../../pages/grants/remove-by-link.tsx'

@@ -1,4 +1,4 @@
-/** The accounts that this browser chose before: names alone, which are addresses anybody can type, and no proof of anything. */
+/** Cookie of the accounts chosen before in this browser: only slugs, which are public addresses and prove nothing. */
 import { accountOrigin } from '../../flows/accounts/address.ts'
 import type { Context } from '../../flows/context.ts'
 import type { BaseRequest } from '../web/base-route.ts'
@@ -9,7 +9,7 @@ const ACCOUNTS = '__Host-accounts'
 const MAX_REMEMBERED = 5
 const YEAR_SECONDS = 365 * 24 * 60 * 60
 
-/** The latest first. */
+/** Most recent first. */
 export function rememberedAccounts(context: Context, request: BaseRequest): { slug: string; host: string }[] {
   return readSlugs(request).map((slug) => ({ slug, host: new URL(accountOrigin(context, slug)).host }))
 }

@@ -1,4 +1,4 @@
-/** How the user signs in: password, passkeys, second factor, sessions. */
+/** Handlers of the user's security settings: password, passkeys, second factor, sessions. */
 import type { Context } from '../../flows/context.ts'
 import {
   addAuthenticator,

@@ -1,7 +1,8 @@
 /**
- * Who asks, in the standard dialect: client_secret_basic, client_secret_post or none (RFC 6749, section 2.3.1).
+ * Client identification in the standard dialect: client_secret_basic, client_secret_post or none (RFC 6749, section
+ * 2.3.1).
  *
- * `http/standard/` is the second dialect over the same flows: RFC names in, RFC names out. No rule lives here.
+ * `http/standard/` is the second dialect over the same flows: it maps RFC names in and out and contains no rules.
  */
 import { Refusal } from '../../core/refusal.ts'
 import type { FormFields } from '../parameters.ts'
@@ -11,7 +12,7 @@ export type Client = { readonly applicationId: string; readonly secret: string |
 
 export type ClientRequest = { readonly client: Client; readonly parameters: FormFields }
 
-/** Throws a Refusal where nobody can tell who asks; whether it is true is for the flow to find out. */
+/** Throws a Refusal if the request names no client, or is ambiguous. The flow verifies the secret. */
 export async function readClient(request: ApiRequest): Promise<ClientRequest> {
   const parameters = await request.form()
   const [id, secret] = [parameters.get('client_id'), parameters.get('client_secret')]
@@ -20,7 +21,7 @@ export async function readClient(request: ApiRequest): Promise<ClientRequest> {
     if (!id) throw new Refusal('invalid_application', 'There is no client_id, in the form or as HTTP Basic.')
     return { client: { applicationId: id, secret: secret || null }, parameters }
   }
-  // Not more than one method (RFC 6749, section 2.3). The same client_id once more says nothing new.
+  // Only one method is allowed (RFC 6749, section 2.3). Repeating the same client_id in the form is harmless.
   if (secret || (id !== undefined && id !== basic.applicationId)) {
     throw new Refusal('invalid_request', 'The client authenticates twice; use one way only.')
   }
@@ -37,7 +38,7 @@ function readBasic(request: ApiRequest): Client | null {
   return { applicationId: decode(pair.slice(0, colon)), secret: decode(pair.slice(colon + 1)) || null }
 }
 
-/** Both are form-encoded before they are put together. */
+/** Id and secret are form-encoded before they are joined. */
 function decode(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '))

@@ -19,7 +19,7 @@ export const authorizeDevice: Handler = async (context, request) => {
   })
   if (result.outcome === 'invalid_application') return UNKNOWN_CLIENT
   if (result.outcome === 'invalid_scope') throw new Refusal('invalid_scope')
-  // There is no state in this dialect, so none that cannot be echoed.
+  // Cannot happen: this dialect has no state, and the empty one can be echoed.
   if (result.outcome === 'state_not_echoable') throw new Refusal('invalid_request')
   if (result.outcome !== 'requested') return refusedCode(result)
   return {
@@ -27,8 +27,8 @@ export const authorizeDevice: Handler = async (context, request) => {
     fields: {
       device_code: result.deviceCode,
       user_code: result.userCode,
-      // A page that asks for the account first. There is no address with the code in it: whoever sends one to somebody else
-      // would have it granted by a single click (RFC 8628, section 5.4).
+      // This page asks for the account first. There is no verification_uri_complete: an attacker could send it to a
+      // user, who would grant the code with a single click (RFC 8628, section 5.4).
       verification_uri: `${context.config.publicUrl}/activate`,
       expires_in: result.expiresInSeconds,
       interval: result.intervalSeconds,

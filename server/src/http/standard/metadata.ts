@@ -1,4 +1,4 @@
-/** GET /.well-known/oauth-authorization-server (RFC 8414): what a client needs to know, so that it need not be told. */
+/** GET /.well-known/oauth-authorization-server (RFC 8414): metadata for clients that configure themselves. */
 import type { Handler } from '../route.ts'
 import { DEVICE_CODE } from './token-endpoint.ts'
 
@@ -27,7 +27,7 @@ export const metadata: Handler = async (context) => {
       require_pushed_authorization_requests: false,
       service_documentation: `${issuer}/reference`,
     },
-    // Nothing in it is secret, and a page that wants to use it has to read it first.
+    // Public data, and a page must be able to read it before it can use the service.
     allowOrigin: '*',
   }
 }

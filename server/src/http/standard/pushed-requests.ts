@@ -1,4 +1,4 @@
-/** POST /oauth/par (RFC 9126): the dialog's parameters from server to server, so that the browser carries only a reference. */
+/** POST /oauth/par (RFC 9126): takes the dialog's parameters server to server; the browser carries only a reference. */
 import { Refusal } from '../../core/refusal.ts'
 import { openDialog, PUSHED_LIFETIME_MS, pushedReference } from '../../flows/dialog/open.ts'
 import { readDialogRequest } from '../dialog/dialog-request.ts'

@@ -8,12 +8,12 @@ import type { Handler } from '../route.ts'
 import { readClient } from './client.ts'
 import { UNKNOWN_CLIENT } from './token-endpoint.ts'
 
-/** All that anybody learns of a credential that is not theirs to ask about, or is none. */
+/** The answer for an invalid credential and for one that the client may not ask about: the two cannot be told apart. */
 const INACTIVE: Answer = { status: 200, fields: { active: false } }
 
 /**
- * For resource servers, about every credential; for other applications, about their own. Only what gives access is active: a
- * refresh token never is, so that nobody takes one for an access token.
+ * Resource servers may ask about every credential, other applications about their own. Refresh tokens are never active,
+ * so that no resource server accepts one as an access token.
  */
 export const introspect: Handler = async (context, request) => {
   const { client, parameters } = await readClient(request)

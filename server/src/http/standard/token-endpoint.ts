@@ -1,4 +1,4 @@
-/** POST /oauth/token: three grant types over the flows that the house dialect has three paths for. */
+/** POST /oauth/token: three grant types, over the same flows as three paths of the house dialect. */
 import { Refusal } from '../../core/refusal.ts'
 import type { Context } from '../../flows/context.ts'
 import { pollDeviceCode } from '../../flows/device/poll.ts'
@@ -52,7 +52,7 @@ async function byRefreshToken(context: Context, { client, parameters }: ClientRe
   return { status: 200, fields: tokenFields(result.issued) }
 }
 
-/** RFC 8628, section 3.4. The interval does not grow here: who waits as long as it says never hears slow_down again. */
+/** RFC 8628, section 3.4. slow_down does not lengthen the interval: a device that keeps to it gets no further one. */
 async function byDeviceCode(
   context: Context,
   { client, parameters }: ClientRequest,

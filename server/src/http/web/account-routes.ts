@@ -1,4 +1,4 @@
-/** Every route of an account's web interface. What is not here is not found; what changes something is a POST. */
+/** Route table of an account's web interface. Any other path is a 404; every change is a POST. */
 
 import { chooseOwnLanguage, showHome, showLogo } from '../accounts/home-handlers.ts'
 import {

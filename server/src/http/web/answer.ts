@@ -1,4 +1,4 @@
-/** What a handler of an account's pages is given and gives back: a page's text or where to go next, never a response. */
+/** Request and answer types of page handlers. An answer is a page's text or a redirect, never a response object. */
 
 import type { Context } from '../../flows/context.ts'
 import type { Browser } from '../../flows/sign-in/sessions.ts'
@@ -10,34 +10,34 @@ import type { FormFields } from '../parameters.ts'
 export type PageRequest = {
   readonly account: HostAccount
   readonly sessionUser: SessionUser | null
-  /** PostgreSQL's clock, at the beginning of this request. */
+  /** PostgreSQL's clock at the start of this request. */
   readonly now: number
-  /** Of the query for GET, of the form for POST: never both. */
+  /** Query fields for GET, form fields for POST: never both. */
   readonly fields: FormFields
-  /** Only where the route takes one. */
+  /** Null unless the route takes a file. */
   readonly file: Buffer | null
   readonly frame: Frame
   readonly browser: Browser & {
-    /** The dialog's cookie on this host, if it has the shape of one. */
+    /** The dialog cookie on this host; null if it is absent or malformed. */
     readonly dialogMark: string | null
   }
 }
 
-/** Never null on a route for users. */
+/** Request on a route that requires a session. */
 export type UserRequest = PageRequest & { readonly sessionUser: SessionUser }
 
 export type PageAnswer = (
   | { readonly page: string; readonly status?: 200 | 400 | 403 | 404 | 429 | 503 }
   | { readonly seeOther: string }
   | { readonly refusal: RefusalModel['code']; readonly allow?: string }
-  /** `lasting`: under this address there will never be anything else. With a name, a browser keeps it as a file. */
+  /** `lasting`: the content of this URL never changes and may be cached for good. With `fileName`: a download. */
   | { readonly bytes: Buffer; readonly type: string; readonly lasting: boolean; readonly fileName?: string }
 ) & {
   readonly cookies?: readonly string[]
-  /** The one origin, beside our own, that a form of this page may lead to. */
+  /** The one origin beside our own that a form of this page may redirect to. */
   readonly formTarget?: string
   readonly retryAfterSeconds?: number
-  /** Done once the answer is on its way, so that how long it takes says nothing to whoever asked. */
+  /** Work after the response is sent, so that the response time reveals nothing about it to the client. */
   readonly afterwards?: () => Promise<void>
 }
 

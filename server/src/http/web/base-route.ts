@@ -7,9 +7,9 @@ import type { PageAnswer } from './answer.ts'
 export type BaseRequest = {
   readonly fields: FormFields
   readonly frame: Frame
-  /** Where the browser is, as far as we can know. */
+  /** The browser's network address, as far as it can be determined (client-address.ts). */
   readonly address: string | null
-  /** Given exactly once, or null. */
+  /** Null if the cookie is absent or given more than once. */
   cookie(name: string): string | null
 }
 
@@ -19,6 +19,6 @@ export type BaseRoute = {
   readonly method: 'GET' | 'POST'
   readonly path: string
   readonly handler: BaseHandler
-  /** An application's page may send its form here, and parameters may be in the address as well. */
+  /** Accepts a form from an application's page, on any origin, and parameters in the query as well. */
   readonly fromAnywhere?: true
 }

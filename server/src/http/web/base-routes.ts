@@ -1,4 +1,4 @@
-/** Every route for browsers on the base host: where the dialog begins, and where people are sent who do not know their account's. */
+/** Route table for browsers on the base host: the start of the dialog, and the choice of an account. */
 import { chooseForActivation, showActivation } from '../device/activate-handlers.ts'
 import { authorize, authorizeByForm, chooseForDialog, passOn, showDialog } from '../dialog/base-handlers.ts'
 import { showReference } from '../openapi/reference-handler.ts'

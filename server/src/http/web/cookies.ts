@@ -1,18 +1,18 @@
 /**
- * Cookies of the web interface. All have the `__Host-` prefix: a browser takes them only over a secure connection, for this
- * very host, and a sibling account can neither read nor set them (RFC 6265bis, section 4.1.3.2).
+ * Cookies of the web interface. All have the `__Host-` prefix: a browser accepts them only over a secure connection and
+ * for this exact host, so a sibling account can neither read nor set them (RFC 6265bis, section 4.1.3.2).
  */
 
 export const SESSION = '__Host-session'
 export const BROWSER = '__Host-browser'
 export const LANGUAGE = '__Host-language'
-/** Tells the browser in which a dialog began, on each of the hosts that it passes. */
+/** Browser mark: identifies the browser in which a dialog began, on each host of the dialog. */
 export const DIALOG = '__Host-dialog'
 
-/** A dialog lasts ten minutes; the next one may begin before it is over. */
+/** Longer than a dialog, which lasts ten minutes, because the next one may begin before it ends. */
 export const DIALOG_SECONDS = 60 * 60
 
-/** Byte for byte, and only where there is exactly one: whoever sends two wants us to take the wrong one. */
+/** Compares byte for byte. Null if the cookie is given twice: an attacker may have planted one of them. */
 export function readCookie(header: string | undefined, name: string): string | null {
   const values = (header ?? '')
     .split(';')

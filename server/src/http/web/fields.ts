@@ -1,4 +1,4 @@
-/** Lists of check boxes: `role.rol_…=on` for each that is ticked. */
+/** Reader for lists of check boxes: `role.rol_…=on` for each that is ticked. */
 import type { FormFields } from '../parameters.ts'
 
 export function checkedNames(fields: FormFields, prefix: string): readonly string[] {

@@ -1,4 +1,4 @@
-/** What every page knows beside its own model: whose account, who is signed in, in which language, and how forms are signed. */
+/** Frame of a page, common to all models: account, signed-in user, language, and the function that signs forms. */
 import type { IncomingHttpHeaders } from 'node:http'
 import { accountOrigin } from '../../flows/accounts/address.ts'
 import type { Context } from '../../flows/context.ts'
@@ -11,14 +11,14 @@ import { LANGUAGE, readCookie } from './cookies.ts'
 export type FrameOrigin = {
   readonly headers: IncomingHttpHeaders
   readonly slug: string
-  /** Where this page can be looked at again: also for a page that answers a form. */
+  /** Address at which to show this page again, also if the page is the response to a form. */
   readonly here: string
   readonly nonce: string
-  /** Inside the window that an application opened. */
+  /** The page is shown inside the window that an application opened. */
   readonly dialog: boolean
 }
 
-/** `session` is null while nobody knows yet whether there is such an account, and when there is none. */
+/** `session` is null before the account has been looked up, and if there is no such account. */
 export function frameFor(
   context: Context,
   { headers, slug, here, nonce, dialog }: FrameOrigin,

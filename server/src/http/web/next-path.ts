@@ -1,8 +1,8 @@
-/** Where to go after signing in. Only ever a path of this account: what looks like anything else leads home. */
+/** Check of `next`, the page after signing in: only a path on this account's host; anything else becomes `/`. */
 
 /**
- * One slash, then lower-case words and dashes, with a plain query behind it. Never two slashes or a backslash at the front,
- * which browsers read as another host.
+ * One slash, then lower-case letters, digits, slashes and dashes, then a plain query. Never two slashes or a backslash
+ * at the start, which browsers read as another host.
  */
 const PLAIN = /^\/(?!\/)[a-z0-9/-]{0,80}(\?[a-z_]{1,20}=[\w.%*+-]{0,400}(&[a-z_]{1,20}=[\w.%*+-]{0,400}){0,3})?$/
 

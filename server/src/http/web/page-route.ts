@@ -1,25 +1,26 @@
-/** What a route of an account's pages is: which method and path, for whom, and what is checked before its handler is called. */
+/** Route of an account's pages: method, path, required access, and the checks before its handler is called. */
 import type { PageHandler, PageRequest, UserRequest } from './answer.ts'
 
 type Route = {
   readonly method: 'GET' | 'POST'
   readonly path: string
-  /** Values of the form that must come back as they were shown. */
+  /** Form fields that are covered by the form's signature: they must come back as they were shown. */
   readonly bound?: readonly string[]
   /**
-   * The page on which the form is found, with `{field}` for what it needs of the form: for those who have to sign in or prove
-   * themselves first, and for whoever changes the language when the form came back with a problem.
+   * The page that contains the form, with `{field}` for values it needs from the form. Used as the return address when
+   * the user has to sign in or confirm first, or changes the language after the form came back with a problem.
    */
   readonly from?: string
-  /** Asks once more who it is when the sign-in is a while ago. */
+  /** Requires a recent sign-in: otherwise the user is redirected to /confirm. */
   readonly fresh?: true
   /** The field that may hold a file. */
   readonly file?: string
 }
 
 /**
- * For anyone: no session needed, and forms are not signed. Otherwise a user's session, and every POST signed for it. Routes for
- * operators are there at one account's address only, for its administrators, from the networks that the configuration names.
+ * `anyone`: no session required, and forms are not signed. All others require a user's session, and every POST a form
+ * signed for it. Operator routes exist on one account's host only, for its administrators, from the networks that the
+ * configuration names.
  */
 export type PageRoute = Route &
   (

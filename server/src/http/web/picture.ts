@@ -1,6 +1,6 @@
 /**
- * Pictures that strangers upload, written anew (PNG, third edition). Only what was understood is written: size, colours and
- * pixels. Words, scripts and other files that came along in a picture have no way through.
+ * PNG sanitizer for uploads (PNG, third edition): decodes a picture and encodes it anew. Only size, colours and pixels
+ * are written, so text, scripts and other files embedded in an upload are dropped.
  */
 import { promisify } from 'node:util'
 import { crc32, deflate, inflate } from 'node:zlib'
@@ -12,10 +12,12 @@ const SIGNATURE = Buffer.from('89504e470d0a1a0a', 'hex')
 const MAX_SIDE_PIXELS = 1024
 const MAX_PICTURE_BYTES = 262_144
 
-/** Section 5.6, as far as we go: palette and transparent colour, then the pixels. Nothing critical that we do not know. */
+/** The accepted subset of section 5.6: palette, transparency, pixels. Unknown critical chunks are rejected. */
 const ORDER = /^IHDR( PLTE)?( tRNS)?( IDAT)+ IEND$/
 
-/** Null unless it is one plain picture: up to 1024 pixels a side, 8 bits a channel, not interlaced, nothing behind its end. */
+/**
+ * Null unless it is one plain picture: up to 1024 pixels a side, 8 bits a channel, not interlaced, no trailing data.
+ */
 export async function rewritePng(bytes: Buffer): Promise<Buffer | null> {
   const chunks = readChunks(bytes)?.filter(({ type }) => type === 'tRNS' || !isOptional(type)) ?? []
   if (!ORDER.test(chunks.map(({ type }) => type).join(' '))) return null
@@ -40,7 +42,7 @@ const NOTHING = Buffer.alloc(0)
 
 type Chunk = { readonly type: string; readonly data: Buffer }
 
-/** Section 5.3: length, type, data, CRC. The last chunk is empty, and ends where the file ends. */
+/** Section 5.3: length, type, data, CRC. The last chunk must be empty and end where the file ends. */
 function readChunks(bytes: Buffer): readonly Chunk[] | null {
   if (!bytes.subarray(0, 8).equals(SIGNATURE)) return null
   const chunks: Chunk[] = []
@@ -54,7 +56,7 @@ function readChunks(bytes: Buffer): readonly Chunk[] | null {
   return at === bytes.length && chunks.at(-1)?.data.length === 0 ? chunks : null
 }
 
-/** Section 5.4: a small first letter says that the picture can be shown without this chunk. */
+/** Section 5.4: a lower-case first letter marks a chunk as ancillary: the picture can be shown without it. */
 function isOptional(type: string): boolean {
   return /^[a-z][A-Za-z]{3}$/.test(type)
 }
@@ -82,7 +84,7 @@ function readHeader(header: Buffer): Shape | null {
   return { colours, rowBytes: 1 + width * pixelBytes, rows: height }
 }
 
-/** Sections 11.2.2 and 11.3.1.1: who may have a palette, who a transparent colour, and how long they are. */
+/** Sections 11.2.2 and 11.3.1.1: which colour types may have a palette or transparency, and the lengths of both. */
 function fits(colours: number, palette: Buffer, transparent: Buffer): boolean {
   const entries = palette.length / 3
   if (!Number.isInteger(entries) || entries > 256) return false
@@ -101,9 +103,9 @@ function fits(colours: number, palette: Buffer, transparent: Buffer): boolean {
 }
 
 /**
- * Inflated to the exact size that the header promises, and not a byte further, whatever the stream would go on to say. On
- * zlib's own threads, so that everybody's polls go on meanwhile. At its usual level the most awkward pixels would keep a
- * thread busy for a second; at this one, for less than a tenth.
+ * Inflates to exactly the size that the header announces; a longer stream is rejected at that limit. Runs on zlib's
+ * threads, so polls are not blocked. At zlib's default level the worst-case pixels would occupy a thread for a second;
+ * at level 4, for less than a tenth.
  */
 async function rewritePixels(stream: Buffer, { rowBytes, rows }: Shape): Promise<Buffer | null> {
   const size = rowBytes * rows

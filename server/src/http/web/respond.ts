@@ -1,4 +1,4 @@
-/** The only writer of pages: their status, their headers, and what a browser may do with them. */
+/** Response writer for all pages: status, headers, and the restrictions that the browser enforces (CSP and others). */
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { Asset } from '../../pages/ui/assets.ts'
 import type { RefusalModel } from '../../pages/ui/refusal.tsx'
@@ -17,16 +17,16 @@ const STATUS: Readonly<Record<RefusalModel['code'], number>> = {
   unavailable: 503,
 }
 
-/** Two years, as OWASP's ASVS wants it (3.4.1). */
+/** Two years, as OWASP ASVS requires (3.4.1). */
 const STRICT_TRANSPORT = 'max-age=63072000; includeSubDomains'
 
 export type Surroundings = {
   readonly requestId: string
   readonly nonce: string
   readonly secure: boolean
-  /** Where forms may lead beside our own origin; a page may name another. */
+  /** CSP `form-action` beside our own origin; an answer's own `formTarget` replaces it. */
   readonly formTarget?: string
-  /** Inside the window that an application opened (dialog-window.ts). */
+  /** The page is inside the window that an application opened (dialog-window.ts). */
   inDialog(): boolean
   /** Renders a refusal in the language and frame of the request. */
   refuse(code: RefusalModel['code']): string
@@ -53,7 +53,7 @@ export function respondPage(response: ServerResponse, around: Surroundings, answ
   const retryAfter = answer.retryAfterSeconds ?? (status === 503 ? 2 : undefined)
   if (retryAfter !== undefined) headers['retry-after'] = String(retryAfter)
   if (refused && answer.allow) headers.allow = answer.allow
-  // What is left of a form that was not read is not waited for.
+  // The form was not read to its end: close the connection instead of waiting for the rest.
   if (status === 413) headers.connection = 'close'
   headers['content-type'] = 'text/html; charset=utf-8'
   headers['content-length'] = Buffer.byteLength(text)
@@ -71,7 +71,7 @@ function pageHeaders(
       `script-src 'nonce-${nonce}'`,
       `style-src 'nonce-${nonce}'`,
       "img-src 'self'",
-      // Chromium also looks at where a form's answer leads.
+      // Chromium applies form-action to the redirect after a form as well.
       formTarget === undefined ? "form-action 'self'" : `form-action 'self' ${formTarget}`,
       "frame-ancestors 'none'",
       "base-uri 'none'",
@@ -81,7 +81,7 @@ function pageHeaders(
     'cross-origin-opener-policy': inDialog() ? 'unsafe-none' : 'same-origin',
     'cross-origin-resource-policy': 'same-origin',
     'permissions-policy': 'camera=(), geolocation=(), microphone=()',
-    // Not `no-referrer`: with it browsers say `Origin: null` in our own forms, and we want their word for where a form is from.
+    // Not `no-referrer`: with it browsers send `Origin: null` with our own forms, and same-origin.ts needs the origin.
     'referrer-policy': 'same-origin',
     ...(secure ? { 'strict-transport-security': STRICT_TRANSPORT } : {}),
     'x-content-type-options': 'nosniff',
@@ -90,7 +90,7 @@ function pageHeaders(
   }
 }
 
-/** The address changes with the content, so a browser may keep it for good. */
+/** The path contains a digest of the content, so browsers may cache it for good. */
 export function respondAsset(
   request: IncomingMessage,
   response: ServerResponse,

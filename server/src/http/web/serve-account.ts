@@ -1,8 +1,8 @@
 /**
- * Requests for an account's own host: which account, who is there, which route; then the checks that every route has, in one
- * place, so that no handler can forget one.
+ * Server for an account's host: finds the account, the session and the route, then runs the checks common to all
+ * routes. They are in one place so that no handler can forget one.
  *
- * `http/account/` is the web interface on the wire. A handler reads fields, calls one flow and picks a page.
+ * `http/web/` is the transport layer of the web interface. A handler reads fields, calls one flow and picks a page.
  */
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -51,25 +51,25 @@ function indexPageRoutes(): Routes {
   return paths
 }
 
-/** Until then the answer has arrived: what is done afterwards cannot be heard in it. */
+/** Delay of work after a response, which has arrived by then: its timing reveals nothing about that work. */
 const A_BEAT_MS = 200
 
-/** Looking at these is nobody's haste, and nobody needs them to decide something or to take it back. */
+/** Pages that are shed under overload: they are not urgent, and no decision or revocation needs them. */
 const CAN_WAIT = /^\/developer(\/|$)/
 
-/** The path of the matching route, whether or not the caller may use it. */
+/** The path of the matching route, whether or not the user may access it. */
 export function pagePathOf(path: string): string {
   return findAsset(path) ? ASSETS : routes.has(path) ? path : NO_ROUTE
 }
 
 export const pagePaths: readonly string[] = [...routes.keys()]
 
-/** Whether there is such a page at every account's address: where the operators' pages are is nobody else's business. */
+/** Whether every account's host has this page. Operator routes are excluded, so that their paths are not disclosed. */
 export function isPagePath(path: string): boolean {
   return Object.values(routes.get(path) ?? {}).some(({ access }) => access !== 'operator')
 }
 
-/** `track` is given what goes on after an answer, so that the process does not end before it is done. */
+/** `track` receives the work that follows a response, so that shutdown waits for it. */
 export function createAccountServer(context: Context, addressOf: AddressReader, track: (work: Promise<void>) => void) {
   const secure = context.config.publicUrl.startsWith('https:')
   const isElsewhere = createElsewhere(context.config.operatorNetworks)
@@ -131,12 +131,15 @@ function createElsewhere(networks: readonly string[]): (route: PageRoute, addres
     access === 'operator' && networks.length > 0 && (address === null || !isWithin(address))
 }
 
-/** A request that is all there: only now is it looked at who sent it, so that nobody's rights grow old while a form trickles in. */
+/**
+ * A completely received request. The session is read only after the body, so that access rights cannot become stale
+ * while a form is sent slowly.
+ */
 type Arrived = {
   readonly route: PageRoute
   readonly fields: FormFields
   readonly file: Buffer | null
-  /** Where this can be looked at: the address itself, or for a form the page it is found on. */
+  /** Address at which to show the page again: the request's own, or for a form that of its page. */
   readonly here: string
 }
 
@@ -155,13 +158,13 @@ async function receive(context: Context, request: IncomingMessage, asked: Asked)
   return checked({ route, fields, file, here: fillIn(route.from ?? '/', fields) })
 }
 
-/** On the host of any other account, operator routes answer 404, whoever asks. */
+/** Operator routes exist on the operators' host only; on any other they are a 404 for every user. */
 function isThere(context: Context, slug: string, methods: Readonly<Partial<Record<string, PageRoute>>>): boolean {
   const forOperators = Object.values(methods).some((route) => route?.access === 'operator')
   return !forOperators || slug === context.config.operatorAccount
 }
 
-/** PostgreSQL cannot keep a NUL, and nobody types one. */
+/** Rejects NUL: PostgreSQL cannot store it, and users do not type it. */
 function checked(arrived: Arrived): Arrived | PageAnswer {
   return [...arrived.fields].flat().some((text) => text.includes('\0')) ? { refusal: 'invalid_request' } : arrived
 }
@@ -192,7 +195,7 @@ function isSigned(context: Context, sessionUser: SessionUser, route: PageRoute, 
   return isSignedForm(context.config.keys, formHolder(sessionUser), route.path, bound, fields.get('token') ?? '')
 }
 
-/** What is shown instead of a page that could not be made. */
+/** The refusal to show for a thrown error. */
 export function pageRefusalFor(context: Context, error: unknown) {
   if (error instanceof Unavailable) return 'unavailable'
   if (error instanceof Refusal) return error.code === 'payload_too_large' ? 'payload_too_large' : 'invalid_request'

@@ -1,7 +1,8 @@
 /**
- * Requests of browsers on the base host, which belongs to no account: which route, is it one of our own forms, what comes back.
+ * Server for browsers on the base host, which belongs to no account: finds the route, checks the origin of forms, sends
+ * the page.
  *
- * `http/base/` is where people arrive who come from an application or a device. Nobody is signed in here.
+ * Users arrive here from an application or a device. There are no sessions on this host.
  */
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -50,7 +51,7 @@ export type BaseAsked = { readonly requestId: string; readonly path: string; rea
 export function createBaseServer(context: Context, addressOf: AddressReader) {
   const { publicUrl } = context.config
   const secure = publicUrl.startsWith('https:')
-  // A form here may lead to every account's host, and browsers look at where a form leads in the end.
+  // A form here may redirect to any account's host, and browsers apply form-action to the redirect as well.
   const accounts = publicUrl.replace('://', '://*.')
   return async (request: IncomingMessage, response: ServerResponse, asked: BaseAsked): Promise<void> => {
     const { requestId } = asked
@@ -95,12 +96,12 @@ async function receive(
   }
   const form = route.method === 'POST' ? await readForm(request) : undefined
   const fields = await readParameters(route.method === 'GET' || route.fromAnywhere ? query : '', form)
-  // PostgreSQL cannot keep a NUL, and nobody types one.
+  // PostgreSQL cannot store a NUL, and users do not type it.
   if ([...fields].flat().some((text) => text.includes('\0'))) throw new Refusal('invalid_request')
   return { route, fields }
 }
 
-/** Of a form's fields only this is needed to look at its page again. */
+/** The only fields of a form that are needed to show its page again. */
 function formQuery(fields: FormFields): string {
   const [request, next] = [fields.get('request'), fields.get('next')]
   if (next !== undefined) return `next=${encodeURIComponent(next)}`
@@ -116,7 +117,7 @@ function frameAt({ headers }: IncomingMessage, path: string, query: string, nonc
     user: null,
     path: here,
     nonce,
-    // No page of the base host speaks of mails.
+    // No page of the base host mentions mail.
     mail: false,
     dialog: path.endsWith('/authorize') || isInDialog(path, new URLSearchParams(query).get('next')),
     sign: () => '',

@@ -1,4 +1,6 @@
-/** The form of a page. One route takes a file with it, of a modest size; everywhere else a file is refused. */
+/**
+ * Form reader of the web interface. A route with a file field accepts one file of limited size; others reject files.
+ */
 import type { IncomingMessage } from 'node:http'
 import { Refusal } from '../../core/refusal.ts'
 import { readForm } from '../form.ts'
@@ -6,13 +8,13 @@ import { type FormFields, readParameters } from '../parameters.ts'
 
 const MAX_UPLOAD_BYTES = 512 * 1024
 
-/** A form may be a long list of check boxes: every scope of the catalogue, for one. */
+/** Larger than for API requests: a form may have a check box for every scope of the catalogue. */
 const MAX_FORM_BYTES = 64 * 1024
 const MAX_FIELDS = 1_000
 
 export type Upload = { readonly fields: FormFields; readonly file: Buffer | null }
 
-/** `name`: the field that holds the file, where the route takes one. */
+/** `name`: the field that holds the file; null if the route takes none. */
 export async function readUpload(request: IncomingMessage, name: string | null): Promise<Upload> {
   const form = await readForm(request, name === null ? MAX_FORM_BYTES : MAX_UPLOAD_BYTES)
   if (name === null || !form?.multipart) return { fields: await readParameters('', form, MAX_FIELDS), file: null }
@@ -27,7 +29,7 @@ export async function readUpload(request: IncomingMessage, name: string | null):
     fields.set(field, typeof value === 'string' ? value : '')
     if (typeof value === 'string') continue
     if (field !== name) throw new Refusal('invalid_request')
-    // A browser sends an empty file where none was chosen.
+    // Browsers send an empty file if none was chosen.
     if (value.size > 0) file = Buffer.from(await value.arrayBuffer())
   }
   return { fields, file }

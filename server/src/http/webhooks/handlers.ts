@@ -1,4 +1,4 @@
-/** The developer console: where an application's webhooks go. For administrators of the account that registered it. */
+/** Developer console: webhook endpoints of an application. For administrators of the account that registered it. */
 import { MAX_ENDPOINTS } from '../../core/webhooks/webhook.ts'
 import type { Context } from '../../flows/context.ts'
 import {
@@ -66,7 +66,7 @@ export const showWebhookSecret: PageHandler<UserRequest> = async (context, { acc
   return { page: webhookSecretPage(frame, { id, name, url: shown.endpoint.url, secret, notice }) }
 }
 
-/** The ids of the form, or of the address. */
+/** Ids from the form or the query. */
 function named(fields: FormFields): { readonly id: string; readonly endpoint: string } {
   return { id: fields.get('application') ?? '', endpoint: fields.get('endpoint') ?? '' }
 }
@@ -83,7 +83,7 @@ function secretAddress(id: string, endpoint: string, notice: string): string {
   return `/developer/application/webhooks/secret?application=${id}&endpoint=${endpoint}&notice=${notice}`
 }
 
-/** As long as the secret before signs beside the new one. */
+/** How long the previous secret still signs along with the new one. */
 const BOTH_MS = 24 * 60 * 60 * 1000
 
 async function listPage(
@@ -142,7 +142,7 @@ const ERRORS: readonly DeliveryError[] = [
   'key_retired',
 ]
 
-/** What is wrong with an address that was right when it was added has no words of its own. */
+/** Other errors, such as a URL that was valid when it was added and no longer is, have no text of their own. */
 function errorOf({ lastError }: DeliveryLine): DeliveryError {
   return ERRORS.find((each) => each === lastError) ?? 'other'
 }

@@ -1,4 +1,4 @@
-/** How the account branding to its people: name, colour, logo. */
+/** Branding page of an account: name, colour and logo that its users see. */
 
 import { LogoField } from '../applications/logo-field.tsx'
 import { Checkbox, Field } from '../ui/field.tsx'
@@ -9,15 +9,18 @@ import { Notice, Problems } from '../ui/notice.tsx'
 
 export type BrandingModel = {
   readonly name: string
-  /** `#rrggbb`, in small letters; null: the standard one. */
+  /** `#rrggbb`, lower case; null: the default colour. */
   readonly colour: string | null
-  /** An address. */
+  /** URL. */
   readonly logo: string | null
   readonly problem: null | 'name' | 'colour' | 'logo'
   readonly saved: boolean
 }
 
-/** What the field for the colour holds when none was chosen, since it cannot be empty: sent back, it still means none. */
+/**
+ * Value of the colour input when no colour is set, because a colour input cannot be empty. Submitted, it is read as
+ * null.
+ */
 export const STANDARD_COLOUR = '#2450b8'
 
 export function brandingPage(frame: Frame, model: BrandingModel): string {

@@ -1,11 +1,11 @@
-/** The first page after signing in: the one big button, and where everything else is. */
+/** Home page after sign-in: the main action as one big button, and links to the other pages. */
 import type { ComponentChildren } from 'preact'
 import type { Frame } from '../ui/frame.ts'
 import { accountPlaces, operatorPlaces, page } from '../ui/layout.tsx'
 import { Notice } from '../ui/notice.tsx'
 
 export type HomeModel = {
-  /** How many applications are connected. */
+  /** Number of connected applications. */
   readonly connected: number
   readonly notice: null | 'welcome'
 }

@@ -1,4 +1,4 @@
-/** Asking somebody into the account. */
+/** Page that invites a user into the account. */
 import { Field } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
 import type { Frame } from '../ui/frame.ts'

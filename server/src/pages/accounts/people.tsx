@@ -1,4 +1,4 @@
-/** The people of the account, for its administrators. */
+/** Users of the account, listed for its administrators. */
 
 import type { Frame } from '../ui/frame.ts'
 import { page } from '../ui/layout.tsx'
@@ -9,7 +9,7 @@ import { type PersonStatus, Status } from './person-status.tsx'
 type ListedPerson = {
   readonly id: string
   readonly email: string
-  /** Names. */
+  /** Role names. */
   readonly roles: readonly string[]
   readonly status: PersonStatus
   readonly you: boolean
@@ -18,7 +18,7 @@ type ListedPerson = {
 export type PeopleModel = {
   readonly people: readonly ListedPerson[]
   readonly notice: null | 'invited' | 'saved' | 'disabled' | 'enabled' | 'link_sent'
-  /** The address of the person whom the notice is about. */
+  /** E-mail address of the user that the notice is about. */
   readonly who: string | null
 }
 

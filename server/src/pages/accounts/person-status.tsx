@@ -1,7 +1,7 @@
-/** Whether somebody can sign in, as a word. */
+/** Badge that tells whether a user can sign in. */
 import type { Words } from '../ui/words.ts'
 
-/** `invited`: has yet to come in by the link that was sent. */
+/** `invited`: has not used the invitation link yet. */
 export type PersonStatus = 'active' | 'invited' | 'disabled'
 
 const KINDS = { active: 'success', invited: 'warning', disabled: 'danger' } as const

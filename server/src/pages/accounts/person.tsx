@@ -1,4 +1,4 @@
-/** One person of the account: what they may do, how they sign in, and how to help them or to keep them out. */
+/** Page about one user of the account: roles, sign-in methods, recovery link, disable and enable. */
 import { AreYouSure } from '../ui/are-you-sure.tsx'
 import { Fact, Facts } from '../ui/facts.tsx'
 import { Form } from '../ui/form.tsx'

@@ -1,4 +1,4 @@
-/** The account's own rules: which applications its people may connect. */
+/** Policy page of an account: which applications its users may connect. */
 
 import { type Publisher, PublisherLine } from '../applications/publisher.tsx'
 import { Checkbox, Field } from '../ui/field.tsx'
@@ -10,7 +10,7 @@ import { Notice, Problems } from '../ui/notice.tsx'
 export type PolicyModel = {
   readonly deviceFlow: boolean
   readonly unverifiedPublishers: boolean
-  /** Only the applications that are ticked. */
+  /** Allow only the ticked applications. */
   readonly only: boolean
   readonly applications: readonly {
     readonly id: string
@@ -18,7 +18,7 @@ export type PolicyModel = {
     readonly publisher: Publisher
     readonly allowed: boolean
   }[]
-  /** The id of one more, as it was typed. */
+  /** Id of an application to add, as typed. */
   readonly add: string
   readonly problem: null | 'unknown'
   readonly saved: boolean
@@ -71,7 +71,7 @@ export function policyPage(frame: Frame, model: PolicyModel): string {
 
 type ApplicationsProps = { readonly frame: Frame; readonly model: PolicyModel; readonly wrong: string | null }
 
-/** Not seen while every application is allowed; the stylesheet looks at the box above. */
+/** Hidden by the stylesheet while the box `only` above is not ticked. */
 function Applications({ frame, model, wrong }: ApplicationsProps) {
   const { words } = frame
   const { applications } = model

@@ -1,4 +1,4 @@
-/** Which roles somebody has: a box to tick for each, with what it lets them do. */
+/** Checkboxes for the roles of a user, each with what the role allows. */
 import type { ComponentChildren } from 'preact'
 import { Checkbox } from '../ui/field.tsx'
 import { Titles } from '../ui/titles.tsx'
@@ -8,9 +8,9 @@ export type RoleOption = {
   readonly id: string
   readonly name: string
   readonly checked: boolean
-  /** Titles of what it allows. */
+  /** Scope titles. */
   readonly titles: readonly string[]
-  /** Allows everything, and to look after the account. */
+  /** Administrators' role: allows every scope and opens the administrators' pages. */
   readonly everything: boolean
 }
 
@@ -21,7 +21,7 @@ type RoleChoiceProps = {
   readonly problem: string | null
 }
 
-/** Sent as `role.<id>`. */
+/** Each box is submitted as `role.<id>`. */
 export function RoleChoice({ words, legend, roles, problem }: RoleChoiceProps) {
   const described = problem === null ? 'roles-hint' : 'roles-hint roles-problem'
   return (
@@ -51,13 +51,12 @@ export function RoleChoice({ words, legend, roles, problem }: RoleChoiceProps) {
 
 const boxOf = (role: { readonly id: string }) => `role-${role.id}`
 
-/** Where a summary of problems leads to: the first of the boxes. */
+/** Id of the first checkbox: the link target of the problem summary. */
 export function firstBoxOf(roles: readonly RoleOption[]): string | null {
   const [first] = roles
   return first ? boxOf(first) : null
 }
 
-/** What a role lets people do. */
 export function RoleAllows({
   words,
   role,

@@ -1,4 +1,4 @@
-/** One role: its name and what it allows. A new one, or one that people have. */
+/** Page that creates or edits one role: its name and its scopes. */
 import { AreYouSure } from '../ui/are-you-sure.tsx'
 import { Checkbox, Field } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
@@ -7,10 +7,10 @@ import { page } from '../ui/layout.tsx'
 import { Problems } from '../ui/notice.tsx'
 
 export type RoleModel = {
-  /** Null: a new one. */
+  /** Null: a new role. */
   readonly id: string | null
   readonly name: string
-  /** Allows everything, and to look after the account. */
+  /** Administrators' role: allows every scope and opens the administrators' pages. */
   readonly everything: boolean
   readonly scopes: readonly {
     readonly name: string
@@ -18,7 +18,7 @@ export type RoleModel = {
     readonly dangerous: boolean
     readonly checked: boolean
   }[]
-  /** How many have it. */
+  /** Number of users with this role. */
   readonly people: number
   readonly problem: null | 'name' | 'exists'
 }

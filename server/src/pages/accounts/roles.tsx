@@ -1,4 +1,4 @@
-/** The roles of the account, for its administrators. */
+/** Roles of the account, listed for its administrators. */
 
 import type { Frame } from '../ui/frame.ts'
 import { page } from '../ui/layout.tsx'
@@ -9,15 +9,15 @@ import { RoleAllows } from './role-choice.tsx'
 type ListedRole = {
   readonly id: string
   readonly name: string
-  /** Allows everything, and to look after the account. */
+  /** Administrators' role: allows every scope and opens the administrators' pages. */
   readonly everything: boolean
   readonly titles: readonly string[]
-  /** How many have it. */
+  /** Number of users with this role. */
   readonly people: number
 }
 
 export type RolesModel = {
-  /** Never none: an account has the administrators' from its first day. */
+  /** Never empty: an account is created with the administrators' role. */
   readonly roles: readonly ListedRole[]
   readonly notice: null | 'saved' | 'removed'
 }

@@ -1,4 +1,7 @@
-/** How an application does: whether it polls as it may, what becomes of its codes, and what its last requests were answered. */
+/**
+ * Activity page of an application, for its developer: polling rate, funnel of its codes, last requests with their
+ * answers.
+ */
 import type { ComponentChildren } from 'preact'
 import { applicationHref } from '../grants/application-ways.tsx'
 import { Moment } from '../ui/elements.tsx'
@@ -24,7 +27,7 @@ export type ApplicationActivityModel = {
   readonly polling: {
     readonly polls: number
     readonly early: number
-    /** How many times as often as allowed; null when nothing polled. */
+    /** Actual poll rate divided by the allowed one; null without polls. */
     readonly factor: number | null
   }
   readonly secretsInUrl: number
@@ -33,12 +36,12 @@ export type ApplicationActivityModel = {
 
 export type ActivityLine = {
   readonly at: number
-  /** As its developer knows it: the path that was called. */
+  /** The path that was called, as the developer knows it. */
   readonly operation: string
-  /** As it stood in the answer. Null: it was answered as it should be. */
+  /** Error code as sent; null for a successful request. */
   readonly refusal: string | null
   readonly message: string | null
-  /** What to do about it; `code` between backticks. */
+  /** How to fix the request; `code` between backticks. */
   readonly remedy: string | null
 }
 
@@ -78,7 +81,7 @@ export function applicationActivityPage(frame: Frame, model: ApplicationActivity
 
 type PollingProps = { readonly words: Words; readonly polling: ApplicationActivityModel['polling'] }
 
-/** Up to here it would be shown as "1.0 times as often". */
+/** A factor below this one would be displayed as "1.0 times as often". */
 const AS_OFTEN_AS_ALLOWED = 1.05
 
 function Polling({ words, polling: { polls, early, factor } }: PollingProps) {
@@ -112,7 +115,7 @@ function Funnel({ words, funnel }: FunnelProps) {
     ['entered', entered],
     ['granted', granted],
     ['rejected', rejected],
-    // A process that died took the last seconds of its counting along, but not what people decided.
+    // Clamped: a crashed process loses its last seconds of `requested` counts, but never a decision.
     ['open', Math.max(0, requested - granted - rejected)],
   ] as const
   return (
@@ -164,7 +167,7 @@ function Requests({ words, requests }: RequestsProps) {
   )
 }
 
-/** Codes, messages and what to do are in English whatever language surrounds them, as they are on the wire. */
+/** Error codes, messages and remedies stay in English in every language, as they are on the wire. */
 function Line({ words, line }: { readonly words: Words; readonly line: ActivityLine }) {
   const { at, operation, refusal, message, remedy } = line
   return (

@@ -1,4 +1,4 @@
-/** One of the account's own applications, as the developer console shows it. */
+/** Model of one of the account's own applications, for the developer console. */
 import type { Sample } from '../ui/samples.tsx'
 import type { ProposalModel } from './proposal.tsx'
 import type { Publisher } from './publisher.tsx'
@@ -7,10 +7,10 @@ import type { ScopeUse } from './scope-choice.tsx'
 export type OwnApplicationModel = {
   readonly id: string
   readonly name: string
-  /** The address of its logo. */
+  /** Logo URL. */
   readonly logo: string | null
   readonly publisher: Publisher
-  /** A new name or logo that people do not see yet. */
+  /** New name or logo that waits for an operator; users do not see it yet. */
   readonly proposal: ProposalModel | null
   readonly createdOn: number
   readonly suspended: boolean
@@ -19,7 +19,7 @@ export type OwnApplicationModel = {
   readonly testMode: boolean
   readonly redirects: readonly string[]
   readonly scopes: readonly { readonly title: string; readonly name: string; readonly use: ScopeUse }[]
-  /** Live ones. */
+  /** Live secrets only. */
   readonly secrets: readonly {
     readonly id: string
     readonly label: string | null

@@ -1,4 +1,4 @@
-/** One of the account's own applications: what it is, what it may do, its secrets, and how to begin with it. */
+/** Page about one of the account's own applications: facts, scopes, secrets and sample requests. */
 
 import { applicationHref, Ways } from '../grants/application-ways.tsx'
 import { Avatar } from '../ui/avatar.tsx'

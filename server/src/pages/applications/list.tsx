@@ -1,4 +1,4 @@
-/** The applications that the account has registered itself, for its administrators. */
+/** Applications that the account registered, listed for its administrators. */
 
 import { applicationHref, Ways } from '../grants/application-ways.tsx'
 import { Avatar } from '../ui/avatar.tsx'
@@ -11,17 +11,17 @@ import type { Words } from '../ui/words.ts'
 type ListedApplication = {
   readonly id: string
   readonly name: string
-  /** The address of its logo. */
+  /** Logo URL. */
   readonly logo: string | null
   readonly createdOn: number
   readonly suspended: boolean
   readonly testMode: boolean
-  /** How it is connected: it shows codes, it opens the dialog. */
+  /** `code`: uses the device flow. `dialog`: uses the dialog. */
   readonly code: boolean
   readonly dialog: boolean
-  /** Has no secret. */
+  /** Public client: has no secret. */
   readonly public: boolean
-  /** How many connections there are at this moment. */
+  /** Number of live grants. */
   readonly grants: number
 }
 

@@ -1,11 +1,11 @@
-/** The field for a picture, with the one that there is: of an account, of an application. */
+/** File field for a logo, with the current one; for accounts and applications. */
 import { Checkbox, Field } from '../ui/field.tsx'
 import type { Words } from '../ui/words.ts'
 
 type LogoFieldProps = {
   readonly words: Words
   readonly label: string
-  /** The address of the one that there is. */
+  /** URL of the current logo. */
   readonly logo: string | null
   readonly problem: string | null
 }

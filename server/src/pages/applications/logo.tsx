@@ -1,4 +1,4 @@
-/** The logo of one of the account's own applications. */
+/** Logo page of one of the account's own applications. */
 import { applicationHref } from '../grants/application-ways.tsx'
 import { Form } from '../ui/form.tsx'
 import type { Frame } from '../ui/frame.ts'
@@ -9,11 +9,11 @@ import { LogoField } from './logo-field.tsx'
 export type ApplicationLogoModel = {
   readonly id: string
   readonly name: string
-  /** An address. */
+  /** URL. */
   readonly logo: string | null
-  /** Nobody vouches for its publisher: people are not shown it. */
+  /** The publisher is not verified, so users do not see the logo. */
   readonly unverified: boolean
-  /** A new one waits until an operator has seen it. */
+  /** A new logo waits until an operator accepts it. */
   readonly secondLook: boolean
   readonly problem: null | 'none' | 'logo'
 }

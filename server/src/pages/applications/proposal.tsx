@@ -1,4 +1,4 @@
-/** What waits for a second look before people see it, or was declined: for whoever proposed it. */
+/** Proposed name or logo that waits for an operator or was declined, shown to the application's developer. */
 import { Avatar } from '../ui/avatar.tsx'
 import { Day } from '../ui/elements.tsx'
 import { Fact, Facts } from '../ui/facts.tsx'
@@ -7,12 +7,12 @@ import type { Frame } from '../ui/frame.ts'
 import { Notice } from '../ui/notice.tsx'
 
 export type ProposalModel = {
-  /** Null: it stays as it is. */
+  /** Null: unchanged. */
   readonly name: string | null
-  /** Null: it stays as it is. Otherwise the address of the picture, or that there is none. */
+  /** Null: unchanged. `address`: URL of the new logo; null: the logo is removed. */
   readonly logo: { readonly address: string | null } | null
   readonly since: number
-  /** Why an operator declined it; null while it waits. */
+  /** The operator's reason for declining; null while the proposal waits. */
   readonly declinedReason: string | null
 }
 

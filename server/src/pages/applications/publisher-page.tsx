@@ -1,4 +1,4 @@
-/** Whom one of the account's own applications comes from, and how to show that a domain is one's own. */
+/** Publisher page of an application: its publisher now, and how to verify a domain by a DNS record. */
 import type { ComponentChildren } from 'preact'
 import { applicationHref } from '../grants/application-ways.tsx'
 import { AreYouSure } from '../ui/are-you-sure.tsx'
@@ -18,16 +18,16 @@ export type ApplicationPublisherModel = {
   readonly id: string
   readonly name: string
   readonly publisher: Publisher
-  /** An operator has said so, and nothing can be done about it here. */
+  /** The publisher was set by an operator and cannot be changed here. */
   readonly operatorsWord: boolean
-  /** When the record was last seen; null where nobody looks for one. */
+  /** When the record was last seen; null if the publisher is not verified by a record. */
   readonly provenAt: number | null
   readonly missingSince: number | null
   /** As it was typed. */
   readonly typed: string
   readonly record: RecordModel | null
   readonly problem: null | DomainProblemAt
-  /** What came of looking for the record just now. */
+  /** Result of the DNS check just made. */
   readonly result: null | CheckResult
   readonly notice: null | 'proven' | 'removed'
 }
@@ -71,7 +71,7 @@ export function applicationPublisherPage(frame: Frame, model: ApplicationPublish
   )
 }
 
-/** The record that is shown is the one that was found, and is there as far as anybody knows. */
+/** True when the displayed record is the one that verified the publisher and was not missing at the last check. */
 function isProven({ record, publisher, provenAt, missingSince, result }: ApplicationPublisherModel): boolean {
   return provenAt !== null && missingSince === null && result === null && record?.domain === publisher.name
 }
@@ -153,7 +153,7 @@ function OwnDomain({ frame, model, wrong }: PartProps & { readonly wrong: string
 
 type ResultProps = { readonly words: Words; readonly result: CheckResult; readonly record: RecordModel | null }
 
-/** It takes the focus, as a summary of problems does: this is what was asked for. */
+/** Takes the focus like the problem summary, because the user asked for this result. */
 function Result({ words, result, record }: ResultProps) {
   const values = { domain: record?.domain ?? '', record: record?.name ?? '' }
   const said: ComponentChildren =

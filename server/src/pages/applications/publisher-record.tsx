@@ -1,4 +1,4 @@
-/** The record by which a publisher shows that a domain is theirs, and what was found when somebody looked for it. */
+/** DNS record that verifies a publisher's domain, and the TXT values found by a check. */
 import { Form } from '../ui/form.tsx'
 import type { Frame } from '../ui/frame.ts'
 import { ToCopy } from '../ui/to-copy.tsx'
@@ -9,11 +9,11 @@ type RecordProps = {
   readonly frame: Frame
   readonly id: string
   readonly record: RecordModel
-  /** It is there, and was found. */
+  /** The last check found the record. */
   readonly proven: boolean
 }
 
-/** In the order in which a provider's form asks for it. */
+/** Fields are in the order in which the forms of DNS providers ask for them. */
 export function RecordCard({ frame, id, record, proven }: RecordProps) {
   const { words } = frame
   const { domain, name, value } = record
@@ -54,7 +54,7 @@ export function RecordCard({ frame, id, record, proven }: RecordProps) {
   )
 }
 
-/** What strangers wrote into their DNS, as much of it as helps. */
+/** TXT values found in DNS: third-party input, so limited in number and length. */
 export function FoundTexts({ texts }: { readonly texts: readonly string[] }) {
   return (
     <ul class="titles">
@@ -72,7 +72,7 @@ export function FoundTexts({ texts }: { readonly texts: readonly string[] }) {
 const MAX_TEXTS = 3
 const MAX_TEXT_LENGTH = 80
 
-/** Controls, and marks that turn writing around, are shown as what they are: nothing that belongs there. */
+/** Replaces control, format and bidi characters by U+FFFD, so that a TXT value cannot distort the page. */
 function shortened(text: string): string {
   const plain = text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '\ufffd')
   return plain.length <= MAX_TEXT_LENGTH ? plain : `${plain.slice(0, MAX_TEXT_LENGTH)}…`

@@ -1,10 +1,10 @@
-/** Who an application comes from, in three states, and no more trust than was checked. */
+/** Publisher of an application: the service itself, verified, or unverified. States no more than was checked. */
 import { Icon } from '../ui/icon.tsx'
 import type { Words } from '../ui/words.ts'
 
 export type Publisher = {
   readonly status: 'own' | 'verified' | 'unverified'
-  /** A domain or a name; for `unverified` it is what they call themselves. */
+  /** A domain or a name; for `unverified`, the name that the application claims. */
   readonly name: string | null
 }
 

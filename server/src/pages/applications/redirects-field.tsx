@@ -1,4 +1,4 @@
-/** The addresses that a dialog may return to: the field for them, and what can be wrong with one, in words. */
+/** Field for the redirect URIs of the dialog, and the texts for invalid ones. */
 import { MAX_REDIRECTS } from '../../core/dialog/redirect-uri.ts'
 import { TextArea } from '../ui/field-kinds.tsx'
 import type { Words } from '../ui/words.ts'
@@ -36,7 +36,7 @@ const address = (chunks: unknown) => (
   </code>
 )
 
-/** Enough of an address to know which one is meant. */
+/** Characters of a redirect URI to quote in a problem text: enough to recognise it. */
 const MAX_SHOWN_LENGTH = 120
 
 export function redirectProblemText(words: Words, { uri, reason }: RedirectProblemAt): string {

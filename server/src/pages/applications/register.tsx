@@ -1,4 +1,7 @@
-/** Registering an application, in steps of one question each. Every step brings the other answers along; nothing is kept before the last. */
+/**
+ * Registration of an application, in steps of one question each. Every step carries the other answers in hidden fields;
+ * nothing is stored before the last.
+ */
 import type { ComponentChildren } from 'preact'
 import { Field } from '../ui/field.tsx'
 import { Radio } from '../ui/field-kinds.tsx'
@@ -19,10 +22,10 @@ import {
 export type RegisterModel = {
   readonly step: 'kind' | 'scopes' | 'redirects'
   readonly name: string
-  /** `device`: shows a code. `web`, `page`: open the dialog; a `page` cannot keep a secret and gets none. */
+  /** `device`: device flow. `web`, `page`: dialog; a `page` is a public client and gets no secret. */
   readonly kind: 'device' | 'web' | 'page' | null
   readonly scopes: readonly ScopeChoice[]
-  /** One per line. */
+  /** One URI per line. */
   readonly redirects: string
   readonly problem: null | 'name' | 'taken' | 'kind' | ScopeProblem | RedirectProblemAt
 }
@@ -65,7 +68,7 @@ function problemText(words: Words, problem: NonNullable<RegisterModel['problem']
   return typeof problem === 'string' ? words.t(`register.problem_${problem}`) : redirectProblemText(words, problem)
 }
 
-/** What a summary of problems leads to. */
+/** Id of the field that the problem summary links to. */
 function fieldOf({ problem, scopes, kind }: RegisterModel): string | null {
   if (problem === 'kind') return `kind-${KINDS[0]}`
   if (problem === 'scopes' || problem === 'not_by_code') return firstScopeField(scopes, kind === 'device')
@@ -76,7 +79,7 @@ function usesOf(scopes: readonly ScopeChoice[]): Readonly<Record<string, string>
   return Object.fromEntries(scopes.filter(({ use }) => use !== 'no').map(({ name, use }) => [`use.${name}`, use]))
 }
 
-/** All answers but those that the step itself asks for. */
+/** All answers except those that the current step asks for. */
 function carried({ step, name, kind, scopes, redirects }: RegisterModel): Readonly<Record<string, string>> {
   return {
     step,
@@ -151,7 +154,7 @@ function KindStep({ frame, model, wrong }: StepProps) {
 function ScopesStep({ frame, model, wrong }: StepProps) {
   const { words } = frame
   const { name, kind, scopes } = model
-  // What was given at the last step is left out: an address has room for so much only.
+  // The redirect URIs of the last step are left out: they could make the URL too long.
   const back = new URLSearchParams({ name, kind: kind ?? '', ...usesOf(scopes) })
   return (
     <>

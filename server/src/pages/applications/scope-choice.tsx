@@ -1,4 +1,4 @@
-/** What an application may ask for: a choice for each permission of the catalogue. For registering and for the settings. */
+/** Scope choice: one select per scope of the catalogue, for registration and settings. */
 import type { ComponentChildren } from 'preact'
 import type { RedirectProblem } from '../../core/dialog/redirect-uri.ts'
 import { Select } from '../ui/field-kinds.tsx'
@@ -10,12 +10,12 @@ export type ScopeChoice = {
   readonly name: string
   readonly title: string
   readonly dangerous: boolean
-  /** A typed code may lead to it. */
+  /** May be granted by a device flow. */
   readonly byCode: boolean
   readonly use: ScopeUse
 }
 
-/** `not_by_code`: it shows codes, and would ask by default for what no code may lead to. */
+/** `not_by_code`: a device-flow application would by default ask for a scope that the device flow cannot grant. */
 export type ScopeProblem = 'scopes' | 'not_by_code'
 
 export type RedirectProblemAt = { readonly uri: string; readonly reason: RedirectProblem | 'too_many' | 'none' }
@@ -24,14 +24,14 @@ type ScopeFieldsProps = {
   readonly words: Words
   readonly legend: ComponentChildren
   readonly scopes: readonly ScopeChoice[]
-  /** An application that only ever shows codes: what a code cannot lead to is not offered. */
+  /** The application uses only the device flow: scopes that it cannot grant are not offered. */
   readonly onlyByCode?: boolean
   readonly problem: string | null
 }
 
 const USES: readonly ScopeUse[] = ['no', 'may', 'default', 'required']
 
-/** Sent as `use.<scope>`. */
+/** Each select is submitted as `use.<scope>`. */
 export function ScopeFields({ words, legend, scopes, onlyByCode = false, problem }: ScopeFieldsProps) {
   const options = USES.map((value) => ({ value, text: words.t(`scope_choice.use_${value}`) }))
   return (
@@ -67,7 +67,7 @@ export function ScopeFields({ words, legend, scopes, onlyByCode = false, problem
 
 type MarksProps = { readonly words: Words; readonly scope: ScopeChoice; readonly barred: boolean }
 
-/** Its name on the wire, and what to beware of. */
+/** The scope's wire name and its warnings. */
 function ScopeMarks({ words, scope, barred }: MarksProps) {
   return (
     <>
@@ -91,7 +91,7 @@ function ScopeMarks({ words, scope, barred }: MarksProps) {
 
 const fieldOf = (scope: { readonly name: string }) => `use-${scope.name}`
 
-/** Where a summary of problems leads to: the first that can be chosen. */
+/** Id of the first select that is enabled: the link target of the problem summary. */
 export function firstScopeField(scopes: readonly ScopeChoice[], onlyByCode = false): string | null {
   const first = scopes.find(({ byCode }) => byCode || !onlyByCode)
   return first ? fieldOf(first) : null

@@ -1,4 +1,4 @@
-/** The part of an own application's page about its secrets: which there are, how to end one, how to add one. */
+/** Secrets card of an application's page: list, revoke, add. */
 import { AreYouSure } from '../ui/are-you-sure.tsx'
 import { Day } from '../ui/elements.tsx'
 import { Fact, Facts } from '../ui/facts.tsx'

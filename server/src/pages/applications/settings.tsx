@@ -1,4 +1,4 @@
-/** What can be changed about an application that is registered: its name, how it is connected, what it may ask for. */
+/** Settings page of an application: name, flows, PKCE, scopes, redirect URIs. */
 import { applicationHref } from '../grants/application-ways.tsx'
 import { Checkbox, Field } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
@@ -19,14 +19,14 @@ export type ApplicationSettingsModel = {
   readonly id: string
   readonly name: string
   readonly deviceFlow: boolean
-  /** It decides its own codes, for its developer's tests. */
+  /** The application decides its own codes by a request, for its developer's tests. */
   readonly testMode: boolean
-  /** `always`: it is public, so there is nothing to choose. */
+  /** `always`: public client, so there is no choice. */
   readonly pkce: 'always' | 'required' | 'offered'
   readonly scopes: readonly ScopeChoice[]
-  /** One per line. */
+  /** One URI per line. */
   readonly redirects: string
-  /** A new name waits until an operator has seen it. */
+  /** A new name waits until an operator accepts it. */
   readonly secondLook: boolean
   readonly problem: null | 'name' | 'taken' | ScopeProblem | RedirectProblemAt
 }

@@ -1,4 +1,6 @@
-/** How near an application is to being suspended, in the figures of the rule; what has happened so far, and an appeal. */
+/**
+ * Suspension state of an application, for its developer: measures against the rule's thresholds, warnings, appeal form.
+ */
 import type { ComponentChildren } from 'preact'
 import type { SuspensionStatus } from '../../core/reviews/suspension.ts'
 import { OwnWords } from '../ui/field-kinds.tsx'
@@ -8,7 +10,7 @@ import { Notice } from '../ui/notice.tsx'
 import type { Words } from '../ui/words.ts'
 
 export type SuspensionModel = SuspensionStatus & {
-  /** Of an appeal that came back, with its words. */
+  /** Problem of a submitted appeal; `words` is its text. */
   readonly problem: null | 'words' | 'not_suspended'
   readonly words: string
   readonly maxWords: number
@@ -16,7 +18,7 @@ export type SuspensionModel = SuspensionStatus & {
 
 type SuspensionProps = { readonly frame: Frame; readonly id: string; readonly model: SuspensionModel }
 
-/** What has happened so far, and what to do about it. */
+/** State (warned, suspended, appealed) and the appeal form. */
 export function ApplicationSuspension({ frame, id, model }: SuspensionProps) {
   const { words } = frame
   const { suspended, warned, appealedAt, pollIntervalSeconds } = model
@@ -76,7 +78,7 @@ function Appeal({ frame, id, model }: SuspensionProps) {
   )
 }
 
-/** How near it is, measure by measure. */
+/** The measures of the rule, each with its threshold. */
 export function SuspensionMeasures({ words, model }: { readonly words: Words; readonly model: SuspensionModel }) {
   const { figures, inARow, overloaded, dryRun } = model
   const { thresholds, ignoringAccounts, grantedAccounts, ignoringNetworks } = figures

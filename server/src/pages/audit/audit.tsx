@@ -1,6 +1,6 @@
 /**
- * The audit log, for an account's administrators and, with every account in it, for operators: what happened, the newest first,
- * with a way to find something again and to take it along.
+ * Audit log page, newest entry first, with filters and export. Administrators see their own account, operators all
+ * accounts.
  */
 import { auditGroups } from '../../core/audit/kind.ts'
 import { Moment } from '../ui/elements.tsx'
@@ -13,32 +13,32 @@ import { Problems } from '../ui/notice.tsx'
 import type { Words } from '../ui/words.ts'
 import { type AuditEntry, AuditLine } from './line.tsx'
 
-/** What is looked for, as it was typed. */
+/** Filters as typed. */
 export type AuditFilters = {
   /** One of `auditGroups`, or empty. */
   readonly kind: string
   readonly person: string
   readonly application: string
-  /** Days, as 2026-11-15. */
+  /** Dates as 2026-11-15. */
   readonly from: string
   readonly until: string
-  /** Null: everything here is of one account, so there is nothing to choose. */
+  /** Null: the page shows one account only, so there is no account filter. */
   readonly account: string | null
 }
 
 export type AuditModel = {
-  /** Where this page is; what is downloaded is at `/export` below it. */
+  /** Path of this page; the export is at `/export` below it. */
   readonly base: '/account/audit' | '/operator/audit'
   readonly filters: AuditFilters
-  /** Which of the days cannot be read. */
+  /** Date filters that cannot be parsed. */
   readonly problems: readonly ('from' | 'until')[]
   readonly entries: readonly AuditEntry[]
-  /** The last entry of the page before this one. */
+  /** Cursor: the last entry of the previous page. */
   readonly continued: string | null
-  /** Where the next page begins; null when this is the last. */
+  /** Cursor of the next page; null on the last one. */
   readonly after: number | null
   readonly sealed: { readonly position: number; readonly at: number } | null
-  /** How many entries fit into one file. */
+  /** Maximum number of entries of one export file. */
   readonly max: number
 }
 
@@ -83,14 +83,14 @@ function Sealed({ frame: { words }, sealed }: { readonly frame: Frame; readonly 
   return <p class="hint">{words.rich('audit.sealed', { position, time: () => <Moment words={words} ms={at} /> })}</p>
 }
 
-/** Closed until somebody looks for something: most come for the newest. */
+/** Collapsed unless a filter is set: most visitors want the newest entries. */
 function Find({ frame: { words }, model: { base, filters, problems } }: PartProps) {
   const chosen = isChosen(filters)
   const kinds = auditGroups.map((group) => ({ value: group, text: words.t(`audit.group_${group}`) }))
   const day = (name: 'from' | 'until') => (
     <Field
       id={name}
-      // What is no day is shown as it was typed; a field for days would show nothing.
+      // An invalid date is shown as text; an `<input type="date">` would show nothing.
       type={problems.includes(name) ? 'text' : 'date'}
       label={words.t(`audit.${name}`)}
       hint={words.t('audit.day_hint')}
@@ -202,12 +202,12 @@ function isChosen(filters: AuditFilters): boolean {
   return Object.keys(given(filters)).length > 0
 }
 
-/** Only what is looked for. */
+/** Only the filters that are set. */
 function given(filters: AuditFilters): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(filters).filter((each): each is [string, string] => !!each[1]))
 }
 
-/** The same search, from another entry on. */
+/** URL of the same search, starting after another entry. */
 export function auditHref(base: AuditModel['base'], filters: AuditFilters, after: string | null): string {
   const query = new URLSearchParams({ ...given(filters), ...(after === null ? {} : { after }) }).toString()
   return query === '' ? base : `${base}?${query}`

@@ -1,4 +1,4 @@
-/** One entry of the audit log: what happened in a sentence, who did it and when; below it what else is known. */
+/** One entry of the audit log: a sentence, the actor and the time, then the details. */
 import { type AuditDetail, isAuditDetail } from '../../core/audit/detail.ts'
 import { isAuditKind } from '../../core/audit/kind.ts'
 import { isRevocationReason } from '../../core/grants/revocation-reason.ts'
@@ -13,16 +13,16 @@ export type AuditEntry = {
   readonly who:
     | { readonly is: 'person' | 'application'; readonly name: string | null }
     | { readonly is: 'operator' | 'service' | 'somebody' }
-  /** Whom and what it is about, by name or, without one, by id. */
+  /** The subjects of the entry, by name or, without one, by id. */
   readonly person: string | null
   readonly application: string | null
   readonly applicationId: string | null
-  /** Its slug: only where there is more than one. */
+  /** Slug; only where entries of several accounts are listed. */
   readonly account: string | null
   readonly grantId: string | null
   readonly deviceCodeId: string | null
   readonly detail: AuditDetail
-  /** In the chain; null while it is not sealed. */
+  /** Position in the hash chain; null until sealed. */
   readonly position: number | null
 }
 
@@ -49,14 +49,14 @@ export function AuditLine({ words, entry }: { readonly words: Words; readonly en
   )
 }
 
-/** A newer version may have written what this one has no words for. */
+/** Unknown kinds are shown raw: a newer version may have written them. */
 function sentence(words: Words, { kind, person, application, detail }: AuditEntry): string {
   if (!isAuditKind(kind)) return kind
   const named = (name: unknown) => (typeof name === 'string' ? name : words.t('audit.unknown'))
   return words.t(`audit_kind.${kind}`, {
     person: named(person),
     application: named(application),
-    // One that was removed is known by the name that it had.
+    // A removed role can no longer be looked up; its name is in the detail.
     role: named(detail.name ?? detail.role),
     scope: named(detail.scope),
   })
@@ -100,7 +100,7 @@ function Details({ words, entry }: { readonly words: Words; readonly entry: Audi
 
 type ValueProps = { readonly words: Words; readonly name: string; readonly value: unknown }
 
-/** As it was recorded, but for what we have words for. */
+/** Translated revocation reasons; any other value as recorded. */
 function Value({ words, name, value }: ValueProps) {
   if (name === 'reason' && isRevocationReason(value)) return <>{words.t(`revocation_reason.${value}`)}</>
   if (Array.isArray(value)) return value.length === 0 ? null : <Technical text={value.map(textOf).join(', ')} />

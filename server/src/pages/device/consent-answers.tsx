@@ -1,4 +1,4 @@
-/** The part of the consent pages where one answers: how long it would last, or why it cannot be, and the two answers. */
+/** Answer section of the consent pages: lifetime of the access or why it cannot be granted, and the two buttons. */
 import type { ComponentChildren } from 'preact'
 import { SteadyAnswers } from '../ui/elements.tsx'
 import { strong } from '../ui/strong.tsx'
@@ -6,14 +6,14 @@ import type { Words } from '../ui/words.ts'
 
 type OutlookProps = {
   readonly words: Words
-  /** Of the heading. */
+  /** Id of the heading. */
   readonly id: string
   readonly model: {
     readonly application: string
     readonly variant: 'token_set' | 'access_key'
-    /** After so many days without use a token set ends. */
+    /** Days without use after which a token set expires. */
     readonly unusedDays: number
-    /** After so many days it ends in any case. */
+    /** Days after which it expires in any case. */
     readonly maxDays: number
     readonly grantable: boolean
     readonly suspended: boolean
@@ -37,7 +37,7 @@ export function Outlook({ words, id, model }: OutlookProps) {
 
 type AnswersProps = { readonly words: Words; readonly offered: boolean; readonly preview: boolean }
 
-/** Two answers of the same weight; only the first when there is nothing to allow. */
+/** Two buttons of equal weight; only Cancel when nothing can be granted. */
 export function Answers({ words, offered, preview }: AnswersProps) {
   return (
     <SteadyAnswers>

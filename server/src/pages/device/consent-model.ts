@@ -1,45 +1,45 @@
-/** What the consent page shows and asks. */
+/** Model of the consent page of the device flow. */
 import type { Publisher } from '../applications/publisher.tsx'
 import type { LackingPermission, Permission } from './consent-permissions.tsx'
 
 export type ConsentModel = {
   readonly ref: string
-  /** The scopes as shown; the form is tied to them. */
+  /** The scopes as shown; bound to the form token. */
   readonly shown: string
   readonly application: string
   readonly publisher: Publisher
-  /** The address of its logo. Null: it has none, or none that is shown. */
+  /** Logo URL; null if there is none or it must not be shown. */
   readonly logo: string | null
-  /** In groups. */
+  /** With spaces between its groups. */
   readonly userCode: string
-  /** Milliseconds since it was asked for, and until it ends. */
+  /** Milliseconds since the code was requested, and until it expires. */
   readonly age: number
   readonly remaining: number
   readonly variant: 'token_set' | 'access_key'
-  /** After so many days without use a token set ends. */
+  /** Days without use after which a token set expires. */
   readonly unusedDays: number
-  /** After so many days it ends in any case. */
+  /** Days after which it expires in any case. */
   readonly maxDays: number
   readonly request: {
     readonly address: string | null
     readonly place: string | null
     readonly network: string | null
-    /** Another country than the viewer's. */
+    /** The request came from another country than the viewer's. */
     readonly elsewhere: boolean
-    /** What the application's device calls itself. */
+    /** Self-description of the device, as sent by the application. */
     readonly says: string | null
   }
   readonly can: readonly Permission[]
   readonly lacking: readonly LackingPermission[]
   readonly grantable: boolean
   readonly suspended: boolean
-  /** The last group of the code must be typed again. */
+  /** The user must retype the last group of the code. */
   readonly retype: boolean
-  /** Many people were asked by this application from the same place in the last minutes. */
+  /** Many users were asked by this application from the same place within the last minutes. */
   readonly crowded: boolean
   /** Another user of the account entered the same code. */
   readonly shared: boolean
   readonly problem: null | 'retype' | 'changed'
-  /** Shown to whoever makes the application. It looks the same, and nothing of it can be answered. */
+  /** Preview for the application's developer: same look, nothing to submit. */
   readonly preview?: true
 }

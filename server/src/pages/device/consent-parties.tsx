@@ -1,4 +1,4 @@
-/** The part of the consent pages about who asks whom: the application, who made it, and who is signed in. */
+/** Parties section of the consent pages: the application, its publisher and the signed-in user. */
 
 import { type Publisher, PublisherLine } from '../applications/publisher.tsx'
 import { Avatar } from '../ui/avatar.tsx'
@@ -11,9 +11,9 @@ type PartiesProps = {
   readonly frame: Frame
   readonly application: string
   readonly publisher: Publisher
-  /** An address. */
+  /** URL. */
   readonly logo: string | null
-  /** Where "Not you?" leads. Null: nowhere, because this is a preview. */
+  /** Target of "Not you?"; null in a preview. */
   readonly change: { readonly action: string; readonly bound: Readonly<Record<string, string>> } | null
 }
 

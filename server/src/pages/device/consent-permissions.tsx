@@ -1,4 +1,4 @@
-/** The part of the consent pages about permissions: what would be given, and apart from it what the user cannot give. */
+/** Permissions section of the consent pages: scopes to be granted and, apart, scopes that the user cannot grant. */
 
 import type { Frame } from '../ui/frame.ts'
 import { Icon } from '../ui/icon.tsx'
@@ -7,9 +7,9 @@ import type { Words } from '../ui/words.ts'
 export type Permission = { readonly name: string; readonly title: string; readonly dangerous: boolean }
 
 export type LackingPermission = Permission & {
-  /** The roles that would bring it. */
+  /** Roles that include it. */
   readonly roles: readonly string[]
-  /** The application cannot work without it. */
+  /** The application requires it. */
   readonly required: boolean
 }
 

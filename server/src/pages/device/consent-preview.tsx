@@ -1,10 +1,10 @@
-/** The consent pages as whoever makes the application looks at them: marked as a preview, and without anything to send. */
+/** Preview mode of the consent pages, for the application's developer: marked as a preview, without forms. */
 import type { ComponentChildren } from 'preact'
 import { Form } from '../ui/form.tsx'
 import type { Frame } from '../ui/frame.ts'
 import { Notice } from '../ui/notice.tsx'
 
-/** Leads back to the application whose preview this is; the page's own address says which. */
+/** Links back to the application, whose id is in the query of the page's own URL. */
 export function PreviewNotice({ frame }: { readonly frame: Frame }) {
   const { words, path } = frame
   const id = new URLSearchParams(path.split('?')[1] ?? '').get('application') ?? ''
@@ -27,7 +27,7 @@ type AnswerFormProps = {
   readonly children: ComponentChildren
 }
 
-/** Where one answers: a form, unless it is a preview. */
+/** A form, or a plain `<div>` in a preview. */
 export function AnswerForm({ preview, ...form }: AnswerFormProps) {
   return preview ? <div class={form.class}>{form.children}</div> : <Form {...form} />
 }

@@ -1,4 +1,4 @@
-/** The part of the consent page about the request: its code, when and from where it came, and what to beware of. */
+/** Request section of the consent page: user code, time and origin of the request, warnings. */
 
 import { ExpiryNotice } from '../ui/elements.tsx'
 import { Fact, Facts } from '../ui/facts.tsx'
@@ -50,7 +50,7 @@ export function CodeAsked({ words, model }: { readonly words: Words; readonly mo
   )
 }
 
-/** When the last group is asked for again, it is not shown: it has to be read where the application shows it. */
+/** A last group that must be retyped is masked: the user has to read it where the application shows it. */
 function UserCode({ words, model }: { readonly words: Words; readonly model: ConsentModel }) {
   const groups = model.userCode.split(' ')
   const last = groups.at(-1) ?? ''

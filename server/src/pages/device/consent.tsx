@@ -1,6 +1,6 @@
 /**
- * The decision about a code: who asks, who is asked, for what, from where and for how long; and two answers of the same
- * weight. What the server saw and what the application says of itself stand apart.
+ * Consent page of the device flow: application, user, scopes, origin, lifetime, and two buttons of equal weight. Facts
+ * seen by the server and claims made by the application are kept apart.
  */
 
 import { Field } from '../ui/field.tsx'
@@ -73,7 +73,7 @@ function Decision({ frame, model, wrong }: DecisionProps) {
             code
           />
         )}
-        {/* Enter in the field above presses the first button: when in doubt, no. */}
+        {/* Enter in the field above presses the first button: Cancel is the safe default. */}
         <Answers words={words} offered={offered} preview={preview} />
         <AnswerButton class="plain" decision="not_me" preview={preview}>
           {words.t('consent.not_me')}

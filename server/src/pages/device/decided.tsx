@@ -1,4 +1,4 @@
-/** What became of a request: allowed, cancelled, reported, or not open any more. */
+/** Result page of a decision: granted, rejected, reported, or no longer open. */
 
 import type { Frame } from '../ui/frame.ts'
 import { Icon } from '../ui/icon.tsx'
@@ -7,7 +7,10 @@ import { Notice } from '../ui/notice.tsx'
 import { strong } from '../ui/strong.tsx'
 
 export type DecidedModel = {
-  /** `closed`: expired, used, or never this user's; one text for all. `entered_elsewhere`: closed by another account. */
+  /**
+   * `closed`: expired, used, or never claimed by this user; one text for all. `entered_elsewhere`: closed because
+   * another account entered the code, too.
+   */
   readonly outcome: 'granted' | 'rejected' | 'reported' | 'entered_elsewhere' | 'closed'
   readonly application: string | null
   /** Another user of the account entered the same code before the decision. */

@@ -1,4 +1,4 @@
-/** The field for the code that an application shows. Never filled in from an address. */
+/** Entry form for a user code. Never prefilled from the URL. */
 import { MIN_RANDOM_DIGITS } from '../../core/device/user-code.ts'
 import { CodeField } from '../ui/elements.tsx'
 import { Field } from '../ui/field.tsx'
@@ -9,21 +9,21 @@ import { Notice, Problems } from '../ui/notice.tsx'
 import type { Words } from '../ui/words.ts'
 
 export type EnterCodeModel = {
-  /** What was typed before, to be fixed. */
+  /** The rejected input, for correction. */
   readonly typed: string
   readonly problem:
     | null
     | { readonly kind: 'empty' }
     | { readonly kind: 'length'; readonly digits: number }
     | { readonly kind: 'mistyped' }
-    /** Another user of this account entered the code and has yet to decide. */
+    /** Another user of this account has claimed the code and not decided yet. */
     | { readonly kind: 'taken' }
-    /** Unknown, expired, used, entered in another account: one text for all. */
+    /** Unknown, expired, used or entered in another account: one text for all. */
     | { readonly kind: 'not_recognised' }
     | { readonly kind: 'locked'; readonly minutes: number }
-  /** The account does not use codes. */
+  /** The account's policy disables the device flow. */
   readonly off: boolean
-  /** The applications that the account allows; null: all of them. */
+  /** Names of the applications that the account's policy allows; null: all. */
   readonly only: readonly string[] | null
 }
 
@@ -75,7 +75,7 @@ export function enterCodePage(frame: Frame, model: EnterCodeModel): string {
   )
 }
 
-/** With the check digit. */
+/** Random digits plus the check digit. */
 const MIN_CHARACTERS = MIN_RANDOM_DIGITS + 1
 
 function problemText({ words, account }: Frame, problem: NonNullable<EnterCodeModel['problem']>): string {

@@ -1,6 +1,6 @@
 /**
- * On the service's own host: which account? Asked before an application's dialog, and before a code is entered. Accounts that
- * this browser has used are one press away. No code is ever filled in.
+ * Account chooser on the service's own host, before an application's dialog and before the entry of a user code.
+ * Accounts that this browser has used are one click away. A code is never prefilled.
  */
 import { Field } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
@@ -14,11 +14,11 @@ export type ChooseAccountModel = {
   readonly purpose:
     | { readonly kind: 'dialog'; readonly application: string; readonly request: string }
     | { readonly kind: 'activate' }
-  /** The accounts that this browser has used. */
+  /** Accounts that this browser has used. */
   readonly known: readonly { readonly slug: string; readonly host: string }[]
-  /** What follows the slug: `.service.example`. */
+  /** Host suffix after the slug: `.service.example`. */
   readonly suffix: string
-  /** What was typed before, to be fixed. */
+  /** The rejected input, for correction. */
   readonly typed: string
   readonly problem: null | 'empty' | 'unknown'
 }

@@ -1,6 +1,6 @@
 /**
- * The decision within the window that an application opened: who asks, who is asked, for what, for how long and where one is
- * sent back to; and two answers of the same weight, in sight however long the list is.
+ * Consent page of the dialog: application, user, scopes, lifetime, redirect host, and two buttons of equal weight that
+ * stay visible however long the list is.
  */
 
 import type { Publisher } from '../applications/publisher.tsx'
@@ -15,24 +15,24 @@ import { strong } from '../ui/strong.tsx'
 
 export type DialogConsentModel = {
   readonly request: string
-  /** The scopes as shown; the form is tied to them. */
+  /** The scopes as shown; bound to the form token. */
   readonly shown: string
   readonly application: string
   readonly publisher: Publisher
-  /** The address of its logo. Null: it has none, or none that is shown. */
+  /** Logo URL; null if there is none or it must not be shown. */
   readonly logo: string | null
-  /** The host of the address that either answer leads to. */
+  /** Host of the redirect URI, the target of either answer. */
   readonly returnTo: string
-  /** After so many days without use a token set ends. */
+  /** Days without use after which a token set expires. */
   readonly unusedDays: number
-  /** After so many days it ends in any case. */
+  /** Days after which it expires in any case. */
   readonly maxDays: number
   readonly can: readonly Permission[]
   readonly lacking: readonly LackingPermission[]
   readonly grantable: boolean
   readonly suspended: boolean
   readonly problem: null | 'changed'
-  /** Shown to whoever makes the application. It looks the same, and nothing of it can be answered. */
+  /** Preview for the application's developer: same look, nothing to submit. */
   readonly preview?: true
 }
 
@@ -57,7 +57,7 @@ export function dialogConsentPage(frame: Frame, model: DialogConsentModel): stri
         <Permissions frame={frame} model={model} />
         <section class="stack" aria-labelledby="decision">
           <Outlook words={words} id="decision" model={{ ...model, variant: 'token_set' }} />
-          {/* Named, not linked: a link would lead out of the window before there is an answer. */}
+          {/* Named, not linked: a link would leave the dialog before the user has answered. */}
           {offered && <p class="hint">{words.rich('consent.later', { a: strong })}</p>}
         </section>
         <AnswerForm

@@ -1,6 +1,6 @@
 /**
- * When the window that an application opened has nothing to ask: what happened, what to do, and apart from it what the
- * application's developers need to know.
+ * Error page of the dialog: what happened, what the user can do and, apart, the detail for the application's
+ * developers.
  */
 import type { ComponentChildren } from 'preact'
 import type { Frame } from '../ui/frame.ts'
@@ -13,21 +13,21 @@ export type DialogProblemModel = {
     | 'redirect_not_registered'
     | 'suspended'
     | 'bad_request'
-    /** Opened in another browser, or its cookies are gone. */
+    /** The dialog was opened in another browser, or its cookies are gone. */
     | 'other_browser'
     | 'expired'
     | 'answered'
-    /** The account's rules do not allow this application. */
+    /** The account's policy does not allow this application. */
     | 'barred'
-    /** The application has no address that the dialog could lead back to. */
+    /** The application has no redirect URI. */
     | 'not_set_up'
-    /** Too many windows were opened from one network. */
+    /** Rate limit on dialogs per network. */
     | 'too_many'
-  /** Null: not known, or not to be named. */
+  /** Null: unknown, or must not be named. */
   readonly application: string | null
   /** One technical line for the application's developers: `invalid_scope: …`. */
   readonly detail: string | null
-  /** Back to the application with the refusal; null where nothing may be sent back. */
+  /** Redirect to the application with the error; null where none may be sent. */
   readonly returnTo: { readonly href: string; readonly host: string } | null
 }
 

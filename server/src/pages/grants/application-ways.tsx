@@ -1,4 +1,4 @@
-/** How people connect an application, and what kind it is, for the pages of the developer console. */
+/** Flows of an application as text, and the URLs of its pages in the developer console. */
 import { Titles } from '../ui/titles.tsx'
 import type { Words } from '../ui/words.ts'
 

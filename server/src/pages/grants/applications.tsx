@@ -1,4 +1,4 @@
-/** What the user connected. */
+/** Connected applications of the signed-in user. */
 
 import type { Frame } from '../ui/frame.ts'
 import { page } from '../ui/layout.tsx'
@@ -6,11 +6,11 @@ import { Notice } from '../ui/notice.tsx'
 import { type GrantLine, GrantList, OlderGrants } from './grant-line.tsx'
 
 export type ApplicationsModel = {
-  /** The newest first. */
+  /** Newest first. */
   readonly grants: readonly GrantLine[]
-  /** The name of an application that was just removed. */
+  /** Name of the application that was just removed. */
   readonly removed: string | null
-  /** Where the next page begins; null when this is the last. */
+  /** Cursor of the next page; null on the last one. */
   readonly after: string | null
 }
 

@@ -1,4 +1,4 @@
-/** One connected application: one fact per line, and the way to take its access away. */
+/** One grant in a list: one fact per line, and the link that removes it. */
 
 import { type Publisher, PublisherLine } from '../applications/publisher.tsx'
 import { Avatar } from '../ui/avatar.tsx'
@@ -11,21 +11,21 @@ export type GrantLine = {
   readonly id: string
   readonly application: string
   readonly publisher: Publisher
-  /** The address of its logo. */
+  /** Logo URL. */
   readonly logo: string | null
-  /** Titles of what it may do at this moment. */
+  /** Titles of the scopes that are effective now. */
   readonly can: readonly string[]
   readonly connectedOn: number
-  /** With a code that was typed here, or in the window that the application opened. */
+  /** `code`: device flow. `dialog`: window opened by the application. */
   readonly by: 'code' | 'dialog'
   readonly lastUsedOn: number | null
   readonly variant: 'token_set' | 'access_key'
   /** The last characters of its access key. */
   readonly keyEnding: string | null
-  /** Where it was asked for. */
+  /** Place from which the access was requested. */
   readonly place: string | null
   readonly suspended: boolean
-  /** Whose it is: only on the administrators' pages. */
+  /** Owner of the grant; only on the administrators' pages. */
   readonly user?: string
 }
 
@@ -59,7 +59,7 @@ export function GrantFacts({ words, grant }: GrantProps) {
 type GrantListProps = {
   readonly words: Words
   readonly grants: readonly GrantLine[]
-  /** The page that asks before it removes one. */
+  /** Path of the confirmation page for a removal. */
   readonly remove: string
 }
 
@@ -95,7 +95,7 @@ export function GrantList({ words, grants, remove }: GrantListProps) {
   )
 }
 
-/** The way to the next page of a list, if there is one. */
+/** Link to the next page of the list, if there is one. */
 export function OlderGrants({
   words,
   path,

@@ -1,4 +1,4 @@
-/** The one question before an application's access ends: what stops, and what does not. */
+/** Confirmation page before a grant is revoked: tells what stops and what does not. */
 import { Checkbox } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
 import type { Frame } from '../ui/frame.ts'
@@ -8,7 +8,7 @@ import { GrantFacts, type GrantLine } from './grant-line.tsx'
 
 export type RemoveApplicationModel = {
   readonly grant: GrantLine
-  /** The list that one came from. */
+  /** The list to return to. */
   readonly back: string
   /** `/applications/remove`, or `/account/applications/remove` for administrators. */
   readonly action: string

@@ -1,4 +1,4 @@
-/** Removing an application's access by the link in the mail that told of it. Nobody has to sign in for that. */
+/** Page that revokes a grant by the link in the notification mail, without sign-in. */
 import { Form } from '../ui/form.tsx'
 import type { Frame } from '../ui/frame.ts'
 import { page } from '../ui/layout.tsx'

@@ -1,4 +1,4 @@
-/** A part of a mail: a sentence, a link, or a list of facts. */
+/** Building block of a mail: a sentence, a link, or a list of facts. */
 
 export type Block =
   | { readonly says: string }

@@ -1,6 +1,6 @@
 /**
- * What people are told by mail. The plain text is the mail; the HTML says the same with clickable links. Neither loads
- * anything, counts anything or asks for anything but a click.
+ * Mails to users, administrators and operators. The plain text is authoritative; the HTML says the same with clickable
+ * links. Neither loads remote content, tracks opening, or asks for anything but a click.
  */
 import { renderToString } from 'preact-render-to-string'
 import type { AlarmingReason } from '../../core/grants/revocation-reason.ts'
@@ -11,9 +11,9 @@ import { composeReview } from './review.ts'
 
 type About = {
   readonly accountName: string
-  /** Where the account's pages are, for example `acme.service.example`. */
+  /** Host of the account's pages, for example `acme.service.example`. */
   readonly accountHost: string
-  /** To whom. */
+  /** Recipient. */
   readonly email: string
 }
 
@@ -21,19 +21,19 @@ export type MailContent = About &
   (
     | { readonly kind: 'invitation'; readonly link: string; readonly invitedBy: string }
     | { readonly kind: 'recovery'; readonly link: string }
-    /** An administrator took away every way in that the user had. */
+    /** An administrator removed all sign-in methods of the user. */
     | { readonly kind: 'reset'; readonly link: string; readonly by: string }
     | {
         readonly kind: 'grant_created'
         readonly application: string
-        /** In words, as on the consent page. */
+        /** Scope titles, as on the consent page. */
         readonly permissions: readonly string[]
         readonly at: number
         readonly place: string | null
-        /** Removes the access, without signing in. */
+        /** Revokes the grant without sign-in. */
         readonly link: string
       }
-    /** Several of them, together. */
+    /** Several grants in one mail. */
     | { readonly kind: 'grants_created'; readonly count: number; readonly applications: readonly string[] }
     | { readonly kind: 'password_changed'; readonly at: number }
     | {
@@ -47,14 +47,16 @@ export type MailContent = About &
         readonly reason: AlarmingReason
         readonly at: number
       }
-    /** To administrators: many people, of all accounts, were asked by one application from one place within minutes. */
+    /** To administrators: within minutes, many users of all accounts were asked by one application from one place. */
     | {
         readonly kind: 'many_codes'
         readonly application: string
         readonly people: number
         readonly place: string | null
       }
-    /** To administrators: an application of theirs polls too fast, or somebody decided about it. The link leads to its figures. */
+    /**
+     * To administrators: their application polls too fast, or its review was decided. The link leads to its figures.
+     */
     | (ReviewNotification & { readonly kind: 'application_review'; readonly link: string })
     /** To operators: suspended applications wait for a review. The link leads to the queue. */
     | {
@@ -64,9 +66,9 @@ export type MailContent = About &
         readonly since: number
         readonly link: string
       }
-    /** To administrators: an operator has looked at an application's new name or logo. `because`: why not. */
+    /** To administrators: an operator decided a proposal. `reason`: why it was declined; null: accepted. */
     | { readonly kind: 'profile_decided'; readonly application: string; readonly reason: string | null }
-    /** To administrators: a publisher's record is not in DNS any more. */
+    /** To administrators: the DNS record of the publisher is missing. */
     | {
         readonly kind: 'publisher_record'
         readonly application: string
@@ -212,7 +214,7 @@ const known = (facts: readonly (readonly [string, string | null])[]) => facts.fi
 
 function textOf(words: Words, block: Block): string {
   if ('says' in block) return block.says
-  // Alone on its line and exactly as it is, so that every program makes the same link of it.
+  // The URL is alone on its line and unchanged, so that every mail program links it in full.
   if ('link' in block) return `${block.label}:\n${block.link}`
   return known(block.facts)
     .map(([name, value]) => words.t('mail.fact', { name, value: value ?? '' }))

@@ -1,4 +1,7 @@
-/** What the owner of an application is told about its review: what happened, on what figures, why, and what to do. Never by whom. */
+/**
+ * Mail to the owner of an application about its review: what happened, figures, reason, what to do. Never names the
+ * operator.
+ */
 import type { ReviewNotification } from '../../core/mail.ts'
 import type { Figures } from '../../core/reviews/suspension.ts'
 import type { Words } from '../ui/words.ts'
@@ -44,7 +47,7 @@ function whatToDo(words: Words, { what, suspended }: ReviewNotification): Block[
   return suspended ? [{ says: words.t('application_review.suspended_what') }] : []
 }
 
-/** Only what there is: a report is no poll, and the other way round. */
+/** Leaves out facts without a figure: a review opened by reports has no polling figures, and the reverse. */
 function factsOf(words: Words, figures: Figures): [string, string | null][] {
   const { ignoringAccounts, grantedAccounts, ignoringNetworks, factor, reports, thresholds } = figures
   const { windowMinutes: minutes, windows, accounts, share, networks } = thresholds

@@ -1,4 +1,4 @@
-/** One account, for operators: whom to write to, and what it registered. */
+/** Page about one account, for operators: its administrators as contacts, and its applications. */
 import { Day } from '../ui/elements.tsx'
 import { Fact, Facts } from '../ui/facts.tsx'
 import type { Frame } from '../ui/frame.ts'
@@ -8,7 +8,7 @@ import { ApplicationRows, type ListedApplication } from './applications.tsx'
 export type OperatorAccountModel = {
   readonly slug: string
   readonly name: string
-  /** Its address. */
+  /** Host name. */
   readonly host: string
   readonly createdAt: number
   readonly people: number

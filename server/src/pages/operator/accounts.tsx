@@ -1,4 +1,4 @@
-/** Every account of the service, for operators who look for one. */
+/** Accounts of the service, searchable, for operators. */
 import { Day } from '../ui/elements.tsx'
 import type { Frame } from '../ui/frame.ts'
 import { page } from '../ui/layout.tsx'
@@ -16,7 +16,7 @@ type ListedAccount = {
 export type OperatorAccountsModel = {
   readonly search: string
   readonly accounts: readonly ListedAccount[]
-  /** Null: there are no more. */
+  /** Cursor of the next page; null on the last one. */
   readonly after: string | null
 }
 

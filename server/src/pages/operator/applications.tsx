@@ -1,4 +1,4 @@
-/** Every application of the service, for operators who look for one: also for those that nobody has complained about. */
+/** Applications of the service, searchable, for operators: all of them, not only those under review. */
 
 import { operatorHref } from '../reviews/line.tsx'
 import { Day } from '../ui/elements.tsx'
@@ -10,7 +10,7 @@ import type { Words } from '../ui/words.ts'
 export type ListedApplication = {
   readonly id: string
   readonly name: string
-  /** The slug of the account that registered it; null where that is clear. */
+  /** Slug of the account that registered it; null where the page already names the account. */
   readonly account: string | null
   readonly createdAt: number
   readonly suspended: boolean
@@ -20,7 +20,7 @@ export type ListedApplication = {
 export type OperatorApplicationsModel = {
   readonly search: string
   readonly applications: readonly ListedApplication[]
-  /** Null: there are no more. */
+  /** Cursor of the next page; null on the last one. */
   readonly after: string | null
 }
 

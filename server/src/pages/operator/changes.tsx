@@ -1,4 +1,7 @@
-/** New names and logos of applications that people know already: they are seen here before anybody else sees them. */
+/**
+ * Proposals queue: new names and logos of applications that users already know, accepted or declined by an operator
+ * before users see them.
+ */
 
 import { type Publisher, PublisherLine } from '../applications/publisher.tsx'
 import { operatorHref } from '../reviews/line.tsx'
@@ -13,7 +16,7 @@ import { MailWaits, Notice, Problems } from '../ui/notice.tsx'
 
 export type PendingChange = {
   readonly id: string
-  /** The one that is shown here: what is accepted is what was looked at. */
+  /** The version shown here; accepting applies to this version only. */
   readonly version: number
   readonly account: string
   readonly publisher: Publisher
@@ -26,10 +29,13 @@ export type PendingChange = {
 }
 
 export type OperatorChangesModel = {
-  /** The oldest first. */
+  /** Oldest first. */
   readonly changes: readonly PendingChange[]
   readonly notice: null | 'accepted' | 'declined'
-  /** `no_words` is about the application that it names; the others about what has happened meanwhile. */
+  /**
+   * `noWordsFor`: id of the application that was declined without a reason. The others: the state changed in the
+   * meantime.
+   */
   readonly problem: null | 'stale' | 'taken' | { readonly noWordsFor: string }
 }
 

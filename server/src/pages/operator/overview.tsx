@@ -1,4 +1,4 @@
-/** One page on which an operator sees whether the service is well: what is wrong, what goes on, what waits for them. */
+/** Overview page for operators: problems of the service, live figures, and work that waits. */
 import type { ComponentChildren } from 'preact'
 import { type ListedReview, ReviewList } from '../reviews/line.tsx'
 import { Moment } from '../ui/elements.tsx'
@@ -14,7 +14,7 @@ export type OperatorOverviewModel = {
   readonly postgres: {
     readonly version: string
     readonly roundTripMs: number
-    /** Of this machine; below nothing when it is behind. */
+    /** This machine's clock minus PostgreSQL's; negative when behind. */
     readonly clockAheadMs: number
     readonly schema: {
       readonly newest: string | null
@@ -22,7 +22,7 @@ export type OperatorOverviewModel = {
       readonly unknown: readonly string[]
     }
   }
-  /** `shared`: it is Redis, not this process. */
+  /** `shared`: the gate is in Redis, not in this process. */
   readonly gate: { readonly shared: boolean; readonly answers: boolean }
   readonly mail: {
     readonly server: boolean
@@ -38,10 +38,10 @@ export type OperatorOverviewModel = {
     /** Of the last hour; null: too many to count. */
     readonly outcomes: { readonly granted: number; readonly rejected: number; readonly expired: number } | null
   }
-  /** The first few of those that are open. */
+  /** The first few open reviews. */
   readonly reviews: readonly ListedReview[]
   readonly openReviews: number
-  /** Suspended applications that wait for a decision; since when the first of them does, null without one. */
+  /** Suspended applications that wait for a decision; `oldest`: since when the first one waits, null if none. */
   readonly waitingSuspensions: { readonly count: number; readonly oldest: number | null }
 }
 
@@ -75,16 +75,16 @@ export function operatorOverviewPage(frame: Frame, model: OperatorOverviewModel)
   )
 }
 
-/** Beyond this, times in logs of several machines are no longer read side by side. */
+/** Above this difference, log timestamps of several machines can no longer be compared. */
 const CLOCK_MS = 2_000
 
-/** A mail that could not be sent at once is tried again within minutes. */
+/** Older mails in the queue are a problem: a mail that could not be sent is retried within minutes. */
 const MAIL_MS = 15 * 60 * 1000
 
-/** Somebody has had a working day to decide. */
+/** Older suspensions are a problem: by then operators have had a working day to decide. */
 const REVIEW_MS = 24 * 60 * 60 * 1000
 
-/** Each is a sentence that says what is wrong and what it means. */
+/** Each problem is a sentence: what is wrong, and what it means. */
 function problems({ words, model }: PartProps): readonly string[] {
   const { now, postgres, gate, mail, tasks, waitingSuspensions } = model
   const { missing, unknown } = postgres.schema

@@ -1,4 +1,4 @@
-/** The scope catalogue: everything that can be granted at all. A permission can be added, and its words fixed. */
+/** Scope catalogue page: lists every scope of the service; adds scopes and edits their titles. */
 import { Checkbox, Field } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
 import type { Frame } from '../ui/frame.ts'
@@ -9,24 +9,24 @@ type ListedScope = {
   readonly name: string
   readonly title: string
   readonly dangerous: boolean
-  /** Can be granted with a code. */
+  /** May be granted by a device flow. */
   readonly deviceFlow: boolean
-  /** How many applications may ask for it. */
+  /** Number of applications that may ask for it. */
   readonly applications: number
 }
 
 export type OperatorScopesModel = {
   readonly scopes: readonly ListedScope[]
-  /** What was typed for a new one. */
+  /** Input for a new scope, as typed. */
   readonly typed: { readonly name: string; readonly title: string; readonly dangerous: boolean; readonly code: boolean }
   readonly notice: null | 'added' | 'titled'
-  /** `titled`: the words of this one, as they were typed. */
+  /** `titled`: name of the scope whose new title was rejected; `title`: that title as typed. */
   readonly problem: null | 'name' | 'title' | 'exists' | { readonly titled: string; readonly title: string }
 }
 
 type PartProps = { readonly frame: Frame; readonly model: OperatorScopesModel }
 
-/** A scope's name may have marks in it that an id should not have; its place in the list has none. */
+/** The field id uses the list index: a scope name may contain characters that do not belong in an id. */
 const fieldOf = (place: number) => `title-${place}`
 
 export function operatorScopesPage(frame: Frame, model: OperatorScopesModel): string {

@@ -1,9 +1,9 @@
-/** What a process does beside requests: when each task last did it, and when it last could not. */
+/** Background tasks of this process: time of the last success and of the last failure. */
 import { Scrolled } from '../ui/scrolled.tsx'
 import type { Words } from '../ui/words.ts'
 
 export type ListedTask = {
-  /** As the log names it: in English. */
+  /** English, as in the log. */
   readonly name: string
   readonly everyMs: number
   /** Null: not since the process started. */

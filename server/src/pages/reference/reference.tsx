@@ -1,6 +1,6 @@
 /**
- * The whole interface for programs on one page, made from the description that programs read (http/openapi/). In English, as
- * the names on the wire are, whatever language surrounds it.
+ * API reference on one page, generated from the OpenAPI description (http/openapi/). Always in English, like the names
+ * on the wire.
  */
 import { renderToString } from 'preact-render-to-string'
 import { CopyButton } from '../ui/elements.tsx'
@@ -11,16 +11,16 @@ import { wordsFor } from '../ui/words.ts'
 
 export type ReferenceField = {
   readonly name: string
-  /** `form, needed`, `integer`: what is to be said beside the name. */
+  /** Remarks beside the name: `form, needed`, `integer`. */
   readonly notes: readonly string[]
   readonly description: string
 }
 
 export type ReferenceRefusal = {
   readonly status: string
-  /** As it stands in the answer. */
+  /** Error code as sent. */
   readonly error: string
-  /** What the other dialect calls it, if that is something else. */
+  /** Error code in the other dialect, if it differs. */
   readonly otherwise: string | null
   readonly message: string
   readonly remedy: string
@@ -59,17 +59,17 @@ export type ReferenceModel = {
   readonly description: string
   readonly publicUrl: string
   readonly groups: readonly ReferenceGroup[]
-  /** What any request can be refused with. */
+  /** Errors that any request may get. */
   readonly everywhere: readonly ReferenceRefusal[]
 }
 
 const TITLE = 'Interface reference'
 const EVERYWHERE = 'What any request can be refused with'
 
-/** Its words are the page's own language, not the reader's. */
+/** For the texts of the page's buttons: the page is in English, whatever the reader's language. */
 const english = wordsFor('en')
 
-/** Long, and the same for everybody: rendered once, and put into each reader's frame. */
+/** Rendered once because it is long and the same for every reader; each response puts it into its own frame. */
 export function renderReference(model: ReferenceModel): string {
   return renderToString(
     <>
@@ -93,9 +93,9 @@ export function renderReference(model: ReferenceModel): string {
   )
 }
 
-/** `rendered` comes from renderReference. */
+/** `rendered`: result of renderReference. */
 export function referencePage(frame: Frame, rendered: string): string {
-  // HTML that was rendered above, and nothing else.
+  // Safe: only HTML rendered by renderReference.
   const content = <div class="stack" lang="en" dir="ltr" dangerouslySetInnerHTML={{ __html: rendered }} />
   return page(frame, TITLE, content, { wide: true })
 }
@@ -189,7 +189,7 @@ function Command({ label, source }: { readonly label: string | null; readonly so
   )
 }
 
-/** Line by line rather than in a `pre`: what is too long for a telephone goes on below. */
+/** Lines with `<br>` instead of a `<pre>`, so that long ones wrap on a phone. */
 function Lines({ text }: { readonly text: string }) {
   return (
     <code class="technical">

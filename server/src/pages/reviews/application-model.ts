@@ -1,4 +1,4 @@
-/** An application under review, as operators see it. */
+/** Model of an application under review, for operators. */
 import type { DecisionLine, Series } from '../../core/reviews/review.ts'
 import type { Evidence, Thresholds } from '../../core/reviews/suspension.ts'
 import type { Publisher } from '../applications/publisher.tsx'
@@ -25,20 +25,20 @@ export type OperatorApplicationModel = {
   readonly deviceFlow: boolean
   readonly public: boolean
   readonly pollIntervalSeconds: number
-  /** As configured. */
+  /** The configured poll interval. */
   readonly usualIntervalSeconds: number
   readonly grants: number
-  /** The open one, otherwise the newest. */
+  /** The open review, otherwise the newest. */
   readonly review: SeenReview | null
   readonly decisions: readonly DecisionLine[]
   readonly timeline: readonly ListedFact[]
   readonly series: Series
   readonly reportsByAccounts: number
-  /** Those that hold now. */
+  /** The rule in force now. */
   readonly rule: { readonly version: number; readonly thresholds: Thresholds }
-  /** What is in the form; null: whoever looks has to prove first that it is they. */
+  /** Content of the form; null: the operator has to authenticate again first. */
   readonly form: DecisionForm | null
-  /** Who looks. */
+  /** The operator who views the page. */
   readonly operator: string
   readonly notice: null | 'decided' | 'waits_for_second' | 'confirmed' | 'undone'
   readonly problem: null | 'stale' | 'same_operator' | 'too_late' | 'not_yours'

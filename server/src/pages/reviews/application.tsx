@@ -1,3 +1,4 @@
+/** Page about one application, for operators: its state, review, evidence, charts, decisions and history. */
 import { PublisherLine } from '../applications/publisher.tsx'
 import { Day } from '../ui/elements.tsx'
 import { Fact, Facts } from '../ui/facts.tsx'
@@ -59,7 +60,7 @@ export function operatorApplicationPage(frame: Frame, model: OperatorApplication
 
 type PartProps = { readonly frame: Frame; readonly model: OperatorApplicationModel }
 
-/** In the developer's own words: text, whatever stands in it. */
+/** The developer's own words: untrusted, shown as plain text. */
 function Appeal({ frame: { words }, review }: { readonly frame: Frame; readonly review: SeenReview }) {
   return (
     <section class="card stack tight" aria-labelledby="appeal">

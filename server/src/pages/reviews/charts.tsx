@@ -1,4 +1,4 @@
-/** How an application polls and what becomes of its codes, drawn: for operators who review it. */
+/** Charts of an application's polling and funnel, for the operator who reviews it. */
 import type { Series } from '../../core/reviews/review.ts'
 import { Buckets, ChartFigure, Days, Steps } from '../ui/chart.tsx'
 import type { Words } from '../ui/words.ts'
@@ -100,7 +100,7 @@ function Funnel({ words, series: { days } }: ChartsProps) {
   const sum = (of: 'requested' | 'entered' | 'granted' | 'rejected') =>
     days.reduce((total, each) => total + each[of], 0)
   const [requested, entered, granted, rejected] = [sum('requested'), sum('entered'), sum('granted'), sum('rejected')]
-  // Counted in different places: those who lose a count must not make this less than nothing.
+  // Clamped: the figures come from different counters, and a lost count of requests must not make this negative.
   const open = Math.max(0, requested - granted - rejected)
   const steps = [
     { text: words.t('activity.step_requested'), value: requested },

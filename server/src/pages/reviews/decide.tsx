@@ -1,4 +1,4 @@
-/** What an operator can decide about an application: each with a reason and words that its developer is sent. */
+/** Decision forms for operators: each decision needs a reason and a text that is sent to the developer. */
 
 import { type Decision, reasons } from '../../core/reviews/review.ts'
 import { AreYouSure } from '../ui/are-you-sure.tsx'
@@ -16,7 +16,7 @@ type CardProps = { readonly frame: Frame; readonly model: OperatorApplicationMod
 
 type Offer = { readonly decision: Decision; readonly label: string; readonly hint: string }
 
-/** Those that make sense for how it stands; ending all grants is asked for twice, in a form of its own. */
+/** Decisions that fit the current state. Revoking all grants has a form of its own that asks for confirmation. */
 function offersFor(words: Words, model: OperatorApplicationModel): readonly Offer[] {
   const { suspended, review, pollIntervalSeconds, usualIntervalSeconds: seconds } = model
   const how = suspended ? 'suspended' : 'running'
@@ -37,7 +37,7 @@ function offersFor(words: Words, model: OperatorApplicationModel): readonly Offe
   return [offer('keep'), slower, ...(pollIntervalSeconds === seconds ? [] : [usual])]
 }
 
-/** The field that the form's problem is about. */
+/** Id of the field that the form's problem is about. */
 export function fieldOf(words: Words, { decision, problem }: DecisionForm, model: OperatorApplicationModel): string {
   if (problem === 'decision') return `decision-${offersFor(words, model)[0]?.decision}`
   return decision === 'keep_and_revoke' ? `all-${problem}` : (problem ?? '')
@@ -68,7 +68,7 @@ export function DecisionCard({ frame, model }: CardProps) {
   )
 }
 
-/** What was typed into one of the two forms is not in the other. */
+/** Empties the form that was not submitted: input of one form must not appear in the other. */
 function about(form: DecisionForm, mine: boolean): DecisionForm {
   const nothing = { decision: null, reason: null, words: '', intervalSeconds: '', problem: null }
   return mine ? form : { ...form, ...nothing }
@@ -124,7 +124,7 @@ function Decide({ frame, model, form }: FormProps) {
 
 type ReasonProps = {
   readonly words: Words
-  /** In front of the ids of its fields: there are two of it. */
+  /** Prefix of the field ids: the fields are on the page twice. */
   readonly id: string
   readonly form: DecisionForm
   readonly wrong: DecisionForm['problem']
@@ -155,7 +155,7 @@ function ReasonFields({ words, id, form, wrong }: ReasonProps) {
   )
 }
 
-/** Everything that people do with it stops, so it is asked for twice. */
+/** Revokes every grant of the application, so it asks for confirmation. */
 function RevokeAll({ frame, model, form }: FormProps) {
   const { words } = frame
   return (

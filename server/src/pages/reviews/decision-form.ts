@@ -1,10 +1,10 @@
-/** The form by which an operator decides a review. */
+/** Form by which an operator decides a review. */
 import type { Decision, Reason } from '../../core/reviews/review.ts'
 
 export type DecisionForm = {
-  /** Of the open review; empty: there is none. */
+  /** The open review; empty if there is none. */
   readonly reviewId: string
-  /** What a decision depends on, as it was when this page was made. */
+  /** State that the decision depends on, as of rendering; a mismatch on submit rejects the decision as stale. */
   readonly seen: string
   readonly decision: Decision | null
   readonly reason: Reason | null

@@ -1,4 +1,4 @@
-/** What operators decided about an application before: by whom, why, in which words; what waits for a second one; and Undo. */
+/** Past decisions about an application: operator, reason, text; those that wait for a second operator; and Undo. */
 import type { DecisionLine } from '../../core/reviews/review.ts'
 import { Moment } from '../ui/elements.tsx'
 import { Form } from '../ui/form.tsx'
@@ -9,7 +9,7 @@ type ListProps = {
   readonly frame: Frame
   readonly applicationId: string
   readonly decisions: readonly DecisionLine[]
-  /** Who looks. */
+  /** The operator who views the page. */
   readonly operator: string
 }
 
@@ -65,7 +65,7 @@ function waits({ needsSecond, confirmedAt, undoneAt }: DecisionLine): boolean {
 
 type ActionsProps = Omit<ListProps, 'decisions'> & { readonly decision: DecisionLine }
 
-/** Nobody is their own second. */
+/** An operator cannot confirm their own decision. */
 function Actions({ frame, applicationId, decision, operator }: ActionsProps) {
   const { words } = frame
   const bound = { application: applicationId, decision: decision.id }

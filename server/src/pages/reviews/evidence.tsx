@@ -1,4 +1,4 @@
-/** What the rule judged by, each figure beside the threshold that it is measured against. */
+/** Evidence of a review: each figure beside its threshold. */
 import type { Thresholds, Window } from '../../core/reviews/suspension.ts'
 import { Moment } from '../ui/elements.tsx'
 import { Scrolled } from '../ui/scrolled.tsx'
@@ -60,7 +60,7 @@ type WindowsProps = {
   readonly thresholds: Thresholds
 }
 
-/** The established accounts, which count; and in brackets all of them, where there are more. */
+/** Counts of established accounts, which the rule uses; counts of all accounts in brackets if they differ. */
 function Windows({ words, windows, thresholds }: WindowsProps) {
   if (windows.length === 0) return null
   const both = (counted: number, all: number) =>

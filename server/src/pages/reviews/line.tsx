@@ -1,26 +1,26 @@
-/** One application that is under review, as a line of the operators' queue: what is wrong, for how many, and what is next. */
+/** One line of the operators' review queue: reason, number affected, and what happens next. */
 import { KeyList, Moment } from '../ui/elements.tsx'
 import type { Words } from '../ui/words.ts'
 
 export type ListedReview = {
   readonly applicationId: string
   readonly application: string
-  /** The slug of the account that registered it. */
+  /** Slug of the account that registered it. */
   readonly account: string
   readonly reason: 'polling' | 'reports' | 'operator'
   readonly verdict: 'fine' | 'observe' | 'warn' | 'review' | 'suspend'
   readonly openedAt: number
   readonly closedAt: number | null
-  /** At this moment. */
+  /** Current state. */
   readonly suspended: boolean
   readonly suspensionEndsAt: number | null
   readonly appealedAt: number | null
   readonly waitsForSecond: boolean
   /** Since when the suspended application waits for a decision; null: it does not. */
   readonly waitingSince: number | null
-  /** Accounts touched. */
+  /** Number of affected accounts. */
   readonly people: number
-  /** How many times as often as allowed it polls; null: nobody knows. */
+  /** Actual poll rate divided by the allowed one; null: unknown. */
   readonly factor: number | null
 }
 
@@ -30,7 +30,7 @@ export function operatorHref(applicationId: string): string {
 
 type ListProps = { readonly words: Words; readonly reviews: readonly ListedReview[]; readonly now: number }
 
-/** The worst first: it comes in this order. */
+/** Expects the reviews sorted, worst first. */
 export function ReviewList({ words, reviews, now }: ListProps) {
   return (
     <KeyList>
@@ -89,7 +89,7 @@ type BadgesProps = {
   readonly review: Pick<ListedReview, 'suspended' | 'verdict' | 'closedAt' | 'appealedAt' | 'waitsForSecond'>
 }
 
-/** What somebody who looks for work should see at once. */
+/** Badges for what needs an operator's attention. */
 export function ReviewBadges({ words, review }: BadgesProps) {
   const { suspended, verdict, closedAt, appealedAt, waitsForSecond } = review
   const open = closedAt === null
@@ -103,7 +103,7 @@ export function ReviewBadges({ words, review }: BadgesProps) {
   )
 }
 
-/** Why it is here, in one sentence with its figures. */
+/** Reason of the review in one sentence with its figures. */
 export function reviewReason(
   words: Words,
   { reason, people, factor }: Pick<ListedReview, 'reason' | 'people' | 'factor'>,

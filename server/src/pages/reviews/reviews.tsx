@@ -1,4 +1,4 @@
-/** The queue of applications that somebody should look at, the most harmful first; and what was decided before. */
+/** Review queue for operators, most harmful first, and the reviews decided before. */
 
 import type { Frame } from '../ui/frame.ts'
 import { page } from '../ui/layout.tsx'

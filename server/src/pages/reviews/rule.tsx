@@ -1,4 +1,6 @@
-/** The rule that warns and suspends: its thresholds are data, every version is kept, and it can be on trial. */
+/**
+ * Editor of the rule that warns and suspends: thresholds are data, every version is kept, and a dry run is possible.
+ */
 import { type Thresholds, thresholdLimits } from '../../core/reviews/suspension.ts'
 import { Moment } from '../ui/elements.tsx'
 import { Checkbox, Field } from '../ui/field.tsx'
@@ -12,7 +14,7 @@ export type ThresholdName = keyof Thresholds
 export type OperatorRuleModel = {
   readonly version: number
   readonly createdAt: number | null
-  /** Who changed it last; null: it is as it was delivered. */
+  /** Operator who made this version; null: the built-in rule. */
   readonly by: string | null
   /** As typed; the share in percent. */
   readonly values: Readonly<Record<ThresholdName, string>>
@@ -21,7 +23,7 @@ export type OperatorRuleModel = {
   readonly problem: ThresholdName | null
 }
 
-/** In the order in which they are told: what counts, when it is enough, what follows. */
+/** Display order: what counts, when it is enough, what follows. */
 export const thresholdNames: readonly ThresholdName[] = [
   'earlyPolls',
   'accountAgeDays',
@@ -93,7 +95,7 @@ export function operatorRulePage(frame: Frame, model: OperatorRuleModel): string
   )
 }
 
-/** As they are typed. */
+/** In the units of the form: the share in percent. */
 function limitsOf(name: ThresholdName): { least: number; max: number } {
   const [least, max] = thresholdLimits[name]
   return name === 'share' ? { least: least * 100, max: max * 100 } : { least, max }

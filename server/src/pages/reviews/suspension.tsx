@@ -1,4 +1,4 @@
-/** The answer to "what is wrong, and what happens if I do nothing", at the top of an application's page for operators. */
+/** Summary at the top of an application's page for operators: what is wrong, and what happens without a decision. */
 import type { DecisionLine } from '../../core/reviews/review.ts'
 import { Moment } from '../ui/elements.tsx'
 import type { Frame } from '../ui/frame.ts'
@@ -28,7 +28,7 @@ export function SuspensionState({ frame: { words }, model }: SuspensionProps) {
   )
 }
 
-/** The sentence of the queue, and where the polls come from. */
+/** The sentence of the queue, plus the number of networks that poll. */
 function reasonInFull(words: Words, review: SeenReview): string {
   const networks = Math.max(0, ...review.evidence.windows.map(({ anyAccount }) => anyAccount.ignoringNetworks))
   if (review.reason === 'reports') return words.t('operator.review_reason_reports', { people: review.evidence.reports })
@@ -38,18 +38,18 @@ function reasonInFull(words: Words, review: SeenReview): string {
     : reason
 }
 
-/** The decision that takes effect when a second operator confirms it. */
+/** The decision that waits for confirmation by a second operator. */
 function waitingOf({ decisions }: OperatorApplicationModel): DecisionLine | undefined {
   return decisions.find(({ needsSecond, confirmedAt, undoneAt }) => needsSecond && !confirmedAt && !undoneAt)
 }
 
-/** In the words in which it was offered. */
+/** The same text as the option in the decision form. */
 function decisionText(words: Words, { decision }: DecisionLine, suspended: boolean): string {
   if (decision === 'keep_and_revoke') return words.t('operator.end_all')
   return words.t(`operator.${suspended ? 'suspended' : 'running'}_${decision}`)
 }
 
-/** What comes by itself, and when. */
+/** What happens without a decision, and when. */
 function Next({ words, model }: { readonly words: Words; readonly model: OperatorApplicationModel }) {
   const { review, suspended, rule } = model
   const waiting = waitingOf(model)

@@ -1,16 +1,16 @@
-/** What happened to an application, the newest first: what, when, and who did it. */
+/** History of an application, newest first: event, time, actor. */
 import { Moment } from '../ui/elements.tsx'
 import type { MessageKey, Words } from '../ui/words.ts'
 
 export type ListedFact = {
   readonly at: number
   readonly kind: string
-  /** Null: it was the rule, or whoever sat at the machine itself. */
+  /** Null: done by the rule or from the command line. */
   readonly by: string | null
   readonly detail: Readonly<Record<string, unknown>>
 }
 
-/** Kinds that have words of their own; any other is shown as it was written down. */
+/** Kinds with a text of their own; others are shown as recorded. */
 const KNOWN: Readonly<Record<string, MessageKey>> = {
   'application.created': 'operator.fact_created',
   'application.changed': 'operator.fact_changed',
@@ -32,7 +32,7 @@ const KNOWN: Readonly<Record<string, MessageKey>> = {
   'review.undone': 'operator.fact_review_undone',
 }
 
-/** Somebody did it, and nobody is told who. */
+/** Kinds whose actor is not shown to operators. */
 const UNNAMED = ['application.reported', 'credential.reported', 'code.reported', 'code.crowd']
 
 export function TimelineCard({ words, timeline }: { readonly words: Words; readonly timeline: readonly ListedFact[] }) {
@@ -75,7 +75,7 @@ function Line({ words, fact }: { readonly words: Words; readonly fact: ListedFac
   )
 }
 
-/** Null: nobody is told, or what happened beside it says who. */
+/** Null: the actor is not shown, or the entry of the decision names the operator. */
 function whoDid(words: Words, { kind, by, detail }: ListedFact): string | null {
   if (by !== null) return words.t('operator.by', { who: by })
   if (UNNAMED.includes(kind) || 'decision' in detail) return null

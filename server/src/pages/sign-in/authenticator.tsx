@@ -1,4 +1,4 @@
-/** Adding an authenticator app: a picture to scan, the same as text, and a code to see that it worked. */
+/** Set-up page for an authenticator app: QR code, the same secret as text, and a field for a first code as proof. */
 import { encode } from 'uqr'
 import { CopyButton } from '../ui/elements.tsx'
 import { Field } from '../ui/field.tsx'
@@ -8,7 +8,7 @@ import { page } from '../ui/layout.tsx'
 import { Problems } from '../ui/notice.tsx'
 
 export type AuthenticatorModel = {
-  /** Says which secret was shown; the form is tied to it. */
+  /** Identifies the secret shown; bound to the form token. */
   readonly setup: string
   /** Base32, in groups. */
   readonly secret: string
@@ -70,7 +70,7 @@ export function authenticatorPage(frame: Frame, { setup, secret, uri, problem }:
   )
 }
 
-/** Dark on white in both themes: not every camera reads the other way round. */
+/** Dark on white in both themes: some cameras cannot read inverted QR codes. */
 function QrCode({ text, label }: { readonly text: string; readonly label: string }) {
   const { size, data } = encode(text, { ecc: 'M', border: 4 })
   const path = data.flatMap((row, y) => row.map((dark, x) => (dark ? `M${x} ${y}h1v1h-1z` : ''))).join('')

@@ -1,4 +1,4 @@
-/** Choosing a password by a link: the first administrator, somebody invited, or somebody who could not sign in. */
+/** Page behind a mailed link that sets a password: for the first administrator, invited users and account recovery. */
 import { MAX_CHARACTERS, MIN_CHARACTERS, type PasswordProblem } from '../../core/sign-in/password.ts'
 import { Field } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
@@ -27,7 +27,7 @@ export function choosePasswordPage(frame: Frame, { kind, email, link, problem }:
         <h1>{words.t(`choose_password.heading_${kind}`, { name })}</h1>
         <p>{words.t(`choose_password.text_${kind}`, { name })}</p>
         <Form frame={frame} action="/link" hidden={{ link }} class="stack">
-          {/* Password managers keep a password under the name that stands beside it. */}
+          {/* Password managers store a password under the user name field beside it. */}
           <Field
             id="email"
             type="email"
@@ -49,7 +49,7 @@ export function choosePasswordPage(frame: Frame, { kind, email, link, problem }:
 
 type NewPasswordProps = { readonly frame: Frame; readonly problem: null | PasswordProblem; readonly focus?: boolean }
 
-/** The new password, twice; what is asked of it is said beforehand. */
+/** New password, entered twice; its requirements are stated up front. */
 export function NewPassword({ frame: { words }, problem, focus = false }: NewPasswordProps) {
   const wrongIn = (field: string) =>
     problem && passwordFieldOf(problem) === field ? passwordProblemText(words, problem) : null

@@ -1,4 +1,4 @@
-/** Asking again who it is, before something that a stolen session must not be enough for. */
+/** Re-authentication before actions for which a stolen session must not suffice. */
 import { PasskeyForm } from '../ui/elements.tsx'
 import { Field } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
@@ -12,7 +12,7 @@ export type ConfirmModel = {
   readonly problem: null | 'wrong' | 'locked' | 'busy' | 'passkey'
   readonly minutes: number
   readonly password: boolean
-  /** The second factor is asked for as well. */
+  /** The second factor is required, too. */
   readonly code: boolean
   /** JSON of PublicKeyCredentialRequestOptions; null when the user has no passkey. */
   readonly passkey: string | null

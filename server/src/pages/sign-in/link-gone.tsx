@@ -1,4 +1,4 @@
-/** A link out of a mail that was used or is out of date. */
+/** Page for a mailed link that was used or has expired. */
 
 import type { Frame } from '../ui/frame.ts'
 import { page } from '../ui/layout.tsx'

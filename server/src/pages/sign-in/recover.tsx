@@ -1,4 +1,4 @@
-/** Asking for a link to get in again. What it answers does not tell whether the address is known. */
+/** Request form for a recovery link. The answer does not reveal whether the address is known. */
 import { Field } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
 import type { Frame } from '../ui/frame.ts'

@@ -1,4 +1,4 @@
-/** The second step of signing in: the code of an authenticator app. */
+/** Second step of sign-in: the code of an authenticator app. */
 import { Field } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
 import type { Frame } from '../ui/frame.ts'
@@ -6,7 +6,7 @@ import { page } from '../ui/layout.tsx'
 import { Problems } from '../ui/notice.tsx'
 
 export type SecondStepModel = {
-  /** Says that the first step was passed. */
+  /** Proof that the first step was passed. */
   readonly step: string
   readonly next: string
   readonly problem: null | 'wrong' | 'locked'

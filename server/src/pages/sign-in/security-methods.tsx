@@ -1,4 +1,4 @@
-/** The part of the security page about passkeys and the authenticator app. */
+/** Passkey and authenticator sections of the security page. */
 import { Day, PasskeyForm } from '../ui/elements.tsx'
 import { Fact, Facts } from '../ui/facts.tsx'
 import { Field } from '../ui/field.tsx'

@@ -1,4 +1,4 @@
-/** How a user signs in, and where they are signed in. */
+/** Model of the security page: a user's sign-in methods and sessions. */
 import type { PasswordProblem } from '../../core/sign-in/password.ts'
 
 export type SecurityModel = {
@@ -23,7 +23,7 @@ export type SecurityModel = {
   readonly sessions: readonly {
     readonly current: boolean
     readonly createdAt: number
-    /** As the browser sent it. */
+    /** User-Agent as sent. */
     readonly agent: string | null
     readonly place: string | null
     readonly address: string | null

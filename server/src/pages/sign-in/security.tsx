@@ -1,4 +1,4 @@
-/** How one signs in: password, passkeys, authenticator app; and where one is signed in. */
+/** Security page: password, passkeys, authenticator app and sessions of the user. */
 import type { PasswordProblem } from '../../core/sign-in/password.ts'
 import { agentText } from '../ui/agent.ts'
 import { Moment } from '../ui/elements.tsx'
@@ -56,7 +56,7 @@ function PasswordCard({ frame, model: { hasPassword, problem } }: CardProps) {
     <section class="card stack" aria-labelledby="change-password">
       <h2 id="change-password">{words.t(hasPassword ? 'security.password' : 'security.password_none')}</h2>
       <Form frame={frame} action="/security/password" class="stack">
-        {/* Password managers keep a password under the name that stands beside it. */}
+        {/* Password managers store a password under the user name field beside it. */}
         <input
           class="visually-hidden"
           type="text"

@@ -1,4 +1,4 @@
-/** Signing in with a password or a passkey. */
+/** Sign-in page: password or passkey. */
 import { PasskeyForm } from '../ui/elements.tsx'
 import { Field } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
@@ -10,7 +10,7 @@ export type SignInModel = {
   readonly email: string
   readonly next: string
   readonly problem: null | 'wrong' | 'locked' | 'busy' | 'expired' | 'passkey'
-  /** How long it is locked. */
+  /** Remaining minutes of the lockout. */
   readonly minutes: number
   readonly notice: null | 'signed_out' | 'switched'
   /** JSON of PublicKeyCredentialRequestOptions. */
@@ -62,7 +62,7 @@ export function signInPage(frame: Frame, model: SignInModel): string {
           label={words.t('sign_in.passkey')}
         />
         <p>
-          {/* Leaving the window that an application opened would lose what it was opened for. */}
+          {/* In a dialog the link opens a new tab: leaving the window would lose the request. */}
           <a href="/recover" {...(frame.dialog ? { target: '_blank', rel: 'noopener noreferrer' } : {})}>
             {words.t('sign_in.recover')}
           </a>

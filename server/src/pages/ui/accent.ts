@@ -1,18 +1,18 @@
 /**
- * An account's colour as the accent of its pages. Whatever colour was chosen, links and buttons stay readable: it is moved
- * towards black on light pages and towards white on dark ones until the contrast is enough (WCAG 2.2, 1.4.3).
+ * Accent colour of an account's pages. For readable links and buttons, the chosen colour is mixed with black on light
+ * pages and with white on dark ones until the contrast is sufficient (WCAG 2.2, 1.4.3).
  */
 
 export type Accent = { readonly light: string; readonly dark: string }
 
-/** The surfaces an accent stands on: `--canvas` and `--surface` of latchkey.css, the least favourable of the two. */
+/** Backgrounds of the accent: of `--canvas` and `--surface` in latchkey.css, the one with the lower contrast. */
 const LIGHT_GROUND = '#f4f5f7'
 const DARK_GROUND = '#1a1e25'
 
-/** A little more than the 4.5 that is asked for, because a hovered button is slightly mixed with its ground. */
+/** Slightly above the required 4.5, because a hovered button is mixed with its background a little. */
 const ENOUGH = 5
 
-/** Null when it is not a colour that we keep (`#rrggbb`, small letters). */
+/** Null unless the colour is in the stored format (`#rrggbb`, lower case). */
 export function accentFor(colour: string | null): Accent | null {
   if (colour === null || !/^#[0-9a-f]{6}$/.test(colour)) return null
   return { light: movedTowards('#000000', LIGHT_GROUND, colour), dark: movedTowards('#ffffff', DARK_GROUND, colour) }
@@ -33,7 +33,7 @@ function channels(colour: string): readonly number[] {
   return [1, 3, 5].map((start) => Number.parseInt(colour.slice(start, start + 2), 16))
 }
 
-/** Between 1 and 21, as WCAG 2.2 defines it. */
+/** Between 1 and 21, as defined by WCAG 2.2. */
 export function contrastRatio(one: string, other: string): number {
   const [darker = 0, lighter = 0] = [luminance(one), luminance(other)].sort((a, b) => a - b)
   return (lighter + 0.05) / (darker + 0.05)

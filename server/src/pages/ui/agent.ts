@@ -1,7 +1,7 @@
-/** What a browser calls itself (User-Agent) in words that a person recognises. A guess, good enough to tell one's own apart. */
+/** Readable name of a User-Agent. A guess, good enough for users to recognise their own browsers. */
 import type { Words } from './words.ts'
 
-/** In this order: nearly every browser also names the ones it came from. */
+/** Order matters: nearly every browser also names those it descends from. */
 const BROWSERS: readonly (readonly [string, RegExp])[] = [
   ['Edge', /\bEdg(e|A|iOS)?\//],
   ['Opera', /\bOPR\//],

@@ -1,16 +1,16 @@
 /**
- * A button for what cannot easily be taken back: pressed once it opens and asks, pressed again it acts. No script is
- * needed for that, and no second page. What would happen is said before it, for everybody to read.
+ * Confirmation for actions that are hard to undo: the first press opens the question, the second submits. Needs no
+ * script and no second page. The text before the button states the consequences, visible without opening it.
  */
 import type { ComponentChildren } from 'preact'
 
 type AreYouSureProps = {
-  /** What the closed button says. */
+  /** Text of the closed button. */
   readonly label: ComponentChildren
   readonly question: ComponentChildren
-  /** Asked already: what was sent came back with a problem. */
+  /** Open initially: the form was submitted and returned with a problem. */
   readonly open?: boolean
-  /** The form that does it. */
+  /** The form that performs the action. */
   readonly children: ComponentChildren
 }
 

@@ -1,6 +1,6 @@
 /**
- * The stylesheet, the script and the icon, sent to browsers as they are. Their addresses carry a digest of their content, so
- * they may be kept for ever, and a new version is a new address.
+ * Stylesheet, script and icon as static assets. Their URLs contain a content digest, so they are cached forever and a
+ * new version has a new URL.
  */
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -16,10 +16,10 @@ export type Asset = {
 }
 
 function load(extension: 'css' | 'js' | 'svg', contentType: string): Asset {
-  // The same way up from src/pages/ and from dist/pages/.
+  // The relative path is the same from src/pages/ and from dist/pages/.
   const bytes = readFileSync(new URL(`../../../assets/latchkey.${extension}`, import.meta.url))
   const digest = createHash('sha256').update(bytes).digest('hex').slice(0, 12)
-  // When a browser first asks for it: commands load this file, too, and send it to nobody.
+  // Compressed on first request: command-line commands load this module, too, and never serve assets.
   let brotli: Buffer | undefined
   let gzip: Buffer | undefined
   return {

@@ -1,15 +1,15 @@
-/** How an application is drawn beside its name: its logo where it has one to show, otherwise its first letter. */
+/** Picture of an application beside its name: its logo, or the first letter of its name. */
 import { initialOf } from './layout.tsx'
 
 type AvatarProps = {
   readonly name: string
-  /** An address. */
+  /** URL. */
   readonly logo: string | null
-  /** In pixels; the stylesheet has the last word. */
+  /** In pixels; the stylesheet may override it. */
   readonly size?: number
 }
 
-/** The name is beside it, so there is nothing to read aloud. */
+/** Decorative for screen readers: the name is beside it. */
 export function Avatar({ name, logo, size = 40 }: AvatarProps) {
   if (logo !== null) return <img class="avatar" src={logo} alt="" width={size} height={size} />
   return (

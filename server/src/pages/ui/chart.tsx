@@ -1,7 +1,7 @@
 /**
- * Charts as SVG, drawn on the server. What is drawn is stretched to the width there is; what is written is not, so that it can
- * be read on a telephone as well. Time runs from left to right in every language. Every chart has its figures as a table below
- * it: for those who do not see it, and for those who want to know exactly.
+ * Charts as SVG, rendered on the server. Shapes stretch to the available width; text does not, so that it stays
+ * readable on a phone. Time runs from left to right in every language. Every chart has a table of its figures below it,
+ * for screen readers and for exact values.
  */
 import { scaleLinear, scaleUtc } from 'd3-scale'
 import { area, line } from 'd3-shape'
@@ -9,10 +9,10 @@ import type { ComponentChildren } from 'preact'
 import { Scrolled } from './scrolled.tsx'
 import type { Words } from './words.ts'
 
-/** Of the plane on which shapes are drawn. It is stretched to the place that the page has for it. */
+/** Side of the coordinate system for shapes; it is stretched to the available space. */
 const SIDE = 1000
 
-/** In percent of the picture: above, for the label of the highest line; below, for those of the times. */
+/** Margins in percent of the picture: above for the label of the highest line, below for the time labels. */
 const ABOVE = 9
 const BELOW = 15
 const HEIGHT = 100 - ABOVE - BELOW
@@ -25,25 +25,25 @@ export type Key = { readonly tone: Tone; readonly text: string }
 
 type FigureProps = {
   readonly words: Words
-  /** The beginning of all ids in it. */
+  /** Prefix of all ids in the figure. */
   readonly id: string
   readonly title: string
-  /** What there is to see, in a sentence, for those who do not. */
+  /** Text alternative: one sentence about what the chart shows. */
   readonly about: string
-  /** What is drawn how. Where there is only one thing, the title says it. */
+  /** Legend; absent for a single series, which the title names. */
   readonly keys?: readonly Key[]
-  /** Null: there is nothing to draw. */
+  /** Null: no data, `nothing` is shown. */
   readonly picture: ComponentChildren
   readonly nothing: string
   readonly tall?: boolean
-  /** Over the whole column. */
+  /** Spans the whole column. */
   readonly wide?: boolean
   readonly table: Table
 }
 
 export type Table = {
   readonly head: readonly string[]
-  /** The first of each is what the line is about. */
+  /** The first cell of each row is its header. */
   readonly rows: readonly (readonly string[])[]
 }
 
@@ -118,16 +118,16 @@ export type Bucket = { readonly at: number; readonly values: readonly number[] }
 
 type BucketsProps = {
   readonly words: Words
-  /** In order, each as long as `step`; where one is missing, nothing happened. */
+  /** In order, each of length `step`; a missing bucket means zero. */
   readonly buckets: readonly Bucket[]
   readonly step: number
-  /** How the first, the second … of each bucket's values are drawn. */
+  /** Tone of each value of a bucket, by index. */
   readonly tones: readonly Tone[]
-  /** Parts of a whole, up to all of it. Otherwise numbers of things. */
+  /** Values are shares from 0 to 1; otherwise counts. */
   readonly share?: boolean
 }
 
-/** Values over time: surfaces that stand on the ground, one in front of the other; a limit is a line of dashes. */
+/** Values over time: overlapping areas from the base line; the tone `limit` is a dashed line. */
 export function Buckets({ words, buckets, step, tones, share = false }: BucketsProps) {
   const [first, last] = [buckets.at(0), buckets.at(-1)]
   if (!first || !last) return null
@@ -154,7 +154,7 @@ export function Buckets({ words, buckets, step, tones, share = false }: BucketsP
 
 type Heights = ReturnType<typeof scaleLinear<number, number>>
 
-/** From the ground to a round number above all values. */
+/** Scale from zero to a round number above all values. */
 function heights(buckets: readonly Bucket[], share = false): Heights {
   const max = share ? 1 : Math.max(1, ...buckets.flatMap(({ values }) => values))
   return scaleLinear([0, max], [SIDE, 0]).nice(TICKS)
@@ -164,7 +164,7 @@ const DAY_MS = 24 * 60 * 60 * 1000
 
 type Edge = { readonly at: number; readonly value: number }
 
-/** Both ends of every bucket, so that one alone has a width; and down to the ground where buckets are missing. */
+/** Both edges of every bucket, so that a single one has a width; zero where buckets are missing. */
 function edgesOf(buckets: readonly Bucket[], step: number, index: number): readonly Edge[] {
   return buckets.flatMap(({ at, values }, place) => {
     const value = values[index] ?? 0
@@ -183,12 +183,12 @@ function outline(tone: Tone, edges: readonly Edge[], x: (at: number) => number, 
 
 type DaysProps = {
   readonly words: Words
-  /** One after the other, each the beginning of a day. */
+  /** Consecutive, each at the start of a day. */
   readonly days: readonly Bucket[]
   readonly tones: readonly Tone[]
 }
 
-/** Numbers of each day: bars beside each other. */
+/** Values per day: grouped bars. */
 export function Days({ words, days, tones }: DaysProps) {
   if (days.length === 0) return null
   const y = heights(days)
@@ -221,7 +221,7 @@ type StepsProps = {
   readonly steps: readonly { readonly text: string; readonly value: number }[]
 }
 
-/** What is left after each step: bars below each other, with their words and numbers above them. */
+/** Funnel: horizontal bars one below the other, each with its label and number above it. */
 export function Steps({ words, steps }: StepsProps) {
   const max = Math.max(...steps.map(({ value }) => value))
   if (!(max > 0)) return null
@@ -251,7 +251,7 @@ export function Steps({ words, steps }: StepsProps) {
   )
 }
 
-/** Where shapes are drawn: stretched, but lines stay as thick as they are (`vector-effect` in the stylesheet). */
+/** Area for shapes: stretched, but with constant stroke width (`vector-effect` in the stylesheet). */
 function Plane({ children }: { readonly children: ComponentChildren }) {
   return (
     <svg
@@ -270,7 +270,7 @@ function Plane({ children }: { readonly children: ComponentChildren }) {
 
 type LevelsProps = { readonly words: Words; readonly scale: Heights; readonly share?: boolean }
 
-/** Lines at round values, each with its value above it. Of things there are no halves. */
+/** Grid lines at round values, each labelled above it. Counts have integer levels only. */
 function Levels({ words, scale, share = false }: LevelsProps) {
   const levels = scale.ticks(TICKS).filter((value) => share || Number.isInteger(value))
   return levels.map((value) => {
@@ -290,7 +290,7 @@ function Levels({ words, scale, share = false }: LevelsProps) {
 
 type MarksProps = { readonly marks: readonly { readonly at: number; readonly text: string }[] }
 
-/** Words below the plane, at these parts of its width: those at the ends stay within it. */
+/** Labels below the plane at the given fractions of its width; the outer ones are anchored to stay inside. */
 function Marks({ marks }: MarksProps) {
   return marks.map(({ at, text }) => (
     <text class="mark" key={at} x={`${round(at * 100)}%`} y="98%" text-anchor={anchorOf(at)}>

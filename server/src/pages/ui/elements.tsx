@@ -1,6 +1,6 @@
 /**
- * The custom elements of assets/latchkey.js as components, and times. What is inside an element is what is seen without a
- * script; texts that only the script shows come along as attributes, in the reader's language.
+ * Components for the custom elements of assets/latchkey.js, and for times. Their children are what is seen without a
+ * script; texts that only the script shows are attributes, in the reader's language.
  */
 import { type ComponentChildren, h } from 'preact'
 import { Form } from './form.tsx'
@@ -9,38 +9,38 @@ import type { Words } from './words.ts'
 
 type Children = { readonly children: ComponentChildren }
 
-/** Around the input for a code: groups the digits while they are typed. */
+/** Wraps the input for a code: groups the digits during typing. */
 export function CodeField({ children }: Children) {
   return h('code-field', null, children)
 }
 
-/** Two answers that a pointer cannot press before their question could be read. */
+/** Two answers that ignore the pointer until the user could have read the question. */
 export function SteadyAnswers({ children }: { readonly children: ComponentChildren }) {
   return h('steady-answers', { class: 'choice' }, children)
 }
 
-/** Around a list of links: with one of them in focus, j and k go on to the next and back. */
+/** Wraps a list of links: with one in focus, j and k move to the next and the previous one. */
 export function KeyList({ children }: Children) {
   return h('key-list', null, children)
 }
 
-/** A day. Not rewritten for where the browser is: a day that we keep as a day has no other. */
+/** A date. Not converted to the browser's time zone: it is stored as a date, without a time. */
 export function Day({ words, ms }: { readonly words: Words; readonly ms: number }) {
   return <time dateTime={new Date(ms).toISOString().slice(0, 10)}>{words.date(ms)}</time>
 }
 
-/** A point in time, rewritten for where the browser is. */
+/** A point in time; the script converts it to the browser's time zone. */
 export function Moment({ words, ms }: { readonly words: Words; readonly ms: number }) {
   return h('local-time', null, <time dateTime={new Date(ms).toISOString()}>{words.moment(ms)}</time>)
 }
 
 type CopyProps = { readonly words: Words } & (
   | { readonly text: string }
-  /** The id of the element whose text it copies: what must not be on a page twice is not. */
+  /** Id of the element whose text is copied, for text that must not be on the page twice. */
   | { readonly from: string }
 )
 
-/** Copies a text; not there without a script. */
+/** Copies a text; hidden without a script. */
 export function CopyButton({ words, ...what }: CopyProps) {
   return h(
     'copy-button',
@@ -52,7 +52,7 @@ export function CopyButton({ words, ...what }: CopyProps) {
   )
 }
 
-/** How long the code on this page still works. `remaining` in milliseconds. */
+/** Remaining lifetime of the code on this page. `remaining` in milliseconds. */
 export function ExpiryNotice({ words, remaining }: { readonly words: Words; readonly remaining: number }) {
   return h(
     'expiry-notice',
@@ -76,11 +76,11 @@ type PasskeyProps = {
   readonly options: string
   readonly hidden?: Readonly<Record<string, string>>
   readonly label: string
-  /** What comes before the button, within the same form. */
+  /** Content before the button, in the same form. */
   readonly children?: ComponentChildren
 }
 
-/** A form of its own whose `answer` the script fills in; not there where the browser knows no passkeys. */
+/** Separate form whose `answer` the script fills in; hidden where the browser does not support passkeys. */
 export function PasskeyForm({ frame, mode, action, options, hidden = {}, label, children }: PasskeyProps) {
   return h(
     'passkey-button',

@@ -1,4 +1,4 @@
-/** Fields of other kinds than one line of text: several lines, one of a few, one of a list. */
+/** Fields other than one line of text: text areas, select, radio button. */
 import type { ComponentChildren } from 'preact'
 import { describedBy, FieldHead } from './field.tsx'
 
@@ -7,13 +7,13 @@ type CommonProps = {
   readonly name?: string
   readonly label: ComponentChildren
   readonly hint?: ComponentChildren
-  /** What is wrong with it, in place. Null or absent: nothing. */
+  /** Problem text shown at the field; null or absent: none. */
   readonly problem?: string | null
 }
 
 type TextAreaProps = CommonProps & { readonly value: string; readonly rows: number; readonly focus?: boolean }
 
-/** Several lines of something technical: from left to right, in every language. */
+/** Multi-line technical text: left to right in every language. */
 export function TextArea(props: TextAreaProps) {
   const { id, name = id, problem = null, value, rows } = props
   const attributes = {
@@ -36,7 +36,7 @@ export function TextArea(props: TextAreaProps) {
 
 type OwnWordsProps = CommonProps & { readonly value: string; readonly rows: number }
 
-/** Several lines that somebody writes to somebody: in the direction of whatever they write. */
+/** Multi-line prose for another person: direction follows the text. */
 export function OwnWords(props: OwnWordsProps) {
   const { id, name = id, problem = null, value, rows } = props
   return (
@@ -60,7 +60,7 @@ export function OwnWords(props: OwnWordsProps) {
 type SelectProps = CommonProps & {
   readonly options: readonly { readonly value: string; readonly text: string }[]
   readonly value: string
-  /** Shown, not asked for, and not sent. */
+  /** Displayed only, not submitted. */
   readonly disabled?: boolean
 }
 
@@ -94,7 +94,7 @@ type RadioProps = {
   readonly checked: boolean
 }
 
-/** One of several with the same name; `id` is `<name>-<value>`. */
+/** One radio button of a group; `id` is `<name>-<value>`. */
 export function Radio({ name, value, label, hint, checked }: RadioProps) {
   const id = `${name}-${value}`
   return (

@@ -1,31 +1,31 @@
-/** One labelled field with its hint and what is wrong with it, all tied together for those who do not see them side by side. */
+/** Labelled input with hint and problem text, linked by ARIA attributes for screen readers. */
 import type { ComponentChildren } from 'preact'
 
 type FieldProps = {
-  /** Also the name it is sent under, unless `name` is given. */
+  /** Also the form field name, unless `name` is given. */
   readonly id: string
   readonly name?: string
   readonly label: ComponentChildren
   readonly hint?: ComponentChildren
-  /** What is wrong with it, in place. Null or absent: nothing. */
+  /** Problem text shown at the field; null or absent: none. */
   readonly problem?: string | null
   readonly type?: 'text' | 'email' | 'password' | 'color' | 'file' | 'date'
   readonly value?: string
   readonly autocomplete?: string
   readonly inputmode?: 'numeric' | 'email'
-  /** What comes after what is typed, shown beside it: the rest of an address. */
+  /** Fixed text shown after the input: the rest of an address. */
   readonly after?: string
   readonly focus?: boolean
   readonly size?: number
   readonly maxLength?: number
   readonly accept?: string
-  /** Shown, not asked for, and not sent. */
+  /** Displayed only, not submitted. */
   readonly readOnly?: boolean
-  /** Large tracked figures, for codes. */
+  /** Large, letter-spaced digits, for codes. */
   readonly code?: boolean
-  /** From left to right in every language: addresses of the web. */
+  /** Left to right in every language, for URLs. */
   readonly ltr?: boolean
-  /** The page's heading is the label of its only field. */
+  /** The label is the page's heading, for a page with one field. */
   readonly heading?: boolean
 }
 
@@ -49,7 +49,7 @@ export function Field(props: FieldProps) {
 
 type FieldHeadProps = Pick<FieldProps, 'id' | 'label' | 'hint' | 'problem' | 'heading'>
 
-/** What stands above every kind of field. */
+/** Label, hint and problem, above every kind of field. */
 export function FieldHead({ id, label, hint, problem = null, heading }: FieldHeadProps) {
   const labelled = <label for={id}>{label}</label>
   return (
@@ -69,7 +69,7 @@ export function FieldHead({ id, label, hint, problem = null, heading }: FieldHea
   )
 }
 
-/** The ids of all that is said about a field beside its label. */
+/** Ids of the texts about a field, for `aria-describedby`. */
 export function describedBy({ id, hint, after, problem = null }: FieldHeadProps & Pick<FieldProps, 'after'>) {
   const ids = [
     hint !== undefined && `${id}-hint`,
@@ -100,7 +100,7 @@ function Input(props: FieldProps & { readonly described: string | undefined }) {
     ...(props.ltr ? { dir: 'ltr' } : {}),
     ...(props.code ? { dir: 'ltr', enterkeyhint: 'go' } : {}),
   }
-  // An object, because which attributes go with which type is typed per literal type.
+  // Cast to object: Preact types the allowed attributes per literal `type`.
   return <input {...(attributes as object)} />
 }
 
@@ -112,7 +112,7 @@ type CheckboxProps = {
   readonly checked?: boolean
 }
 
-/** Sent as `on`, or not at all. */
+/** Submitted as `on`, or not at all. */
 export function Checkbox({ id, name, label, hint, checked = false }: CheckboxProps) {
   return (
     <div class="checkbox">

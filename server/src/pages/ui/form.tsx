@@ -1,6 +1,6 @@
 /**
- * The only ways to write a form. One that changes something posts, works without a script, and carries what ties it to the
- * session it was shown in.
+ * Form components, the only ones used. A form that changes state is a POST, works without a script, and carries a token
+ * that binds it to the session in which it was shown.
  */
 import type { ComponentChildren } from 'preact'
 import type { Frame } from './frame.ts'
@@ -8,12 +8,12 @@ import type { Frame } from './frame.ts'
 type FormProps = {
   readonly frame: Frame
   readonly action: string
-  /** Values that must come back exactly as they were shown; the form's token vouches for them. */
+  /** Values that must come back unchanged; covered by the form's token. */
   readonly bound?: Readonly<Record<string, string>>
-  /** Values that only come along. */
+  /** Values that the token does not cover. */
   readonly hidden?: Readonly<Record<string, string>>
   readonly class?: string
-  /** For a form that sends a file. */
+  /** For a file upload. */
   readonly multipart?: boolean
   readonly children?: ComponentChildren
 }
@@ -21,7 +21,7 @@ type FormProps = {
 export function Form({ frame, action, bound = {}, hidden = {}, multipart = false, children, ...rest }: FormProps) {
   const carried = Object.entries({ ...hidden, ...bound })
   return (
-    // What is wrong is said by the page that comes back: in our words, in the user's language, in one place.
+    // No browser validation: the returned page states the problems, in our words, in the user's language, in one place.
     <form method="post" action={action} noValidate {...(multipart ? { enctype: 'multipart/form-data' } : {})} {...rest}>
       {carried.map(([name, value]) => (
         <input type="hidden" name={name} value={value} key={name} />
@@ -34,7 +34,7 @@ export function Form({ frame, action, bound = {}, hidden = {}, multipart = false
 
 type SearchFormProps = { readonly action: string; readonly class?: string; readonly children: ComponentChildren }
 
-/** For what only looks something up: it leads to an address that can be kept, and changes nothing, so it proves nothing. */
+/** GET form for searches: its URL can be bookmarked, and it changes nothing, so it needs no token. */
 export function SearchForm({ action, children, ...rest }: SearchFormProps) {
   return (
     <form method="get" action={action} noValidate {...rest}>

@@ -1,30 +1,29 @@
-/** The context of a page: account, user, language, nonce, form signatures. */
+/** Context of a page: account, user, language, nonce, form signatures. */
 import type { Words } from './words.ts'
 
-/** What every page knows beside its own model. */
 export type Frame = {
   readonly words: Words
-  /** Null: there is no such account. `logo` is an address. */
+  /** Null: no such account. `logo` is a URL. */
   readonly account: {
     readonly name: string
     readonly host: string
     readonly colour: string | null
     readonly logo: string | null
   } | null
-  /** Null: nobody is signed in. */
+  /** Null: not signed in. */
   readonly user: {
     readonly email: string
     readonly administrator: boolean
-    /** One of those who run the service, at the one address where they do. */
+    /** An operator, on the host of the operators' account. */
     readonly operator?: boolean
   } | null
-  /** With the query: what the navigation marks as current, and where one comes back to after changing the language. */
+  /** With the query: marks the current navigation entry, and is the return target after a language change. */
   readonly path: string
   readonly nonce: string
-  /** Whether mails are sent: an operator has set a mail server. */
+  /** A mail server is configured, so mails are sent. */
   readonly mail: boolean
-  /** Inside the window that an application opened: small, one thing to do, nothing that leads away. */
+  /** Inside a dialog: small window, one task, no links that lead away. */
   readonly dialog: boolean
-  /** Signs a form: the token ties it to this session, its action and the values that must come back as they were shown. */
+  /** Signs a form: the token binds it to this session, its action and the `bound` values. */
   sign(action: string, bound: Readonly<Record<string, string>>): string
 }

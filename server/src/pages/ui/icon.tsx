@@ -1,4 +1,4 @@
-/** Small drawings beside words. They never stand for a word alone, so no reader is told of them. */
+/** Decorative icons beside text. Never used without text, so they are hidden from screen readers. */
 
 const DRAWINGS = {
   check: 'M5 12.5 10 17.5 19 7',

@@ -1,9 +1,10 @@
 /**
- * What surrounds every page: the document, whose account this is, who is signed in, where else to go, the language.
+ * Layout of every page: document, account, signed-in user, navigation, language.
  *
- * `pages/` turns a model into HTML and nothing else: no request, no store, no clock. A page is `(frame, model) => string`.
- * Without a script everything works; assets/latchkey.js only improves. The content security policy allows no inline style
- * and no inline script, so there is none.
+ * `pages/` turns a model into HTML and nothing else: no request, no store, no clock.
+ * A page is `(frame, model) => string`. Everything works without a script; assets/latchkey.js only improves it. The
+ * content security policy admits only scripts and styles with the nonce of the response, so no style attributes and no
+ * inline event handlers.
  */
 import type { ComponentChildren } from 'preact'
 import { renderToString } from 'preact-render-to-string'
@@ -14,13 +15,13 @@ import type { Frame } from './frame.ts'
 import { languages, type MessageKey, type Words } from './words.ts'
 
 export type PageOptions = {
-  /** Something was wrong with what was sent: said in the title as well, because that is what is read aloud first. */
+  /** The submitted input was rejected. The title says so, too, because screen readers read it first. */
   readonly problem?: boolean
-  /** A page with one thing to do: no navigation that leads away from it. */
+  /** A page with one task: no navigation. */
   readonly single?: boolean
-  /** A list rather than a form: use more of the window. */
+  /** For lists: uses more of the window's width. */
   readonly wide?: boolean
-  /** It answers a form and cannot be shown again: nothing on it leads away unless somebody means to go. */
+  /** The page answers a form and cannot be shown again: no language choice, which would lose it. */
   readonly once?: boolean
 }
 
@@ -75,7 +76,7 @@ function Header({ frame }: { readonly frame: Frame }) {
   )
 }
 
-/** The account as its people know it; the product where there is none. */
+/** Name and logo of the account, or the product's name without an account. */
 function Whose({ frame: { words, account, dialog } }: { readonly frame: Frame }) {
   if (!account) return <span class="account">{words.t('layout.product')}</span>
   const known = (
@@ -99,7 +100,7 @@ function Whose({ frame: { words, account, dialog } }: { readonly frame: Frame })
   )
 }
 
-/** The first letter as a person sees it, which may be several characters. */
+/** The first grapheme cluster, which may be several code points. */
 export function initialOf(name: string): string {
   const [first] = new Intl.Segmenter().segment(name.trim())
   return (first?.segment ?? '').toLocaleUpperCase()
@@ -113,7 +114,7 @@ const ownPlaces: readonly Place[] = [
   { href: '/security', key: 'layout.security' },
 ]
 
-/** The administrators' pages, and what each is for. */
+/** Administrators' pages, with a description of each. */
 export const accountPlaces: readonly (Place & { readonly about: MessageKey })[] = [
   { href: '/account/applications', key: 'layout.account_applications', about: 'home.account_applications_text' },
   { href: '/account/policy', key: 'layout.policy', about: 'home.policy_text' },
@@ -124,7 +125,7 @@ export const accountPlaces: readonly (Place & { readonly about: MessageKey })[] 
   { href: '/developer', key: 'layout.developer', about: 'home.developer_text' },
 ]
 
-/** Those of the people who run the service, and what each is for. */
+/** Operators' pages, with a description of each. */
 export const operatorPlaces: readonly (Place & { readonly about: MessageKey })[] = [
   { href: '/operator', key: 'operator.nav_overview', about: 'operator.about_overview' },
   { href: '/operator/reviews', key: 'operator.nav_reviews', about: 'operator.about_reviews' },
@@ -186,7 +187,7 @@ function Navigation({ frame }: { readonly frame: Frame }) {
   )
 }
 
-/** `/account/person` belongs to `/account/people`, `/account/role` to `/account/roles`; for operators likewise. */
+/** Subpages and the navigation entry that is marked for them. */
 const WITHIN: Readonly<Record<string, string>> = {
   '/account/person': '/account/people',
   '/account/role': '/account/roles',
@@ -207,7 +208,7 @@ function PlaceLink({ words, place, path }: { readonly words: Words; readonly pla
   )
 }
 
-/** The choice of a language shows the page anew, so it is not there where that is impossible. */
+/** A language change reloads the page, so `languages` is false where that is impossible. */
 function Footer({ frame, languages: offered }: { readonly frame: Frame; readonly languages: boolean }) {
   const { words, account, dialog } = frame
   return (

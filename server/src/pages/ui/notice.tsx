@@ -1,14 +1,14 @@
-/** What a page has to say before anything else: what is wrong, what went well, what to beware of. */
+/** Messages at the top of a page: problems, success, warnings. */
 import type { ComponentChildren } from 'preact'
 import type { Frame } from './frame.ts'
 import type { Words } from './words.ts'
 
-/** `field` is the id of the field it is about; null when it is about no field. */
+/** `field`: id of the field; null when the problem concerns no field. */
 export type Problem = { readonly field: string | null; readonly text: string }
 
 /**
- * The summary at the top of a page that came back. It takes the focus without a script: `autofocus` holds for every
- * element that can be focused, and the first one in the document wins.
+ * Problem summary of a form that was rejected. It takes the focus without a script: `autofocus` works on every
+ * focusable element, and the first one in the document wins.
  */
 export function Problems({ words, problems }: { readonly words: Words; readonly problems: readonly Problem[] }) {
   if (problems.length === 0) return null
@@ -32,7 +32,7 @@ type NoticeProps = {
   readonly children?: ComponentChildren
 }
 
-/** `success` is announced; the others are part of the page. */
+/** Screen readers announce `success` (role `status`); the others are ordinary content. */
 export function Notice({ kind, title, children }: NoticeProps) {
   return (
     <div class={`notice ${kind}`} {...(kind === 'success' ? { role: 'status' } : {})}>
@@ -46,7 +46,7 @@ export function Notice({ kind, title, children }: NoticeProps) {
   )
 }
 
-/** Beside a sentence that promises an e-mail, where the service has no mail server. */
+/** Hint beside a sentence that promises an e-mail, while no mail server is configured. */
 export function MailWaits({ frame }: { readonly frame: Frame }) {
   return frame.mail ? null : <p class="hint">{frame.words.t('notice.mail_waits')}</p>
 }

@@ -1,4 +1,4 @@
-/** A text of the documentation: paragraphs apart by an empty line, and `code` between backticks. No other mark is known. */
+/** Documentation text: paragraphs separated by an empty line, and `code` between backticks. No other mark-up. */
 
 export function Prose({ text }: { readonly text: string }) {
   return text.split('\n\n').map((paragraph) => (
@@ -8,7 +8,7 @@ export function Prose({ text }: { readonly text: string }) {
   ))
 }
 
-/** Within a line. */
+/** Text within a line. */
 export function Inline({ text }: { readonly text: string }) {
   return text.split('`').map((piece, index) =>
     index % 2 === 1 ? (

@@ -1,4 +1,4 @@
-/** What is shown when there is no page to show: what happened, and what to do. */
+/** Error page: what happened, and what to do. */
 
 import type { Frame } from './frame.ts'
 import { page } from './layout.tsx'
@@ -15,7 +15,7 @@ export type RefusalModel = {
     | 'method_not_allowed'
     | 'payload_too_large'
     | 'invalid_request'
-  /** With it somebody finds what the log says about a failure that nobody expected. */
+  /** Finds the log lines of an unexpected failure. */
   readonly requestId: string
 }
 

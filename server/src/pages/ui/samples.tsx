@@ -1,4 +1,6 @@
-/** Requests to copy, with an application's own id in them: what its developer sends first. docs/interface.md. */
+/**
+ * Sample requests to copy, with the application's id filled in: the first requests of its developer. docs/interface.md.
+ */
 import { CopyButton } from './elements.tsx'
 import type { Words } from './words.ts'
 
@@ -9,10 +11,10 @@ export type Sample = {
 
 type Ways = {
   readonly code: boolean
-  /** An address that the dialog may return to; null: it opens none. */
+  /** A redirect URI; null: the application does not use the dialog. */
   readonly redirect: string | null
   readonly public: boolean
-  /** It decides its own codes. */
+  /** The application decides its own codes. */
   readonly testMode?: boolean
 }
 
@@ -50,7 +52,7 @@ function codeSamples(ours: (path: string, ...parameters: string[]) => string): r
   ]
 }
 
-/** Without a secret, codes are for the standard dialect alone. docs/interface.md, "Application credentials". */
+/** A public client gets codes in the standard dialect only. docs/interface.md, "Application credentials". */
 function publicCodeSamples(publicUrl: string, id: string): readonly Sample[] {
   const poll = [
     '-d grant_type=urn:ietf:params:oauth:grant-type:device_code',
@@ -72,14 +74,14 @@ function curl(url: string, parameters: readonly string[]): string {
   return [`curl ${url}`, ...parameters.map((parameter) => `  ${parameter}`)].join(' \\\n')
 }
 
-/** As a shell takes it to the letter: an address may have quotes and dollar signs in it. */
+/** Quotes for a shell: a URL may contain quotes and dollar signs. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`
 }
 
 type SamplesProps = { readonly words: Words; readonly samples: readonly Sample[]; readonly secret: boolean }
 
-/** `secret`: the application has one to fill in. */
+/** `secret`: the application has a secret to fill in. */
 export function Samples({ words, samples, secret }: SamplesProps) {
   if (samples.length === 0) return null
   return (

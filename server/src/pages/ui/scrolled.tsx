@@ -1,4 +1,4 @@
-/** What may be wider than the window, scrolled by itself: with the keyboard as well, so it can take the focus and has a name. */
+/** Scroll container for content wider than the window. Focusable and named, so that it scrolls by keyboard as well. */
 import type { ComponentChildren } from 'preact'
 
 type ScrolledProps = {

@@ -1,4 +1,4 @@
-/** Looking for something in a long list, a page at a time. A search changes nothing, so it is the one form that is no POST. */
+/** Search field and next-page link of long lists. A search changes nothing, so it is a GET form. */
 import { Field } from './field.tsx'
 import type { Words } from './words.ts'
 
@@ -7,7 +7,7 @@ type SearchProps = {
   readonly action: string
   readonly label: string
   readonly hint: string
-  /** What was looked for. */
+  /** The search text. */
   readonly value: string
 }
 
@@ -28,7 +28,7 @@ type MoreProps = {
   readonly words: Words
   readonly action: string
   readonly value: string
-  /** The last that is shown; null: there are no more. */
+  /** Cursor: the last item shown; null: no more. */
   readonly after: string | null
 }
 

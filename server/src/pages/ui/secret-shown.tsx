@@ -1,4 +1,4 @@
-/** An application's new secret, on this page once and nowhere else ever; right after registering, also its id. */
+/** Page that shows an application's new secret once and never again; after registration also its id. */
 import { applicationHref } from '../grants/application-ways.tsx'
 import type { Frame } from './frame.ts'
 import { page } from './layout.tsx'
@@ -10,7 +10,7 @@ import { ToCopy } from './to-copy.tsx'
 export type SecretShownModel = {
   readonly id: string
   readonly name: string
-  /** Null: it is public and has none. */
+  /** Null: public client. */
   readonly secret: string | null
   /** The application is new, not only the secret. */
   readonly registered: boolean

@@ -1,4 +1,4 @@
-/** A name that somebody chose, within a sentence: what the `<b>` of a message becomes. */
+/** Rendering of `<b>` in messages: a user-chosen name within a sentence, isolated by `<bdi>`. */
 import type { ComponentChildren } from 'preact'
 
 export function strong(chunks: ComponentChildren): ComponentChildren {

@@ -1,4 +1,4 @@
-/** What somebody or something may do, in the catalogue's words: one per line. */
+/** List of scope titles, one per line. */
 
 export function Titles({ titles }: { readonly titles: readonly string[] }) {
   return (

@@ -1,4 +1,4 @@
-/** Something technical to take elsewhere, to the letter. */
+/** Technical text with a copy button. */
 import { CopyButton } from './elements.tsx'
 import type { Words } from './words.ts'
 

@@ -1,6 +1,6 @@
 /**
- * The languages of the web interface and of mails. Every text that a person reads comes from messages/*.json through here;
- * English is the measure, and a language that lacks one of its keys does not compile.
+ * Languages of the web interface and of mails. Every text comes from messages/*.json through this module; English is
+ * the reference, and a language that lacks one of its keys does not compile.
  */
 import { IntlMessageFormat } from 'intl-messageformat'
 import type { ComponentChildren } from 'preact'
@@ -11,7 +11,7 @@ import es from '../messages/es.json' with { type: 'json' }
 
 export type Language = 'en' | 'de' | 'es' | 'ar'
 
-/** Each in its own words, so that whoever landed in the wrong one finds the way out. */
+/** Each name in its own language, so that a user who got the wrong language can find theirs. */
 export const languages: readonly { readonly code: Language; readonly name: string }[] = [
   { code: 'en', name: 'English' },
   { code: 'de', name: 'Deutsch' },
@@ -32,9 +32,9 @@ export type Words = {
   readonly language: Language
   readonly direction: 'ltr' | 'rtl'
   t(key: MessageKey, values?: Readonly<Record<string, string | number>>): string
-  /** The same with elements: `<b>…</b>` in the message is given to the function `b`. */
+  /** The same with elements: `<b>…</b>` in the message is passed to the function `b`. */
   rich(key: MessageKey, values: Readonly<Record<string, string | number | Mark>>): ComponentChildren
-  /** "15 November 2026": a day, as it is in UTC. */
+  /** "15 November 2026": a date in UTC. */
   date(ms: number): string
   /** "15 Nov" and "14:32", both in UTC: for the axis of a chart. */
   shortDate(ms: number): string
@@ -44,9 +44,9 @@ export type Words = {
   compact(value: number): string
   /** "12%" */
   percent(share: number): string
-  /** "3 minutes ago"; a time that is over. */
+  /** "3 minutes ago"; `ms` is the elapsed time. */
   ago(ms: number): string
-  /** "15 November 2026 at 14:32 UTC": the element `local-time` rewrites it for where the browser is. */
+  /** "15 November 2026 at 14:32 UTC"; the element `local-time` converts it to the browser's time zone. */
   moment(ms: number): string
   /** "A, B and C" */
   list(items: readonly string[]): string
@@ -125,7 +125,7 @@ const UNITS = [
   { unit: 'minute', ms: 60_000 },
 ] as const
 
-/** As people count a time that is over: in the largest unit of which there are two, or in seconds. */
+/** The largest unit of which at least two have elapsed, or seconds. */
 function largestUnit(ms: number): { count: number; unit: 'day' | 'hour' | 'minute' | 'second' } {
   const fits = UNITS.find((each) => ms >= 2 * each.ms)
   return fits
@@ -136,8 +136,8 @@ function largestUnit(ms: number): { count: number; unit: 'day' | 'hour' | 'minut
 const RIGHT_TO_LEFT_OR_CONTROL = /[\u0590-\u08ff\u200e\u200f\u202a-\u202e\u2066-\u2069\ufb1d-\ufdff\ufe70-\ufefc]/
 
 /**
- * A name within a sentence of the other direction is isolated (U+2068 and U+2069), so that neither an honest Arabic name
- * nor one with overrides in it can turn the words around it about.
+ * Isolates values (U+2068, U+2069) in right-to-left text and values with right-to-left or bidi control characters, so
+ * that neither a legitimate Arabic name nor one with bidi overrides can reorder the text around it.
  */
 function isolated<T>(direction: 'ltr' | 'rtl', values: Readonly<Record<string, T>>): Record<string, T | string> {
   const isolate = (value: T): T | string =>
@@ -147,7 +147,7 @@ function isolated<T>(direction: 'ltr' | 'rtl', values: Readonly<Record<string, T
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, isolate(value)]))
 }
 
-/** What was chosen before (a cookie); else the first language that the browser asks for and we speak; else English. */
+/** The language chosen before (cookie), else the preferred one of Accept-Language that is available, else English. */
 export function chooseLanguage(chosen: string | null, acceptLanguage: string | null): Language {
   if (isLanguage(chosen)) return chosen
   const wanted = (acceptLanguage ?? '')

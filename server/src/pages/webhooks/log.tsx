@@ -1,4 +1,4 @@
-/** The part of the webhooks page about what was sent: what happened, how often it was tried, what came back. */
+/** Delivery log of the webhooks page: event, number of attempts, last answer. */
 import { Moment } from '../ui/elements.tsx'
 import { Form } from '../ui/form.tsx'
 import type { Frame } from '../ui/frame.ts'
@@ -6,16 +6,16 @@ import type { Words } from '../ui/words.ts'
 
 export type DeliveryRow = {
   readonly id: string
-  /** As its receiver knows it. */
+  /** Event id as sent to the receiver. */
   readonly eventId: string
   readonly kind: string
   readonly url: string
   readonly happenedAt: number
   readonly attempts: number
   readonly status: 'waiting' | 'delivered' | 'given_up' | 'off'
-  /** Of the last attempt that came to an end; null when there was none. */
+  /** The last completed attempt; null if there was none. */
   readonly last: null | { readonly tookMs: number; readonly answer: number | DeliveryError }
-  /** Null when there will be none. */
+  /** Null: no further attempt. */
   readonly nextAt: number | null
 }
 
@@ -31,7 +31,7 @@ export type DeliveryError =
 
 type LogProps = {
   readonly frame: Frame
-  /** The application's. */
+  /** Id of the application. */
   readonly id: string
   readonly deliveries: readonly DeliveryRow[]
   readonly max: number
@@ -63,7 +63,7 @@ type DeliveryProps = {
   readonly frame: Frame
   readonly id: string
   readonly delivery: DeliveryRow
-  /** There are others that it could have gone to. */
+  /** The log has deliveries to several endpoints, so the URL is shown. */
   readonly several: boolean
 }
 

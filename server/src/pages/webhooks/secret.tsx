@@ -1,4 +1,4 @@
-/** The secret with which an endpoint's webhooks are signed. Unlike an application's own it can be looked at again. */
+/** Signing secret of a webhook endpoint. Unlike an application's secret, it can be shown again. */
 import { applicationHref } from '../grants/application-ways.tsx'
 import { CopyButton } from '../ui/elements.tsx'
 import { Fact, Facts } from '../ui/facts.tsx'
@@ -10,7 +10,7 @@ export type WebhookSecretModel = {
   readonly id: string
   readonly name: string
   readonly url: string
-  /** Null: the key behind it was retired. */
+  /** Null: the key from which it is derived was retired. */
   readonly secret: string | null
   readonly notice: null | 'added' | 'rotated'
 }

@@ -1,4 +1,4 @@
-/** Where an application's webhooks go, and what became of the last ones. */
+/** Webhooks page of an application: endpoints and the latest deliveries. */
 import { applicationHref } from '../grants/application-ways.tsx'
 import { AreYouSure } from '../ui/are-you-sure.tsx'
 import { Day, Moment } from '../ui/elements.tsx'
@@ -19,7 +19,7 @@ export type WebhooksModel = {
   /** Newest first. */
   readonly deliveries: readonly DeliveryRow[]
   readonly maxDeliveries: number
-  /** What was typed, where something is wrong with it. */
+  /** The rejected URL, for correction. */
   readonly url: string
   readonly notice: null | 'removed' | 'tested' | 'resent'
   readonly problem:
@@ -39,7 +39,7 @@ export type EndpointRow = {
   readonly id: string
   readonly url: string
   readonly createdOn: number
-  /** Until when the secret before signs as well; null when only one does. */
+  /** Until when the previous secret signs as well; null when only one does. */
   readonly bothUntil: number | null
   readonly gone: boolean
 }

@@ -1,4 +1,4 @@
-/** The table accounts: each with its subdomain, its looks and its own rules about applications. */
+/** The table accounts: subdomain, branding and policy of each account. */
 import type { AccountPolicy } from '../../core/accounts/policy.ts'
 import type { Queryable, Transaction } from '../postgres/postgres.ts'
 
@@ -37,7 +37,7 @@ export async function findAccount(db: Queryable, slug: string): Promise<Account 
   return rows[0] ? fromRow(rows[0]) : null
 }
 
-/** Some account's, to try its address; null while there is none. */
+/** The slug of any account, for testing a subdomain; null while there is none. */
 export async function readAnySlug(db: Queryable): Promise<string | null> {
   const { rows } = await db.query<{ slug: string }>('select slug from accounts order by created_at limit 1')
   return rows[0]?.slug ?? null
@@ -49,8 +49,8 @@ export async function readAccount(db: Queryable, id: string): Promise<Account | 
 }
 
 /**
- * The lock under which people, roles, policy and looks are changed, one change after the other. It does not keep anybody
- * waiting who merely refers to the account, as every new grant and session does.
+ * The lock that serializes changes of users, roles, policy and branding. It does not block transactions that merely
+ * reference the account, as every new grant and session does.
  */
 export async function lockAccount(tx: Transaction, id: string): Promise<Account | null> {
   const { rows } = await tx.query<Row>(`${ACCOUNT} where id = $1 for no key update`, [id])
@@ -68,7 +68,7 @@ export type Branding = {
   readonly name: string
   /** `#rrggbb`, in lower case. */
   readonly colour: string | null
-  /** A PNG that this service wrote itself; null takes it away, undefined leaves the one that is there. */
+  /** A PNG that this service encoded itself; null removes the logo, undefined keeps it. */
   readonly logo: Buffer | null | undefined
 }
 

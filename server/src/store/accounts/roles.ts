@@ -1,4 +1,4 @@
-/** The tables roles and role_scopes: named sets of scopes, of one account each. */
+/** The tables roles and role_scopes: named sets of scopes, each of one account. */
 
 import { announce } from '../grants/changes.ts'
 import type { Queryable, Transaction } from '../postgres/postgres.ts'
@@ -11,7 +11,7 @@ export type NewRole = {
   readonly scopes: readonly string[]
 }
 
-/** False when the account has a role of this name. */
+/** False when the account already has a role of this name. */
 export async function insertRole(tx: Transaction, role: NewRole): Promise<boolean> {
   const { rowCount } = await tx.query(
     `insert into roles (id, account_id, name, holds_every_scope, created_at) values ($1, $2, $3, $4, now())
@@ -26,7 +26,7 @@ export type Role = {
   readonly id: string
   readonly name: string
   readonly holdsEveryScope: boolean
-  /** As they are listed; a role that holds every scope needs no list. */
+  /** The listed scopes; a role that holds every scope needs none. */
   readonly scopes: readonly string[]
   /** How many users have it. */
   readonly people: number
@@ -47,7 +47,7 @@ export async function findRole(db: Queryable, accountId: string, id: string): Pr
   return rows[0] ?? null
 }
 
-/** False when another role of the account has this name. Meant under `lockAccount`. */
+/** False when another role of the account has this name. Call under `lockAccount`. */
 export async function renameRole(tx: Transaction, accountId: string, id: string, name: string): Promise<boolean> {
   const { rowCount } = await tx.query(
     `update roles set name = $3 where account_id = $1 and id = $2
@@ -72,7 +72,7 @@ async function addScopes(tx: Transaction, id: string, scopes: readonly string[])
   await tx.query('insert into role_scopes (role_id, scope) select $1, unnest($2::text[])', [id, scopes])
 }
 
-/** With it, its users lose what only this role held. */
+/** Deletes a role. Its users lose the scopes that they held by this role only. */
 export async function deleteRole(tx: Transaction, accountId: string, id: string): Promise<void> {
   await tx.query('delete from roles where account_id = $1 and id = $2', [accountId, id])
   await announce(tx, { accountId })

@@ -1,11 +1,11 @@
-/** What PostgreSQL says about itself, about the role that asks, and about the keys that made what is stored. */
+/** Facts about the installation: the PostgreSQL server, the database role, and the keys in use. */
 import { bePatient, PATIENT, type Postgres, type Queryable } from '../postgres/postgres.ts'
 
 export type ServerFacts = {
   readonly version: string
   /** 150004 is 15.4. */
   readonly versionNumber: number
-  /** A standby, or one that was told to take no writes. */
+  /** A standby, or a server set to read-only. */
   readonly readOnly: boolean
 }
 
@@ -19,9 +19,9 @@ export async function readServerFacts(db: Queryable): Promise<ServerFacts> {
 
 export type RoleFacts = {
   readonly role: string
-  /** It could take away what protects the audit log. */
+  /** The role could remove the protection of the audit log. */
   readonly owner: boolean
-  /** Tables that it may not even read, and `making partitions`. */
+  /** Tables that the role cannot even read, and `making partitions`. */
   readonly lacking: readonly string[]
 }
 
@@ -43,7 +43,7 @@ export async function readRoleFacts(db: Queryable): Promise<RoleFacts> {
 
 export type KeyUse = { readonly what: string; readonly keyId: number; readonly count: number }
 
-/** Everything that works only as long as its key is known. */
+/** Counts of stored data that needs its key to work. */
 export function readKeyUse(db: Postgres): Promise<readonly KeyUse[]> {
   return db.transaction(async (tx) => {
     await bePatient(tx)

@@ -1,4 +1,4 @@
-/** The tables users and user_roles: who may decide, and what they hold. */
+/** The tables users and user_roles: the users of an account and their scopes. */
 
 import { announce } from '../grants/changes.ts'
 import type { Queryable, Transaction } from '../postgres/postgres.ts'
@@ -27,17 +27,17 @@ export type User = {
   readonly email: string
   readonly language: string | null
   readonly disabled: boolean
-  /** Some role of theirs holds every scope: they look after the account. */
+  /** Has a role that holds every scope, and so administers the account. */
   readonly administrator: boolean
-  /** The union of what the user's roles hold, at this moment. */
+  /** The union of the scopes of the user's roles, now. */
   readonly heldScopes: readonly string[]
 }
 
-/** For a query over `users u`. */
+/** Expression for a query over `users u`. */
 const ADMINISTRATOR = `exists (select from user_roles ur join roles r on r.id = ur.role_id
     where ur.user_id = u.id and r.holds_every_scope)`
 
-/** For a query over `users u`. */
+/** Expression for a query over `users u`. */
 export const HELD_SCOPES = `array(select s.name from scopes s where exists (
     select from user_roles ur join roles r on r.id = ur.role_id
     where ur.user_id = u.id and (r.holds_every_scope
@@ -57,22 +57,22 @@ export async function readUser(db: Queryable, id: string): Promise<User | null> 
   return rows[0] ?? null
 }
 
-/** Share-locked: while a decision is being made the user cannot be disabled behind its back. */
+/** Share-locks the user, so that they cannot be disabled while a decision is made. */
 export async function lockUser(tx: Transaction, id: string): Promise<User | null> {
   const { rows } = await tx.query<User>(`${USER} where u.id = $1 for share of u`, [id])
   return rows[0] ?? null
 }
 
 /**
- * Whoever changes how a user gets in (password, passkeys, links, being disabled) takes this lock first, before any other row
- * of theirs: then two who do so at once wait for each other, and neither for something that the other one holds.
+ * Lock for changing how a user signs in (password, passkeys, links, disabling). Taken before any other row of the user,
+ * so that two such changes wait for each other here and do not deadlock.
  */
 export async function lockUserForChange(tx: Transaction, id: string): Promise<User | null> {
   const { rows } = await tx.query<User>(`${USER} where u.id = $1 for no key update of u`, [id])
   return rows[0] ?? null
 }
 
-/** How a user can prove who they are. With neither a password nor a passkey, they have yet to come in for the first time. */
+/** Sign-in methods of a user. A user with neither a password nor a passkey has not signed in yet. */
 export type Factors = { readonly password: boolean; readonly passkeys: number; readonly authenticator: boolean }
 
 export type Member = {
@@ -83,7 +83,7 @@ export type Member = {
   readonly disabled: boolean
   readonly administrator: boolean
   readonly factors: Factors
-  /** By name. */
+  /** Sorted by name. */
   readonly roles: readonly { readonly id: string; readonly name: string }[]
 }
 
@@ -111,7 +111,7 @@ function memberFrom({ password, passkeys, authenticator, ...member }: MemberRow)
   return { ...member, factors: { password, passkeys, authenticator } }
 }
 
-/** Who looks after the account and is not disabled. */
+/** Administrators of the account who are not disabled. */
 export async function listAdministrators(
   db: Queryable,
   accountId: string,
@@ -125,8 +125,8 @@ export async function listAdministrators(
 }
 
 /**
- * Somebody else who can come in and look after the account: an invitation that nobody has accepted yet helps nobody. Meant
- * under `lockAccount`: only then is it still true when the transaction ends.
+ * Whether another administrator can sign in; one whose invitation is still open does not count. Call under
+ * `lockAccount`: only then does the answer hold until the transaction ends.
  */
 export async function hasOtherAdministrator(tx: Transaction, accountId: string, userId: string): Promise<boolean> {
   const { rows } = await tx.query<{ other: boolean }>(
@@ -148,7 +148,7 @@ async function addRoles(tx: Transaction, userId: string, roleIds: readonly strin
   await tx.query('insert into user_roles (user_id, role_id) select $1, unnest($2::text[])', [userId, roleIds])
 }
 
-/** False when it was so already. */
+/** False when the user was already in that state. */
 export async function setDisabled(tx: Transaction, id: string, disabled: boolean): Promise<boolean> {
   const { rowCount } = await tx.query(
     'update users set disabled_at = case when $2 then now() end where id = $1 and (disabled_at is not null) <> $2',
@@ -158,7 +158,7 @@ export async function setDisabled(tx: Transaction, id: string, disabled: boolean
   return rowCount === 1
 }
 
-/** Password, passkeys and authenticator: nothing that this user knew or held lets anybody in any more. */
+/** Deletes password, passkeys and authenticator, so that none of the old ones can be used to sign in. */
 export async function clearFactors(tx: Transaction, id: string): Promise<void> {
   await tx.query('update users set password_digest = null where id = $1', [id])
   await tx.query('delete from passkeys where user_id = $1', [id])

@@ -1,4 +1,4 @@
-/** The tables application_hours, application_minutes and application_requests: how an application asks and polls. */
+/** The tables application_hours, application_minutes and application_requests: requests and polls of applications. */
 
 import type { Queryable } from '../postgres/postgres.ts'
 import { forget } from '../postgres/purge.ts'
@@ -12,10 +12,10 @@ export type Counts = {
 
 export type CountedApplication = Counts & { readonly applicationId: string }
 
-/** Five minutes: fine enough to see when something began, coarse enough to keep for two days. */
+/** Five minutes: fine enough to see when a problem began, coarse enough to keep for two days. */
 const STEP = "interval '5 minutes'"
 
-/** Adds to the hour, and to the five minutes, that it is now. Several processes do so at once; each adds its own. */
+/** Adds to the current hour and five minutes. Several processes add concurrently, each its own counts. */
 export async function addCounts(db: Queryable, counted: readonly CountedApplication[]): Promise<void> {
   const column = <Name extends keyof CountedApplication>(name: Name) => counted.map((each) => each[name])
   await db.query(
@@ -44,7 +44,7 @@ export async function addCounts(db: Queryable, counted: readonly CountedApplicat
   )
 }
 
-/** Of the last `hours`, this one included. */
+/** Sums over the last `hours`, including the current one. */
 export async function readCounts(db: Queryable, applicationId: string, hours: number): Promise<Counts> {
   const { rows } = await db.query<Counts>(
     `select coalesce(sum(requested), 0)::bigint as requested, coalesce(sum(polls), 0)::bigint as polls,
@@ -56,12 +56,13 @@ export async function readCounts(db: Queryable, applicationId: string, hours: nu
   return rows[0] ?? { requested: 0, polls: 0, earlyPolls: 0, secretsInUrl: 0 }
 }
 
-/** What became of an application's codes, by the events that people caused. */
+/** Outcomes of an application's codes, counted from audit events. */
 export type Decisions = { readonly entered: number; readonly granted: number; readonly rejected: number }
 
 /**
- * Of the codes that were asked for in the last `hours`, this one included: the same codes that `requested` counts, so that no
- * more can be granted than were asked for. A code's id starts with its time in milliseconds (secrets/random.ts).
+ * Counts codes requested in the last `hours`, including the current one: the same codes that `requested` counts, so
+ * that no more can be granted than were requested. A code's id starts with its time in milliseconds
+ * (secrets/random.ts).
  */
 export async function readDecisions(db: Queryable, applicationId: string, hours: number): Promise<Decisions> {
   const { rows } = await db.query<Decisions>(
@@ -79,17 +80,20 @@ export async function readDecisions(db: Queryable, applicationId: string, hours:
 export type NotedRequest = {
   readonly applicationId: string
   readonly at: number
-  /** It proved to be the application's own. */
+  /** The request was authenticated as the application's own. */
   readonly authenticated: boolean
   readonly operation: string
-  /** Null: it was answered as it should be. */
+  /** Null: the request succeeded. */
   readonly refusal: string | null
   readonly message: string | null
 }
 
 export const MAX_REQUESTS = 50
 
-/** Of those that anybody could have sent, so that they never push the application's own ones out of the list. */
+/**
+ * Separate limit for unauthenticated requests, which any client can send: they must not push the application's own out
+ * of the list.
+ */
 export const MAX_UNAUTHENTICATED = 10
 
 export async function insertRequests(db: Queryable, noted: readonly NotedRequest[]): Promise<void> {
@@ -111,8 +115,8 @@ export async function insertRequests(db: Queryable, noted: readonly NotedRequest
 }
 
 /**
- * Of each application, and each of the two kinds, those that were written down last stay. To be called once they are
- * committed. Rows that another process deletes at this moment are left to it, so that two of them never wait for each other.
+ * Keeps the last requests of each application, authenticated and unauthenticated separately. Call after the commit of
+ * the inserts. Skips rows that another process is deleting, so that two processes never wait for each other.
  */
 export async function trimRequests(db: Queryable, applicationIds: readonly string[]): Promise<void> {
   await db.query(
@@ -132,7 +136,7 @@ export async function trimRequests(db: Queryable, applicationIds: readonly strin
 
 export type RequestLine = Omit<NotedRequest, 'applicationId' | 'authenticated'>
 
-/** Newest first, as they were written down: several processes do so, each every few seconds. */
+/** Newest first, in order of insertion: several processes insert, each every few seconds. */
 export async function listRequests(db: Queryable, applicationId: string): Promise<readonly RequestLine[]> {
   const { rows } = await db.query<RequestLine>(
     `select at, operation, refusal, message from application_requests

@@ -1,4 +1,4 @@
-/** The tables applications and application_secrets. Servers hold all of it in process and pull what changed. */
+/** The tables applications and application_secrets. Every process holds a copy of all rows and pulls changes. */
 import type { Application, Publisher } from '../../core/applications/application.ts'
 import { lockByName } from '../postgres/advisory-locks.ts'
 import type { Queryable, Transaction } from '../postgres/postgres.ts'
@@ -29,16 +29,19 @@ type Row = {
   now: number
 }
 
-/** For a query over `applications a`. */
+/** Column for a query over `applications a`. */
 const LIVE_SECRETS = `(select coalesce(jsonb_agg(jsonb_build_object(
     'id', s.id, 'keyId', s.key_id, 'digest', encode(s.digest, 'hex'))), '[]')
   from application_secrets s where s.application_id = a.id and s.revoked_at is null) as secrets`
 
-/** For a query over `applications a`. What a scope is never changes, so this changes with the application only. */
+/**
+ * Column for a query over `applications a`. A scope's properties never change, so this changes only with the
+ * application.
+ */
 const DEVICE_SCOPES = `array(select allowed.name from unnest(a.allowed_scopes) with ordinality allowed(name, place)
   join scopes s on s.name = allowed.name where s.device_flow order by allowed.place) as device_scopes`
 
-/** For a query over `applications a`. Not its logo, which is large. */
+/** Columns for a query over `applications a`, without the logo, which is large. */
 const APPLICATION = `a.id, a.account_id, a.name, a.publisher, a.publisher_status, a.vouched_at is not null as vouched_for,
   a.logo_version, a.allowed_scopes, a.default_scopes, a.required_scopes, a.device_flow, a.redirect_uris, a.public,
   a.pkce_required, a.resource_server, a.tested_as, a.poll_interval_seconds, a.suspended_at, a.deleted_at, a.changed,
@@ -46,9 +49,9 @@ const APPLICATION = `a.id, a.account_id, a.name, a.publisher, a.publisher_status
 
 export type ApplicationChanges = {
   readonly applications: readonly Application[]
-  /** Ask again from here. */
+  /** Position to continue from. */
   readonly changed: number
-  /** PostgreSQL's clock, for those who must judge time without asking it. */
+  /** PostgreSQL's clock, for callers that judge time without a query. */
   readonly now: number
 }
 
@@ -78,13 +81,13 @@ type ListedRow = Pick<Row, 'id' | 'name' | 'publisher' | 'publisher_status'>
 
 const LISTED = 'select a.id, a.name, a.publisher, a.publisher_status from applications a where a.deleted_at is null'
 
-/** Those of the ids that there are, by name. */
+/** The existing applications among `ids`, by name. */
 export async function listApplications(db: Queryable, ids: readonly string[]): Promise<readonly ListedApplication[]> {
   const { rows } = await db.query<ListedRow>(`${LISTED} and a.id = any($1) order by a.name, a.id`, [ids])
   return rows.map(listedFrom)
 }
 
-/** The applications that an account has to do with: its own, those that its users connected, and those of the ids. */
+/** Applications related to an account: its own, those with live grants of its users, and those in `ids`. */
 export async function listApplicationsAround(
   db: Queryable,
   accountId: string,
@@ -140,7 +143,10 @@ export async function insertApplication(tx: Transaction, application: NewApplica
   )
 }
 
-/** Also the lock under which an application's secrets and suspension are changed. False when there is no such application. */
+/**
+ * Assigns a new change number. Also the lock for changing an application's secrets and suspension. False when there is
+ * no such application.
+ */
 export async function markApplicationChanged(tx: Transaction, id: string): Promise<boolean> {
   const changed = await nextChange(tx)
   const { rowCount } = await tx.query('update applications set changed = $2 where id = $1 and deleted_at is null', [
@@ -150,7 +156,7 @@ export async function markApplicationChanged(tx: Transaction, id: string): Promi
   return rowCount === 1
 }
 
-/** False when it was so already. */
+/** False when it was already in that state. */
 export async function setSuspended(tx: Transaction, id: string, suspended: boolean): Promise<boolean> {
   const { rowCount } = await tx.query(
     `update applications set suspended_at = case when $2 then now() end where id = $1 and (suspended_at is not null) <> $2`,
@@ -159,12 +165,15 @@ export async function setSuspended(tx: Transaction, id: string, suspended: boole
   return rowCount === 1
 }
 
-/** Null: as configured. */
+/** Null: the configured default. */
 export async function setPollInterval(tx: Transaction, id: string, seconds: number | null): Promise<void> {
   await tx.query('update applications set poll_interval_seconds = $2 where id = $1', [id, seconds])
 }
 
-/** `proven`: by its record in DNS, which is looked for again from now on. Otherwise it is somebody's word, and stands. */
+/**
+ * `proven`: verified by a DNS record, which is checked again regularly from now on. Otherwise verified by an operator,
+ * which needs no further check.
+ */
 export async function setPublisher(
   tx: Transaction,
   id: string,
@@ -181,7 +190,9 @@ export async function setPublisher(
   )
 }
 
-/** The names that no other account's application may resemble: of those that somebody vouches for. */
+/**
+ * Names of applications whose publisher is `own` or `verified`; applications of other accounts must not resemble them.
+ */
 export async function listVouchedNames(db: Queryable, besides: string): Promise<readonly string[]> {
   const { rows } = await db.query<{ name: string }>(
     `select name from applications where publisher_status <> 'unverified' and deleted_at is null and account_id <> $1`,
@@ -209,7 +220,7 @@ export async function insertSecret(tx: Transaction, applicationId: string, secre
   )
 }
 
-/** Keeps the newest `keep` live secrets and revokes the rest; returns the ids of those. */
+/** Keeps the newest `keep` live secrets and revokes the rest; returns the ids of the revoked ones. */
 export async function revokeOldestSecrets(
   tx: Transaction,
   applicationId: string,
@@ -225,8 +236,8 @@ export async function revokeOldestSecrets(
 }
 
 /**
- * Numbers that are handed out in the order of commit: without the lock, a slow transaction could publish 7 after a
- * server has read up to 8 and would never be seen.
+ * Change numbers are assigned in commit order: without the lock, a slow transaction could commit number 7 after a
+ * process has read up to 8, and its change would never be seen.
  */
 async function nextChange(tx: Transaction): Promise<number> {
   await lockByName(tx, 'application_changes')

@@ -1,10 +1,10 @@
-/** The logos in the table applications: read one by one, because every process holds the rest of every row. */
+/** Logos in the table applications: read one by one, because every process caches the other columns of every row. */
 import type { Queryable, Transaction } from '../postgres/postgres.ts'
 
-/** A new version each time, and a random one: what a browser keeps under it can never be another picture. */
+/** A new random version with each logo: a cached image under a version is never another image. */
 export const NEW_LOGO_VERSION = 'left(md5(gen_random_uuid()::text), 12)'
 
-/** Null takes it away. Meant under `markApplicationChanged`. */
+/** Null removes the logo. Call under `markApplicationChanged`. */
 export async function setLogo(tx: Transaction, id: string, logo: Buffer | null): Promise<void> {
   await tx.query(
     `update applications set logo = $2, logo_version = case when $2::bytea is not null then ${NEW_LOGO_VERSION} end
@@ -16,7 +16,7 @@ export async function setLogo(tx: Transaction, id: string, logo: Buffer | null):
 export type StoredLogo = {
   readonly bytes: Buffer
   readonly version: string
-  /** Somebody vouches for its application: everybody may see it. */
+  /** The publisher is `own` or `verified`, so the logo is public. */
   readonly vouched: boolean
   readonly accountId: string
 }

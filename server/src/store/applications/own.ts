@@ -1,4 +1,7 @@
-/** Applications as the account that registered them sees them: with their secrets' lives, never with the secrets. */
+/**
+ * Applications as the account that registered them sees them: with metadata of their secrets, never the secrets
+ * themselves.
+ */
 import type { Application } from '../../core/applications/application.ts'
 import type { Queryable, Transaction } from '../postgres/postgres.ts'
 import { findApplication, markApplicationChanged } from './applications.ts'
@@ -14,7 +17,7 @@ export type SecretLine = {
 export type OwnApplication = Application & {
   readonly createdAt: number
   readonly secretLines: readonly SecretLine[]
-  /** When its publisher's record was last seen; null where nobody looks for one. */
+  /** When its publisher's DNS record was last seen; null when none is checked. */
   readonly publisherProvenAt: number | null
   readonly publisherMissingSince: number | null
 }
@@ -26,7 +29,7 @@ export type OwnApplicationLine = Pick<
   readonly createdAt: number
   readonly dialog: boolean
   readonly testMode: boolean
-  /** How many people use it at this moment. */
+  /** Live grants. */
   readonly grants: number
 }
 
@@ -42,7 +45,7 @@ export async function listOwnApplications(db: Queryable, accountId: string): Pro
   return rows
 }
 
-/** Only of this account: of another one there is no such application. */
+/** Null for an application of another account. */
 export async function findOwnApplication(db: Queryable, accountId: string, id: string): Promise<OwnApplication | null> {
   const application = await findApplication(db, id)
   if (!application || application.deleted || application.accountId !== accountId) return null
@@ -60,7 +63,7 @@ export async function findOwnApplication(db: Queryable, accountId: string, id: s
   return { ...application, ...known, secretLines: rows }
 }
 
-/** The same, and nobody else changes it until the end of the transaction: operators do, beside the account's own people. */
+/** The same, locked until the transaction ends: operators change applications as well as the account's own users. */
 export async function lockOwnApplication(
   tx: Transaction,
   accountId: string,
@@ -71,7 +74,7 @@ export async function lockOwnApplication(
   return findOwnApplication(tx, accountId, id)
 }
 
-/** False when it was revoked before, or is another application's. */
+/** False when it was revoked before, or belongs to another application. */
 export async function revokeSecret(tx: Transaction, applicationId: string, secretId: string): Promise<boolean> {
   const { rowCount } = await tx.query(
     'update application_secrets set revoked_at = now() where id = $2 and application_id = $1 and revoked_at is null',
@@ -111,7 +114,7 @@ export async function saveSettings(tx: Transaction, id: string, settings: Settin
   )
 }
 
-/** The day, in UTC, of every secret that was used: once a day for each. */
+/** Stores the day (UTC) of last use: at most one write per secret and day. */
 export async function markSecretsUsed(db: Queryable, ids: readonly string[]): Promise<void> {
   await db.query(
     `update application_secrets set last_used_on = now()::date where id in (

@@ -1,6 +1,7 @@
 /**
- * The table application_proposals: what an application wants to look like, until an operator has seen it. Everything here is
- * meant under `markApplicationChanged`, so that nobody accepts while somebody edits.
+ * The table application_proposals: a proposed name or logo of an application, until an operator has reviewed it. Call
+ * the functions that write under `markApplicationChanged`, so that no operator accepts a proposal while a user edits
+ * it.
  */
 import type { Publisher } from '../../core/applications/application.ts'
 import type { Queryable, Transaction } from '../postgres/postgres.ts'
@@ -8,9 +9,9 @@ import { NEW_LOGO_VERSION } from './logos.ts'
 
 export type Proposal = {
   readonly applicationId: string
-  /** Another with every change: whoever accepts says which one they saw. */
+  /** Changes with every edit: the operator who accepts says which version they saw. */
   readonly version: number
-  /** The whole of it, also what stays as it is. */
+  /** The complete profile, including what stays unchanged. */
   readonly name: string
   readonly logoVersion: string | null
   readonly proposedAt: number
@@ -21,7 +22,7 @@ export type Proposal = {
 const PROPOSAL = `p.application_id as "applicationId", p.version, p.name, p.logo_version as "logoVersion",
   p.proposed_at as "proposedAt", p.declined_reason as "declinedReason"`
 
-/** Also one that was declined. */
+/** Includes a declined proposal. */
 export async function findProposal(db: Queryable, applicationId: string): Promise<Proposal | null> {
   const { rows } = await db.query<Proposal>(
     `select ${PROPOSAL} from application_proposals p where p.application_id = $1`,
@@ -33,11 +34,11 @@ export async function findProposal(db: Queryable, applicationId: string): Promis
 export type ListedProposal = Proposal & {
   readonly accountSlug: string
   readonly accountName: string
-  /** As people see it until then. */
+  /** The current name. */
   readonly nameNow: string
   readonly logoVersionNow: string | null
   readonly publisher: Publisher
-  /** The address of whoever proposed it; null: they are gone, or it was us. */
+  /** E-mail address of the user who proposed it; null: the user is gone, or an operator's verification made it. */
   readonly proposedBy: string | null
 }
 
@@ -46,7 +47,7 @@ type ListedRow = Omit<ListedProposal, 'publisher'> & {
   status: Publisher['status']
 }
 
-/** Those that wait, the oldest first. */
+/** Waiting proposals, oldest first. */
 export async function listProposals(db: Queryable): Promise<readonly ListedProposal[]> {
   const { rows } = await db.query<ListedRow>(
     `select ${PROPOSAL}, c.slug as "accountSlug", c.name as "accountName", a.name as "nameNow",
@@ -58,7 +59,7 @@ export async function listProposals(db: Queryable): Promise<readonly ListedPropo
   return rows.map(({ publisher: name, status, ...rest }) => ({ ...rest, publisher: { name, status } }))
 }
 
-/** The picture of exactly this version; null when it has none, or was changed since. */
+/** The logo of exactly this version; null when it has none or was changed since. */
 export async function readProposedLogo(db: Queryable, applicationId: string, version: number): Promise<Buffer | null> {
   const { rows } = await db.query<{ logo: Buffer | null }>(
     'select logo from application_proposals where application_id = $1 and version = $2',
@@ -67,7 +68,7 @@ export async function readProposedLogo(db: Queryable, applicationId: string, ver
   return rows[0]?.logo ?? null
 }
 
-/** As its account's people see it on their own pages. */
+/** The proposed logo for users of the application's own account. */
 export async function readOwnProposedLogo(
   db: Queryable,
   accountId: string,
@@ -84,7 +85,7 @@ export async function readOwnProposedLogo(
 
 const TO_LOOK_AT = `version = excluded.version, proposed_at = excluded.proposed_at, proposed_by = excluded.proposed_by`
 
-/** Another name, beside the logo that is proposed already or the one that there is. */
+/** Proposes a name and keeps the proposed logo, or else the current one. */
 export async function proposeName(tx: Transaction, applicationId: string, by: string, name: string): Promise<void> {
   await tx.query(
     `insert into application_proposals (application_id, version, name, logo, logo_version, proposed_at, proposed_by)
@@ -94,7 +95,7 @@ export async function proposeName(tx: Transaction, applicationId: string, by: st
   )
 }
 
-/** Another logo, or none, beside the name that is proposed already or the one that there is. */
+/** Proposes a logo, or none, and keeps the proposed name, or else the current one. */
 export async function proposeLogo(
   tx: Transaction,
   applicationId: string,
@@ -111,7 +112,7 @@ export async function proposeLogo(
   )
 }
 
-/** A logo that nobody has looked at is taken off, and waits. */
+/** Turns the current logo, which no operator has reviewed, into a proposal. */
 export async function proposeLogoItHas(tx: Transaction, applicationId: string, by: string | null): Promise<void> {
   await tx.query(
     `with taken as (
@@ -124,7 +125,7 @@ export async function proposeLogoItHas(tx: Transaction, applicationId: string, b
   )
 }
 
-/** The application looks so from now on. */
+/** Applies the proposed name and logo to the application. */
 export async function applyProposal(tx: Transaction, applicationId: string): Promise<void> {
   await tx.query(
     `update applications a set name = p.name, logo = p.logo, logo_version = p.logo_version
@@ -145,7 +146,7 @@ export async function deleteProposal(tx: Transaction, applicationId: string): Pr
   await tx.query('delete from application_proposals where application_id = $1', [applicationId])
 }
 
-/** One that would change nothing any more. True when there was such a one. */
+/** Deletes a proposal that no longer changes anything. True when there was one. */
 export async function dropEmptyProposal(tx: Transaction, applicationId: string): Promise<boolean> {
   const { rowCount } = await tx.query(
     `delete from application_proposals p using applications a

@@ -1,11 +1,11 @@
-/** The table publisher_checks, and in the table applications what is known of publishers' records. */
+/** The table publisher_checks, and the columns of applications about publishers' DNS records. */
 
 import type { ProvenPublisher } from '../../core/applications/publisher-domain.ts'
 import { ACCOUNT_CHECKS, type CheckHistory } from '../../core/sign-in/attempts.ts'
 import type { Queryable, Transaction } from '../postgres/postgres.ts'
 import { forget } from '../postgres/purge.ts'
 
-/** Meant under `lockAccount`. */
+/** Call under `lockAccount`. */
 export async function readCheckHistory(
   tx: Transaction,
   accountId: string,
@@ -43,7 +43,10 @@ type DueRow = Omit<DueProof, keyof ProvenPublisher> & { provenAt: number; missin
 const PROOF = `id as "applicationId", account_id as "accountId", name, publisher as domain,
   publisher_proven_at as "provenAt", publisher_missing_since as "missingSince"`
 
-/** The one that has not been looked for the longest, more than a day; nobody else takes it until tomorrow. */
+/**
+ * Takes the application whose DNS record has gone unchecked the longest, at least a day; no other process takes it for
+ * a day.
+ */
 export async function takeDueProof(db: Queryable): Promise<DueProof | null> {
   const { rows } = await db.query<DueRow>(
     `update applications set publisher_checked_at = now() where id = (
@@ -55,7 +58,7 @@ export async function takeDueProof(db: Queryable): Promise<DueProof | null> {
   return rows[0] ?? null
 }
 
-/** Null when nobody looks for a record any more. With PostgreSQL's clock. */
+/** Null when the record is no longer checked. Includes PostgreSQL's clock. */
 export async function findProof(tx: Transaction, id: string): Promise<(DueProof & { readonly now: number }) | null> {
   const { rows } = await tx.query<DueRow & { now: number }>(
     `select ${PROOF}, now() as now from applications

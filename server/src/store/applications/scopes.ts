@@ -1,17 +1,16 @@
 /**
- * The table scopes: the catalogue of what can be granted at all. A scope stays what it was made: nothing here changes what it
- * allows, only the words for it.
+ * The table scopes: the catalogue of everything that can be granted. What a scope allows never changes, only its title.
  */
 import type { ScopeFacts } from '../../core/applications/settings.ts'
 import type { Queryable, Transaction } from '../postgres/postgres.ts'
 
 export type Scope = {
   readonly name: string
-  /** What it allows, in words for the person who decides. */
+  /** What it allows, as shown to the user who decides. */
   readonly title: string
-  /** Marked where it is asked for, and granted only with a fresh sign-in. */
+  /** Highlighted on the consent page, and granted only after a recent sign-in. */
   readonly dangerous: boolean
-  /** False: never granted by a typed code. */
+  /** False: cannot be granted by device flow. */
   readonly deviceFlow: boolean
 }
 
@@ -24,7 +23,7 @@ export async function insertScope(tx: Transaction, scope: Scope): Promise<boolea
   return rowCount === 1
 }
 
-/** Those of the names that are not in the catalogue. */
+/** The names that are not in the catalogue. */
 export async function unknownScopes(db: Queryable, names: readonly string[]): Promise<readonly string[]> {
   const { rows } = await db.query<{ name: string }>(
     'select name from unnest($1::text[]) as asked(name) where name not in (select name from scopes)',
@@ -33,7 +32,7 @@ export async function unknownScopes(db: Queryable, names: readonly string[]): Pr
   return rows.map((row) => row.name)
 }
 
-/** What an application's settings are judged by. */
+/** Facts for validating an application's settings. */
 export async function readScopeFacts(db: Queryable, names: readonly string[]): Promise<ScopeFacts> {
   const { rows } = await db.query<{ name: string; device_flow: boolean | null }>(
     'select asked.name, s.device_flow from unnest($1::text[]) as asked(name) left join scopes s on s.name = asked.name',
@@ -46,7 +45,7 @@ export async function readScopeFacts(db: Queryable, names: readonly string[]): P
 
 const SCOPE = 'select s.name, s.title, s.dangerous, s.device_flow as "deviceFlow" from scopes s'
 
-/** In the order in which they are named; what is not in the catalogue is left out. */
+/** In the order of `names`; unknown ones are left out. */
 export async function readScopes(db: Queryable, names: readonly string[]): Promise<readonly Scope[]> {
   const { rows } = await db.query<Scope>(
     `${SCOPE} join unnest($1::text[]) with ordinality asked(name, place) on asked.name = s.name order by asked.place`,

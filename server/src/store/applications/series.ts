@@ -1,11 +1,11 @@
-/** How an application did, step by step, for charts: the last hours by five minutes, the last weeks by days. */
+/** Time series of an application for charts: the last hours in steps of five minutes, the last weeks in days. */
 import type { Series } from '../../core/reviews/review.ts'
 import { PATIENT, type Queryable } from '../postgres/postgres.ts'
 
-/** How many were allowed is for the rule to say. */
+/** `allowed` is computed by the caller. */
 type MinutePoint = Omit<Series['minutes'][number], 'allowed'>
 
-/** Of the last `hours`, each five minutes once, also those without a poll. */
+/** The last `hours` in steps of five minutes, including steps without a poll. */
 export async function readMinutes(
   db: Queryable,
   applicationId: string,
@@ -23,13 +23,13 @@ export async function readMinutes(
   return rows
 }
 
-/** Countries are not in the database. */
+/** Countries are not stored in the database. */
 type DayPoint = Omit<Series['days'][number], 'countries'>
 
-/** For a query over `generate_series(…) as step(day)`: rows of a table with its condition, within that day. */
+/** Condition for a query over `generate_series(…) as step(day)`: the column is within that day. */
 const within = (moment: string) => `${moment} >= step.day and ${moment} < step.day + interval '1 day'`
 
-/** Of the last `days`, today included, each once. */
+/** The last `days`, including today. */
 export async function readDays(db: Queryable, applicationId: string, days: number): Promise<readonly DayPoint[]> {
   const { rows } = await db.query<DayPoint>({
     ...PATIENT,
@@ -61,10 +61,10 @@ export async function readDays(db: Queryable, applicationId: string, days: numbe
 
 export type DayAddress = { readonly day: number; readonly address: string }
 
-/** Beyond this, a few countries more or less are no news. */
+/** More networks would hardly change the set of countries. */
 const MAX_NETWORKS = 2_000
 
-/** One address of each network and day from which a code was asked for that was granted. */
+/** One address per network and day from which codes were requested that were granted. */
 export async function readDayAddresses(
   db: Queryable,
   applicationId: string,

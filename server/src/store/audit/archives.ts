@@ -1,9 +1,9 @@
-/** The table audit_archives: months of the audit log that were written to a file and taken out of the database. */
+/** The table audit_archives: months of the audit log that were written to a file and removed from the database. */
 import { type ArchiveRecord, plainRuns, readRuns } from '../../secrets/audit-archive.ts'
 import { ARCHIVE_LOCK } from '../postgres/advisory-locks.ts'
 import type { Queryable, Transaction } from '../postgres/postgres.ts'
 
-/** Until its connection ends. */
+/** Held until the session's connection ends. False when another session holds it. */
 export async function lockArchiving(session: Queryable): Promise<boolean> {
   const { rows } = await session.query<{ locked: boolean }>('select pg_try_advisory_lock($1) as locked', [ARCHIVE_LOCK])
   return rows[0]?.locked ?? false
@@ -11,7 +11,7 @@ export async function lockArchiving(session: Queryable): Promise<boolean> {
 
 type Row = Omit<ArchiveRecord, 'runs'> & { readonly runs: Parameters<typeof readRuns>[0] }
 
-/** The oldest month first. Whether they are signed is for the reader to see. */
+/** Oldest month first. Signatures are not verified here. */
 export async function readArchives(db: Queryable): Promise<readonly ArchiveRecord[]> {
   const { rows } = await db.query<Row>(
     'select month, events, runs, sha256, key_id as "keyId", mac from audit_archives order by month',
@@ -27,7 +27,7 @@ export async function insertArchive(tx: Transaction, record: ArchiveRecord): Pro
   )
 }
 
-/** What stood at this position is in an archive. */
+/** Whether the event at this position of the chain is in an archive. */
 export async function isArchived(db: Queryable, position: number): Promise<boolean> {
   const { rows } = await db.query<{ archived: boolean }>(
     `select exists (select from audit_archives, jsonb_to_recordset(runs) as run("from" bigint, "to" bigint)
@@ -40,7 +40,7 @@ export async function isArchived(db: Queryable, position: number): Promise<boole
 export type ArchivingFacts = {
   readonly role: string
   readonly owner: boolean
-  /** The month that it was an hour ago, in UTC: no transaction that began before it runs any more. */
+  /** The month of one hour ago, in UTC: no transaction that began before that is still running. */
   readonly month: string
 }
 

@@ -1,6 +1,6 @@
 /**
- * The table audit_events: what happened, written in the same transaction that made it happen. Ids only, never a secret. It is
- * only ever added to; store/audit/seals.ts makes a chain of it afterwards.
+ * The table audit_events: the audit log, written in the transaction of the change it records. Holds ids only, never a
+ * secret. Append-only; store/audit/seals.ts chains the events afterwards.
  */
 import type { Actor } from '../../core/audit/actor.ts'
 import type { AuditKind } from '../../core/audit/kind.ts'
@@ -38,7 +38,7 @@ export async function recordEvent(tx: Transaction, event: AuditEvent): Promise<v
   })
 }
 
-/** Did this happen to the application within the last day? */
+/** Whether an event of this kind was recorded for the application within the last day. */
 export async function hasEventOfToday(
   db: Queryable,
   event: Required<Pick<AuditEvent, 'kind' | 'applicationId'>>,
@@ -52,9 +52,9 @@ export async function hasEventOfToday(
 }
 
 /**
- * The `with` clause that inserts events: `recorded` holds them afterwards. `select` yields at, kind, actor_kind, actor_id, via, account_id,
- * user_id, application_id, grant_id, device_code_id and detail. Every insert goes through it, so that the webhooks of an event are
- * queued in the same statement.
+ * A `with` clause that inserts events and returns them as `recorded`. `select` yields at, kind, actor_kind, actor_id,
+ * via, account_id, user_id, application_id, grant_id, device_code_id and detail. Every insert uses it, so that the
+ * webhooks of an event are queued in the same statement.
  */
 export function recordAll(select: string): string {
   return `recorded as (
@@ -64,7 +64,7 @@ export function recordAll(select: string): string {
     ${QUEUE_RECORDED}`
 }
 
-/** Did this happen to the account and the application within the last hour? */
+/** Whether an event of this kind was recorded for the account and the application within the last hour. */
 export async function hasRecentEvent(
   db: Queryable,
   event: Required<Pick<AuditEvent, 'kind' | 'accountId' | 'applicationId'>>,

@@ -1,4 +1,7 @@
-/** Events as people are shown them: page by page, by what they look for, with the place in the chain and the names behind ids. */
+/**
+ * Audit events as the web interface lists them: filtered, page by page, with their position in the chain and the names
+ * behind the ids.
+ */
 import type { ActorKind, Interface } from '../../core/audit/actor.ts'
 import type { Queryable } from '../postgres/postgres.ts'
 
@@ -15,20 +18,20 @@ export type ListedEvent = {
   readonly grantId: string | null
   readonly deviceCodeId: string | null
   readonly detail: Readonly<Record<string, unknown>>
-  /** In the chain, with the seal there; null while it is not sealed yet. */
+  /** Position in the chain and seal; null until the event is sealed. */
   readonly position: number | null
   readonly hash: Buffer | null
 }
 
-/** What of a filter is null is not asked for. A list is any of these, and an empty one is nothing. */
+/** A null field does not filter. A list matches any of its members; an empty list matches nothing. */
 export type EventFilter = {
-  /** Null: of every account, and of none. */
+  /** Null: events of all accounts, and events without an account. */
   readonly accountId: string | null
   readonly kinds: readonly string[] | null
-  /** Whom it is about, or who did it. */
+  /** Matches the user concerned and the actor. */
   readonly userIds: readonly string[] | null
   readonly applicationIds: readonly string[] | null
-  /** Moments: from this one on, and before that one. */
+  /** Epoch milliseconds: `from` inclusive, `until` exclusive. */
   readonly from: number | null
   readonly until: number | null
 }
@@ -37,20 +40,22 @@ export type EventOrder = 'newest_first' | 'oldest_first'
 
 export type EventPage = {
   readonly events: readonly ListedEvent[]
-  /** The event to go on after; null when there is nothing beyond. There may be few on this page, or none, and yet more beyond. */
+  /** Event id to continue after; null at the end. A page may be short or empty although more pages follow. */
   readonly after: number | null
 }
 
-/** Of a long log, so many rows are looked at for one page: what is rare takes more pages, and none takes long. */
+/** Number of rows scanned for one filtered page: a rare match takes more pages, but no page takes long. */
 const LOOKED_AT = 20_000
 
-/** One look-up per event, in the partition of its month: the planner must not think of going through the chain for them. */
+/**
+ * One look-up per event, in the partition of its month. `offset 0` keeps the planner from scanning the chain instead.
+ */
 const WITH_SEAL = `left join lateral (
   select s.position, s.hash from audit_seals s where s.event_id = e.id and s.event_at = e.at offset 0) s on true`
 
 /**
- * `after` is the last event of the page before: PostgreSQL's moments are finer than ours, so not a time. One of another account is
- * no place in this one's list.
+ * `after` is the id of the last event of the previous page and not a time: PostgreSQL's timestamps are finer than
+ * milliseconds. The id of an event of another account is not a valid position.
  */
 export async function listEvents(
   db: Queryable,
@@ -91,7 +96,7 @@ function moment(ms: number | null): string | null {
   return ms === null ? null : new Date(ms).toISOString()
 }
 
-/** Everything of this account (null: everything) up to this event is sealed. */
+/** Events of this account (null: of all accounts) are sealed up to this one. */
 export type SealedUpTo = { readonly position: number; readonly at: number }
 
 export async function readSealedUpTo(db: Queryable, accountId: string | null): Promise<SealedUpTo | null> {
@@ -107,7 +112,9 @@ export async function readSealedUpTo(db: Queryable, accountId: string | null): P
   return rows[0] ?? null
 }
 
-/** What people, roles and applications are called. In an account's list, only its own people and roles have names. */
+/**
+ * Names of users, roles, applications and accounts. In the list of an account, only its own users and roles are named.
+ */
 export async function readNames(
   db: Queryable,
   accountId: string | null,
@@ -123,7 +130,7 @@ export async function readNames(
   return new Map(rows.map(({ id, name }) => [id, name]))
 }
 
-/** By address: in one account there is one at most. */
+/** Finds users by e-mail address: at most one per account. */
 export async function findUserIds(db: Queryable, accountId: string | null, email: string): Promise<readonly string[]> {
   const { rows } = await db.query<{ id: string }>(
     'select id from users where email = lower($1) and ($2::text is null or account_id = $2)',
@@ -132,7 +139,7 @@ export async function findUserIds(db: Queryable, accountId: string | null, email
   return rows.map(({ id }) => id)
 }
 
-/** By id or by name: several may have the same. */
+/** Finds applications by id or name; names are not unique. */
 export async function findApplicationIds(db: Queryable, text: string): Promise<readonly string[]> {
   const { rows } = await db.query<{ id: string }>(
     'select id from applications where id = $1 or lower(name) = lower($1) order by id',

@@ -1,10 +1,10 @@
-/** The monthly partitions of audit_events and audit_seals: made ahead of time, taken out by whoever archives. */
+/** Monthly partitions of audit_events and audit_seals: created ahead of time, removed by `latchkey audit archive`. */
 import type { Queryable } from '../postgres/postgres.ts'
 
-/** Made ahead beside this month's: sweeps may fail for that long before an event finds no partition. */
+/** Months created ahead of the current one: how long sweeps may fail before an event has no partition. */
 const MONTHS_AHEAD = 2
 
-/** By a function with the rights of the tables' owner, which does nothing where they are there. */
+/** Calls a function that runs with the rights of the tables' owner and does nothing if the partitions exist. */
 export async function ensureAuditPartitions(db: Queryable): Promise<void> {
   await db.query(
     `select make_audit_partitions(date_trunc('month', now(), 'UTC') + ahead * interval '1 month')
@@ -13,9 +13,12 @@ export async function ensureAuditPartitions(db: Queryable): Promise<void> {
 }
 
 export type MissingMonths = {
-  /** Nothing can be recorded at this moment. */
+  /** The current month is missing: no event can be recorded. */
   readonly now: boolean
-  /** Of this month and those to come. A sweep that has not run since the month began is no wonder. */
+  /**
+   * Missing partitions, of the current month and the next. The last month created ahead is not counted: it is missing
+   * whenever no sweep has run since the month began.
+   */
   readonly count: number
 }
 
@@ -34,13 +37,13 @@ export type AuditTable = 'audit_events' | 'audit_seals'
 export type AuditPartition = {
   readonly name: string
   readonly parent: AuditTable
-  /** In UTC, as 2026-08. */
+  /** In UTC, for example 2026-08. */
   readonly month: string
-  /** `detaching`: somebody began and was cut off. `detached`: a table of its own, which nobody writes to any more. */
+  /** `detaching`: a detach was interrupted. `detached`: a separate table that is no longer written to. */
   readonly state: 'attached' | 'detaching' | 'detached'
 }
 
-/** Also those that are not attached any more. The oldest month first. */
+/** Includes detached partitions. Oldest month first. */
 export async function listAuditPartitions(db: Queryable): Promise<readonly AuditPartition[]> {
   const { rows } = await db.query<AuditPartition>(
     `select c.oid::regclass::text as name, left(c.relname, -7) as parent,
@@ -60,8 +63,8 @@ export async function countRows(db: Queryable, { name }: AuditPartition): Promis
 }
 
 /**
- * Not in a transaction. `concurrently` locks out neither who reads nor who writes: PostgreSQL waits until every transaction that
- * uses the table is over, and takes the partition off then.
+ * Must run outside a transaction. `concurrently` blocks neither readers nor writers: PostgreSQL waits until every
+ * transaction that uses the table has ended, then detaches the partition.
  */
 export async function detachPartition(db: Queryable, { name, parent, state }: AuditPartition): Promise<void> {
   if (state === 'detached') return

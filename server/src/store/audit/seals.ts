@@ -1,25 +1,27 @@
 /**
- * The table audit_seals: the chain over audit_events, one link per event.
+ * The table audit_seals: the hash chain over audit_events, one link per event.
  *
- * Events are written by many at once, and none of them waits for the chain. It is made afterwards, by one at a time, of events
- * whose transaction is older than every one that still runs: nobody can add to those any more, so they have one order, by
- * transaction and number, and none can turn up in front of one that is sealed. (As in store/grants/changes.ts.)
+ * Events are written concurrently, and no writer waits for the chain. One process at a time builds it afterwards, from
+ * events whose transaction is older than every running one: no more events can appear among those, so their order by
+ * transaction and id is final, and none can turn up before a sealed one. (As in store/grants/changes.ts.)
  */
 import { tryLockByName } from '../postgres/advisory-locks.ts'
 import type { Queryable, Transaction } from '../postgres/postgres.ts'
 
 export type AuditSeal = {
   readonly position: number
-  /** As PostgreSQL writes them: numbers of any size. */
+  /** Ids and transaction numbers are text, as PostgreSQL writes them: they may exceed 2^53. */
   readonly eventId: string
-  /** The event's `at`, as EntryRow has it. */
+  /** The event's `at`, in the format of EntryRow. */
   readonly eventAt: string
   readonly xid: string
   readonly keyId: number
   readonly hash: Buffer
 }
 
-/** Every column of an event, as text that does not depend on any setting of PostgreSQL. `at` in microseconds since 1970. */
+/**
+ * Every column of an event, as text that does not depend on any PostgreSQL setting. `at` in microseconds since 1970.
+ */
 export type EntryRow = {
   readonly id: string
   readonly at: string
@@ -36,7 +38,7 @@ export type EntryRow = {
   readonly xid: string
 }
 
-/** For a query over `audit_events e`. */
+/** Columns for a query over `audit_events e`. */
 const ENTRY = `e.id::text as id, trunc(extract(epoch from e.at) * 1000000)::text as at, e.kind, e.actor_kind, e.actor_id, e.via,
   e.account_id, e.user_id,
   e.application_id, e.grant_id::text as grant_id, e.device_code_id::text as device_code_id, e.detail::text as detail,
@@ -44,25 +46,28 @@ const ENTRY = `e.id::text as id, trunc(extract(epoch from e.at) * 1000000)::text
 
 const EVENT_AT = 'trunc(extract(epoch from s.event_at) * 1000000)::text as "eventAt"'
 
-/** For a query over `audit_seals s`. */
+/** Columns for a query over `audit_seals s`. */
 const SEAL = `s.position, s.event_id::text as "eventId", ${EVENT_AT}, s.xid::text as xid, s.key_id as "keyId", s.hash`
 
 const XMIN = 'pg_snapshot_xmin(pg_current_snapshot())'
 const XMAX = 'pg_snapshot_xmax(pg_current_snapshot())'
 
 /**
- * Looked up one by one: the planner must not think of reading the whole chain for the few that are asked about. By its time as
- * well, so that only the partition of that month is looked into.
+ * One look-up per event: `offset 0` keeps the planner from reading the whole chain for a few events. The condition on
+ * the time restricts it to the partition of that month.
  */
 const NOT_SEALED = 'not exists (select from audit_seals s where s.event_id = e.id and s.event_at = e.at offset 0)'
 
-/** False when another process seals. Until the transaction ends. */
+/** Held until the transaction ends. False when another process is sealing. */
 export function lockSealing(tx: Transaction): Promise<boolean> {
   return tryLockByName(tx, 'audit_seals')
 }
 
 export type LastSeal = AuditSeal & {
-  /** Its transaction has not been here yet: the database was moved here from another PostgreSQL, which counted on its own. */
+  /**
+   * Its transaction number has not been given out here yet: the database was moved from another PostgreSQL server,
+   * which has its own numbering.
+   */
   readonly fromElsewhere: boolean
 }
 
@@ -83,7 +88,7 @@ export async function readSeal(db: Queryable, position: number): Promise<AuditSe
   return rows[0] ?? null
 }
 
-/** What comes next in the chain, in its order. */
+/** The next events to seal, in the order of the chain. */
 export async function readSealable(
   tx: Transaction,
   last: LastSeal | null,
@@ -93,7 +98,7 @@ export async function readSealable(
   const after = [limit, last.xid, last.eventId]
   const beyond = '(e.xid, e.id) > ($2::xid8, $3::bigint)'
   if (!last.fromElsewhere) return readEntries(tx, `${beyond} and e.xid < ${XMIN}`, after)
-  // First what came along unsealed, still in the order of where it came from; then what was written here.
+  // First the unsealed events of the old server, still in its order; then those written here.
   const moved = await readEntries(tx, beyond, after)
   if (moved.length > 0) return moved
   return readEntries(tx, `e.xid < ${XMIN} and e.id > (select max(event_id) from audit_seals)`, [limit])
@@ -123,18 +128,21 @@ export async function insertSeals(tx: Transaction, seals: readonly AuditSeal[]):
   })
 }
 
-/** A seal and the event that it names, if that is still there. */
+/** A seal with its event; null if the event is missing. */
 export type SealedEntry = AuditSeal & { readonly entry: EntryRow | null }
 
 type SealedRow = Omit<AuditSeal, 'xid'> & { sealXid: string } & (EntryRow | { id: null })
 
-/** By number and time only the month's partition is looked into; by number alone, an event whose time was changed is found, too. */
+/**
+ * `same` matches id and time and reads only the partition of that month. `moved` matches the id alone and also finds an
+ * event whose time was changed.
+ */
 const JOINS = {
   same: 'e.id = s.event_id and e.at = s.event_at',
   moved: 'e.id = s.event_id',
 } as const
 
-/** Without a name: a plan that is kept for every limit would be one for a large part of the table. */
+/** Not a named statement: a generic plan for any limit would be one for a large part of the table. */
 export function readChain(
   db: Queryable,
   after: number,
@@ -144,7 +152,7 @@ export function readChain(
   return readLinks(db, JOINS[join], 's.position > $1 order by s.position, s.event_at limit $2', [after, limit])
 }
 
-/** Of the events of one month. `from` and `to` are moments in PostgreSQL's writing. */
+/** The seals of one month's events. `from` and `to` are timestamps as PostgreSQL writes them. */
 export function readMonthOfChain(
   db: Queryable,
   { from, to }: { readonly from: string; readonly to: string },
@@ -178,10 +186,10 @@ async function readLinks(
   }))
 }
 
-/** Events get their numbers before they are committed, so one of a slow transaction may be a few numbers behind the last seal. */
+/** Events get their ids before they commit, so an event of a slow transaction may be a few ids behind the last seal. */
 const STRAGGLERS = 200
 
-/** How long the oldest event waits for its seal; 0 when none does. Of a long backlog it is one of the oldest. */
+/** Age of the oldest unsealed event; 0 when there is none. With a long backlog, that of one of the oldest. */
 export async function readSealLagMs(db: Queryable): Promise<number> {
   const { rows } = await db.query<{ lagMs: number }>(
     `select coalesce(max(extract(epoch from now() - e.at) * 1000), 0)::float8 as "lagMs"
@@ -195,18 +203,21 @@ export async function readSealLagMs(db: Queryable): Promise<number> {
 
 export type UnsealedEntry = {
   readonly id: string
-  /** The chain went past it, or its transaction has not been yet: the service did not write it when it says it did. */
+  /**
+   * The chain is already past it, or its transaction number has not been given out yet: the service did not write this
+   * event at the time it claims.
+   */
   readonly outOfOrder: boolean
   readonly ageMs: number
 }
 
 export type Unsealed = {
   readonly entries: readonly UnsealedEntry[]
-  /** Ask again from here; null when that was all. */
+  /** Event id to continue after; null when that was all. */
   readonly after: string | null
 }
 
-/** Branding at `limit` events with higher numbers than `after`; null: from the first. */
+/** Checks `limit` events with ids above `after`; null: from the first. */
 export async function readUnsealed(db: Queryable, after: string | null, limit: number): Promise<Unsealed> {
   const { rows } = await db.query<UnsealedEntry & { looked: number; last: string | null }>(
     `with looked as (select e.id, e.xid, e.at from audit_events e

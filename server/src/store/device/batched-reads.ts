@@ -1,16 +1,16 @@
-/** Reads of many polls in one query: those of the same few milliseconds share it. */
+/** Batched reads for polls: polls that arrive within a few milliseconds share one query. */
 
 import { type Queryable, Unavailable } from '../postgres/postgres.ts'
 import { type DeviceCodeKey, type DeviceCodeStatus, readDeviceCodeStatuses } from './codes.ts'
 
-/** Long enough that a busy server shares its reads, short enough that nobody notices. */
+/** Long enough for a busy server to share reads, short enough not to be noticed. */
 const GATHER_MS = 2
 
 const MAX_PER_READ = 1_000
 
 /**
- * The budget: this many polls may wait for a read. It is reached when PostgreSQL hangs, or when the gate was lost under
- * full load; beyond it a poll is told so at once, and the device keeps waiting.
+ * Limit of polls that wait for a read. It is reached when PostgreSQL hangs, or when the gate was lost under full load;
+ * further polls are rejected at once, and the device keeps waiting.
  */
 const MAX_WAITING = 10_000
 

@@ -1,4 +1,6 @@
-/** The table device_codes. A row is found by the id and expiry that its device code carries, or by its live user code. */
+/**
+ * The table device_codes. A row is found by the id and expiry that its device code carries, or by its live user code.
+ */
 import type { DeviceCode } from '../../core/device/code.ts'
 import { lockByName } from '../postgres/advisory-locks.ts'
 import type { Queryable, Transaction } from '../postgres/postgres.ts'
@@ -9,13 +11,13 @@ export type StoredDeviceCode = DeviceCode &
     readonly createdAt: number
   }
 
-/** Where a code was asked for: the address that we saw, and what the application's device says it is. */
+/** Origin of a request for a code: the address that the server saw, and what the device says it is. */
 export type RequestOrigin = { readonly requestedFrom: string | null; readonly requestedWith: string | null }
 
-/** Where a row is, known without a look-up: the device code carries both. */
+/** Primary key of a row, known without a look-up: the device code carries both. */
 export type DeviceCodeKey = { readonly id: string; readonly expiresAt: number }
 
-/** A row, and what PostgreSQL's clock said when it was read: the clock that judges it. */
+/** A row with PostgreSQL's time when it was read, by which its expiry is judged. */
 export type Found = { readonly code: StoredDeviceCode; readonly now: number }
 
 const COLUMNS = `id, expires_at, created_at, application_id, variant, status, entry_closed, also_entered, user_code, scopes, state,
@@ -52,15 +54,15 @@ export type NewDeviceCode = Pick<DeviceCode, 'id' | 'applicationId' | 'variant' 
   }
 
 /**
- * When the new code expires, or null when its user code is live already. Each partition has a unique index on its live user
- * codes; the advisory lock makes the check hold across partitions, for two equal codes requested at the same instant
- * around a partition's edge.
+ * Returns the expiry of the new code, or null when its user code is already live. Each partition has a unique index on
+ * its live user codes; the advisory lock makes the check hold across partitions, for two equal codes requested at the
+ * same instant around the edge of a partition.
  */
 export async function insertDeviceCode(tx: Transaction, code: NewDeviceCode): Promise<number | null> {
   await lockByName(tx, `user_code:${code.userCode}`)
   const { rows } = await tx.query<{ expires_at: number }>({
     name: 'insert-device-code',
-    // To the millisecond, because that is what the device code carries to find its row again.
+    // Truncated to milliseconds: the device code carries the expiry in milliseconds to find its row again.
     text: `insert into device_codes (id, expires_at, created_at, application_id, variant, status, user_code, scopes, state,
         requested_from, requested_with)
       select $1, date_trunc('milliseconds', now()) + $2 * interval '1 millisecond', now(), $3, $4, 'pending', $5, $6, $7,
@@ -92,7 +94,7 @@ export async function lockDeviceCode(tx: Transaction, key: DeviceCodeKey): Promi
   return rows[0] ? { code: fromRow(rows[0]), now: rows[0].now } : null
 }
 
-/** Without a lock: to show it. */
+/** Reads without a lock, for display. */
 export async function readDeviceCode(db: Queryable, key: DeviceCodeKey): Promise<Found | null> {
   const { rows } = await db.query<Row>(
     `select ${COLUMNS}, now() as now from device_codes where id = $1 and expires_at = $2`,
@@ -110,7 +112,10 @@ export async function lockLiveUserCode(tx: Transaction, userCode: string): Promi
   return rows[0] ? { code: fromRow(rows[0]), now: rows[0].now } : null
 }
 
-/** The newest code with these digits, whatever became of it: for an operator who was told a number. */
+/**
+ * The newest code with these digits, in any state: for an operator's look-up, test codes, and telling an existing code
+ * from a miss.
+ */
 export async function findByUserCode(db: Queryable, userCode: string): Promise<Found | null> {
   const { rows } = await db.query<Row>(
     `select ${COLUMNS}, now() as now from device_codes where user_code = $1 order by created_at desc limit 1`,
@@ -119,7 +124,7 @@ export async function findByUserCode(db: Queryable, userCode: string): Promise<F
   return rows[0] ? { code: fromRow(rows[0]), now: rows[0].now } : null
 }
 
-/** Everything a step of the state machine can change. */
+/** Saves every column that a step of the state machine can change. */
 export async function saveDeviceCode(tx: Transaction, code: DeviceCode): Promise<void> {
   await tx.query({
     name: 'save-device-code',
@@ -146,16 +151,19 @@ export async function saveDeviceCode(tx: Transaction, code: DeviceCode): Promise
   })
 }
 
-/** What a poll needs to know before it decides whether a transaction is due. */
+/** What a poll needs to decide whether it has to start a transaction. */
 export type DeviceCodeStatus = {
   readonly status: 'pending' | 'final' | 'leased' | 'used'
   /** Until the code expires; 0 when it has. */
   readonly remainingMs: number
-  /** Of the poll that holds the outcome or was given it. */
+  /** Key of the poll that holds the outcome or received it. */
   readonly idempotencyKey: string | null
 }
 
-/** Many polls, one query. Pending and past its time is `final`: there is an outcome to deliver. */
+/**
+ * Reads the status of many codes in one query. A pending code past its expiry is `final`: there is an outcome to
+ * deliver.
+ */
 export async function readDeviceCodeStatuses(
   db: Queryable,
   keys: readonly DeviceCodeKey[],

@@ -1,15 +1,15 @@
-/** The table live_device_codes: one row that says how many codes are live, counted by one process for all. */
+/** The table live_device_codes: a single row with the number of live codes, counted by one process for all. */
 import type { Postgres } from '../postgres/postgres.ts'
 
 export type LiveCount = {
   readonly codes: number
-  /** Since the count began, by PostgreSQL's clock. */
+  /** Time since the count began, by PostgreSQL's clock. */
   readonly ageMs: number
 }
 
 /**
- * Counts anew if the last count is as old as `freshMs` and nobody else is at it; what was counted last otherwise. Null when nobody
- * has counted yet. Where there are millions it takes its time, so it has more of it than a request would get.
+ * Counts again if the last count is at least `freshMs` old and no other process is counting; otherwise returns the last
+ * count. Null before the first count. Counting millions of rows takes time, hence a longer timeout than for requests.
  */
 export function countLiveDeviceCodes(db: Postgres, freshMs: number): Promise<LiveCount | null> {
   return db.transaction(async (tx) => {

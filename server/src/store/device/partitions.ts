@@ -1,6 +1,6 @@
 /**
- * The hourly partitions of device_codes, by expiry. They are made ahead of time and dropped when nothing in them is
- * remembered any more: cleaning up costs the same for ten codes and for ten million.
+ * Hourly partitions of device_codes, by expiry. They are created ahead of time and dropped when all their codes are
+ * past retention: the cleanup costs the same for ten codes and for ten million.
  */
 
 import { recordAll } from '../audit/events.ts'
@@ -11,12 +11,12 @@ import type { Postgres, Queryable, Transaction } from '../postgres/postgres.ts'
 
 const HOUR = 60 * 60 * 1000
 
-/** Makes every partition that a code expiring between the two moments needs. */
+/** Creates every partition needed for codes that expire between the two times. */
 export async function ensurePartitions(db: Postgres, from: number, to: number): Promise<void> {
   for (const start of await missingStarts(db, from, to)) await makePartition(db, start)
 }
 
-/** How many it would make. */
+/** Number of partitions that `ensurePartitions` would create. */
 export async function countMissing(db: Postgres, from: number, to: number): Promise<number> {
   return (await missingStarts(db, from, to)).length
 }
@@ -30,7 +30,10 @@ async function missingStarts(db: Postgres, from: number, to: number): Promise<re
   return missing
 }
 
-/** By a function with the rights of the table's owner: the service itself may run under a role that owns nothing. */
+/**
+ * Calls a function that runs with the rights of the table's owner: the service itself may run under a role that owns
+ * nothing.
+ */
 async function makePartition(db: Postgres, start: number): Promise<void> {
   await db.transaction(async (tx) => {
     await lockByName(tx, 'device_code_partitions')
@@ -41,14 +44,14 @@ async function makePartition(db: Postgres, start: number): Promise<void> {
 
 export type Dropped = {
   readonly partitions: readonly string[]
-  /** Over as well, but the table was in use whenever one tried: the next sweep tries again. */
+  /** Due as well, but the table was in use at every attempt: the next sweep tries again. */
   readonly left: readonly string[]
   readonly revokedGrants: number
 }
 
 /**
- * Drops every partition in which all codes expired before `before`, and ends what was granted there and never collected. Where
- * another process is at it, nothing is done here.
+ * Drops every partition in which all codes expired before `before`, and revokes grants from it that were never
+ * collected. Does nothing while another process is dropping partitions.
  */
 export async function dropPartitions(db: Postgres, before: number): Promise<Dropped> {
   const over = (await listPartitions(db)).filter(({ start }) => start + HOUR <= before).map(({ name }) => name)
@@ -58,13 +61,13 @@ export async function dropPartitions(db: Postgres, before: number): Promise<Drop
     revokedGrants += (await alone(db, name, (tx) => revokeUncollected(tx, name))) ?? 0
     const dropped = await alone(db, name, (tx) => dropPartition(tx, name))
     if (dropped) partitions.push(name)
-    // Whatever keeps one from being dropped keeps the others as well.
+    // The cause that blocks one drop blocks the others as well.
     if (dropped === false) return { partitions, left: over.slice(over.indexOf(name)), revokedGrants }
   }
   return { partitions, left: [], revokedGrants }
 }
 
-/** Null when another process drops partitions at this moment, or has dropped this one. */
+/** Null when another process is dropping partitions, or has already dropped this one. */
 function alone<T>(db: Postgres, partition: string, work: (tx: Transaction) => Promise<T>): Promise<T | null> {
   return db.transaction(async (tx) => {
     if (!(await tryLockByName(tx, 'dropping_partitions'))) return null
@@ -73,9 +76,13 @@ function alone<T>(db: Postgres, partition: string, work: (tx: Transaction) => Pr
   })
 }
 
-/** False when the table was in use. Nobody waits for that, neither here nor at a poll (migrations/0009_device_code_partitions.sql). */
+/**
+ * False when the table was in use. Dropping does not wait for locks, so that no poll queues behind it
+ * (migrations/0009_device_code_partitions.sql).
+ */
 async function dropPartition(tx: Transaction, partition: string): Promise<boolean> {
-  // The table is locked until the commit is over, so the commit does not wait for a standby. One that is lost is repeated.
+  // The table stays locked until the commit ends, so the commit does not wait for a standby. A drop that is lost is
+  // repeated.
   await tx.query('set local synchronous_commit = local')
   const { rows } = await tx.query<{ dropped: boolean }>(
     'select drop_device_code_partition(relname) as dropped from pg_class where oid = $1::regclass',
@@ -85,9 +92,9 @@ async function dropPartition(tx: Transaction, partition: string): Promise<boolea
 }
 
 /**
- * Accepted without a lease: no poll ever held the answer, or the client was seen to vanish before it was sent. An accepted
- * code *with* a lease may have been answered by a process that died right after, so its grant stays. Nobody polls codes of
- * that age, so reading them all keeps nobody waiting.
+ * Revokes grants of codes that were accepted and have no lease: no poll ever held the answer, or the client
+ * disconnected before it was sent. A process may have died right after answering an accepted code *with* a lease, so
+ * its grant stays. Codes of that age are no longer polled, so reading them all blocks no poll.
  */
 async function revokeUncollected(tx: Transaction, partition: string): Promise<number> {
   await tx.query("set local statement_timeout = '60s'")
@@ -110,7 +117,7 @@ async function revokeUncollected(tx: Transaction, partition: string): Promise<nu
   return rows.length
 }
 
-/** How far into the future codes find their partition ready. */
+/** How far into the future partitions exist. */
 export async function readAheadMs(db: Queryable): Promise<number> {
   const partitions = await listPartitions(db)
   return Math.max(0, ...partitions.map(({ start }) => start + HOUR)) - (await readClock(db))

@@ -1,4 +1,4 @@
-/** The table dialogs: one row per authorization request in a browser, kept for a day after its time. */
+/** The table dialogs: one row per authorization request in a browser, kept for a day after it expires. */
 import { DIALOG_KEPT_MS, type Dialog } from '../../core/dialog/dialog.ts'
 import { recordAll } from '../audit/events.ts'
 import { announceGrants } from '../grants/changes.ts'
@@ -59,7 +59,7 @@ export async function lockDialog(tx: Transaction, id: string): Promise<FoundDial
   return rows[0] ? fromRow(rows[0]) : null
 }
 
-/** Everything that a step of core/dialog/dialog.ts can change. */
+/** Saves every column that a step of core/dialog/dialog.ts can change. */
 export async function saveDialog(tx: Transaction, dialog: Dialog): Promise<void> {
   await tx.query(
     `update dialogs set user_id = $2, grant_id = $3, decided_at = $4, lease_id = $5, leased_until = $6,
@@ -78,9 +78,9 @@ export async function saveDialog(tx: Transaction, dialog: Dialog): Promise<void>
 }
 
 /**
- * Ends grants whose code nobody came for in time. With a lease, the answer may have been on its way when a process died, so
- * that grant stays. The dialogs are locked first, as an exchange does: one that is under way is not overtaken. Returns how many
- * there were.
+ * Revokes grants whose authorization code was not exchanged in time. A dialog with a lease is skipped: a process may
+ * have died after sending the response, so its grant stays. Dialogs are locked first, as in an exchange, so that an
+ * exchange in progress is not overtaken. Returns the number of revoked grants.
  */
 export async function revokeUnexchanged(tx: Transaction, codeLifetimeMs: number): Promise<number> {
   const { rows } = await tx.query<{ grant_id: string }>(
@@ -105,7 +105,7 @@ export async function revokeUnexchanged(tx: Transaction, codeLifetimeMs: number)
   return rows.length
 }
 
-/** Nobody asks for one that was not decided in time. A grant outlives the dialog that it came from. */
+/** Purges undecided dialogs once they expire, decided ones after DIALOG_KEPT_MS. The grant of a dialog is kept. */
 export function forgetDialogs(db: Queryable): Promise<void> {
   const kept = `expires_at < now() - interval '${DIALOG_KEPT_MS} milliseconds'`
   return forget(db, 'dialogs', `expires_at < now() and (decided_at is null or ${kept})`)

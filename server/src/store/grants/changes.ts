@@ -1,15 +1,16 @@
 /**
- * The table grant_changes: the feed that every process pulls, of everything that changes what a credential may do.
+ * The table grant_changes: the feed of everything that changes what a credential may do, pulled by every process.
  *
- * It is written in the transaction that makes the change. Transactions commit in another order than they began, so a reader
- * does not remember the last row it saw but the oldest transaction that was still running when it looked: everything it could
- * not see yet has that number or a higher one. Some rows are read twice, none is missed, and writers wait for nobody.
+ * A row is written in the transaction that makes the change. Transactions do not commit in the order in which they
+ * began, so a reader does not remember the last row it saw but the oldest transaction that was still running when it
+ * read: every row it could not see yet has that transaction number or a higher one. Some rows are read twice, none is
+ * missed, and writers do not wait.
  */
 
 import type { Queryable, Transaction } from '../postgres/postgres.ts'
 import { forget } from '../postgres/purge.ts'
 
-/** One grant, all of a user's, all in an account (its roles changed), or all of an application's. */
+/** Affected grants: a single one, all of a user, all in an account (its roles changed), or all of an application. */
 export type GrantChange =
   | { readonly grantId: string }
   | { readonly userId: string }
@@ -27,7 +28,7 @@ export async function announceGrants(tx: Transaction, grantIds: readonly string[
   await tx.query('insert into grant_changes (at, grant_id) select now(), unnest($1::text[])', [grantIds])
 }
 
-/** How far a reader has come: the number of a transaction, as PostgreSQL writes it. */
+/** Position of a reader: a transaction number (xid8) as text. */
 export type FeedPosition = string
 
 type Row = {
@@ -39,12 +40,15 @@ type Row = {
   application_id: string | null
 }
 
-/** With the transaction that made it. */
+/** A change with the transaction that made it. */
 export type PulledChange = GrantChange & { readonly xid: string }
 
 export type PulledChanges = { readonly position: FeedPosition; readonly changes: readonly PulledChange[] }
 
-/** `after` null: from now on. Then the changes are those that the next pull reads again, because an older transaction still runs. */
+/**
+ * `after` null: start now. The changes returned then are those that the next pull reads again, because an older
+ * transaction is still running.
+ */
 export async function readGrantChanges(db: Queryable, after: FeedPosition | null): Promise<PulledChanges> {
   const { rows } = await db.query<Row>({
     name: 'read-grant-changes',
@@ -64,7 +68,10 @@ function changeFrom({ xid, ...row }: Row): PulledChange[] {
   return []
 }
 
-/** A process that did not pull for so long trusts nothing that it remembers (flows/grants/cache.ts). */
+/**
+ * Purges changes after an hour. A process that has not pulled for that long drops its whole cache
+ * (flows/grants/cache.ts).
+ */
 export function forgetGrantChanges(db: Queryable): Promise<void> {
   return forget(db, 'grant_changes', "at < now() - interval '1 hour'")
 }

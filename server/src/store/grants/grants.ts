@@ -1,4 +1,4 @@
-/** The table grants: one row per grant, from which every credential is computed. Lists of them are in listed-grants.ts. */
+/** The table grants: one row per grant, from which every credential is computed. Lists of grants are in listed.ts. */
 import type { Actor } from '../../core/audit/actor.ts'
 import type { Grant, Holder } from '../../core/grants/grant.ts'
 import type { RevocationReason } from '../../core/grants/revocation-reason.ts'
@@ -23,21 +23,21 @@ export type GrantRow = {
   revoked_at: number | null
 }
 
-/** For a query over `grants g`. */
+/** Columns for a query over `grants g`. */
 export const GRANT = `g.id, g.account_id, g.user_id, g.application_id, g.variant, g.scopes, g.key_id, g.created_at,
   g.generation, g.key_generation, g.issued_at, g.key_rotated_at, g.revoked_at`
 
 type HolderRow = { user_disabled: boolean; application_deleted: boolean }
 
-/** For a query over `users u` and `applications a`. */
+/** Columns for a query over `users u` and `applications a`. */
 const HOLDER = `u.disabled_at is not null as user_disabled, a.deleted_at is not null as application_deleted`
 
 export type NewGrant = Pick<Grant, 'id' | 'accountId' | 'userId' | 'applicationId' | 'variant' | 'scopes' | 'keyId'> & {
   readonly secret: string
-  /** Where the user's yes came from: exactly one of the two. */
+  /** Origin of the grant: exactly one of the two is set. */
   readonly deviceCodeId: string | null
   readonly dialogId: string | null
-  /** The address that the application asked from, as the server saw it. */
+  /** The address from which the application made its request, as seen by the server. */
   readonly requestedFrom: string | null
 }
 
@@ -65,7 +65,7 @@ export async function insertGrant(tx: Transaction, grant: NewGrant): Promise<voi
 
 export type LockedGrant = {
   readonly grant: Grant
-  /** What its credentials are made around (secrets/credentials.ts); it goes nowhere else. */
+  /** Secret from which its credentials are computed (secrets/credentials.ts); must not be used for anything else. */
   readonly secret: string
   readonly holder: Holder
 }
@@ -81,14 +81,14 @@ export async function lockGrant(tx: Transaction, id: string): Promise<LockedGran
   return rows[0] ? { grant: grantFrom(rows[0]), secret: rows[0].secret, holder: holderFrom(rows[0]) } : null
 }
 
-/** A grant, and all that says what its credentials may do at this moment. */
+/** A grant with everything that determines what its credentials may do now. */
 export type GrantState = {
   readonly grant: Grant
   readonly holder: Holder
   readonly accountSlug: string
   readonly heldScopes: readonly string[]
   readonly allowedScopes: readonly string[]
-  /** The day it was last used, as PostgreSQL counts days in UTC: 2026-03-01. */
+  /** The day of last use in UTC, as PostgreSQL writes it: 2026-03-01. */
   readonly usedOn: string | null
   readonly now: number
 }
@@ -102,7 +102,7 @@ const GRANT_STATE = `select ${GRANT}, ${HOLDER}, c.slug, ${HELD_SCOPES} as held_
     join applications a on a.id = g.application_id
   where g.secret = $1`
 
-/** By the secret that a presented credential carries. */
+/** Finds a grant by the secret that a presented credential carries. */
 export async function readGrantState(db: Queryable, secret: string): Promise<GrantState | null> {
   const { rows } = await db.query<GrantStateRow>({ name: 'read-grant-state', text: GRANT_STATE, values: [secret] })
   return rows[0] ? grantStateFrom(rows[0]) : null
@@ -126,11 +126,11 @@ function grantStateFrom(row: GrantStateRow): GrantState {
   }
 }
 
-/** The day, in UTC: a row is written once a day, however often its credential is used. */
+/** Stores the day (UTC) of last use: at most one write per grant and day, however often its credential is used. */
 export async function markUsed(db: Queryable, ids: readonly string[]): Promise<void> {
   await db.query({
     name: 'mark-grants-used',
-    // Whoever is ending grants at this moment is not waited for, nor kept waiting: the next use notes it again.
+    // Skips rows locked by a concurrent revocation, so that neither waits for the other; the next use marks them again.
     text: `update grants set last_used_on = now()::date where id in (
         select id from grants where id = any($1) and last_used_on is distinct from now()::date
         order by id for no key update skip locked)`,
@@ -138,7 +138,7 @@ export async function markUsed(db: Queryable, ids: readonly string[]): Promise<v
   })
 }
 
-/** The next generation of a token set. Being refreshed is being used. */
+/** Saves the next generation of a token set. A refresh counts as a use. */
 export async function saveRefresh(tx: Transaction, { id, generation, issuedAt }: Grant): Promise<void> {
   await tx.query({
     name: 'save-refresh',
@@ -147,7 +147,7 @@ export async function saveRefresh(tx: Transaction, { id, generation, issuedAt }:
   })
 }
 
-/** The next generation of an access key. */
+/** Saves the next generation of an access key. */
 export async function saveRotation(tx: Transaction, { id, keyGeneration, keyRotatedAt }: Grant): Promise<void> {
   const rotatedAt = keyRotatedAt === null ? null : new Date(keyRotatedAt)
   await tx.query('update grants set key_generation = $2, key_rotated_at = $3 where id = $1', [
@@ -167,14 +167,14 @@ export async function saveIssueTime(tx: Transaction, id: string, issuedAt: numbe
 }
 
 /**
- * A `with` clause, `chosen`: the grants of a condition, locked. Whoever changes several takes them in the order of their ids, so that
- * two who change some of the same grants never wait for each other (ARCHITECTURE.md, "Lock order").
+ * A `with` clause, `chosen`: the grants that match a condition, locked. Transactions that change several grants lock
+ * them in the order of their ids, so that two with grants in common do not deadlock (ARCHITECTURE.md, "Lock order").
  */
 export function chooseGrants(condition: string): string {
   return `chosen as (select g.id from grants g where ${condition} order by g.id for no key update of g)`
 }
 
-/** False when it was revoked before: of many who do it at once, one does. */
+/** False when the grant was revoked before: of several concurrent calls, one returns true. */
 export async function markRevoked(tx: Transaction, id: string, reason: RevocationReason): Promise<boolean> {
   const { rowCount } = await tx.query(
     'update grants set revoked_at = now(), revocation_reason = $2 where id = $1 and revoked_at is null',
@@ -198,7 +198,7 @@ async function makeFinal(
   )
 }
 
-/** Counts no further than it has to. */
+/** Counts at most `atLeast` rows. */
 export async function hasLiveGrants(db: Queryable, applicationId: string, atLeast: number): Promise<boolean> {
   const { rows } = await db.query<{ grants: number }>(
     `select count(*) as grants from (
@@ -208,7 +208,10 @@ export async function hasLiveGrants(db: Queryable, applicationId: string, atLeas
   return (rows[0]?.grants ?? 0) >= atLeast
 }
 
-/** Restores the grants that this decision revoked, and their credentials with them. Returns how many. */
+/**
+ * Restores the grants that this decision revoked, and with them their credentials. Returns the number of restored
+ * grants.
+ */
 export async function restoreGrants(
   tx: Transaction,
   actor: Actor,
@@ -233,14 +236,17 @@ export async function restoreGrants(
   return restored
 }
 
-/** Whose grants are revoked together, and of which variant. */
+/** Grants that are revoked together. */
 export type Revocation =
-  /** With a decision: until that decision is undone. */
+  /** With a decision: revoked until that decision is undone. */
   | { readonly applicationId: string; readonly decisionId?: string }
-  /** Token sets only: access keys go on until somebody removes them. */
+  /** Token sets of a user only: access keys stay valid until they are revoked one by one. */
   | { readonly tokenSetsOf: string }
 
-/** Revokes every live grant of one application, or every token set of one user, each with its event. Returns how many. */
+/**
+ * Revokes every live grant of an application, or every token set of a user, each with an audit event. Returns the
+ * number of revoked grants.
+ */
 export async function revokeGrants(
   tx: Transaction,
   actor: Actor,
@@ -251,7 +257,7 @@ export async function revokeGrants(
     'applicationId' in which
       ? (['application_id = $1', which.applicationId, which.decisionId ?? null] as const)
       : (["user_id = $1 and variant = 'token_set'", which.tokenSetsOf, null] as const)
-  // An application may have as many as there are people.
+  // An application may have as many grants as there are users.
   await tx.query("set local statement_timeout = '60s'")
   const { rows } = await tx.query<{ revoked: number }>({
     query_timeout: 61_000,

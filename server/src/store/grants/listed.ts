@@ -1,4 +1,7 @@
-/** Live grants as people are shown them: with the application's name, the user's address, and what became of them. */
+/**
+ * Live grants as the web interface lists them: with the application, the user's e-mail address, current scopes and last
+ * use.
+ */
 import { type LogoName, type Publisher, shownLogo } from '../../core/applications/application.ts'
 import type { Grant, RefreshLimits } from '../../core/grants/grant.ts'
 import { HELD_SCOPES } from '../accounts/users.ts'
@@ -7,7 +10,7 @@ import type { Queryable } from '../postgres/postgres.ts'
 import { GRANT, type GrantRow, grantFrom } from './grants.ts'
 
 export type ListedGrant = Grant & {
-  /** For the ending of its access key; not to be shown (flows/grants/connected-applications.ts). */
+  /** Needed to compute the last characters of the access key; never shown (flows/grants/connected-applications.ts). */
   readonly secret: string
   readonly application: {
     readonly name: string
@@ -16,10 +19,10 @@ export type ListedGrant = Grant & {
     readonly suspended: boolean
   }
   readonly email: string
-  /** By its user, and allowed to its application, at this moment. */
+  /** Scopes that the user holds and that the application is allowed, now. */
   readonly heldScopes: readonly string[]
   readonly allowedScopes: readonly string[]
-  /** Which way the user said yes. */
+  /** Whether the user granted it by a device code or in a dialog. */
   readonly by: 'code' | 'dialog'
   /** The start of a day, in UTC. */
   readonly lastUsedOn: number | null
@@ -41,7 +44,7 @@ type Row = GrantRow & {
   requested_from: string | null
 }
 
-/** Of a live grant, one whose application is gone can do nothing and says nothing to anybody. */
+/** Excludes grants of deleted applications: their credentials no longer work. */
 const LIVE = `from grants g join users u on u.id = g.user_id join applications a on a.id = g.application_id
   where g.revoked_at is null and a.deleted_at is null`
 
@@ -51,7 +54,10 @@ const LISTED = `select ${GRANT}, g.secret, a.name, a.publisher, a.publisher_stat
     g.last_used_on::timestamptz as last_used_on, host(g.requested_from) as requested_from
   ${LIVE}`
 
-/** A token set that nobody may renew any more has ended, though nobody wrote it down: core/grants/grant.ts, `isOver`. */
+/**
+ * Excludes token sets that can no longer be refreshed. They have ended without being marked as revoked:
+ * core/grants/grant.ts, `isOver`.
+ */
 function notOver({ unusedMs, maxMs }: RefreshLimits): string {
   return `(g.variant = 'access_key' or (g.created_at > now() - interval '${maxMs} milliseconds'
     and coalesce(g.issued_at, g.created_at) > now() - interval '${unusedMs} milliseconds'))`
@@ -59,10 +65,13 @@ function notOver({ unusedMs, maxMs }: RefreshLimits): string {
 
 const PER_PAGE = 50
 
-/** The newest first. `after` is the last grant of the page before: PostgreSQL's moments are finer than ours, so not a time. */
+/**
+ * Newest first. `after` is the id of the last grant of the previous page and not a time: PostgreSQL's timestamps are
+ * finer than milliseconds.
+ */
 export type GrantPage = { readonly grants: readonly ListedGrant[]; readonly after: string | null }
 
-/** Whose: one user's, or everybody's in an account. */
+/** The grants of one user, or of all users of an account. */
 export type ListedFor = { readonly userId: string } | { readonly accountId: string }
 
 export async function countUserGrants(db: Queryable, userId: string, limits: RefreshLimits): Promise<number> {
@@ -89,7 +98,7 @@ export async function listGrants(
   return { grants, after: rows.length > PER_PAGE ? (grants.at(-1)?.id ?? null) : null }
 }
 
-/** Only of this account, and only while it lives. */
+/** Finds a live grant of this account. */
 export async function findListedGrant(db: Queryable, accountId: string, id: string): Promise<ListedGrant | null> {
   const { rows } = await db.query<Row>(`${LISTED} and g.account_id = $1 and g.id = $2`, [accountId, id])
   return rows[0] ? fromRow(rows[0]) : null

@@ -1,19 +1,19 @@
-/** Accounts and applications, whoever's they are: for the people who run the service, a page at a time. */
+/** Lists of all accounts and applications for operators, a page at a time. */
 import type { Queryable } from '../postgres/postgres.ts'
 
 const PER_PAGE = 50
 
-/** `after`: the last of this page, to be asked for the next; null when there is none. */
+/** `after`: the cursor for the next page; null on the last page. */
 export type Listed<Line> = { readonly lines: readonly Line[]; readonly after: string | null }
 
 export type AccountLine = {
   readonly slug: string
   readonly name: string
   readonly createdAt: number
-  /** Who can sign in, or was invited. */
+  /** Users who are not disabled, including invited ones. */
   readonly people: number
   readonly applications: number
-  /** Live ones, of its users. */
+  /** Live grants of its users. */
   readonly grants: number
 }
 
@@ -21,7 +21,7 @@ const COUNTS = `(select count(*) from users u where u.account_id = a.id and u.di
   (select count(*) from applications p where p.account_id = a.id and p.deleted_at is null) as applications,
   (select count(*) from grants g where g.account_id = a.id and g.revoked_at is null) as grants`
 
-/** By slug. `search` is a part of the slug or of the name; empty: all. */
+/** Sorted by slug. `search` is a part of the slug or of the name; empty: all. */
 export async function listAccounts(db: Queryable, search: string, after: string | null): Promise<Listed<AccountLine>> {
   const { rows } = await db.query<AccountLine>(
     `select a.slug, a.name, a.created_at as "createdAt", ${COUNTS} from accounts a
@@ -58,11 +58,11 @@ export type ApplicationLine = {
   readonly account: string
   readonly createdAt: number
   readonly suspended: boolean
-  /** Live ones, of everybody. */
+  /** Live grants of all users. */
   readonly grants: number
 }
 
-/** By name. `search` is a part of the name, or the id; empty: all. */
+/** Sorted by name. `search` is a part of the name, or the id; empty: all. */
 export async function findApplications(
   db: Queryable,
   search: string,
@@ -80,7 +80,7 @@ export async function findApplications(
   return cut(rows, ({ id }) => id)
 }
 
-/** One more was asked for than is shown, to know whether there is another page. */
+/** Cuts rows to a page. Queries fetch one row more than a page holds, to know whether there is another page. */
 function cut<Line>(rows: readonly Line[], keyOf: (line: Line) => string): Listed<Line> {
   const lines = rows.slice(0, PER_PAGE)
   const last = lines.at(-1)

@@ -1,4 +1,4 @@
-/** Figures over everything, whoever's it is: for the people who run the service. */
+/** Figures over the whole installation, for operators. */
 import type { Postgres, Queryable } from '../postgres/postgres.ts'
 
 export async function readServer(db: Queryable): Promise<{ version: string; now: number }> {
@@ -8,7 +8,7 @@ export async function readServer(db: Queryable): Promise<{ version: string; now:
   return rows[0] ?? { version: '', now: 0 }
 }
 
-/** Polls of all applications per second: of the last whole five minutes and what followed them. */
+/** Polls per second of all applications, over the last complete five-minute interval and the current one. */
 export async function readPollRate(db: Queryable): Promise<number> {
   const { rows } = await db.query<{ rate: number }>(
     `select coalesce(sum(m.polls), 0)::float8 / extract(epoch from now() - since.start)::float8 as rate
@@ -21,7 +21,7 @@ export async function readPollRate(db: Queryable): Promise<number> {
 
 export type CodeOutcomes = { readonly granted: number; readonly rejected: number; readonly expired: number }
 
-/** What became of codes within the last hour. Reads as many rows as there were codes, so it may take more than a moment. */
+/** Outcomes of device codes within the last hour. Reads one row per code, hence the longer timeout. */
 export function readOutcomes(db: Postgres): Promise<CodeOutcomes> {
   return db.transaction(async (tx) => {
     await tx.query("set local statement_timeout = '5s'")
@@ -38,7 +38,7 @@ export function readOutcomes(db: Postgres): Promise<CodeOutcomes> {
 
 export type MailFigures = {
   readonly waiting: number
-  /** When the oldest that waits was written; null when none does. */
+  /** When the oldest waiting mail was written. */
   readonly oldest: number | null
   /** Within the last day. */
   readonly givenUp: number
@@ -46,13 +46,13 @@ export type MailFigures = {
 
 export type WebhookFigures = {
   readonly waiting: number
-  /** When the oldest that waits was queued; null when none does. A receiver that is away makes it old. */
+  /** When the oldest waiting delivery was queued. An unreachable receiver makes it old. */
   readonly oldest: number | null
-  /** How long the oldest that is due has been. If it grows, nobody sends. */
+  /** How long the oldest due delivery has been due. Growing values mean that no process is sending. */
   readonly overdueMs: number
 }
 
-/** Of endpoints that are sent to: what waits for others is forgotten one day. */
+/** Counts only enabled endpoints: deliveries to disabled ones are never sent and are purged later. */
 export async function readWebhookFigures(db: Queryable): Promise<WebhookFigures> {
   const { rows } = await db.query<WebhookFigures>(
     `select count(*) as waiting, min(d.created_at) as oldest,

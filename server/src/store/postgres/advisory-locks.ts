@@ -1,12 +1,12 @@
 /**
- * The advisory locks of the service, all of them by name. ARCHITECTURE.md, "Lock order", says what each one is for and which lock
- * is taken first.
+ * The advisory locks of the service, by name. ARCHITECTURE.md, "Lock order", says what each one is for and in which
+ * order they are taken.
  */
 import type { Transaction } from './postgres.ts'
 
 /**
- * A name is one lock in the whole database. Held until the transaction ends. PostgreSQL knows advisory locks by a number, so
- * names are hashed: should two names ever share a number, they wait for each other, and nothing worse.
+ * A name is one lock in the whole database, held until the transaction ends. PostgreSQL identifies advisory locks by a
+ * number, so names are hashed; if two names collide, their holders wait for each other, and nothing worse.
  */
 export type AdvisoryLock =
   | 'application_changes'
@@ -27,7 +27,7 @@ export async function lockByName(tx: Transaction, name: AdvisoryLock): Promise<v
   await tx.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [name])
 }
 
-/** False when another transaction holds it: for jobs of which one at a time is enough. */
+/** False when another transaction holds the lock: for jobs that need to run in one process only. */
 export async function tryLockByName(tx: Transaction, name: AdvisoryLock): Promise<boolean> {
   const { rows } = await tx.query<{ locked: boolean }>(
     'select pg_try_advisory_xact_lock(hashtextextended($1, 0)) as locked',
@@ -37,10 +37,10 @@ export async function tryLockByName(tx: Transaction, name: AdvisoryLock): Promis
 }
 
 /**
- * Of a session and not of a transaction, because some migrations run outside one (migrate.ts). A number, so that it can be found in
- * pg_locks by an operator who wonders what a second `latchkey migrate` waits for.
+ * Session lock and not a transaction lock, because some migrations run outside a transaction (migrate.ts). A fixed
+ * number, so that an operator can find in pg_locks what a second `latchkey migrate` waits for.
  */
 export const MIGRATION_LOCK = 7_018_001
 
-/** Of a session, too: `latchkey audit archive` detaches partitions outside a transaction. One archive at a time. */
+/** Session lock, too: `latchkey audit archive` detaches partitions outside a transaction. One archive at a time. */
 export const ARCHIVE_LOCK = 7_018_005

@@ -1,9 +1,9 @@
 /**
- * Brings the schema to this version: numbered files, forward only, each in its own transaction, under one advisory lock.
+ * Schema migrations: numbered files, forward only, each in its own transaction, under one advisory lock.
  *
- * A file whose first line is `-- latchkey: no-transaction` runs outside a transaction, statement by statement: for `create index
- * concurrently`, `validate constraint` and `detach partition concurrently`, which keep nobody waiting who reads or writes. When it is
- * ended in the middle it runs again from its beginning, so each of its statements has to be repeatable.
+ * A file whose first line is `-- latchkey: no-transaction` runs outside a transaction, statement by statement: for
+ * `create index concurrently`, `validate constraint` and `detach partition concurrently`, which block neither readers
+ * nor writers. If interrupted, it runs again from its beginning, so each of its statements has to be repeatable.
  * docs/decisions/0033-a-migration-may-run-outside-a-transaction.md
  */
 import { readdir, readFile } from 'node:fs/promises'
@@ -17,12 +17,12 @@ const FOLDER = new URL('../../../migrations/', import.meta.url)
 
 const NO_TRANSACTION = /^-- latchkey: no-transaction\r?\n/
 
-/** Applies what is missing and returns the names of what it applied. Safe to run from every process at once. */
+/** Applies missing migrations and returns their names. Safe to run from several processes at once. */
 export async function migrate(url: string, folder: URL = FOLDER): Promise<readonly string[]> {
-  // Its own connection: a migration may take longer than any statement of the running service is allowed to.
+  // Own connection: a migration may take longer than the statement timeout of the service.
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 })
   await client.connect().catch(rethrowAsUnavailable)
-  // A connection that breaks reports it in the query as well; without a listener it would end the process.
+  // The query reports a broken connection as well; without a listener, the event would end the process.
   client.on('error', () => {})
   try {
     await takeTurn(client)
@@ -38,8 +38,8 @@ export async function migrate(url: string, folder: URL = FOLDER): Promise<readon
 const TRY_EVERY_MS = 200
 
 /**
- * Asks again and again instead of waiting in `pg_advisory_lock`: a statement that waits has a snapshot, and `create index
- * concurrently` waits for every snapshot that is older than the index. Two runners would wait for each other.
+ * Polls for the lock instead of waiting in `pg_advisory_lock`: a waiting statement holds a snapshot, and `create index
+ * concurrently` waits for every snapshot older than the index. Two runners would deadlock.
  */
 async function takeTurn(client: pg.Client): Promise<void> {
   for (;;) {
@@ -62,9 +62,9 @@ async function apply(client: pg.Client, name: string, sql: string): Promise<void
 async function applyInside(client: pg.Client, name: string, sql: string): Promise<void> {
   await client.query('begin')
   try {
-    // Waiting for another runner is fine, keeping the running service waiting for a table is not.
+    // Waiting for another runner is fine; blocking the running service while waiting for a table lock is not.
     await client.query("set local lock_timeout = '10s'")
-    // First the row, so that a second runner, however it came here, collides before it changes anything.
+    // Insert the row first, so that a second runner that got past the lock fails before it changes anything.
     await recordApplied(client, name)
     await client.query(sql)
     await client.query('commit')
@@ -75,8 +75,8 @@ async function applyInside(client: pg.Client, name: string, sql: string): Promis
 }
 
 /**
- * Without a limit on waiting for locks: what runs here waits for transactions that began before it, however long they take, and
- * nobody waits behind it. The row comes last: without it, the file runs again.
+ * Without a lock timeout: these statements wait for transactions that began before them, however long they take, and
+ * nothing queues behind them. The row is inserted last: without it, the file runs again.
  */
 async function applyOutside(client: pg.Client, name: string, sql: string): Promise<void> {
   await client.query('set lock_timeout = 0')
@@ -99,14 +99,14 @@ async function knownMigrations(folder: URL): Promise<readonly string[]> {
 }
 
 export type SchemaState = {
-  /** The last that was applied. */
+  /** The last migration applied. */
   readonly newest: string | null
   readonly missing: readonly string[]
-  /** Applied by a newer program than this one. */
+  /** Applied by a newer version of Latchkey. */
   readonly unknown: readonly string[]
 }
 
-/** For a process that runs already: whether what it started with still holds. */
+/** For a running process: compares the schema with the migrations that this version knows. */
 export async function readSchemaState(db: Queryable): Promise<SchemaState> {
   const { rows } = await db.query<{ name: string }>('select name from migrations order by name')
   const applied = rows.map((row) => row.name)
@@ -118,7 +118,7 @@ export async function readSchemaState(db: Queryable): Promise<SchemaState> {
   }
 }
 
-/** What `migrate` would apply. A database that was never migrated lacks everything. */
+/** Migrations that `migrate` would apply; all of them for an empty database. */
 export async function pendingMigrations(url: string): Promise<readonly string[]> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 })
   await client.connect().catch(rethrowAsUnavailable)

@@ -1,12 +1,12 @@
-/** Deleting what nobody needs any more, a batch at a time: no statement may take longer than a request's would. */
+/** Purge of old rows in batches, so that no statement exceeds the timeout of a request. */
 import type { Queryable } from './postgres.ts'
 
 const BATCH = 10_000
 
-/** What is left after so many is for the next sweep. */
+/** The rest is left to the next sweep. */
 const MAX_BATCHES = 20
 
-/** `rows` is a condition, written in the store. Others may do the same at the same moment. */
+/** `rows` is an SQL condition, a constant of the store. Several processes may purge at once. */
 export async function forget(db: Queryable, table: string, rows: string): Promise<void> {
   for (let batch = 1; batch <= MAX_BATCHES; batch += 1) {
     const { rowCount } = await db.query(

@@ -1,25 +1,28 @@
 /**
- * How long grants are kept after they ended, and the addresses in them: docs/decisions/0030-what-is-kept-and-for-how-long.md. What
- * refers to a grant (codes, dialogs, events of the audit log, deliveries) does so by its id alone and outlives it.
+ * Retention of ended grants and of the addresses in them: docs/decisions/0030-what-is-kept-and-for-how-long.md. Rows
+ * that refer to a grant (codes, dialogs, audit events, deliveries) hold its id only and outlive it.
  */
 
 import { tryLockByName } from './advisory-locks.ts'
 import type { Postgres } from './postgres.ts'
 
-/** A refresh may wait for a grant that is being written: for as long as it takes to write so many. */
+/** Limits how long a refresh may wait for a grant in a batch: until the batch is written. */
 const BATCH = 500
 
-/** What is left after so many is for the next sweep. */
+/** The rest is left to the next sweep. */
 const MAX_BATCHES = 100
 
 export type GrantRetention = {
-  /** After a grant has ended. */
+  /** How long a grant is kept after it ended. */
   readonly keptMs: number
-  /** After which a token set has ended in any case. */
+  /** Maximum lifetime of a token set. */
   readonly maxMs: number
 }
 
-/** Forgets grants that were revoked so long ago, and token sets that ran out so long ago. A link that refers to one goes first. */
+/**
+ * Purges grants revoked, and token sets expired, longer ago than `keptMs`. A grant that a link refers to is kept until
+ * the link is purged.
+ */
 export async function forgetEndedGrants(db: Postgres, { keptMs, maxMs }: GrantRetention): Promise<void> {
   const ended = [
     ['revoked_at', 'revoked_at is not null', keptMs],
@@ -37,7 +40,7 @@ export async function forgetEndedGrants(db: Postgres, { keptMs, maxMs }: GrantRe
   }
 }
 
-/** Forgets where living grants were asked from, too. */
+/** Clears the requesting address of grants older than `keptMs`, live ones included. */
 export function forgetAddresses(db: Postgres, keptMs: number): Promise<void> {
   return inBatches(
     db,
@@ -48,7 +51,7 @@ export function forgetAddresses(db: Postgres, keptMs: number): Promise<void> {
   )
 }
 
-/** By one process at a time. Whoever holds a row at this moment is not waited for: the next sweep finds it again. */
+/** Runs in one process at a time. Skips locked rows; the next sweep finds them again. */
 async function inBatches(db: Postgres, statement: string, ageMs: number): Promise<void> {
   for (let batch = 1; batch <= MAX_BATCHES; batch += 1) {
     const written = await db.transaction(async (tx) => {

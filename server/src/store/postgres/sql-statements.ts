@@ -1,8 +1,8 @@
-/** Splits a migration into its statements, for those that PostgreSQL runs only one at a time (migrate.ts). */
+/** Splitter of a migration into statements, for those that PostgreSQL runs only one at a time (migrate.ts). */
 
 /**
- * What a semicolon may stand in without ending a statement: comments, texts, quoted names, dollar-quoted bodies. Texts with a
- * backslash before a quote (E'\'') and bodies of `begin atomic` are not known here, and belong into an ordinary migration.
+ * Tokens in which a semicolon does not end a statement: comments, strings, quoted names, dollar-quoted bodies. Strings
+ * with an escaped quote (E'\'') and `begin atomic` bodies are not supported; they belong in an ordinary migration.
  */
 const TOKEN = /--[^\n]*|\/\*.*?\*\/|'[^']*'|"[^"]*"|(\$\w*\$).*?\1|;|./gs
 

@@ -1,4 +1,4 @@
-/** PostgreSQL whose statements can be seen in a trace: what is done to which table. Neither values nor the statement's text can. */
+/** Tracing of PostgreSQL: one span per statement, with operation and table, without values or the statement's text. */
 import { inSpan } from '../../spans.ts'
 import type { Postgres, Queryable } from './postgres.ts'
 
@@ -30,7 +30,7 @@ function traceQueries(target: Queryable): Queryable {
 
 type Words = { readonly operation: string; readonly table: string | null }
 
-/** The texts are ours and nearly all constant; those that name a partition or count their parameters are few. */
+/** Cache by statement text. Nearly all texts are constant; few name a partition or number their parameters. */
 const known = new Map<string, Words>()
 const MAX_KNOWN = 2_000
 
@@ -42,12 +42,15 @@ function wordsOf(text: string): Words {
   return words
 }
 
-/** These have a `from` that names no table. */
+/** Expressions with a `from` that names no table. */
 const OTHER_FROMS = /\b(?:extract\s*\(\s*\w+|distinct|substring\s*\(\s*\w+)\s+from\b/gi
 
 const TABLE = /\b(?:insert\s+into|update|delete\s+from|from|join)\s+(?:only\s+)?([a-z_][a-z_0-9.]*)\b(?!\s*\()/i
 
-/** The word in front and the first table that is touched. A name within the statement's own `with` is as good: it says what is done. */
+/**
+ * Returns the first keyword and the first table. A name from the statement's own `with` is accepted: it also tells what
+ * the statement does.
+ */
 function read(text: string): Words {
   const operation = /^[\s(]*([a-z]+)/i.exec(text)?.[1]?.toLowerCase() ?? 'query'
   const table = TABLE.exec(text.replace(OTHER_FROMS, ''))?.[1]

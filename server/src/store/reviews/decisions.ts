@@ -1,16 +1,16 @@
-/** The table review_decisions: what operators decided about applications, who confirmed it, and what was undone. */
+/** The table review_decisions: decisions of operators about applications, their confirmation and their reversal. */
 import type { DecisionLine } from '../../core/reviews/review.ts'
 import type { Queryable, Transaction } from '../postgres/postgres.ts'
 
-/** How an application stood before a decision. */
+/** State of the application before a decision, for undoing it. */
 export type Before = {
   readonly suspended: boolean
-  /** Of a suspension that would have ended by itself. */
+  /** Remaining time of a suspension with an end. */
   readonly suspensionLeftMs: number | null
   readonly pollIntervalSeconds: number | null
 }
 
-/** As in a decision's line, but people by their ids. */
+/** As DecisionLine, but with user ids instead of addresses. */
 export type ReviewDecision = Omit<DecisionLine, 'undoable'> & {
   readonly reviewId: string
   readonly applicationId: string
@@ -31,7 +31,7 @@ export async function findDecision(db: Queryable, id: string): Promise<ReviewDec
   return rows[0] ?? null
 }
 
-/** That waits for a second operator. */
+/** The decision that waits for a second operator. */
 export async function findWaitingDecision(db: Queryable, reviewId: string): Promise<ReviewDecision | null> {
   const { rows } = await db.query<ReviewDecision>(
     `${DECISION} where d.review_id = $1 and d.took_effect_at is null and d.undone_at is null`,
@@ -40,7 +40,7 @@ export async function findWaitingDecision(db: Queryable, reviewId: string): Prom
   return rows[0] ?? null
 }
 
-/** The one that made an application what it is: taken effect, not undone. */
+/** The latest decision that took effect and was not undone. */
 export async function findDecisionInEffect(db: Queryable, applicationId: string): Promise<ReviewDecision | null> {
   const { rows } = await db.query<ReviewDecision>(
     `${DECISION} where r.application_id = $1 and d.took_effect_at is not null and d.undone_at is null
@@ -95,7 +95,7 @@ export type ListedDecision = ReviewDecision & {
   readonly undoneByEmail: string | null
 }
 
-/** Of all reviews of an application, newest first. */
+/** Decisions of all reviews of an application, newest first. */
 export async function listDecisions(db: Queryable, applicationId: string): Promise<readonly ListedDecision[]> {
   const { rows } = await db.query<ListedDecision>(
     `select decision.*, u.email as "byEmail", c.email as "confirmedByEmail", n.email as "undoneByEmail"

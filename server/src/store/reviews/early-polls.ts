@@ -1,11 +1,11 @@
-/** The table early_polls: how often a code was told slow_down. Added up from all processes; of no interest after two days. */
+/** The table early_polls: number of slow_down answers per code, summed over all processes, kept for two days. */
 
 import type { Queryable } from '../postgres/postgres.ts'
 import { forget } from '../postgres/purge.ts'
 
 export type EarlyPolls = { readonly deviceCodeId: string; readonly applicationId: string; readonly polls: number }
 
-/** One statement, however many codes. In the order of their ids, so that two processes never wait for each other. */
+/** One statement for any number of codes, in the order of their ids, so that two processes do not deadlock. */
 export async function addEarlyPolls(db: Queryable, counted: readonly EarlyPolls[]): Promise<void> {
   await db.query(
     `insert into early_polls (device_code_id, application_id, polls, last_at)

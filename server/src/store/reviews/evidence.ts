@@ -1,15 +1,17 @@
 /**
- * What speaks against applications, read from what happened: grants and early_polls into windows, as core/reviews/evidence.ts does it (a
- * test compares the two), reports from audit_events, and how fast they poll. Of all that are asked for at once.
+ * Evidence against applications: grants and early_polls counted into windows, as core/reviews/evidence.ts does it (a
+ * test compares the two), reports from audit_events, and polling rates. Reads several applications at once.
  */
 import { type GatherOptions, markOverloads, type Span } from '../../core/reviews/evidence.ts'
 import type { Evidence, Thresholds, Window } from '../../core/reviews/suspension.ts'
 import { PATIENT, type Queryable } from '../postgres/postgres.ts'
 
-/** The events in which people, or a crowd of them, spoke against an application: as the partial index has them. */
+/** Events by which users, or a crowd of users, report an application. Matches the condition of the partial index. */
 export const REPORTS = `kind in ('code.reported', 'application.reported', 'credential.reported', 'code.crowd')`
 
-/** Those with codes that ignored slow_down since then, with reports of the last day, or with an open review. */
+/**
+ * Applications with codes that ignored slow_down since `from`, with reports of the last day, or with an open review.
+ */
 export async function listSuspects(
   db: Queryable,
   from: number,
@@ -26,10 +28,10 @@ export async function listSuspects(
   return rows.map(({ id }) => id)
 }
 
-/** What a person has decided about is not held against an application again. For a query over `applications a`. */
+/** Evidence from before the last closed review is not counted again. For a query over `applications a`. */
 const SINCE = `coalesce((select max(r.closed_at) from reviews r where r.application_id = a.id), '-infinity')`
 
-/** About one site, as core/network.ts says it. */
+/** Roughly one site, as in core/network.ts. */
 const NETWORK = `network(set_masklen(g.requested_from, case family(g.requested_from) when 4 then 24 else 48 end))`
 
 const COUNTS = `count(distinct account_id) filter (where good) as granted,
@@ -41,7 +43,7 @@ const COUNTS = `count(distinct account_id) filter (where good) as granted,
 
 type Row = {
   application_id: string
-  /** Null: of all windows together. */
+  /** Null: the total over all windows. */
   number: number | null
   granted: number
   ignoring: number
@@ -53,7 +55,7 @@ type Row = {
 
 export type Gathered = Pick<Evidence, 'windows' | 'touched'>
 
-/** By application. `span` is that of `options.now`. */
+/** Returns windows by application. `span` is that of `options.now`. */
 export async function readWindows(
   db: Queryable,
   applicationIds: readonly string[],
@@ -113,7 +115,7 @@ function windowFrom(startsAt: number, row: Row | undefined): Omit<Window, 'overl
   }
 }
 
-/** How many accounts reported something of each application in the last day, unless it has been decided about since. */
+/** Number of accounts that reported each application within the last day and since its last closed review. */
 export async function readReports(
   db: Queryable,
   applicationIds: readonly string[],
@@ -128,7 +130,7 @@ export async function readReports(
   return new Map(rows.map(({ id, accounts }) => [id, accounts]))
 }
 
-/** How many times as often as allowed its devices polled since then; null when nothing polled. */
+/** Ratio of polls to allowed polls of its devices since `from`; null without polls. */
 export async function readFactor(db: Queryable, applicationId: string, from: number): Promise<number | null> {
   const { rows } = await db.query<{ polls: number; early: number }>(
     `select coalesce(sum(polls), 0)::bigint as polls, coalesce(sum(early_polls), 0)::bigint as early

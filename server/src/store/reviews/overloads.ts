@@ -1,9 +1,9 @@
-/** The table overloads: the minutes in which requests were shed, and how many. A minute without is no row. */
+/** The table overloads: number of shed requests per minute. Minutes without any have no row. */
 
 import type { Queryable } from '../postgres/postgres.ts'
 import { forget } from '../postgres/purge.ts'
 
-/** Adds to the minute that it is now. Several processes do so at once; each adds its own. */
+/** Adds to the current minute. Several processes add concurrently, each its own count. */
 export async function addShed(db: Queryable, shed: number): Promise<void> {
   await db.query(
     `insert into overloads (minute, shed) values (date_trunc('minute', now()), $1)
@@ -12,7 +12,7 @@ export async function addShed(db: Queryable, shed: number): Promise<void> {
   )
 }
 
-/** The starts of those minutes, the oldest first. */
+/** The starts of overloaded minutes, oldest first. */
 export async function readOverloads(db: Queryable, from: number, to: number): Promise<readonly number[]> {
   const { rows } = await db.query<{ minute: number }>(
     'select minute from overloads where minute >= $1 and minute < $2 and shed > 0 order by minute',

@@ -1,4 +1,4 @@
-/** An application as operators look at it: whose it is, how many use it, and everything that ever happened to it. */
+/** An application as operators see it: its account, its number of grants and its history. */
 import type { Publisher } from '../../core/applications/application.ts'
 import { publisherFrom } from '../applications/applications.ts'
 import { PATIENT, type Queryable } from '../postgres/postgres.ts'
@@ -12,9 +12,9 @@ export type ReviewedApplicationRow = {
   readonly suspended: boolean
   readonly deviceFlow: boolean
   readonly public: boolean
-  /** Null: as configured. */
+  /** Null: the configured default. */
   readonly pollIntervalSeconds: number | null
-  /** How many people use it at this moment. */
+  /** Live grants. */
   readonly grants: number
 }
 
@@ -54,8 +54,8 @@ export type TimelineEvent = {
 }
 
 /**
- * Newest first, a hundred at most. Named are its developers and the operators; whoever reported it is not. What people do with their
- * own codes and grants is not about the application.
+ * Newest first, a hundred at most. Names the application's developers and operators, but not users who reported it.
+ * Excludes what users do with their own codes and grants.
  */
 export async function readTimeline(db: Queryable, applicationId: string): Promise<readonly TimelineEvent[]> {
   const { rows } = await db.query<TimelineEvent>(

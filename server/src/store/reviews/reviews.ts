@@ -1,4 +1,4 @@
-/** The table reviews: why an application is looked at, on what evidence, and what has come of it so far. */
+/** The table reviews: why an application is under review, the evidence, and the state of the case. */
 import type { Evidence, Verdict } from '../../core/reviews/suspension.ts'
 import { lockByName, tryLockByName } from '../postgres/advisory-locks.ts'
 import type { Queryable, Transaction } from '../postgres/postgres.ts'
@@ -12,21 +12,21 @@ export type Review = {
   readonly reason: ReviewReason
   readonly verdict: Verdict
   readonly harm: number
-  /** Of the last time that it was more than worth watching. */
+  /** From the opening, or from the last judgement with a verdict above `observe`. */
   readonly evidence: Evidence
   readonly judgedAt: number
   readonly ruleVersion: number
   readonly dryRun: boolean
   readonly lastEscalatedAt: number
   readonly warnedAt: number | null
-  /** By the rule. */
+  /** Suspended by the rule, not by an operator. */
   readonly suspendedAt: number | null
   readonly suspensionEndsAt: number | null
   readonly appealedAt: number | null
   readonly appealedBy: string | null
   readonly appeal: string | null
   readonly closedAt: number | null
-  /** Rises with everything that somebody who decides should have seen. */
+  /** Incremented by every change that an operator should see before deciding. */
   readonly version: number
 }
 
@@ -36,17 +36,17 @@ const REVIEW = `select r.id, r.application_id as "applicationId", r.opened_at as
     r.appealed_at as "appealedAt", r.appealed_by as "appealedBy", r.appeal, r.closed_at as "closedAt", r.version
   from reviews r`
 
-/** Whatever is judged, decided or said about one application happens one after the other. */
+/** Serializes judgements, decisions and appeals about one application. */
 export async function lockReviews(tx: Transaction, applicationId: string): Promise<void> {
   await lockByName(tx, `review:${applicationId}`)
 }
 
-/** False when another process is reading evidence at this moment. */
+/** False when another process is reading evidence. */
 export function tryLockJudging(tx: Transaction): Promise<boolean> {
   return tryLockByName(tx, 'judging')
 }
 
-/** False when another process is reminding operators at this moment. */
+/** False when another process is reminding operators. */
 export function tryLockReminding(tx: Transaction): Promise<boolean> {
   return tryLockByName(tx, 'reminding')
 }
@@ -58,7 +58,7 @@ export async function findOpenReview(db: Queryable, applicationId: string): Prom
   return rows[0] ?? null
 }
 
-/** Open or not. */
+/** The open review, otherwise the newest closed one. */
 export async function findNewestReview(db: Queryable, applicationId: string): Promise<Review | null> {
   const { rows } = await db.query<Review>(
     `${REVIEW} where r.application_id = $1 order by r.closed_at is null desc, r.opened_at desc, r.id limit 1`,
@@ -93,7 +93,7 @@ export async function insertReview(tx: Transaction, review: Review): Promise<voi
   await saveReview(tx, review)
 }
 
-/** Everything that can change. Meant under `lockReviews`. */
+/** Saves every mutable column. Call under `lockReviews`. */
 export async function saveReview(tx: Transaction, review: Review): Promise<void> {
   const moment = (ms: number | null) => (ms === null ? null : new Date(ms))
   await tx.query(
@@ -124,8 +124,8 @@ export async function saveReview(tx: Transaction, review: Review): Promise<void>
 }
 
 /**
- * What somebody who decides has looked at: the open review and the application, as they stand. Null when there is no such
- * application. It changes with both, but not with every new figure.
+ * Version of what a deciding operator sees: the open review and the application. Changes with both, but not with every
+ * new figure. Null when there is no such application.
  */
 export async function readSeen(db: Queryable, applicationId: string): Promise<string | null> {
   const { rows } = await db.query<{ changed: number; id: string | null; version: number | null }>(
@@ -138,19 +138,22 @@ export async function readSeen(db: Queryable, applicationId: string): Promise<st
   return row ? `${row.id ?? 'none'}.${row.version ?? 0}.${row.changed}` : null
 }
 
-/** As the queue shows it. */
+/** A review as shown in the queue. */
 export type ListedReview = Review & {
   readonly application: string
   /** The account's slug. */
   readonly account: string
-  /** The application, at this moment. */
+  /** Whether the application is suspended now. */
   readonly suspended: boolean
   readonly waitsForSecond: boolean
-  /** Since when the suspended application waits for a decision; null: it does not. */
+  /** Since when the suspended application waits for a decision; null if it does not. */
   readonly waitingSince: number | null
 }
 
-/** A suspension waits for its review from the moment on at which there were both. For a query over `applications a`. */
+/**
+ * A suspension waits from the moment when the application was both suspended and under review. For a query over
+ * `applications a`.
+ */
 const waitingSince = (openedAt: string) => `greatest(a.suspended_at, ${openedAt})`
 
 const MAX_LISTED = 500
@@ -162,7 +165,7 @@ const LISTED = `select review.*, a.name as application, c.slug as account, a.sus
       where d.review_id = review.id and d.took_effect_at is null and d.undone_at is null) as "waitsForSecond"
   from (${REVIEW}) review join applications a on a.id = review."applicationId" join accounts c on c.id = a.account_id`
 
-/** Open ones by harm, then age; closed ones newest first. */
+/** Open reviews by harm, then age; closed ones newest first. */
 export async function listReviews(db: Queryable, filter: 'open' | 'closed'): Promise<readonly ListedReview[]> {
   const [condition, order] =
     filter === 'open'
@@ -181,7 +184,7 @@ export async function findListedReview(db: Queryable, id: string): Promise<Liste
 
 export type WaitingSuspension = { readonly application: string; readonly since: number }
 
-/** Suspended applications with an open review, the longest waiting first. */
+/** Suspended applications with an open review, longest waiting first. */
 export async function listWaitingSuspensions(db: Queryable): Promise<readonly WaitingSuspension[]> {
   const { rows } = await db.query<WaitingSuspension>(
     `select a.name as application, ${waitingSince('r.opened_at')} as since

@@ -1,14 +1,14 @@
-/** The table suspension_rules: the thresholds that hold, and those that held. Without a row, the defaults hold as version 0. */
+/** The table suspension_rules: all versions of the thresholds. Without a row, the defaults apply as version 0. */
 import { defaultThresholds, type Thresholds } from '../../core/reviews/suspension.ts'
 import type { Queryable, Transaction } from '../postgres/postgres.ts'
 
 export type SuspensionRule = {
   readonly version: number
   readonly thresholds: Thresholds
-  /** Judged and written down, but nothing happens to anybody. */
+  /** Applications are judged and verdicts recorded, but nothing is enforced. */
   readonly dryRun: boolean
   readonly createdAt: number | null
-  /** The e-mail address of whoever made it. */
+  /** E-mail address of the operator who created it. */
   readonly by: string | null
 }
 
@@ -29,7 +29,7 @@ export async function readNewestRule(db: Queryable): Promise<SuspensionRule> {
   return newest ? { ...newest, thresholds: { ...defaultThresholds, ...newest.thresholds } } : FIRST
 }
 
-/** Returns its version. */
+/** Returns the version of the new rule. */
 export async function insertRule(
   tx: Transaction,
   rule: Pick<SuspensionRule, 'thresholds' | 'dryRun'>,

@@ -1,4 +1,7 @@
-/** The tables sign_in_failures and code_entries: who was wrong how often. Rows are facts; the budgets are in core/sign-in/attempts.ts. */
+/**
+ * The tables sign_in_failures and code_entries: failed sign-ins and entered user codes. The limits are in
+ * core/sign-in/attempts.ts.
+ */
 
 import {
   ACCOUNT_MISSES,
@@ -22,20 +25,20 @@ export type SignInAttempt = {
   readonly accountId: string
   /** Keyed digest (secrets/web-texts.ts). */
   readonly email: Buffer
-  /** Set when the user signed in with this browser before. */
+  /** Set when the user has signed in with this browser before. */
   readonly browser: string | null
   readonly network: string | null
 }
 
 export type ReservedAttempt = {
   readonly id: number
-  /** What came before this attempt. */
+  /** Failures before this attempt. */
   readonly history: SignInHistory
 }
 
 /**
- * Written before the password is looked at and taken back when it was right: attempts that arrive at once cannot all see
- * room for one more.
+ * Records a failure before the password is verified; it is deleted when the password was right. Otherwise concurrent
+ * attempts could all see room for one more.
  */
 export async function reserveSignInAttempt(tx: Transaction, attempt: SignInAttempt): Promise<ReservedAttempt> {
   await lockByName(tx, `sign_in:${attempt.email.toString('hex')}`)
@@ -55,7 +58,7 @@ export async function reserveSignInAttempt(tx: Transaction, attempt: SignInAttem
   return { id: inserted.rows[0]?.id ?? 0, history: { ...history, browser: browser === null ? null : history.browser } }
 }
 
-/** The attempt was not a failure after all, or was not even looked at. */
+/** Deletes the failure: the attempt succeeded, or the password was not verified at all. */
 export async function releaseSignInAttempt(db: Queryable, id: number): Promise<void> {
   await db.query('delete from sign_in_failures where id = $1', [id])
 }
@@ -64,13 +67,16 @@ export type Entry = {
   readonly accountId: string
   readonly userId: string
   readonly network: string | null
-  /** `known`: there is such a code, but not (or no longer) for this user. Nobody guesses a code that exists. */
+  /**
+   * `known`: the code exists, but not (or no longer) for this user. A code that exists was not guessed, so this is no
+   * miss.
+   */
   readonly outcome: 'claimed' | 'missed' | 'known'
   readonly applicationId: string | null
   readonly requestedNetwork: string | null
 }
 
-/** One entry after the other for each user: of two hundred at once, no more are looked at than the budget holds. */
+/** Serializes the entries of a user: of two hundred concurrent ones, no more are looked up than the budget allows. */
 export async function lockEntryHistory(
   tx: Transaction,
   who: Pick<Entry, 'accountId' | 'userId' | 'network'>,
@@ -95,7 +101,10 @@ export async function recordEntry(tx: Transaction, entry: Entry): Promise<void> 
   )
 }
 
-/** How many different people claimed codes that this application asked for from this network, lately. */
+/**
+ * Number of distinct users who claimed codes that this application requested from this network, within the window of
+ * CROWD.
+ */
 export async function countCrowd(db: Queryable, applicationId: string, network: string | null): Promise<number> {
   const { rows } = await db.query<{ people: number }>(
     `select count(distinct user_id) as people from code_entries
@@ -106,12 +115,12 @@ export async function countCrowd(db: Queryable, applicationId: string, network: 
   return rows[0]?.people ?? 0
 }
 
-/** One after the other, for those who are about to tell an account's administrators of a crowd. */
+/** Serializes transactions that are about to notify an account's administrators of a crowd. */
 export async function lockCrowd(tx: Transaction, accountId: string, applicationId: string): Promise<void> {
   await lockByName(tx, `crowd:${accountId}:${applicationId}`)
 }
 
-/** Of everybody, within the window of ALL_MISSES. */
+/** Misses of all users, within the window of ALL_MISSES. */
 export async function countMisses(db: Queryable): Promise<number> {
   const { rows } = await db.query<{ misses: number }>(
     `select ${countOf("code_entries where outcome = 'missed'", ALL_MISSES)} as misses`,
@@ -119,13 +128,13 @@ export async function countMisses(db: Queryable): Promise<number> {
   return rows[0]?.misses ?? 0
 }
 
-/** Nothing here matters after a day. */
+/** Purges attempts after a day. */
 export async function forgetAttempts(db: Queryable): Promise<void> {
   await forget(db, 'sign_in_failures', "at < now() - interval '1 day'")
   await forget(db, 'code_entries', "at < now() - interval '1 day'")
 }
 
-/** How long ago each was, in ms, newest first. `rows` is a table with its condition, written here. */
+/** Ages in ms, newest first. `rows` is a table with a condition, a constant of this file. */
 function agesOf(rows: string, { windowMs }: Budget): string {
   return `array(select (extract(epoch from now() - at) * 1000)::float8 from ${rows}
     and at > now() - interval '${windowMs} milliseconds' order by at desc limit 200)`

@@ -1,4 +1,4 @@
-/** The table links: addresses that somebody was sent, each good for one thing, once. */
+/** The table links: single-use links sent to users, each for one purpose. */
 
 import type { Queryable, Transaction } from '../postgres/postgres.ts'
 import { forget } from '../postgres/purge.ts'
@@ -32,7 +32,7 @@ export type Link = {
   readonly application: string | null
 }
 
-/** Only while it is good: unused, in time, its user enabled. */
+/** Valid links only: unused, not expired, user enabled. */
 const GOOD_LINK = `select l.id, l.kind, l.user_id as "userId", u.email, l.grant_id as "grantId", a.id as "applicationId",
     a.name as application
   from links l join users u on u.id = l.user_id
@@ -49,7 +49,7 @@ export async function lockLink(tx: Transaction, accountId: string, id: string): 
   return rows[0] ?? null
 }
 
-/** With one address that sets a password, all the others that could are spent as well. */
+/** Invalidates all unused links of a user that can set a password: when one is used, the others must not stay valid. */
 export async function spendPasswordLinks(tx: Transaction, userId: string): Promise<void> {
   await tx.query(`update links set used_at = now() where user_id = $1 and used_at is null and kind <> 'remove_grant'`, [
     userId,
@@ -60,7 +60,7 @@ export async function spendLink(tx: Transaction, id: string): Promise<void> {
   await tx.query('update links set used_at = now() where id = $1', [id])
 }
 
-/** A month after it ran out nobody asks any more what a link was. One that a mail still refers to goes after the mail. */
+/** Purges links a month after they expired. A link that a mail refers to is purged after the mail. */
 export function forgetLinks(db: Queryable): Promise<void> {
   return forget(
     db,

@@ -1,4 +1,4 @@
-/** The tables passkeys, authenticators and spent_challenges, and the password: how a user can prove who they are. */
+/** The tables passkeys, authenticators and spent_challenges, and the passwords of users: sign-in methods. */
 
 import type { Queryable, Transaction } from '../postgres/postgres.ts'
 import { forget } from '../postgres/purge.ts'
@@ -48,8 +48,8 @@ function fromRow({ totp_id, key_id, last_step, created_at, ...user }: Row): Sign
 }
 
 /**
- * While a session begins, nobody disables its user or takes away what let them in. Locked for a change, as in
- * `lockUserForChange`: two sign-ins that both want to note something about the user wait for each other.
+ * Locks the user while a session starts, so that the user is not disabled and the method used is not removed meanwhile.
+ * Takes the same lock as `lockUserForChange`, so that two sign-ins that both update the user wait for each other.
  */
 export async function lockProof(
   tx: Transaction,
@@ -67,8 +67,8 @@ export async function lockProof(
 }
 
 /**
- * The session that asks, and its user, as they are at this moment; the user is locked for a change. Whoever was signed out,
- * disabled or reset since the request began changes nothing any more about how this user gets in.
+ * Checks that the requesting session is still valid and locks its user for a change. A user who was signed out,
+ * disabled or reset since the request began can no longer change their sign-in methods by it.
  */
 export async function lockSession(tx: Transaction, sessionId: string, userId: string): Promise<boolean> {
   const { rowCount } = await tx.query(
@@ -88,12 +88,12 @@ export async function saveLanguage(db: Queryable, userId: string, language: stri
   await db.query('update users set language = $2, language_chosen = true where id = $1', [userId, language])
 }
 
-/** For mails to somebody who never chose one: the language they read our pages in. */
+/** Sets the language of mails, for a user who never chose one, to the language of the pages they see. */
 export async function suggestLanguage(tx: Transaction, userId: string, language: string): Promise<void> {
   await tx.query('update users set language = $2 where id = $1 and language is null', [userId, language])
 }
 
-/** False when this step, or a later one, was accepted before: two requests with one code, and one of them wins. */
+/** False when this step or a later one was accepted before: of two requests with the same code, one wins. */
 export async function spendAuthenticatorStep(db: Queryable, userId: string, step: number): Promise<boolean> {
   const { rowCount } = await db.query(
     'update authenticators set last_step = $2 where user_id = $1 and last_step < $2',
@@ -129,7 +129,7 @@ export type Passkey = {
   readonly transports: readonly string[]
 }
 
-/** Only of an enabled user of this account. */
+/** Finds a passkey of an enabled user of this account. */
 export async function findPasskey(db: Queryable, accountId: string, id: string): Promise<Passkey | null> {
   const { rows } = await db.query<Passkey>(
     `select p.id, p.user_id as "userId", p.public_key as "publicKey", p.counter, p.transports
@@ -142,7 +142,7 @@ export async function findPasskey(db: Queryable, accountId: string, id: string):
 
 export type NewPasskey = Passkey & { readonly name: string }
 
-/** False when this passkey is known already. */
+/** False when this passkey is already registered. */
 export async function insertPasskey(tx: Transaction, passkey: NewPasskey): Promise<boolean> {
   const { rowCount } = await tx.query(
     `insert into passkeys (id, user_id, public_key, counter, transports, name, created_at)
@@ -178,7 +178,7 @@ export async function listPasskeys(db: Queryable, userId: string): Promise<reado
   return rows
 }
 
-/** False when the challenge was answered before: an overheard answer is worth nothing. */
+/** False when the challenge was answered before: a captured answer cannot be replayed. */
 export async function spendChallenge(tx: Transaction, digest: Buffer, expiresAt: number): Promise<boolean> {
   const { rowCount } = await tx.query(
     'insert into spent_challenges (digest, expires_at) values ($1, $2) on conflict do nothing',

@@ -1,4 +1,4 @@
-/** The table sessions, and the one query that every page starts with: which account, and who is there. */
+/** The table sessions, and the query that every page starts with: the account and the signed-in user. */
 
 import type { Queryable, Transaction } from '../postgres/postgres.ts'
 import { forget } from '../postgres/purge.ts'
@@ -14,9 +14,9 @@ export type SessionUser = {
   readonly id: string
   readonly email: string
   readonly administrator: boolean
-  /** What mails are written in. */
+  /** Language of mails. */
   readonly language: string | null
-  /** The same, if it was chosen and not only taken from a browser. */
+  /** The same if the user chose it; null if it was only taken from a browser. */
   readonly chosenLanguage: string | null
   readonly session: Session
 }
@@ -26,7 +26,7 @@ export type HostAccount = {
   readonly slug: string
   readonly name: string
   readonly colour: string | null
-  /** Changes with the picture, so that a browser may keep it. */
+  /** Changes with the image, so that browsers may cache it. */
   readonly logoVersion: string | null
 }
 
@@ -54,7 +54,10 @@ type AccountSessionRow = {
   now: number
 }
 
-/** One round trip: the account of a host name and, if the session lives and its user is enabled, who it belongs to. */
+/**
+ * Reads in one round trip the account of a host name and the user of the session, if it is valid and the user is
+ * enabled.
+ */
 export async function findAccountSession(
   db: Queryable,
   slug: string,
@@ -118,7 +121,7 @@ export async function insertSession(tx: Transaction, session: NewSession): Promi
   )
 }
 
-/** Whether it is still there, and stays so until the transaction ends. */
+/** Whether the session is valid; share-locks it until the transaction ends. */
 export async function holdSession(tx: Transaction, id: string, userId: string): Promise<boolean> {
   const { rowCount } = await tx.query(
     'select from sessions where id = $1 and user_id = $2 and expires_at > now() for share',
@@ -127,7 +130,9 @@ export async function holdSession(tx: Transaction, id: string, userId: string): 
   return rowCount === 1
 }
 
-/** The user proved who they are: the same session under a new id, so that whoever knew the old one does not gain by it. */
+/**
+ * Gives the session a new id after the user re-authenticated, so that an attacker who knows the old id gains nothing.
+ */
 export async function renewSession(tx: Transaction, id: string, newId: string): Promise<boolean> {
   const { rowCount } = await tx.query(
     'update sessions set id = $2, authenticated_at = now() where id = $1 and expires_at > now()',
@@ -140,7 +145,7 @@ export async function deleteSession(db: Queryable, id: string): Promise<void> {
   await db.query('delete from sessions where id = $1', [id])
 }
 
-/** All of a user's, or all but the one that asks. */
+/** Deletes all sessions of a user, or all but `except`. */
 export async function deleteSessions(db: Queryable, userId: string, except: string | null = null): Promise<number> {
   const { rowCount } = await db.query('delete from sessions where user_id = $1 and id is distinct from $2', [
     userId,

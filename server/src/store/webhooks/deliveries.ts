@@ -1,14 +1,14 @@
 /**
- * The table webhook_deliveries, an outbox: store/audit/events.ts writes into it in the statement that records an event,
- * flows/webhooks/send.ts empties it.
+ * The table webhook_deliveries, an outbox: store/audit/events.ts inserts into it in the statement that records an
+ * event, flows/webhooks/send.ts sends from it.
  */
 import { WEBHOOK_KINDS } from '../../core/webhooks/webhook.ts'
 import type { Queryable, Transaction } from '../postgres/postgres.ts'
 import { forget } from '../postgres/purge.ts'
 
 /**
- * The end of a `with` in which `recorded` is rows of audit_events: each that its application hears of becomes one delivery
- * per endpoint. What is told about a grant comes out of its row; whoever caused it stays unnamed.
+ * The end of a `with` in which `recorded` is rows of audit_events: each event that applications are notified of becomes
+ * one delivery per endpoint. Data about a grant comes from its row; the actor is not disclosed.
  */
 export const QUEUE_RECORDED = `heard as materialized (
     select gen_random_uuid() as event_id, r.* from recorded r
@@ -25,7 +25,7 @@ export const QUEUE_RECORDED = `heard as materialized (
       left join grants g on g.id = h.grant_id
       left join accounts c on c.id = g.account_id)`
 
-/** Due at once, for one endpoint. False when one of its kind still waits there. */
+/** Queues a test, due at once, for one endpoint. False when another of this kind is still waiting there. */
 export async function insertTest(tx: Transaction, endpointId: string, kind: string): Promise<boolean> {
   const { rowCount } = await tx.query(
     `insert into webhook_deliveries (endpoint_id, event_id, kind, data, created_at, due_at)
@@ -39,20 +39,21 @@ export async function insertTest(tx: Transaction, endpointId: string, kind: stri
   return rowCount === 1
 }
 
-/** For a query over `webhook_deliveries d`. */
+/** Condition for a query over `webhook_deliveries d`. */
 const OPEN = 'd.delivered_at is null and d.given_up_at is null'
 
 export type DueEndpoint = {
   readonly id: string
   readonly accountId: string
   readonly slow: boolean
-  /** How many are due, as far as it matters. */
+  /** Number of due deliveries, capped at `max`. */
   readonly waiting: number
 }
 
 /**
- * Endpoints with something due, in no order: so none is always the last. Each counts up to `most`. Goes through the index of what
- * is open from endpoint to endpoint, so it costs as much as there are receivers with something open, not as there are any.
+ * Endpoints with due deliveries, in random order, so that none is always last. Each count is capped at `max`. Skips
+ * through the index of open deliveries from endpoint to endpoint, so the cost grows with the endpoints that have open
+ * deliveries, not with all endpoints.
  */
 export async function findDueEndpoints(db: Queryable, max: number): Promise<readonly DueEndpoint[]> {
   const { rows } = await db.query<DueEndpoint>({
@@ -81,21 +82,21 @@ export type DueDelivery = {
   readonly kind: string
   readonly data: unknown
   readonly createdAt: number
-  /** Those that came to an end before this one. */
+  /** Completed attempts before this one. */
   readonly attempts: number
   readonly endpointId: string
   readonly url: string
   readonly keyId: number
   readonly generation: number
-  /** The key of the secret before, for a day after it was rotated. */
+  /** Key of the previous secret, for a day after rotation. */
   readonly previousKeyId: number | null
   readonly slow: boolean
   readonly now: number
 }
 
 /**
- * The delivery of this endpoint that has been due longest, and ours for the time being: it is due again in half a minute, in
- * case this process dies before it says how it went. An attempt takes a third of that at most. Null when none is due.
+ * Leases the delivery of this endpoint that has been due longest: it becomes due again after 30 seconds, in case this
+ * process dies before it records the outcome. An attempt takes at most a third of that. Null when none is due.
  */
 export async function takeDueDelivery(db: Queryable, endpointId: string): Promise<DueDelivery | null> {
   const { rows } = await db.query<DueDelivery>({
@@ -127,10 +128,10 @@ export async function markDelivered(db: Queryable, id: number, { status, tookMs 
   )
 }
 
-/** `pauseMs` is lengthened by up to a fifth, so that what failed together does not come back together. Null: given up. */
+/** `pauseMs` gets up to 20% jitter, so that deliveries that failed together are not retried together. Null: give up. */
 export async function markFailed(db: Queryable, id: number, tried: Tried, pauseMs: number | null): Promise<void> {
   await db.query(
-    // Another process may have been quicker, after a lease that ran out.
+    // `delivered_at is null`: another process may have delivered it after the lease expired.
     `update webhook_deliveries set attempts = attempts + 1, tried_at = now(), last_status = $2, last_error = $3,
        last_took_ms = $4, given_up_at = case when $5::float8 is null then now() end,
        due_at = now() + coalesce($5::float8, 0) * (1 + random() / 5) * interval '1 millisecond'
@@ -140,8 +141,8 @@ export async function markFailed(db: Queryable, id: number, tried: Tried, pauseM
 }
 
 /**
- * From the beginning, whatever became of it: due now, with all its attempts before it. False: it is not this application's, or
- * its endpoint is off.
+ * Queues a delivery again, whatever its state: due now, with its attempts reset. False when it belongs to another
+ * application or its endpoint is disabled.
  */
 export async function resendDelivery(tx: Transaction, applicationId: string, id: number): Promise<boolean> {
   const { rowCount } = await tx.query(
@@ -157,7 +158,7 @@ export type DeliveryLine = {
   readonly id: number
   readonly endpointId: string
   readonly url: string
-  /** Its endpoint takes no more: what was not delivered never will be. */
+  /** The endpoint is disabled: undelivered ones will never be sent. */
   readonly off: boolean
   readonly eventId: string
   readonly kind: string

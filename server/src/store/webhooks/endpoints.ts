@@ -1,4 +1,4 @@
-/** The table webhook_endpoints: where an application's webhooks go. The secrets that sign them are in no table. */
+/** The table webhook_endpoints: URLs for an application's webhooks. The signing secrets are not stored. */
 
 import type { Queryable, Transaction } from '../postgres/postgres.ts'
 import { forget } from '../postgres/purge.ts'
@@ -11,7 +11,7 @@ export type WebhookEndpoint = {
   readonly createdAt: number
   /** Null: never, or more than a day ago, so that only one secret signs. */
   readonly rotatedAt: number | null
-  /** It answered 410, and gets nothing more. */
+  /** It answered 410 and receives nothing more. */
   readonly gone: boolean
 }
 
@@ -20,7 +20,7 @@ const ENDPOINT = `select w.id, w.url, w.key_id as "keyId", w.generation, w.creat
     w.disabled_at is not null as gone
   from webhook_endpoints w where w.application_id = $1 and w.disabled_why is distinct from 'removed'`
 
-/** Also those that are gone, until somebody removes them or they are forgotten. */
+/** Includes endpoints that are gone, until they are removed or purged. */
 export async function listEndpoints(db: Queryable, applicationId: string): Promise<readonly WebhookEndpoint[]> {
   const { rows } = await db.query<WebhookEndpoint>(`${ENDPOINT} order by w.created_at, w.id`, [applicationId])
   return rows
@@ -40,7 +40,7 @@ export async function insertEndpoint(tx: Transaction, endpoint: NewEndpoint): Pr
   )
 }
 
-/** Returns the new generation. The one before it goes on signing for a day, beside it. */
+/** Returns the new generation. The previous one also signs for another day. */
 export async function rotateEndpoint(tx: Transaction, id: string, keyId: number): Promise<number> {
   const { rows } = await tx.query<{ generation: number }>(
     `update webhook_endpoints
@@ -51,7 +51,10 @@ export async function rotateEndpoint(tx: Transaction, id: string, keyId: number)
   return rows[0]?.generation ?? 0
 }
 
-/** Returns whose it is; null when it was so already. What waits for it stays as it is, and is forgotten in its time. */
+/**
+ * Returns the application's id; null when it was already disabled. Its waiting deliveries are left as they are and
+ * purged later.
+ */
 export async function disableEndpoint(tx: Transaction, id: string, reason: 'removed' | 'gone'): Promise<string | null> {
   const { rows } = await tx.query<{ application_id: string }>(
     `update webhook_endpoints set disabled_at = coalesce(disabled_at, now()), disabled_why = $2
@@ -66,7 +69,7 @@ export async function markSlow(db: Queryable, id: string, slow: boolean): Promis
   await db.query('update webhook_endpoints set slow = $2 where id = $1 and slow <> $2', [id, slow])
 }
 
-/** After its deliveries, which refer to it. */
+/** Purges endpoints 30 days after they were disabled, once their deliveries, which refer to them, are purged. */
 export function forgetEndpoints(db: Queryable): Promise<void> {
   return forget(
     db,
