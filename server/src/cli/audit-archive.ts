@@ -1,11 +1,14 @@
-/** `latchkey audit archive`, and `verify --archive`: months of the audit log as files, and whether a file is as it was archived. */
+/**
+ * `latchkey audit archive` and `verify --archive`: moves a month of the audit log into a file, and verifies such a
+ * file.
+ */
 import { type Command, InvalidArgumentError } from 'commander'
 import { readConfig } from '../config.ts'
 import { archiveAudit } from '../flows/audit/archive.ts'
 import { type ArchiveProblem, verifyArchive } from '../flows/audit/archive-file.ts'
 import type { AuditHead } from '../flows/audit/seal.ts'
 import type { ArchiveRecord } from '../secrets/audit-archive.ts'
-import { verifySession } from '../store/postgres/postgres.ts'
+import { openSession } from '../store/postgres/postgres.ts'
 import { CommandRefused, type OutputOptions, print, TAMPERED } from './output.ts'
 import { withDatabase } from './wiring.ts'
 
@@ -22,7 +25,7 @@ export function addArchiveCommand(audit: Command): void {
     .option('--json', 'print one JSON object')
     .action(async (options: ArchiveOptions) => {
       const { databaseUrl, keys } = readConfig(['databaseUrl', 'keys'])
-      const session = await verifySession(databaseUrl)
+      const session = await openSession(databaseUrl)
       try {
         const { before, to: file } = options
         const done = await withDatabase(databaseUrl, (db) => archiveAudit({ session, db, keys }, { before, file }))
@@ -41,7 +44,7 @@ export function addArchiveCommand(audit: Command): void {
     })
 }
 
-/** Needs no database. */
+/** Verifies an archive file without a database. */
 export async function verifyFile(
   file: string,
   options: OutputOptions & { readonly sinceHead?: AuditHead },

@@ -42,7 +42,7 @@ const webOf = (index: number) => (operators[index] as { web: Web }).web
 const pathOf = () => `/operator/application?application=${application.id}`
 const reviewed = async () => readReviewedApplication(service.context, application.id)
 
-/** Branding at the application, and decides at once. */
+/** Looks at the application, and decides at once. */
 async function submit(web: Web, decision: string) {
   await web.get(pathOf())
   return web.submit('/operator/application/decide', { decision, reason: 'other', words: 'As I see it.' })

@@ -153,11 +153,11 @@ it('is done by one process at a time, five hundred grants with each statement', 
   const ended = await connect(service)
   await revoke(ended)
   await service.database.query(
-    `insert into grants (id, account_id, user_id, application_id, variant, scopes, device_code_id, key_id, created_at, revoked_at,
+    `insert into grants (id, secret, account_id, user_id, application_id, variant, scopes, device_code_id, key_id, created_at, revoked_at,
        revocation_reason)
-     select gen_random_uuid(), account_id, user_id, application_id, variant, scopes, gen_random_uuid(), key_id, created_at, revoked_at,
+     select 'grt_' || left(md5(n::text), 20), gen_random_uuid(), account_id, user_id, application_id, variant, scopes, gen_random_uuid(), key_id, created_at, revoked_at,
        revocation_reason
-     from grants, generate_series(1, 1199) where id = $1`,
+     from grants, generate_series(1, 1199) n where id = $1`,
     [ended.grantId],
   )
   await pass(366)

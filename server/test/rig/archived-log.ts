@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { type ArchiveOutcome, archiveAudit } from '../../src/flows/audit/archive.ts'
 import { createKey, type Keyset, parseKeyset } from '../../src/secrets/keyset.ts'
 import { listAuditPartitions } from '../../src/store/audit/partitions.ts'
-import { type Queryable, type Session, verifySession } from '../../src/store/postgres/postgres.ts'
+import { openSession, type Queryable, type Session } from '../../src/store/postgres/postgres.ts'
 import { type Log, monthAgo, openLog, recordAt } from './audit.ts'
 import { createTestDatabase, type TestDatabase } from './database.ts'
 
@@ -34,7 +34,7 @@ export async function openThreeMonths(keys: Keyset): Promise<ArchivedLog> {
   const folder = mkdtempSync(join(tmpdir(), 'archive-'))
   const database = await createTestDatabase()
   const log = openLog(database, keys)
-  const session = await verifySession(database.url)
+  const session = await openSession(database.url)
   const months = [OLDEST, OLDEST, OLDEST, OLDEST, OLDER, OLDEST, OLDER, OLDER, THIS, THIS]
   for (const month of months) await recordAt(database, month === THIS ? null : `${month}-15T12:00:00.123456Z`)
   await log.seal()

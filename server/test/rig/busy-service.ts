@@ -18,7 +18,7 @@ import { seedThirtyDays, type ThirtyDays } from './thirty-days.ts'
 export type BusyService = ThirtyDays & {
   readonly service: TestService
   readonly operator: MadeUser
-  /** Branding after the application with the broken firmware. */
+  /** Looks after the application with the broken firmware. */
   readonly developer: MadeUser
   originOf(slug: string): string
   stop(): Promise<void>

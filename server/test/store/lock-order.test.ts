@@ -77,9 +77,9 @@ describe('on a database', () => {
     const { account, user, application, database } = service
     // Written in another order than they were created: the indexes on the two conditions lead to them in different orders.
     await database.query(
-      `insert into grants (id, account_id, user_id, application_id, variant, scopes, device_code_id, key_id, created_at)
-       select gen_random_uuid(), $1, $2, $3, 'token_set', '{}', gen_random_uuid(), 1, now() - random() * interval '1 day'
-       from generate_series(1, 1000)`,
+      `insert into grants (id, secret, account_id, user_id, application_id, variant, scopes, device_code_id, key_id, created_at)
+       select 'grt_' || left(md5(n::text), 20), gen_random_uuid(), $1, $2, $3, 'token_set', '{}', gen_random_uuid(), 1, now() - random() * interval '1 day'
+       from generate_series(1, 1000) n`,
       [account.id, user.id, application.id],
     )
     // As on a large table, where the planner prefers indexes.

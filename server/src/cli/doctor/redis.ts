@@ -1,4 +1,6 @@
-/** Redis or Valkey, if there is one: does it answer, is it new enough, does it make room for itself? */
+/**
+ * Redis (or Valkey) check, if one is configured: it answers, is new enough, and evicts keys when its memory is full.
+ */
 import { once } from 'node:events'
 import { openRedis, type RedisClient } from '../../gate/redis-link.ts'
 import { type Finding, ok, warning } from './finding.ts'
@@ -8,7 +10,7 @@ const PATIENCE_MS = 3_000
 
 export type ExaminedRedis = {
   readonly findings: readonly Finding[]
-  /** Its clock, and what this machine's said meanwhile; null where nobody answered. */
+  /** The clock of Redis and this machine's clock at the same moment; null if Redis did not answer. */
   readonly clock: { readonly theirs: number; readonly ours: number } | null
 }
 
@@ -16,16 +18,16 @@ export async function examineRedis(url: string | null): Promise<ExaminedRedis> {
   if (url === null) {
     return { findings: [ok('redis', 'REDIS_URL is not set: each process paces on its own.')], clock: null }
   }
-  const reason = 'no answer'
+  let failure = 'no answer'
   const link = openRedis(url, (_, reason) => {
-    reason = reason ?? reason
+    failure = reason ?? failure
   })
   try {
     await once(link.redis, 'ready', { signal: AbortSignal.timeout(PATIENCE_MS) })
     const facts = await readInfo(link.redis)
     return { findings: [judge(facts)], clock: await readTime(link.redis) }
   } catch {
-    const what = `Redis does not answer (${reason}): each process paces and counts on its own.`
+    const what = `Redis does not answer (${failure}): each process paces and counts on its own.`
     return { findings: [warning('redis', what, 'Start it, or correct REDIS_URL.')], clock: null }
   } finally {
     await link.close()

@@ -53,6 +53,8 @@ export async function issueFirst(
   const locked = await lockGrant(tx, grantId)
   if (!locked || !isFirstIssue(locked.grant)) return null
   const { grant, secret, holder } = locked
+  // Revoked before: the reason stays, and a review's decision that revoked it can still be undone.
+  if (grant.revokedAt !== null) return null
   if (!isCollectable(grant, holder)) {
     await revokeGrant(
       tx,

@@ -1,40 +1,44 @@
 /**
- * The way to PostgreSQL, the only truth: pools, transactions, and what "away" means.
+ * PostgreSQL, the only source of truth: pools, transactions, and which errors mean that it is unavailable.
  *
- * `store/` is hand-readable SQL, one file per table. It keeps and finds; it decides nothing. There is one implementation
- * and no interface for it. Time is PostgreSQL's `now()`, everywhere: no lifetime depends on the clock of a server.
+ * `store/` is plain SQL, one file per table. It stores and reads and makes no decisions. There is one implementation
+ * and no interface for it. Time is PostgreSQL's `now()` everywhere: no lifetime depends on the clock of an application
+ * server.
  */
 import pg from 'pg'
 
-/** What PostgreSQL itself said no to, with its SQLSTATE. */
+/** An error that PostgreSQL itself reported, with its SQLSTATE. */
 export const { DatabaseError } = pg
 
-/** `query_timeout`: more patience than usual, for the few statements that may read millions of rows. */
+/** `query_timeout`: overrides the default, for the few statements that may read millions of rows. */
 type Statement = string | (pg.QueryConfig & { query_timeout?: number })
 
 export type Queryable = {
   query<Row extends pg.QueryResultRow>(statement: Statement, values?: unknown[]): Promise<pg.QueryResult<Row>>
 }
 
-/** For statements that may read millions of rows: PostgreSQL waits for them, and the client a little longer. */
+/** Client-side timeout for statements that may read millions of rows: slightly longer than the server-side one. */
 export const PATIENT = { query_timeout: 16_000 }
 
 export async function bePatient(tx: Transaction): Promise<void> {
   await tx.query("set local statement_timeout = '15s'")
 }
 
-/** A transaction in progress. Functions that lock take this, so that a lock without a transaction does not compile. */
+/**
+ * A transaction in progress. Functions that lock take this type, so that locking outside a transaction does not
+ * compile.
+ */
 export type Transaction = Queryable & { readonly inTransaction: true }
 
 export type Postgres = Queryable & {
-  /** For the shared reads of polls: its own few connections, so that polls never keep a decision waiting. */
+  /** For the batched reads of polls: a small pool of its own, so that polls never delay a decision. */
   readonly reads: Queryable
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
   pools(): readonly PoolFigures[]
   close(): Promise<void>
 }
 
-/** Connections of one pool at this moment, and how many wait for one. */
+/** Current connections of one pool, and the number of callers waiting for one. */
 export type PoolFigures = {
   readonly name: 'decisions' | 'polls'
   readonly used: number
@@ -43,10 +47,10 @@ export type PoolFigures = {
   readonly waiting: number
 }
 
-/** PostgreSQL cannot be asked at the moment, or did not say whether it committed. Nothing is wrong with the request. */
+/** PostgreSQL cannot serve the statement now, or did not confirm a commit. The request itself is not at fault. */
 export class Unavailable extends Error {
   override readonly name = 'Unavailable'
-  /** The connection itself failed or said nothing: nobody can know what became of what was asked on it. */
+  /** The connection failed or timed out: the outcome of the statement is unknown. */
   readonly silent: boolean
 
   constructor(message: string, options: { silent: boolean; cause?: unknown } = { silent: false }) {
@@ -58,12 +62,12 @@ export class Unavailable extends Error {
 const TIMESTAMPTZ = 1184
 const INT8 = 20
 
-/** Moments are epoch milliseconds in the house; `bigint` columns count changes and stay far below 2^53. */
+/** Timestamps are epoch milliseconds throughout; `bigint` columns count changes and stay far below 2^53. */
 const types = new pg.TypeOverrides()
 types.setTypeParser(TIMESTAMPTZ, (text: string) => Date.parse(text))
 types.setTypeParser(INT8, Number)
 
-/** Kept for polls. */
+/** Size of the pool for polls. */
 const READ_CONNECTIONS = 2
 
 export function openPostgres(url: string, connections: number): Postgres {
@@ -74,14 +78,14 @@ export function openPostgres(url: string, connections: number): Postgres {
     statement_timeout: 2_000,
     lock_timeout: 1_500,
     idle_in_transaction_session_timeout: 10_000,
-    // The client's own patience, for a server that accepts and then says nothing.
+    // Client-side timeout, for a server that accepts the connection and then does not answer.
     query_timeout: 2_500,
     keepAlive: true,
     options: '-c timezone=UTC',
   }
   const pool = new pg.Pool({ ...settings, max: connections })
   const readPool = new pg.Pool({ ...settings, max: READ_CONNECTIONS })
-  // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
+  // The pool replaces an idle connection that breaks; without a listener, the event would end the process.
   for (const each of [pool, readPool]) each.on('error', () => {})
   return {
     ...queryable(pool),
@@ -96,8 +100,8 @@ export function openPostgres(url: string, connections: number): Postgres {
 
 export type Session = Queryable & { close(): Promise<void> }
 
-/** One connection, with as much patience as it takes: for commands of an operator that read or wait for minutes. */
-export async function verifySession(url: string): Promise<Session> {
+/** A single connection without timeouts, for operator commands that read or wait for minutes. */
+export async function openSession(url: string): Promise<Session> {
   const client = new pg.Client({
     connectionString: url,
     types,
@@ -125,7 +129,7 @@ async function transaction<T>(pool: pg.Pool, work: (tx: Transaction) => Promise<
   const client = await pool.connect().catch(rethrowAsUnavailable)
   const tx: Transaction = { ...queryable(client), inTransaction: true }
   let broken: Error | undefined
-  // A connection that dies while it is ours reports it here as well as in the query.
+  // A connection that breaks while checked out emits this event in addition to failing the query.
   const onError = (error: Error) => {
     broken = error
   }
@@ -136,7 +140,7 @@ async function transaction<T>(pool: pg.Pool, work: (tx: Transaction) => Promise<
     await tx.query('commit')
     return result
   } catch (error) {
-    // A connection that does not answer is thrown away; asking it to roll back would only wait once more.
+    // Discard a connection that does not answer; a rollback on it would only time out again.
     if (error instanceof Unavailable && error.silent) broken = error
     else await tx.query('rollback').catch(onError)
     throw error
@@ -146,10 +150,16 @@ async function transaction<T>(pool: pg.Pool, work: (tx: Transaction) => Promise<
   }
 }
 
-/** SQLSTATE classes and codes that say "not now": connection, resources, shutting down, read-only, cancelled, locked. */
+/**
+ * SQLSTATE classes and codes of temporary failures: connection, resources, shutdown, read-only, cancelled, locked,
+ * serialization failure and deadlock.
+ */
 const NOT_NOW = /^(08|53|57P|25006|57014|55P03|40001|40P01)/
 
-/** What has no SQLSTATE did not come from PostgreSQL: it was not reached, or it said nothing. */
+/**
+ * Rethrows temporary failures as Unavailable. An error without SQLSTATE did not come from PostgreSQL: it was
+ * unreachable or did not answer.
+ */
 export function rethrowAsUnavailable(error: Error): never {
   const state = error instanceof pg.DatabaseError ? error.code : undefined
   const silent = state === undefined

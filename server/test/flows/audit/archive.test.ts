@@ -6,7 +6,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { archiveAudit } from '../../../src/flows/audit/archive.ts'
 import { verifyArchive } from '../../../src/flows/audit/archive-file.ts'
 import { listAuditPartitions } from '../../../src/store/audit/partitions.ts'
-import { type Queryable, verifySession } from '../../../src/store/postgres/postgres.ts'
+import { openSession, type Queryable } from '../../../src/store/postgres/postgres.ts'
 import { type ArchivedLog, makeKeys, OLDER, OLDEST, openThreeMonths, THIS } from '../../rig/archived-log.ts'
 import { monthAgo, openLog, recordAt } from '../../rig/audit.ts'
 import { createTestDatabase } from '../../rig/database.ts'
@@ -115,7 +115,7 @@ describe('is refused', () => {
     const young = openLog(fresh, keys)
     await recordAt(fresh, `${OLDEST}-20T00:00:00Z`)
     await young.seal()
-    const own = await verifySession(fresh.url)
+    const own = await openSession(fresh.url)
     const done = await archiveAudit({ session: own, db: young.db, keys }, { before: THIS, file: newFile() })
     expect(done).toMatchObject({ outcome: 'refused', reason: expect.stringContaining(`The chain ends in ${OLDEST}`) })
     await own.close()
@@ -136,7 +136,7 @@ describe('is refused', () => {
   })
 
   it('a second one at the same time', async () => {
-    const other = await verifySession(database.url)
+    const other = await openSession(database.url)
     await other.query('select pg_advisory_lock(7018005)')
     expect(await archive(newFile())).toEqual({
       outcome: 'refused',

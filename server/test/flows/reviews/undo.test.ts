@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { options } from '../../../src/config.ts'
 import { BY_COMMAND_LINE } from '../../../src/core/audit/actor.ts'
 import { UNDOABLE_MS } from '../../../src/core/reviews/review.ts'
+import { issueFirst } from '../../../src/flows/grants/issue.ts'
 import { reportCredential } from '../../../src/flows/grants/revoke-credential.ts'
 import { listReviews, undoDecision } from '../../../src/flows/reviews/list.ts'
 import { resetUser } from '../../../src/flows/sign-in/reset-user.ts'
@@ -53,6 +54,17 @@ describe('ending every access', () => {
       { kind: 'grant.revoked', detail: { reason: 'revoked_by_review', decision: expect.stringMatching(/^dec_/) } },
       { kind: 'grant.restored', detail: { decision: expect.stringMatching(/^dec_/) } },
     ])
+  })
+
+  it('is undone, too, where the device repeated its last poll meanwhile', async () => {
+    const key = await connect(service, { application: world.application, variant: 'key' })
+    expect(await world.decide({ decision: 'keep_and_revoke' })).toBe('decided')
+    const issued = await service.context.db.transaction((tx) =>
+      issueFirst(service.context, tx, key.grantId, Date.now(), true),
+    )
+    expect(issued).toBeNull()
+    expect(await world.undo()).toBe('undone')
+    expect(await ask(key)).toBe(200)
   })
 
   it('is for good where somebody else ended it meanwhile: a new password, a reported credential, the application itself', async () => {
