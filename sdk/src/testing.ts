@@ -110,7 +110,7 @@ export function createFakeService(options: FakeServiceOptions = {}): FakeService
       fault === 'unavailable'
         ? { refusal: 'unavailable', headers: { 'retry-after': '2' } }
         : await answerTo(world, request, pathname)
-    const response = writeAnswer(answer, pathname.startsWith('/oauth/') ? 'standard' : 'house')
+    const response = writeAnswer(answer, pathname.startsWith('/oauth/') ? 'standard' : 'native')
     note(fault === 'lost_answer' ? null : response.status, 'refusal' in answer ? answer.refusal : null)
     if (fault === 'lost_answer') throw new TypeError('fetch failed')
     return response

@@ -55,13 +55,13 @@ const STANDARD: Partial<Record<FakeRefusal, string>> = {
   unavailable: 'temporarily_unavailable',
 }
 
-export function writeAnswer(answer: FakeAnswer, dialect: 'house' | 'standard'): Response {
+export function writeAnswer(answer: FakeAnswer, dialect: 'native' | 'standard'): Response {
   const headers = { 'cache-control': 'no-store', pragma: 'no-cache', 'x-content-type-options': 'nosniff' }
   if ('bare' in answer) return new Response(null, { headers: { ...headers, ...answer.headers } })
   const typed = { 'content-type': 'application/json; charset=utf-8', ...headers, ...answer.headers }
   if ('fields' in answer) return new Response(JSON.stringify(answer.fields), { headers: typed })
   const [status, message] = REFUSALS[answer.refusal]
-  if (dialect === 'house') {
+  if (dialect === 'native') {
     return new Response(JSON.stringify({ error: answer.refusal, message }), { status, headers: typed })
   }
   const body = { error: STANDARD[answer.refusal] ?? answer.refusal, error_description: message }

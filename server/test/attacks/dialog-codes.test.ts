@@ -65,7 +65,7 @@ function exchangeStandard({ application, code, pkce }: Given, given: Record<stri
 }
 
 const dialects: [string, (given: Given) => Promise<WireAnswer>][] = [
-  ['the house dialect', (given) => exchange(service, given.application, given)],
+  ['the native dialect', (given) => exchange(service, given.application, given)],
   ['the standard dialect', (given) => exchangeStandard(given)],
 ]
 

@@ -132,7 +132,7 @@ describe('the device flow', () => {
 })
 
 describe('credentials', () => {
-  it('notes exchanges, refreshes, rotations and revocations in the house dialect', async () => {
+  it('notes exchanges, refreshes, rotations and revocations in the native dialect', async () => {
     const application = await makeDialogApplication(service)
     await exchange(service, application, { code: 'made-up', pkce: makePkce() })
     await house(service, application, '/auth/oauth/token', { code: 'made-up' })

@@ -5,7 +5,7 @@ import type { MadeApplication } from './make.ts'
 import type { TestService } from './service.ts'
 import { everyRow } from './witness.ts'
 
-/** A request in the house dialect; a public application sends no secret. */
+/** A request in the native dialect; a public application sends no secret. */
 export function house(
   service: Pick<TestService, 'address'>,
   { id, secret }: MadeApplication,

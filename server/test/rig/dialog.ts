@@ -130,7 +130,7 @@ export async function allow(service: TestService, wish: DialogWish): Promise<All
   return { code: left.searchParams.get('code') ?? '', pkce, returned: left }
 }
 
-/** As the application's server does it, in the house dialect. */
+/** As the application's server does it, in the native dialect. */
 export function exchange(
   service: TestService,
   application: MadeApplication,

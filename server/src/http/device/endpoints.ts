@@ -1,5 +1,5 @@
 /**
- * Endpoints of the device flow, house dialect: request a code and poll, each in two variants, and decide a test code.
+ * Endpoints of the device flow, native dialect: request a code and poll, each in two variants, and decide a test code.
  * docs/interface.md, "Request a device code" and "Poll for authorization".
  */
 import type { Variant } from '../../core/device/code.ts'

@@ -1,4 +1,4 @@
-/** Exchange, refresh, rotate and revoke in the house dialect, one path each. docs/interface.md, "Credentials". */
+/** Exchange, refresh, rotate and revoke in the native dialect, one path each. docs/interface.md, "Credentials". */
 import type { Variant } from '../../core/device/code.ts'
 import { formatScope } from '../../core/grants/scope.ts'
 import type { Context } from '../../flows/context.ts'

@@ -18,7 +18,7 @@ export const tags = {
   'Standard dialect':
     'The same service in the words of the RFCs, for libraries that speak OAuth 2. Start with the metadata: most libraries need nothing but its address. Errors are `error` and `error_description`; scopes are separated by spaces; parameters are read from the form only.',
   'Health and description': 'For balancers, and for tools that read this document.',
-  XML: 'The house dialect once more. With `.xml` after the path everything is the same, but the answer is XML: the same fields as elements under `<response>`.',
+  XML: 'The native dialect once more. With `.xml` after the path everything is the same, but the answer is XML: the same fields as elements under `<response>`.',
 } as const
 
 export type Tag = Exclude<keyof typeof tags, 'XML'>

@@ -140,7 +140,7 @@ function refusalsIn(status: string, { content = {} }: ResponseObject): Reference
   const examples = Object.values(content).flatMap((media) => Object.entries(media.examples ?? {}))
   return examples.map(([code, { summary, description, value }]) => {
     const error = typeof value === 'object' && value !== null && 'error' in value ? String(value.error) : code
-    const otherwise = error === code ? null : `in the house dialect \`${code}\``
+    const otherwise = error === code ? null : `in the native dialect \`${code}\``
     return {
       status: status === 'default' ? '' : `HTTP ${status}`,
       error,
@@ -152,7 +152,7 @@ function refusalsIn(status: string, { content = {} }: ResponseObject): Reference
 }
 
 /**
- * Refusals shared by all operations, read from the first POST operation, of the house dialect. 503 is listed with the
+ * Refusals shared by all operations, read from the first POST operation, of the native dialect. 503 is listed with the
  * operations that can return it.
  */
 function everywhere(document: OpenApiDocument): ReferenceRefusal[] {

@@ -100,7 +100,7 @@ function describe(code: RefusalCode, format: ResponseFormat): string {
   const { standard } = refusals[code]
   if (code === standard) return `\`${code}\``
   return format === 'standard'
-    ? `\`${standard}\` (in the house dialect \`${code}\`)`
+    ? `\`${standard}\` (in the native dialect \`${code}\`)`
     : `\`${code}\` (in the standard dialect \`${standard}\`)`
 }
 

@@ -95,7 +95,7 @@ export const standardOperations = {
     ...asClient,
     summary: 'Request a device code',
     description:
-      'RFC 8628. Show `user_code` and `verification_uri`, and poll `/oauth/token` at the same time. What you get in the end is a token set; for an access key use the house dialect.',
+      'RFC 8628. Show `user_code` and `verification_uri`, and poll `/oauth/token` at the same time. What you get in the end is a token set; for an access key use the native dialect.',
     form: Type.Object({ ...client, scope }),
     answers: { 200: { description: 'A code to show, and a code to poll with.', schema: 'DeviceAuthorization' } },
     refusals: [

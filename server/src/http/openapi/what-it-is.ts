@@ -7,9 +7,9 @@ export const about = {
   license: { name: 'MIT', identifier: 'MIT' },
   description: `Every request of an application is described here, with everything it can be answered.
 
-Parameters go into the body, as \`application/x-www-form-urlencoded\` or \`multipart/form-data\`, in UTF-8. JSON bodies are not read. The house dialect takes parameters from the query of the address as well, but proxies write addresses down: keep secrets out of them. A name given twice is refused, in the query, the form, or once in each. Names that are not listed are ignored.
+Parameters go into the body, as \`application/x-www-form-urlencoded\` or \`multipart/form-data\`, in UTF-8. JSON bodies are not read. The native dialect takes parameters from the query of the address as well, but proxies write addresses down: keep secrets out of them. A name given twice is refused, in the query, the form, or once in each. Names that are not listed are ignored.
 
-The house dialect (\`/auth/…\`, \`/me\`) can also be called with \`/1\` in front of the path, which names its version, and with \`.xml\` behind it for XML.
+The native dialect (\`/auth/…\`, \`/me\`) can also be called with \`/1\` in front of the path, which names its version, and with \`.xml\` behind it for XML.
 
 Every refusal has an \`error\`, which is a code that does not change, and a sentence for people, which may. Answers may get new fields: ignore those you do not know. No answer may be cached.`,
 } as const

@@ -1,4 +1,4 @@
-/** POST /oauth/token: three grant types, over the same flows as three paths of the house dialect. */
+/** POST /oauth/token: three grant types, over the same flows as three paths of the native dialect. */
 import { Refusal } from '../../core/refusal.ts'
 import type { Context } from '../../flows/context.ts'
 import { pollDeviceCode } from '../../flows/device/poll.ts'
