@@ -8,17 +8,18 @@
  * per second, `latchkey audit archive` writes the month to a file and takes it out. At the end the file and the rest of the log
  * verify, and one byte of the file or one row of the rest, changed, does not.
  *
- * An insert that waits for a lock for longer than 100 ms fails. One that takes longer for whatever reason is a failure, too, unless
- * inserts into a table that the archive has nothing to do with, made at the same moments, took half as long: then it is the machine.
+ * An insert that waits for a lock for longer than 100 ms fails. In the long form, one that takes longer for another reason is a
+ * failure, too, unless inserts into an unrelated table, made at the same moments, took at least half as long: then it is the machine.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, mkdtempSync, openSync, readSync, rmSync, statSync, writeSync } from 'node:fs'
+import { closeSync, mkdtempSync, openSync, readSync, statSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { startEngines } from '../../../tools/engines.ts'
+import { removeFolder } from '../../../tools/remove-folder.ts'
 import { byService } from '../../src/core/audit/actor.ts'
 import { sealBatch } from '../../src/flows/audit/seal.ts'
 import { recordEvent } from '../../src/store/audit/events.ts'
@@ -42,6 +43,8 @@ const SEALED_AT_ONCE = 5_000
 
 const { values } = parseArgs({ options: { events: { type: 'string', default: '1000000' } } })
 const count = Number(values.events)
+/** The short form runs beside other proofs, where another process may hold the processor: it judges lock waits only. */
+const judgesTime = count > MIN_EVENTS
 if (!(Number.isInteger(count) && count >= MIN_EVENTS)) throw new Error(`--events takes ${MIN_EVENTS} or more`)
 
 if (!process.env.DATABASE_URL) process.env.DATABASE_URL = (await startEngines()).databaseUrl
@@ -71,7 +74,7 @@ try {
   await server.kill('SIGTERM')
   if (archived.status !== 0) problems.push(`archiving ended with ${archived.status}: ${archived.stderr}`)
   if (measured.failed > 0) problems.push(`${measured.failed} inserts failed`)
-  if (measured.slowestMs > Math.max(MAX_MS, 2 * bystanders.slowestMs)) {
+  if (judgesTime && measured.slowestMs > Math.max(MAX_MS, 2 * bystanders.slowestMs)) {
     const max = `the most is ${MAX_MS} ms, or twice the ${bystanders.slowestMs} ms of inserts elsewhere`
     problems.push(`an insert took ${measured.slowestMs} ms; ${max}`)
   }
@@ -95,7 +98,7 @@ try {
   await db.close()
   await bystander.close()
   await database.drop()
-  rmSync(folder, { recursive: true })
+  removeFolder(folder)
 }
 for (const problem of problems) say(`FAILED: ${problem}`)
 if (problems.length > 0) process.exitCode = 1
