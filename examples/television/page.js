@@ -28,7 +28,7 @@ const draw = {
     at('account').textContent = account
     at('scope').textContent = scope.join(', ')
   },
-  trouble: ({ message }) => {
+  problem: ({ message }) => {
     at('message').textContent = message
   },
 }

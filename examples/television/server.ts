@@ -66,7 +66,7 @@ async function connect(): Promise<void> {
   } catch (error) {
     if (isLatchkeyError(error, 'auth_rejected')) show({ show: 'rejected' })
     else if (isLatchkeyError(error, 'code_expired')) show({ show: 'expired' })
-    else show({ show: 'trouble', message: (error as Error).message })
+    else show({ show: 'problem', message: (error as Error).message })
   } finally {
     connecting = false
   }
@@ -91,7 +91,7 @@ const server = createServer((request, response) => {
     // Pages of others may send forms here, too.
     if (request.headers['sec-fetch-site'] !== 'same-origin') return void response.writeHead(403).end()
     const work = url === '/connect' ? connect() : disconnect()
-    work.catch((error: Error) => show({ show: 'trouble', message: error.message }))
+    work.catch((error: Error) => show({ show: 'problem', message: error.message }))
     response.writeHead(202).end()
   } else {
     response.writeHead(404).end()
