@@ -4,13 +4,8 @@ import { join } from 'node:path'
 import type { Command } from 'commander'
 import { readConfig } from '../config.ts'
 import { BY_COMMAND_LINE } from '../core/audit/actor.ts'
-import {
-  acceptProposal,
-  declineProposal,
-  type ListedProposal,
-  listProposals,
-  readProposedLogo,
-} from '../flows/applications/proposals.ts'
+import { acceptProposal, declineProposal, listProposals, readProposedLogo } from '../flows/applications/proposals.ts'
+import type { ListedProposal } from '../store/applications/proposals.ts'
 import type { Postgres } from '../store/postgres/postgres.ts'
 import { CommandRefused, type OutputOptions, print } from './output.ts'
 import { withDatabase } from './wiring.ts'

@@ -27,8 +27,6 @@ import type { Context } from '../context.ts'
 import { asOperator } from '../operator/operator.ts'
 import { isNameTaken } from './reserved-names.ts'
 
-export type { ListedProposal, Proposal } from '../../store/applications/proposals.ts'
-
 /** The field to change; the other keeps its current or proposed value. */
 export type NewProfile = { readonly name: string } | { readonly logo: Buffer | null }
 

@@ -1,10 +1,11 @@
 /** Developer console: an application's logo, and the proposal that waits for an operator. For administrators. */
 import { changeLogo } from '../../flows/applications/logo.ts'
 import { readOwnApplication } from '../../flows/applications/own.ts'
-import { type Proposal, withdrawProposal } from '../../flows/applications/proposals.ts'
+import { withdrawProposal } from '../../flows/applications/proposals.ts'
 import { type ApplicationLogoModel, applicationLogoPage } from '../../pages/applications/logo.tsx'
 import type { ProposalModel } from '../../pages/applications/proposal.tsx'
 import type { OwnApplication } from '../../store/applications/own.ts'
+import type { Proposal } from '../../store/applications/proposals.ts'
 import type { PageAnswer, PageHandler, UserRequest } from '../web/answer.ts'
 import { rewritePng } from '../web/picture.ts'
 import { logoAddress } from './logo.ts'

@@ -3,12 +3,12 @@
 import {
   acceptAsOperator,
   declineAsOperator,
-  type ListedProposal,
   listProposals,
   readProposedLogo,
 } from '../../flows/applications/proposals.ts'
 import type { Context } from '../../flows/context.ts'
 import { type OperatorChangesModel, operatorChangesPage, type PendingChange } from '../../pages/operator/changes.tsx'
+import type { ListedProposal } from '../../store/applications/proposals.ts'
 import { logoAddress } from '../applications/logo.ts'
 import type { FormFields } from '../parameters.ts'
 import type { PageAnswer, PageHandler, UserRequest } from '../web/answer.ts'

@@ -1,18 +1,17 @@
 /** Operators' console: the review queue, one application with all its evidence, and the operators' decisions. */
-import { areFitWords, isFitInterval } from '../../core/reviews/review.ts'
-import type { Context } from '../../flows/context.ts'
 import {
-  confirmDecision,
+  areFitWords,
   type Decision,
-  decideReview,
   decisions,
-  listReviews,
+  isFitInterval,
   type Reason,
-  readReviewedApplication,
-  readRule,
   reasons,
-  undoDecision,
-} from '../../flows/reviews/list.ts'
+} from '../../core/reviews/review.ts'
+import type { Context } from '../../flows/context.ts'
+import { confirmDecision, decideReview } from '../../flows/reviews/decide.ts'
+import { listReviews, readReviewedApplication } from '../../flows/reviews/list.ts'
+import { readRule } from '../../flows/reviews/rule.ts'
+import { undoDecision } from '../../flows/reviews/undo.ts'
 import { isFresh } from '../../flows/sign-in/sessions.ts'
 import { operatorApplicationPage } from '../../pages/reviews/application.tsx'
 import type { OperatorApplicationModel } from '../../pages/reviews/application-model.ts'

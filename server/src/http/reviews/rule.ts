@@ -1,7 +1,7 @@
 /** Operators' console: the thresholds at which applications are warned or suspended. */
 import type { Thresholds } from '../../core/reviews/suspension.ts'
 import type { Context } from '../../flows/context.ts'
-import { changeRule, readRule } from '../../flows/reviews/list.ts'
+import { changeRule, readRule } from '../../flows/reviews/rule.ts'
 import {
   type OperatorRuleModel,
   operatorRulePage,

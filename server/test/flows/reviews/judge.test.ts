@@ -4,16 +4,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { defaultThresholds } from '../../../src/core/reviews/suspension.ts'
 import { readActivity } from '../../../src/flows/applications/activity.ts'
 import { restoreApplication, suspendApplication } from '../../../src/flows/applications/manage.ts'
-import {
-  appeal,
-  changeRule,
-  decideReview,
-  listReviews,
-  type ReviewedApplication,
-  readReviewedApplication,
-  readRule,
-  undoDecision,
-} from '../../../src/flows/reviews/list.ts'
+import { appeal } from '../../../src/flows/reviews/appeal.ts'
+import { decideReview } from '../../../src/flows/reviews/decide.ts'
+import { listReviews, type ReviewedApplication, readReviewedApplication } from '../../../src/flows/reviews/list.ts'
+import { changeRule, readRule } from '../../../src/flows/reviews/rule.ts'
+import { undoDecision } from '../../../src/flows/reviews/undo.ts'
 import { lockReviews } from '../../../src/store/reviews/reviews.ts'
 import {
   advance,
