@@ -4,13 +4,9 @@ import { join } from 'node:path'
 import type { Command } from 'commander'
 import { readConfig } from '../config.ts'
 import { BY_COMMAND_LINE } from '../core/audit/actor.ts'
-import {
-  acceptProposal,
-  declineProposal,
-  type ListedProposal,
-  listProposals,
-  readProposedLogo,
-} from '../flows/applications/proposals.ts'
+import { acceptProposal, declineProposal } from '../flows/applications/proposals.ts'
+import type { ListedProposal } from '../store/applications/proposals.ts'
+import { listProposals, readProposedLogo } from '../store/applications/proposals.ts'
 import type { Postgres } from '../store/postgres/postgres.ts'
 import { CommandRefused, type OutputOptions, print } from './output.ts'
 import { withDatabase } from './wiring.ts'
@@ -23,7 +19,7 @@ export function addProposalCommands(app: Command): void {
     .option('--json', 'print one JSON object')
     .action((options: OutputOptions & { logos?: string }) =>
       withDatabase(readConfig(['databaseUrl']).databaseUrl, async (db) => {
-        const proposals = await listProposals({ db })
+        const proposals = await listProposals(db)
         if (options.logos !== undefined) await saveLogos(db, proposals, options.logos)
         const words = proposals.length === 0 ? 'Nothing waits.' : proposals.map(inWords).join('\n\n')
         print(options, { proposals: proposals.map(asJson) }, words)
@@ -72,7 +68,7 @@ const REFUSED_REASON = {
 async function saveLogos(db: Postgres, proposals: readonly ListedProposal[], folder: string): Promise<void> {
   mkdirSync(folder, { recursive: true })
   for (const { applicationId, version } of proposals) {
-    const logo = await readProposedLogo({ db }, applicationId, version)
+    const logo = await readProposedLogo(db, applicationId, version)
     if (logo) writeFileSync(join(folder, `${applicationId}-${version}.png`), logo)
   }
 }

@@ -2,9 +2,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { BY_COMMAND_LINE } from '../../src/core/audit/actor.ts'
 import { setApplicationPublisher } from '../../src/flows/applications/manage.ts'
-import { acceptProposal, listProposals } from '../../src/flows/applications/proposals.ts'
+import { acceptProposal } from '../../src/flows/applications/proposals.ts'
 import { wordsFor } from '../../src/pages/ui/words.ts'
 import { findApplication } from '../../src/store/applications/applications.ts'
+import { listProposals } from '../../src/store/applications/proposals.ts'
 import { drawLogo } from '../rig/logo.ts'
 import { type MadeUser, makeScopes, makeUser } from '../rig/make.ts'
 import { chunk, makePng, noPictures } from '../rig/pictures.ts'
@@ -56,7 +57,7 @@ async function makeShown(): Promise<{ id: string; secret: string; version: strin
   const application = await make()
   await vouch(application.id)
   await send(application.id, { bytes: logo })
-  const [proposal] = (await listProposals(service.context)).filter((each) => each.applicationId === application.id)
+  const [proposal] = (await listProposals(service.context.db)).filter((each) => each.applicationId === application.id)
   await acceptProposal(service.context, BY_COMMAND_LINE, application.id, proposal?.version ?? 0)
   return { ...application, version: (await stored(application.id)).version }
 }

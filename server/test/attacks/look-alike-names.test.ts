@@ -4,10 +4,11 @@ import { isApplicationName } from '../../src/core/applications/application.ts'
 import { BY_COMMAND_LINE } from '../../src/core/audit/actor.ts'
 import { createApplication, setApplicationPublisher } from '../../src/flows/applications/manage.ts'
 import { changeSettings, registerApplication } from '../../src/flows/applications/own.ts'
-import { acceptProposal, listProposals } from '../../src/flows/applications/proposals.ts'
+import { acceptProposal } from '../../src/flows/applications/proposals.ts'
 import { provePublisher } from '../../src/flows/applications/publisher.ts'
 import { wordsFor } from '../../src/pages/ui/words.ts'
 import { findApplication } from '../../src/store/applications/applications.ts'
+import { listProposals } from '../../src/store/applications/proposals.ts'
 import { type DnsServer, startDnsServer } from '../rig/dns-server.ts'
 import { type MadeUser, makeAccount, makeScopes, makeUser, PLAIN_REGISTRATION } from '../rig/make.ts'
 import { makeOwn, makeStranger, OWN_SETTINGS, proveDomain, recordOf } from '../rig/publisher.ts'
@@ -37,7 +38,7 @@ afterAll(async () => {
 const change = (by: MadeUser, id: string, given: object) =>
   changeSettings(service.context, by.id, id, { ...OWN_SETTINGS, testMode: false, pkceRequired: false, ...given })
 const versionOf = async (id: string) =>
-  (await listProposals(service.context)).find(({ applicationId }) => applicationId === id)?.version ?? 0
+  (await listProposals(service.context.db)).find(({ applicationId }) => applicationId === id)?.version ?? 0
 
 const TAKEN = { outcome: 'unfit', problem: { field: 'name', problem: 'taken' } }
 const names = lookAlikes.filter(isApplicationName)

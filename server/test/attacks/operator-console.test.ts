@@ -5,13 +5,10 @@ import { defaultThresholds } from '../../src/core/reviews/suspension.ts'
 import { changeLogo } from '../../src/flows/applications/logo.ts'
 import { setApplicationPublisher } from '../../src/flows/applications/manage.ts'
 import { addScope, changeScopeTitle } from '../../src/flows/applications/scope-catalogue.ts'
-import {
-  changeRule,
-  confirmDecision,
-  decideReview,
-  readReviewedApplication,
-  undoDecision,
-} from '../../src/flows/reviews/list.ts'
+import { confirmDecision, decideReview } from '../../src/flows/reviews/decide.ts'
+import { readReviewedApplication } from '../../src/flows/reviews/list.ts'
+import { changeRule } from '../../src/flows/reviews/rule.ts'
+import { undoDecision } from '../../src/flows/reviews/undo.ts'
 import { pageRoutes } from '../../src/http/web/account-routes.ts'
 import { wordsFor } from '../../src/pages/ui/words.ts'
 import { post } from '../rig/device.ts'

@@ -11,13 +11,14 @@ import {
   setPersonRoles,
 } from '../../src/flows/accounts/people.ts'
 import { savePolicy } from '../../src/flows/accounts/policy.ts'
-import { listRoles, readRole, removeRole, saveRole } from '../../src/flows/accounts/roles.ts'
+import { removeRole, saveRole } from '../../src/flows/accounts/roles.ts'
 import {
   listAccountGrants,
   listOwnGrants,
   readGrant,
   removeGrant,
 } from '../../src/flows/grants/connected-applications.ts'
+import { listRoles, readRole } from '../../src/store/accounts/roles.ts'
 import { connect } from '../rig/connect.ts'
 import { type MadeUser, makeAccount, makeUser } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
@@ -45,7 +46,7 @@ async function makeSide(): Promise<Side> {
   const account = await makeAccount(db)
   const administrator = await makeUser(db, account.slug)
   const clerk = await makeUser(db, account.slug, { holds: ['orders:read', 'orders:write'] })
-  const role = (await listRoles(service.context, account.id)).find((each) => !each.holdsEveryScope)
+  const role = (await listRoles(service.context.db, account.id)).find((each) => !each.holdsEveryScope)
   const { grantId } = await connect(service, { user: clerk })
   return { account, administrator, clerk, roleId: role?.id ?? '', grantId }
 }
@@ -107,7 +108,7 @@ it('TN-04: nothing of another account is read', async () => {
   const { context } = service
   const by = ours.administrator.id
   expect(await readPerson(context, ours.account.id, theirs.clerk.id)).toBeNull()
-  expect(await readRole(context, ours.account.id, theirs.roleId)).toBeNull()
+  expect(await readRole(context.db, ours.account.id, theirs.roleId)).toBeNull()
   for (const asAdministrator of [true, false]) {
     expect(await readGrant(context, { by, grantId: theirs.grantId, asAdministrator })).toBeNull()
   }

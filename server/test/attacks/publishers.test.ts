@@ -4,15 +4,11 @@ import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { BY_COMMAND_LINE } from '../../src/core/audit/actor.ts'
 import { changeSettings } from '../../src/flows/applications/own.ts'
-import {
-  acceptProposal,
-  listProposals,
-  readProposedLogo,
-  withdrawProposal,
-} from '../../src/flows/applications/proposals.ts'
+import { acceptProposal, withdrawProposal } from '../../src/flows/applications/proposals.ts'
 import { provePublisher, removePublisher } from '../../src/flows/applications/publisher.ts'
 import { wordsFor } from '../../src/pages/ui/words.ts'
 import { findApplication } from '../../src/store/applications/applications.ts'
+import { listProposals, readProposedLogo } from '../../src/store/applications/proposals.ts'
 import { askMe, connect } from '../rig/connect.ts'
 import { makePkce, openQuestion } from '../rig/dialog.ts'
 import { type DnsServer, startDnsServer } from '../rig/dns-server.ts'
@@ -59,7 +55,7 @@ const uploadLogo = async (id: string, bytes: Buffer, by = owner, at = web) => {
   return upload(at, path, await signedFor(service, by, path, { application: id }), { name: 'logo', bytes })
 }
 const waiting = async (id: string) =>
-  (await listProposals(service.context)).find(({ applicationId }) => applicationId === id)
+  (await listProposals(service.context.db)).find(({ applicationId }) => applicationId === id)
 const versionOf = async (id: string) => (await waiting(id))?.version ?? 0
 
 describe('bait and switch', () => {
@@ -146,7 +142,7 @@ describe('whoever looks and whoever edits', () => {
     await change(owner, acme.id, { name: 'Northwind Bank' })
     expect(await acceptProposal(service.context, BY_COMMAND_LINE, acme.id, looked)).toEqual({ outcome: 'stale' })
     expect((await uploadLogo(acme.id, await drawLogo())).status).toBe(303)
-    expect(await readProposedLogo(service.context, acme.id, looked)).toBeNull()
+    expect(await readProposedLogo(service.context.db, acme.id, looked)).toBeNull()
     await withdrawProposal(service.context, owner.id, acme.id)
   })
 

@@ -1,6 +1,7 @@
 /** AD-08, AD-09: what operators decide through their console is what they saw, and takes two of them where it should. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { appeal, readReviewedApplication } from '../../src/flows/reviews/list.ts'
+import { appeal } from '../../src/flows/reviews/appeal.ts'
+import { readReviewedApplication } from '../../src/flows/reviews/list.ts'
 import { judgeNow, makeStrangers, type Stranger } from '../rig/fleet.ts'
 import { type MadeApplication, type MadeUser, makeAccount, makeApplication, makeUser } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'

@@ -1,7 +1,6 @@
 /** TN-02 to TN-05, TN-07: nothing of one account opens a route of another. */
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { listRoles } from '../../src/flows/accounts/roles.ts'
 import { createLink } from '../../src/flows/sign-in/links.ts'
 import { pageRoutes } from '../../src/http/web/account-routes.ts'
 import { BROWSER, SESSION } from '../../src/http/web/cookies.ts'
@@ -14,6 +13,7 @@ import {
   signSecondStep,
   verifyDecision,
 } from '../../src/secrets/web-texts.ts'
+import { listRoles } from '../../src/store/accounts/roles.ts'
 import { ask } from '../rig/asked.ts'
 import { askMe, connect } from '../rig/connect.ts'
 import { post } from '../rig/device.ts'
@@ -52,7 +52,7 @@ async function makeSide(): Promise<Side> {
   const user = await makeUser(db, account.slug, { password: PASSWORD })
   const web = await signInAs(service, user, { account })
   const clerk = await makeUser(db, account.slug, { holds: ['orders:read', 'orders:write'] })
-  const role = (await listRoles(service.context, account.id)).find((each) => !each.holdsEveryScope)
+  const role = (await listRoles(service.context.db, account.id)).find((each) => !each.holdsEveryScope)
   const { grantId, credential, userCode } = await connect(service, { user: clerk })
   await collected(service, userCode)
   return { account, administrator: { user, web }, clerk, roleId: role?.id ?? '', grantId, credential }

@@ -1,7 +1,8 @@
 /** docs/interface.md, "Pacing": a decision that another process made is known to every server within a second, without Redis. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { changeSettings, readOwnApplication } from '../../src/flows/applications/own.ts'
+import { changeSettings } from '../../src/flows/applications/own.ts'
+import { readOwnApplication } from '../../src/store/applications/own.ts'
 import { runCommand } from '../rig/command.ts'
 import { engineUrl } from '../rig/database.ts'
 import { type CodeRecord, Device, post, type WireAnswer } from '../rig/device.ts'
@@ -26,7 +27,7 @@ beforeAll(async () => {
   service = await startTestService()
   const { context, config, account, user } = service
   tested = await makeApplication(context.db, config, account.slug)
-  const known = await readOwnApplication(context, account.id, tested.id)
+  const known = await readOwnApplication(context.db, account.id, tested.id)
   if (!known) throw new Error('there is no such application')
   await changeSettings(context, user.id, tested.id, { ...known, testMode: true })
   polled = await startServerProcess(environment())

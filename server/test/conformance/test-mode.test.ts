@@ -1,6 +1,7 @@
 /** Test mode: an application decides its own codes, so that its developer's tests need no browser. docs/interface.md, "Test mode". */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { changeSettings, readOwnApplication } from '../../src/flows/applications/own.ts'
+import { changeSettings } from '../../src/flows/applications/own.ts'
+import { readOwnApplication } from '../../src/store/applications/own.ts'
 import { post, type WireAnswer, type WireVariant } from '../rig/device.ts'
 import { type MadeApplication, makeAccount, makeApplication, makeUser } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
@@ -17,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => service.stop())
 
 async function switchTestMode(application: MadeApplication, testMode: boolean): Promise<void> {
-  const known = await readOwnApplication(service.context, service.account.id, application.id)
+  const known = await readOwnApplication(service.context.db, service.account.id, application.id)
   if (!known) throw new Error('there is no such application')
   await changeSettings(service.context, service.user.id, application.id, { ...known, testMode })
   await service.context.applications.refresh()
@@ -91,7 +92,7 @@ describe('nobody else', () => {
   it('switches it on for an application of another account', async () => {
     const { slug } = await makeAccount(service.context.db)
     const stranger = await makeUser(service.context.db, slug)
-    const known = await readOwnApplication(service.context, service.account.id, service.application.id)
+    const known = await readOwnApplication(service.context.db, service.account.id, service.application.id)
     if (!known) throw new Error('there is no such application')
     const result = await changeSettings(service.context, stranger.id, known.id, { ...known, testMode: true })
     expect(result.outcome).toBe('not_found')

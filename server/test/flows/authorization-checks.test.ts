@@ -44,6 +44,14 @@ const sessionRanOut = change('update sessions set expires_at = now() where id = 
 const colleaguesSession: Break = async (scene) => {
   scene.sessionId = await startSession(service, scene.colleague, scene)
 }
+const signedInLongAgo = change(
+  "update sessions set authenticated_at = now() - interval '1 day' where id = $1",
+  ofSession,
+)
+const nowDangerous: Break = async (scene) => {
+  await service.database.query("update scopes set dangerous = true where name = 'orders:write'")
+  await signedInLongAgo(scene)
+}
 const codesOff = change('update accounts set device_flow = false where id = $1', ofAccount)
 const notListed = change("update accounts set only_applications = '{}' where id = $1", ofAccount)
 const verifiedOnly = change('update accounts set unverified_publishers = false where id = $1', ofAccount)
@@ -92,12 +100,23 @@ const person = (refusal: string | undefined): Row[] => [
 const SHOWN = ['orders:read', 'orders:write']
 const outcome = async (result: Promise<{ readonly outcome: string }>) => (await result).outcome
 
+const onPage = ({ sessionId }: Scene) => ({ shown: SHOWN, sessionId, address: null, lastGroup: '' })
+
+checks(
+  'granting an access key',
+  async (scene) => {
+    const { code } = await scene.claimedCode('access_key')
+    return () => outcome(grantDeviceCode(service.context, scene.user.id, code, onPage(scene)))
+  },
+  [['the user signed in long ago', signedInLongAgo, 'reauthenticate']],
+)
+
 checks(
   'granting a device code',
   async (scene) => {
     const { code } = await scene.claimedCode()
     const { context } = service
-    return () => outcome(grantDeviceCode(context, scene.user.id, code, { shown: SHOWN, sessionId: scene.sessionId }))
+    return () => outcome(grantDeviceCode(context, scene.user.id, code, onPage(scene)))
   },
   [
     ...person('not_open'),
@@ -109,6 +128,7 @@ checks(
     ['the application may ask for less', lessAllowed, 'changed'],
     ['the user holds less', lessHeld, 'changed'],
     ['the user holds nothing of it', nothingHeld, 'lacking'],
+    ['a scope is dangerous now, and the user signed in long ago', nowDangerous, 'reauthenticate'],
     ['somebody else entered the code', (scene) => scene.giveClaimTo(scene.colleague), 'not_open'],
   ],
 )
@@ -162,6 +182,7 @@ const answerDialog = (answer: DialogAnswer) => async (scene: Scene) => {
 
 checks('allowing in the dialog', answerDialog({ decision: 'allow', shown: SHOWN, address: null }), [
   ...person('not_open'),
+  ['a scope is dangerous now, and the user signed in long ago', nowDangerous, 'stale_session'],
   ['the application is deleted', applicationDeleted, 'not_open'],
   ['the redirect address is no longer registered', addressTaken, 'not_open'],
   ['the application is suspended', applicationSuspended, 'changed'],

@@ -1,9 +1,11 @@
 /** What the operators' console reads: whether the service is well, accounts and applications, and the scope catalogue. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { suspendApplication } from '../../src/flows/applications/manage.ts'
-import { addScope, changeScopeTitle, listScopes } from '../../src/flows/applications/scope-catalogue.ts'
-import { findEveryApplication, listEveryAccount, readEveryAccount } from '../../src/flows/operator/accounts.ts'
+import { addScope, changeScopeTitle } from '../../src/flows/applications/scope-catalogue.ts'
+import { readEveryAccount } from '../../src/flows/operator/accounts.ts'
 import { readOverview } from '../../src/flows/operator/overview.ts'
+import { listScopes } from '../../src/store/applications/scopes.ts'
+import { findEveryApplication, listEveryAccount } from '../../src/store/operator/accounts.ts'
 import { connect } from '../rig/connect.ts'
 import { type MadeUser, makeAccount, makeApplication, makeUser } from '../rig/make.ts'
 import { settle } from '../rig/own-applications.ts'
@@ -91,7 +93,7 @@ describe('the overview', () => {
 describe('accounts', () => {
   it('are found by a part of their address or name, with what they have', async () => {
     const { context, account } = service
-    const { lines } = await listEveryAccount(context, account.slug.slice(2).toUpperCase(), null)
+    const { lines } = await listEveryAccount(context.db, account.slug.slice(2).toUpperCase(), null)
     expect(lines).toEqual([
       {
         slug: account.slug,
@@ -102,17 +104,19 @@ describe('accounts', () => {
         grants: 1,
       },
     ])
-    expect((await listEveryAccount(context, 'ACCOUNT OPER', null)).lines.map(({ slug }) => slug)).toEqual(['operators'])
+    expect((await listEveryAccount(context.db, 'ACCOUNT OPER', null)).lines.map(({ slug }) => slug)).toEqual([
+      'operators',
+    ])
     for (const nothing of ['%', '_', 'nobody of that name', "'"]) {
-      expect((await listEveryAccount(context, nothing, null)).lines).toEqual([])
+      expect((await listEveryAccount(context.db, nothing, null)).lines).toEqual([])
     }
   })
 
   it('come fifty at a time, each once', async () => {
     const { context } = service
     for (let made = 0; made < 51; made += 1) await makeAccount(context.db, { slug: `many-${made}` })
-    const first = await listEveryAccount(context, 'many-', null)
-    const second = await listEveryAccount(context, 'many-', first.after)
+    const first = await listEveryAccount(context.db, 'many-', null)
+    const second = await listEveryAccount(context.db, 'many-', first.after)
     expect([first.lines.length, second.lines.length, second.after]).toEqual([50, 1, null])
     const slugs = [...first.lines, ...second.lines].map(({ slug }) => slug)
     expect(new Set(slugs).size).toBe(51)
@@ -141,7 +145,7 @@ describe('applications', () => {
     const { context, config, application, account } = service
     const made = await makeApplication(context.db, config, 'operators', { name: 'Hafenlichter' })
     await suspendApplication(context.db, made.id, 'to see it')
-    const byName = await findEveryApplication(context, 'hafenL', null)
+    const byName = await findEveryApplication(context.db, 'hafenL', null)
     expect(byName).toEqual({
       lines: [
         {
@@ -155,20 +159,20 @@ describe('applications', () => {
       ],
       after: null,
     })
-    const byId = await findEveryApplication(context, application.id, null)
+    const byId = await findEveryApplication(context.db, application.id, null)
     expect(byId.lines).toMatchObject([{ id: application.id, account: account.slug, suspended: false, grants: 1 }])
-    expect((await findEveryApplication(context, application.id.slice(0, 8), null)).lines).toEqual([])
+    expect((await findEveryApplication(context.db, application.id.slice(0, 8), null)).lines).toEqual([])
   })
 
   it('come fifty at a time, each once, also those of the same name', async () => {
     const { context, config, account } = service
     for (let made = 0; made < 51; made += 1) await makeApplication(context.db, config, account.slug, { name: 'Twins' })
-    const first = await findEveryApplication(context, 'twins', null)
-    const second = await findEveryApplication(context, 'twins', first.after)
+    const first = await findEveryApplication(context.db, 'twins', null)
+    const second = await findEveryApplication(context.db, 'twins', first.after)
     expect([first.lines.length, second.lines.length, second.after]).toEqual([50, 1, null])
     expect(new Set([...first.lines, ...second.lines].map(({ id }) => id)).size).toBe(51)
     await service.database.query("update applications set deleted_at = now() where name = 'Twins'")
-    expect((await findEveryApplication(context, 'twins', null)).lines).toEqual([])
+    expect((await findEveryApplication(context.db, 'twins', null)).lines).toEqual([])
   })
 })
 
@@ -183,13 +187,13 @@ describe('the scope catalogue', () => {
     expect(await addScope(context, operator.id, { ...scope, name: 'routes:shut', title: ' ' })).toEqual({
       outcome: 'title',
     })
-    expect((await listScopes(context)).filter(({ name }) => name.startsWith('routes'))).toEqual([
+    expect((await listScopes(context.db)).filter(({ name }) => name.startsWith('routes'))).toEqual([
       { ...scope, applications: 0 },
     ])
   })
 
   it('counts the applications that may ask for each', async () => {
-    const orders = (await listScopes(service.context)).find(({ name }) => name === 'orders:write')
+    const orders = (await listScopes(service.context.db)).find(({ name }) => name === 'orders:write')
     expect(orders?.applications).toBeGreaterThanOrEqual(1)
   })
 

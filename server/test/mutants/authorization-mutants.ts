@@ -9,7 +9,7 @@ const left: readonly Left[] = [
   [
     'F10',
     'flows/device/decide.ts',
-    "if (onPage && !(await holdSession(tx, onPage.sessionId, userId))) return { outcome: 'not_open' } as const",
+    "if (onPage && !session) return { outcome: 'not_open' } as const",
     '',
     'a session that a changed password ended grants a device code',
   ],
@@ -106,16 +106,30 @@ const left: readonly Left[] = [
   [
     'session-user',
     'store/sign-in/sessions.ts',
-    "'select from sessions where id = $1 and user_id = $2 and expires_at > now() for share'",
-    "'select from sessions where id = $1 and $2::text is not null and expires_at > now() for share'",
+    'where id = $1 and user_id = $2 and expires_at > now() for share',
+    'where id = $1 and $2::text is not null and expires_at > now() for share',
     'a user decides with the session of somebody else',
   ],
   [
     'session-expiry',
     'store/sign-in/sessions.ts',
-    "'select from sessions where id = $1 and user_id = $2 and expires_at > now() for share'",
-    "'select from sessions where id = $1 and user_id = $2 for share'",
+    'where id = $1 and user_id = $2 and expires_at > now() for share',
+    'where id = $1 and user_id = $2 for share',
     'a session decides after its time',
+  ],
+  [
+    'approval-device',
+    'flows/device/decide.ts',
+    "if (approval === 'reauthenticate') return { outcome: 'reauthenticate' } as const",
+    '',
+    'a stolen session grants an access key long after its user signed in',
+  ],
+  [
+    'approval-dialog',
+    'flows/dialog/decide.ts',
+    "if (dialogApproval(context, scopes, session.authenticatedAt, now) === 'reauthenticate')",
+    'if (false)',
+    'a stolen session grants dangerous scopes in the dialog long after its user signed in',
   ],
   [
     'policy-codes',

@@ -6,7 +6,7 @@ import { suspendApplication } from '../../src/flows/applications/manage.ts'
 import type { Context } from '../../src/flows/context.ts'
 import { tokenSetOf } from '../../src/flows/grants/issue.ts'
 import { makeAccessKey } from '../../src/secrets/credentials.ts'
-import { findRoles } from '../../src/store/accounts/roles.ts'
+import { listRoles } from '../../src/store/accounts/roles.ts'
 import { post, type WireAnswer } from '../rig/device.ts'
 import { type MadeApplication, type MadeUser, makeAccount, makeApplication, makeUser } from '../rig/make.ts'
 import { type IssuedGrant, placeIssuedGrant } from './issued-grants.ts'
@@ -89,7 +89,7 @@ export const prepare: Readonly<Record<Kind, (stage: Stage) => Promise<Change>>> 
   permission: async ({ context, application }) => {
     const own = { ...(await makeStage(context)), application }
     const user = await makeUser(context.db, own.account.slug, { holds: BOTH })
-    const role = (await findRoles(context.db, own.account.id)).find((each) => !each.holdsEveryScope)
+    const role = (await listRoles(context.db, own.account.id)).find((each) => !each.holdsEveryScope)
     if (!role) throw new Error('the user has no role')
     const grant = await grantTo(own, user, application)
     return {

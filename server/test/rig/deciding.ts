@@ -1,11 +1,7 @@
 /** Two operators, an application at a time, and what they decide about it: flows called as their console calls them. */
-import {
-  type DecisionWish,
-  decideReview,
-  type ReviewedApplication,
-  readReviewedApplication,
-  undoDecision,
-} from '../../src/flows/reviews/list.ts'
+import { type DecisionWish, decideReview } from '../../src/flows/reviews/decide.ts'
+import { type ReviewedApplication, readReviewedApplication } from '../../src/flows/reviews/list.ts'
+import { undoDecision } from '../../src/flows/reviews/undo.ts'
 import { advance, judgeNow, makeStrangers, type Stranger } from './fleet.ts'
 import { type MadeApplication, type MadeUser, makeAccount, makeApplication, makeUser } from './make.ts'
 import { startTestService, type TestService } from './service.ts'

@@ -9,7 +9,7 @@ import {
 } from '../../src/flows/accounts/register.ts'
 import { createApplication } from '../../src/flows/applications/manage.ts'
 import { createKey } from '../../src/secrets/keyset.ts'
-import { findRoles } from '../../src/store/accounts/roles.ts'
+import { listRoles } from '../../src/store/accounts/roles.ts'
 import type { Postgres } from '../../src/store/postgres/postgres.ts'
 
 export const TEST_KEYS = createKey(1)
@@ -76,7 +76,7 @@ export async function makeStaffedAccount(db: Postgres): Promise<StaffedAccount> 
   const account = await makeAccount(db)
   await makeScopes(db, ['orders:read'])
   done(await createRole(db, { account: account.slug, name: 'clerk', scopes: ['orders:read'] }))
-  const known = await findRoles(db, account.id)
+  const known = await listRoles(db, account.id)
   const idOf = (name: string) => known.find((role) => role.name === name)?.id ?? ''
   return { account, roles: { administrator: idOf('administrator'), clerk: idOf('clerk') } }
 }

@@ -91,3 +91,9 @@ export function groupDigits(userCode: string): string {
   const groups = userCode.match(/\d{3}(?=\d{2})|\d+/g) ?? []
   return groups.join(' ')
 }
+
+/** Whether `typed` is the last group of a user code. Compares digits only: accepts any script and spacing. */
+export function isLastGroup(userCode: string, typed: string): boolean {
+  const digits = Array.from(typed.normalize('NFKC'), asciiDigit).filter((digit) => digit !== null)
+  return digits.join('') === groupDigits(userCode).split(' ').at(-1)
+}

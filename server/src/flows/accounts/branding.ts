@@ -2,7 +2,7 @@
 
 import { isName } from '../../core/applications/name.ts'
 import { byUser } from '../../core/audit/actor.ts'
-import { type Branding, readLogo, saveBranding as storeBranding } from '../../store/accounts/accounts.ts'
+import { type Branding, saveBranding as storeBranding } from '../../store/accounts/accounts.ts'
 import { recordEvent } from '../../store/audit/events.ts'
 import type { Context } from '../context.ts'
 import { asAdministrator, type Forbidden } from './administrator.ts'
@@ -38,8 +38,4 @@ export function saveBranding(context: Pick<Context, 'db'>, by: string, wanted: B
     }
     return { outcome: 'saved' }
   })
-}
-
-export function readAccountLogo(context: Pick<Context, 'db'>, accountId: string): Promise<Buffer | null> {
-  return readLogo(context.db, accountId)
 }

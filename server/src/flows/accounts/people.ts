@@ -2,7 +2,7 @@
 import { byUser } from '../../core/audit/actor.ts'
 import { readEmail } from '../../core/sign-in/email.ts'
 import { createId } from '../../secrets/random.ts'
-import { findRoles } from '../../store/accounts/roles.ts'
+import { listRoles } from '../../store/accounts/roles.ts'
 import {
   findMember,
   hasOtherAdministrator,
@@ -104,7 +104,7 @@ async function chooseRoles(
 ): Promise<ChosenRoles | { readonly outcome: 'role' } | NotFound> {
   const wanted = new Set(asked)
   if (wanted.size === 0) return { outcome: 'role' }
-  const chosen = (await findRoles(tx, accountId)).filter((role) => wanted.has(role.id))
+  const chosen = (await listRoles(tx, accountId)).filter((role) => wanted.has(role.id))
   if (chosen.length < wanted.size) return { outcome: 'not_found' }
   return { roleIds: chosen.map((role) => role.id), administrator: chosen.some((role) => role.holdsEveryScope) }
 }

@@ -8,7 +8,7 @@ import { MAX_CHARACTERS, MIN_CHARACTERS, passwordProblem } from '../../core/sign
 import { digestPassword } from '../../secrets/password.ts'
 import { createId } from '../../secrets/random.ts'
 import { findAccount, insertAccount } from '../../store/accounts/accounts.ts'
-import { findRoles, insertRole } from '../../store/accounts/roles.ts'
+import { insertRole, listRoles } from '../../store/accounts/roles.ts'
 import { insertUser } from '../../store/accounts/users.ts'
 import { insertScope, unknownScopes } from '../../store/applications/scopes.ts'
 import { recordEvent } from '../../store/audit/events.ts'
@@ -90,7 +90,7 @@ export async function addUser(
   if (email === null) return refused(`"${user.email}" is not an e-mail address.`)
   const account = await findAccount(tx, user.account)
   if (!account) return refused(`There is no account "${user.account}".`)
-  const known = await findRoles(tx, account.id)
+  const known = await listRoles(tx, account.id)
   const missing = user.roles.filter((name) => !known.some((role) => role.name === name))
   if (missing.length > 0) {
     const offered = known.map((role) => role.name).join(', ')

@@ -3,37 +3,15 @@
 import { isName } from '../../core/applications/name.ts'
 import { byUser } from '../../core/audit/actor.ts'
 import { createId } from '../../secrets/random.ts'
-import {
-  deleteRole,
-  findRole,
-  findRoles,
-  insertRole,
-  type Role,
-  renameRole,
-  replaceRoleScopes,
-} from '../../store/accounts/roles.ts'
-import { readCatalogue, type Scope, unknownScopes } from '../../store/applications/scopes.ts'
+import { deleteRole, insertRole, readRole, renameRole, replaceRoleScopes } from '../../store/accounts/roles.ts'
+import { readScopeCatalogue, unknownScopes } from '../../store/applications/scopes.ts'
 import { recordEvent } from '../../store/audit/events.ts'
 import type { Context } from '../context.ts'
 import { asAdministrator, type Forbidden } from './administrator.ts'
 
-export function listRoles(context: Pick<Context, 'db'>, accountId: string): Promise<readonly Role[]> {
-  return findRoles(context.db, accountId)
-}
-
-/** Null when the account has no such role. */
-export function readRole(context: Pick<Context, 'db'>, accountId: string, roleId: string): Promise<Role | null> {
-  return findRole(context.db, accountId, roleId)
-}
-
-/** All scopes that a role can contain. */
-export function readScopeCatalogue(context: Pick<Context, 'db'>): Promise<readonly Scope[]> {
-  return readCatalogue(context.db)
-}
-
 /** Titles of scopes by scope name. */
 export async function readTitles(context: Pick<Context, 'db'>): Promise<ReadonlyMap<string, string>> {
-  return new Map((await readCatalogue(context.db)).map(({ name, title }) => [name, title]))
+  return new Map((await readScopeCatalogue(context.db)).map(({ name, title }) => [name, title]))
 }
 
 export type RoleChange = {
@@ -52,7 +30,7 @@ export type SavingResult =
 
 export function saveRole(context: Pick<Context, 'db'>, by: string, change: RoleChange): Promise<SavingResult> {
   return asAdministrator(context, by, async (tx, account): Promise<SavingResult> => {
-    const known = change.id === null ? null : await findRole(tx, account.id, change.id)
+    const known = change.id === null ? null : await readRole(tx, account.id, change.id)
     if (change.id !== null && !known) return { outcome: 'not_found' }
     const name = change.name.trim()
     if (!isName(name)) return { outcome: 'name' }
@@ -96,7 +74,7 @@ export type RoleRemovalResult =
 /** Its users lose the scopes that only this role gave them, at once and in their existing grants. */
 export function removeRole(context: Pick<Context, 'db'>, by: string, roleId: string): Promise<RoleRemovalResult> {
   return asAdministrator(context, by, async (tx, account): Promise<RoleRemovalResult> => {
-    const role = await findRole(tx, account.id, roleId)
+    const role = await readRole(tx, account.id, roleId)
     if (!role) return { outcome: 'not_found' }
     if (role.holdsEveryScope) return { outcome: 'holds_every_scope' }
     await deleteRole(tx, account.id, role.id)

@@ -5,10 +5,10 @@
 import type { Application } from '../../core/applications/application.ts'
 import { figuresOf, type SuspensionStatus, windowsInARow } from '../../core/reviews/suspension.ts'
 import { listRequests, type RequestLine, readCounts, readDecisions } from '../../store/applications/activity.ts'
-import { findOwnApplication } from '../../store/applications/own.ts'
+import { readOwnApplication } from '../../store/applications/own.ts'
 import { readClock } from '../../store/device/partitions.ts'
 import { findOpenReview } from '../../store/reviews/reviews.ts'
-import { readNewestRule } from '../../store/reviews/rules.ts'
+import { readRule } from '../../store/reviews/rules.ts'
 import type { Context } from '../context.ts'
 import { readEvidence } from '../reviews/read-evidence.ts'
 
@@ -39,7 +39,7 @@ const HOURS = 24
 /** Null if the application is not this account's. */
 export async function readActivity(context: Context, accountId: string, id: string): Promise<Activity | null> {
   const { db } = context
-  const application = await findOwnApplication(db, accountId, id)
+  const application = await readOwnApplication(db, accountId, id)
   if (!application) return null
   const counts = await readCounts(db, id, HOURS)
   const decisions = await readDecisions(db, id, HOURS)
@@ -62,7 +62,7 @@ async function readSuspension(
   { id, suspended, pollIntervalSeconds }: Pick<Application, 'id' | 'suspended' | 'pollIntervalSeconds'>,
 ): Promise<SuspensionStatus> {
   const { db } = context
-  const { thresholds, dryRun } = await readNewestRule(db)
+  const { thresholds, dryRun } = await readRule(db)
   const review = await findOpenReview(db, id)
   const now = await readClock(db)
   const warnedAt = review && !review.dryRun ? review.warnedAt : null

@@ -6,16 +6,8 @@ import { type ApplicationSettings, type SettingsProblem, settingsProblem } from 
 import { byUser } from '../../core/audit/actor.ts'
 import { createId } from '../../secrets/random.ts'
 import { insertApplication, markApplicationChanged } from '../../store/applications/applications.ts'
-import {
-  findOwnApplication,
-  listOwnApplications as listOfAccount,
-  lockOwnApplication,
-  type OwnApplication,
-  type OwnApplicationLine,
-  revokeSecret,
-  saveSettings,
-} from '../../store/applications/own.ts'
-import { findProposal } from '../../store/applications/proposals.ts'
+import { lockOwnApplication, readOwnApplication, revokeSecret, saveSettings } from '../../store/applications/own.ts'
+import { readProposal } from '../../store/applications/proposals.ts'
 import { readScopeFacts } from '../../store/applications/scopes.ts'
 import { recordEvent } from '../../store/audit/events.ts'
 import { asAdministrator, type Forbidden } from '../accounts/administrator.ts'
@@ -23,14 +15,6 @@ import type { Context } from '../context.ts'
 import { addSecret } from './manage.ts'
 import { proposeProfile } from './proposals.ts'
 import { isNameTaken } from './reserved-names.ts'
-
-export function listOwnApplications(context: Context, accountId: string): Promise<readonly OwnApplicationLine[]> {
-  return listOfAccount(context.db, accountId)
-}
-
-export function readOwnApplication(context: Context, accountId: string, id: string): Promise<OwnApplication | null> {
-  return findOwnApplication(context.db, accountId, id)
-}
 
 export type NewOwnApplication = ApplicationSettings & { readonly public: boolean }
 
@@ -88,7 +72,7 @@ export function changeSettings(
     if (problem) return { outcome: 'unfit', problem }
     const application = await lockOwnApplication(tx, account.id, id)
     if (!application) return { outcome: 'not_found' }
-    const known = [application.name, (await findProposal(tx, id))?.name]
+    const known = [application.name, (await readProposal(tx, id))?.name]
     if (!known.includes(settings.name) && (await isNameTaken(tx, account.id, settings.name))) return NAME_TAKEN
     // Once the publisher has been verified, users see the old name until an operator accepts the new one.
     const name = application.vouchedFor ? application.name : settings.name
@@ -114,7 +98,7 @@ export type SecretResult =
  */
 export function addOwnSecret(context: Context, by: string, id: string, label: string | null): Promise<SecretResult> {
   return asAdministrator(context, by, async (tx, account): Promise<SecretResult> => {
-    const application = await findOwnApplication(tx, account.id, id)
+    const application = await readOwnApplication(tx, account.id, id)
     if (!application) return { outcome: 'not_found' }
     if (application.public) return { outcome: 'public' }
     if (application.secretLines.length >= MAX_LIVE_SECRETS) return { outcome: 'too_many' }
@@ -131,7 +115,7 @@ export type SecretRemoval = { readonly outcome: 'revoked' | 'not_found' | 'last'
 /** Refuses to revoke the last secret: the application would stop working, with no way to tell its devices. */
 export function revokeOwnSecret(context: Context, by: string, id: string, secretId: string): Promise<SecretRemoval> {
   return asAdministrator(context, by, async (tx, account): Promise<SecretRemoval> => {
-    const application = await findOwnApplication(tx, account.id, id)
+    const application = await readOwnApplication(tx, account.id, id)
     if (!application?.secretLines.some((secret) => secret.id === secretId)) return { outcome: 'not_found' }
     if (application.secretLines.length === 1) return { outcome: 'last' }
     await markApplicationChanged(tx, id)

@@ -10,14 +10,11 @@ import {
   applyProposal,
   deleteProposal,
   dropEmptyProposal,
-  findProposal,
-  type ListedProposal,
-  listProposals as listWaiting,
   markDeclined,
   type Proposal,
   proposeLogo,
   proposeName,
-  readProposedLogo as readLogo,
+  readProposal,
 } from '../../store/applications/proposals.ts'
 import { recordEvent } from '../../store/audit/events.ts'
 import type { Transaction } from '../../store/postgres/postgres.ts'
@@ -26,8 +23,6 @@ import { notifyAdministrators } from '../accounts/notify-administrators.ts'
 import type { Context } from '../context.ts'
 import { asOperator } from '../operator/operator.ts'
 import { isNameTaken } from './reserved-names.ts'
-
-export type { ListedProposal, Proposal } from '../../store/applications/proposals.ts'
 
 /** The field to change; the other keeps its current or proposed value. */
 export type NewProfile = { readonly name: string } | { readonly logo: Buffer | null }
@@ -43,7 +38,7 @@ export async function proposeProfile(
   profile: NewProfile,
 ): Promise<void> {
   const { id } = application
-  const before = await findProposal(tx, id)
+  const before = await readProposal(tx, id)
   // A declined proposal is closed: the next one starts from the current profile.
   if (before && before.declinedReason !== null) await deleteProposal(tx, id)
   const pending = before?.declinedReason === null ? before : null
@@ -62,12 +57,7 @@ export async function proposeProfile(
 }
 
 export async function isWaiting(tx: Transaction, applicationId: string): Promise<boolean> {
-  return (await findProposal(tx, applicationId))?.declinedReason === null
-}
-
-/** The pending or declined proposal; null without one. */
-export function readProposal(context: Pick<Context, 'db'>, applicationId: string): Promise<Proposal | null> {
-  return findProposal(context.db, applicationId)
+  return (await readProposal(tx, applicationId))?.declinedReason === null
 }
 
 export type Withdrawal = { readonly outcome: 'withdrawn' | 'not_found' } | Forbidden
@@ -76,7 +66,7 @@ export type Withdrawal = { readonly outcome: 'withdrawn' | 'not_found' } | Forbi
 export function withdrawProposal(context: Pick<Context, 'db'>, by: string, id: string): Promise<Withdrawal> {
   return asAdministrator(context, by, async (tx, account): Promise<Withdrawal> => {
     if (!(await lockOwnApplication(tx, account.id, id))) return { outcome: 'not_found' }
-    const proposal = await findProposal(tx, id)
+    const proposal = await readProposal(tx, id)
     if (!proposal) return { outcome: 'withdrawn' }
     await deleteProposal(tx, id)
     if (proposal.declinedReason === null) {
@@ -85,20 +75,6 @@ export function withdrawProposal(context: Pick<Context, 'db'>, by: string, id: s
     }
     return { outcome: 'withdrawn' }
   })
-}
-
-/** Pending ones, oldest first. */
-export function listProposals(context: Pick<Context, 'db'>): Promise<readonly ListedProposal[]> {
-  return listWaiting(context.db)
-}
-
-/** The PNG of exactly this version, re-encoded by this service. Null if it has no logo or was changed since. */
-export function readProposedLogo(
-  context: Pick<Context, 'db'>,
-  applicationId: string,
-  version: number,
-): Promise<Buffer | null> {
-  return readLogo(context.db, applicationId, version)
 }
 
 export type Acceptance = {
@@ -194,7 +170,7 @@ type Looked =
 async function lockProposal(tx: Transaction, applicationId: string, version: number): Promise<Looked> {
   if (!(await markApplicationChanged(tx, applicationId))) return { outcome: 'not_found' }
   const application = await findApplication(tx, applicationId)
-  const proposal = await findProposal(tx, applicationId)
+  const proposal = await readProposal(tx, applicationId)
   if (!application || !proposal || proposal.declinedReason !== null) return { outcome: 'not_found' }
   return proposal.version === version ? { application, proposal } : { outcome: 'stale' }
 }

@@ -5,7 +5,7 @@ import { byUser } from '../../core/audit/actor.ts'
 import { mayCheckPublisher } from '../../core/sign-in/attempts.ts'
 import { isPublisherRecord, publisherRecord } from '../../secrets/publisher-proof.ts'
 import { setPublisher } from '../../store/applications/applications.ts'
-import { findOwnApplication, lockOwnApplication, type OwnApplication } from '../../store/applications/own.ts'
+import { lockOwnApplication, type OwnApplication, readOwnApplication } from '../../store/applications/own.ts'
 import { readCheckHistory, recordCheck } from '../../store/applications/publisher-checks.ts'
 import { recordEvent } from '../../store/audit/events.ts'
 import { asAdministrator, type Forbidden } from '../accounts/administrator.ts'
@@ -54,7 +54,7 @@ export async function provePublisher(context: Context, by: string, id: string, t
   const record = recordFor(context, id, typed)
   if ('problem' in record) return { outcome: 'unfit', problem: record.problem }
   const refused = await asAdministrator(context, by, async (tx, account): Promise<ProofResult | null> => {
-    const application = await findOwnApplication(tx, account.id, id)
+    const application = await readOwnApplication(tx, account.id, id)
     if (!application) return { outcome: 'not_found' }
     if (isOperatorsWord(application)) return { outcome: 'operators_word' }
     const allowance = mayCheckPublisher(await readCheckHistory(tx, account.id, id))

@@ -3,21 +3,11 @@
 import { isName } from '../../core/applications/name.ts'
 import { byOperator } from '../../core/audit/actor.ts'
 import { isScopeName } from '../../core/grants/scope.ts'
-import {
-  type CatalogueLine,
-  insertScope,
-  listCatalogue,
-  type Scope,
-  saveTitle,
-} from '../../store/applications/scopes.ts'
+import { insertScope, type Scope, saveTitle } from '../../store/applications/scopes.ts'
 import { recordEvent } from '../../store/audit/events.ts'
 import type { Forbidden } from '../accounts/administrator.ts'
 import type { Context } from '../context.ts'
 import { asOperator } from '../operator/operator.ts'
-
-export function listScopes(context: Context): Promise<readonly CatalogueLine[]> {
-  return listCatalogue(context.db)
-}
 
 export type ScopeAdded = { readonly outcome: 'added' | 'name' | 'title' | 'exists' }
 

@@ -1,5 +1,4 @@
-/** Decision on the consent page: the checks beyond those of grantDeviceCode and rejectDeviceCode. */
-import { asciiDigit } from '../../core/device/user-code.ts'
+/** Decision on the consent page. */
 import type { DeviceCodeKey } from '../../store/device/codes.ts'
 import type { SessionUser } from '../../store/sign-in/sessions.ts'
 import type { Context } from '../context.ts'
@@ -41,18 +40,10 @@ export async function decideOnPage(
     const application = 'application' in view ? view.application : null
     return { outcome: 'reported', application, shared: 'shared' in view && view.shared }
   }
-  const view = await readDecision(context, sessionUser, key, asking)
-  if (view.outcome !== 'open') return DECIDED
-  if (view.retype && !isLastGroup(view.userCode, given.lastGroup)) return { outcome: 'retype' }
-  const { outcome } = await grantDeviceCode(context, sessionUser.id, key, {
-    shown: given.shown,
-    sessionId: sessionUser.session.id,
-  })
+  const { shown, lastGroup } = given
+  const onPage = { shown, lastGroup, sessionId: sessionUser.session.id, address: asking.address }
+  const { outcome } = await grantDeviceCode(context, sessionUser.id, key, onPage)
+  if (outcome === 'retype') return { outcome }
+  // A session that is no longer fresh: the decision's page asks the user to re-authenticate.
   return outcome === 'changed' || outcome === 'lacking' ? { outcome: 'changed' } : DECIDED
-}
-
-/** Compares digits only: accepts any script and spacing. */
-function isLastGroup(userCode: string, typed: string): boolean {
-  const digits = Array.from(typed.normalize('NFKC'), asciiDigit).filter((digit) => digit !== null)
-  return digits.join('') === (userCode.split(' ').at(-1) ?? '')
 }

@@ -2,6 +2,7 @@
  * Test mode: an application decides its own codes, so that its developer's tests need no browser.
  * docs/interface.md, "Test mode".
  */
+import { byApplication } from '../../core/audit/actor.ts'
 import { readTypedCode } from '../../core/device/user-code.ts'
 import { findByUserCode } from '../../store/device/codes.ts'
 import type { Context } from '../context.ts'
@@ -32,12 +33,13 @@ export async function decideTestCode(context: Context, given: TestDecision): Pro
   const read = readTypedCode(given.userCode)
   const found = read.answer === 'code' ? await findByUserCode(context.db, read.userCode) : null
   if (found?.code.applicationId !== application.id) return INVALID
-  const entered = await enterUserCode(context, testedAs, given.userCode)
+  const actor = byApplication(application.id)
+  const entered = await enterUserCode(context, testedAs, given.userCode, actor)
   if (entered.outcome !== 'claimed' || entered.application.id !== application.id) return INVALID
   if (given.decision === 'reject') {
-    const { outcome } = await rejectDeviceCode(context, testedAs, entered.code)
+    const { outcome } = await rejectDeviceCode(context, testedAs, entered.code, null, actor)
     return outcome === 'rejected' ? { outcome: 'rejected' } : INVALID
   }
-  const granted = await grantDeviceCode(context, testedAs, entered.code)
+  const granted = await grantDeviceCode(context, testedAs, entered.code, null, actor)
   return granted.outcome === 'granted' ? { outcome: 'granted', scopes: granted.consent.granted } : INVALID
 }

@@ -3,12 +3,13 @@ import { mayConnectByCode } from '../../core/accounts/policy.ts'
 import { deviceFlowPolicy } from '../../core/applications/application.ts'
 import { type Actor, BY_COMMAND_LINE, byUser } from '../../core/audit/actor.ts'
 import { accept, isOpen, reject, unclaim } from '../../core/device/code.ts'
-import { readTypedCode } from '../../core/device/user-code.ts'
+import { isLastGroup, readTypedCode } from '../../core/device/user-code.ts'
 import { type Consent, resolveConsent } from '../../core/grants/scope.ts'
 import { createGrantId } from '../../secrets/random.ts'
 import { readAccount } from '../../store/accounts/accounts.ts'
 import { lockUser } from '../../store/accounts/users.ts'
 import { findApplication } from '../../store/applications/applications.ts'
+import { readScopes } from '../../store/applications/scopes.ts'
 import { recordEvent } from '../../store/audit/events.ts'
 import {
   type DeviceCodeKey,
@@ -21,6 +22,7 @@ import { holdSession } from '../../store/sign-in/sessions.ts'
 import type { Context } from '../context.ts'
 import { createGrant } from '../grants/create.ts'
 import { isAsShown } from '../grants/describe-consent.ts'
+import { readApproval } from './read-approval.ts'
 
 export type GrantResult =
   | { readonly outcome: 'granted'; readonly grantId: string; readonly consent: Consent }
@@ -29,6 +31,8 @@ export type GrantResult =
   /** The scopes to grant differ from those the user was shown. */
   | { readonly outcome: 'changed'; readonly consent: Consent }
   | { readonly outcome: 'application_suspended' }
+  /** The approval rule asks for a recent sign-in, or for the last group of the code. */
+  | { readonly outcome: 'reauthenticate' | 'retype' }
   | { readonly outcome: 'not_open' }
 
 /** What the consent page showed, and in which session. Null on the command line and in test mode. */
@@ -36,6 +40,9 @@ export type ShownOnPage = {
   /** The scopes that the user saw and allowed. */
   readonly shown: readonly string[]
   readonly sessionId: string
+  readonly address: string | null
+  /** The last group of the user code, as typed. */
+  readonly lastGroup: string
 }
 
 export async function grantDeviceCode(
@@ -43,6 +50,7 @@ export async function grantDeviceCode(
   userId: string,
   key: DeviceCodeKey,
   onPage: ShownOnPage | null = null,
+  actor: Actor = onPage ? byUser(userId) : BY_COMMAND_LINE,
 ): Promise<GrantResult> {
   const { db, gate, events, config } = context
   const grantId = createGrantId()
@@ -52,7 +60,8 @@ export async function grantDeviceCode(
     const user = await lockUser(tx, userId)
     if (!locked || !user || user.disabled) return { outcome: 'not_open' } as const
     // Checked after locking the user: a password change may have ended the session meanwhile.
-    if (onPage && !(await holdSession(tx, onPage.sessionId, userId))) return { outcome: 'not_open' } as const
+    const session = onPage && (await holdSession(tx, onPage.sessionId, userId))
+    if (onPage && !session) return { outcome: 'not_open' } as const
     const { code, now } = locked
     const application = await findApplication(tx, code.applicationId)
     const account = await readAccount(tx, user.accountId)
@@ -62,10 +71,17 @@ export async function grantDeviceCode(
     if (step.answer === 'not_open') return { outcome: 'not_open' } as const
     if (application.suspended) return { outcome: 'application_suspended' } as const
     const consent = resolveConsent(code.scopes, user.heldScopes, deviceFlowPolicy(application))
+    if (onPage && session) {
+      const scopes = await readScopes(tx, consent.granted)
+      const approver = { authenticatedAt: session.authenticatedAt, address: onPage.address, now }
+      const { approval } = await readApproval(context, tx, code, scopes, approver)
+      if (approval === 'reauthenticate') return { outcome: 'reauthenticate' } as const
+      if (approval === 'retype' && !isLastGroup(code.userCode, onPage.lastGroup)) return { outcome: 'retype' } as const
+    }
     if (!consent.grantable) return { outcome: 'lacking', consent } as const
     if (onPage && !isAsShown(onPage.shown, consent.granted)) return { outcome: 'changed', consent } as const
 
-    await createGrant(tx, actorOf(userId, onPage), user, application, {
+    await createGrant(tx, actor, user, application, {
       id: grantId,
       variant: code.variant,
       scopes: consent.granted,
@@ -84,11 +100,6 @@ export async function grantDeviceCode(
   return { outcome: 'granted', grantId, consent: result.consent }
 }
 
-/** On the command line an operator decides on the user's behalf. */
-function actorOf(userId: string, onPage: { readonly sessionId: string } | null): Actor {
-  return onPage ? byUser(userId) : BY_COMMAND_LINE
-}
-
 export type RejectResult = { readonly outcome: 'rejected' | 'not_open' }
 
 /** A rejection on the consent page. Null on the command line and in test mode: no session. */
@@ -103,6 +114,7 @@ export async function rejectDeviceCode(
   userId: string,
   key: DeviceCodeKey,
   onPage: RejectedOnPage | null = null,
+  actor: Actor = onPage ? byUser(userId) : BY_COMMAND_LINE,
 ): Promise<RejectResult> {
   const rejected = await context.db.transaction(async (tx) => {
     const locked = await lockDeviceCode(tx, key)
@@ -115,7 +127,7 @@ export async function rejectDeviceCode(
 
     await saveDeviceCode(tx, step.next)
     const about = { accountId: user.accountId, applicationId: locked.code.applicationId }
-    const event = { actor: actorOf(userId, onPage), ...about, userId, deviceCodeId: key.id }
+    const event = { actor, ...about, userId, deviceCodeId: key.id }
     await recordEvent(tx, { kind: 'code.rejected', ...event })
     if (onPage?.reported) {
       const detail = { requestedFrom: locked.code.requestedFrom }

@@ -1,7 +1,7 @@
 /** Entry of a user code by an account user. docs/interface.md, "The user decides" and "Guessing". */
 import { mayConnectByCode } from '../../core/accounts/policy.ts'
 import type { Application } from '../../core/applications/application.ts'
-import { BY_COMMAND_LINE, byService, byUser } from '../../core/audit/actor.ts'
+import { type Actor, BY_COMMAND_LINE, byService, byUser } from '../../core/audit/actor.ts'
 import { claim } from '../../core/device/code.ts'
 import { readTypedCode } from '../../core/device/user-code.ts'
 import { networkOf } from '../../core/network.ts'
@@ -31,11 +31,16 @@ export type EntryResult =
   | { readonly outcome: 'not_recognised' }
 
 /** On the command line, where an operator enters a code for a user, and in test mode. Not rate limited. */
-export async function enterUserCode(context: Context, userId: string, typed: string): Promise<EntryResult> {
+export async function enterUserCode(
+  context: Context,
+  userId: string,
+  typed: string,
+  actor: Actor = BY_COMMAND_LINE,
+): Promise<EntryResult> {
   const read = readTypedCode(typed)
   if (read.answer === 'empty') return { outcome: 'empty' }
   if (read.answer === 'mistyped') return { outcome: 'mistyped', digits: read.digits }
-  return context.db.transaction(async (tx) => (await claimUserCode(tx, userId, read.userCode, 'operator')).result)
+  return context.db.transaction(async (tx) => (await claimUserCode(tx, userId, read.userCode, actor)).result)
 }
 
 export type WebEntryResult =
@@ -63,7 +68,7 @@ export async function enterCode(
     const allowance = mayEnterCode(history)
     if (!allowance.allowed) return { outcome: 'locked', waitMs: allowance.waitMs }
 
-    const { result, met } = await claimUserCode(tx, sessionUser.id, read.userCode, 'page')
+    const { result, met } = await claimUserCode(tx, sessionUser.id, read.userCode, byUser(sessionUser.id))
     // Queried in every case, for equal timing as in claimUserCode.
     const known = await findByUserCode(tx, read.userCode)
     const outcome = met ? 'claimed' : known ? 'known' : 'missed'
@@ -91,12 +96,7 @@ type Claimed = {
 
 const NOT_RECOGNISED: Claimed = { result: { outcome: 'not_recognised' }, met: null }
 
-async function claimUserCode(
-  tx: Transaction,
-  userId: string,
-  userCode: string,
-  by: 'page' | 'operator',
-): Promise<Claimed> {
+async function claimUserCode(tx: Transaction, userId: string, userCode: string, actor: Actor): Promise<Claimed> {
   const locked = await lockLiveUserCode(tx, userCode)
   const user = await lockUser(tx, userId)
   // All three are queried in every case, so that timing does not reveal whether a code exists.
@@ -106,13 +106,12 @@ async function claimUserCode(
   if (!locked || !user || user.disabled || !application || !account) return NOT_RECOGNISED
   if (!mayConnectByCode(account.policy, application)) return NOT_RECOGNISED
   // Codes of an application in test mode are decided by its own tests only.
-  if (by === 'page' && application.testedAs !== null) return NOT_RECOGNISED
+  if (actor.kind === 'user' && application.testedAs !== null) return NOT_RECOGNISED
   const step = claim(locked.code, userId, claimant?.accountId === user.accountId, locked.now)
   if (step.answer === 'not_open') return NOT_RECOGNISED
 
   await saveDeviceCode(tx, step.next)
   const about = { applicationId: application.id, deviceCodeId: locked.code.id }
-  const actor = by === 'page' ? byUser(userId) : BY_COMMAND_LINE
   await recordEvent(tx, { kind: KINDS[step.answer], actor, accountId: user.accountId, userId, ...about })
   if (step.answer === 'closed' && claimant) {
     const whose = { accountId: claimant.accountId, userId: claimant.id }

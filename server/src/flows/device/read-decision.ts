@@ -4,17 +4,14 @@ import { mayConnectByCode } from '../../core/accounts/policy.ts'
 import { deviceFlowPolicy, type LogoName, type Publisher, shownLogo } from '../../core/applications/application.ts'
 import { isOpen, type Variant } from '../../core/device/code.ts'
 import { groupDigits } from '../../core/device/user-code.ts'
-import { networkOf } from '../../core/network.ts'
-import { CROWD } from '../../core/sign-in/attempts.ts'
 import { readAccount } from '../../store/accounts/accounts.ts'
 import { readUser } from '../../store/accounts/users.ts'
 import { findApplication } from '../../store/applications/applications.ts'
 import { type DeviceCodeKey, readDeviceCode, type StoredDeviceCode } from '../../store/device/codes.ts'
-import { countCrowd } from '../../store/sign-in/attempts.ts'
 import type { SessionUser } from '../../store/sign-in/sessions.ts'
 import type { Context } from '../context.ts'
 import { type DescribedConsent, describeConsent } from '../grants/describe-consent.ts'
-import { isFresh } from '../sign-in/sessions.ts'
+import { readApproval } from './read-approval.ts'
 
 export type OpenDecision = DescribedConsent & {
   readonly outcome: 'open'
@@ -72,10 +69,9 @@ export async function readDecision(
   if (!isOpen(code, now) || !mayConnectByCode(account.policy, application)) return { outcome: 'closed' }
 
   const consent = await describeConsent(context.db, user, code.scopes, deviceFlowPolicy(application))
-  const crowded = (await countCrowd(context.db, application.id, networkOf(code.requestedFrom))) >= CROWD.max
-  const delicate = crowded || code.variant === 'access_key' || consent.can.some((scope) => scope.dangerous)
-  if (delicate && !isFresh(context, sessionUser, asked)) return { outcome: 'stale_session' }
-  const elsewhere = isElsewhere(context, code.requestedFrom, address)
+  const approver = { authenticatedAt: sessionUser.session.authenticatedAt, address, now: asked }
+  const { crowded, elsewhere, approval } = await readApproval(context, context.db, code, consent.can, approver)
+  if (approval === 'reauthenticate') return { outcome: 'stale_session' }
   return {
     outcome: 'open',
     application: application.name,
@@ -92,7 +88,7 @@ export async function readDecision(
     elsewhere,
     crowded,
     shared,
-    retype: elsewhere || crowded,
+    retype: approval === 'retype',
   }
 }
 
@@ -100,10 +96,4 @@ function outcomeOf(code: StoredDeviceCode): 'granted' | 'rejected' | null {
   const outcome = code.status === 'used' ? code.delivery?.outcome : code.status
   if (outcome === 'accepted') return 'granted'
   return outcome === 'rejected' ? 'rejected' : null
-}
-
-/** True only if both countries are known: guessing would alarm half of all honest users. */
-function isElsewhere(context: Context, requestedFrom: string | null, address: string | null): boolean {
-  const [asked, here] = [requestedFrom, address].map((each) => context.geoip.find(each).country)
-  return asked != null && here != null && asked !== here
 }

@@ -11,12 +11,14 @@ import { createGrantId } from '../../secrets/random.ts'
 import { readAccount } from '../../store/accounts/accounts.ts'
 import { lockUser } from '../../store/accounts/users.ts'
 import { findApplication } from '../../store/applications/applications.ts'
+import { readScopes } from '../../store/applications/scopes.ts'
 import { recordEvent } from '../../store/audit/events.ts'
 import { lockDialog, saveDialog } from '../../store/dialog/dialogs.ts'
 import { holdSession, type SessionUser } from '../../store/sign-in/sessions.ts'
 import type { Context } from '../context.ts'
 import { createGrant } from '../grants/create.ts'
 import { isAsShown } from '../grants/describe-consent.ts'
+import { dialogApproval } from './approval.ts'
 
 export type DialogAnswer =
   | { readonly decision: 'cancel' }
@@ -30,6 +32,8 @@ export type DialogDecision =
   | (Return & { readonly outcome: 'denied' })
   /** Nothing was decided: the scopes to grant differ from those shown, or may not be granted at all. */
   | { readonly outcome: 'changed' }
+  /** A dangerous scope: the user must re-authenticate first. */
+  | { readonly outcome: 'stale_session' }
   /** Decided before, or expired. */
   | { readonly outcome: 'not_open' }
 
@@ -72,6 +76,9 @@ export async function decideDialog(
     }
     if (application.suspended || !policyAllows(account.policy, application)) return { outcome: 'changed' } as const
     const consent = resolveConsent(dialog.scopes, user.heldScopes, application)
+    const scopes = await readScopes(tx, consent.granted)
+    if (dialogApproval(context, scopes, session.authenticatedAt, now) === 'reauthenticate')
+      return { outcome: 'stale_session' } as const
     if (!consent.grantable || !isAsShown(answer.shown, consent.granted)) return { outcome: 'changed' } as const
     await createGrant(tx, byUser(user.id), user, application, {
       id: grantId,

@@ -9,7 +9,7 @@ import { readDialog } from '../../store/dialog/dialogs.ts'
 import type { SessionUser } from '../../store/sign-in/sessions.ts'
 import type { Context } from '../context.ts'
 import { type DescribedConsent, describeConsent } from '../grants/describe-consent.ts'
-import { isFresh } from '../sign-in/sessions.ts'
+import { dialogApproval } from './approval.ts'
 
 /** What is known before sign-in: the requesting application, of a dialog that is still open. */
 export type OpenQuestion = { readonly dialog: Dialog; readonly application: Application }
@@ -59,8 +59,9 @@ export async function readDialogView(
   if (!user || !account) return { outcome: 'expired' }
   if (!policyAllows(account.policy, application)) return { outcome: 'barred', application: application.name }
   const consent = await describeConsent(context.db, user, dialog.scopes, application)
-  const delicate = consent.can.some((scope) => scope.dangerous)
-  if (delicate && !isFresh(context, sessionUser, now)) return { outcome: 'stale_session' }
+  const { authenticatedAt } = sessionUser.session
+  if (dialogApproval(context, consent.can, authenticatedAt, now) === 'reauthenticate')
+    return { outcome: 'stale_session' }
   return {
     outcome: 'open',
     application: application.name,

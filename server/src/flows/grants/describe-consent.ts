@@ -1,6 +1,6 @@
 /** Description of what a user would grant, for the consent page of a device code and for the dialog. Reads only. */
 import { resolveConsent, type ScopePolicy } from '../../core/grants/scope.ts'
-import { findRoles, type Role } from '../../store/accounts/roles.ts'
+import { listRoles, type Role } from '../../store/accounts/roles.ts'
 import type { User } from '../../store/accounts/users.ts'
 import { readScopes, type Scope } from '../../store/applications/scopes.ts'
 import type { Queryable } from '../../store/postgres/postgres.ts'
@@ -25,7 +25,7 @@ export async function describeConsent(
 ): Promise<DescribedConsent> {
   const consent = resolveConsent(requested, user.heldScopes, policy)
   const scopes = await readScopes(db, [...consent.granted, ...consent.lacking])
-  const roles = consent.lacking.length > 0 ? await findRoles(db, user.accountId) : []
+  const roles = consent.lacking.length > 0 ? await listRoles(db, user.accountId) : []
   const can = scopes.filter(({ name }) => consent.granted.includes(name))
   const lacking = scopes
     .filter(({ name }) => consent.lacking.includes(name))

@@ -2,7 +2,7 @@
 import { deviceFlowPolicy } from '../../core/applications/application.ts'
 import { resolveRequested } from '../../core/grants/scope.ts'
 import { readUser } from '../../store/accounts/users.ts'
-import { findOwnApplication, type OwnApplication } from '../../store/applications/own.ts'
+import { type OwnApplication, readOwnApplication } from '../../store/applications/own.ts'
 import type { Context } from '../context.ts'
 import { type DescribedConsent, describeConsent } from './describe-consent.ts'
 
@@ -14,7 +14,7 @@ export async function previewConsent(
   applicationId: string,
   by: 'code' | 'dialog',
 ): Promise<{ readonly application: OwnApplication; readonly consent: DescribedConsent } | null> {
-  const application = await findOwnApplication(context.db, accountId, applicationId)
+  const application = await readOwnApplication(context.db, accountId, applicationId)
   const user = await readUser(context.db, userId)
   if (!application || !user) return null
   const policy = by === 'code' ? deviceFlowPolicy(application) : application

@@ -1,7 +1,7 @@
 /** Appeal: the owner of a suspended application asks for its return. Only operators read it, in the review. */
 import { byUser } from '../../core/audit/actor.ts'
 import { areFitWords } from '../../core/reviews/review.ts'
-import { findOwnApplication } from '../../store/applications/own.ts'
+import { readOwnApplication } from '../../store/applications/own.ts'
 import { recordEvent } from '../../store/audit/events.ts'
 import { readClock } from '../../store/device/partitions.ts'
 import { findOpenReview, lockReviews, saveReview } from '../../store/reviews/reviews.ts'
@@ -15,7 +15,7 @@ export type AppealResult = { readonly outcome: 'appealed' | 'not_found' | 'not_s
 export function appeal(context: Context, by: string, applicationId: string, words: string): Promise<AppealResult> {
   return asAdministrator(context, by, async (tx, account): Promise<AppealResult> => {
     await lockReviews(tx, applicationId)
-    const application = await findOwnApplication(tx, account.id, applicationId)
+    const application = await readOwnApplication(tx, account.id, applicationId)
     if (!application) return { outcome: 'not_found' }
     if (!application.suspended) return { outcome: 'not_suspended' }
     const text = words.trim()

@@ -38,7 +38,7 @@ import {
   readSeen,
   saveReview,
 } from '../../store/reviews/reviews.ts'
-import { readNewestRule } from '../../store/reviews/rules.ts'
+import { readRule } from '../../store/reviews/rules.ts'
 import type { Forbidden } from '../accounts/administrator.ts'
 import { setSuspension } from '../applications/manage.ts'
 import type { Context } from '../context.ts'
@@ -131,7 +131,7 @@ type Proposal = {
 
 /** Stores the decision; it has no effect yet. */
 async function propose(tx: Transaction, { operator, application, review, wish }: Proposal): Promise<ReviewDecision> {
-  const { thresholds } = await readNewestRule(tx)
+  const { thresholds } = await readRule(tx)
   const { decision, reason } = wish
   const needsSecond = needsSecondOperator({
     decision,
@@ -187,7 +187,7 @@ async function takeEffect(tx: Transaction, { application, review, decision, oper
   const { version } = review
   await saveReview(tx, { ...review, closedAt: now, suspensionEndsAt: null, version: version + 1 })
   await recordReview(tx, 'review.decided', operator, decision, { revoked })
-  const { thresholds } = await readNewestRule(tx)
+  const { thresholds } = await readRule(tx)
   const { reason, words, intervalSeconds } = decision
   const figures = figuresOf(review.evidence, thresholds)
   await notifyOwners(tx, application, {

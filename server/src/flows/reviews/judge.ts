@@ -30,7 +30,7 @@ import {
   saveReview,
   tryLockJudging,
 } from '../../store/reviews/reviews.ts'
-import { readNewestRule, type SuspensionRule } from '../../store/reviews/rules.ts'
+import { readRule, type SuspensionRule } from '../../store/reviews/rules.ts'
 import { setSuspension } from '../applications/manage.ts'
 import type { Context } from '../context.ts'
 import { notifyOwners } from './notify.ts'
@@ -52,7 +52,7 @@ export async function judgeApplications(context: Context): Promise<void> {
   const found = await context.db.transaction(async (tx) => {
     if (!(await tryLockJudging(tx))) return null
     await bePatient(tx)
-    const rule = await readNewestRule(tx)
+    const rule = await readRule(tx)
     const now = await readClock(tx)
     // A code may be granted some time after its last early poll.
     const since = spanOf(now, rule.thresholds).from - context.config.deviceCodeLifetimeMs

@@ -21,18 +21,6 @@ import {
 import type { Context } from '../context.ts'
 import { isUndoable } from './undo.ts'
 
-export { type Decision, decisions, type Reason, reasons } from '../../core/reviews/review.ts'
-export { type AppealResult, appeal } from './appeal.ts'
-export {
-  type ConfirmationResult,
-  confirmDecision,
-  type DecisionResult,
-  type DecisionWish,
-  decideReview,
-} from './decide.ts'
-export { changeRule, type Rule, type RuleResult, readRule } from './rule.ts'
-export { type UndoResult, undoDecision } from './undo.ts'
-
 export type ReviewLine = {
   readonly id: string
   readonly applicationId: string

@@ -4,7 +4,7 @@ import { harm, judge } from '../../core/reviews/suspension.ts'
 import { createId } from '../../secrets/random.ts'
 import type { Transaction } from '../../store/postgres/postgres.ts'
 import { findNewestReview, insertReview, type Review, type ReviewReason } from '../../store/reviews/reviews.ts'
-import { readNewestRule } from '../../store/reviews/rules.ts'
+import { readRule } from '../../store/reviews/rules.ts'
 import type { Context } from '../context.ts'
 import { readEvidence } from './read-evidence.ts'
 
@@ -52,7 +52,7 @@ export async function openReviewByHand(
   now: number,
 ): Promise<Review> {
   const before = application.suspended ? await findNewestReview(tx, application.id) : null
-  const { thresholds, version: ruleVersion, dryRun } = await readNewestRule(tx)
+  const { thresholds, version: ruleVersion, dryRun } = await readRule(tx)
   const evidence = await readEvidence(context, tx, application.id, { thresholds, now, warnedAt: null })
   const review: Review = {
     ...openedReview(application.id, before?.reason ?? 'operator', now),

@@ -2,16 +2,12 @@
 import { byOperator } from '../../core/audit/actor.ts'
 import { type Thresholds, thresholdProblem } from '../../core/reviews/suspension.ts'
 import { recordEvent } from '../../store/audit/events.ts'
-import { insertRule, readNewestRule, type SuspensionRule } from '../../store/reviews/rules.ts'
+import { insertRule, type SuspensionRule } from '../../store/reviews/rules.ts'
 import type { Forbidden } from '../accounts/administrator.ts'
 import type { Context } from '../context.ts'
 import { asOperator } from '../operator/operator.ts'
 
 export type Rule = SuspensionRule
-
-export function readRule(context: Context): Promise<Rule> {
-  return readNewestRule(context.db)
-}
 
 export type RuleResult =
   | { readonly outcome: 'changed' }

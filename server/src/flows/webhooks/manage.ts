@@ -4,7 +4,7 @@ import { isDeliveryId, MAX_ENDPOINTS, WEBHOOK_TEST } from '../../core/webhooks/w
 import type { AddressProblem } from '../../outbound.ts'
 import { createId } from '../../secrets/random.ts'
 import { webhookSecret } from '../../secrets/webhook-secret.ts'
-import { findOwnApplication } from '../../store/applications/own.ts'
+import { readOwnApplication } from '../../store/applications/own.ts'
 import { type AuditEvent, recordEvent } from '../../store/audit/events.ts'
 import type { Transaction } from '../../store/postgres/postgres.ts'
 import { type DeliveryLine, insertTest, listDeliveries, resendDelivery } from '../../store/webhooks/deliveries.ts'
@@ -28,7 +28,7 @@ export type Webhooks = {
 
 /** Null if the application is not this account's. */
 export async function readWebhooks(context: Context, accountId: string, id: string): Promise<Webhooks | null> {
-  const application = await findOwnApplication(context.db, accountId, id)
+  const application = await readOwnApplication(context.db, accountId, id)
   if (!application) return null
   const endpoints = await listEndpoints(context.db, id)
   return { id, name: application.name, endpoints, deliveries: await listDeliveries(context.db, id) }
@@ -47,7 +47,7 @@ export async function readWebhookSecret(
   id: string,
   endpointId: string,
 ): Promise<ShownSecret | null> {
-  const application = await findOwnApplication(context.db, accountId, id)
+  const application = await readOwnApplication(context.db, accountId, id)
   const endpoint = application && (await findEndpoint(context.db, id, endpointId))
   if (!endpoint) return null
   return { name: application.name, endpoint, secret: webhookSecret(context.config.keys, { ...endpoint, endpointId }) }
@@ -140,7 +140,7 @@ function withOwn<T>(
   work: (tx: Transaction, record: Recording) => Promise<T>,
 ): Promise<T | { readonly outcome: 'not_found' } | Forbidden> {
   return asAdministrator(context, by, async (tx, account) => {
-    if (!(await findOwnApplication(tx, account.id, id))) return { outcome: 'not_found' }
+    if (!(await readOwnApplication(tx, account.id, id))) return { outcome: 'not_found' }
     const about = { actor: byUser(by), accountId: account.id, applicationId: id }
     return work(tx, (kind, detail) => recordEvent(tx, { kind, ...about, detail }))
   })

@@ -1,10 +1,10 @@
 /** Handlers of the account's front page, its logo, and the user's language. */
 
-import { readAccountLogo } from '../../flows/accounts/branding.ts'
 import { countOwnGrants } from '../../flows/grants/connected-applications.ts'
 import { chooseUserLanguage } from '../../flows/sign-in/language.ts'
 import { homePage } from '../../pages/accounts/home.tsx'
 import { isLanguage } from '../../pages/ui/words.ts'
+import { readAccountLogo } from '../../store/accounts/accounts.ts'
 import type { PageHandler, PageRequest, UserRequest } from '../web/answer.ts'
 import { LANGUAGE, setCookie } from '../web/cookies.ts'
 import { nextPath } from '../web/next-path.ts'
@@ -18,7 +18,7 @@ export const showHome: PageHandler<UserRequest> = async (context, { sessionUser,
 
 /** Always a PNG written by http/web/picture.ts, never the uploaded bytes. */
 export const showLogo: PageHandler<PageRequest> = async (context, { account, fields }) => {
-  const bytes = await readAccountLogo(context, account.id)
+  const bytes = await readAccountLogo(context.db, account.id)
   const lasting = fields.get('version') === account.logoVersion
   return bytes ? { bytes, type: 'image/png', lasting } : { refusal: 'not_found' }
 }

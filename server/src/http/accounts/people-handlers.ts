@@ -9,12 +9,13 @@ import {
   sendPersonLink,
   setPersonRoles,
 } from '../../flows/accounts/people.ts'
-import { listRoles, readTitles } from '../../flows/accounts/roles.ts'
+import { readTitles } from '../../flows/accounts/roles.ts'
 import type { Context } from '../../flows/context.ts'
 import { invitePage } from '../../pages/accounts/invite.tsx'
 import { type PeopleModel, peoplePage } from '../../pages/accounts/people.tsx'
 import { type PersonModel, personPage } from '../../pages/accounts/person.tsx'
 import type { RoleOption } from '../../pages/accounts/role-choice.tsx'
+import { listRoles } from '../../store/accounts/roles.ts'
 import type { PageAnswer, PageHandler, UserRequest } from '../web/answer.ts'
 import { checkedNames } from '../web/fields.ts'
 
@@ -106,7 +107,7 @@ async function roleOptions(
   checked: readonly string[],
 ): Promise<readonly RoleOption[]> {
   const titles = await readTitles(context)
-  return (await listRoles(context, account.id)).map(({ id, name, scopes, holdsEveryScope }) => ({
+  return (await listRoles(context.db, account.id)).map(({ id, name, scopes, holdsEveryScope }) => ({
     id,
     name,
     checked: checked.includes(id),

@@ -1,16 +1,11 @@
 /** Handlers of the account's roles: named sets of scopes. For administrators. */
 
-import {
-  listRoles,
-  readRole,
-  readScopeCatalogue,
-  readTitles,
-  removeRole,
-  saveRole,
-} from '../../flows/accounts/roles.ts'
+import { readTitles, removeRole, saveRole } from '../../flows/accounts/roles.ts'
 import type { Context } from '../../flows/context.ts'
 import { type RoleModel, rolePage } from '../../pages/accounts/role.tsx'
 import { type RolesModel, rolesPage } from '../../pages/accounts/roles.tsx'
+import { listRoles, readRole } from '../../store/accounts/roles.ts'
+import { readScopeCatalogue } from '../../store/applications/scopes.ts'
 import type { PageHandler, UserRequest } from '../web/answer.ts'
 import { checkedNames } from '../web/fields.ts'
 
@@ -18,7 +13,7 @@ const NOTICES: readonly RolesModel['notice'][] = ['saved', 'removed']
 
 export const showRoles: PageHandler<UserRequest> = async (context, { account, fields, frame }) => {
   const titles = await readTitles(context)
-  const roles = await listRoles(context, account.id)
+  const roles = await listRoles(context.db, account.id)
   return {
     page: rolesPage(frame, {
       roles: roles.map(({ id, name, holdsEveryScope, scopes, people }) => ({
@@ -35,7 +30,7 @@ export const showRoles: PageHandler<UserRequest> = async (context, { account, fi
 
 export const showRole: PageHandler<UserRequest> = async (context, { account, fields, frame }) => {
   const id = fields.get('role') ?? ''
-  const role = id === '' ? null : await readRole(context, account.id, id)
+  const role = id === '' ? null : await readRole(context.db, account.id, id)
   if (id !== '' && !role) return { refusal: 'not_found' }
   const { name = '', scopes = [], holdsEveryScope = false, people = 0 } = role ?? {}
   const model = { id: id === '' ? null : id, name, everything: holdsEveryScope, people, problem: null }
@@ -50,7 +45,7 @@ export const changeRole: PageHandler<UserRequest> = async (context, { account, s
   if (outcome === 'saved') return { seeOther: '/account/roles?notice=saved' }
   if (outcome === 'forbidden' || outcome === 'not_found') return { refusal: outcome }
   if (outcome === 'scope') return { refusal: 'invalid_request' }
-  const role = id === null ? null : await readRole(context, account.id, id)
+  const role = id === null ? null : await readRole(context.db, account.id, id)
   const known = { everything: role?.holdsEveryScope ?? false, people: role?.people ?? 0 }
   const model = { id, name, ...known, scopes: await scopeChoice(context, chosen), problem: outcome }
   return { page: rolePage(frame, model), status: 400 }
@@ -63,6 +58,6 @@ export const discardRole: PageHandler<UserRequest> = async (context, { sessionUs
 }
 
 async function scopeChoice(context: Context, checked: readonly string[]): Promise<RoleModel['scopes']> {
-  const catalogue = await readScopeCatalogue(context)
+  const catalogue = await readScopeCatalogue(context.db)
   return catalogue.map(({ name, title, dangerous }) => ({ name, title, dangerous, checked: checked.includes(name) }))
 }

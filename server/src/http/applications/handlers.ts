@@ -1,15 +1,6 @@
 /** Developer console: registration, settings and secrets of an account's own applications. For administrators. */
 import { isApplicationName, MAX_LIVE_SECRETS } from '../../core/applications/application.ts'
-import { readScopeCatalogue } from '../../flows/accounts/roles.ts'
-import {
-  addOwnSecret,
-  changeSettings,
-  listOwnApplications,
-  readOwnApplication,
-  registerApplication,
-  revokeOwnSecret,
-} from '../../flows/applications/own.ts'
-import { readProposal } from '../../flows/applications/proposals.ts'
+import { addOwnSecret, changeSettings, registerApplication, revokeOwnSecret } from '../../flows/applications/own.ts'
 import type { Context } from '../../flows/context.ts'
 import { ownApplicationPage } from '../../pages/applications/application.tsx'
 import type { OwnApplicationModel } from '../../pages/applications/application-model.ts'
@@ -19,12 +10,15 @@ import { type ApplicationSettingsModel, applicationSettingsPage } from '../../pa
 import { samplesFor } from '../../pages/ui/samples.tsx'
 import { secretShownPage } from '../../pages/ui/secret-shown.tsx'
 import type { OwnApplication } from '../../store/applications/own.ts'
+import { listOwnApplications, readOwnApplication } from '../../store/applications/own.ts'
+import { readProposal } from '../../store/applications/proposals.ts'
+import { readScopeCatalogue } from '../../store/applications/scopes.ts'
 import type { PageAnswer, PageHandler, UserRequest } from '../web/answer.ts'
 import { problemOf, readRedirects, readScopeChoice, scopeChoiceOf, scopeSettings } from './fields.ts'
 import { ownLogo, proposalOf } from './profile.ts'
 
 export const showOwnApplications: PageHandler<UserRequest> = async (context, { account, frame }) => {
-  const applications = await listOwnApplications(context, account.id)
+  const applications = await listOwnApplications(context.db, account.id)
   return {
     page: developerListPage(frame, {
       applications: applications.map(({ createdAt, deviceFlow, logoVersion, ...rest }) => {
@@ -73,7 +67,7 @@ async function readRegistration(context: Context, { fields }: UserRequest) {
   return {
     name: (fields.get('name') ?? '').trim(),
     kind: KINDS.find((each) => each === fields.get('kind')) ?? null,
-    scopes: readScopeChoice(await readScopeCatalogue(context), fields),
+    scopes: readScopeChoice(await readScopeCatalogue(context.db), fields),
     redirects: (fields.get('redirects') ?? '').slice(0, 20_000),
   }
 }
@@ -100,7 +94,7 @@ export const addSecret: PageHandler<UserRequest> = async (context, request) => {
   const result = await addOwnSecret(context, sessionUser.id, id, label)
   if (result.outcome === 'too_many') return applicationPage(context, request, 'too_many')
   if (result.outcome !== 'added') return { refusal: result.outcome === 'forbidden' ? 'forbidden' : 'not_found' }
-  const application = await readOwnApplication(context, account.id, id)
+  const application = await readOwnApplication(context.db, account.id, id)
   if (!application) return { refusal: 'not_found' }
   const samples = samplesOf(context, application)
   return {
@@ -118,15 +112,15 @@ export const revokeSecret: PageHandler<UserRequest> = async (context, request) =
 }
 
 export const showSettings: PageHandler<UserRequest> = async (context, { account, fields, frame }) => {
-  const application = await readOwnApplication(context, account.id, fields.get('application') ?? '')
+  const application = await readOwnApplication(context.db, account.id, fields.get('application') ?? '')
   if (!application) return { refusal: 'not_found' }
   const { id, deviceFlow, vouchedFor: secondLook } = application
   const pkce = pkceOf(application)
   const testMode = application.testedAs !== null
-  const scopes = scopeChoiceOf(await readScopeCatalogue(context), application)
+  const scopes = scopeChoiceOf(await readScopeCatalogue(context.db), application)
   const redirects = application.redirectUris.join('\n')
   // Shows the proposed name while it waits for an operator, so that saving the page does not withdraw the proposal.
-  const proposal = await readProposal(context, id)
+  const proposal = await readProposal(context.db, id)
   const name = proposal?.declinedReason === null ? proposal.name : application.name
   const model = { id, name, deviceFlow, testMode, pkce, scopes, redirects, secondLook, problem: null }
   return { page: applicationSettingsPage(frame, model) }
@@ -139,13 +133,13 @@ export const saveSettings: PageHandler<UserRequest> = async (context, { sessionU
   const testMode = fields.has('test_mode')
   const pkceRequired = fields.has('require_pkce')
   const redirects = (fields.get('redirects') ?? '').slice(0, 20_000)
-  const scopes = readScopeChoice(await readScopeCatalogue(context), fields)
+  const scopes = readScopeChoice(await readScopeCatalogue(context.db), fields)
   const redirectUris = readRedirects(redirects)
   const settings = { name, deviceFlow, testMode, pkceRequired, ...scopeSettings(scopes), redirectUris }
   const result = await changeSettings(context, sessionUser.id, id, settings)
   if (result.outcome === 'saved') return { seeOther: `/developer/application?application=${id}&notice=saved` }
   if (result.outcome !== 'unfit') return { refusal: result.outcome }
-  const application = await readOwnApplication(context, account.id, id)
+  const application = await readOwnApplication(context.db, account.id, id)
   if (!application) return { refusal: 'not_found' }
   const pkce = pkceOf({ public: application.public, pkceRequired })
   const secondLook = application.vouchedFor
@@ -164,15 +158,15 @@ async function applicationPage(
   { account, fields, frame }: UserRequest,
   problem: OwnApplicationModel['problem'],
 ): Promise<PageAnswer> {
-  const application = await readOwnApplication(context, account.id, fields.get('application') ?? '')
+  const application = await readOwnApplication(context.db, account.id, fields.get('application') ?? '')
   if (!application) return { refusal: 'not_found' }
-  const choice = scopeChoiceOf(await readScopeCatalogue(context), application)
+  const choice = scopeChoiceOf(await readScopeCatalogue(context.db), application)
   const model: OwnApplicationModel = {
     id: application.id,
     name: application.name,
     logo: ownLogo(application.id, application.logoVersion),
     publisher: application.publisher,
-    proposal: proposalOf(application, await readProposal(context, application.id)),
+    proposal: proposalOf(application, await readProposal(context.db, application.id)),
     createdOn: application.createdAt,
     suspended: application.suspended,
     public: application.public,

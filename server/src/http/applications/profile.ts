@@ -1,10 +1,11 @@
 /** Developer console: an application's logo, and the proposal that waits for an operator. For administrators. */
 import { changeLogo } from '../../flows/applications/logo.ts'
-import { readOwnApplication } from '../../flows/applications/own.ts'
-import { type Proposal, withdrawProposal } from '../../flows/applications/proposals.ts'
+import { withdrawProposal } from '../../flows/applications/proposals.ts'
 import { type ApplicationLogoModel, applicationLogoPage } from '../../pages/applications/logo.tsx'
 import type { ProposalModel } from '../../pages/applications/proposal.tsx'
 import type { OwnApplication } from '../../store/applications/own.ts'
+import { readOwnApplication } from '../../store/applications/own.ts'
+import type { Proposal } from '../../store/applications/proposals.ts'
 import type { PageAnswer, PageHandler, UserRequest } from '../web/answer.ts'
 import { rewritePng } from '../web/picture.ts'
 import { logoAddress } from './logo.ts'
@@ -31,7 +32,7 @@ export const showLogoSettings: PageHandler<UserRequest> = (context, request) => 
 export const saveLogo: PageHandler<UserRequest> = async (context, request) => {
   const { account, sessionUser, fields, file } = request
   const id = fields.get('application') ?? ''
-  if (!(await readOwnApplication(context, account.id, id))) return { refusal: 'not_found' }
+  if (!(await readOwnApplication(context.db, account.id, id))) return { refusal: 'not_found' }
   const picture = file && (await rewritePng(file))
   if (file && !picture) return logoPage(context, request, 'logo')
   if (!picture && !fields.has('remove_logo')) return logoPage(context, request, 'none')
@@ -54,7 +55,7 @@ async function logoPage(
   { account, fields, frame }: UserRequest,
   problem: ApplicationLogoModel['problem'],
 ): Promise<PageAnswer> {
-  const application = await readOwnApplication(context, account.id, fields.get('application') ?? '')
+  const application = await readOwnApplication(context.db, account.id, fields.get('application') ?? '')
   if (!application) return { refusal: 'not_found' }
   const { id, name, logoVersion, publisher, vouchedFor: secondLook } = application
   const unverified = publisher.status === 'unverified'

@@ -1,6 +1,5 @@
 /** Developer console: an application's publisher, proven by a DNS record. For administrators. */
 
-import { readOwnApplication } from '../../flows/applications/own.ts'
 import { isOperatorsWord, provePublisher, recordFor, removePublisher } from '../../flows/applications/publisher.ts'
 import type { Context } from '../../flows/context.ts'
 import {
@@ -8,6 +7,7 @@ import {
   applicationPublisherPage,
   type CheckResult,
 } from '../../pages/applications/publisher-page.tsx'
+import { readOwnApplication } from '../../store/applications/own.ts'
 import type { PageAnswer, PageHandler, UserRequest } from '../web/answer.ts'
 
 export const showPublisher: PageHandler<UserRequest> = (context, request) => publisherPage(context, request)
@@ -16,7 +16,7 @@ export const showPublisher: PageHandler<UserRequest> = (context, request) => pub
 export const showRecord: PageHandler<UserRequest> = async (context, request) => {
   const { account, fields } = request
   const id = fields.get('application') ?? ''
-  if (!(await readOwnApplication(context, account.id, id))) return { refusal: 'not_found' }
+  if (!(await readOwnApplication(context.db, account.id, id))) return { refusal: 'not_found' }
   const record = recordFor(context, id, fields.get('domain') ?? '')
   return 'problem' in record ? publisherPage(context, request) : { seeOther: addressOf(id, { domain: record.domain }) }
 }
@@ -24,7 +24,7 @@ export const showRecord: PageHandler<UserRequest> = async (context, request) => 
 export const checkPublisher: PageHandler<UserRequest> = async (context, request) => {
   const { account, sessionUser, fields } = request
   const id = fields.get('application') ?? ''
-  if (!(await readOwnApplication(context, account.id, id))) return { refusal: 'not_found' }
+  if (!(await readOwnApplication(context.db, account.id, id))) return { refusal: 'not_found' }
   const result = await provePublisher(context, sessionUser.id, id, fields.get('domain') ?? '')
   switch (result.outcome) {
     case 'proven':
@@ -66,7 +66,7 @@ async function publisherPage(
   { account, fields, frame }: UserRequest,
   result: CheckResult | null = null,
 ): Promise<PageAnswer> {
-  const application = await readOwnApplication(context, account.id, fields.get('application') ?? '')
+  const application = await readOwnApplication(context.db, account.id, fields.get('application') ?? '')
   if (!application) return { refusal: 'not_found' }
   const { id, name, publisher, publisherProvenAt, publisherMissingSince } = application
   // Without a domain in the URL, shows the record of the proven domain: the user may have to set it again.

@@ -36,18 +36,15 @@ export const enterDialog: PageHandler<PageRequest> = async (context, { account, 
 export const showDialogQuestion: PageHandler<UserRequest> = (context, request) => questionPage(context, request, null)
 
 export const answerDialog: PageHandler<UserRequest> = async (context, request) => {
-  const { sessionUser, fields, browser, now } = request
+  const { sessionUser, fields, browser } = request
   const dialogId = dialogIdOf(context, request)
   if (dialogId === null) return problem(request, 'other_browser')
   const answer = readAnswer(fields, browser.address)
   if (!answer) return { refusal: 'invalid_request' }
-  if (answer.decision === 'allow') {
-    const view = await readDialogView(context, sessionUser, dialogId, now)
-    if (view.outcome === 'stale_session') return { seeOther: confirmFirst(fields) }
-  }
   const result = await decideDialog(context, sessionUser, dialogId, answer)
   if (result.outcome === 'not_open') return questionPage(context, request, null)
   if (result.outcome === 'changed') return questionPage(context, request, 'changed')
+  if (result.outcome === 'stale_session') return { seeOther: confirmFirst(fields) }
   return { seeOther: returnAddress(context, result) }
 }
 

@@ -1,14 +1,10 @@
 /** Operators' console: proposed names and logos that wait for an operator. */
 
-import {
-  acceptAsOperator,
-  declineAsOperator,
-  type ListedProposal,
-  listProposals,
-  readProposedLogo,
-} from '../../flows/applications/proposals.ts'
+import { acceptAsOperator, declineAsOperator } from '../../flows/applications/proposals.ts'
 import type { Context } from '../../flows/context.ts'
 import { type OperatorChangesModel, operatorChangesPage, type PendingChange } from '../../pages/operator/changes.tsx'
+import type { ListedProposal } from '../../store/applications/proposals.ts'
+import { listProposals, readProposedLogo } from '../../store/applications/proposals.ts'
 import { logoAddress } from '../applications/logo.ts'
 import type { FormFields } from '../parameters.ts'
 import type { PageAnswer, PageHandler, UserRequest } from '../web/answer.ts'
@@ -16,7 +12,7 @@ import type { PageAnswer, PageHandler, UserRequest } from '../web/answer.ts'
 export const showChanges: PageHandler<UserRequest> = (context, request) => changesPage(context, request, null)
 
 export const showProposedLogo: PageHandler<UserRequest> = async (context, { fields }) => {
-  const bytes = await readProposedLogo(context, fields.get('application') ?? '', versionIn(fields))
+  const bytes = await readProposedLogo(context.db, fields.get('application') ?? '', versionIn(fields))
   return bytes ? { bytes, type: 'image/png', lasting: false } : { refusal: 'not_found' }
 }
 
@@ -58,7 +54,7 @@ async function changesPage(
   problem: OperatorChangesModel['problem'],
 ): Promise<PageAnswer> {
   const notice = NOTICES.find((each) => each === fields.get('notice')) ?? null
-  const changes = (await listProposals(context)).map(changeOf)
+  const changes = (await listProposals(context.db)).map(changeOf)
   return { page: operatorChangesPage(frame, { changes, notice, problem }), status: problem === null ? 200 : 400 }
 }
 

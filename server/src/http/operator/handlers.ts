@@ -1,11 +1,12 @@
 /** Operators' console: the health of the service, and the accounts and applications of all tenants. */
 import { accountOrigin } from '../../flows/accounts/address.ts'
-import { findEveryApplication, listEveryAccount, readEveryAccount } from '../../flows/operator/accounts.ts'
+import { readEveryAccount } from '../../flows/operator/accounts.ts'
 import { readOverview } from '../../flows/operator/overview.ts'
 import { operatorAccountPage } from '../../pages/operator/account.tsx'
 import { operatorAccountsPage } from '../../pages/operator/accounts.tsx'
 import { operatorApplicationsPage } from '../../pages/operator/applications.tsx'
 import { operatorOverviewPage } from '../../pages/operator/overview.tsx'
+import { findEveryApplication, listEveryAccount } from '../../store/operator/accounts.ts'
 import type { FormFields } from '../parameters.ts'
 import type { PageHandler, UserRequest } from '../web/answer.ts'
 
@@ -20,7 +21,7 @@ export const showOverview: PageHandler<UserRequest> = async (context, { now, fra
 
 export const showAccounts: PageHandler<UserRequest> = async (context, { fields, frame }) => {
   const { search, after } = readSearch(fields)
-  const { lines, ...more } = await listEveryAccount(context, search, after)
+  const { lines, ...more } = await listEveryAccount(context.db, search, after)
   return { page: operatorAccountsPage(frame, { search, accounts: lines, ...more }) }
 }
 
@@ -37,7 +38,7 @@ export const showAccount: PageHandler<UserRequest> = async (context, { fields, f
 
 export const showEveryApplication: PageHandler<UserRequest> = async (context, { fields, frame }) => {
   const { search, after } = readSearch(fields)
-  const { lines, ...more } = await findEveryApplication(context, search, after)
+  const { lines, ...more } = await findEveryApplication(context.db, search, after)
   return { page: operatorApplicationsPage(frame, { search, applications: lines, ...more }) }
 }
 

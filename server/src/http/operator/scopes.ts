@@ -1,8 +1,9 @@
 /** Operators' console: the scope catalogue. */
 
-import { addScope, changeScopeTitle, listScopes } from '../../flows/applications/scope-catalogue.ts'
+import { addScope, changeScopeTitle } from '../../flows/applications/scope-catalogue.ts'
 import type { Context } from '../../flows/context.ts'
 import { type OperatorScopesModel, operatorScopesPage } from '../../pages/operator/scopes.tsx'
+import { listScopes } from '../../store/applications/scopes.ts'
 import type { PageAnswer, PageHandler, UserRequest } from '../web/answer.ts'
 
 const EMPTY: OperatorScopesModel['typed'] = { name: '', title: '', dangerous: false, code: true }
@@ -40,6 +41,6 @@ async function scopesPage(
   problem: OperatorScopesModel['problem'],
 ): Promise<PageAnswer> {
   const notice = NOTICES.find((each) => each === fields.get('notice')) ?? null
-  const model = { scopes: await listScopes(context), typed, notice, problem }
+  const model = { scopes: await listScopes(context.db), typed, notice, problem }
   return { page: operatorScopesPage(frame, model), status: problem === null ? 200 : 400 }
 }

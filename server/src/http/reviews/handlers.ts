@@ -1,23 +1,22 @@
 /** Operators' console: the review queue, one application with all its evidence, and the operators' decisions. */
-import { areFitWords, isFitInterval } from '../../core/reviews/review.ts'
-import type { Context } from '../../flows/context.ts'
 import {
-  confirmDecision,
+  areFitWords,
   type Decision,
-  decideReview,
   decisions,
-  listReviews,
+  isFitInterval,
   type Reason,
-  readReviewedApplication,
-  readRule,
   reasons,
-  undoDecision,
-} from '../../flows/reviews/list.ts'
+} from '../../core/reviews/review.ts'
+import type { Context } from '../../flows/context.ts'
+import { confirmDecision, decideReview } from '../../flows/reviews/decide.ts'
+import { listReviews, readReviewedApplication } from '../../flows/reviews/list.ts'
+import { undoDecision } from '../../flows/reviews/undo.ts'
 import { isFresh } from '../../flows/sign-in/sessions.ts'
 import { operatorApplicationPage } from '../../pages/reviews/application.tsx'
 import type { OperatorApplicationModel } from '../../pages/reviews/application-model.ts'
 import type { DecisionForm } from '../../pages/reviews/decision-form.ts'
 import { operatorReviewsPage } from '../../pages/reviews/reviews.tsx'
+import { readRule } from '../../store/reviews/rules.ts'
 import type { PageAnswer, PageHandler, UserRequest } from '../web/answer.ts'
 
 export const showReviews: PageHandler<UserRequest> = async (context, { fields, now, frame }) => {
@@ -113,7 +112,7 @@ async function reviewedPage(
   const model: OperatorApplicationModel = {
     ...application,
     usualIntervalSeconds: context.config.pollIntervalSeconds,
-    rule: await readRule(context),
+    rule: await readRule(context.db),
     form,
     operator: sessionUser.email,
     notice: NOTICES.find((each) => each === fields.get('notice')) ?? null,

@@ -1,13 +1,14 @@
 /** Operators' console: the thresholds at which applications are warned or suspended. */
 import type { Thresholds } from '../../core/reviews/suspension.ts'
 import type { Context } from '../../flows/context.ts'
-import { changeRule, readRule } from '../../flows/reviews/list.ts'
+import { changeRule } from '../../flows/reviews/rule.ts'
 import {
   type OperatorRuleModel,
   operatorRulePage,
   type ThresholdName,
   thresholdNames,
 } from '../../pages/reviews/rule.tsx'
+import { readRule } from '../../store/reviews/rules.ts'
 import type { PageAnswer, PageHandler, UserRequest } from '../web/answer.ts'
 
 export const showRule: PageHandler<UserRequest> = (context, request) => rulePage(context, request, null, null)
@@ -50,7 +51,7 @@ async function rulePage(
   given: Pick<OperatorRuleModel, 'values' | 'dryRun'> | null,
   problem: ThresholdName | null,
 ): Promise<PageAnswer> {
-  const { version, createdAt, by, thresholds, dryRun } = await readRule(context)
+  const { version, createdAt, by, thresholds, dryRun } = await readRule(context.db)
   const model = {
     version,
     createdAt,

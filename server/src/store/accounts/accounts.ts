@@ -81,7 +81,7 @@ export async function saveBranding(tx: Transaction, id: string, looks: Branding)
   )
 }
 
-export async function readLogo(db: Queryable, id: string): Promise<Buffer | null> {
+export async function readAccountLogo(db: Queryable, id: string): Promise<Buffer | null> {
   const { rows } = await db.query<{ logo: Buffer | null }>('select logo from accounts where id = $1', [id])
   return rows[0]?.logo ?? null
 }

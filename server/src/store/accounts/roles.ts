@@ -37,12 +37,12 @@ const ROLE = `select r.id, r.name, r.holds_every_scope as "holdsEveryScope",
     (select count(*) from user_roles ur where ur.role_id = r.id) as people
   from roles r`
 
-export async function findRoles(db: Queryable, accountId: string): Promise<readonly Role[]> {
+export async function listRoles(db: Queryable, accountId: string): Promise<readonly Role[]> {
   const { rows } = await db.query<Role>(`${ROLE} where r.account_id = $1 order by r.name`, [accountId])
   return rows
 }
 
-export async function findRole(db: Queryable, accountId: string, id: string): Promise<Role | null> {
+export async function readRole(db: Queryable, accountId: string, id: string): Promise<Role | null> {
   const { rows } = await db.query<Role>(`${ROLE} where r.account_id = $1 and r.id = $2`, [accountId, id])
   return rows[0] ?? null
 }

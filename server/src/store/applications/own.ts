@@ -46,7 +46,7 @@ export async function listOwnApplications(db: Queryable, accountId: string): Pro
 }
 
 /** Null for an application of another account. */
-export async function findOwnApplication(db: Queryable, accountId: string, id: string): Promise<OwnApplication | null> {
+export async function readOwnApplication(db: Queryable, accountId: string, id: string): Promise<OwnApplication | null> {
   const application = await findApplication(db, id)
   if (!application || application.deleted || application.accountId !== accountId) return null
   const { rows } = await db.query<SecretLine>(
@@ -69,9 +69,9 @@ export async function lockOwnApplication(
   accountId: string,
   id: string,
 ): Promise<OwnApplication | null> {
-  if (!(await findOwnApplication(tx, accountId, id))) return null
+  if (!(await readOwnApplication(tx, accountId, id))) return null
   await markApplicationChanged(tx, id)
-  return findOwnApplication(tx, accountId, id)
+  return readOwnApplication(tx, accountId, id)
 }
 
 /** False when it was revoked before, or belongs to another application. */

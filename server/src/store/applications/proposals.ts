@@ -23,7 +23,7 @@ const PROPOSAL = `p.application_id as "applicationId", p.version, p.name, p.logo
   p.proposed_at as "proposedAt", p.declined_reason as "declinedReason"`
 
 /** Includes a declined proposal. */
-export async function findProposal(db: Queryable, applicationId: string): Promise<Proposal | null> {
+export async function readProposal(db: Queryable, applicationId: string): Promise<Proposal | null> {
   const { rows } = await db.query<Proposal>(
     `select ${PROPOSAL} from application_proposals p where p.application_id = $1`,
     [applicationId],

@@ -54,7 +54,7 @@ export async function readScopes(db: Queryable, names: readonly string[]): Promi
   return rows
 }
 
-export async function readCatalogue(db: Queryable): Promise<readonly Scope[]> {
+export async function readScopeCatalogue(db: Queryable): Promise<readonly Scope[]> {
   const { rows } = await db.query<Scope>(`${SCOPE} order by s.name`)
   return rows
 }
@@ -64,7 +64,7 @@ export type CatalogueLine = Scope & {
   readonly applications: number
 }
 
-export async function listCatalogue(db: Queryable): Promise<readonly CatalogueLine[]> {
+export async function listScopes(db: Queryable): Promise<readonly CatalogueLine[]> {
   const { rows } = await db.query<CatalogueLine>(
     `select s.name, s.title, s.dangerous, s.device_flow as "deviceFlow", coalesce(used.applications, 0) as applications
      from scopes s left join (

@@ -22,7 +22,11 @@ const COUNTS = `(select count(*) from users u where u.account_id = a.id and u.di
   (select count(*) from grants g where g.account_id = a.id and g.revoked_at is null) as grants`
 
 /** Sorted by slug. `search` is a part of the slug or of the name; empty: all. */
-export async function listAccounts(db: Queryable, search: string, after: string | null): Promise<Listed<AccountLine>> {
+export async function listEveryAccount(
+  db: Queryable,
+  search: string,
+  after: string | null,
+): Promise<Listed<AccountLine>> {
   const { rows } = await db.query<AccountLine>(
     `select a.slug, a.name, a.created_at as "createdAt", ${COUNTS} from accounts a
      where ($1 = '' or strpos(a.slug, lower($1)) > 0 or strpos(lower(a.name), lower($1)) > 0)
@@ -63,7 +67,7 @@ export type ApplicationLine = {
 }
 
 /** Sorted by name. `search` is a part of the name, or the id; empty: all. */
-export async function findApplications(
+export async function findEveryApplication(
   db: Queryable,
   search: string,
   after: string | null,

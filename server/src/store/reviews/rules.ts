@@ -20,7 +20,7 @@ const FIRST: SuspensionRule = {
   by: null,
 }
 
-export async function readNewestRule(db: Queryable): Promise<SuspensionRule> {
+export async function readRule(db: Queryable): Promise<SuspensionRule> {
   const { rows } = await db.query<SuspensionRule & { thresholds: Partial<Thresholds> }>(
     `select r.version, r.thresholds, r.dry_run as "dryRun", r.created_at as "createdAt", u.email as by
      from suspension_rules r join users u on u.id = r.created_by order by r.version desc limit 1`,

@@ -121,13 +121,16 @@ export async function insertSession(tx: Transaction, session: NewSession): Promi
   )
 }
 
+export type HeldSession = { readonly authenticatedAt: number }
+
 /** Whether the session is valid; share-locks it until the transaction ends. */
-export async function holdSession(tx: Transaction, id: string, userId: string): Promise<boolean> {
-  const { rowCount } = await tx.query(
-    'select from sessions where id = $1 and user_id = $2 and expires_at > now() for share',
+export async function holdSession(tx: Transaction, id: string, userId: string): Promise<HeldSession | null> {
+  const { rows } = await tx.query<HeldSession>(
+    `select authenticated_at as "authenticatedAt" from sessions
+     where id = $1 and user_id = $2 and expires_at > now() for share`,
     [id, userId],
   )
-  return rowCount === 1
+  return rows[0] ?? null
 }
 
 /**

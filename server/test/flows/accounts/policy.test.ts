@@ -1,10 +1,10 @@
 /** An account's own rules about applications: who may change them, and what is written down. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { AccountPolicy } from '../../../src/core/accounts/policy.ts'
-import { readAccountLogo, saveBranding } from '../../../src/flows/accounts/branding.ts'
+import { saveBranding } from '../../../src/flows/accounts/branding.ts'
 import { readPolicy, savePolicy } from '../../../src/flows/accounts/policy.ts'
 import { setApplicationPublisher } from '../../../src/flows/applications/manage.ts'
-import { findAccount } from '../../../src/store/accounts/accounts.ts'
+import { findAccount, readAccountLogo } from '../../../src/store/accounts/accounts.ts'
 import { findAccountSession } from '../../../src/store/sign-in/sessions.ts'
 import { type MadeUser, makeAccount, makeApplication, makeUser } from '../../rig/make.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
@@ -115,7 +115,7 @@ describe('the looks', () => {
       name: 'Acme & Sons',
       colour: '#0a5cc2',
     })
-    expect(await readAccountLogo(service.context, account.id)).toEqual(LOGO)
+    expect(await readAccountLogo(service.context.db, account.id)).toEqual(LOGO)
     expect(await events('account.branding_changed')).toEqual([
       { by: administrator.id, detail: { changed: ['name', 'colour', 'logo'] } },
     ])
@@ -125,9 +125,9 @@ describe('the looks', () => {
     const looks = { name: 'Acme', colour: null, logo: LOGO }
     await saveBranding(service.context, administrator.id, looks)
     await saveBranding(service.context, administrator.id, { ...looks, logo: undefined })
-    expect(await readAccountLogo(service.context, account.id)).toEqual(LOGO)
+    expect(await readAccountLogo(service.context.db, account.id)).toEqual(LOGO)
     await saveBranding(service.context, administrator.id, { ...looks, logo: null })
-    expect(await readAccountLogo(service.context, account.id)).toBeNull()
+    expect(await readAccountLogo(service.context.db, account.id)).toBeNull()
   })
 
   it('have a version of the logo, which changes with the picture and with nothing else', async () => {
@@ -159,7 +159,7 @@ describe('the looks', () => {
       name: `Account ${account.slug}`,
       colour: null,
     })
-    expect(await readAccountLogo(service.context, account.id)).toBeNull()
+    expect(await readAccountLogo(service.context.db, account.id)).toBeNull()
     expect(await events('account.branding_changed')).toEqual([])
   })
 })
@@ -184,6 +184,6 @@ describe('who may change policy and looks', () => {
       name: `Account ${account.slug}`,
       policy: OPEN,
     })
-    expect(await readAccountLogo(service.context, account.id)).toBeNull()
+    expect(await readAccountLogo(service.context.db, account.id)).toBeNull()
   })
 })

@@ -1,14 +1,9 @@
 /** The roles of an account: named sets of scopes, and the one that holds them all. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import {
-  listRoles,
-  readRole,
-  readScopeCatalogue,
-  readTitles,
-  removeRole,
-  saveRole,
-} from '../../../src/flows/accounts/roles.ts'
+import { readTitles, removeRole, saveRole } from '../../../src/flows/accounts/roles.ts'
+import { listRoles, readRole } from '../../../src/store/accounts/roles.ts'
 import { readUser } from '../../../src/store/accounts/users.ts'
+import { readScopeCatalogue } from '../../../src/store/applications/scopes.ts'
 import { type MadeUser, makeAccount, makeScopes, makeUser } from '../../rig/make.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
 
@@ -30,10 +25,10 @@ const save = (name: string, scopes: readonly string[], id: string | null = null,
 const saved = async (...given: Parameters<typeof save>) => {
   const result = await save(...given)
   if (result.outcome !== 'saved') throw new Error(result.outcome)
-  const role = (await listRoles(service.context, account.id)).find((each) => each.name === given[0].trim())
+  const role = (await listRoles(service.context.db, account.id)).find((each) => each.name === given[0].trim())
   return role?.id ?? ''
 }
-const everything = async () => (await listRoles(service.context, account.id)).find((role) => role.holdsEveryScope)
+const everything = async () => (await listRoles(service.context.db, account.id)).find((role) => role.holdsEveryScope)
 const held = async (user: MadeUser) => (await readUser(service.context.db, user.id))?.heldScopes
 const roleOf = async (user: MadeUser) => {
   const [row] = await service.database.query<{ id: string }>(
@@ -51,14 +46,14 @@ const events = (kind: string) =>
 describe('saving', () => {
   it('adds a role, which is listed by name with what it holds and how many have it', async () => {
     const roleId = await saved(' Clerk ', ['orders:write', 'orders:read', 'orders:read'])
-    expect(await readRole(service.context, account.id, roleId)).toEqual({
+    expect(await readRole(service.context.db, account.id, roleId)).toEqual({
       id: roleId,
       name: 'Clerk',
       holdsEveryScope: false,
       scopes: ['orders:read', 'orders:write'],
       people: 0,
     })
-    const listed = await listRoles(service.context, account.id)
+    const listed = await listRoles(service.context.db, account.id)
     expect(listed.map(({ name, people }) => [name, people]).sort()).toEqual([
       ['Clerk', 0],
       ['administrator', 1],
@@ -73,7 +68,7 @@ describe('saving', () => {
     const id = await roleOf(clerk)
     expect(await save('till', ['stock:read', 'orders:read'], id)).toEqual({ outcome: 'saved' })
     expect(await held(clerk)).toEqual(['orders:read', 'stock:read'])
-    expect(await readRole(service.context, account.id, id)).toMatchObject({ name: 'till', people: 1 })
+    expect(await readRole(service.context.db, account.id, id)).toMatchObject({ name: 'till', people: 1 })
     await save('till', ['orders:read', 'stock:read'], id)
     expect(await events('role.changed')).toEqual([
       { by: ann.id, detail: { role: id, added: ['stock:read'], removed: ['orders:write'], renamed: true } },
@@ -94,10 +89,10 @@ describe('saving', () => {
     ['scope', 'clerk', ['orders:read', 'no:such']],
   ] as const)('answers %s to the name %j with %j, new or not, and changes nothing', async (outcome, name, scopes) => {
     const known = await saved('known', ['stock:read'])
-    const before = await listRoles(service.context, account.id)
+    const before = await listRoles(service.context.db, account.id)
     expect(await save(name, scopes)).toEqual({ outcome })
     expect(await save(name, scopes, known)).toEqual({ outcome })
-    expect(await listRoles(service.context, account.id)).toEqual(before)
+    expect(await listRoles(service.context.db, account.id)).toEqual(before)
   })
 
   it('a name is unique within its account only', async () => {
@@ -131,7 +126,7 @@ describe('the role that holds every scope', () => {
 
   it('cannot be made by saving: a new role holds what it lists', async () => {
     await save('all', ['orders:read', 'orders:write', 'stock:read'])
-    const roles = await listRoles(service.context, account.id)
+    const roles = await listRoles(service.context.db, account.id)
     expect(roles.filter((role) => role.holdsEveryScope).map((role) => role.name)).toEqual(['administrator'])
   })
 })
@@ -144,7 +139,7 @@ describe('removing', () => {
     await service.database.query('insert into user_roles values ($1, $2)', [clerk.id, other])
     expect(await removeRole(service.context, ann.id, id)).toEqual({ outcome: 'removed' })
     expect(await held(clerk)).toEqual(['stock:read'])
-    expect(await readRole(service.context, account.id, id)).toBeNull()
+    expect(await readRole(service.context.db, account.id, id)).toBeNull()
     expect(await removeRole(service.context, ann.id, id)).toEqual({ outcome: 'not_found' })
     expect(await events('role.removed')).toEqual([
       { by: ann.id, detail: { role: id, name: expect.stringMatching(/^role/), people: 1 } },
@@ -153,7 +148,7 @@ describe('removing', () => {
 })
 
 it('what a role can hold is the whole catalogue, in words', async () => {
-  const catalogue = await readScopeCatalogue(service.context)
+  const catalogue = await readScopeCatalogue(service.context.db)
   expect(catalogue).toContainEqual({ name: 'stock:read', title: 'May stock:read', dangerous: false, deviceFlow: true })
   const titles = await readTitles(service.context)
   expect([...titles]).toEqual(catalogue.map(({ name, title }) => [name, title]))
@@ -162,9 +157,9 @@ it('what a role can hold is the whole catalogue, in words', async () => {
 it('nobody but an administrator saves or removes roles', async () => {
   const clerk = await makeUser(service.context.db, account.slug, { holds: ['orders:read'] })
   const id = await roleOf(clerk)
-  const before = await listRoles(service.context, account.id)
+  const before = await listRoles(service.context.db, account.id)
   expect(await save('mine', ['orders:write'], id, clerk)).toEqual({ outcome: 'forbidden' })
   expect(await save('new', ['orders:write'], null, clerk)).toEqual({ outcome: 'forbidden' })
   expect(await removeRole(service.context, clerk.id, id)).toEqual({ outcome: 'forbidden' })
-  expect(await listRoles(service.context, account.id)).toEqual(before)
+  expect(await listRoles(service.context.db, account.id)).toEqual(before)
 })

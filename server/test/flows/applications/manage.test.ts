@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createScope } from '../../../src/flows/accounts/register.ts'
 import { createApplication, setApplicationPublisher } from '../../../src/flows/applications/manage.ts'
 import { findApplication } from '../../../src/store/applications/applications.ts'
-import { readCatalogue, readScopes } from '../../../src/store/applications/scopes.ts'
+import { readScopeCatalogue, readScopes } from '../../../src/store/applications/scopes.ts'
 import { hostileNames } from '../../rig/hostile-names.ts'
 import { makeApplication, PLAIN_REGISTRATION } from '../../rig/make.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
@@ -89,7 +89,7 @@ describe('UC-18: a scope that is not for typed codes', () => {
     await createScope(service.context.db, { name: 'stock:read', title: 'See stock' })
     const plain = { name: 'stock:read', title: 'See stock', dangerous: false, deviceFlow: true }
     expect(await readScopes(service.context.db, ['stock:read', 'no:such', 'account:close'])).toEqual([plain, made])
-    expect(await readCatalogue(service.context.db)).toEqual(expect.arrayContaining([made, plain]))
+    expect(await readScopeCatalogue(service.context.db)).toEqual(expect.arrayContaining([made, plain]))
   })
 
   it('is refused at the code request, although the application is allowed it', async () => {

@@ -3,12 +3,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
   addOwnSecret,
   changeSettings,
-  listOwnApplications,
   type NewOwnApplication,
-  readOwnApplication,
   registerApplication,
   revokeOwnSecret,
 } from '../../../src/flows/applications/own.ts'
+import { listOwnApplications, readOwnApplication } from '../../../src/store/applications/own.ts'
 import { post } from '../../rig/device.ts'
 import { type MadeUser, makeAccount, makeUser } from '../../rig/make.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
@@ -47,7 +46,7 @@ describe('registering', () => {
   it('gives an id and a secret with which codes can be asked for', async () => {
     const { id, secret } = await register()
     expect((await requestCode(id, secret ?? '')).status).toBe(200)
-    const listed = await listOwnApplications(service.context, service.account.id)
+    const listed = await listOwnApplications(service.context.db, service.account.id)
     expect(listed).toContainEqual(
       expect.objectContaining({ id, name: 'Kitchen display', deviceFlow: true, dialog: false, grants: 0 }),
     )
@@ -57,7 +56,7 @@ describe('registering', () => {
     const redirectUris = ['https://app.example/callback']
     const { id, secret } = await register({ public: true, deviceFlow: false, redirectUris })
     expect(secret).toBeNull()
-    expect(await readOwnApplication(service.context, service.account.id, id)).toMatchObject({
+    expect(await readOwnApplication(service.context.db, service.account.id, id)).toMatchObject({
       public: true,
       pkceRequired: true,
       secretLines: [],
@@ -88,7 +87,7 @@ describe('secrets', () => {
     const secrets = [secret, ...[second, third].map((each) => ('secret' in each ? each.secret : ''))]
     for (const each of secrets) expect((await requestCode(id, each ?? '')).status).toBe(200)
 
-    const lines = (await readOwnApplication(service.context, service.account.id, id))?.secretLines ?? []
+    const lines = (await readOwnApplication(service.context.db, service.account.id, id))?.secretLines ?? []
     expect(lines.map(({ label }) => label)).toEqual([null, 'batch 2', null])
     const oldest = lines.at(-1)?.id ?? ''
     expect((await revokeOwnSecret(service.context, service.user.id, id, oldest)).outcome).toBe('revoked')
@@ -99,7 +98,7 @@ describe('secrets', () => {
 
   it('of which the last one cannot be ended', async () => {
     const { id, secret } = await register()
-    const [only] = (await readOwnApplication(service.context, service.account.id, id))?.secretLines ?? []
+    const [only] = (await readOwnApplication(service.context.db, service.account.id, id))?.secretLines ?? []
     expect((await revokeOwnSecret(service.context, service.user.id, id, only?.id ?? '')).outcome).toBe('last')
     expect((await requestCode(id, secret ?? '')).status).toBe(200)
   })
@@ -109,7 +108,7 @@ describe('secrets', () => {
     await addOwnSecret(service.context, service.user.id, id, 'spare')
     await requestCode(id, secret ?? '')
     await service.context.applications.saveUses()
-    const lines = (await readOwnApplication(service.context, service.account.id, id))?.secretLines ?? []
+    const lines = (await readOwnApplication(service.context.db, service.account.id, id))?.secretLines ?? []
     expect(lines.map(({ label, lastUsedOn }) => [label, lastUsedOn !== null])).toEqual([
       ['spare', false],
       [null, true],
@@ -142,7 +141,7 @@ describe('settings', () => {
 describe('a code challenge in the dialog', () => {
   const redirectUris = ['https://app.example/callback']
   const isRequired = async (id: string) =>
-    (await readOwnApplication(service.context, service.account.id, id))?.pkceRequired
+    (await readOwnApplication(service.context.db, service.account.id, id))?.pkceRequired
 
   it('is not required of an application that has a secret, until its account asks for it', async () => {
     const { id } = await register({ deviceFlow: false, redirectUris })
@@ -165,13 +164,13 @@ describe('a code challenge in the dialog', () => {
 describe('AD-05: of another account', () => {
   it('nothing can be seen, changed, added or ended, and nothing is written', async () => {
     const { id } = await register()
-    const [secret] = (await readOwnApplication(service.context, service.account.id, id))?.secretLines ?? []
+    const [secret] = (await readOwnApplication(service.context.db, service.account.id, id))?.secretLines ?? []
     const before = await everyRow(service)
     const { context } = service
     const other = (
       await service.database.query<{ account_id: string }>('select account_id from users where id = $1', [stranger.id])
     )[0]?.account_id
-    expect(await readOwnApplication(context, other ?? '', id)).toBeNull()
+    expect(await readOwnApplication(context.db, other ?? '', id)).toBeNull()
     expect(
       (await changeSettings(context, stranger.id, id, { ...wish, testMode: false, pkceRequired: false })).outcome,
     ).toBe('not_found')

@@ -4,15 +4,9 @@ import { BY_COMMAND_LINE } from '../../../src/core/audit/actor.ts'
 import { changeLogo, readApplicationLogo } from '../../../src/flows/applications/logo.ts'
 import { setApplicationPublisher } from '../../../src/flows/applications/manage.ts'
 import { changeSettings, registerApplication } from '../../../src/flows/applications/own.ts'
-import {
-  acceptProposal,
-  declineProposal,
-  listProposals,
-  readProposal,
-  readProposedLogo,
-  withdrawProposal,
-} from '../../../src/flows/applications/proposals.ts'
+import { acceptProposal, declineProposal, withdrawProposal } from '../../../src/flows/applications/proposals.ts'
 import { findApplication } from '../../../src/store/applications/applications.ts'
+import { listProposals, readProposal, readProposedLogo } from '../../../src/store/applications/proposals.ts'
 import { drawLogo } from '../../rig/logo.ts'
 import { type MadeUser, makeAccount, makeScopes, makeUser } from '../../rig/make.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
@@ -65,7 +59,8 @@ const seen = async (id: string) => {
   const picture = await readApplicationLogo(service.context, null, id, application?.logoVersion ?? '')
   return { name: application?.name, logo: picture?.bytes ?? null }
 }
-const waiting = async (id: string) => (await listProposals(service.context)).find((each) => each.applicationId === id)
+const waiting = async (id: string) =>
+  (await listProposals(service.context.db)).find((each) => each.applicationId === id)
 const versionOf = async (id: string) => (await waiting(id))?.version ?? 0
 const accept = (id: string, version: number) => acceptProposal(service.context, BY_COMMAND_LINE, id, version)
 const decline = (id: string, version: number, words = 'It is somebody else’s brand.') =>
@@ -125,7 +120,7 @@ describe('an application that somebody vouches for', () => {
         publisher: { status },
         proposedBy: by.email,
       })
-      expect(await readProposedLogo(service.context, id, proposal?.version ?? 0)).toEqual(logo)
+      expect(await readProposedLogo(service.context.db, id, proposal?.version ?? 0)).toEqual(logo)
       expect(await accept(id, proposal?.version ?? 0)).toEqual({ outcome: 'accepted' })
       expect(await seen(id)).toEqual({ name: 'Another Display', logo })
       expect(await waiting(id)).toBeUndefined()
@@ -194,12 +189,12 @@ describe('an application that somebody vouches for', () => {
     expect(await decline(id, await versionOf(id), '  It is\n somebody else’s.  ')).toEqual({ outcome: 'declined' })
     expect(await seen(id)).toEqual({ name, logo: null })
     expect(await waiting(id)).toBeUndefined()
-    expect(await readProposal(service.context, id)).toMatchObject({ declinedReason: 'It is somebody else’s.' })
+    expect(await readProposal(service.context.db, id)).toMatchObject({ declinedReason: 'It is somebody else’s.' })
     await rename(id, 'A Third Display')
-    expect(await readProposal(service.context, id)).toMatchObject({ name: 'A Third Display', declinedReason: null })
+    expect(await readProposal(service.context.db, id)).toMatchObject({ name: 'A Third Display', declinedReason: null })
     await decline(id, await versionOf(id))
     await withdrawProposal(service.context, by.id, id)
-    expect(await readProposal(service.context, id)).toBeNull()
+    expect(await readProposal(service.context.db, id)).toBeNull()
   })
 
   it('does not bring a declined logo along with the next name', async () => {
@@ -246,7 +241,7 @@ describe('an operator', () => {
     const [first, second, third] = [await make(), await make(), await make()]
     for (const { id, name } of [second, first, third]) await rename(id, `${name} again`)
     await service.database.query('update applications set deleted_at = now() where id = $1', [third.id])
-    expect((await listProposals(service.context)).map(({ applicationId }) => applicationId)).toEqual([
+    expect((await listProposals(service.context.db)).map(({ applicationId }) => applicationId)).toEqual([
       second.id,
       first.id,
     ])

@@ -11,7 +11,7 @@ import {
   suspendApplication,
 } from '../../../src/flows/applications/manage.ts'
 import { type AuditWish, readAudit } from '../../../src/flows/audit/read.ts'
-import { findRoles } from '../../../src/store/accounts/roles.ts'
+import { listRoles } from '../../../src/store/accounts/roles.ts'
 import { connect } from '../../rig/connect.ts'
 import { type MadeUser, makeApplication, makeUser } from '../../rig/make.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
@@ -47,7 +47,7 @@ const now = async () => {
 describe('a line', () => {
   it('names who did it, to whom, and what else is known, by names', async () => {
     await saveRole(service.context, ann.id, { id: null, name: 'Early shift', scopes: [] })
-    const role = (await findRoles(service.context.db, service.account.id)).find(({ name }) => name === 'Early shift')
+    const role = (await listRoles(service.context.db, service.account.id)).find(({ name }) => name === 'Early shift')
     await setPersonRoles(service.context, ann.id, ben.id, [role?.id ?? ''])
     const [line] = (await read()).lines
     expect(line).toMatchObject({
@@ -75,7 +75,7 @@ describe('a line', () => {
 
   it('of a role that is gone keeps its name', async () => {
     await saveRole(service.context, ann.id, { id: null, name: 'Night shift', scopes: [] })
-    const role = (await findRoles(service.context.db, service.account.id)).find(({ name }) => name === 'Night shift')
+    const role = (await listRoles(service.context.db, service.account.id)).find(({ name }) => name === 'Night shift')
     await removeRole(service.context, ann.id, role?.id ?? '')
     const lines = (await read({ kinds: ['role.created', 'role.removed'] })).lines
     expect(lines[0]?.detail).toMatchObject({ name: 'Night shift', role: role?.id })

@@ -5,7 +5,7 @@ import { disablePerson, enablePerson, setPersonRoles } from '../../../src/flows/
 import { removeRole, saveRole } from '../../../src/flows/accounts/roles.ts'
 import { suspendApplication } from '../../../src/flows/applications/manage.ts'
 import { removeGrant } from '../../../src/flows/grants/connected-applications.ts'
-import { findRoles } from '../../../src/store/accounts/roles.ts'
+import { listRoles } from '../../../src/store/accounts/roles.ts'
 import { markApplicationChanged } from '../../../src/store/applications/applications.ts'
 import { announce } from '../../../src/store/grants/changes.ts'
 import { markUsed } from '../../../src/store/grants/grants.ts'
@@ -242,7 +242,7 @@ describe('what a credential may do follows', () => {
   it('never more than was granted, whatever the user came to hold since', async () => {
     const clerk = await makeUser(service.context.db, service.account.slug, { holds: ['orders:read'] })
     const { credential } = await connect(service, { user: clerk })
-    const administrator = (await findRoles(service.context.db, service.account.id)).find((role) => role.holdsEveryScope)
+    const administrator = (await listRoles(service.context.db, service.account.id)).find((role) => role.holdsEveryScope)
     await setPersonRoles(service.context, service.user.id, clerk.id, [administrator?.id ?? ''])
     await hear()
     expect((await askMe(service, credential)).body.scope).toBe('orders:read')

@@ -4,17 +4,13 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { defaultThresholds } from '../../../src/core/reviews/suspension.ts'
 import { readActivity } from '../../../src/flows/applications/activity.ts'
 import { restoreApplication, suspendApplication } from '../../../src/flows/applications/manage.ts'
-import {
-  appeal,
-  changeRule,
-  decideReview,
-  listReviews,
-  type ReviewedApplication,
-  readReviewedApplication,
-  readRule,
-  undoDecision,
-} from '../../../src/flows/reviews/list.ts'
+import { appeal } from '../../../src/flows/reviews/appeal.ts'
+import { decideReview } from '../../../src/flows/reviews/decide.ts'
+import { listReviews, type ReviewedApplication, readReviewedApplication } from '../../../src/flows/reviews/list.ts'
+import { changeRule } from '../../../src/flows/reviews/rule.ts'
+import { undoDecision } from '../../../src/flows/reviews/undo.ts'
 import { lockReviews } from '../../../src/store/reviews/reviews.ts'
+import { readRule } from '../../../src/store/reviews/rules.ts'
 import {
   advance,
   connectAsRows,
@@ -313,7 +309,7 @@ describe('a rule that is tried out', () => {
 
 describe('the rule', () => {
   it('is changed by operators only, within its limits, and every version stays', async () => {
-    expect(await readRule(service.context)).toMatchObject({ version: 0, thresholds: defaultThresholds, by: null })
+    expect(await readRule(service.context.db)).toMatchObject({ version: 0, thresholds: defaultThresholds, by: null })
     const stricter = { ...defaultThresholds, accounts: 10 }
     expect(await changeRule(service.context, service.user.id, stricter, false)).toEqual({ outcome: 'forbidden' })
     expect(await changeRule(service.context, operator.id, { ...stricter, networks: 1 }, false)).toEqual({
@@ -321,7 +317,7 @@ describe('the rule', () => {
       field: 'networks',
     })
     expect(await changeRule(service.context, operator.id, stricter, true)).toEqual({ outcome: 'changed' })
-    expect(await readRule(service.context)).toMatchObject({ thresholds: stricter, dryRun: true, by: operator.email })
+    expect(await readRule(service.context.db)).toMatchObject({ thresholds: stricter, dryRun: true, by: operator.email })
     expect(await changeRule(service.context, operator.id, defaultThresholds, false)).toEqual({ outcome: 'changed' })
     const rows = await service.database.query('select dry_run from suspension_rules order by version')
     expect(rows).toEqual([{ dry_run: true }, { dry_run: false }])
@@ -330,7 +326,7 @@ describe('the rule', () => {
   it('judges by the thresholds that hold', async () => {
     await changeRule(service.context, operator.id, { ...defaultThresholds, accounts: 5, networks: 5 }, false)
     await misbehave(service, application, strangers.slice(0, 5))
-    const { version } = await readRule(service.context)
+    const { version } = await readRule(service.context.db)
     expect(await reviewOf()).toMatchObject({ verdict: 'warn', ruleVersion: version })
   })
 })

@@ -1,13 +1,9 @@
 /** What operators decide about applications: against what they saw, and by two where it takes two. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { changeSettings } from '../../../src/flows/applications/own.ts'
-import {
-  appeal,
-  confirmDecision,
-  decideReview,
-  listReviews,
-  readReviewedApplication,
-} from '../../../src/flows/reviews/list.ts'
+import { appeal } from '../../../src/flows/reviews/appeal.ts'
+import { confirmDecision, decideReview } from '../../../src/flows/reviews/decide.ts'
+import { listReviews, readReviewedApplication } from '../../../src/flows/reviews/list.ts'
 import { Deciding } from '../../rig/deciding.ts'
 import { connectAsRows, judgeNow, type Stranger } from '../../rig/fleet.ts'
 import { type MadeUser, makeUser } from '../../rig/make.ts'

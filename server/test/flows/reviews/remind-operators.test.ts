@@ -1,7 +1,8 @@
 /** A suspension lasts until its review: operators are reminded of it, and see in the queue since when it waits. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { restoreApplication } from '../../../src/flows/applications/manage.ts'
-import { decideReview, listReviews, readReviewedApplication } from '../../../src/flows/reviews/list.ts'
+import { decideReview } from '../../../src/flows/reviews/decide.ts'
+import { listReviews, readReviewedApplication } from '../../../src/flows/reviews/list.ts'
 import { remindOperators } from '../../../src/flows/reviews/remind-operators.ts'
 import { advance, judgeNow, makeStrangers, misbehave, type Stranger } from '../../rig/fleet.ts'
 import { type Mailbox, type ReceivedMail, startMailbox } from '../../rig/mailbox.ts'

@@ -1,0 +1,26 @@
+/** Approval rule: what a user must do before allowing a request. One rule for the page and for the granting transaction. */
+import type { Variant } from '../device/code.ts'
+
+export type ApprovalFacts = {
+  readonly variant: Variant
+  /** A scope to be granted is marked as dangerous. */
+  readonly dangerous: boolean
+  /** Many users claimed codes that this application requested from the same network, within minutes. */
+  readonly crowded: boolean
+  /** The request came from another country than the user's. */
+  readonly elsewhere: boolean
+  readonly authenticatedAt: number
+  readonly now: number
+  /** How long after signing in a user may allow sensitive requests. */
+  readonly freshMs: number
+}
+
+/** `retype`: allowed only with the last group of the user code typed again. */
+export type Approval = 'ok' | 'reauthenticate' | 'retype'
+
+export function approvalOf(facts: ApprovalFacts): Approval {
+  const { variant, dangerous, crowded, elsewhere, authenticatedAt, now, freshMs } = facts
+  const sensitive = crowded || dangerous || variant === 'access_key'
+  if (sensitive && now - authenticatedAt > freshMs) return 'reauthenticate'
+  return elsewhere || crowded ? 'retype' : 'ok'
+}

@@ -1,0 +1,16 @@
+/** The approval rule (core/grants/approval.ts) for a dialog: it begins in the user's own browser, so places do not count. */
+import { type Approval, approvalOf } from '../../core/grants/approval.ts'
+import type { Scope } from '../../store/applications/scopes.ts'
+import type { Context } from '../context.ts'
+
+/** `scopes`: those to be granted. */
+export function dialogApproval(
+  { config }: Context,
+  scopes: readonly Scope[],
+  authenticatedAt: number,
+  now: number,
+): Approval {
+  const dangerous = scopes.some((scope) => scope.dangerous)
+  const facts = { variant: 'token_set', dangerous, crowded: false, elsewhere: false } as const
+  return approvalOf({ ...facts, authenticatedAt, now, freshMs: config.freshMs })
+}

@@ -1,0 +1,31 @@
+/** What a user must do before allowing a request. docs/interface.md, "The user decides". */
+import { describe, expect, test } from 'vitest'
+import { type ApprovalFacts, approvalOf } from '../../../src/core/grants/approval.ts'
+
+const NOW = 1_000_000_000
+const FRESH_MS = 300_000
+const plain: ApprovalFacts = {
+  variant: 'token_set',
+  dangerous: false,
+  crowded: false,
+  elsewhere: false,
+  authenticatedAt: NOW - FRESH_MS - 1,
+  now: NOW,
+  freshMs: FRESH_MS,
+}
+const fresh = { authenticatedAt: NOW - FRESH_MS }
+
+describe('allowing a request', () => {
+  test.each([
+    ['is possible at any time', {}, 'ok'],
+    ['of an access key wants a recent sign-in', { variant: 'access_key' }, 'reauthenticate'],
+    ['of a dangerous scope wants a recent sign-in', { dangerous: true }, 'reauthenticate'],
+    ['in a crowd wants a recent sign-in first', { crowded: true }, 'reauthenticate'],
+    ['of an access key is possible right after signing in', { variant: 'access_key', ...fresh }, 'ok'],
+    ['of a dangerous scope is possible right after signing in', { dangerous: true, ...fresh }, 'ok'],
+    ['in a crowd then wants the last group of the code', { crowded: true, ...fresh }, 'retype'],
+    ['from another country wants the last group of the code', { elsewhere: true }, 'retype'],
+  ] as const)('%s', (_, given, approval) => {
+    expect(approvalOf({ ...plain, ...given })).toBe(approval)
+  })
+})
