@@ -130,8 +130,9 @@ begin
   -- Made beside the parent and then attached: `attach partition` does not lock out the polls that run meanwhile, as
   -- `create table … partition of` would. The check lets PostgreSQL attach without a scan.
   execute format('create table %I (like device_codes including defaults including constraints,
-    check (expires_at >= %L and expires_at < %L), primary key (id, expires_at))', name, starts, ends);
-  execute format('create unique index on %I (user_code) where status = ''pending''', name);
+    constraint %I check (expires_at >= %L and expires_at < %L), constraint %I primary key (id, expires_at))',
+    name, name || '_expires_at_check', starts, ends, name || '_pkey');
+  execute format('create unique index %I on %I (user_code) where status = ''pending''', name || '_live_user_code_idx', name);
   execute format('alter table device_codes attach partition %I for values from (%L) to (%L)', name, starts, ends);
 end $$;
 
@@ -148,17 +149,17 @@ CREATE TABLE public.accounts (
     id text NOT NULL,
     slug text NOT NULL,
     name text NOT NULL,
-    created_at timestamp with time zone NOT NULL,
     colour text,
     logo bytea,
     logo_version text,
     device_flow boolean DEFAULT true NOT NULL,
     unverified_publishers boolean DEFAULT true NOT NULL,
     only_applications text[],
-    CONSTRAINT accounts_check CHECK (((logo IS NULL) = (logo_version IS NULL))),
+    created_at timestamp with time zone NOT NULL,
     CONSTRAINT accounts_colour_check CHECK ((colour ~ '^#[0-9a-f]{6}$'::text)),
     CONSTRAINT accounts_id_check CHECK ((id ~ '^acc_[0-9a-z]{12}$'::text)),
     CONSTRAINT accounts_logo_check CHECK ((length(logo) <= 262144)),
+    CONSTRAINT accounts_logo_has_version CHECK (((logo IS NULL) = (logo_version IS NULL))),
     CONSTRAINT accounts_logo_version_check CHECK ((logo_version ~ '^[0-9a-f]{12}$'::text)),
     CONSTRAINT accounts_name_check CHECK (((length(name) >= 1) AND (length(name) <= 100))),
     CONSTRAINT accounts_slug_check CHECK (((slug ~ '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$'::text) AND (slug !~ '^xn--'::text)))
@@ -204,10 +205,10 @@ CREATE TABLE public.application_proposals (
     proposed_by text,
     declined_at timestamp with time zone,
     declined_reason text,
-    CONSTRAINT application_proposals_check CHECK (((logo IS NULL) = (logo_version IS NULL))),
-    CONSTRAINT application_proposals_check1 CHECK (((declined_at IS NULL) = (declined_reason IS NULL))),
     CONSTRAINT application_proposals_declined_reason_check CHECK (((length(declined_reason) >= 1) AND (length(declined_reason) <= 500))),
+    CONSTRAINT application_proposals_declined_with_reason CHECK (((declined_at IS NULL) = (declined_reason IS NULL))),
     CONSTRAINT application_proposals_logo_check CHECK ((length(logo) <= 262144)),
+    CONSTRAINT application_proposals_logo_has_version CHECK (((logo IS NULL) = (logo_version IS NULL))),
     CONSTRAINT application_proposals_logo_version_check CHECK ((logo_version ~ '^[0-9a-f]{12}$'::text)),
     CONSTRAINT application_proposals_name_check CHECK (((length(name) >= 1) AND (length(name) <= 100)))
 );
@@ -237,10 +238,10 @@ CREATE TABLE public.application_secrets (
     application_id text NOT NULL,
     key_id smallint NOT NULL,
     digest bytea NOT NULL,
-    created_at timestamp with time zone NOT NULL,
-    revoked_at timestamp with time zone,
     label text,
+    created_at timestamp with time zone NOT NULL,
     last_used_on date,
+    revoked_at timestamp with time zone,
     CONSTRAINT application_secrets_digest_check CHECK ((length(digest) = 32)),
     CONSTRAINT application_secrets_id_check CHECK ((id ~ '^sec_[0-9a-z]{12}$'::text)),
     CONSTRAINT application_secrets_label_check CHECK (((length(label) >= 1) AND (length(label) <= 60)))
@@ -250,43 +251,43 @@ CREATE TABLE public.applications (
     id text NOT NULL,
     account_id text NOT NULL,
     name text NOT NULL,
+    logo bytea,
+    logo_version text,
     allowed_scopes text[] NOT NULL,
     default_scopes text[] NOT NULL,
     required_scopes text[] NOT NULL,
     device_flow boolean NOT NULL,
-    created_at timestamp with time zone NOT NULL,
-    suspended_at timestamp with time zone,
-    deleted_at timestamp with time zone,
-    changed bigint NOT NULL,
-    publisher text,
-    publisher_status public.publisher_status DEFAULT 'unverified'::public.publisher_status NOT NULL,
     redirect_uris text[] DEFAULT '{}'::text[] NOT NULL,
     public boolean DEFAULT false NOT NULL,
     pkce_required boolean DEFAULT false NOT NULL,
     resource_server boolean DEFAULT false NOT NULL,
     tested_as text,
-    logo bytea,
-    logo_version text,
+    publisher text,
+    publisher_status public.publisher_status DEFAULT 'unverified'::public.publisher_status NOT NULL,
     vouched_at timestamp with time zone,
     publisher_proven_at timestamp with time zone,
     publisher_missing_since timestamp with time zone,
     publisher_checked_at timestamp with time zone,
     poll_interval_seconds integer,
-    CONSTRAINT applications_check CHECK ((default_scopes <@ allowed_scopes)),
-    CONSTRAINT applications_check1 CHECK ((required_scopes <@ allowed_scopes)),
-    CONSTRAINT applications_check2 CHECK (((publisher_status <> 'verified'::public.publisher_status) OR (publisher IS NOT NULL))),
-    CONSTRAINT applications_check3 CHECK ((pkce_required OR (NOT public))),
-    CONSTRAINT applications_check4 CHECK (((logo IS NULL) = (logo_version IS NULL))),
-    CONSTRAINT applications_check5 CHECK (((publisher_proven_at IS NULL) OR (publisher_status = 'verified'::public.publisher_status))),
-    CONSTRAINT applications_check6 CHECK (((publisher_proven_at IS NULL) = (publisher_checked_at IS NULL))),
-    CONSTRAINT applications_check7 CHECK (((publisher_missing_since IS NULL) OR (publisher_proven_at IS NOT NULL))),
+    created_at timestamp with time zone NOT NULL,
+    suspended_at timestamp with time zone,
+    deleted_at timestamp with time zone,
+    changed bigint NOT NULL,
+    CONSTRAINT applications_default_scopes_allowed CHECK ((default_scopes <@ allowed_scopes)),
     CONSTRAINT applications_id_check CHECK ((id ~ '^app_[0-9a-z]{12}$'::text)),
     CONSTRAINT applications_logo_check CHECK ((length(logo) <= 262144)),
+    CONSTRAINT applications_logo_has_version CHECK (((logo IS NULL) = (logo_version IS NULL))),
     CONSTRAINT applications_logo_version_check CHECK ((logo_version ~ '^[0-9a-f]{12}$'::text)),
+    CONSTRAINT applications_missing_was_proven CHECK (((publisher_missing_since IS NULL) OR (publisher_proven_at IS NOT NULL))),
     CONSTRAINT applications_name_check CHECK (((length(name) >= 1) AND (length(name) <= 100))),
     CONSTRAINT applications_poll_interval_seconds_check CHECK (((poll_interval_seconds >= 1) AND (poll_interval_seconds <= 300))),
+    CONSTRAINT applications_proven_is_checked CHECK (((publisher_proven_at IS NULL) = (publisher_checked_at IS NULL))),
+    CONSTRAINT applications_proven_is_verified CHECK (((publisher_proven_at IS NULL) OR (publisher_status = 'verified'::public.publisher_status))),
+    CONSTRAINT applications_public_requires_pkce CHECK ((pkce_required OR (NOT public))),
     CONSTRAINT applications_publisher_check CHECK (((length(publisher) >= 1) AND (length(publisher) <= 253))),
-    CONSTRAINT applications_redirect_uris_check CHECK ((cardinality(redirect_uris) <= 10))
+    CONSTRAINT applications_redirect_uris_check CHECK ((cardinality(redirect_uris) <= 10)),
+    CONSTRAINT applications_required_scopes_allowed CHECK ((required_scopes <@ allowed_scopes)),
+    CONSTRAINT applications_verified_has_publisher CHECK (((publisher_status <> 'verified'::public.publisher_status) OR (publisher IS NOT NULL)))
 );
 
 CREATE TABLE public.audit_archives (
@@ -297,10 +298,10 @@ CREATE TABLE public.audit_archives (
     key_id smallint NOT NULL,
     mac bytea NOT NULL,
     archived_at timestamp with time zone DEFAULT now() NOT NULL,
-    CONSTRAINT audit_archives_events CHECK ((events > 0)),
-    CONSTRAINT audit_archives_mac CHECK ((length(mac) = 32)),
-    CONSTRAINT audit_archives_month CHECK ((month ~ '^[0-9]{4}-(0[1-9]|1[0-2])$'::text)),
-    CONSTRAINT audit_archives_sha256 CHECK ((length(sha256) = 32))
+    CONSTRAINT audit_archives_events_check CHECK ((events > 0)),
+    CONSTRAINT audit_archives_mac_check CHECK ((length(mac) = 32)),
+    CONSTRAINT audit_archives_month_check CHECK ((month ~ '^[0-9]{4}-(0[1-9]|1[0-2])$'::text)),
+    CONSTRAINT audit_archives_sha256_check CHECK ((length(sha256) = 32))
 );
 
 CREATE SEQUENCE public.audit_event_ids
@@ -324,8 +325,8 @@ CREATE TABLE public.audit_events (
     device_code_id uuid,
     detail jsonb DEFAULT '{}'::jsonb NOT NULL,
     xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
-    CONSTRAINT audit_events_actor_kind CHECK ((actor_kind = ANY (ARRAY['user'::text, 'operator'::text, 'application'::text, 'service'::text, 'anonymous'::text]))),
-    CONSTRAINT audit_events_via CHECK ((via = ANY (ARRAY['web'::text, 'api'::text, 'cli'::text, 'mail'::text, 'job'::text])))
+    CONSTRAINT audit_events_actor_kind_check CHECK ((actor_kind = ANY (ARRAY['user'::text, 'operator'::text, 'application'::text, 'service'::text, 'anonymous'::text]))),
+    CONSTRAINT audit_events_via_check CHECK ((via = ANY (ARRAY['web'::text, 'api'::text, 'cli'::text, 'mail'::text, 'job'::text])))
 )
 PARTITION BY RANGE (at);
 
@@ -336,8 +337,8 @@ CREATE TABLE public.audit_seals (
     xid xid8 NOT NULL,
     key_id smallint NOT NULL,
     hash bytea NOT NULL,
-    CONSTRAINT audit_seals_hash CHECK ((length(hash) = 32)),
-    CONSTRAINT audit_seals_position CHECK (("position" > 0))
+    CONSTRAINT audit_seals_hash_check CHECK ((length(hash) = 32)),
+    CONSTRAINT audit_seals_position_check CHECK (("position" > 0))
 )
 PARTITION BY RANGE (event_at);
 
@@ -368,9 +369,12 @@ CREATE TABLE public.device_codes (
     variant public.device_code_variant NOT NULL,
     status public.device_code_status NOT NULL,
     entry_closed boolean DEFAULT false NOT NULL,
+    also_entered text,
     user_code text NOT NULL,
     scopes text[] NOT NULL,
     state text NOT NULL,
+    requested_from inet,
+    requested_with text,
     claimed_by text,
     decided_at timestamp with time zone,
     grant_id text,
@@ -379,15 +383,12 @@ CREATE TABLE public.device_codes (
     outcome public.final_outcome,
     idempotency_key text,
     used_at timestamp with time zone,
-    requested_from inet,
-    requested_with text,
-    also_entered text,
+    CONSTRAINT device_codes_accepted_has_grant CHECK (((status <> 'accepted'::public.device_code_status) OR (grant_id IS NOT NULL))),
     CONSTRAINT device_codes_also_entered_check CHECK ((also_entered = ANY (ARRAY['colleague'::text, 'another_account'::text]))),
-    CONSTRAINT device_codes_check CHECK (((status <> 'accepted'::public.device_code_status) OR (grant_id IS NOT NULL))),
-    CONSTRAINT device_codes_check1 CHECK (((status <> ALL (ARRAY['accepted'::public.device_code_status, 'rejected'::public.device_code_status])) OR ((claimed_by IS NOT NULL) AND (decided_at IS NOT NULL)))),
-    CONSTRAINT device_codes_check2 CHECK ((((lease_id IS NULL) = (leased_until IS NULL)) AND ((lease_id IS NULL) = (outcome IS NULL)))),
-    CONSTRAINT device_codes_check3 CHECK ((((status = 'used'::public.device_code_status) = (used_at IS NOT NULL)) AND ((used_at IS NULL) OR (outcome IS NOT NULL)))),
+    CONSTRAINT device_codes_decided_by_claimant CHECK (((status <> ALL (ARRAY['accepted'::public.device_code_status, 'rejected'::public.device_code_status])) OR ((claimed_by IS NOT NULL) AND (decided_at IS NOT NULL)))),
+    CONSTRAINT device_codes_lease_complete CHECK ((((lease_id IS NULL) = (leased_until IS NULL)) AND ((lease_id IS NULL) = (outcome IS NULL)))),
     CONSTRAINT device_codes_requested_with_check CHECK ((length(requested_with) <= 200)),
+    CONSTRAINT device_codes_used_has_outcome CHECK ((((status = 'used'::public.device_code_status) = (used_at IS NOT NULL)) AND ((used_at IS NULL) OR (outcome IS NOT NULL)))),
     CONSTRAINT device_codes_user_code_check CHECK ((user_code ~ '^[0-9]{9,15}$'::text))
 )
 PARTITION BY RANGE (expires_at);
@@ -407,11 +408,11 @@ CREATE TABLE public.dialogs (
     lease_id uuid,
     leased_until timestamp with time zone,
     used_at timestamp with time zone,
-    CONSTRAINT dialogs_check CHECK (((decided_at IS NULL) = (user_id IS NULL))),
-    CONSTRAINT dialogs_check1 CHECK (((grant_id IS NULL) OR (decided_at IS NOT NULL))),
-    CONSTRAINT dialogs_check2 CHECK (((lease_id IS NULL) = (leased_until IS NULL))),
-    CONSTRAINT dialogs_check3 CHECK ((((lease_id IS NULL) AND (used_at IS NULL)) OR (grant_id IS NOT NULL))),
-    CONSTRAINT dialogs_code_challenge_check CHECK ((code_challenge ~ '^[A-Za-z0-9_-]{43}$'::text))
+    CONSTRAINT dialogs_code_challenge_check CHECK ((code_challenge ~ '^[A-Za-z0-9_-]{43}$'::text)),
+    CONSTRAINT dialogs_decided_by_user CHECK (((decided_at IS NULL) = (user_id IS NULL))),
+    CONSTRAINT dialogs_delivered_has_grant CHECK ((((lease_id IS NULL) AND (used_at IS NULL)) OR (grant_id IS NOT NULL))),
+    CONSTRAINT dialogs_grant_is_decided CHECK (((grant_id IS NULL) OR (decided_at IS NOT NULL))),
+    CONSTRAINT dialogs_lease_complete CHECK (((lease_id IS NULL) = (leased_until IS NULL)))
 );
 
 CREATE TABLE public.early_polls (
@@ -429,7 +430,7 @@ CREATE TABLE public.grant_changes (
     user_id text,
     account_id text,
     application_id text,
-    CONSTRAINT grant_changes_check CHECK ((num_nonnulls(grant_id, user_id, account_id, application_id) = 1))
+    CONSTRAINT grant_changes_one_subject CHECK ((num_nonnulls(grant_id, user_id, account_id, application_id) = 1))
 );
 
 CREATE TABLE public.grants (
@@ -441,24 +442,24 @@ CREATE TABLE public.grants (
     variant public.device_code_variant NOT NULL,
     scopes text[] NOT NULL,
     device_code_id uuid,
+    dialog_id uuid,
+    test boolean DEFAULT false NOT NULL,
+    requested_from inet,
     key_id smallint NOT NULL,
     generation integer DEFAULT 1 NOT NULL,
     key_generation integer DEFAULT 1 NOT NULL,
+    key_rotated_at timestamp with time zone,
     created_at timestamp with time zone NOT NULL,
     issued_at timestamp with time zone,
+    last_used_on date,
     revoked_at timestamp with time zone,
     revocation_reason text,
-    last_used_on date,
-    requested_from inet,
-    dialog_id uuid,
-    key_rotated_at timestamp with time zone,
     revoked_by_decision text,
-    test boolean DEFAULT false NOT NULL,
-    CONSTRAINT grants_check CHECK (((revoked_at IS NULL) = (revocation_reason IS NULL))),
-    CONSTRAINT grants_check1 CHECK (((device_code_id IS NULL) <> (dialog_id IS NULL))),
-    CONSTRAINT grants_check2 CHECK (((revoked_by_decision IS NULL) OR (revocation_reason = 'revoked_by_review'::text))),
+    CONSTRAINT grants_decision_is_review CHECK (((revoked_by_decision IS NULL) OR (revocation_reason = 'revoked_by_review'::text))),
     CONSTRAINT grants_id_check CHECK ((id ~ '^grt_[0-9a-z]{20}$'::text)),
-    CONSTRAINT grants_revocation_reason_check CHECK ((revocation_reason = ANY (ARRAY['application_deleted'::text, 'application_suspended'::text, 'authorization_code_refused'::text, 'authorization_code_reused'::text, 'credential_reported'::text, 'never_collected'::text, 'password_changed'::text, 'refresh_token_reused'::text, 'removed_by_administrator'::text, 'removed_by_user'::text, 'revoked_by_application'::text, 'revoked_by_review'::text, 'user_disabled'::text, 'user_reset'::text])))
+    CONSTRAINT grants_one_origin CHECK (((device_code_id IS NULL) <> (dialog_id IS NULL))),
+    CONSTRAINT grants_revocation_reason_check CHECK ((revocation_reason = ANY (ARRAY['application_deleted'::text, 'application_suspended'::text, 'authorization_code_refused'::text, 'authorization_code_reused'::text, 'credential_reported'::text, 'never_collected'::text, 'password_changed'::text, 'refresh_token_reused'::text, 'removed_by_administrator'::text, 'removed_by_user'::text, 'revoked_by_application'::text, 'revoked_by_review'::text, 'user_disabled'::text, 'user_reset'::text]))),
+    CONSTRAINT grants_revoked_with_reason CHECK (((revoked_at IS NULL) = (revocation_reason IS NULL)))
 )
 WITH (fillfactor='80');
 
@@ -471,7 +472,7 @@ CREATE TABLE public.links (
     created_at timestamp with time zone NOT NULL,
     expires_at timestamp with time zone NOT NULL,
     used_at timestamp with time zone,
-    CONSTRAINT links_check CHECK (((kind = 'remove_grant'::public.link_kind) = (grant_id IS NOT NULL)))
+    CONSTRAINT links_remove_grant_has_grant CHECK (((kind = 'remove_grant'::public.link_kind) = (grant_id IS NOT NULL)))
 );
 
 CREATE TABLE public.live_device_codes (
@@ -553,14 +554,15 @@ CREATE TABLE public.review_decisions (
     took_effect_at timestamp with time zone,
     before jsonb,
     seen text NOT NULL,
-    CONSTRAINT review_decisions_check CHECK ((confirmed_by <> by)),
-    CONSTRAINT review_decisions_check1 CHECK (((decision = 'reinstate_slower'::public.review_decision) = (interval_seconds IS NOT NULL))),
-    CONSTRAINT review_decisions_check2 CHECK ((((confirmed_at IS NULL) = (confirmed_by IS NULL)) AND ((undone_at IS NULL) = (undone_by IS NULL)))),
-    CONSTRAINT review_decisions_check3 CHECK ((needs_second OR (confirmed_by IS NULL))),
-    CONSTRAINT review_decisions_check4 CHECK (((took_effect_at IS NULL) = (before IS NULL))),
-    CONSTRAINT review_decisions_check5 CHECK (((took_effect_at IS NULL) OR (NOT needs_second) OR (confirmed_at IS NOT NULL))),
+    CONSTRAINT review_decisions_confirmed_by_whom CHECK (((confirmed_at IS NULL) = (confirmed_by IS NULL))),
+    CONSTRAINT review_decisions_confirmed_only_if_needed CHECK ((needs_second OR (confirmed_by IS NULL))),
+    CONSTRAINT review_decisions_effect_after_confirmation CHECK (((took_effect_at IS NULL) OR (NOT needs_second) OR (confirmed_at IS NOT NULL))),
+    CONSTRAINT review_decisions_effect_has_previous_state CHECK (((took_effect_at IS NULL) = (before IS NULL))),
     CONSTRAINT review_decisions_id_check CHECK ((id ~ '^dec_[0-9a-z]{12}$'::text)),
     CONSTRAINT review_decisions_interval_seconds_check CHECK (((interval_seconds >= 1) AND (interval_seconds <= 300))),
+    CONSTRAINT review_decisions_second_is_another CHECK ((confirmed_by <> by)),
+    CONSTRAINT review_decisions_slower_has_interval CHECK (((decision = 'reinstate_slower'::public.review_decision) = (interval_seconds IS NOT NULL))),
+    CONSTRAINT review_decisions_undone_by_whom CHECK (((undone_at IS NULL) = (undone_by IS NULL))),
     CONSTRAINT review_decisions_words_check CHECK (((length(words) >= 1) AND (length(words) <= 2000)))
 );
 
@@ -585,9 +587,9 @@ CREATE TABLE public.reviews (
     closed_at timestamp with time zone,
     version integer DEFAULT 1 NOT NULL,
     CONSTRAINT reviews_appeal_check CHECK (((length(appeal) >= 1) AND (length(appeal) <= 2000))),
-    CONSTRAINT reviews_check CHECK ((((appealed_at IS NULL) = (appeal IS NULL)) AND ((appealed_at IS NULL) = (appealed_by IS NULL)))),
-    CONSTRAINT reviews_check1 CHECK (((suspension_ends_at IS NULL) OR ((suspended_at IS NOT NULL) AND (closed_at IS NULL)))),
-    CONSTRAINT reviews_id_check CHECK ((id ~ '^rev_[0-9a-z]{12}$'::text))
+    CONSTRAINT reviews_appeal_complete CHECK ((((appealed_at IS NULL) = (appeal IS NULL)) AND ((appealed_at IS NULL) = (appealed_by IS NULL)))),
+    CONSTRAINT reviews_id_check CHECK ((id ~ '^rev_[0-9a-z]{12}$'::text)),
+    CONSTRAINT reviews_suspension_end_is_open CHECK (((suspension_ends_at IS NULL) OR ((suspended_at IS NOT NULL) AND (closed_at IS NULL))))
 );
 
 CREATE TABLE public.role_scopes (
@@ -608,9 +610,9 @@ CREATE TABLE public.roles (
 CREATE TABLE public.scopes (
     name text NOT NULL,
     title text NOT NULL,
-    created_at timestamp with time zone NOT NULL,
     dangerous boolean DEFAULT false NOT NULL,
     device_flow boolean DEFAULT true NOT NULL,
+    created_at timestamp with time zone NOT NULL,
     CONSTRAINT scopes_name_check CHECK ((name ~ '^[a-z0-9][a-z0-9_.:-]{0,63}$'::text)),
     CONSTRAINT scopes_title_check CHECK (((length(title) >= 1) AND (length(title) <= 200)))
 );
@@ -678,10 +680,10 @@ CREATE TABLE public.users (
     account_id text NOT NULL,
     email text NOT NULL,
     password_digest text,
-    created_at timestamp with time zone NOT NULL,
-    disabled_at timestamp with time zone,
     language text,
     language_chosen boolean DEFAULT false NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    disabled_at timestamp with time zone,
     CONSTRAINT users_email_check CHECK (((email = lower(email)) AND (email ~ '^[^@[:space:]]+@[^@[:space:]]+$'::text))),
     CONSTRAINT users_id_check CHECK ((id ~ '^usr_[0-9a-z]{12}$'::text)),
     CONSTRAINT users_language_check CHECK ((language ~ '^[a-z]{2}$'::text))
@@ -725,10 +727,10 @@ CREATE TABLE public.webhook_endpoints (
     created_at timestamp with time zone NOT NULL,
     disabled_at timestamp with time zone,
     disabled_why text,
-    CONSTRAINT webhook_endpoints_check CHECK (((rotated_at IS NULL) = (previous_key_id IS NULL))),
-    CONSTRAINT webhook_endpoints_check1 CHECK (((disabled_at IS NULL) = (disabled_why IS NULL))),
     CONSTRAINT webhook_endpoints_disabled_why_check CHECK ((disabled_why = ANY (ARRAY['removed'::text, 'gone'::text]))),
+    CONSTRAINT webhook_endpoints_disabled_with_reason CHECK (((disabled_at IS NULL) = (disabled_why IS NULL))),
     CONSTRAINT webhook_endpoints_generation_check CHECK ((generation > 0)),
+    CONSTRAINT webhook_endpoints_rotation_complete CHECK (((rotated_at IS NULL) = (previous_key_id IS NULL))),
     CONSTRAINT webhook_endpoints_url_check CHECK ((length(url) <= 2000))
 );
 
@@ -763,16 +765,16 @@ ALTER TABLE ONLY public.applications
     ADD CONSTRAINT applications_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY public.audit_archives
-    ADD CONSTRAINT audit_archives_key PRIMARY KEY (month);
+    ADD CONSTRAINT audit_archives_pkey PRIMARY KEY (month);
 
 ALTER TABLE ONLY public.audit_events
-    ADD CONSTRAINT audit_events_key PRIMARY KEY (id, at);
+    ADD CONSTRAINT audit_events_pkey PRIMARY KEY (id, at);
 
 ALTER TABLE ONLY public.audit_seals
-    ADD CONSTRAINT audit_seals_event UNIQUE (event_id, event_at);
+    ADD CONSTRAINT audit_seals_event_id_event_at_key UNIQUE (event_id, event_at);
 
 ALTER TABLE ONLY public.audit_seals
-    ADD CONSTRAINT audit_seals_key PRIMARY KEY ("position", event_at);
+    ADD CONSTRAINT audit_seals_pkey PRIMARY KEY ("position", event_at);
 
 ALTER TABLE ONLY public.authenticators
     ADD CONSTRAINT authenticators_pkey PRIMARY KEY (user_id);
@@ -868,43 +870,43 @@ CREATE INDEX application_hours_hour_idx ON public.application_hours USING btree 
 
 CREATE INDEX application_minutes_at_idx ON public.application_minutes USING btree (at);
 
-CREATE INDEX application_proposals_proposed_at_idx ON public.application_proposals USING btree (proposed_at) WHERE (declined_at IS NULL);
+CREATE INDEX application_proposals_waiting_idx ON public.application_proposals USING btree (proposed_at) WHERE (declined_at IS NULL);
 
 CREATE INDEX application_requests_application_id_authenticated_id_idx ON public.application_requests USING btree (application_id, authenticated, id DESC);
 
-CREATE INDEX application_secrets_application_id_idx ON public.application_secrets USING btree (application_id) WHERE (revoked_at IS NULL);
-
-CREATE INDEX applications_account_id_idx ON public.applications USING btree (account_id) WHERE ((publisher_status <> 'unverified'::public.publisher_status) AND (deleted_at IS NULL));
+CREATE INDEX application_secrets_live_idx ON public.application_secrets USING btree (application_id) WHERE (revoked_at IS NULL);
 
 CREATE INDEX applications_publisher_checked_at_idx ON public.applications USING btree (publisher_checked_at) WHERE (publisher_checked_at IS NOT NULL);
 
-CREATE INDEX audit_events_account ON ONLY public.audit_events USING btree (account_id, at, id);
+CREATE INDEX applications_vouched_names_idx ON public.applications USING btree (account_id) WHERE ((publisher_status <> 'unverified'::public.publisher_status) AND (deleted_at IS NULL));
 
-CREATE INDEX audit_events_actor ON ONLY public.audit_events USING btree (actor_id, at);
+CREATE INDEX audit_events_account_id_at_id_idx ON ONLY public.audit_events USING btree (account_id, at, id);
 
-CREATE INDEX audit_events_application ON ONLY public.audit_events USING btree (application_id, at);
+CREATE INDEX audit_events_actor_id_at_idx ON ONLY public.audit_events USING btree (actor_id, at);
 
-CREATE INDEX audit_events_moment ON ONLY public.audit_events USING btree (at, id);
+CREATE INDEX audit_events_application_id_at_idx ON ONLY public.audit_events USING btree (application_id, at);
 
-CREATE INDEX audit_events_reports ON ONLY public.audit_events USING btree (at) WHERE (kind = ANY (ARRAY['code.reported'::text, 'application.reported'::text, 'credential.reported'::text, 'code.crowd'::text]));
+CREATE INDEX audit_events_at_id_idx ON ONLY public.audit_events USING btree (at, id);
 
-CREATE INDEX audit_events_xid ON ONLY public.audit_events USING btree (xid, id);
+CREATE INDEX audit_events_reports_idx ON ONLY public.audit_events USING btree (at) WHERE (kind = ANY (ARRAY['code.reported'::text, 'application.reported'::text, 'credential.reported'::text, 'code.crowd'::text]));
+
+CREATE INDEX audit_events_xid_id_idx ON ONLY public.audit_events USING btree (xid, id);
 
 CREATE INDEX code_entries_account_id_at_idx ON public.code_entries USING btree (account_id, at);
 
-CREATE INDEX code_entries_application_id_requested_network_at_idx ON public.code_entries USING btree (application_id, requested_network, at) WHERE (outcome = 'claimed'::text);
-
 CREATE INDEX code_entries_at_idx ON public.code_entries USING btree (at);
 
-CREATE INDEX code_entries_network_at_idx ON public.code_entries USING btree (network, at) WHERE (outcome = 'missed'::text);
+CREATE INDEX code_entries_claims_of_application_idx ON public.code_entries USING btree (application_id, requested_network, at) WHERE (outcome = 'claimed'::text);
+
+CREATE INDEX code_entries_misses_of_network_idx ON public.code_entries USING btree (network, at) WHERE (outcome = 'missed'::text);
 
 CREATE INDEX code_entries_user_id_at_idx ON public.code_entries USING btree (user_id, at);
 
 CREATE INDEX device_codes_user_code_idx ON ONLY public.device_codes USING btree (user_code);
 
-CREATE INDEX dialogs_decided_at_idx ON public.dialogs USING btree (decided_at) WHERE ((grant_id IS NOT NULL) AND (used_at IS NULL));
-
 CREATE INDEX dialogs_expires_at_idx ON public.dialogs USING btree (expires_at);
+
+CREATE INDEX dialogs_unexchanged_idx ON public.dialogs USING btree (decided_at) WHERE ((grant_id IS NOT NULL) AND (used_at IS NULL));
 
 CREATE INDEX early_polls_last_at_idx ON public.early_polls USING btree (last_at);
 
@@ -912,35 +914,35 @@ CREATE INDEX grant_changes_at_idx ON public.grant_changes USING btree (at);
 
 CREATE INDEX grant_changes_xid_idx ON public.grant_changes USING btree (xid);
 
-CREATE INDEX grants_account_id_created_at_id_idx ON public.grants USING btree (account_id, created_at DESC, id DESC) WHERE (revoked_at IS NULL);
-
 CREATE INDEX grants_application_id_created_at_idx ON public.grants USING btree (application_id, created_at);
 
-CREATE INDEX grants_requested_from_created_at ON public.grants USING btree (created_at) WHERE (requested_from IS NOT NULL);
+CREATE INDEX grants_live_of_account_idx ON public.grants USING btree (account_id, created_at DESC, id DESC) WHERE (revoked_at IS NULL);
 
-CREATE INDEX grants_revoked_at ON public.grants USING btree (revoked_at) WHERE (revoked_at IS NOT NULL);
+CREATE INDEX grants_live_token_sets_idx ON public.grants USING btree (created_at) WHERE ((revoked_at IS NULL) AND (variant = 'token_set'::public.device_code_variant));
+
+CREATE INDEX grants_revoked_at_idx ON public.grants USING btree (revoked_at) WHERE (revoked_at IS NOT NULL);
 
 CREATE INDEX grants_revoked_by_decision_idx ON public.grants USING btree (revoked_by_decision) WHERE (revoked_by_decision IS NOT NULL);
 
-CREATE INDEX grants_token_sets_created_at ON public.grants USING btree (created_at) WHERE ((revoked_at IS NULL) AND (variant = 'token_set'::public.device_code_variant));
-
 CREATE INDEX grants_user_id_idx ON public.grants USING btree (user_id);
+
+CREATE INDEX grants_with_address_idx ON public.grants USING btree (created_at) WHERE (requested_from IS NOT NULL);
 
 CREATE INDEX links_expires_at_idx ON public.links USING btree (expires_at);
 
-CREATE INDEX links_grant_id ON public.links USING btree (grant_id) WHERE (grant_id IS NOT NULL);
+CREATE INDEX links_grant_id_idx ON public.links USING btree (grant_id) WHERE (grant_id IS NOT NULL);
 
 CREATE INDEX links_user_id_idx ON public.links USING btree (user_id);
 
-CREATE INDEX mails_account_id_created_at_idx ON public.mails USING btree (account_id, created_at) WHERE (kind = 'invitation'::text);
-
 CREATE INDEX mails_created_at_idx ON public.mails USING btree (created_at);
 
-CREATE INDEX mails_due_at_idx ON public.mails USING btree (due_at) WHERE ((sent_at IS NULL) AND (given_up_at IS NULL));
+CREATE INDEX mails_invitations_idx ON public.mails USING btree (account_id, created_at) WHERE (kind = 'invitation'::text);
 
 CREATE INDEX mails_link_id_idx ON public.mails USING btree (link_id);
 
 CREATE INDEX mails_user_id_created_at_idx ON public.mails USING btree (user_id, created_at);
+
+CREATE INDEX mails_waiting_idx ON public.mails USING btree (due_at) WHERE ((sent_at IS NULL) AND (given_up_at IS NULL));
 
 CREATE INDEX passkeys_user_id_idx ON public.passkeys USING btree (user_id);
 
@@ -948,15 +950,15 @@ CREATE INDEX publisher_checks_account_id_at_idx ON public.publisher_checks USING
 
 CREATE INDEX publisher_checks_at_idx ON public.publisher_checks USING btree (at);
 
+CREATE UNIQUE INDEX review_decisions_one_waiting_idx ON public.review_decisions USING btree (review_id) WHERE ((took_effect_at IS NULL) AND (undone_at IS NULL));
+
 CREATE INDEX review_decisions_review_id_at_idx ON public.review_decisions USING btree (review_id, at);
-
-CREATE UNIQUE INDEX review_decisions_review_id_idx ON public.review_decisions USING btree (review_id) WHERE ((took_effect_at IS NULL) AND (undone_at IS NULL));
-
-CREATE UNIQUE INDEX reviews_application_id_idx ON public.reviews USING btree (application_id) WHERE (closed_at IS NULL);
 
 CREATE INDEX reviews_application_id_opened_at_idx ON public.reviews USING btree (application_id, opened_at);
 
 CREATE INDEX reviews_closed_at_idx ON public.reviews USING btree (closed_at);
+
+CREATE UNIQUE INDEX reviews_one_open_idx ON public.reviews USING btree (application_id) WHERE (closed_at IS NULL);
 
 CREATE INDEX sessions_expires_at_idx ON public.sessions USING btree (expires_at);
 
@@ -970,9 +972,9 @@ CREATE INDEX sign_in_failures_network_at_idx ON public.sign_in_failures USING bt
 
 CREATE INDEX webhook_deliveries_created_at_idx ON public.webhook_deliveries USING btree (created_at);
 
-CREATE INDEX webhook_deliveries_endpoint_id_due_at_idx ON public.webhook_deliveries USING btree (endpoint_id, due_at) WHERE ((delivered_at IS NULL) AND (given_up_at IS NULL));
-
 CREATE INDEX webhook_deliveries_endpoint_id_id_idx ON public.webhook_deliveries USING btree (endpoint_id, id DESC);
+
+CREATE INDEX webhook_deliveries_waiting_idx ON public.webhook_deliveries USING btree (endpoint_id, due_at) WHERE ((delivered_at IS NULL) AND (given_up_at IS NULL));
 
 CREATE INDEX webhook_endpoints_application_id_idx ON public.webhook_endpoints USING btree (application_id);
 

@@ -24,6 +24,6 @@ test('an application is warned, suspended and restored for the reasons that docs
 })
 
 test('the table of grants takes no other reason', () => {
-  const [, list = ''] = /revocation_reason in \(([^)]*)\)/.exec(read('server/migrations/0001_device_flow.sql')) ?? []
+  const [, list = ''] = /revocation_reason in \(([^)]*)\)/.exec(read('server/migrations/0004_grants.sql')) ?? []
   expect(Array.from(list.matchAll(/'(\w+)'/g), ([, name = '']) => name)).toEqual([...revocationReasons])
 })
