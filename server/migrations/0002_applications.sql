@@ -4,9 +4,6 @@
 -- lock, so that a reader who has seen n has seen everything up to n.
 create sequence application_changes;
 
--- Who an application comes from: the service itself, somebody whose domain was verified, or nobody knows.
-create type publisher_status as enum ('own', 'verified', 'unverified');
-
 create table applications (
   id                      text constraint applications_pkey primary key
                           constraint applications_id_check check (id ~ '^app_[0-9a-z]{12}$'),
@@ -33,7 +30,9 @@ create table applications (
   -- In test mode the application decides its own codes, as this user; nobody can enter them on a page.
   tested_as               text constraint applications_tested_as_fkey references users on delete set null,
   publisher               text constraint applications_publisher_check check (length(publisher) between 1 and 253),
-  publisher_status        publisher_status not null default 'unverified',
+  -- Who the application comes from: the service itself, somebody whose domain was verified, or nobody knows.
+  publisher_status        text not null default 'unverified'
+                          constraint applications_publisher_status_check check (publisher_status in ('own', 'verified', 'unverified')),
   -- When somebody first vouched for its publisher. From then on its name and logo change only with a second look.
   vouched_at              timestamptz,
   -- When the publisher's record was last seen in DNS. Null where nobody looks for one: then it is the operator's word.

@@ -10,15 +10,13 @@ create table suspension_rules (
   created_by text not null constraint suspension_rules_created_by_fkey references users
 );
 
-create type review_reason as enum ('polling', 'reports', 'operator');
-create type review_verdict as enum ('fine', 'observe', 'warn', 'review', 'suspend');
-
 create table reviews (
   id                 text constraint reviews_pkey primary key constraint reviews_id_check check (id ~ '^rev_[0-9a-z]{12}$'),
   application_id     text not null constraint reviews_application_id_fkey references applications,
   opened_at          timestamptz not null,
-  reason             review_reason not null,
-  verdict            review_verdict not null,
+  reason             text not null constraint reviews_reason_check check (reason in ('polling', 'reports', 'operator')),
+  verdict            text not null
+                     constraint reviews_verdict_check check (verdict in ('fine', 'observe', 'warn', 'review', 'suspend')),
   harm               double precision not null,
   evidence           jsonb not null,
   judged_at          timestamptz not null,
@@ -46,16 +44,16 @@ create unique index reviews_one_open_idx on reviews (application_id) where close
 create index reviews_application_id_opened_at_idx on reviews (application_id, opened_at);
 create index reviews_closed_at_idx on reviews (closed_at);
 
-create type review_decision as enum ('reinstate', 'reinstate_slower', 'keep', 'keep_and_revoke');
-
 create table review_decisions (
   id               text constraint review_decisions_pkey primary key
                    constraint review_decisions_id_check check (id ~ '^dec_[0-9a-z]{12}$'),
   review_id        text not null constraint review_decisions_review_id_fkey references reviews,
   at               timestamptz not null,
   by               text not null constraint review_decisions_by_fkey references users,
-  decision         review_decision not null,
-  reason           text not null,
+  decision         text not null constraint review_decisions_decision_check
+                   check (decision in ('reinstate', 'reinstate_slower', 'keep', 'keep_and_revoke')),
+  reason           text not null constraint review_decisions_reason_check check (reason in (
+    'fixed', 'mistaken', 'stolen_secret', 'broken_firmware', 'phishing', 'no_answer', 'other')),
   words            text not null constraint review_decisions_words_check check (length(words) between 1 and 2000),
   interval_seconds integer constraint review_decisions_interval_seconds_check check (interval_seconds between 1 and 300),
   needs_second     boolean not null,

@@ -1,7 +1,5 @@
 -- Grants, the dialog that leads to one in a browser, and what users are sent about them and about their account.
 
-create type device_code_variant as enum ('token_set', 'access_key');
-
 create table grants (
   id                  text constraint grants_pkey primary key constraint grants_id_check check (id ~ '^grt_[0-9a-z]{20}$'),
   -- Finds the grant of a presented credential. Never shown: whatever names a grant uses its id.
@@ -9,7 +7,7 @@ create table grants (
   account_id          text not null constraint grants_account_id_fkey references accounts,
   user_id             text not null constraint grants_user_id_fkey references users,
   application_id      text not null constraint grants_application_id_fkey references applications,
-  variant             device_code_variant not null,
+  variant             text not null constraint grants_variant_check check (variant in ('token_set', 'access_key')),
   scopes              text[] not null,
   -- The second wall behind the state machine: whatever happens, one code leads to one grant, and so does one dialog. Neither has a
   -- foreign key: codes are dropped with their partition and dialogs are deleted after a day, while the grant stays.
@@ -100,11 +98,9 @@ create index dialogs_unexchanged_idx on dialogs (decided_at) where grant_id is n
 
 -- Addresses that are sent by mail or printed by the command line. The text in the address is computed from the id under a
 -- server key, so neither this table nor the outbox holds it.
-create type link_kind as enum ('setup', 'invitation', 'recovery', 'remove_grant');
-
 create table links (
   id         uuid constraint links_pkey primary key,
-  kind       link_kind not null,
+  kind       text not null constraint links_kind_check check (kind in ('setup', 'invitation', 'recovery', 'remove_grant')),
   account_id text not null constraint links_account_id_fkey references accounts,
   user_id    text not null constraint links_user_id_fkey references users on delete cascade,
   grant_id   text constraint links_grant_id_fkey references grants,
@@ -122,7 +118,10 @@ create index links_grant_id_idx on links (grant_id) where grant_id is not null;
 -- The outbox of mails: a mail is written down in the transaction that gives rise to it, and sent afterwards.
 create table mails (
   id          bigint generated always as identity constraint mails_pkey primary key,
-  kind        text not null,
+  kind        text not null constraint mails_kind_check check (kind in (
+    'invitation', 'recovery', 'reset', 'grant_created', 'grants_created', 'password_changed', 'sign_in_method_added',
+    'sign_in_method_removed', 'grant_ended', 'many_codes', 'profile_decided', 'publisher_record', 'application_review',
+    'suspensions_waiting')),
   account_id  text not null constraint mails_account_id_fkey references accounts,
   user_id     text not null constraint mails_user_id_fkey references users on delete cascade,
   link_id     uuid constraint mails_link_id_fkey references links,

@@ -1,8 +1,5 @@
 -- Device codes: which ones run, in hourly partitions, and what is counted and noted about entering and polling them.
 
-create type device_code_status as enum ('pending', 'accepted', 'rejected', 'used');
-create type final_outcome as enum ('accepted', 'rejected', 'expired');
-
 -- Partitioned by expiry: the device code carries it, so a poll finds its partition, and forgetting is dropping one.
 -- `expired` is not a stored status: a pending code past its time is expired.
 -- No foreign keys: each would lock a row of the application or the user for every code, and partitions are dropped whole.
@@ -11,8 +8,9 @@ create table device_codes (
   expires_at      timestamptz not null,
   created_at      timestamptz not null,
   application_id  text not null,
-  variant         device_code_variant not null,
-  status          device_code_status not null,
+  variant         text not null constraint device_codes_variant_check check (variant in ('token_set', 'access_key')),
+  status          text not null
+                  constraint device_codes_status_check check (status in ('pending', 'accepted', 'rejected', 'used')),
   entry_closed    boolean not null default false,
   -- A claimed code that somebody else enters, too: the user who decides about it is told. A colleague changes nothing else; a user
   -- of another account also closes the code (entry_closed).
@@ -28,7 +26,7 @@ create table device_codes (
   grant_id        text,
   lease_id        uuid,
   leased_until    timestamptz,
-  outcome         final_outcome,
+  outcome         text constraint device_codes_outcome_check check (outcome in ('accepted', 'rejected', 'expired')),
   idempotency_key text,
   used_at         timestamptz,
   constraint device_codes_pkey primary key (id, expires_at),

@@ -181,8 +181,8 @@ export async function setPublisher(
   proven: boolean,
 ): Promise<void> {
   await tx.query(
-    `update applications set publisher = $2, publisher_status = $3::publisher_status,
-       vouched_at = case when $3::publisher_status = 'unverified' then vouched_at else coalesce(vouched_at, now()) end,
+    `update applications set publisher = $2, publisher_status = $3::text,
+       vouched_at = case when $3::text = 'unverified' then vouched_at else coalesce(vouched_at, now()) end,
        publisher_proven_at = case when $4 then now() end, publisher_checked_at = case when $4 then now() end,
        publisher_missing_since = null
      where id = $1`,
