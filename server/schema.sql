@@ -206,7 +206,7 @@ CREATE TABLE public.applications (
     required_scopes text[] NOT NULL,
     device_flow boolean NOT NULL,
     redirect_uris text[] DEFAULT '{}'::text[] NOT NULL,
-    public boolean DEFAULT false NOT NULL,
+    public_client boolean DEFAULT false NOT NULL,
     pkce_required boolean DEFAULT false NOT NULL,
     resource_server boolean DEFAULT false NOT NULL,
     tested_as text,
@@ -220,7 +220,7 @@ CREATE TABLE public.applications (
     created_at timestamp with time zone NOT NULL,
     suspended_at timestamp with time zone,
     deleted_at timestamp with time zone,
-    changed bigint NOT NULL,
+    change_number bigint NOT NULL,
     CONSTRAINT applications_default_scopes_allowed CHECK ((default_scopes <@ allowed_scopes)),
     CONSTRAINT applications_id_check CHECK ((id ~ '^app_[0-9a-z]{12}$'::text)),
     CONSTRAINT applications_logo_check CHECK ((length(logo) <= 262144)),
@@ -231,7 +231,7 @@ CREATE TABLE public.applications (
     CONSTRAINT applications_poll_interval_seconds_check CHECK (((poll_interval_seconds >= 1) AND (poll_interval_seconds <= 300))),
     CONSTRAINT applications_proven_is_checked CHECK (((publisher_proven_at IS NULL) = (publisher_checked_at IS NULL))),
     CONSTRAINT applications_proven_is_verified CHECK (((publisher_proven_at IS NULL) OR (publisher_status = 'verified'::text))),
-    CONSTRAINT applications_public_requires_pkce CHECK ((pkce_required OR (NOT public))),
+    CONSTRAINT applications_public_requires_pkce CHECK ((pkce_required OR (NOT public_client))),
     CONSTRAINT applications_publisher_check CHECK (((length(publisher) >= 1) AND (length(publisher) <= 253))),
     CONSTRAINT applications_publisher_status_check CHECK ((publisher_status = ANY (ARRAY['own'::text, 'verified'::text, 'unverified'::text]))),
     CONSTRAINT applications_redirect_uris_check CHECK ((cardinality(redirect_uris) <= 10)),
@@ -395,7 +395,7 @@ CREATE TABLE public.grants (
     scopes text[] NOT NULL,
     device_code_id uuid,
     dialog_id uuid,
-    test boolean DEFAULT false NOT NULL,
+    in_test_mode boolean DEFAULT false NOT NULL,
     requested_from inet,
     key_id smallint NOT NULL,
     generation integer DEFAULT 1 NOT NULL,
@@ -494,8 +494,8 @@ CREATE TABLE public.publisher_checks (
 CREATE TABLE public.review_decisions (
     id text NOT NULL,
     review_id text NOT NULL,
-    at timestamp with time zone NOT NULL,
-    by text NOT NULL,
+    decided_at timestamp with time zone NOT NULL,
+    decided_by text NOT NULL,
     decision text NOT NULL,
     reason text NOT NULL,
     words text NOT NULL,
@@ -507,17 +507,17 @@ CREATE TABLE public.review_decisions (
     undone_at timestamp with time zone,
     revoked integer DEFAULT 0 NOT NULL,
     took_effect_at timestamp with time zone,
-    before jsonb,
+    previous_state jsonb,
     seen text NOT NULL,
     CONSTRAINT review_decisions_confirmed_by_whom CHECK (((confirmed_at IS NULL) = (confirmed_by IS NULL))),
     CONSTRAINT review_decisions_confirmed_only_if_needed CHECK ((needs_second OR (confirmed_by IS NULL))),
     CONSTRAINT review_decisions_decision_check CHECK ((decision = ANY (ARRAY['reinstate'::text, 'reinstate_slower'::text, 'keep'::text, 'keep_and_revoke'::text]))),
     CONSTRAINT review_decisions_effect_after_confirmation CHECK (((took_effect_at IS NULL) OR (NOT needs_second) OR (confirmed_at IS NOT NULL))),
-    CONSTRAINT review_decisions_effect_has_previous_state CHECK (((took_effect_at IS NULL) = (before IS NULL))),
+    CONSTRAINT review_decisions_effect_has_previous_state CHECK (((took_effect_at IS NULL) = (previous_state IS NULL))),
     CONSTRAINT review_decisions_id_check CHECK ((id ~ '^dec_[0-9a-z]{12}$'::text)),
     CONSTRAINT review_decisions_interval_seconds_check CHECK (((interval_seconds >= 1) AND (interval_seconds <= 300))),
     CONSTRAINT review_decisions_reason_check CHECK ((reason = ANY (ARRAY['fixed'::text, 'mistaken'::text, 'stolen_secret'::text, 'broken_firmware'::text, 'phishing'::text, 'no_answer'::text, 'other'::text]))),
-    CONSTRAINT review_decisions_second_is_another CHECK ((confirmed_by <> by)),
+    CONSTRAINT review_decisions_second_is_another CHECK ((confirmed_by <> decided_by)),
     CONSTRAINT review_decisions_slower_has_interval CHECK (((decision = 'reinstate_slower'::text) = (interval_seconds IS NOT NULL))),
     CONSTRAINT review_decisions_undone_by_whom CHECK (((undone_at IS NULL) = (undone_by IS NULL))),
     CONSTRAINT review_decisions_words_check CHECK (((length(words) >= 1) AND (length(words) <= 2000)))
@@ -685,9 +685,9 @@ CREATE TABLE public.webhook_endpoints (
     slow boolean DEFAULT true NOT NULL,
     created_at timestamp with time zone NOT NULL,
     disabled_at timestamp with time zone,
-    disabled_why text,
-    CONSTRAINT webhook_endpoints_disabled_why_check CHECK ((disabled_why = ANY (ARRAY['removed'::text, 'gone'::text]))),
-    CONSTRAINT webhook_endpoints_disabled_with_reason CHECK (((disabled_at IS NULL) = (disabled_why IS NULL))),
+    disabled_reason text,
+    CONSTRAINT webhook_endpoints_disabled_reason_check CHECK ((disabled_reason = ANY (ARRAY['removed'::text, 'gone'::text]))),
+    CONSTRAINT webhook_endpoints_disabled_with_reason CHECK (((disabled_at IS NULL) = (disabled_reason IS NULL))),
     CONSTRAINT webhook_endpoints_generation_check CHECK ((generation > 0)),
     CONSTRAINT webhook_endpoints_rotation_complete CHECK (((rotated_at IS NULL) = (previous_key_id IS NULL))),
     CONSTRAINT webhook_endpoints_url_check CHECK ((length(url) <= 2000))
@@ -718,7 +718,7 @@ ALTER TABLE ONLY public.application_secrets
     ADD CONSTRAINT application_secrets_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY public.applications
-    ADD CONSTRAINT applications_changed_key UNIQUE (changed);
+    ADD CONSTRAINT applications_change_number_key UNIQUE (change_number);
 
 ALTER TABLE ONLY public.applications
     ADD CONSTRAINT applications_pkey PRIMARY KEY (id);
@@ -835,6 +835,8 @@ CREATE INDEX application_requests_application_id_authenticated_id_idx ON public.
 
 CREATE INDEX application_secrets_live_idx ON public.application_secrets USING btree (application_id) WHERE (revoked_at IS NULL);
 
+CREATE INDEX applications_account_id_idx ON public.applications USING btree (account_id);
+
 CREATE INDEX applications_publisher_checked_at_idx ON public.applications USING btree (publisher_checked_at) WHERE (publisher_checked_at IS NOT NULL);
 
 CREATE INDEX applications_vouched_names_idx ON public.applications USING btree (account_id) WHERE ((publisher_status <> 'unverified'::text) AND (deleted_at IS NULL));
@@ -911,7 +913,7 @@ CREATE INDEX publisher_checks_at_idx ON public.publisher_checks USING btree (at)
 
 CREATE UNIQUE INDEX review_decisions_one_waiting_idx ON public.review_decisions USING btree (review_id) WHERE ((took_effect_at IS NULL) AND (undone_at IS NULL));
 
-CREATE INDEX review_decisions_review_id_at_idx ON public.review_decisions USING btree (review_id, at);
+CREATE INDEX review_decisions_review_id_decided_at_idx ON public.review_decisions USING btree (review_id, decided_at);
 
 CREATE INDEX reviews_application_id_opened_at_idx ON public.reviews USING btree (application_id, opened_at);
 
@@ -928,6 +930,8 @@ CREATE INDEX sign_in_failures_at_idx ON public.sign_in_failures USING btree (at)
 CREATE INDEX sign_in_failures_email_at_idx ON public.sign_in_failures USING btree (email, at);
 
 CREATE INDEX sign_in_failures_network_at_idx ON public.sign_in_failures USING btree (network, at);
+
+CREATE INDEX user_roles_role_id_idx ON public.user_roles USING btree (role_id);
 
 CREATE INDEX webhook_deliveries_created_at_idx ON public.webhook_deliveries USING btree (created_at);
 
@@ -1025,10 +1029,10 @@ ALTER TABLE ONLY public.publisher_checks
     ADD CONSTRAINT publisher_checks_application_id_fkey FOREIGN KEY (application_id) REFERENCES public.applications(id);
 
 ALTER TABLE ONLY public.review_decisions
-    ADD CONSTRAINT review_decisions_by_fkey FOREIGN KEY (by) REFERENCES public.users(id);
+    ADD CONSTRAINT review_decisions_confirmed_by_fkey FOREIGN KEY (confirmed_by) REFERENCES public.users(id);
 
 ALTER TABLE ONLY public.review_decisions
-    ADD CONSTRAINT review_decisions_confirmed_by_fkey FOREIGN KEY (confirmed_by) REFERENCES public.users(id);
+    ADD CONSTRAINT review_decisions_decided_by_fkey FOREIGN KEY (decided_by) REFERENCES public.users(id);
 
 ALTER TABLE ONLY public.review_decisions
     ADD CONSTRAINT review_decisions_review_id_fkey FOREIGN KEY (review_id) REFERENCES public.reviews(id);

@@ -70,6 +70,9 @@ create table user_roles (
   constraint user_roles_pkey primary key (user_id, role_id)
 );
 
+-- Who holds a role: counted on every page about roles, and removed with the role.
+create index user_roles_role_id_idx on user_roles (role_id);
+
 -- A session's cookie is computed from its id under a server key, so this table does not hold it.
 create table sessions (
   id               uuid constraint sessions_pkey primary key,

@@ -1,6 +1,6 @@
 -- Applications: what they are and may ask for, who vouches for them, how they ask, and what they are told by webhook.
 
--- Servers keep all applications in process and pull what changed: `changed` rises with every write, under an advisory
+-- Servers keep all applications in process and pull what changed: `change_number` rises with every write, under an advisory
 -- lock, so that a reader who has seen n has seen everything up to n.
 create sequence application_changes;
 
@@ -21,8 +21,8 @@ create table applications (
   -- Where the dialog may return to. Compared as they stand here, character by character.
   redirect_uris           text[] not null default '{}'
                           constraint applications_redirect_uris_check check (cardinality(redirect_uris) <= 10),
-  -- A public application cannot keep a secret, so it has none; the code verifier proves that an exchange is its own.
-  public                  boolean not null default false,
+  -- A public client (RFC 6749, 2.1) cannot keep a secret, so it has none; the code verifier proves that an exchange is its own.
+  public_client           boolean not null default false,
   -- The dialog is opened only with a code challenge. Otherwise it may have one, and then it counts as well.
   pkce_required           boolean not null default false,
   -- May ask about credentials of every application (RFC 7662), not only about its own.
@@ -46,10 +46,10 @@ create table applications (
   created_at              timestamptz not null,
   suspended_at            timestamptz,
   deleted_at              timestamptz,
-  changed                 bigint not null constraint applications_changed_key unique,
+  change_number           bigint not null constraint applications_change_number_key unique,
   constraint applications_default_scopes_allowed check (default_scopes <@ allowed_scopes),
   constraint applications_required_scopes_allowed check (required_scopes <@ allowed_scopes),
-  constraint applications_public_requires_pkce check (pkce_required or not public),
+  constraint applications_public_requires_pkce check (pkce_required or not public_client),
   constraint applications_logo_has_version check ((logo is null) = (logo_version is null)),
   constraint applications_verified_has_publisher check (publisher_status <> 'verified' or publisher is not null),
   constraint applications_proven_is_verified check (publisher_proven_at is null or publisher_status = 'verified'),
@@ -57,6 +57,8 @@ create table applications (
   constraint applications_missing_was_proven check (publisher_missing_since is null or publisher_proven_at is not null)
 );
 
+-- An account's own applications.
+create index applications_account_id_idx on applications (account_id);
 create index applications_publisher_checked_at_idx on applications (publisher_checked_at) where publisher_checked_at is not null;
 -- Whose names nobody else may resemble.
 create index applications_vouched_names_idx on applications (account_id) where publisher_status <> 'unverified' and deleted_at is null;
@@ -168,9 +170,9 @@ create table webhook_endpoints (
   created_at      timestamptz not null,
   disabled_at     timestamptz,
   -- `gone`: it answered 410.
-  disabled_why    text constraint webhook_endpoints_disabled_why_check check (disabled_why in ('removed', 'gone')),
+  disabled_reason text constraint webhook_endpoints_disabled_reason_check check (disabled_reason in ('removed', 'gone')),
   constraint webhook_endpoints_rotation_complete check ((rotated_at is null) = (previous_key_id is null)),
-  constraint webhook_endpoints_disabled_with_reason check ((disabled_at is null) = (disabled_why is null))
+  constraint webhook_endpoints_disabled_with_reason check ((disabled_at is null) = (disabled_reason is null))
 );
 
 create index webhook_endpoints_application_id_idx on webhook_endpoints (application_id);

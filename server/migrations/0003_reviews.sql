@@ -48,8 +48,8 @@ create table review_decisions (
   id               text constraint review_decisions_pkey primary key
                    constraint review_decisions_id_check check (id ~ '^dec_[0-9a-z]{12}$'),
   review_id        text not null constraint review_decisions_review_id_fkey references reviews,
-  at               timestamptz not null,
-  by               text not null constraint review_decisions_by_fkey references users,
+  decided_at       timestamptz not null,
+  decided_by       text not null constraint review_decisions_decided_by_fkey references users,
   decision         text not null constraint review_decisions_decision_check
                    check (decision in ('reinstate', 'reinstate_slower', 'keep', 'keep_and_revoke')),
   reason           text not null constraint review_decisions_reason_check check (reason in (
@@ -62,22 +62,23 @@ create table review_decisions (
   undone_by        text constraint review_decisions_undone_by_fkey references users,
   undone_at        timestamptz,
   revoked          integer not null default 0,
-  -- Null while it waits for a second operator. Then also: how the application stood before.
+  -- Null while it waits for a second operator.
   took_effect_at   timestamptz,
-  before           jsonb,
+  -- How the application stood before it took effect, for undoing it.
+  previous_state   jsonb,
   -- What it was decided on (flows/reviews/decide.ts), to tell a second operator whether that still holds.
   seen             text not null,
-  constraint review_decisions_second_is_another check (confirmed_by <> by),
+  constraint review_decisions_second_is_another check (confirmed_by <> decided_by),
   constraint review_decisions_slower_has_interval check ((decision = 'reinstate_slower') = (interval_seconds is not null)),
   constraint review_decisions_confirmed_by_whom check ((confirmed_at is null) = (confirmed_by is null)),
   constraint review_decisions_undone_by_whom check ((undone_at is null) = (undone_by is null)),
   constraint review_decisions_confirmed_only_if_needed check (needs_second or confirmed_by is null),
-  constraint review_decisions_effect_has_previous_state check ((took_effect_at is null) = (before is null)),
+  constraint review_decisions_effect_has_previous_state check ((took_effect_at is null) = (previous_state is null)),
   constraint review_decisions_effect_after_confirmation
     check (took_effect_at is null or not needs_second or confirmed_at is not null)
 );
 
-create index review_decisions_review_id_at_idx on review_decisions (review_id, at);
+create index review_decisions_review_id_decided_at_idx on review_decisions (review_id, decided_at);
 -- A review waits for one second operator at a time.
 create unique index review_decisions_one_waiting_idx on review_decisions (review_id)
   where took_effect_at is null and undone_at is null;

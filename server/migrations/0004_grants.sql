@@ -14,7 +14,7 @@ create table grants (
   device_code_id      uuid constraint grants_device_code_id_key unique,
   dialog_id           uuid constraint grants_dialog_id_key unique,
   -- Made in test mode, as the user that its application is tested as.
-  test                boolean not null default false,
+  in_test_mode        boolean not null default false,
   -- Where the application asked from, as the server saw it.
   requested_from      inet,
   key_id              smallint not null,

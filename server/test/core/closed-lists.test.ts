@@ -58,7 +58,10 @@ const LISTS: Record<string, readonly string[]> = {
   review_decisions_reason_check: [...reasons].sort(),
   reviews_reason_check: members<ReviewReason>({ polling: true, reports: true, operator: true }),
   reviews_verdict_check: members<Verdict>({ fine: true, observe: true, warn: true, review: true, suspend: true }),
-  webhook_endpoints_disabled_why_check: members<Parameters<typeof disableEndpoint>[2]>({ removed: true, gone: true }),
+  webhook_endpoints_disabled_reason_check: members<Parameters<typeof disableEndpoint>[2]>({
+    removed: true,
+    gone: true,
+  }),
 }
 
 test('each check of a list names the members of its type, and every such check is compared', () => {

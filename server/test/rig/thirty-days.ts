@@ -65,7 +65,7 @@ async function makeApplication(db: Queryable, id: string, name: string, index: n
   const verified = name !== PHISHER && domain !== undefined
   await db.query(
     `insert into applications (id, account_id, name, publisher, publisher_status, allowed_scopes, default_scopes,
-       required_scopes, device_flow, created_at, changed)
+       required_scopes, device_flow, created_at, change_number)
      values ($1, 'acc_dev' || lpad($2::text, 9, '0'), $3, $4, $5, '{orders:read,displays:write}', '{orders:read}', '{}', true,
        now() - $6 * interval '1 day', nextval('application_changes'))`,
     [
