@@ -200,7 +200,7 @@ describe('fields that nobody asked for', () => {
 
   async function rowOf(id: string): Promise<Record<string, unknown>> {
     const [row] = await service.database.query(
-      `select account_id, public, pkce_required, resource_server, publisher_status, publisher, publisher_proven_at,
+      `select account_id, public_client as public, pkce_required, resource_server, publisher_status, publisher, publisher_proven_at,
          vouched_at, logo_version, tested_as, suspended_at, deleted_at, allowed_scopes from applications where id = $1`,
       [id],
     )

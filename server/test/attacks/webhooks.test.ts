@@ -55,7 +55,7 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   await inside.stop()
-  await quiet.database.query("update webhook_endpoints set disabled_at = now(), disabled_why = 'removed'")
+  await quiet.database.query("update webhook_endpoints set disabled_at = now(), disabled_reason = 'removed'")
 })
 
 const happen = () =>

@@ -130,7 +130,7 @@ describe('by following the pages alone', () => {
     const dialog = await textOf(page, '#sample-dialog')
     expect(new URL(dialog).searchParams.get('redirect_uri')).toBe('https://parcels.example/connected')
     const [row] = await browsing.northwind.service.database.query(
-      'select allowed_scopes, default_scopes, required_scopes, device_flow, public from applications where id = $1',
+      'select allowed_scopes, default_scopes, required_scopes, device_flow, public_client as public from applications where id = $1',
       [id],
     )
     expect(row).toEqual({

@@ -25,7 +25,7 @@ async function writeEverywhere(): Promise<string> {
   const id = (prefix: string) => `'${prefix}_' || lpad(n::text, 12, '0')`
   await database.query(
     `insert into applications (id, account_id, name, publisher, publisher_status, allowed_scopes, default_scopes,
-       required_scopes, device_flow, redirect_uris, public, pkce_required, resource_server, created_at, changed)
+       required_scopes, device_flow, redirect_uris, public_client, pkce_required, resource_server, created_at, change_number)
      select ${id('app')}, $1, name, name, 'unverified', '{}', '{}', '{}', true, '{}', false, true, false, now(),
        nextval('application_changes')
      from unnest($2::text[]) with ordinality as made(name, n)`,
@@ -44,7 +44,7 @@ async function writeEverywhere(): Promise<string> {
   )
   const watched = `app_${'1'.padStart(12, '0')}`
   await database.query(
-    `insert into review_decisions (id, review_id, at, by, decision, reason, words, needs_second, seen, took_effect_at, before,
+    `insert into review_decisions (id, review_id, decided_at, decided_by, decision, reason, words, needs_second, seen, took_effect_at, previous_state,
        undone_at, undone_by)
      select ${id('dec')}, $1, now(), $2, 'keep', 'other', words, false, '', now(), '{}', now(), $2
      from unnest($3::text[]) with ordinality as made(words, n)`,

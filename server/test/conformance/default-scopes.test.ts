@@ -48,7 +48,7 @@ describe.each(['oauth', 'key'] as const)('a code request, %s variant', (variant)
   it('is refused, and not narrowed, when the stored default set has a scope that no typed code may lead to', async () => {
     const application = await make()
     await service.database.query(
-      `update applications set default_scopes = '{orders:read,money:move}', changed = nextval('application_changes')
+      `update applications set default_scopes = '{orders:read,money:move}', change_number = nextval('application_changes')
        where id = $1`,
       [application.id],
     )

@@ -48,7 +48,7 @@ export async function describedRequests(service: TestService): Promise<Readonly<
     },
   }
   const tested = await makeApplication(context.db, config, account.slug, {})
-  await service.database.query('update applications set tested_as = $2, changed = nextval($3) where id = $1', [
+  await service.database.query('update applications set tested_as = $2, change_number = nextval($3) where id = $1', [
     tested.id,
     service.user.id,
     'application_changes',

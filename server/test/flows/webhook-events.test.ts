@@ -26,7 +26,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 beforeEach(async () => {
-  await service.database.query("update webhook_endpoints set disabled_at = now(), disabled_why = 'removed'")
+  await service.database.query("update webhook_endpoints set disabled_at = now(), disabled_reason = 'removed'")
   user = await makeUser(service.context.db, service.account.slug, { holds: ['orders:read', 'orders:write'] })
   endpoint = await makeEndpoint(service, 'http://127.0.0.1:9/hooks')
 })
@@ -79,7 +79,7 @@ describe('a grant', () => {
     const code = await device.code({ scope: 'orders:read' })
     const decided = { ...device.credentials, user_code: code.user_code, decision: 'grant' }
     expect((await post(service.address, '/auth/test/decision', { form: decided })).status).toBe(200)
-    const [row] = await service.database.query<{ id: string }>('select id from grants where test')
+    const [row] = await service.database.query<{ id: string }>('select id from grants where in_test_mode')
     await testMode(false)
     const by = { by: service.user.id, grantId: row?.id ?? '', asAdministrator: false, reported: false }
     expect((await removeGrant(service.context, by)).outcome).toBe('removed')

@@ -25,7 +25,7 @@ afterEach(async () => {
   for (const sender of senders.splice(0)) await sender.stop()
   for (const receiver of receivers.splice(0)) await receiver.stop()
   await service.database.query(
-    "update webhook_endpoints set disabled_at = now(), disabled_why = 'removed' where disabled_at is null",
+    "update webhook_endpoints set disabled_at = now(), disabled_reason = 'removed' where disabled_at is null",
   )
 })
 

@@ -30,7 +30,7 @@ beforeEach(async () => {
 afterEach(async () => {
   await receiver.stop()
   await service.database.query(
-    "update webhook_endpoints set disabled_at = now(), disabled_why = 'removed' where disabled_at is null",
+    "update webhook_endpoints set disabled_at = now(), disabled_reason = 'removed' where disabled_at is null",
   )
 })
 

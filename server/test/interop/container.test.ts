@@ -126,7 +126,7 @@ it('a key is made once, for the service alone to read', async () => {
 it('the schema comes up in an empty database, and a second time there is nothing to do', async () => {
   const first = await latchkey(...COMPOSE.services.migrate.command)
   expect(first.status, first.said).toBe(0)
-  expect(first.said).toContain('Applied 0001_device_flow.sql')
+  expect(first.said).toContain('Applied 0001_accounts.sql')
   expect((await latchkey('migrate')).said).toContain('Nothing to do')
 })
 

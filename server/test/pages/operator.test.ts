@@ -36,7 +36,7 @@ describe('the overview', () => {
 
   it.each([
     ['Redis does not answer.', { gate: { shared: true, answers: false } }],
-    ['lacks 0006_next.sql', { postgres: { ...postgres, schema: { ...schema, missing: ['0006_next.sql'] } } }],
+    ['lacks 0007_next.sql', { postgres: { ...postgres, schema: { ...schema, missing: ['0007_next.sql'] } } }],
     ['has 0009_later.sql', { postgres: { ...postgres, schema: { ...schema, unknown: ['0009_later.sql'] } } }],
     ['are 7 seconds apart', { postgres: { ...postgres, clockAheadMs: -7_100 } }],
     ['3 mails wait, and there is no mail server', { mail: { server: false, waiting: 3, oldest: NOW, givenUp: 0 } }],

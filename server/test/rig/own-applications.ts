@@ -88,7 +88,7 @@ async function hookShop(service: TestService, shop: MadeApplication, by: MadeUse
        (7, 'webhook.test', 0, null, null, null)) as log(n, kind, attempts, status, error, took)`,
     [live.id, gone.id],
   )
-  await database.query("update webhook_endpoints set disabled_at = now(), disabled_why = 'gone' where id = $1", [
+  await database.query("update webhook_endpoints set disabled_at = now(), disabled_reason = 'gone' where id = $1", [
     gone.id,
   ])
 }

@@ -65,7 +65,7 @@ async function makeApplication(db: Queryable, id: string, name: string, index: n
   const verified = name !== PHISHER && domain !== undefined
   await db.query(
     `insert into applications (id, account_id, name, publisher, publisher_status, allowed_scopes, default_scopes,
-       required_scopes, device_flow, created_at, changed)
+       required_scopes, device_flow, created_at, change_number)
      values ($1, 'acc_dev' || lpad($2::text, 9, '0'), $3, $4, $5, '{orders:read,displays:write}', '{orders:read}', '{}', true,
        now() - $6 * interval '1 day', nextval('application_changes'))`,
     [
@@ -136,7 +136,7 @@ async function decideAbout(db: Queryable, id: string, decided: Decided, perDay: 
      granted as (
        insert into grants (id, secret, account_id, user_id, application_id, variant, scopes, device_code_id, key_id, created_at, issued_at, last_used_on, requested_from)
        select grant_id, gen_random_uuid(), 'acc_demo' || lpad(customer::text, 8, '0'), 'usr_demo' || lpad(customer::text, 8, '0'), $1,
-         case when n % 4 = 0 then 'access_key' else 'token_set' end::device_code_variant, '{orders:read}', code, 1,
+         case when n % 4 = 0 then 'access_key' else 'token_set' end, '{orders:read}', code, 1,
          at + interval '2 minutes', at + interval '2 minutes 4 seconds', (now() - (n % 5) * interval '1 day')::date, address
        from codes where fate <= $6)
      insert into audit_events (at, kind, actor_kind, actor_id, via, account_id, user_id, application_id, grant_id, device_code_id, detail)
@@ -220,10 +220,10 @@ async function makeCodesOfNow(db: Queryable, id: string): Promise<void> {
     `insert into device_codes (id, expires_at, created_at, application_id, variant, status, user_code, scopes, state, claimed_by,
        decided_at, grant_id, outcome, lease_id, leased_until, used_at)
      select md5('now' || n)::uuid, now() + n * interval '4 seconds', now() - interval '1 minute', $1, 'token_set',
-       (case when n <= 168 then 'pending' else 'used' end)::device_code_status, lpad((n * 104729)::text, 9, '0'), '{orders:read}', '',
+       case when n <= 168 then 'pending' else 'used' end, lpad((n * 104729)::text, 9, '0'), '{orders:read}', '',
        case when n > 168 then 'usr_demo00000001' end, case when n > 168 then now() - n * interval '9 seconds' end,
        case when n > 168 and n % 9 > 0 then 'grt_' || left(md5('now grant' || n), 20) end,
-       (case when n > 168 then case when n % 9 > 0 then 'accepted' else 'rejected' end end)::final_outcome,
+       case when n > 168 then case when n % 9 > 0 then 'accepted' else 'rejected' end end,
        case when n > 168 then md5('lease' || n)::uuid end, case when n > 168 then now() end, case when n > 168 then now() end
      from generate_series(1, 220) n`,
     [id],

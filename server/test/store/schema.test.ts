@@ -14,6 +14,11 @@ it('server/schema.sql is what the migrations make; otherwise run "npm run schema
   expect(dumpSchema(database.url)).toBe(readFileSync(SCHEMA_FILE, 'utf8'))
 })
 
+it('a rule about several columns has a name that says what it is', async () => {
+  const generated = "conname ~ '_check[0-9]+$' or (conname ~ '_check$' and cardinality(conkey) > 1)"
+  expect(await database.query(`select conname from pg_constraint where ${generated}`)).toEqual([])
+})
+
 it('partitions that the service makes are no part of it', async () => {
   await database.query("select make_device_code_partition('2026-11-16T05:00:00Z')")
   expect(dumpSchema(database.url)).toBe(readFileSync(SCHEMA_FILE, 'utf8'))

@@ -17,7 +17,7 @@ type Row = {
   device_flow: boolean
   device_scopes: string[]
   redirect_uris: string[]
-  public: boolean
+  public_client: boolean
   pkce_required: boolean
   resource_server: boolean
   tested_as: string | null
@@ -25,7 +25,7 @@ type Row = {
   suspended_at: number | null
   deleted_at: number | null
   secrets: { id: string; keyId: number; digest: string }[]
-  changed: number
+  change_number: number
   now: number
 }
 
@@ -43,8 +43,8 @@ const DEVICE_SCOPES = `array(select allowed.name from unnest(a.allowed_scopes) w
 
 /** Columns for a query over `applications a`, without the logo, which is large. */
 const APPLICATION = `a.id, a.account_id, a.name, a.publisher, a.publisher_status, a.vouched_at is not null as vouched_for,
-  a.logo_version, a.allowed_scopes, a.default_scopes, a.required_scopes, a.device_flow, a.redirect_uris, a.public,
-  a.pkce_required, a.resource_server, a.tested_as, a.poll_interval_seconds, a.suspended_at, a.deleted_at, a.changed,
+  a.logo_version, a.allowed_scopes, a.default_scopes, a.required_scopes, a.device_flow, a.redirect_uris, a.public_client,
+  a.pkce_required, a.resource_server, a.tested_as, a.poll_interval_seconds, a.suspended_at, a.deleted_at, a.change_number,
   ${DEVICE_SCOPES}, ${LIVE_SECRETS}`
 
 export type ApplicationChanges = {
@@ -59,13 +59,13 @@ export async function readApplicationChanges(db: Queryable, after: number): Prom
   const { rows } = await db.query<Row & { id: string | null }>({
     name: 'read-application-changes',
     text: `select ${APPLICATION}, clock.now
-      from (select now() as now) clock left join applications a on a.changed > $1 order by a.changed`,
+      from (select now() as now) clock left join applications a on a.change_number > $1 order by a.change_number`,
     values: [after],
   })
   const changed = rows.filter((row) => row.id !== null)
   return {
     applications: changed.map(fromRow),
-    changed: changed.at(-1)?.changed ?? after,
+    changed: changed.at(-1)?.change_number ?? after,
     now: rows[0]?.now ?? 0,
   }
 }
@@ -123,8 +123,8 @@ export async function insertApplication(tx: Transaction, application: NewApplica
   const changed = await nextChange(tx)
   await tx.query(
     `insert into applications
-       (id, account_id, name, allowed_scopes, default_scopes, required_scopes, device_flow, redirect_uris, public,
-        pkce_required, resource_server, created_at, changed)
+       (id, account_id, name, allowed_scopes, default_scopes, required_scopes, device_flow, redirect_uris, public_client,
+        pkce_required, resource_server, created_at, change_number)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, now(), $12)`,
     [
       application.id,
@@ -149,10 +149,10 @@ export async function insertApplication(tx: Transaction, application: NewApplica
  */
 export async function markApplicationChanged(tx: Transaction, id: string): Promise<boolean> {
   const changed = await nextChange(tx)
-  const { rowCount } = await tx.query('update applications set changed = $2 where id = $1 and deleted_at is null', [
-    id,
-    changed,
-  ])
+  const { rowCount } = await tx.query(
+    'update applications set change_number = $2 where id = $1 and deleted_at is null',
+    [id, changed],
+  )
   return rowCount === 1
 }
 
@@ -181,8 +181,8 @@ export async function setPublisher(
   proven: boolean,
 ): Promise<void> {
   await tx.query(
-    `update applications set publisher = $2, publisher_status = $3::publisher_status,
-       vouched_at = case when $3::publisher_status = 'unverified' then vouched_at else coalesce(vouched_at, now()) end,
+    `update applications set publisher = $2, publisher_status = $3::text,
+       vouched_at = case when $3::text = 'unverified' then vouched_at else coalesce(vouched_at, now()) end,
        publisher_proven_at = case when $4 then now() end, publisher_checked_at = case when $4 then now() end,
        publisher_missing_since = null
      where id = $1`,
@@ -263,7 +263,7 @@ function fromRow(row: Row): Application {
     deviceFlow: row.device_flow,
     deviceScopes: row.device_scopes,
     redirectUris: row.redirect_uris,
-    public: row.public,
+    public: row.public_client,
     pkceRequired: row.pkce_required,
     resourceServer: row.resource_server,
     testedAs: row.tested_as,

@@ -35,7 +35,7 @@ export type OwnApplicationLine = Pick<
 
 export async function listOwnApplications(db: Queryable, accountId: string): Promise<readonly OwnApplicationLine[]> {
   const { rows } = await db.query<OwnApplicationLine>(
-    `select a.id, a.name, a.suspended_at is not null as suspended, a.device_flow as "deviceFlow", a.public,
+    `select a.id, a.name, a.suspended_at is not null as suspended, a.device_flow as "deviceFlow", a.public_client as public,
        a.logo_version as "logoVersion",
        a.created_at as "createdAt", a.redirect_uris <> '{}' as dialog, a.tested_as is not null as "testMode",
        (select count(*) from grants g where g.application_id = a.id and g.revoked_at is null) as grants

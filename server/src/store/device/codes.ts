@@ -131,9 +131,9 @@ export async function saveDeviceCode(tx: Transaction, code: DeviceCode): Promise
     text: `update device_codes set
         status = $3, entry_closed = $4, claimed_by = $5, grant_id = $6, lease_id = $7, leased_until = $8, outcome = $9,
         idempotency_key = $10, also_entered = $11,
-        decided_at = case when $3::device_code_status in ('accepted', 'rejected')
+        decided_at = case when $3::text in ('accepted', 'rejected')
           then coalesce(decided_at, now()) else decided_at end,
-        used_at = case when $3::device_code_status = 'used' then coalesce(used_at, now()) end
+        used_at = case when $3::text = 'used' then coalesce(used_at, now()) end
       where id = $1 and expires_at = $2`,
     values: [
       code.id,

@@ -44,7 +44,7 @@ export type NewGrant = Pick<Grant, 'id' | 'accountId' | 'userId' | 'applicationI
 export async function insertGrant(tx: Transaction, grant: NewGrant): Promise<void> {
   await tx.query(
     `insert into grants (id, secret, account_id, user_id, application_id, variant, scopes, key_id, device_code_id,
-       dialog_id, requested_from, created_at, test)
+       dialog_id, requested_from, created_at, in_test_mode)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, now(),
        exists (select from applications where id = $5 and tested_as = $4))`,
     [

@@ -20,10 +20,11 @@ export type ReviewDecision = Omit<DecisionLine, 'undoable'> & {
   readonly seen: string
 }
 
-const DECISION = `select d.id, d.review_id as "reviewId", r.application_id as "applicationId", d.at, d.by, d.decision, d.reason, d.words,
+const DECISION = `select d.id, d.review_id as "reviewId", r.application_id as "applicationId", d.decided_at as at,
+    d.decided_by as by, d.decision, d.reason, d.words,
     d.interval_seconds as "intervalSeconds", d.needs_second as "needsSecond", d.confirmed_by as "confirmedBy",
     d.confirmed_at as "confirmedAt", d.undone_by as "undoneBy", d.undone_at as "undoneAt", d.revoked,
-    d.took_effect_at as "tookEffectAt", d.before, d.seen
+    d.took_effect_at as "tookEffectAt", d.previous_state as before, d.seen
   from review_decisions d join reviews r on r.id = d.review_id`
 
 export async function findDecision(db: Queryable, id: string): Promise<ReviewDecision | null> {
@@ -57,7 +58,7 @@ export type NewDecision = Pick<
 
 export async function insertDecision(tx: Transaction, decision: NewDecision): Promise<void> {
   await tx.query(
-    `insert into review_decisions (id, review_id, at, by, decision, reason, words, interval_seconds, needs_second, seen)
+    `insert into review_decisions (id, review_id, decided_at, decided_by, decision, reason, words, interval_seconds, needs_second, seen)
      values ($1, $2, now(), $3, $4, $5, $6, $7, $8, $9)`,
     [
       decision.id,
@@ -78,11 +79,10 @@ export async function markConfirmed(tx: Transaction, id: string, by: string): Pr
 }
 
 export async function markTakenEffect(tx: Transaction, id: string, before: Before, revoked: number): Promise<void> {
-  await tx.query('update review_decisions set took_effect_at = now(), before = $2, revoked = $3 where id = $1', [
-    id,
-    JSON.stringify(before),
-    revoked,
-  ])
+  await tx.query(
+    'update review_decisions set took_effect_at = now(), previous_state = $2, revoked = $3 where id = $1',
+    [id, JSON.stringify(before), revoked],
+  )
 }
 
 export async function markUndone(tx: Transaction, id: string, by: string): Promise<void> {

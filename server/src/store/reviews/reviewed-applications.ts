@@ -30,7 +30,7 @@ export async function findReviewedApplication(db: Queryable, id: string): Promis
   const { rows } = await db.query<Row>({
     ...PATIENT,
     text: `select a.id, a.name, a.created_at as "createdAt", a.publisher, a.publisher_status,
-       a.suspended_at is not null as suspended, a.device_flow as "deviceFlow", a.public,
+       a.suspended_at is not null as suspended, a.device_flow as "deviceFlow", a.public_client as public,
        a.poll_interval_seconds as "pollIntervalSeconds", c.id as account_id, c.slug, c.name as account_name,
        (select count(*) from grants g where g.application_id = a.id and g.revoked_at is null) as grants
      from applications a join accounts c on c.id = a.account_id where a.id = $1 and a.deleted_at is null`,

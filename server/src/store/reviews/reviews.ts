@@ -129,7 +129,7 @@ export async function saveReview(tx: Transaction, review: Review): Promise<void>
  */
 export async function readSeen(db: Queryable, applicationId: string): Promise<string | null> {
   const { rows } = await db.query<{ changed: number; id: string | null; version: number | null }>(
-    `select a.changed, r.id, r.version from applications a
+    `select a.change_number as changed, r.id, r.version from applications a
        left join reviews r on r.application_id = a.id and r.closed_at is null
      where a.id = $1 and a.deleted_at is null`,
     [applicationId],

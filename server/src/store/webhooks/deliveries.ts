@@ -17,7 +17,7 @@ export const QUEUE_RECORDED = `heard as materialized (
     insert into webhook_deliveries (endpoint_id, event_id, kind, data, created_at, due_at)
     select w.id, h.event_id, h.kind, jsonb_strip_nulls(jsonb_build_object(
         'application', h.application_id, 'account', c.slug, 'user', g.user_id, 'grant', g.id,
-        'scope', array_to_string(g.scopes, ','), 'variant', g.variant, 'test', g.test,
+        'scope', array_to_string(g.scopes, ','), 'variant', g.variant, 'test', g.in_test_mode,
         'credential', h.detail ->> 'is', 'reason', h.detail ->> 'reason', 'message', h.detail ->> 'message')),
       h.at, h.at
     from heard h
@@ -184,7 +184,7 @@ export async function listDeliveries(db: Queryable, applicationId: string): Prom
        d.last_error as "lastError", d.last_took_ms as "lastTookMs"
      from webhook_endpoints w cross join lateral (
        select * from webhook_deliveries where endpoint_id = w.id order by id desc limit $2) d
-     where w.application_id = $1 and w.disabled_why is distinct from 'removed'
+     where w.application_id = $1 and w.disabled_reason is distinct from 'removed'
      order by d.id desc limit $2`,
     [applicationId, MAX_DELIVERIES],
   )

@@ -18,7 +18,7 @@ export type WebhookEndpoint = {
 const ENDPOINT = `select w.id, w.url, w.key_id as "keyId", w.generation, w.created_at as "createdAt",
     case when w.rotated_at > now() - interval '24 hours' then w.rotated_at end as "rotatedAt",
     w.disabled_at is not null as gone
-  from webhook_endpoints w where w.application_id = $1 and w.disabled_why is distinct from 'removed'`
+  from webhook_endpoints w where w.application_id = $1 and w.disabled_reason is distinct from 'removed'`
 
 /** Includes endpoints that are gone, until they are removed or purged. */
 export async function listEndpoints(db: Queryable, applicationId: string): Promise<readonly WebhookEndpoint[]> {
@@ -57,8 +57,8 @@ export async function rotateEndpoint(tx: Transaction, id: string, keyId: number)
  */
 export async function disableEndpoint(tx: Transaction, id: string, reason: 'removed' | 'gone'): Promise<string | null> {
   const { rows } = await tx.query<{ application_id: string }>(
-    `update webhook_endpoints set disabled_at = coalesce(disabled_at, now()), disabled_why = $2
-     where id = $1 and (disabled_at is null or ($2 = 'removed' and disabled_why = 'gone'))
+    `update webhook_endpoints set disabled_at = coalesce(disabled_at, now()), disabled_reason = $2
+     where id = $1 and (disabled_at is null or ($2 = 'removed' and disabled_reason = 'gone'))
      returning application_id`,
     [id, reason],
   )

@@ -1,4 +1,4 @@
-/** Reasons are a closed list: code, table and document name the same ones. */
+/** Reasons are a closed list: code and document name the same ones; closed-lists.test.ts compares the table. */
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { revocationReasons } from '../../../src/core/grants/revocation-reason.ts'
@@ -21,9 +21,4 @@ test('a grant is revoked for the reasons that docs/interface.md lists', () => {
 
 test('an application is warned, suspended and restored for the reasons that docs/interface.md lists', () => {
   expect(documented('`reason` of the three about the application:')).toEqual([...suspensionReasons].sort())
-})
-
-test('the table of grants takes no other reason', () => {
-  const [, list = ''] = /revocation_reason in \(([^)]*)\)/.exec(read('server/migrations/0001_device_flow.sql')) ?? []
-  expect(Array.from(list.matchAll(/'(\w+)'/g), ([, name = '']) => name)).toEqual([...revocationReasons])
 })

@@ -40,7 +40,7 @@ const messagesOf = async (id: string) => {
 async function makeMany(prefix: string, count: number): Promise<string[]> {
   const rows = await service.database.query<{ id: string }>(
     `insert into applications
-     select (jsonb_populate_record(a, jsonb_build_object('id', $2 || lpad(n::text, 8, '0'), 'changed', 1000000 + n))).*
+     select (jsonb_populate_record(a, jsonb_build_object('id', $2 || lpad(n::text, 8, '0'), 'change_number', 1000000 + n))).*
      from applications a, generate_series(1, $3::int) n where a.id = $1 returning id`,
     [service.application.id, prefix, count],
   )

@@ -104,7 +104,7 @@ describe('an endpoint', () => {
     const { id } = await makeEndpoint(service, URL_OF_RECEIVER, { application })
     await happen()
     await service.database.query(
-      "update webhook_endpoints set disabled_at = now(), disabled_why = 'gone' where id = $1",
+      "update webhook_endpoints set disabled_at = now(), disabled_reason = 'gone' where id = $1",
       [id],
     )
     expect(await read()).toMatchObject({ endpoints: [{ gone: true }], deliveries: [{ off: true }] })

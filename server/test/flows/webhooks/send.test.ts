@@ -25,7 +25,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 beforeEach(async () => {
-  await service.database.query("update webhook_endpoints set disabled_at = now(), disabled_why = 'removed'")
+  await service.database.query("update webhook_endpoints set disabled_at = now(), disabled_reason = 'removed'")
   receiver = await startReceiver()
   endpoint = await makeEndpoint(service, receiver.url)
 })
@@ -208,10 +208,10 @@ describe('a receiver that', () => {
     await service.database.advance(48 * HOUR)
     await send()
     expect(receiver.received.length).toBeLessThanOrEqual(2)
-    const [row] = await service.database.query('select disabled_why from webhook_endpoints where id = $1', [
+    const [row] = await service.database.query('select disabled_reason from webhook_endpoints where id = $1', [
       endpoint.id,
     ])
-    expect(row).toEqual({ disabled_why: 'gone' })
+    expect(row).toEqual({ disabled_reason: 'gone' })
     expect(await deliveries()).toHaveLength(3)
     const events = await service.database.query("select detail from audit_events where kind = 'webhook.gone'")
     expect(events).toEqual([{ detail: { endpoint: endpoint.id } }])

@@ -10,13 +10,13 @@ beforeAll(async () => {
 afterAll(() => database.drop())
 
 it('a database that was never migrated lacks everything', async () => {
-  expect(await pendingMigrations(database.url)).toContain('0001_device_flow.sql')
+  expect(await pendingMigrations(database.url)).toContain('0001_accounts.sql')
 })
 
 it('of five processes that migrate at once, each migration is applied by one', async () => {
   const applied = (await Promise.all([1, 2, 3, 4, 5].map(() => migrate(database.url)))).flat()
   expect(applied).toEqual([...new Set(applied)])
-  expect(applied).toContain('0001_device_flow.sql')
+  expect(applied).toContain('0001_accounts.sql')
   expect(await pendingMigrations(database.url)).toEqual([])
   expect(await migrate(database.url)).toEqual([])
 })

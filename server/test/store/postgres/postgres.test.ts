@@ -60,7 +60,7 @@ describe('not away', () => {
   it('what is thrown in the middle of a transaction comes out as it is, and nothing is kept', async () => {
     const thrown = new TypeError('a bug of ours')
     const work = db.transaction(async (tx) => {
-      await tx.query("insert into scopes values ('kept', 'Kept', now())")
+      await tx.query("insert into scopes (name, title, created_at) values ('kept', 'Kept', now())")
       throw thrown
     })
     expect(await failure(work)).toBe(thrown)

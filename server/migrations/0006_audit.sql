@@ -1,45 +1,74 @@
 -- The audit log is append-only and sealed: whatever is changed, removed or put elsewhere in it is found out.
 -- docs/decisions/0021-the-audit-log-is-sealed-after-the-fact.md
 
-alter table audit_events
-  -- Whoever seals takes only what nobody can add to any more: transactions older than every one that still runs. What is
-  -- there already gets the number of this migration.
-  add column xid xid8 not null default pg_current_xact_id();
+-- What happened, for people who ask later: never updated, never deleted by the service. Partitioned by the month (UTC) of `at`, so that
+-- an old month can be archived and taken out whole. Its ids have no foreign keys: a log outlives what it speaks of.
+create sequence audit_event_ids;
 
+create table audit_events (
+  -- PostgreSQL 15 has no identity columns on partitioned tables.
+  id             bigint not null default nextval('audit_event_ids'),
+  -- When the transaction that wrote it began.
+  at             timestamptz not null,
+  -- An open list, without a check: a new kind needs no migration.
+  kind           text not null,
+  -- Who did it, and through which interface: core/audit/actor.ts.
+  actor_kind     text not null
+                 constraint audit_events_actor_kind_check check (actor_kind in ('user', 'operator', 'application', 'service', 'anonymous')),
+  actor_id       text not null,
+  via            text not null constraint audit_events_via_check check (via in ('web', 'api', 'cli', 'mail', 'job')),
+  -- What it is about.
+  account_id     text,
+  user_id        text,
+  application_id text,
+  grant_id       text,
+  device_code_id uuid,
+  detail         jsonb not null default '{}',
+  -- Whoever seals takes only what nobody can add to any more: transactions older than every one that still runs.
+  xid            xid8 not null default pg_current_xact_id(),
+  constraint audit_events_pkey primary key (id, at)
+) partition by range (at);
+
+create index audit_events_application_id_at_idx on audit_events (application_id, at);
+create index audit_events_actor_id_at_idx on audit_events (actor_id, at);
+-- What people said against applications lately.
+create index audit_events_reports_idx on audit_events (at)
+  where kind in ('code.reported', 'application.reported', 'credential.reported', 'code.crowd');
 -- In the order in which events are sealed.
-create index audit_events_xid on audit_events (xid, id);
+create index audit_events_xid_id_idx on audit_events (xid, id);
 -- In the order in which they are read, an account's own and everybody's. Very many may be of one moment.
-create index audit_events_account on audit_events (account_id, at, id);
-create index audit_events_moment on audit_events (at, id);
+create index audit_events_account_id_at_id_idx on audit_events (account_id, at, id);
+create index audit_events_at_id_idx on audit_events (at, id);
 
 -- One link of the chain per event. Each hash covers the one before it, so there is one order in which all of them fit; and it
 -- is keyed, so that who can write here but has no server key cannot make one. In the partition of the event's month.
 create table audit_seals (
-  position bigint not null constraint audit_seals_position check (position > 0),
+  position bigint not null constraint audit_seals_position_check check (position > 0),
+  -- No foreign key: the removal of an event is found out, not prevented.
   event_id bigint not null,
   -- The event's.
   event_at timestamptz not null,
   -- The event's: where the next turn goes on, even if somebody took the event away.
   xid      xid8 not null,
   key_id   smallint not null,
-  hash     bytea not null constraint audit_seals_hash check (length(hash) = 32),
-  constraint audit_seals_key primary key (position, event_at),
-  constraint audit_seals_event unique (event_id, event_at)
+  hash     bytea not null constraint audit_seals_hash_check check (length(hash) = 32),
+  constraint audit_seals_pkey primary key (position, event_at),
+  constraint audit_seals_event_id_event_at_key unique (event_id, event_at)
 ) partition by range (event_at);
 
 -- Months that were written to a file and taken out. Each row is signed, and says where the rest of the chain hangs on:
 -- docs/decisions/0029-the-audit-log-is-archived-by-month.md
 create table audit_archives (
-  month       text not null constraint audit_archives_month check (month ~ '^[0-9]{4}-(0[1-9]|1[0-2])$'),
-  events      bigint not null constraint audit_archives_events check (events > 0),
+  month       text constraint audit_archives_pkey primary key
+              constraint audit_archives_month_check check (month ~ '^[0-9]{4}-(0[1-9]|1[0-2])$'),
+  events      bigint not null constraint audit_archives_events_check check (events > 0),
   -- The stretches of the chain that went: from, to, the hash before and the hash at the end of each.
   runs        jsonb not null,
   -- Of the file without its last line, which is this row.
-  sha256      bytea not null constraint audit_archives_sha256 check (length(sha256) = 32),
+  sha256      bytea not null constraint audit_archives_sha256_check check (length(sha256) = 32),
   key_id      smallint not null,
-  mac         bytea not null constraint audit_archives_mac check (length(mac) = 32),
-  archived_at timestamptz not null default now(),
-  constraint audit_archives_key primary key (month)
+  mac         bytea not null constraint audit_archives_mac_check check (length(mac) = 32),
+  archived_at timestamptz not null default now()
 );
 
 create function refuse_audit_change() returns trigger language plpgsql as $$

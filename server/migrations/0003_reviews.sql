@@ -1,0 +1,90 @@
+-- Reviews of applications: the rule that judges evidence, what it found, and what people decided about it.
+
+-- Thresholds are data, and every one that ever held stays. Without a row, those of core/reviews/suspension.ts hold as version 0.
+create table suspension_rules (
+  version    integer generated always as identity constraint suspension_rules_pkey primary key,
+  thresholds jsonb not null,
+  -- Judged and written down, but nothing happens to anybody.
+  dry_run    boolean not null,
+  created_at timestamptz not null,
+  created_by text not null constraint suspension_rules_created_by_fkey references users
+);
+
+create table reviews (
+  id                 text constraint reviews_pkey primary key constraint reviews_id_check check (id ~ '^rev_[0-9a-z]{12}$'),
+  application_id     text not null constraint reviews_application_id_fkey references applications,
+  opened_at          timestamptz not null,
+  reason             text not null constraint reviews_reason_check check (reason in ('polling', 'reports', 'operator')),
+  verdict            text not null
+                     constraint reviews_verdict_check check (verdict in ('fine', 'observe', 'warn', 'review', 'suspend')),
+  harm               double precision not null,
+  evidence           jsonb not null,
+  judged_at          timestamptz not null,
+  -- Of suspension_rules, without a foreign key: version 0 has no row there.
+  rule_version       integer not null,
+  dry_run            boolean not null,
+  -- The last time that the evidence gave rise to more than watching: one that stays calm is closed by itself.
+  last_escalated_at  timestamptz not null,
+  warned_at          timestamptz,
+  -- Suspended by the rule; and when it is reinstated without a person's decision, null where it waits for one.
+  suspended_at       timestamptz,
+  suspension_ends_at timestamptz,
+  appealed_at        timestamptz,
+  appealed_by        text constraint reviews_appealed_by_fkey references users,
+  appeal             text constraint reviews_appeal_check check (length(appeal) between 1 and 2000),
+  closed_at          timestamptz,
+  -- Rises with everything that somebody who decides should have seen.
+  version            integer not null default 1,
+  constraint reviews_appeal_complete check ((appealed_at is null) = (appeal is null) and (appealed_at is null) = (appealed_by is null)),
+  constraint reviews_suspension_end_is_open check (suspension_ends_at is null or (suspended_at is not null and closed_at is null))
+);
+
+-- An application has one open review at a time.
+create unique index reviews_one_open_idx on reviews (application_id) where closed_at is null;
+create index reviews_application_id_opened_at_idx on reviews (application_id, opened_at);
+create index reviews_closed_at_idx on reviews (closed_at);
+
+create table review_decisions (
+  id               text constraint review_decisions_pkey primary key
+                   constraint review_decisions_id_check check (id ~ '^dec_[0-9a-z]{12}$'),
+  review_id        text not null constraint review_decisions_review_id_fkey references reviews,
+  decided_at       timestamptz not null,
+  decided_by       text not null constraint review_decisions_decided_by_fkey references users,
+  decision         text not null constraint review_decisions_decision_check
+                   check (decision in ('reinstate', 'reinstate_slower', 'keep', 'keep_and_revoke')),
+  reason           text not null constraint review_decisions_reason_check check (reason in (
+    'fixed', 'mistaken', 'stolen_secret', 'broken_firmware', 'phishing', 'no_answer', 'other')),
+  words            text not null constraint review_decisions_words_check check (length(words) between 1 and 2000),
+  interval_seconds integer constraint review_decisions_interval_seconds_check check (interval_seconds between 1 and 300),
+  needs_second     boolean not null,
+  confirmed_by     text constraint review_decisions_confirmed_by_fkey references users,
+  confirmed_at     timestamptz,
+  undone_by        text constraint review_decisions_undone_by_fkey references users,
+  undone_at        timestamptz,
+  revoked          integer not null default 0,
+  -- Null while it waits for a second operator.
+  took_effect_at   timestamptz,
+  -- How the application stood before it took effect, for undoing it.
+  previous_state   jsonb,
+  -- What it was decided on (flows/reviews/decide.ts), to tell a second operator whether that still holds.
+  seen             text not null,
+  constraint review_decisions_second_is_another check (confirmed_by <> decided_by),
+  constraint review_decisions_slower_has_interval check ((decision = 'reinstate_slower') = (interval_seconds is not null)),
+  constraint review_decisions_confirmed_by_whom check ((confirmed_at is null) = (confirmed_by is null)),
+  constraint review_decisions_undone_by_whom check ((undone_at is null) = (undone_by is null)),
+  constraint review_decisions_confirmed_only_if_needed check (needs_second or confirmed_by is null),
+  constraint review_decisions_effect_has_previous_state check ((took_effect_at is null) = (previous_state is null)),
+  constraint review_decisions_effect_after_confirmation
+    check (took_effect_at is null or not needs_second or confirmed_at is not null)
+);
+
+create index review_decisions_review_id_decided_at_idx on review_decisions (review_id, decided_at);
+-- A review waits for one second operator at a time.
+create unique index review_decisions_one_waiting_idx on review_decisions (review_id)
+  where took_effect_at is null and undone_at is null;
+
+-- Minutes in which this service itself had too much to do: what polled too early then is not held against anybody.
+create table overloads (
+  minute timestamptz constraint overloads_pkey primary key,
+  shed   bigint not null
+);

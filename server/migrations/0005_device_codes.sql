@@ -1,0 +1,145 @@
+-- Device codes: which ones run, in hourly partitions, and what is counted and noted about entering and polling them.
+
+-- Partitioned by expiry: the device code carries it, so a poll finds its partition, and forgetting is dropping one.
+-- `expired` is not a stored status: a pending code past its time is expired.
+-- No foreign keys: each would lock a row of the application or the user for every code, and partitions are dropped whole.
+create table device_codes (
+  id              uuid not null,
+  expires_at      timestamptz not null,
+  created_at      timestamptz not null,
+  application_id  text not null,
+  variant         text not null constraint device_codes_variant_check check (variant in ('token_set', 'access_key')),
+  status          text not null
+                  constraint device_codes_status_check check (status in ('pending', 'accepted', 'rejected', 'used')),
+  entry_closed    boolean not null default false,
+  -- A claimed code that somebody else enters, too: the user who decides about it is told. A colleague changes nothing else; a user
+  -- of another account also closes the code (entry_closed).
+  also_entered    text constraint device_codes_also_entered_check check (also_entered in ('colleague', 'another_account')),
+  user_code       text not null constraint device_codes_user_code_check check (user_code ~ '^[0-9]{9,15}$'),
+  scopes          text[] not null,
+  state           text not null,
+  -- What the server saw, and what the application said of itself: shown to the person who decides.
+  requested_from  inet,
+  requested_with  text constraint device_codes_requested_with_check check (length(requested_with) <= 200),
+  claimed_by      text,
+  decided_at      timestamptz,
+  grant_id        text,
+  lease_id        uuid,
+  leased_until    timestamptz,
+  outcome         text constraint device_codes_outcome_check check (outcome in ('accepted', 'rejected', 'expired')),
+  idempotency_key text,
+  used_at         timestamptz,
+  constraint device_codes_pkey primary key (id, expires_at),
+  constraint device_codes_accepted_has_grant check (status <> 'accepted' or grant_id is not null),
+  constraint device_codes_decided_by_claimant
+    check (status not in ('accepted', 'rejected') or (claimed_by is not null and decided_at is not null)),
+  constraint device_codes_lease_complete check ((lease_id is null) = (leased_until is null) and (lease_id is null) = (outcome is null)),
+  constraint device_codes_used_has_outcome check ((status = 'used') = (used_at is not null) and (used_at is null or outcome is not null))
+) partition by range (expires_at);
+
+-- Whatever became of a code: an entered code that exists is not taken for a guess. Every partition gets it when it is attached.
+create index device_codes_user_code_idx on device_codes (user_code);
+
+-- The hourly partitions of device_codes are made and dropped by these two functions, with the rights of the table's owner: the
+-- service may run under a role that owns nothing (deploy/postgresql/service-role.sql).
+-- docs/decisions/0031-dropping-a-partition-never-waits.md
+
+-- Both functions keep this search path: the schema of the tables alone, and temporary tables last. So nobody can put a table of
+-- their own in the place of ours. pg_catalog, not being named, is searched before both.
+select set_config('search_path', format('%I, pg_temp', current_schema()), true);
+
+create function make_device_code_partition(starts timestamptz) returns void
+  language plpgsql security definer set search_path from current as $$
+declare
+  utc timestamp := starts at time zone 'UTC';
+  name text := 'device_codes_' || to_char(utc, 'YYYYMMDDHH24');
+  ends timestamptz := starts + interval '1 hour';
+begin
+  if utc <> date_trunc('hour', utc) then
+    raise invalid_parameter_value using message = 'a partition of device_codes starts on the hour';
+  end if;
+  -- Made beside the parent and then attached: `attach partition` does not lock out the polls that run meanwhile, as
+  -- `create table … partition of` would. The check lets PostgreSQL attach without a scan.
+  execute format('create table %I (like device_codes including defaults including constraints,
+    constraint %I check (expires_at >= %L and expires_at < %L), constraint %I primary key (id, expires_at))',
+    name, name || '_expires_at_check', starts, ends, name || '_pkey');
+  execute format('create unique index %I on %I (user_code) where status = ''pending''', name || '_live_user_code_idx', name);
+  execute format('alter table device_codes attach partition %I for values from (%L) to (%L)', name, starts, ends);
+end $$;
+
+-- False: the table was in use at every attempt. Detaching needs the parent for itself. Whoever waits for that makes everybody wait
+-- who comes later, polls first of all; so nobody waits here. An attempt takes the locks at once or leaves, and comes again after a
+-- pause of random length, for a second in all. lock_timeout holds for what `detach` and `drop` lock besides, as a TOAST table that
+-- autovacuum is at.
+create function drop_device_code_partition(name text) returns boolean
+  language plpgsql security definer set search_path from current set lock_timeout = '10ms' as $$
+declare
+  give_up timestamptz := clock_timestamp() + interval '1 second';
+begin
+  if not exists (select from pg_inherits i join pg_class c on c.oid = i.inhrelid
+      where i.inhparent = 'device_codes'::regclass and c.relname = name) then
+    raise invalid_parameter_value using message = format('%s is no partition of device_codes', name);
+  end if;
+  loop
+    begin
+      -- First the partition, which polls do not need: whoever uses it keeps the parent from being locked at all.
+      execute format('lock table only %I in access exclusive mode nowait', name);
+      lock table only device_codes in access exclusive mode nowait;
+      execute format('alter table device_codes detach partition %I', name);
+      execute format('drop table %I', name);
+      return true;
+    exception when lock_not_available then
+      -- With the attempt its locks are gone.
+      if clock_timestamp() > give_up then
+        return false;
+      end if;
+    end;
+    perform pg_sleep(0.001 + random() * 0.009);
+  end loop;
+end $$;
+
+revoke execute on function make_device_code_partition(timestamptz), drop_device_code_partition(text) from public;
+
+-- How many codes were live when somebody last counted: one process counts, all of them read it (store/device/live-codes.ts).
+create table live_device_codes (
+  only_row   boolean not null default true,
+  -- Null until the first count.
+  codes      bigint,
+  counted_at timestamptz,
+  constraint live_device_codes_pkey primary key (only_row),
+  constraint live_device_codes_one_row check (only_row),
+  constraint live_device_codes_counted check ((codes is null) = (counted_at is null))
+);
+
+insert into live_device_codes default values;
+
+-- Well-formed codes that somebody entered: a code was theirs to decide, there was no such code, or there was one that is not (or no
+-- longer) theirs, which is not guessing.
+create table code_entries (
+  at                timestamptz not null,
+  account_id        text not null constraint code_entries_account_id_fkey references accounts,
+  user_id           text not null constraint code_entries_user_id_fkey references users on delete cascade,
+  network           cidr,
+  outcome           text not null constraint code_entries_outcome_check check (outcome in ('claimed', 'missed', 'known')),
+  -- No foreign key, as in device_codes, where it comes from: an entry is forgotten after a day.
+  application_id    text,
+  requested_network cidr
+);
+
+create index code_entries_at_idx on code_entries (at);
+create index code_entries_user_id_at_idx on code_entries (user_id, at);
+create index code_entries_account_id_at_idx on code_entries (account_id, at);
+create index code_entries_misses_of_network_idx on code_entries (network, at) where outcome = 'missed';
+create index code_entries_claims_of_application_idx on code_entries (application_id, requested_network, at) where outcome = 'claimed';
+
+-- How often a code was polled too early and told so, for codes that were. Alone it says nothing: whether it counts depends on who
+-- granted the code later.
+create table early_polls (
+  -- No foreign key: a code is dropped with its partition, whatever refers to it.
+  device_code_id uuid constraint early_polls_pkey primary key,
+  application_id text not null constraint early_polls_application_id_fkey references applications,
+  polls          integer not null constraint early_polls_polls_check check (polls > 0),
+  last_at        timestamptz not null
+);
+
+create index early_polls_last_at_idx on early_polls (last_at);
