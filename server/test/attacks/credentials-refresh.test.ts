@@ -89,7 +89,7 @@ describe('TK-01: of many refreshes at one moment', () => {
     const answers = await Promise.all(
       Array.from({ length: 60 }, (_, index) => ({ token: texts[index % 3] ?? '' })).map(async ({ token }) => ({
         token,
-        answer: await renew(token),
+        answer: await renewWhenServed(token),
       })),
     )
     for (const token of texts) {

@@ -95,6 +95,8 @@ describe('a mail', () => {
 
   it('that cannot be written keeps no other one waiting, and is tried again', async () => {
     await askForRecovery()
+    // As of a newer version, whose kinds this one does not know.
+    await service.database.query('alter table mails drop constraint mails_kind_check')
     await service.database.query("update mails set kind = 'nonsense'")
     const { email } = await askForRecovery()
     const { context, failures } = watched()
