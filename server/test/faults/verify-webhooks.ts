@@ -129,7 +129,7 @@ function committed(): Promise<Committed[]> {
     `select a.kind || ' ' || a.grant_id as event, a.at,
        coalesce(array_agg('evt_' || replace(d.event_id::text, '-', '')) filter (where d.id is not null), '{}') as ids
      from audit_events a left join webhook_deliveries d on d.kind = a.kind and d.data ->> 'grant' = a.grant_id::text
-     where a.kind = any($1) group by a.id`,
+     where a.kind = any($1) group by a.id, a.at`,
     [WEBHOOK_KINDS],
   )
 }

@@ -78,6 +78,16 @@ export function withoutExpiresIn(text: string): string {
   return text.replace(/"expires_in":\d+/, '"expires_in":…')
 }
 
+/** Retries 503, "try again shortly", as a device in the field does: PostgreSQL may take too long on a busy machine. */
+export async function whenServed(request: () => Promise<WireAnswer>): Promise<WireAnswer> {
+  let answer = await request()
+  for (let attempt = 1; answer.status === 503 && attempt <= 5; attempt += 1) {
+    await sleep(500)
+    answer = await request()
+  }
+  return answer
+}
+
 export class Device {
   readonly address: string
   readonly application: MadeApplication
@@ -98,12 +108,7 @@ export class Device {
   }
 
   async code(parameters: Record<string, string> = {}): Promise<CodeRecord> {
-    let answer = await this.request(parameters)
-    // "Try again shortly": where PostgreSQL takes too long on a busy machine, as a device in the field does.
-    for (let attempt = 1; answer.status === 503 && attempt <= 5; attempt += 1) {
-      await sleep(500)
-      answer = await this.request(parameters)
-    }
+    const answer = await whenServed(() => this.request(parameters))
     if (answer.status !== 200) throw new Error(`the code request was answered ${answer.status} ${answer.text}`)
     return answer.body
   }

@@ -1,7 +1,7 @@
 /** A fleet of devices in strangers' hands: accounts of any age, and what their devices did, as rows or over the wire. */
 import { randomUUID } from 'node:crypto'
 import { judgeApplications } from '../../src/flows/reviews/judge.ts'
-import { post, type WireAnswer } from './device.ts'
+import { post, type WireAnswer, whenServed } from './device.ts'
 import { type MadeApplication, type MadeUser, makeAccount, makeUser } from './make.ts'
 import type { TestService } from './service.ts'
 
@@ -99,7 +99,8 @@ export async function connectDevice(
 ): Promise<readonly WireAnswer[]> {
   const headers = { 'x-forwarded-for': address }
   const device = service.device('oauth', application)
-  const asked = await post(service.address, '/auth/oauth/device/code', { form: device.credentials, headers })
+  const sent = { form: device.credentials, headers }
+  const asked = await whenServed(() => post(service.address, '/auth/oauth/device/code', sent))
   if (asked.status !== 200) throw new Error(`the code request was answered ${asked.status} ${asked.text}`)
   const poll = () => device.poll(asked.body.device_code, headers)
   const first = await poll()

@@ -20,7 +20,7 @@ import { setApplicationPublisher, suspendApplication } from '../../src/flows/app
 import { markApplicationChanged } from '../../src/store/applications/applications.ts'
 import { setLogo } from '../../src/store/applications/logos.ts'
 import { askMe, connect } from './connect.ts'
-import { type CodeRecord, post, type WireVariant } from './device.ts'
+import { type CodeRecord, post, type WireVariant, whenServed } from './device.ts'
 import { startDnsServer } from './dns-server.ts'
 import { drawLogo, drawOtherLogo } from './logo.ts'
 import { startMailbox } from './mailbox.ts'
@@ -332,7 +332,7 @@ async function askFor(service: TestService, application: MadeApplication, ask: A
   const { variant = 'oauth', scope, from = HAMBURG, says = 'Acme-Player/4.2 (living room)' } = ask
   const form = { SVCappid: application.id, SVCsecret: application.secret, ...(scope ? { scope } : {}) }
   const headers = { 'x-forwarded-for': from, 'user-agent': says }
-  const answer = await post(service.address, `/auth/${variant}/device/code`, { form, headers })
+  const answer = await whenServed(() => post(service.address, `/auth/${variant}/device/code`, { form, headers }))
   if (answer.status !== 200) throw new Error(`the code request was answered ${answer.status} ${answer.text}`)
   return answer.body
 }
