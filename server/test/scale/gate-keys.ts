@@ -42,9 +42,9 @@ export async function fillGate(redis: PrivateRedis, ids: readonly string[]): Pro
 }
 
 /** Until its connection stands, the gate answers on its own and writes nothing. */
-async function connected(redis: PrivateRedis, knock: () => Promise<unknown>): Promise<void> {
+async function connected(redis: PrivateRedis, poll: () => Promise<unknown>): Promise<void> {
   for (let tries = 0; tries < 100; tries += 1) {
-    await knock()
+    await poll()
     if ((await redis.keys()) > 0) {
       while ((await redis.keys()) > 0) await sleep(5)
       return

@@ -3,7 +3,12 @@
  * suspend, restore.
  */
 import { isPublisherName, MAX_LIVE_SECRETS, type Publisher } from '../../core/applications/application.ts'
-import { type ScopeFacts, type SettingsProblem, settingsProblem } from '../../core/applications/settings.ts'
+import {
+  type ApplicationSettings,
+  type ScopeFacts,
+  type SettingsProblem,
+  settingsProblem,
+} from '../../core/applications/settings.ts'
 import { type Actor, BY_COMMAND_LINE } from '../../core/audit/actor.ts'
 import { MAX_REDIRECTS, type RedirectProblem } from '../../core/dialog/redirect-uri.ts'
 import type { SuspensionReason } from '../../core/reviews/review.ts'
@@ -34,14 +39,8 @@ const APPLICATION_NAME =
 const NAME_TAKEN =
   'An application of another account that somebody vouches for has this name, or one that looks the same. Choose another.'
 
-export type NewApplication = {
+export type NewApplication = ApplicationSettings & {
   readonly account: string
-  readonly name: string
-  readonly allowedScopes: readonly string[]
-  readonly defaultScopes: readonly string[]
-  readonly requiredScopes: readonly string[]
-  readonly deviceFlow: boolean
-  readonly redirectUris: readonly string[]
   readonly public: boolean
   readonly pkceRequired: boolean
   readonly resourceServer: boolean
