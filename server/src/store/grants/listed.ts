@@ -56,11 +56,12 @@ const LISTED = `select ${GRANT}, g.secret, a.name, a.publisher, a.publisher_stat
 
 /**
  * Excludes token sets that can no longer be refreshed. They have ended without being marked as revoked:
- * core/grants/grant.ts, `isOver`.
+ * core/grants/grant.ts, `isOver`. A grant that no application collected stays: it can be collected until the sweep
+ * revokes it, which may be later than the lifetime of a refresh token.
  */
 function notOver({ unusedMs, maxMs }: RefreshLimits): string {
-  return `(g.variant = 'access_key' or (g.created_at > now() - interval '${maxMs} milliseconds'
-    and coalesce(g.issued_at, g.created_at) > now() - interval '${unusedMs} milliseconds'))`
+  return `(g.variant = 'access_key' or g.issued_at is null or (g.created_at > now() - interval '${maxMs} milliseconds'
+    and g.issued_at > now() - interval '${unusedMs} milliseconds'))`
 }
 
 const PER_PAGE = 50

@@ -133,6 +133,20 @@ describe('the list', () => {
     expect(new Set([...ids(first.grants), ...ids(second.grants)]).size).toBe(100)
   })
 
+  it('has a grant that no application collected, for as long as it can be collected', async () => {
+    const clerk = await makeClerk()
+    const [collected, waiting] = [await connect(service, { user: clerk }), await grant(service, { user: clerk })]
+    const short = makeConfig({ DATABASE_URL: service.database.url, REFRESH_TOKEN_LIFETIME: '3600' })
+    const listed = async () => ids((await listOwnGrants({ ...service.context, config: short }, clerk.id)).grants)
+    expect(await listed()).toEqual([waiting.grantId, collected.grantId])
+    await service.database.query(
+      `update grants set created_at = created_at - interval '2 hours', issued_at = issued_at - interval '2 hours'
+       where user_id = $1`,
+      [clerk.id],
+    )
+    expect(await listed()).toEqual([waiting.grantId])
+  })
+
   it('starts from the beginning where the address was edited, and shows nothing for another account’s place', async () => {
     const { grants } = await listAccountGrants(service.context, service.account.id, "x' or 1=1")
     expect(grants.length).toBeGreaterThan(0)
