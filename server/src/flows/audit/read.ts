@@ -138,11 +138,14 @@ function lineOf(event: ListedEvent, names: ReadonlyMap<string, string>, toAccoun
   }
 }
 
-/** An account's log does not name operators: only its own users have names there. */
+/**
+ * An account's log names only its own users: an operator has no name there, and a user of another account is an unknown
+ * person.
+ */
 function whoIs({ actorKind, actorId }: ListedEvent, nameOf: (id: string) => string | null): Who {
   const name = nameOf(actorId)
   if (actorKind === 'application') return { is: 'application', name }
   if (actorKind === 'service') return { is: 'service' }
   if (actorKind === 'anonymous') return { is: 'somebody' }
-  return name === null ? { is: 'operator' } : { is: 'person', name }
+  return actorKind === 'operator' && name === null ? { is: 'operator' } : { is: 'person', name }
 }

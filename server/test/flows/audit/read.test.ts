@@ -1,5 +1,6 @@
 /** The audit log as people read it: what they look for is found, page by page, with names and who was behind it. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { byUser } from '../../../src/core/audit/actor.ts'
 import { kindsIn } from '../../../src/core/audit/kind.ts'
 import { disablePerson, setPersonRoles } from '../../../src/flows/accounts/people.ts'
 import { removeRole, saveRole } from '../../../src/flows/accounts/roles.ts'
@@ -12,8 +13,9 @@ import {
 } from '../../../src/flows/applications/manage.ts'
 import { type AuditWish, readAudit } from '../../../src/flows/audit/read.ts'
 import { listRoles } from '../../../src/store/accounts/roles.ts'
+import { recordEvent } from '../../../src/store/audit/events.ts'
 import { connect } from '../../rig/connect.ts'
-import { type MadeUser, makeApplication, makeUser } from '../../rig/make.ts'
+import { type MadeUser, makeAccount, makeApplication, makeUser } from '../../rig/make.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
 
 let service: TestService
@@ -71,6 +73,16 @@ describe('a line', () => {
     ])
     const [created] = (await read({ kinds: ['account.created'] })).lines
     expect(created?.who).toEqual({ is: 'operator' })
+  })
+
+  it('names a user of another account only as an unknown person, and nobody as the operator in their place', async () => {
+    const { db } = service.context
+    const stranger = await makeUser(db, (await makeAccount(db)).slug)
+    await db.transaction((tx) =>
+      recordEvent(tx, { kind: 'user.roles_changed', actor: byUser(stranger.id), accountId: service.account.id }),
+    )
+    const [line] = (await read()).lines
+    expect([line?.actorId, line?.who]).toEqual([stranger.id, { is: 'person', name: null }])
   })
 
   it('of a role that is gone keeps its name', async () => {
