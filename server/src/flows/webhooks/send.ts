@@ -123,12 +123,13 @@ async function deliver(
     error: 'error' in posted ? posted.error : null,
     tookMs: posted.tookMs,
   }
-  const slow = posted.tookMs > QUICK_MS
+  // Nothing was sent: whether the endpoint is slow remains as it was.
+  const slow = posted.tookMs === null ? delivery.slow : posted.tookMs > QUICK_MS
   if (isDelivered(posted)) await markDelivered(db, delivery.id, tried)
   else await markFailed(db, delivery.id, tried, isGone(posted) ? null : pauseAfter(delivery.attempts + 1))
   if (slow !== delivery.slow) await markSlow(db, delivery.endpointId, slow)
   if (isGone(posted)) await giveUpEndpoint(context, delivery.endpointId)
-  if (slow) return 'slow'
+  if (slow && posted.tookMs !== null) return 'slow'
   return isDelivered(posted) ? 'delivered' : 'failed'
 }
 
@@ -136,9 +137,9 @@ async function post(
   { config, outbound }: Context,
   delivery: DueDelivery,
   cut: AbortSignal,
-): Promise<Posted | { readonly error: 'key_retired'; readonly tookMs: 0 }> {
+): Promise<Posted | { readonly error: 'key_retired'; readonly tookMs: null }> {
   const secrets = secretsOf(config.keys, delivery)
-  if (secrets.length === 0) return { error: 'key_retired', tookMs: 0 }
+  if (secrets.length === 0) return { error: 'key_retired', tookMs: null }
   const { kind: type, data, createdAt, now } = delivery
   const body = JSON.stringify({ type, timestamp: new Date(createdAt).toISOString(), data })
   const signed = webhookHeaders(secrets, { id: eventName(delivery.eventId), at: now, body })

@@ -117,7 +117,8 @@ export async function takeDueDelivery(db: Queryable, endpointId: string): Promis
   return rows[0] ?? null
 }
 
-export type Tried = { readonly status: number | null; readonly error: string | null; readonly tookMs: number }
+/** `tookMs` is null if no request was sent. */
+export type Tried = { readonly status: number | null; readonly error: string | null; readonly tookMs: number | null }
 
 export async function markDelivered(db: Queryable, id: number, { status, tookMs }: Tried): Promise<void> {
   await db.query(

@@ -263,6 +263,11 @@ describe('the secret', () => {
     await sendOnce(other)
     expect(receiver.received).toEqual([])
     expect(await deliveries()).toMatchObject([{ attempts: 1, last_error: 'key_retired' }])
+    // It was not asked, so it has not shown that it answers quickly.
+    const slow = 'select slow, last_took_ms from webhook_endpoints e join webhook_deliveries on endpoint_id = e.id'
+    expect(await service.database.query(`${slow} where e.id = $1`, [endpoint.id])).toEqual([
+      { slow: true, last_took_ms: null },
+    ])
     await rotateEndpointSecret(other, service.user.id, service.application.id, endpoint.id)
     await service.database.advance(7 * SECOND)
     await sendOnce(other)
