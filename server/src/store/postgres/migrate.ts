@@ -19,11 +19,7 @@ const NO_TRANSACTION = /^-- latchkey: no-transaction\r?\n/
 
 /** Applies missing migrations and returns their names. Safe to run from several processes at once. */
 export async function migrate(url: string, folder: URL = FOLDER): Promise<readonly string[]> {
-  // Own connection: a migration may take longer than the statement timeout of the service.
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 })
-  await client.connect().catch(rethrowAsUnavailable)
-  // The query reports a broken connection as well; without a listener, the event would end the process.
-  client.on('error', () => {})
+  const client = await connect(url)
   try {
     await takeTurn(client)
     await client.query('create table if not exists migrations (name text primary key, applied_at timestamptz not null)')
@@ -33,6 +29,15 @@ export async function migrate(url: string, folder: URL = FOLDER): Promise<readon
   } finally {
     await client.end()
   }
+}
+
+/** Own connection: a migration may take longer than the statement timeout of the service. */
+async function connect(url: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 })
+  // The query reports a broken connection as well; without a listener, the event would end the process.
+  client.on('error', () => {})
+  await client.connect().catch(rethrowAsUnavailable)
+  return client
 }
 
 const TRY_EVERY_MS = 200
@@ -120,8 +125,7 @@ export async function readSchemaState(db: Queryable): Promise<SchemaState> {
 
 /** Migrations that `migrate` would apply; all of them for an empty database. */
 export async function pendingMigrations(url: string): Promise<readonly string[]> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 })
-  await client.connect().catch(rethrowAsUnavailable)
+  const client = await connect(url)
   try {
     const { rows } = await client.query<{ exists: boolean }>("select to_regclass('migrations') is not null as exists")
     if (!rows[0]?.exists) await client.query('create temporary table migrations (name text)')

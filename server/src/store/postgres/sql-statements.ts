@@ -10,7 +10,8 @@ export function splitStatements(sql: string): readonly string[] {
   const statements = ['']
   for (const [token] of sql.matchAll(TOKEN)) {
     if (token === ';') statements.push('')
-    else if (!/^(--|\/\*)/.test(token)) statements.push(statements.pop() + token)
+    // A comment separates words, as a space does.
+    else statements.push(statements.pop() + (/^(--|\/\*)/.test(token) ? ' ' : token))
   }
   return statements.map((statement) => statement.trim()).filter((statement) => statement !== '')
 }

@@ -1,6 +1,9 @@
 /** Migrations: forward only, once each, whoever runs them. */
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { migrate, pendingMigrations } from '../../../src/store/postgres/migrate.ts'
+import { splitStatements } from '../../../src/store/postgres/sql-statements.ts'
 import { createEmptyDatabase, type EmptyDatabase } from '../../rig/database.ts'
 
 let database: EmptyDatabase
@@ -19,6 +22,39 @@ it('of five processes that migrate at once, each migration is applied by one', a
   expect(applied).toContain('0001_accounts.sql')
   expect(await pendingMigrations(database.url)).toEqual([])
   expect(await migrate(database.url)).toEqual([])
+})
+
+it('a connection that breaks off is reported by the caller, and does not end the process', async () => {
+  // Accepts a client, says that it is ready for a query, and hangs up when one arrives.
+  const authenticated = Buffer.from('520000000800000000', 'hex')
+  const readyForQuery = Buffer.from('5a0000000549', 'hex')
+  const server = createServer((socket) => {
+    socket.once('data', () => {
+      socket.write(Buffer.concat([authenticated, readyForQuery]))
+      socket.once('data', () => socket.end())
+    })
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const { port } = server.address() as AddressInfo
+  const thrown: unknown[] = []
+  const keep = (error: unknown) => thrown.push(error)
+  process.on('uncaughtException', keep)
+  await expect(pendingMigrations(`postgres://nobody@127.0.0.1:${port}/none`)).rejects.toThrow('Connection terminated')
+  await new Promise((resolve) => setImmediate(resolve))
+  process.off('uncaughtException', keep)
+  server.close()
+  expect(thrown).toEqual([])
+})
+
+describe('a file without a transaction is split into statements', () => {
+  it.each([
+    ['select 1; select 2;', ['select 1', 'select 2']],
+    ["select ';' as a; -- one; two\nselect 2", ["select ';' as a", 'select 2']],
+    ['do $x$ begin; end $x$; select ";" from t', ['do $x$ begin; end $x$', 'select ";" from t']],
+    ['select/* a comment; */1', ['select 1']],
+  ])('%s', (sql, statements) => {
+    expect(splitStatements(sql)).toEqual(statements)
+  })
 })
 
 it('a PostgreSQL that does not answer is named, not shown as a stack', async () => {
