@@ -107,13 +107,19 @@ export async function startService(config: Config): Promise<RunningService> {
   const context = await createContext(config, traced)
   const server = createHttpServer(context, traced)
   const readMetrics = createMetricsReader(context)
-  const metrics = await startMetricsServer(context, readMetrics).catch(closing(context))
-  const address = await prepare(context, server).catch(async (error) => {
-    await metrics?.close()
-    return closing(context)(error)
-  })
+  const close = [() => closeContext(context)]
+  const closing = async (error: unknown): Promise<never> => {
+    for (const each of close.reverse()) await each()
+    throw error
+  }
+  const metrics = await startMetricsServer(context, readMetrics).catch(closing)
+  if (metrics) close.push(metrics.close)
+  const address = await prepare(context, server).catch(closing)
+  close.push(server.close)
   const telemetry =
-    traced || metricsUrl !== null ? await loadTelemetry(config, { tracesUrl, metricsUrl }, readMetrics) : null
+    traced || metricsUrl !== null
+      ? await loadTelemetry(config, { tracesUrl, metricsUrl }, readMetrics).catch(closing)
+      : null
   if (!context.mailer) context.events.mailOff()
   const background = startBackground(context)
   if (metrics) context.events.metricsListening(metrics.address)
@@ -133,14 +139,6 @@ export async function startService(config: Config): Promise<RunningService> {
       await closeContext(context)
       context.events.stopped()
     },
-  }
-}
-
-/** Closes the context when startup fails, then rethrows. */
-function closing(context: Context): (error: unknown) => Promise<never> {
-  return async (error) => {
-    await closeContext(context)
-    throw error
   }
 }
 

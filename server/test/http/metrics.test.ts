@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
+import { freePort } from '../../../tools/free-port.ts'
 import { startService } from '../../src/app.ts'
 import { restoreApplication, suspendApplication } from '../../src/flows/applications/manage.ts'
 import { createMetricsReader } from '../../src/flows/operator/metrics.ts'
@@ -188,6 +189,20 @@ describe('the second port', () => {
     const without = await startService(makeConfig({ DATABASE_URL: service.database.url }))
     expect(without.metricsAddress).toBeNull()
     await without.stop()
+  })
+
+  it('is closed again, like the service, if the service does not start', async () => {
+    const [port, metricsPort] = [await freePort(), await freePort()]
+    const config = makeConfig({
+      DATABASE_URL: service.database.url,
+      PORT: String(port),
+      METRICS_PORT: String(metricsPort),
+      OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: 'http://127.0.0.1:1/v1/metrics',
+    })
+    await expect(startService({ ...config, metricsEveryMs: 0 })).rejects.toThrow('exportIntervalMillis')
+    for (const each of [port, metricsPort]) {
+      await expect(fetch(`http://127.0.0.1:${each}/`)).rejects.toMatchObject({ cause: { code: 'ECONNREFUSED' } })
+    }
   })
 
   it('still answers while PostgreSQL does not, and says so', async () => {
