@@ -9,8 +9,8 @@ import { accessLifetimes } from '../grants/access-lifetimes.ts'
 import type { PageHandler, UserRequest } from '../web/answer.ts'
 import { logoAddress } from './logo.ts'
 
-/** Placeholder, intended never to match a real code: typing it in by mistake must not find another user's device. */
-const NO_CODE = '000000000'
+/** Placeholder with a wrong check digit: typed in by mistake, it cannot be another user's device. */
+const NO_CODE = '123456789'
 
 export const showPreview: PageHandler<UserRequest> = async (context, request) => {
   const { account, sessionUser, fields, frame, browser } = request

@@ -1,0 +1,23 @@
+/** The preview of a consent page: it shows a user code, which cannot be anybody's. */
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { readTypedCode } from '../../src/core/device/user-code.ts'
+import { makeUser } from '../rig/make.ts'
+import { makeOwn } from '../rig/publisher.ts'
+import { startTestService, type TestService } from '../rig/service.ts'
+import { signInAs } from '../rig/signed-in.ts'
+import { textOf } from '../rig/web.ts'
+
+let service: TestService
+beforeAll(async () => {
+  service = await startTestService()
+})
+afterAll(() => service.stop())
+
+it('the user code of a preview has a wrong check digit, so that no device has it', async () => {
+  const owner = await makeUser(service.context.db, service.account.slug)
+  const { id } = await makeOwn(service, owner, 'Frame')
+  const web = await signInAs(service, owner)
+  const { text } = await web.get(`/developer/application/preview?application=${id}&by=code`)
+  const [shown = ''] = /\b\d{3} \d{3} \d{3}\b/.exec(textOf(text)) ?? []
+  expect(readTypedCode(shown)).toEqual({ answer: 'mistyped', digits: 9 })
+})
