@@ -1,9 +1,8 @@
 /** Mail to all administrators of the owning account about a review. It never names the operator. */
 import type { Application } from '../../core/applications/application.ts'
 import type { ReviewNotification } from '../../core/mail.ts'
-import { listAdministrators } from '../../store/accounts/users.ts'
-import { insertMail } from '../../store/mails.ts'
 import type { Transaction } from '../../store/postgres/postgres.ts'
+import { notifyAdministrators } from '../accounts/notify-administrators.ts'
 
 type Told = Pick<ReviewNotification, 'what' | 'suspended'> & Partial<ReviewNotification>
 
@@ -15,8 +14,5 @@ export async function notifyOwners(
   const { id, accountId, name } = application
   const nothing = { reason: null, words: null, figures: null, until: null, intervalSeconds: null }
   const detail: ReviewNotification = { ...nothing, ...news, applicationId: id, application: name }
-  for (const { id: userId, language } of await listAdministrators(tx, accountId)) {
-    const to = { accountId, userId, linkId: null, language: language ?? 'en' }
-    await insertMail(tx, { kind: 'application_review', ...to, detail })
-  }
+  await notifyAdministrators(tx, accountId, { kind: 'application_review', detail })
 }
