@@ -1,6 +1,7 @@
 /** Made-up traffic of one application, from a seed: what devices and attackers do, as codes that somebody granted or nobody did. */
-import { type Observation, spanOf } from '../../src/core/reviews/evidence.ts'
+import { spanOf } from '../../src/core/reviews/evidence.ts'
 import { defaultThresholds } from '../../src/core/reviews/suspension.ts'
+import type { Observation } from './evidence-windows.ts'
 
 const MINUTE = 60_000
 const DAY = 1_440 * MINUTE

@@ -9,8 +9,9 @@
  * have a control each, which has to be suspended: the same traffic with one old account more, and without the marks of the overload.
  */
 import { parseArgs } from 'node:util'
-import { gatherWindows, spanOf } from '../../src/core/reviews/evidence.ts'
+import { spanOf } from '../../src/core/reviews/evidence.ts'
 import { defaultThresholds, judge, toleratedAccounts, type Verdict } from '../../src/core/reviews/suspension.ts'
+import { gatherWindows } from './evidence-windows.ts'
 import { addOverload, type Overload } from './suspension-overload.ts'
 import {
   addFirmware,

@@ -1,6 +1,7 @@
 /** Evidence as `core/` sees it, without storage: one builder per noun. */
-import type { Observation } from '../../src/core/reviews/evidence.ts'
+
 import type { Evidence, Window, WindowCounts } from '../../src/core/reviews/suspension.ts'
+import type { Observation } from '../model/evidence-windows.ts'
 import { NOW } from './records.ts'
 
 export const NOBODY: WindowCounts = { grantedAccounts: 0, ignoringAccounts: 0, ignoringNetworks: 0 }

@@ -1,8 +1,7 @@
 /**
- * Evidence against applications: grants and early_polls counted into windows, as core/reviews/evidence.ts does it (a
- * test compares the two), reports from audit_events, and polling rates. Reads several applications at once.
+ * Evidence against applications: grants and early_polls counted into windows, reports from audit_events, and polling rates. Reads several applications at once.
  */
-import { type GatherOptions, markOverloads, type Span } from '../../core/reviews/evidence.ts'
+import { markOverloads, type Overloads, type Span } from '../../core/reviews/evidence.ts'
 import type { Evidence, Thresholds, Window } from '../../core/reviews/suspension.ts'
 import { PATIENT, type Queryable } from '../postgres/postgres.ts'
 
@@ -60,7 +59,7 @@ export async function readWindows(
   db: Queryable,
   applicationIds: readonly string[],
   span: Span,
-  options: Pick<GatherOptions, 'overloads' | 'codeLifetimeMs'>,
+  options: Overloads,
   thresholds: Thresholds,
 ): Promise<ReadonlyMap<string, Gathered>> {
   const { rows } = await db.query<Row>({

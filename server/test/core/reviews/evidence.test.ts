@@ -1,7 +1,8 @@
 /** From codes to windows: who counts, where, and when not. */
 import { describe, expect, it } from 'vitest'
-import { gatherWindows, type Observation, spanOf } from '../../../src/core/reviews/evidence.ts'
+import { spanOf } from '../../../src/core/reviews/evidence.ts'
 import { defaultThresholds } from '../../../src/core/reviews/suspension.ts'
+import { gatherWindows, type Observation } from '../../model/evidence-windows.ts'
 import { makeObservation } from '../../rig/evidence.ts'
 import { NOW } from '../../rig/records.ts'
 

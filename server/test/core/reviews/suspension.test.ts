@@ -1,7 +1,6 @@
 /** The rule: when an owner is warned, when a person is called, when an application is suspended. docs/interface.md, "Suspension". */
 import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
-import { gatherWindows, type Observation } from '../../../src/core/reviews/evidence.ts'
 import {
   defaultThresholds,
   type Evidence,
@@ -16,6 +15,7 @@ import {
   warningState,
   windowsInARow,
 } from '../../../src/core/reviews/suspension.ts'
+import { gatherWindows, type Observation } from '../../model/evidence-windows.ts'
 import { MANY, makeEvidence, makeWindow, NOBODY } from '../../rig/evidence.ts'
 import { NOW } from '../../rig/records.ts'
 

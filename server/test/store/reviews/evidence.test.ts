@@ -1,13 +1,14 @@
-/** What PostgreSQL counts is what core/reviews/evidence.ts counts, on whatever happened. */
+/** PostgreSQL counts what model/evidence-windows.ts counts, for random histories. */
 import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { networkOf } from '../../../src/core/network.ts'
-import { gatherWindows, type Observation, spanOf } from '../../../src/core/reviews/evidence.ts'
+import { spanOf } from '../../../src/core/reviews/evidence.ts'
 import { defaultThresholds, type Thresholds } from '../../../src/core/reviews/suspension.ts'
 import { addEarlyPolls, forgetEarlyPolls } from '../../../src/store/reviews/early-polls.ts'
 import { listSuspects, readFactor, readReports, readWindows } from '../../../src/store/reviews/evidence.ts'
 import { readOverloads } from '../../../src/store/reviews/overloads.ts'
+import { gatherWindows, type Observation } from '../../model/evidence-windows.ts'
 import { makeAccount, makeApplication, makeUser } from '../../rig/make.ts'
 import { NOW } from '../../rig/records.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
