@@ -1,6 +1,7 @@
 /** Builders for the tests of the audit log's page. */
+
+import type { AuditEntry } from '../../src/core/audit/entry.ts'
 import { type AuditModel, auditPage } from '../../src/pages/audit/audit.tsx'
-import type { AuditEntry } from '../../src/pages/audit/line.tsx'
 import type { Frame } from '../../src/pages/ui/frame.ts'
 
 const AT = Date.UTC(2026, 10, 15, 14, 32)

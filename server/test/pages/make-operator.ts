@@ -1,5 +1,5 @@
 /** Builders for the tests of the operators' pages. */
-import type { DecisionLine, Series } from '../../src/core/reviews/review.ts'
+import type { DecisionLine, ReviewLine, ReviewView, Series } from '../../src/core/reviews/review.ts'
 import { defaultThresholds, type Window } from '../../src/core/reviews/suspension.ts'
 import { operatorAccountPage } from '../../src/pages/operator/account.tsx'
 import { operatorAccountsPage } from '../../src/pages/operator/accounts.tsx'
@@ -8,9 +8,8 @@ import { type OperatorChangesModel, operatorChangesPage } from '../../src/pages/
 import { type OperatorOverviewModel, operatorOverviewPage } from '../../src/pages/operator/overview.tsx'
 import { type OperatorScopesModel, operatorScopesPage } from '../../src/pages/operator/scopes.tsx'
 import { operatorApplicationPage } from '../../src/pages/reviews/application.tsx'
-import type { OperatorApplicationModel, SeenReview } from '../../src/pages/reviews/application-model.ts'
+import type { OperatorApplicationModel } from '../../src/pages/reviews/application-model.ts'
 import type { DecisionForm } from '../../src/pages/reviews/decision-form.ts'
-import type { ListedReview } from '../../src/pages/reviews/line.tsx'
 import { operatorReviewsPage } from '../../src/pages/reviews/reviews.tsx'
 import { type OperatorRuleModel, operatorRulePage, thresholdNames } from '../../src/pages/reviews/rule.tsx'
 import type { Frame } from '../../src/pages/ui/frame.ts'
@@ -20,13 +19,15 @@ const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE
 export const NOW = Date.UTC(2026, 10, 15, 14, 30)
 
-export function makeListedReview(given: Partial<ListedReview> = {}): ListedReview {
+export function makeListedReview(given: Partial<ReviewLine> = {}): ReviewLine {
   return {
+    id: 'rev_k3v9m2x7q4tz',
     applicationId: ID,
     application: 'Acme Signage',
     account: 'acme',
     reason: 'polling',
     verdict: 'suspend',
+    harm: 192,
     openedAt: NOW - 3 * 60 * MINUTE,
     closedAt: null,
     suspended: true,
@@ -67,10 +68,9 @@ function makeWindow(place: number): Window {
   }
 }
 
-export function makeSeenReview(given: Partial<SeenReview> = {}): SeenReview {
+export function makeSeenReview(given: Partial<ReviewView> = {}): ReviewView {
   return {
     ...makeListedReview(),
-    id: 'rev_k3v9m2x7q4tz',
     ruleVersion: 0,
     dryRun: false,
     warnedAt: NOW - 2 * DAY,

@@ -1,6 +1,6 @@
 /** Two operators, an application at a time, and what they decide about it: flows called as their console calls them. */
 import { type DecisionWish, decideReview } from '../../src/flows/reviews/decide.ts'
-import { type ReviewedApplication, readReviewedApplication } from '../../src/flows/reviews/list.ts'
+import { readReviewedApplication, type SeenApplication } from '../../src/flows/reviews/list.ts'
 import { undoDecision } from '../../src/flows/reviews/undo.ts'
 import { advance, judgeNow, makeStrangers, type Stranger } from './fleet.ts'
 import { type MadeApplication, type MadeUser, makeAccount, makeApplication, makeUser } from './make.ts'
@@ -36,7 +36,7 @@ export class Deciding {
     await advance(this.service, 1)
   }
 
-  async read(): Promise<ReviewedApplication> {
+  async read(): Promise<SeenApplication> {
     const found = await readReviewedApplication(this.service.context, this.application.id)
     if (!found) throw new Error('there is no such application')
     return found

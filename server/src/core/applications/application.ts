@@ -4,7 +4,11 @@ import type { ScopePolicy } from '../grants/scope.ts'
 export type ApplicationSecret = { readonly id: string; readonly keyId: number; readonly digest: Buffer }
 
 /** Publisher: the service itself (`own`), a publisher whose domain was verified, or unknown (`unverified`). */
-export type Publisher = { readonly status: PublisherStatus; readonly name: string | null }
+export type Publisher = {
+  readonly status: PublisherStatus
+  /** A domain or a name; for `unverified`, the name that the application claims. */
+  readonly name: string | null
+}
 
 export const publisherStatuses = ['own', 'verified', 'unverified'] as const
 

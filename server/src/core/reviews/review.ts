@@ -2,6 +2,8 @@
  * Reviews: decisions and reasons that an operator can choose for an application. docs/operations.md, "When an
  * application polls too fast".
  */
+import type { Application } from '../applications/application.ts'
+import type { Evidence, Verdict } from './suspension.ts'
 
 export const decisions = ['reinstate', 'reinstate_slower', 'keep', 'keep_and_revoke'] as const
 
@@ -50,6 +52,42 @@ export function isFitInterval(seconds: number | null, configured: number): boole
 /** Time in which a decision can be undone. After it, users who lost access have moved on. */
 export const UNDOABLE_MS = 72 * 60 * 60 * 1000
 
+export type ReviewReason = 'polling' | 'reports' | 'operator'
+
+/** A review as shown to operators in the queue. */
+export type ReviewLine = {
+  readonly id: string
+  readonly applicationId: string
+  readonly application: string
+  /** The account's slug. */
+  readonly account: string
+  readonly reason: ReviewReason
+  readonly verdict: Verdict
+  readonly harm: number
+  readonly openedAt: number
+  readonly closedAt: number | null
+  /** Whether the application is suspended now. */
+  readonly suspended: boolean
+  readonly suspensionEndsAt: number | null
+  readonly appealedAt: number | null
+  readonly waitsForSecond: boolean
+  /** Since when the suspended application waits for a decision; null if it does not. */
+  readonly waitingSince: number | null
+  /** Number of affected accounts. */
+  readonly people: number
+  /** Actual poll rate divided by the allowed one; null: unknown. */
+  readonly factor: number | null
+}
+
+/** A review as shown to operators who decide. */
+export type ReviewView = ReviewLine & {
+  readonly evidence: Evidence
+  readonly ruleVersion: number
+  readonly dryRun: boolean
+  readonly warnedAt: number | null
+  readonly appeal: string | null
+}
+
 /** A decision as shown to operators. */
 export type DecisionLine = {
   readonly id: string
@@ -95,6 +133,35 @@ export type Series = {
     readonly networks: number
     readonly countries: number
   }[]
+}
+
+/** An event in the history of an application. */
+export type TimelineEvent = {
+  readonly at: number
+  readonly kind: string
+  /** E-mail address of an operator or developer; null: done by the rule or from the command line. */
+  readonly by: string | null
+  readonly detail: Readonly<Record<string, unknown>>
+}
+
+/** An application as shown to operators who review it. */
+export type ReviewedApplication = Pick<
+  Application,
+  'id' | 'name' | 'publisher' | 'suspended' | 'deviceFlow' | 'public'
+> & {
+  readonly account: { readonly slug: string; readonly name: string }
+  readonly createdAt: number
+  /** Interval of new codes. */
+  readonly pollIntervalSeconds: number
+  /** Live grants. */
+  readonly grants: number
+  /** The open review, otherwise the newest. */
+  readonly review: ReviewView | null
+  readonly decisions: readonly DecisionLine[]
+  /** Newest first, at most 100. */
+  readonly timeline: readonly TimelineEvent[]
+  readonly series: Series
+  readonly reportsByAccounts: number
 }
 
 export type DecisionFacts = {

@@ -2,6 +2,7 @@
  * Activity of an account's own application: requests, funnel, polling and distance to suspension. Read-only; saves
  * developers a question to the operator.
  */
+import type { ActivityFigures } from '../../core/applications/activity.ts'
 import type { Application } from '../../core/applications/application.ts'
 import { figuresOf, type SuspensionStatus, windowsInARow } from '../../core/reviews/suspension.ts'
 import { listRequests, type RequestLine, readCounts, readDecisions } from '../../store/applications/activity.ts'
@@ -12,24 +13,8 @@ import { readRule } from '../../store/reviews/rules.ts'
 import type { Context } from '../context.ts'
 import { readEvidence } from '../reviews/read-evidence.ts'
 
-export type Activity = {
-  readonly id: string
-  readonly name: string
+export type Activity = ActivityFigures & {
   readonly requests: readonly RequestLine[]
-  /** Codes of the last day. Those neither granted nor rejected expired or are still pending. */
-  readonly funnel: {
-    readonly requested: number
-    readonly entered: number
-    readonly granted: number
-    readonly rejected: number
-  }
-  readonly polling: {
-    readonly polls: number
-    readonly early: number
-    /** Polls relative to the allowed number: 1 is compliant, null without polls. */
-    readonly factor: number | null
-  }
-  readonly secretsInUrl: number
   readonly suspension: SuspensionStatus
 }
 

@@ -1,7 +1,8 @@
 /**
  * Audit log for display: an account reads its own, an operator all of it; with names of actors and subjects, and seals.
  */
-import { type AuditDetail, visibleDetail } from '../../core/audit/detail.ts'
+import { visibleDetail } from '../../core/audit/detail.ts'
+import type { AuditEntry, Who } from '../../core/audit/entry.ts'
 import { findAccount } from '../../store/accounts/accounts.ts'
 import {
   type EventFilter,
@@ -33,22 +34,12 @@ export type AuditWish = {
   readonly until: number | null
 }
 
-/** `name` is null if unknown. */
-export type Who =
-  | { readonly is: 'person' | 'application'; readonly name: string | null }
-  | { readonly is: 'operator' | 'service' | 'somebody' }
-
-export type AuditLine = Omit<ListedEvent, 'detail' | 'actorId'> & {
-  /** Null for an operator, if an account reads its own log. */
-  readonly actorId: string | null
-  readonly who: Who
-  /** Current names of the user, application and account that the event is about. */
-  readonly person: string | null
-  readonly application: string | null
-  readonly account: string | null
-  /** Ids are replaced by names where known. */
-  readonly detail: AuditDetail
-}
+/** In `detail`, ids are replaced by names where known. */
+export type AuditLine = Omit<ListedEvent, 'actorId'> &
+  AuditEntry & {
+    /** Null for an operator, if an account reads its own log. */
+    readonly actorId: string | null
+  }
 
 export type AuditPage = {
   readonly lines: readonly AuditLine[]

@@ -2,6 +2,8 @@
  * Overview page for operators: health of PostgreSQL, Redis and mail, tasks of this process, live figures, open reviews.
  */
 
+import type { TaskLine } from '../../core/operator/listed.ts'
+import type { ReviewLine } from '../../core/reviews/review.ts'
 import {
   type CodeOutcomes,
   type MailFigures,
@@ -14,8 +16,7 @@ import { readSchemaState, type SchemaState } from '../../store/postgres/migrate.
 import { Unavailable } from '../../store/postgres/postgres.ts'
 import { listWaitingSuspensions } from '../../store/reviews/reviews.ts'
 import type { Context } from '../context.ts'
-import { listReviews, type ReviewLine } from '../reviews/list.ts'
-import type { TaskLine } from './tasks.ts'
+import { listReviews } from '../reviews/list.ts'
 
 export type Overview = {
   readonly postgres: {

@@ -1,16 +1,5 @@
 /** Status of the background tasks of this process: last success and last failure of each. */
-
-export type TaskLine = {
-  /** Same name as in the log. */
-  readonly name: string
-  readonly everyMs: number
-  /** By the monotonic clock of this process; null if it has not succeeded since the start. */
-  readonly succeededAgoMs: number | null
-  readonly failedAgoMs: number | null
-  readonly failure: string | null
-  /** No success for `TURNS` intervals plus `SLACK_MS`. */
-  readonly overdue: boolean
-}
+import type { TaskLine } from '../../core/operator/listed.ts'
 
 export type Tasks = {
   started(name: string, everyMs: number): void

@@ -2,9 +2,9 @@
  * Reviews of applications, as operators read them. Decisions are in decide.ts and undo.ts, appeals in appeal.ts.
  * docs/operations.md, "When an application polls too fast".
  */
-import { type Publisher, pollIntervalOf } from '../../core/applications/application.ts'
-import type { DecisionLine, Series } from '../../core/reviews/review.ts'
-import { type Evidence, peopleTouched, type Verdict } from '../../core/reviews/suspension.ts'
+import { pollIntervalOf } from '../../core/applications/application.ts'
+import type { DecisionLine, ReviewedApplication, ReviewLine, Series } from '../../core/reviews/review.ts'
+import { peopleTouched } from '../../core/reviews/suspension.ts'
 import { readDayAddresses, readDays, readMinutes } from '../../store/applications/series.ts'
 import { readClock } from '../../store/device/partitions.ts'
 import { bePatient, type Queryable } from '../../store/postgres/postgres.ts'
@@ -20,29 +20,6 @@ import {
 } from '../../store/reviews/reviews.ts'
 import type { Context } from '../context.ts'
 import { isUndoable } from './undo.ts'
-
-export type ReviewLine = {
-  readonly id: string
-  readonly applicationId: string
-  readonly application: string
-  /** The account's slug. */
-  readonly account: string
-  readonly reason: 'polling' | 'reports' | 'operator'
-  readonly verdict: Verdict
-  readonly harm: number
-  readonly openedAt: number
-  readonly closedAt: number | null
-  /** Whether the application is suspended now. */
-  readonly suspended: boolean
-  readonly suspensionEndsAt: number | null
-  readonly appealedAt: number | null
-  readonly waitsForSecond: boolean
-  /** Since when the suspended application waits for a decision; null if it does not. */
-  readonly waitingSince: number | null
-  /** Number of affected accounts. */
-  readonly people: number
-  readonly factor: number | null
-}
 
 /** Open reviews by harm, then age; closed ones newest first. */
 export async function listReviews(context: Context, filter: 'open' | 'closed'): Promise<readonly ReviewLine[]> {
@@ -60,47 +37,13 @@ function lineOf(review: ListedReview): ReviewLine {
   }
 }
 
-export type Timeline = {
-  readonly at: number
-  readonly kind: string
-  /** E-mail address of an operator or developer; null for the rule. */
-  readonly by: string | null
-  readonly detail: Readonly<Record<string, unknown>>
-}
-
-export type ReviewedApplication = {
-  readonly id: string
-  readonly name: string
-  readonly account: { readonly id: string; readonly slug: string; readonly name: string }
-  readonly createdAt: number
-  readonly publisher: Publisher
-  readonly suspended: boolean
-  readonly deviceFlow: boolean
-  readonly public: boolean
-  /** Interval of new codes. */
-  readonly pollIntervalSeconds: number
-  readonly grants: number
-  /** The open review, otherwise the newest. */
-  readonly review:
-    | (ReviewLine & {
-        readonly evidence: Evidence
-        readonly ruleVersion: number
-        readonly dryRun: boolean
-        readonly warnedAt: number | null
-        readonly appeal: string | null
-      })
-    | null
-  readonly decisions: readonly DecisionLine[]
-  /** Newest first, at most 100. */
-  readonly timeline: readonly Timeline[]
-  readonly series: Series
-  readonly reportsByAccounts: number
+export type SeenApplication = ReviewedApplication & {
   /** Version tag of everything that a decision depends on; sent back with the decision. */
   readonly seen: string
 }
 
 /** Null if there is no such application. */
-export function readReviewedApplication(context: Context, applicationId: string): Promise<ReviewedApplication | null> {
+export function readReviewedApplication(context: Context, applicationId: string): Promise<SeenApplication | null> {
   return context.db.transaction(async (tx) => {
     // Raises the statement timeout: the most reviewed applications have the most rows.
     await bePatient(tx)
@@ -108,11 +51,7 @@ export function readReviewedApplication(context: Context, applicationId: string)
   })
 }
 
-async function readInPatience(
-  context: Context,
-  db: Queryable,
-  applicationId: string,
-): Promise<ReviewedApplication | null> {
+async function readInPatience(context: Context, db: Queryable, applicationId: string): Promise<SeenApplication | null> {
   const { config } = context
   const application = await findReviewedApplication(db, applicationId)
   // Read first: a change during the following reads then makes the decision stale, instead of going unnoticed.

@@ -1,9 +1,10 @@
 /** Opening of reviews: by the rule, by an operator who decides without one, or by an owner who appeals. */
 import type { Application } from '../../core/applications/application.ts'
+import type { ReviewReason } from '../../core/reviews/review.ts'
 import { harm, judge } from '../../core/reviews/suspension.ts'
 import { createId } from '../../secrets/random.ts'
 import type { Transaction } from '../../store/postgres/postgres.ts'
-import { findNewestReview, insertReview, type Review, type ReviewReason } from '../../store/reviews/reviews.ts'
+import { findNewestReview, insertReview, type Review } from '../../store/reviews/reviews.ts'
 import { readRule } from '../../store/reviews/rules.ts'
 import type { Context } from '../context.ts'
 import { readEvidence } from './read-evidence.ts'

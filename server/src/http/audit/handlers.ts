@@ -1,10 +1,10 @@
 /** Audit log, as a page and as a download: an account's own for its administrators, all accounts' for operators. */
+import type { AuditEntry } from '../../core/audit/entry.ts'
 import { isAuditGroup, kindsIn } from '../../core/audit/kind.ts'
 import { accountOrigin } from '../../flows/accounts/address.ts'
 import { downloadAudit, isExportFormat, MAX_ROWS } from '../../flows/audit/export.ts'
 import { type AuditLine, type AuditWish, DAY_MS, readAudit, readDay } from '../../flows/audit/read.ts'
 import { type AuditFilters, type AuditModel, auditHref, auditPage } from '../../pages/audit/audit.tsx'
-import type { AuditEntry } from '../../pages/audit/line.tsx'
 import type { FormFields } from '../parameters.ts'
 import type { PageHandler, UserRequest } from '../web/answer.ts'
 

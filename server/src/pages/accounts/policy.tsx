@@ -1,6 +1,7 @@
 /** Policy page of an account: which applications its users may connect. */
 
-import { type Publisher, PublisherLine } from '../applications/publisher.tsx'
+import type { Publisher } from '../../core/applications/application.ts'
+import { PublisherLine } from '../applications/publisher.tsx'
 import { Checkbox, Field } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
 import type { Frame } from '../ui/frame.ts'

@@ -3,6 +3,7 @@
  * answers.
  */
 import type { ComponentChildren } from 'preact'
+import type { ActivityFigures } from '../../core/applications/activity.ts'
 import { applicationHref } from '../grants/application-ways.tsx'
 import { Moment } from '../ui/elements.tsx'
 import type { Frame } from '../ui/frame.ts'
@@ -12,25 +13,9 @@ import { Inline } from '../ui/prose.tsx'
 import type { Words } from '../ui/words.ts'
 import { ApplicationSuspension, SuspensionMeasures, type SuspensionModel } from './suspension.tsx'
 
-export type ApplicationActivityModel = {
-  readonly id: string
-  readonly name: string
+export type ApplicationActivityModel = ActivityFigures & {
   /** Newest first. */
   readonly requests: readonly ActivityLine[]
-  /** Codes of the last day. */
-  readonly funnel: {
-    readonly requested: number
-    readonly entered: number
-    readonly granted: number
-    readonly rejected: number
-  }
-  readonly polling: {
-    readonly polls: number
-    readonly early: number
-    /** Actual poll rate divided by the allowed one; null without polls. */
-    readonly factor: number | null
-  }
-  readonly secretsInUrl: number
   readonly suspension: SuspensionModel
 }
 

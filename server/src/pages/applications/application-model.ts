@@ -1,7 +1,8 @@
 /** Model of one of the account's own applications, for the developer console. */
+
+import type { Publisher } from '../../core/applications/application.ts'
 import type { Sample } from '../ui/samples.tsx'
 import type { ProposalModel } from './proposal.tsx'
-import type { Publisher } from './publisher.tsx'
 import type { ScopeUse } from './scope-choice.tsx'
 
 export type OwnApplicationModel = {

@@ -1,5 +1,6 @@
 /** Publisher page of an application: its publisher now, and how to verify a domain by a DNS record. */
 import type { ComponentChildren } from 'preact'
+import type { Publisher } from '../../core/applications/application.ts'
 import { applicationHref } from '../grants/application-ways.tsx'
 import { AreYouSure } from '../ui/are-you-sure.tsx'
 import { Day } from '../ui/elements.tsx'
@@ -11,7 +12,7 @@ import { page } from '../ui/layout.tsx'
 import { Notice, Problems } from '../ui/notice.tsx'
 import { strong } from '../ui/strong.tsx'
 import type { Words } from '../ui/words.ts'
-import { type Publisher, PublisherLine } from './publisher.tsx'
+import { PublisherLine } from './publisher.tsx'
 import { FoundTexts, RecordCard, type RecordModel } from './publisher-record.tsx'
 
 export type ApplicationPublisherModel = {

@@ -1,12 +1,7 @@
 /** Publisher of an application: the service itself, verified, or unverified. States no more than was checked. */
+import type { Publisher } from '../../core/applications/application.ts'
 import { Icon } from '../ui/icon.tsx'
 import type { Words } from '../ui/words.ts'
-
-export type Publisher = {
-  readonly status: 'own' | 'verified' | 'unverified'
-  /** A domain or a name; for `unverified`, the name that the application claims. */
-  readonly name: string | null
-}
 
 type PublisherProps = { readonly words: Words; readonly publisher: Publisher }
 

@@ -2,6 +2,7 @@
  * Audit log page, newest entry first, with filters and export. Administrators see their own account, operators all
  * accounts.
  */
+import type { AuditEntry } from '../../core/audit/entry.ts'
 import { auditGroups } from '../../core/audit/kind.ts'
 import { Moment } from '../ui/elements.tsx'
 import { Field } from '../ui/field.tsx'
@@ -11,7 +12,7 @@ import type { Frame } from '../ui/frame.ts'
 import { page } from '../ui/layout.tsx'
 import { Problems } from '../ui/notice.tsx'
 import type { Words } from '../ui/words.ts'
-import { type AuditEntry, AuditLine } from './line.tsx'
+import { AuditLine } from './line.tsx'
 
 /** Filters as typed. */
 export type AuditFilters = {

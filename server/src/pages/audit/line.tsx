@@ -1,30 +1,11 @@
 /** One entry of the audit log: a sentence, the actor and the time, then the details. */
-import { type AuditDetail, isAuditDetail } from '../../core/audit/detail.ts'
+import { isAuditDetail } from '../../core/audit/detail.ts'
+import type { AuditEntry } from '../../core/audit/entry.ts'
 import { isAuditKind } from '../../core/audit/kind.ts'
 import { isRevocationReason } from '../../core/grants/revocation-reason.ts'
 import { Moment } from '../ui/elements.tsx'
 import { Fact, Facts } from '../ui/facts.tsx'
 import type { Words } from '../ui/words.ts'
-
-export type AuditEntry = {
-  readonly id: number
-  readonly at: number
-  readonly kind: string
-  readonly who:
-    | { readonly is: 'person' | 'application'; readonly name: string | null }
-    | { readonly is: 'operator' | 'service' | 'somebody' }
-  /** The subjects of the entry, by name or, without one, by id. */
-  readonly person: string | null
-  readonly application: string | null
-  readonly applicationId: string | null
-  /** Slug; only where entries of several accounts are listed. */
-  readonly account: string | null
-  readonly grantId: string | null
-  readonly deviceCodeId: string | null
-  readonly detail: AuditDetail
-  /** Position in the hash chain; null until sealed. */
-  readonly position: number | null
-}
 
 export function AuditLine({ words, entry }: { readonly words: Words; readonly entry: AuditEntry }) {
   const { who, account } = entry

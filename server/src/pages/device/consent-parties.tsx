@@ -1,6 +1,7 @@
 /** Parties section of the consent pages: the application, its publisher and the signed-in user. */
 
-import { type Publisher, PublisherLine } from '../applications/publisher.tsx'
+import type { Publisher } from '../../core/applications/application.ts'
+import { PublisherLine } from '../applications/publisher.tsx'
 import { Avatar } from '../ui/avatar.tsx'
 import { Form } from '../ui/form.tsx'
 import type { Frame } from '../ui/frame.ts'

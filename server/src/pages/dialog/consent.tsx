@@ -3,37 +3,21 @@
  * stay visible however long the list is.
  */
 
-import type { Publisher } from '../applications/publisher.tsx'
 import { Answers, Outlook } from '../device/consent-answers.tsx'
+import type { ConsentQuestion } from '../device/consent-model.ts'
 import { Parties } from '../device/consent-parties.tsx'
-import { type LackingPermission, type Permission, Permissions } from '../device/consent-permissions.tsx'
+import { Permissions } from '../device/consent-permissions.tsx'
 import { AnswerForm, PreviewNotice } from '../device/consent-preview.tsx'
 import type { Frame } from '../ui/frame.ts'
 import { page } from '../ui/layout.tsx'
 import { Problems } from '../ui/notice.tsx'
 import { strong } from '../ui/strong.tsx'
 
-export type DialogConsentModel = {
+export type DialogConsentModel = ConsentQuestion & {
   readonly request: string
-  /** The scopes as shown; bound to the form token. */
-  readonly shown: string
-  readonly application: string
-  readonly publisher: Publisher
-  /** Logo URL; null if there is none or it must not be shown. */
-  readonly logo: string | null
   /** Host of the redirect URI, the target of either answer. */
   readonly returnTo: string
-  /** Days without use after which a token set expires. */
-  readonly unusedDays: number
-  /** Days after which it expires in any case. */
-  readonly maxDays: number
-  readonly can: readonly Permission[]
-  readonly lacking: readonly LackingPermission[]
-  readonly grantable: boolean
-  readonly suspended: boolean
   readonly problem: null | 'changed'
-  /** Preview for the application's developer: same look, nothing to submit. */
-  readonly preview?: true
 }
 
 export function dialogConsentPage(frame: Frame, model: DialogConsentModel): string {

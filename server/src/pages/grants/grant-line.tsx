@@ -1,6 +1,7 @@
 /** One grant in a list: one fact per line, and the link that removes it. */
 
-import { type Publisher, PublisherLine } from '../applications/publisher.tsx'
+import type { Publisher } from '../../core/applications/application.ts'
+import { PublisherLine } from '../applications/publisher.tsx'
 import { Avatar } from '../ui/avatar.tsx'
 import { Day } from '../ui/elements.tsx'
 import { Fact, Facts } from '../ui/facts.tsx'

@@ -1,18 +1,14 @@
 /** Page about one account, for operators: its administrators as contacts, and its applications. */
+import type { AccountLine } from '../../core/operator/listed.ts'
 import { Day } from '../ui/elements.tsx'
 import { Fact, Facts } from '../ui/facts.tsx'
 import type { Frame } from '../ui/frame.ts'
 import { page } from '../ui/layout.tsx'
 import { ApplicationRows, type ListedApplication } from './applications.tsx'
 
-export type OperatorAccountModel = {
-  readonly slug: string
-  readonly name: string
+export type OperatorAccountModel = Omit<AccountLine, 'applications'> & {
   /** Host name. */
   readonly host: string
-  readonly createdAt: number
-  readonly people: number
-  readonly grants: number
   readonly administrators: readonly { readonly email: string; readonly disabled: boolean }[]
   readonly applications: readonly ListedApplication[]
 }

@@ -1,21 +1,13 @@
 /** Accounts of the service, searchable, for operators. */
+import type { AccountLine } from '../../core/operator/listed.ts'
 import { Day } from '../ui/elements.tsx'
 import type { Frame } from '../ui/frame.ts'
 import { page } from '../ui/layout.tsx'
 import { More, Search } from '../ui/search.tsx'
 
-type ListedAccount = {
-  readonly slug: string
-  readonly name: string
-  readonly createdAt: number
-  readonly people: number
-  readonly applications: number
-  readonly grants: number
-}
-
 export type OperatorAccountsModel = {
   readonly search: string
-  readonly accounts: readonly ListedAccount[]
+  readonly accounts: readonly AccountLine[]
   /** Cursor of the next page; null on the last one. */
   readonly after: string | null
 }

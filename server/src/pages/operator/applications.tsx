@@ -1,5 +1,5 @@
 /** Applications of the service, searchable, for operators: all of them, not only those under review. */
-
+import type { ApplicationLine } from '../../core/operator/listed.ts'
 import { operatorHref } from '../reviews/line.tsx'
 import { Day } from '../ui/elements.tsx'
 import type { Frame } from '../ui/frame.ts'
@@ -7,15 +7,8 @@ import { page } from '../ui/layout.tsx'
 import { More, Search } from '../ui/search.tsx'
 import type { Words } from '../ui/words.ts'
 
-export type ListedApplication = {
-  readonly id: string
-  readonly name: string
-  /** Slug of the account that registered it; null where the page already names the account. */
-  readonly account: string | null
-  readonly createdAt: number
-  readonly suspended: boolean
-  readonly grants: number
-}
+/** `account` is null where the page already names the account. */
+export type ListedApplication = Omit<ApplicationLine, 'account'> & { readonly account: string | null }
 
 export type OperatorApplicationsModel = {
   readonly search: string

@@ -3,7 +3,8 @@
  * before users see them.
  */
 
-import { type Publisher, PublisherLine } from '../applications/publisher.tsx'
+import type { Publisher } from '../../core/applications/application.ts'
+import { PublisherLine } from '../applications/publisher.tsx'
 import { operatorHref } from '../reviews/line.tsx'
 import { Avatar } from '../ui/avatar.tsx'
 import { Moment } from '../ui/elements.tsx'

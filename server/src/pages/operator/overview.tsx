@@ -1,13 +1,15 @@
 /** Overview page for operators: problems of the service, live figures, and work that waits. */
 import type { ComponentChildren } from 'preact'
-import { type ListedReview, ReviewList } from '../reviews/line.tsx'
+import type { TaskLine } from '../../core/operator/listed.ts'
+import type { ReviewLine } from '../../core/reviews/review.ts'
+import { ReviewList } from '../reviews/line.tsx'
 import { Moment } from '../ui/elements.tsx'
 import { Fact, Facts } from '../ui/facts.tsx'
 import type { Frame } from '../ui/frame.ts'
 import { page } from '../ui/layout.tsx'
 import { Notice } from '../ui/notice.tsx'
 import type { Words } from '../ui/words.ts'
-import { type ListedTask, TaskTable } from './tasks.tsx'
+import { TaskTable } from './tasks.tsx'
 
 export type OperatorOverviewModel = {
   readonly now: number
@@ -31,7 +33,7 @@ export type OperatorOverviewModel = {
     /** In the last day. */
     readonly givenUp: number
   }
-  readonly tasks: readonly ListedTask[]
+  readonly tasks: readonly TaskLine[]
   readonly live: {
     readonly waitingDevices: number
     readonly pollsPerSecond: number
@@ -39,7 +41,7 @@ export type OperatorOverviewModel = {
     readonly outcomes: { readonly granted: number; readonly rejected: number; readonly expired: number } | null
   }
   /** The first few open reviews. */
-  readonly reviews: readonly ListedReview[]
+  readonly reviews: readonly ReviewLine[]
   readonly openReviews: number
   /** Suspended applications that wait for a decision; `oldest`: since when the first one waits, null if none. */
   readonly waitingSuspensions: { readonly count: number; readonly oldest: number | null }

@@ -1,19 +1,9 @@
 /** Background tasks of this process: time of the last success and of the last failure. */
+import type { TaskLine } from '../../core/operator/listed.ts'
 import { Scrolled } from '../ui/scrolled.tsx'
 import type { Words } from '../ui/words.ts'
 
-export type ListedTask = {
-  /** English, as in the log. */
-  readonly name: string
-  readonly everyMs: number
-  /** Null: not since the process started. */
-  readonly succeededAgoMs: number | null
-  readonly failedAgoMs: number | null
-  readonly failure: string | null
-  readonly overdue: boolean
-}
-
-export function TaskTable({ words, tasks }: { readonly words: Words; readonly tasks: readonly ListedTask[] }) {
+export function TaskTable({ words, tasks }: { readonly words: Words; readonly tasks: readonly TaskLine[] }) {
   return (
     <Scrolled label={words.t('operator.task')}>
       <table class="listing">

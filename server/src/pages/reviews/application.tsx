@@ -1,11 +1,13 @@
 /** Page about one application, for operators: its state, review, evidence, charts, decisions and history. */
+
+import type { ReviewView } from '../../core/reviews/review.ts'
 import { PublisherLine } from '../applications/publisher.tsx'
 import { Day } from '../ui/elements.tsx'
 import { Fact, Facts } from '../ui/facts.tsx'
 import type { Frame } from '../ui/frame.ts'
 import { page } from '../ui/layout.tsx'
 import { MailWaits, Notice, Problems } from '../ui/notice.tsx'
-import type { OperatorApplicationModel, SeenReview } from './application-model.ts'
+import type { OperatorApplicationModel } from './application-model.ts'
 import { ApplicationCharts } from './charts.tsx'
 import { DecisionCard, fieldOf } from './decide.tsx'
 import { PastDecisions } from './decisions.tsx'
@@ -61,7 +63,7 @@ export function operatorApplicationPage(frame: Frame, model: OperatorApplication
 type PartProps = { readonly frame: Frame; readonly model: OperatorApplicationModel }
 
 /** The developer's own words: untrusted, shown as plain text. */
-function Appeal({ frame: { words }, review }: { readonly frame: Frame; readonly review: SeenReview }) {
+function Appeal({ frame: { words }, review }: { readonly frame: Frame; readonly review: ReviewView }) {
   return (
     <section class="card stack tight" aria-labelledby="appeal">
       <h2 id="appeal">{words.t('operator.appeal')}</h2>

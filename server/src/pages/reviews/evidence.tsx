@@ -1,13 +1,14 @@
 /** Evidence of a review: each figure beside its threshold. */
+
+import type { ReviewView } from '../../core/reviews/review.ts'
 import type { Thresholds, Window } from '../../core/reviews/suspension.ts'
 import { Moment } from '../ui/elements.tsx'
 import { Scrolled } from '../ui/scrolled.tsx'
 import type { Words } from '../ui/words.ts'
-import type { SeenReview } from './application-model.ts'
 
 type CardProps = {
   readonly words: Words
-  readonly review: SeenReview
+  readonly review: ReviewView
   readonly rule: { readonly version: number; readonly thresholds: Thresholds }
 }
 

@@ -1,34 +1,13 @@
 /** One line of the operators' review queue: reason, number affected, and what happens next. */
+import type { ReviewLine } from '../../core/reviews/review.ts'
 import { KeyList, Moment } from '../ui/elements.tsx'
 import type { Words } from '../ui/words.ts'
-
-export type ListedReview = {
-  readonly applicationId: string
-  readonly application: string
-  /** Slug of the account that registered it. */
-  readonly account: string
-  readonly reason: 'polling' | 'reports' | 'operator'
-  readonly verdict: 'fine' | 'observe' | 'warn' | 'review' | 'suspend'
-  readonly openedAt: number
-  readonly closedAt: number | null
-  /** Current state. */
-  readonly suspended: boolean
-  readonly suspensionEndsAt: number | null
-  readonly appealedAt: number | null
-  readonly waitsForSecond: boolean
-  /** Since when the suspended application waits for a decision; null: it does not. */
-  readonly waitingSince: number | null
-  /** Number of affected accounts. */
-  readonly people: number
-  /** Actual poll rate divided by the allowed one; null: unknown. */
-  readonly factor: number | null
-}
 
 export function operatorHref(applicationId: string): string {
   return `/operator/application?application=${encodeURIComponent(applicationId)}`
 }
 
-type ListProps = { readonly words: Words; readonly reviews: readonly ListedReview[]; readonly now: number }
+type ListProps = { readonly words: Words; readonly reviews: readonly ReviewLine[]; readonly now: number }
 
 /** Expects the reviews sorted, worst first. */
 export function ReviewList({ words, reviews, now }: ListProps) {
@@ -36,16 +15,16 @@ export function ReviewList({ words, reviews, now }: ListProps) {
     <KeyList>
       <ol class="rows">
         {reviews.map((review) => (
-          <ReviewLine words={words} review={review} now={now} key={review.applicationId} />
+          <ReviewItem words={words} review={review} now={now} key={review.applicationId} />
         ))}
       </ol>
     </KeyList>
   )
 }
 
-type LineProps = { readonly words: Words; readonly review: ListedReview; readonly now: number }
+type LineProps = { readonly words: Words; readonly review: ReviewLine; readonly now: number }
 
-function ReviewLine({ words, review, now }: LineProps) {
+function ReviewItem({ words, review, now }: LineProps) {
   const { applicationId, application, account, openedAt, closedAt, waitingSince, suspensionEndsAt } = review
   return (
     <li>
@@ -86,7 +65,7 @@ function ReviewLine({ words, review, now }: LineProps) {
 
 type BadgesProps = {
   readonly words: Words
-  readonly review: Pick<ListedReview, 'suspended' | 'verdict' | 'closedAt' | 'appealedAt' | 'waitsForSecond'>
+  readonly review: Pick<ReviewLine, 'suspended' | 'verdict' | 'closedAt' | 'appealedAt' | 'waitsForSecond'>
 }
 
 /** Badges for what needs an operator's attention. */
@@ -106,7 +85,7 @@ export function ReviewBadges({ words, review }: BadgesProps) {
 /** Reason of the review in one sentence with its figures. */
 export function reviewReason(
   words: Words,
-  { reason, people, factor }: Pick<ListedReview, 'reason' | 'people' | 'factor'>,
+  { reason, people, factor }: Pick<ReviewLine, 'reason' | 'people' | 'factor'>,
 ) {
   if (reason !== 'polling') return words.t(`operator.review_reason_${reason}`, { people })
   return factor === null

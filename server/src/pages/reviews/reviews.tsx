@@ -1,12 +1,13 @@
 /** Review queue for operators, most harmful first, and the reviews decided before. */
 
+import type { ReviewLine } from '../../core/reviews/review.ts'
 import type { Frame } from '../ui/frame.ts'
 import { page } from '../ui/layout.tsx'
-import { type ListedReview, ReviewList } from './line.tsx'
+import { ReviewList } from './line.tsx'
 
 export type OperatorReviewsModel = {
   readonly filter: 'open' | 'closed'
-  readonly reviews: readonly ListedReview[]
+  readonly reviews: readonly ReviewLine[]
   readonly now: number
 }
 

@@ -1,9 +1,9 @@
 /** Summary at the top of an application's page for operators: what is wrong, and what happens without a decision. */
-import type { DecisionLine } from '../../core/reviews/review.ts'
+import type { DecisionLine, ReviewView } from '../../core/reviews/review.ts'
 import { Moment } from '../ui/elements.tsx'
 import type { Frame } from '../ui/frame.ts'
 import type { Words } from '../ui/words.ts'
-import type { OperatorApplicationModel, SeenReview } from './application-model.ts'
+import type { OperatorApplicationModel } from './application-model.ts'
 import { reviewReason } from './line.tsx'
 
 type SuspensionProps = { readonly frame: Frame; readonly model: OperatorApplicationModel }
@@ -29,7 +29,7 @@ export function SuspensionState({ frame: { words }, model }: SuspensionProps) {
 }
 
 /** The sentence of the queue, plus the number of networks that poll. */
-function reasonInFull(words: Words, review: SeenReview): string {
+function reasonInFull(words: Words, review: ReviewView): string {
   const networks = Math.max(0, ...review.evidence.windows.map(({ anyAccount }) => anyAccount.ignoringNetworks))
   if (review.reason === 'reports') return words.t('operator.review_reason_reports', { people: review.evidence.reports })
   const reason = reviewReason(words, review)

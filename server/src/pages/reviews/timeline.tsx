@@ -1,14 +1,7 @@
 /** History of an application, newest first: event, time, actor. */
+import type { TimelineEvent } from '../../core/reviews/review.ts'
 import { Moment } from '../ui/elements.tsx'
 import type { MessageKey, Words } from '../ui/words.ts'
-
-export type ListedFact = {
-  readonly at: number
-  readonly kind: string
-  /** Null: done by the rule or from the command line. */
-  readonly by: string | null
-  readonly detail: Readonly<Record<string, unknown>>
-}
 
 /** Kinds with a text of their own; others are shown as recorded. */
 const KNOWN: Readonly<Record<string, MessageKey>> = {
@@ -35,7 +28,13 @@ const KNOWN: Readonly<Record<string, MessageKey>> = {
 /** Kinds whose actor is not shown to operators. */
 const UNNAMED = ['application.reported', 'credential.reported', 'code.reported', 'code.crowd']
 
-export function TimelineCard({ words, timeline }: { readonly words: Words; readonly timeline: readonly ListedFact[] }) {
+export function TimelineCard({
+  words,
+  timeline,
+}: {
+  readonly words: Words
+  readonly timeline: readonly TimelineEvent[]
+}) {
   return (
     <section class="card stack" aria-labelledby="timeline">
       <h2 id="timeline">{words.t('operator.timeline')}</h2>
@@ -52,7 +51,7 @@ export function TimelineCard({ words, timeline }: { readonly words: Words; reado
   )
 }
 
-function Line({ words, fact }: { readonly words: Words; readonly fact: ListedFact }) {
+function Line({ words, fact }: { readonly words: Words; readonly fact: TimelineEvent }) {
   const { at, kind, detail } = fact
   const known = KNOWN[kind]
   const said = Object.entries(detail).filter(([, value]) => ['string', 'number', 'boolean'].includes(typeof value))
@@ -76,7 +75,7 @@ function Line({ words, fact }: { readonly words: Words; readonly fact: ListedFac
 }
 
 /** Null: the actor is not shown, or the entry of the decision names the operator. */
-function whoDid(words: Words, { kind, by, detail }: ListedFact): string | null {
+function whoDid(words: Words, { kind, by, detail }: TimelineEvent): string | null {
   if (by !== null) return words.t('operator.by', { who: by })
   if (UNNAMED.includes(kind) || 'decision' in detail) return null
   return words.t('review' in detail ? 'operator.by_rule' : 'operator.by_command')

@@ -1,21 +1,11 @@
 /** Lists of all accounts and applications for operators, a page at a time. */
+import type { AccountLine, ApplicationLine } from '../../core/operator/listed.ts'
 import type { Queryable } from '../postgres/postgres.ts'
 
 const PER_PAGE = 50
 
 /** `after`: the cursor for the next page; null on the last page. */
 export type Listed<Line> = { readonly lines: readonly Line[]; readonly after: string | null }
-
-export type AccountLine = {
-  readonly slug: string
-  readonly name: string
-  readonly createdAt: number
-  /** Users who are not disabled, including invited ones. */
-  readonly people: number
-  readonly applications: number
-  /** Live grants of its users. */
-  readonly grants: number
-}
 
 const COUNTS = `(select count(*) from users u where u.account_id = a.id and u.disabled_at is null) as people,
   (select count(*) from applications p where p.account_id = a.id and p.deleted_at is null) as applications,
@@ -53,17 +43,6 @@ export async function viewAccount(db: Queryable, slug: string): Promise<AccountV
     [slug],
   )
   return rows[0] ?? null
-}
-
-export type ApplicationLine = {
-  readonly id: string
-  readonly name: string
-  /** The slug of the account that registered it. */
-  readonly account: string
-  readonly createdAt: number
-  readonly suspended: boolean
-  /** Live grants of all users. */
-  readonly grants: number
 }
 
 /** Sorted by name. `search` is a part of the name, or the id; empty: all. */

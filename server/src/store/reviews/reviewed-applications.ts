@@ -1,56 +1,37 @@
 /** An application as operators see it: its account, its number of grants and its history. */
-import type { Publisher } from '../../core/applications/application.ts'
+import type { Application, Publisher } from '../../core/applications/application.ts'
+import type { ReviewedApplication, TimelineEvent } from '../../core/reviews/review.ts'
 import { publisherFrom } from '../applications/applications.ts'
 import { PATIENT, type Queryable } from '../postgres/postgres.ts'
 
-export type ReviewedApplicationRow = {
-  readonly id: string
-  readonly name: string
-  readonly account: { readonly id: string; readonly slug: string; readonly name: string }
-  readonly createdAt: number
-  readonly publisher: Publisher
-  readonly suspended: boolean
-  readonly deviceFlow: boolean
-  readonly public: boolean
-  /** Null: the configured default. */
-  readonly pollIntervalSeconds: number | null
-  /** Live grants. */
-  readonly grants: number
-}
+type Found = Pick<ReviewedApplication, 'account' | 'createdAt' | 'grants'> &
+  Pick<Application, 'id' | 'name' | 'publisher' | 'suspended' | 'deviceFlow' | 'public' | 'pollIntervalSeconds'>
 
-type Row = Omit<ReviewedApplicationRow, 'account' | 'publisher'> & {
-  account_id: string
+type Row = Omit<Found, 'account' | 'publisher'> & {
   slug: string
   account_name: string
   publisher: string | null
   publisher_status: Publisher['status']
 }
 
-export async function findReviewedApplication(db: Queryable, id: string): Promise<ReviewedApplicationRow | null> {
+export async function findReviewedApplication(db: Queryable, id: string): Promise<Found | null> {
   const { rows } = await db.query<Row>({
     ...PATIENT,
     text: `select a.id, a.name, a.created_at as "createdAt", a.publisher, a.publisher_status,
        a.suspended_at is not null as suspended, a.device_flow as "deviceFlow", a.public_client as public,
-       a.poll_interval_seconds as "pollIntervalSeconds", c.id as account_id, c.slug, c.name as account_name,
+       a.poll_interval_seconds as "pollIntervalSeconds", c.slug, c.name as account_name,
        (select count(*) from grants g where g.application_id = a.id and g.revoked_at is null) as grants
      from applications a join accounts c on c.id = a.account_id where a.id = $1 and a.deleted_at is null`,
     values: [id],
   })
   const [row] = rows
   if (!row) return null
-  const { account_id, slug, account_name, publisher, publisher_status, ...rest } = row
+  const { slug, account_name, publisher, publisher_status, ...rest } = row
   return {
     ...rest,
-    account: { id: account_id, slug, name: account_name },
+    account: { slug, name: account_name },
     publisher: publisherFrom({ publisher, publisher_status }),
   }
-}
-
-export type TimelineEvent = {
-  readonly at: number
-  readonly kind: string
-  readonly by: string | null
-  readonly detail: Readonly<Record<string, unknown>>
 }
 
 /**

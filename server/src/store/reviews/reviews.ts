@@ -1,9 +1,8 @@
 /** The table reviews: why an application is under review, the evidence, and the state of the case. */
+import type { ReviewLine, ReviewReason } from '../../core/reviews/review.ts'
 import type { Evidence, Verdict } from '../../core/reviews/suspension.ts'
 import { lockByName, tryLockByName } from '../postgres/advisory-locks.ts'
 import type { Queryable, Transaction } from '../postgres/postgres.ts'
-
-export type ReviewReason = 'polling' | 'reports' | 'operator'
 
 export type Review = {
   readonly id: string
@@ -139,16 +138,8 @@ export async function readSeen(db: Queryable, applicationId: string): Promise<st
 }
 
 /** A review as shown in the queue. */
-export type ListedReview = Review & {
-  readonly application: string
-  /** The account's slug. */
-  readonly account: string
-  /** Whether the application is suspended now. */
-  readonly suspended: boolean
-  readonly waitsForSecond: boolean
-  /** Since when the suspended application waits for a decision; null if it does not. */
-  readonly waitingSince: number | null
-}
+export type ListedReview = Review &
+  Pick<ReviewLine, 'application' | 'account' | 'suspended' | 'waitsForSecond' | 'waitingSince'>
 
 /**
  * A suspension waits from the moment when the application was both suspended and under review. For a query over

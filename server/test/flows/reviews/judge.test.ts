@@ -6,7 +6,7 @@ import { readActivity } from '../../../src/flows/applications/activity.ts'
 import { restoreApplication, suspendApplication } from '../../../src/flows/applications/manage.ts'
 import { appeal } from '../../../src/flows/reviews/appeal.ts'
 import { decideReview } from '../../../src/flows/reviews/decide.ts'
-import { listReviews, type ReviewedApplication, readReviewedApplication } from '../../../src/flows/reviews/list.ts'
+import { listReviews, readReviewedApplication, type SeenApplication } from '../../../src/flows/reviews/list.ts'
 import { changeRule } from '../../../src/flows/reviews/rule.ts'
 import { undoDecision } from '../../../src/flows/reviews/undo.ts'
 import { lockReviews } from '../../../src/store/reviews/reviews.ts'
@@ -49,7 +49,7 @@ beforeEach(async () => {
   application = { ...(await makeApplication(service.context.db, service.config, service.account.slug, { name })), name }
   await advance(service, HOUR)
 })
-async function read(): Promise<ReviewedApplication> {
+async function read(): Promise<SeenApplication> {
   const found = await readReviewedApplication(service.context, application.id)
   if (!found) throw new Error('there is no such application')
   return found
