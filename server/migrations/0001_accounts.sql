@@ -1,6 +1,6 @@
 -- Accounts, their users and roles, the catalogue of scopes, and how users sign in.
--- Ids that people may see are prefixed text. Codes are 128-bit uuids, because the device code carries them; so is a grant's secret,
--- which its credentials carry, and nothing else.
+-- Ids that users can see are prefixed text. Device codes and grant secrets are 128-bit uuids, because device codes and
+-- credentials carry them; a grant's secret appears nowhere else.
 
 create table accounts (
   id                    text constraint accounts_pkey primary key
@@ -9,14 +9,14 @@ create table accounts (
                         constraint accounts_slug_check check (slug ~ '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$' and slug !~ '^xn--'),
   name                  text not null constraint accounts_name_check check (length(name) between 1 and 100),
   colour                text constraint accounts_colour_check check (colour ~ '^#[0-9a-f]{6}$'),
-  -- A PNG that this service wrote itself.
+  -- PNG, re-encoded by the service.
   logo                  bytea constraint accounts_logo_check check (length(logo) <= 262144),
-  -- Changes with the picture, so that a browser may keep it.
+  -- New for every logo, so that browsers can cache it.
   logo_version          text constraint accounts_logo_version_check check (logo_version ~ '^[0-9a-f]{12}$'),
-  -- The account's own rules about applications: these two, and the list.
+  -- Application policy of the account: these two columns and the list.
   device_flow           boolean not null default true,
   unverified_publishers boolean not null default true,
-  -- Null allows every application; otherwise only these are allowed.
+  -- Null: every application is allowed. Otherwise only those listed.
   only_applications     text[],
   created_at            timestamptz not null,
   constraint accounts_logo_has_version check ((logo is null) = (logo_version is null))
@@ -26,9 +26,9 @@ create table scopes (
   name        text constraint scopes_pkey primary key
               constraint scopes_name_check check (name ~ '^[a-z0-9][a-z0-9_.:-]{0,63}$'),
   title       text not null constraint scopes_title_check check (length(title) between 1 and 200),
-  -- Marked on the consent page, and asked for only with a fresh sign-in.
+  -- Highlighted on the consent page; granting it needs a recent sign-in.
   dangerous   boolean not null default false,
-  -- False: never granted by a typed code, because the person who types it may have been talked into it.
+  -- False: the device flow never grants it, because the user may have been talked into typing a code.
   device_flow boolean not null default true,
   created_at  timestamptz not null
 );
@@ -37,7 +37,7 @@ create table roles (
   id                text constraint roles_pkey primary key constraint roles_id_check check (id ~ '^rol_[0-9a-z]{12}$'),
   account_id        text not null constraint roles_account_id_fkey references accounts,
   name              text not null constraint roles_name_check check (length(name) between 1 and 100),
-  -- An administrator holds scopes that are added to the catalogue later, too.
+  -- True for administrators: includes scopes that are added later.
   holds_every_scope boolean not null default false,
   created_at        timestamptz not null,
   constraint roles_account_id_name_key unique (account_id, name)
@@ -55,9 +55,9 @@ create table users (
   email           text not null
                   constraint users_email_check check (email = lower(email) and email ~ '^[^@[:space:]]+@[^@[:space:]]+$'),
   password_digest text,
-  -- What mails to this user are written in: the language they chose or, until then, the one they read our pages in.
+  -- Language of mails: chosen by the user, otherwise that of the last page they read.
   language        text constraint users_language_check check (language ~ '^[a-z]{2}$'),
-  -- Only a choice holds for pages as well, in every browser.
+  -- Only a chosen language also applies to pages, in every browser.
   language_chosen boolean not null default false,
   created_at      timestamptz not null,
   disabled_at     timestamptz,
@@ -70,16 +70,16 @@ create table user_roles (
   constraint user_roles_pkey primary key (user_id, role_id)
 );
 
--- Who holds a role: counted on every page about roles, and removed with the role.
+-- Users of a role: counted on the pages about roles, and deleted with the role.
 create index user_roles_role_id_idx on user_roles (role_id);
 
--- A session's cookie is computed from its id under a server key, so this table does not hold it.
+-- The session cookie is computed from the id under a server key, so it is not stored.
 create table sessions (
   id               uuid constraint sessions_pkey primary key,
   account_id       text not null constraint sessions_account_id_fkey references accounts,
   user_id          text not null constraint sessions_user_id_fkey references users on delete cascade,
   created_at       timestamptz not null,
-  -- The last time the user proved who they are.
+  -- When the user last authenticated.
   authenticated_at timestamptz not null,
   expires_at       timestamptz not null,
   address          inet,
@@ -102,30 +102,30 @@ create table passkeys (
 
 create index passkeys_user_id_idx on passkeys (user_id);
 
--- A time-based second factor. Its secret is computed from the id under a server key.
+-- Time-based second factor (RFC 6238). Its secret is computed from the id under a server key.
 create table authenticators (
   user_id    text constraint authenticators_pkey primary key
              constraint authenticators_user_id_fkey references users on delete cascade,
   id         uuid not null,
   key_id     smallint not null,
-  -- The newest 30-second step that was accepted: a code works once.
+  -- Newest accepted 30-second step: a code is valid once.
   last_step  bigint not null,
   created_at timestamptz not null
 );
 
--- Passkey challenges that were answered. Each is kept until it would have run out by itself.
+-- Used passkey challenges, kept until they would have expired.
 create table spent_challenges (
   digest     bytea constraint spent_challenges_pkey primary key
              constraint spent_challenges_digest_check check (length(digest) = 32),
   expires_at timestamptz not null
 );
 
--- Failed attempts to sign in. `browser` tells one that signed in before from a stranger's.
+-- Failed sign-in attempts. `browser`: a browser that signed in before has a budget of its own.
 create table sign_in_failures (
   id         bigint generated always as identity constraint sign_in_failures_pkey primary key,
   at         timestamptz not null,
   account_id text not null constraint sign_in_failures_account_id_fkey references accounts,
-  -- Keyed digest of what was typed, known or not: no list of addresses, and no telling which ones exist.
+  -- Keyed digest of the address as typed: the table does not tell which addresses exist.
   email      bytea not null,
   browser    uuid,
   network    cidr

@@ -1,7 +1,7 @@
--- Applications: what they are and may ask for, who vouches for them, how they ask, and what they are told by webhook.
+-- Applications: settings, publishers, usage, and webhooks.
 
--- Servers keep all applications in process and pull what changed: `change_number` rises with every write, under an advisory
--- lock, so that a reader who has seen n has seen everything up to n.
+-- Every process caches all applications and pulls changes: `change_number` increases with every write, under an advisory
+-- lock, so that a reader that has seen n has seen all changes up to n.
 create sequence application_changes;
 
 create table applications (
@@ -9,38 +9,38 @@ create table applications (
                           constraint applications_id_check check (id ~ '^app_[0-9a-z]{12}$'),
   account_id              text not null constraint applications_account_id_fkey references accounts,
   name                    text not null constraint applications_name_check check (length(name) between 1 and 100),
-  -- A PNG that this service wrote itself.
+  -- PNG, re-encoded by the service.
   logo                    bytea constraint applications_logo_check check (length(logo) <= 262144),
-  -- Changes with the picture, so that a browser may keep it. Random: whoever draws it must not be able to choose it.
+  -- New for every logo, so that browsers can cache it. Random, so that the owner cannot choose it.
   logo_version            text constraint applications_logo_version_check check (logo_version ~ '^[0-9a-f]{12}$'),
-  -- Names of scopes, without foreign keys: arrays cannot have any. They are checked when they are set, and no scope is ever deleted.
+  -- Names of scopes. Arrays cannot have foreign keys: names are checked when written, and scopes are never deleted.
   allowed_scopes          text[] not null,
   default_scopes          text[] not null,
   required_scopes         text[] not null,
   device_flow             boolean not null,
-  -- Where the dialog may return to. Compared as they stand here, character by character.
+  -- Redirect URIs of the dialog, compared exactly.
   redirect_uris           text[] not null default '{}'
                           constraint applications_redirect_uris_check check (cardinality(redirect_uris) <= 10),
-  -- A public client (RFC 6749, 2.1) cannot keep a secret, so it has none; the code verifier proves that an exchange is its own.
+  -- A public client (RFC 6749 §2.1) has no secret; the code verifier binds an exchange to it.
   public_client           boolean not null default false,
-  -- The dialog is opened only with a code challenge. Otherwise it may have one, and then it counts as well.
+  -- The dialog requires a code challenge. Otherwise one is optional, and verified if sent.
   pkce_required           boolean not null default false,
-  -- May ask about credentials of every application (RFC 7662), not only about its own.
+  -- May introspect credentials of every application (RFC 7662), not only its own.
   resource_server         boolean not null default false,
-  -- In test mode the application decides its own codes, as this user; nobody can enter them on a page.
+  -- Test mode: the application decides its own codes as this user; they cannot be entered on a page.
   tested_as               text constraint applications_tested_as_fkey references users on delete set null,
   publisher               text constraint applications_publisher_check check (length(publisher) between 1 and 253),
-  -- Who the application comes from: the service itself, somebody whose domain was verified, or nobody knows.
+  -- Publisher: the service itself, a publisher whose domain was verified, or unknown.
   publisher_status        text not null default 'unverified'
                           constraint applications_publisher_status_check check (publisher_status in ('own', 'verified', 'unverified')),
-  -- When somebody first vouched for its publisher. From then on its name and logo change only with a second look.
+  -- When the publisher was first verified. Since then, a new name or logo needs the approval of an operator.
   vouched_at              timestamptz,
-  -- When the publisher's record was last seen in DNS. Null where nobody looks for one: then it is the operator's word.
+  -- When the publisher's DNS record was last seen. Null: no record is checked; an operator verified the publisher.
   publisher_proven_at     timestamptz,
-  -- Since when, in a row, it has not been there.
+  -- When the record was first found missing; null while it is there.
   publisher_missing_since timestamptz,
   publisher_checked_at    timestamptz,
-  -- A review may ask for more patience than the configuration does. Null: as configured.
+  -- Poll interval set by a review. Null: as configured.
   poll_interval_seconds   integer
                           constraint applications_poll_interval_seconds_check check (poll_interval_seconds between 1 and 300),
   created_at              timestamptz not null,
@@ -57,10 +57,10 @@ create table applications (
   constraint applications_missing_was_proven check (publisher_missing_since is null or publisher_proven_at is not null)
 );
 
--- An account's own applications.
+-- Applications of an account.
 create index applications_account_id_idx on applications (account_id);
 create index applications_publisher_checked_at_idx on applications (publisher_checked_at) where publisher_checked_at is not null;
--- Whose names nobody else may resemble.
+-- Verified names, which no other application may resemble.
 create index applications_vouched_names_idx on applications (account_id) where publisher_status <> 'unverified' and deleted_at is null;
 
 create table application_secrets (
@@ -70,30 +70,30 @@ create table application_secrets (
   key_id         smallint not null,
   digest         bytea not null constraint application_secrets_digest_key unique
                  constraint application_secrets_digest_check check (length(digest) = 32),
-  -- What its owner calls it: a batch of devices, a server.
+  -- Chosen by the owner, for example a batch of devices or a server.
   label          text constraint application_secrets_label_check check (length(label) between 1 and 60),
   created_at     timestamptz not null,
-  -- A day, not a moment: it is written once a day at most.
+  -- A date, so that it is written at most once a day.
   last_used_on   date,
   revoked_at     timestamptz
 );
 
 create index application_secrets_live_idx on application_secrets (application_id) where revoked_at is null;
 
--- What an application that somebody vouched for wants to look like, until an operator has seen it.
+-- Proposed name and logo of a verified application, until an operator has decided.
 create sequence application_proposal_versions;
 
 create table application_proposals (
   application_id  text constraint application_proposals_pkey primary key
                   constraint application_proposals_application_id_fkey references applications,
-  -- Another with every change, and none ever again: what is accepted is what was looked at.
+  -- New with every change and never repeated: an operator accepts exactly what was shown.
   version         bigint not null,
   name            text not null constraint application_proposals_name_check check (length(name) between 1 and 100),
   logo            bytea constraint application_proposals_logo_check check (length(logo) <= 262144),
   logo_version    text constraint application_proposals_logo_version_check check (logo_version ~ '^[0-9a-f]{12}$'),
   proposed_at     timestamptz not null,
   proposed_by     text constraint application_proposals_proposed_by_fkey references users on delete set null,
-  -- It was looked at, and is kept for whoever proposed it to read why not.
+  -- Declined; kept so that the owner can read the reason.
   declined_at     timestamptz,
   declined_reason text constraint application_proposals_declined_reason_check check (length(declined_reason) between 1 and 500),
   constraint application_proposals_logo_has_version check ((logo is null) = (logo_version is null)),
@@ -102,7 +102,7 @@ create table application_proposals (
 
 create index application_proposals_waiting_idx on application_proposals (proposed_at) where declined_at is null;
 
--- "Check now" was pressed: a question to name servers, at a stranger's word.
+-- Manual checks of a publisher's DNS record, to limit their number.
 create table publisher_checks (
   at             timestamptz not null,
   account_id     text not null constraint publisher_checks_account_id_fkey references accounts,
@@ -112,21 +112,21 @@ create table publisher_checks (
 create index publisher_checks_account_id_at_idx on publisher_checks (account_id, at);
 create index publisher_checks_at_idx on publisher_checks (at);
 
--- How an application asks and polls, hour by hour. Counted in process and added up here every few seconds.
+-- Requests and polls of an application per hour. Counted in process, added here every few seconds.
 create table application_hours (
   application_id text not null constraint application_hours_application_id_fkey references applications,
   hour           timestamptz not null,
   requested      bigint not null default 0,
   polls          bigint not null default 0,
   early_polls    bigint not null default 0,
-  -- Requests whose secret stood in the address, where proxies write it down.
+  -- Requests with the secret in the URL, which proxies log.
   secrets_in_url bigint not null default 0,
   constraint application_hours_pkey primary key (application_id, hour)
 );
 
 create index application_hours_hour_idx on application_hours (hour);
 
--- The same counts as application_hours in steps of five minutes, for the last two days.
+-- The same counts in steps of five minutes, for the last two days.
 create table application_minutes (
   application_id text not null constraint application_minutes_application_id_fkey references applications,
   at             timestamptz not null,
@@ -137,16 +137,16 @@ create table application_minutes (
 
 create index application_minutes_at_idx on application_minutes (at);
 
--- The last requests of an application, the newest fifty: for the developer who asks what they did wrong. Anybody can send
--- requests in an application's name, so those that did not prove to be its own have less room.
+-- The newest fifty requests of an application, for its developers. Anybody can send requests with an application's id, so
+-- unauthenticated requests take at most a part of the fifty.
 create table application_requests (
   id             bigint generated always as identity constraint application_requests_pkey primary key,
   application_id text not null constraint application_requests_application_id_fkey references applications,
   at             timestamptz not null,
   authenticated  boolean not null,
-  -- Operations and refusals are open lists, without a check: a new one needs no migration.
+  -- Operations and refusals have no check constraint: a new one needs no migration.
   operation      text not null,
-  -- Null: it was answered as it should be.
+  -- Null: success.
   refusal        text,
   message        text constraint application_requests_message_check check (length(message) <= 300)
 );
@@ -154,22 +154,22 @@ create table application_requests (
 create index application_requests_application_id_authenticated_id_idx
   on application_requests (application_id, authenticated, id desc);
 
--- Webhooks: an application hears of what happens to its grants and to itself, signed, until it has answered.
+-- Webhook endpoints: an application is notified of what happens to its grants and to itself.
 create table webhook_endpoints (
   id              text constraint webhook_endpoints_pkey primary key,
   application_id  text not null constraint webhook_endpoints_application_id_fkey references applications,
   url             text not null constraint webhook_endpoints_url_check check (length(url) <= 2000),
-  -- The signing secret is computed from the id and these two under a server key, so this table does not hold it.
+  -- The signing secret is computed from the id and these two under a server key, so it is not stored.
   key_id          smallint not null,
   generation      integer not null default 1 constraint webhook_endpoints_generation_check check (generation > 0),
-  -- For a day after a rotation the secret before it signs as well.
+  -- For a day after a rotation, the previous secret signs as well.
   rotated_at      timestamptz,
   previous_key_id smallint,
-  -- Its last answer took long, or there was none yet: then it waits among its like, and keeps nobody else waiting.
+  -- The last answer took long, or there was none yet: its deliveries use the limited lanes for slow endpoints.
   slow            boolean not null default true,
   created_at      timestamptz not null,
   disabled_at     timestamptz,
-  -- `gone`: it answered 410.
+  -- `gone`: the endpoint answered 410.
   disabled_reason text constraint webhook_endpoints_disabled_reason_check check (disabled_reason in ('removed', 'gone')),
   constraint webhook_endpoints_rotation_complete check ((rotated_at is null) = (previous_key_id is null)),
   constraint webhook_endpoints_disabled_with_reason check ((disabled_at is null) = (disabled_reason is null))
@@ -177,20 +177,20 @@ create table webhook_endpoints (
 
 create index webhook_endpoints_application_id_idx on webhook_endpoints (application_id);
 
--- The outbox of webhooks: a delivery is written down in the transaction that gives rise to it, and sent afterwards.
+-- Outbox of webhooks: a delivery is inserted in the transaction of its event, and sent afterwards.
 create table webhook_deliveries (
   id           bigint generated always as identity constraint webhook_deliveries_pkey primary key,
   endpoint_id  text not null constraint webhook_deliveries_endpoint_id_fkey references webhook_endpoints,
-  -- The same for every attempt, and for every endpoint that hears of the event. Not the id of an audit event.
+  -- Same for all attempts and all endpoints of one event. Not the id of an audit event.
   event_id     uuid not null,
-  -- An open list, without a check: a new kind needs no migration.
+  -- No check constraint: a new kind needs no migration.
   kind         text not null,
-  -- Ids and facts, as they were when it happened. Never a secret.
+  -- Ids and facts at the time of the event. Never a secret.
   data         jsonb not null,
   created_at   timestamptz not null,
-  -- While it is being sent: when it is due again if the process that sends it dies.
+  -- While being sent: when it is due again if the sending process dies.
   due_at       timestamptz not null,
-  -- Attempts that came to an end.
+  -- Completed attempts.
   attempts     integer not null default 0,
   tried_at     timestamptz,
   delivered_at timestamptz,

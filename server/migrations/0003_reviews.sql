@@ -1,10 +1,10 @@
--- Reviews of applications: the rule that judges evidence, what it found, and what people decided about it.
+-- Reviews of applications: the suspension rule, its evidence, and the decisions of operators.
 
--- Thresholds are data, and every one that ever held stays. Without a row, those of core/reviews/suspension.ts hold as version 0.
+-- Every version of the thresholds is kept. Without a row, core/reviews/suspension.ts applies as version 0.
 create table suspension_rules (
   version    integer generated always as identity constraint suspension_rules_pkey primary key,
   thresholds jsonb not null,
-  -- Judged and written down, but nothing happens to anybody.
+  -- Verdicts are recorded, but nobody is warned or suspended.
   dry_run    boolean not null,
   created_at timestamptz not null,
   created_by text not null constraint suspension_rules_created_by_fkey references users
@@ -20,26 +20,26 @@ create table reviews (
   harm               double precision not null,
   evidence           jsonb not null,
   judged_at          timestamptz not null,
-  -- Of suspension_rules, without a foreign key: version 0 has no row there.
+  -- Version in suspension_rules. No foreign key: version 0 has no row.
   rule_version       integer not null,
   dry_run            boolean not null,
-  -- The last time that the evidence gave rise to more than watching: one that stays calm is closed by itself.
+  -- The last verdict above `observe`; a review without one for a while is closed by the rule.
   last_escalated_at  timestamptz not null,
   warned_at          timestamptz,
-  -- Suspended by the rule; and when it is reinstated without a person's decision, null where it waits for one.
+  -- Suspended by the rule. Ends without a decision at `suspension_ends_at`; null: waits for an operator.
   suspended_at       timestamptz,
   suspension_ends_at timestamptz,
   appealed_at        timestamptz,
   appealed_by        text constraint reviews_appealed_by_fkey references users,
   appeal             text constraint reviews_appeal_check check (length(appeal) between 1 and 2000),
   closed_at          timestamptz,
-  -- Rises with everything that somebody who decides should have seen.
+  -- Incremented by every change that an operator should see before deciding.
   version            integer not null default 1,
   constraint reviews_appeal_complete check ((appealed_at is null) = (appeal is null) and (appealed_at is null) = (appealed_by is null)),
   constraint reviews_suspension_end_is_open check (suspension_ends_at is null or (suspended_at is not null and closed_at is null))
 );
 
--- An application has one open review at a time.
+-- At most one open review per application.
 create unique index reviews_one_open_idx on reviews (application_id) where closed_at is null;
 create index reviews_application_id_opened_at_idx on reviews (application_id, opened_at);
 create index reviews_closed_at_idx on reviews (closed_at);
@@ -62,11 +62,11 @@ create table review_decisions (
   undone_by        text constraint review_decisions_undone_by_fkey references users,
   undone_at        timestamptz,
   revoked          integer not null default 0,
-  -- Null while it waits for a second operator.
+  -- Null while a second operator has to confirm.
   took_effect_at   timestamptz,
-  -- How the application stood before it took effect, for undoing it.
+  -- State of the application before the decision, to undo it.
   previous_state   jsonb,
-  -- What it was decided on (flows/reviews/decide.ts), to tell a second operator whether that still holds.
+  -- The facts that the decision is based on (flows/reviews/decide.ts): a second operator sees whether they still hold.
   seen             text not null,
   constraint review_decisions_second_is_another check (confirmed_by <> decided_by),
   constraint review_decisions_slower_has_interval check ((decision = 'reinstate_slower') = (interval_seconds is not null)),
@@ -79,11 +79,11 @@ create table review_decisions (
 );
 
 create index review_decisions_review_id_decided_at_idx on review_decisions (review_id, decided_at);
--- A review waits for one second operator at a time.
+-- At most one decision of a review waits for a second operator.
 create unique index review_decisions_one_waiting_idx on review_decisions (review_id)
   where took_effect_at is null and undone_at is null;
 
--- Minutes in which this service itself had too much to do: what polled too early then is not held against anybody.
+-- Minutes in which the service was overloaded: early polls in them are not held against applications.
 create table overloads (
   minute timestamptz constraint overloads_pkey primary key,
   shed   bigint not null

@@ -1,59 +1,59 @@
--- Grants, the dialog that leads to one in a browser, and what users are sent about them and about their account.
+-- Grants, dialogs, links and mails.
 
 create table grants (
   id                  text constraint grants_pkey primary key constraint grants_id_check check (id ~ '^grt_[0-9a-z]{20}$'),
-  -- Finds the grant of a presented credential. Never shown: whatever names a grant uses its id.
+  -- Finds the grant of a credential. Never shown: pages, logs and webhooks use the id.
   secret              uuid not null constraint grants_secret_key unique,
   account_id          text not null constraint grants_account_id_fkey references accounts,
   user_id             text not null constraint grants_user_id_fkey references users,
   application_id      text not null constraint grants_application_id_fkey references applications,
   variant             text not null constraint grants_variant_check check (variant in ('token_set', 'access_key')),
   scopes              text[] not null,
-  -- The second wall behind the state machine: whatever happens, one code leads to one grant, and so does one dialog. Neither has a
-  -- foreign key: codes are dropped with their partition and dialogs are deleted after a day, while the grant stays.
+  -- One code or dialog leads to one grant: these constraints hold even if the state machine has a bug. No foreign keys:
+  -- codes are dropped with their partition and dialogs are deleted after a day, while the grant stays.
   device_code_id      uuid constraint grants_device_code_id_key unique,
   dialog_id           uuid constraint grants_dialog_id_key unique,
-  -- Made in test mode, as the user that its application is tested as.
+  -- Granted in test mode.
   in_test_mode        boolean not null default false,
-  -- Where the application asked from, as the server saw it.
+  -- Client address of the application's request.
   requested_from      inet,
   key_id              smallint not null,
   generation          integer not null default 1,
   key_generation      integer not null default 1,
-  -- When the access key was last replaced; its predecessor goes on for a while.
+  -- When the access key was last rotated; its predecessor is valid for a while.
   key_rotated_at      timestamptz,
   created_at          timestamptz not null,
   issued_at           timestamptz,
-  -- A day, not a moment: it is written once a day at most.
+  -- A date, so that it is written at most once a day.
   last_used_on        date,
   revoked_at          timestamptz,
   revocation_reason   text constraint grants_revocation_reason_check check (revocation_reason in (
     'application_deleted', 'application_suspended', 'authorization_code_refused', 'authorization_code_reused',
     'credential_reported', 'never_collected', 'password_changed', 'refresh_token_reused', 'removed_by_administrator',
     'removed_by_user', 'revoked_by_application', 'revoked_by_review', 'user_disabled', 'user_reset')),
-  -- Revoked by this decision, and restored if it is undone.
+  -- Revoked by this decision; restored if it is undone.
   revoked_by_decision text constraint grants_revoked_by_decision_fkey references review_decisions,
   constraint grants_one_origin check ((device_code_id is null) <> (dialog_id is null)),
   constraint grants_revoked_with_reason check ((revoked_at is null) = (revocation_reason is null)),
   constraint grants_decision_is_review check (revoked_by_decision is null or revocation_reason = 'revoked_by_review')
 )
--- A refresh rewrites the row: with room on its page, no index has to follow.
+-- A refresh updates the row: with free space on its page, the update is HOT and touches no index.
 with (fillfactor = 80);
 
 create index grants_user_id_idx on grants (user_id);
 create index grants_live_of_account_idx on grants (account_id, created_at desc, id desc) where revoked_at is null;
--- An application's grants, and those of its last half hour.
+-- Grants of an application, also the recent ones.
 create index grants_application_id_created_at_idx on grants (application_id, created_at);
 create index grants_revoked_by_decision_idx on grants (revoked_by_decision) where revoked_by_decision is not null;
--- For the sweep, which forgets ended grants and old addresses: it finds them by an index, a few at a time. A refresh writes none of
--- these columns, so it still rewrites its row in place.
+-- For the sweep, which purges revoked grants and old addresses in small batches. A refresh writes none of these columns,
+-- so its update remains HOT.
 create index grants_revoked_at_idx on grants (revoked_at) where revoked_at is not null;
 create index grants_live_token_sets_idx on grants (created_at) where revoked_at is null and variant = 'token_set';
 create index grants_with_address_idx on grants (created_at) where requested_from is not null;
 
--- What every process has to hear: whose credentials may do less (or more) from now on. Rows of one transaction become visible
--- together, so a reader who remembers the oldest transaction that was still running has missed nothing (store/grants/changes.ts).
--- Its ids have no foreign keys: a log may outlive what it speaks of.
+-- Feed of grant changes, pulled by every process. Rows of one transaction become visible together, so a reader that
+-- remembers the oldest transaction still running misses none (store/grants/changes.ts).
+-- No foreign keys: rows may outlive the grants.
 create table grant_changes (
   xid            xid8 not null default pg_current_xact_id(),
   at             timestamptz not null,
@@ -75,14 +75,14 @@ create table dialogs (
   application_id text not null constraint dialogs_application_id_fkey references applications,
   redirect_uri   text not null,
   scopes         text[] not null,
-  -- Null: none was sent, so none is sent back.
+  -- Null: the request had no `state`.
   state          text,
   code_challenge text constraint dialogs_code_challenge_check check (code_challenge ~ '^[A-Za-z0-9_-]{43}$'),
   decided_at     timestamptz,
   user_id        text constraint dialogs_user_id_fkey references users on delete cascade,
-  -- Null once decided: the user said no. No foreign key: a dialog is deleted after a day, long before its grant may be.
+  -- Null although decided: rejected. No foreign key: a dialog is deleted after a day, usually long before its grant.
   grant_id       text constraint dialogs_grant_id_key unique,
-  -- The exchange that is being answered, until it has been sent or its time is over.
+  -- Lease of the exchange that is being answered.
   lease_id       uuid,
   leased_until   timestamptz,
   used_at        timestamptz,
@@ -93,11 +93,11 @@ create table dialogs (
 );
 
 create index dialogs_expires_at_idx on dialogs (expires_at);
--- For the sweep: codes that nobody came for.
+-- For the sweep: codes that were not exchanged.
 create index dialogs_unexchanged_idx on dialogs (decided_at) where grant_id is not null and used_at is null;
 
--- Addresses that are sent by mail or printed by the command line. The text in the address is computed from the id under a
--- server key, so neither this table nor the outbox holds it.
+-- Links sent by mail or printed by the command line. The token in the URL is computed from the id under a server key, so
+-- neither this table nor the outbox holds it.
 create table links (
   id         uuid constraint links_pkey primary key,
   kind       text not null constraint links_kind_check check (kind in ('setup', 'invitation', 'recovery', 'remove_grant')),
@@ -112,10 +112,10 @@ create table links (
 
 create index links_user_id_idx on links (user_id);
 create index links_expires_at_idx on links (expires_at);
--- A link may refer to the grant that is to be forgotten.
+-- For purging grants: finds the links that refer to one.
 create index links_grant_id_idx on links (grant_id) where grant_id is not null;
 
--- The outbox of mails: a mail is written down in the transaction that gives rise to it, and sent afterwards.
+-- Outbox of mails: a mail is inserted in the transaction of its cause, and sent afterwards.
 create table mails (
   id          bigint generated always as identity constraint mails_pkey primary key,
   kind        text not null constraint mails_kind_check check (kind in (

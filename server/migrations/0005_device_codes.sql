@@ -1,6 +1,6 @@
--- Device codes: which ones run, in hourly partitions, and what is counted and noted about entering and polling them.
+-- Device codes in hourly partitions, attempts to enter a user code, and early polls.
 
--- Partitioned by expiry: the device code carries it, so a poll finds its partition, and forgetting is dropping one.
+-- Partitioned by expiry, which the device code carries: a poll finds its partition, and old codes are dropped with theirs.
 -- `expired` is not a stored status: a pending code past its time is expired.
 -- No foreign keys: each would lock a row of the application or the user for every code, and partitions are dropped whole.
 create table device_codes (
@@ -12,13 +12,13 @@ create table device_codes (
   status          text not null
                   constraint device_codes_status_check check (status in ('pending', 'accepted', 'rejected', 'used')),
   entry_closed    boolean not null default false,
-  -- A claimed code that somebody else enters, too: the user who decides about it is told. A colleague changes nothing else; a user
-  -- of another account also closes the code (entry_closed).
+  -- Another user entered the claimed code: the user who decides is told. If it was a user of another account, the code is
+  -- closed as well (entry_closed).
   also_entered    text constraint device_codes_also_entered_check check (also_entered in ('colleague', 'another_account')),
   user_code       text not null constraint device_codes_user_code_check check (user_code ~ '^[0-9]{9,15}$'),
   scopes          text[] not null,
   state           text not null,
-  -- What the server saw, and what the application said of itself: shown to the person who decides.
+  -- Client address and self-description of the device, shown on the consent page.
   requested_from  inet,
   requested_with  text constraint device_codes_requested_with_check check (length(requested_with) <= 200),
   claimed_by      text,
@@ -37,15 +37,15 @@ create table device_codes (
   constraint device_codes_used_has_outcome check ((status = 'used') = (used_at is not null) and (used_at is null or outcome is not null))
 ) partition by range (expires_at);
 
--- Whatever became of a code: an entered code that exists is not taken for a guess. Every partition gets it when it is attached.
+-- Includes decided codes: entering one that exists is not a guess. PostgreSQL creates it on every attached partition.
 create index device_codes_user_code_idx on device_codes (user_code);
 
--- The hourly partitions of device_codes are made and dropped by these two functions, with the rights of the table's owner: the
--- service may run under a role that owns nothing (deploy/postgresql/service-role.sql).
+-- These two functions create and drop the hourly partitions with the rights of the table's owner: the service may run
+-- under a role that owns nothing (deploy/postgresql/service-role.sql).
 -- docs/decisions/0031-dropping-a-partition-never-waits.md
 
--- Both functions keep this search path: the schema of the tables alone, and temporary tables last. So nobody can put a table of
--- their own in the place of ours. pg_catalog, not being named, is searched before both.
+-- Both functions fix the search path to the schema of the tables, with temporary tables last, so that nobody can shadow
+-- a table. pg_catalog is not named and therefore searched first.
 select set_config('search_path', format('%I, pg_temp', current_schema()), true);
 
 create function make_device_code_partition(starts timestamptz) returns void
@@ -58,8 +58,8 @@ begin
   if utc <> date_trunc('hour', utc) then
     raise invalid_parameter_value using message = 'a partition of device_codes starts on the hour';
   end if;
-  -- Made beside the parent and then attached: `attach partition` does not lock out the polls that run meanwhile, as
-  -- `create table … partition of` would. The check lets PostgreSQL attach without a scan.
+  -- `attach partition` does not block running polls, as `create table … partition of` would. The check constraint lets
+  -- PostgreSQL attach without a scan.
   execute format('create table %I (like device_codes including defaults including constraints,
     constraint %I check (expires_at >= %L and expires_at < %L), constraint %I primary key (id, expires_at))',
     name, name || '_expires_at_check', starts, ends, name || '_pkey');
@@ -67,10 +67,10 @@ begin
   execute format('alter table device_codes attach partition %I for values from (%L) to (%L)', name, starts, ends);
 end $$;
 
--- False: the table was in use at every attempt. Detaching needs the parent for itself. Whoever waits for that makes everybody wait
--- who comes later, polls first of all; so nobody waits here. An attempt takes the locks at once or leaves, and comes again after a
--- pause of random length, for a second in all. lock_timeout holds for what `detach` and `drop` lock besides, as a TOAST table that
--- autovacuum is at.
+-- False: the table was in use at every attempt. Detaching needs an exclusive lock on the parent; waiting for it would
+-- make every later poll queue. So each attempt takes its locks at once or gives up, and is repeated after a random pause,
+-- for one second in all. lock_timeout covers what `detach` and `drop` lock besides, such as a TOAST table in use by
+-- autovacuum.
 create function drop_device_code_partition(name text) returns boolean
   language plpgsql security definer set search_path from current set lock_timeout = '10ms' as $$
 declare
@@ -82,14 +82,14 @@ begin
   end if;
   loop
     begin
-      -- First the partition, which polls do not need: whoever uses it keeps the parent from being locked at all.
+      -- The partition first: polls do not need it, and if it is in use, the parent is not locked at all.
       execute format('lock table only %I in access exclusive mode nowait', name);
       lock table only device_codes in access exclusive mode nowait;
       execute format('alter table device_codes detach partition %I', name);
       execute format('drop table %I', name);
       return true;
     exception when lock_not_available then
-      -- With the attempt its locks are gone.
+      -- The locks of a failed attempt are released with its subtransaction.
       if clock_timestamp() > give_up then
         return false;
       end if;
@@ -100,7 +100,7 @@ end $$;
 
 revoke execute on function make_device_code_partition(timestamptz), drop_device_code_partition(text) from public;
 
--- How many codes were live when somebody last counted: one process counts, all of them read it (store/device/live-codes.ts).
+-- Number of live codes: one process counts, all read it (store/device/live-codes.ts).
 create table live_device_codes (
   only_row   boolean not null default true,
   -- Null until the first count.
@@ -113,15 +113,15 @@ create table live_device_codes (
 
 insert into live_device_codes default values;
 
--- Well-formed codes that somebody entered: a code was theirs to decide, there was no such code, or there was one that is not (or no
--- longer) theirs, which is not guessing.
+-- Attempts to enter a well-formed user code: found, unknown, or not available to this user (any more), which is no
+-- guess.
 create table code_entries (
   at                timestamptz not null,
   account_id        text not null constraint code_entries_account_id_fkey references accounts,
   user_id           text not null constraint code_entries_user_id_fkey references users on delete cascade,
   network           cidr,
   outcome           text not null constraint code_entries_outcome_check check (outcome in ('claimed', 'missed', 'known')),
-  -- No foreign key, as in device_codes, where it comes from: an entry is forgotten after a day.
+  -- No foreign key, as in device_codes: rows are deleted after a day.
   application_id    text,
   requested_network cidr
 );
@@ -132,10 +132,10 @@ create index code_entries_account_id_at_idx on code_entries (account_id, at);
 create index code_entries_misses_of_network_idx on code_entries (network, at) where outcome = 'missed';
 create index code_entries_claims_of_application_idx on code_entries (application_id, requested_network, at) where outcome = 'claimed';
 
--- How often a code was polled too early and told so, for codes that were. Alone it says nothing: whether it counts depends on who
--- granted the code later.
+-- Number of polls of a code that were answered slow_down. Whether they count as evidence depends on the account that
+-- grants the code.
 create table early_polls (
-  -- No foreign key: a code is dropped with its partition, whatever refers to it.
+  -- No foreign key: codes are dropped with their partition.
   device_code_id uuid constraint early_polls_pkey primary key,
   application_id text not null constraint early_polls_application_id_fkey references applications,
   polls          integer not null constraint early_polls_polls_check check (polls > 0),

@@ -1,54 +1,54 @@
--- The audit log is append-only and sealed: whatever is changed, removed or put elsewhere in it is found out.
+-- Audit log: append-only and sealed, so that changed, removed or moved events are detected.
 -- docs/decisions/0021-the-audit-log-is-sealed-after-the-fact.md
 
--- What happened, for people who ask later: never updated, never deleted by the service. Partitioned by the month (UTC) of `at`, so that
--- an old month can be archived and taken out whole. Its ids have no foreign keys: a log outlives what it speaks of.
+-- Events, never updated or deleted by the service. Partitioned by the month (UTC) of `at`, so that an old month can be
+-- archived as a whole. No foreign keys: events outlive the rows that they name.
 create sequence audit_event_ids;
 
 create table audit_events (
   -- PostgreSQL 15 has no identity columns on partitioned tables.
   id             bigint not null default nextval('audit_event_ids'),
-  -- When the transaction that wrote it began.
+  -- Start of the transaction that inserted the event.
   at             timestamptz not null,
-  -- An open list, without a check: a new kind needs no migration.
+  -- No check constraint: a new kind needs no migration.
   kind           text not null,
-  -- Who did it, and through which interface: core/audit/actor.ts.
+  -- Actor and interface: core/audit/actor.ts.
   actor_kind     text not null
                  constraint audit_events_actor_kind_check check (actor_kind in ('user', 'operator', 'application', 'service', 'anonymous')),
   actor_id       text not null,
   via            text not null constraint audit_events_via_check check (via in ('web', 'api', 'cli', 'mail', 'job')),
-  -- What it is about.
+  -- Subjects of the event.
   account_id     text,
   user_id        text,
   application_id text,
   grant_id       text,
   device_code_id uuid,
   detail         jsonb not null default '{}',
-  -- Whoever seals takes only what nobody can add to any more: transactions older than every one that still runs.
+  -- Only events of transactions older than every running one are sealed: nothing can be inserted before them any more.
   xid            xid8 not null default pg_current_xact_id(),
   constraint audit_events_pkey primary key (id, at)
 ) partition by range (at);
 
 create index audit_events_application_id_at_idx on audit_events (application_id, at);
 create index audit_events_actor_id_at_idx on audit_events (actor_id, at);
--- What people said against applications lately.
+-- Recent reports against applications.
 create index audit_events_reports_idx on audit_events (at)
   where kind in ('code.reported', 'application.reported', 'credential.reported', 'code.crowd');
--- In the order in which events are sealed.
+-- In the order of sealing.
 create index audit_events_xid_id_idx on audit_events (xid, id);
--- In the order in which they are read, an account's own and everybody's. Very many may be of one moment.
+-- In the order of reading: per account, and all. Many events may have the same time.
 create index audit_events_account_id_at_id_idx on audit_events (account_id, at, id);
 create index audit_events_at_id_idx on audit_events (at, id);
 
--- One link of the chain per event. Each hash covers the one before it, so there is one order in which all of them fit; and it
--- is keyed, so that who can write here but has no server key cannot make one. In the partition of the event's month.
+-- Hash chain: one link per event, in the partition of the event's month. Each hash covers the previous one, which fixes
+-- the order, and is keyed, so that write access to this table without a server key is not enough to forge one.
 create table audit_seals (
   position bigint not null constraint audit_seals_position_check check (position > 0),
-  -- No foreign key: the removal of an event is found out, not prevented.
+  -- No foreign key: removing an event is detected, not prevented.
   event_id bigint not null,
-  -- The event's.
+  -- Copied from the event.
   event_at timestamptz not null,
-  -- The event's: where the next turn goes on, even if somebody took the event away.
+  -- Copied from the event: sealing continues after it, even if the event was removed.
   xid      xid8 not null,
   key_id   smallint not null,
   hash     bytea not null constraint audit_seals_hash_check check (length(hash) = 32),
@@ -56,15 +56,15 @@ create table audit_seals (
   constraint audit_seals_event_id_event_at_key unique (event_id, event_at)
 ) partition by range (event_at);
 
--- Months that were written to a file and taken out. Each row is signed, and says where the rest of the chain hangs on:
+-- Archived months. Each row is signed and says where the remaining chain continues:
 -- docs/decisions/0029-the-audit-log-is-archived-by-month.md
 create table audit_archives (
   month       text constraint audit_archives_pkey primary key
               constraint audit_archives_month_check check (month ~ '^[0-9]{4}-(0[1-9]|1[0-2])$'),
   events      bigint not null constraint audit_archives_events_check check (events > 0),
-  -- The stretches of the chain that went: from, to, the hash before and the hash at the end of each.
+  -- Archived runs of the chain: first and last position, hash before the first and of the last.
   runs        jsonb not null,
-  -- Of the file without its last line, which is this row.
+  -- Digest of the file without its last line, which is this row.
   sha256      bytea not null constraint audit_archives_sha256_check check (length(sha256) = 32),
   key_id      smallint not null,
   mac         bytea not null constraint audit_archives_mac_check check (length(mac) = 32),
@@ -78,7 +78,7 @@ begin
     hint = 'docs/operations.md, "The audit log", says how old entries are archived.';
 end $$;
 
--- Per statement: also one that would have hit no row is refused.
+-- Per statement: rejects a statement even if it matches no row.
 create trigger append_only before update or delete or truncate on audit_events
   for each statement execute function refuse_audit_change();
 create trigger append_only before update or delete or truncate on audit_seals
@@ -86,14 +86,14 @@ create trigger append_only before update or delete or truncate on audit_seals
 create trigger append_only before update or delete or truncate on audit_archives
   for each statement execute function refuse_audit_change();
 
--- The monthly partitions of the audit log are made with the rights of its owner: the service may run under a role that owns
--- nothing (deploy/postgresql/service-role.sql), so that these triggers are not its to drop. The function keeps this search path, the
--- schema of the tables alone and temporary tables last: nobody can put a table of their own in the place of ours.
+-- This function creates the monthly partitions with the rights of the owner: the service may run under a role that owns
+-- nothing (deploy/postgresql/service-role.sql) and cannot drop the triggers. The function fixes the search path to the
+-- schema of the tables, with temporary tables last, so that nobody can shadow a table.
 select set_config('search_path', format('%I, pg_temp', current_schema()), true);
 
--- Does nothing where they are there already. Statement triggers of a partitioned table do not fire for who names a partition,
--- so each partition has its own; and nobody but the owner has any right on a partition, whatever the default privileges say:
--- the service goes through audit_events and audit_seals, where it may not choose an event's number and transaction.
+-- Skips existing partitions. Statement triggers of a partitioned table do not fire for statements that name a partition,
+-- so each partition has its own; and only the owner has rights on a partition, whatever the default privileges say: the
+-- service uses audit_events and audit_seals, where it cannot choose an event's id and transaction.
 create function make_audit_partitions(starts timestamptz) returns void
   language plpgsql security definer set search_path from current as $$
 declare
@@ -126,5 +126,5 @@ end $$;
 
 revoke execute on function make_audit_partitions(timestamptz) from public;
 
--- The service makes them from now on, ahead of time.
+-- From now on the service creates them, ahead of time.
 select make_audit_partitions(date_trunc('month', now() + ahead * interval '1 month', 'UTC')) from generate_series(0, 2) ahead;
