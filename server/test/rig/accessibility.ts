@@ -1,4 +1,4 @@
-/** What axe finds wrong with a page, by the rules of WCAG 2.2 AA and by what its makers think best. */
+/** Accessibility violations of a page, found by axe: the rules of WCAG 2.2 AA and axe's best practices. */
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { Page } from 'playwright-core'
@@ -19,14 +19,14 @@ export async function accessibilityProblems(page: Page): Promise<string[]> {
   return ask(page, { runOnly: RULES })
 }
 
-/** The same where the colours were looked at before. They take longer than all the rest. */
+/** Without the colour contrast, for pages whose colours were checked before: it takes longer than all other rules. */
 export async function problemsButForColours(page: Page): Promise<string[]> {
   for (const frame of page.frames()) await frame.evaluate(AXE)
   const rules = Object.fromEntries(OF_COLOURS.map((rule) => [rule, { enabled: false }]))
   return ask(page, { runOnly: RULES, rules })
 }
 
-/** The same for other colours. Only what they can change, and by the axe that is still in the page from the first look. */
+/** Colour contrast only, with another colour scheme, by the axe that is already in the page. */
 export async function contrastProblems(page: Page): Promise<string[]> {
   return ask(page, { runOnly: OF_COLOURS })
 }

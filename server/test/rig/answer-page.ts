@@ -1,18 +1,18 @@
-/** A page that answers a form. */
+/** A page that answers a submitted form. */
 import type { Page } from 'playwright-core'
 import type { MessageKey } from '../../src/pages/ui/words.ts'
 import type { Viewer } from './every-page.ts'
 
 export type AnswerPage = {
-  /** As the name of a file. */
+  /** File name. */
   readonly name: string
   readonly as: Viewer
-  /** What it is about. */
+  /** Subject of the page. */
   readonly says: MessageKey
-  /** Inside the window that an application opened. */
+  /** Shown in the dialog's popup. */
   readonly popup?: true
-  /** Leads a window there, from wherever it is. */
+  /** Navigates a page there, from any state. */
   open(page: Page): Promise<unknown>
-  /** Puts right for the others what was changed for this one. */
+  /** Restores what `open` changed, for the cases that follow. */
   after?(): Promise<unknown>
 }

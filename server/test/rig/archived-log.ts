@@ -1,4 +1,4 @@
-/** An audit log of three months for tests of archiving, each time anew, and the archive of its oldest month. */
+/** An audit log of three months for tests of archiving, new for each test, and the archive of its oldest month. */
 import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -29,7 +29,7 @@ export type ArchivedLog = {
   remove(): Promise<void>
 }
 
-/** Where months meet, their transactions overlap: positions 1 to 4 and 6 are of the oldest, 5, 7 and 8 of the next, 9 and 10 of this. */
+/** Transactions overlap where months meet: positions 1 to 4 and 6 are in the oldest month, 5, 7 and 8 in the next, 9 and 10 in this. */
 export async function openThreeMonths(keys: Keyset): Promise<ArchivedLog> {
   const folder = mkdtempSync(join(tmpdir(), 'archive-'))
   const database = await createTestDatabase()

@@ -1,4 +1,4 @@
-/** A question on somebody's screen: an application asked for a code, a user entered it, and has yet to decide. */
+/** A pending question: an application requested a code, a user entered it and has not decided yet. */
 import type { CodeRecord, Device } from './device.ts'
 import { makeApplication } from './make.ts'
 import type { TestService } from './service.ts'
@@ -8,13 +8,13 @@ import { formFields } from './web.ts'
 export type Asked = SignedInUser & {
   readonly code: CodeRecord
   readonly device: Device
-  /** The fields of the form that decides, as the page has them. */
+  /** Fields of the decision form, as the page has them. */
   readonly form: Record<string, string>
-  /** Where the question is. */
+  /** Path of the consent page. */
   readonly path: string
 }
 
-/** Of an application of its own each: ten people with codes of one application would be a crowd (UC-12). */
+/** Each with an application of its own: ten users with codes of one application would be a crowd (UC-12). */
 export async function someDevice(service: TestService): Promise<Device> {
   const application = await makeApplication(service.context.db, service.config, service.account.slug)
   await service.context.applications.refresh()

@@ -1,4 +1,4 @@
-/** The audit log in tests: events by the dozen, sealed when the test says so, and somebody who tampers with it. */
+/** The audit log in tests: inserts events, seals them on request, and tampers with rows. */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { byService, byUser } from '../../src/core/audit/actor.ts'
@@ -14,7 +14,7 @@ import type { TestDatabase } from './database.ts'
 export type Log = {
   readonly db: Postgres
   record(...events: readonly Partial<AuditEvent>[]): Promise<void>
-  /** Until everything that was committed is sealed. Somebody else's transaction in the same PostgreSQL may keep it waiting. */
+  /** Seals until all committed events are sealed. A running transaction of another test in the same PostgreSQL may delay it. */
   seal(): Promise<void>
   verify(noted?: AuditHead | null, keys?: Keyset): Promise<Verification>
   head(): Promise<AuditHead>
@@ -47,7 +47,7 @@ export function openLog(database: TestDatabase, keys: Keyset): Log {
   }
 }
 
-/** All columns filled, each with something else. */
+/** Fills every column, each with a different value. */
 export function makeEvents(count: number): readonly AuditEvent[] {
   const kinds: readonly AuditKind[] = ['session.started', 'grant.created', 'code.rejected', 'user.disabled']
   return Array.from({ length: count }, (_, index) => ({
@@ -62,12 +62,12 @@ export function makeEvents(count: number): readonly AuditEvent[] {
   }))
 }
 
-/** Somebody who may do anything to the tables: a superuser, with no trigger in the way. */
+/** A superuser with the triggers disabled, who can change any row. */
 export type Intruder = (sql: string, values?: unknown[]) => Promise<{ rows: Record<string, string>[] }>
 
 class Undone extends Error {}
 
-/** What is said of the log after somebody was at it. It is undone afterwards, and nobody else ever sees it. */
+/** Verifies the log after tampering with it. The changes are rolled back and never visible to others. */
 export async function tamper(
   { db }: Log,
   keys: Keyset,
@@ -89,13 +89,13 @@ export async function tamper(
   return found
 }
 
-/** In UTC, as 2026-08: this month, or so many before it. */
+/** A month in UTC, as 2026-08: the current one, or `months` before it. */
 export function monthAgo(months: number): string {
   const now = new Date()
   return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - months, 1)).toISOString().slice(0, 7)
 }
 
-/** An event that says it was then; null: now. In a transaction of its own. */
+/** Records an event with this time; null: now. In a transaction of its own. */
 export async function recordAt(database: TestDatabase, at: string | null): Promise<void> {
   await database.query(
     `insert into audit_events (at, kind, actor_kind, actor_id, via, detail)

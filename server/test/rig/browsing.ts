@@ -1,4 +1,4 @@
-/** For a test file: Northwind and a Chromium for all of it, a window for each case; and no page may violate its own policy. */
+/** Northwind and one Chromium per test file, one window per case. A case fails if a page violates its content security policy. */
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest'
 import { type Chromium, startChromium, watchViolations } from './chromium.ts'
@@ -7,13 +7,13 @@ import { type Northwind, startNorthwind } from './northwind.ts'
 export type Browsing = {
   readonly northwind: Northwind
   readonly chromium: Chromium
-  /** A window without a cookie, at Northwind's address. */
+  /** A window without cookies, at Northwind's address. */
   open(options?: BrowserContextOptions): Promise<Page>
-  /** The same, for cases that change more about a window than its cookies: it is closed when the case is over. */
+  /** For cases that change more than the cookies of a window: closed when the case is over. */
   openAlone(options?: BrowserContextOptions): Promise<Page>
 }
 
-/** A window that was used before. To start one costs as much as twenty pages. */
+/** Reused windows: opening a new one costs as much as twenty pages. */
 type Used = { readonly page: Page; readonly violations: string[]; readonly options: string }
 
 export function useBrowsing(start: () => Promise<Northwind> = startNorthwind): Browsing {

@@ -1,6 +1,6 @@
 /**
- * A service that has been in use for thirty days (thirty-days.ts), as its operators find it: judged by the rule itself, with places for
- * its networks. What the pictures of the operators' console show.
+ * A service after thirty days of use (thirty-days.ts), as its operators find it: judged by the suspension rule, with locations of
+ * its networks. Used for the screenshots of the operators' console.
  */
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -18,7 +18,7 @@ import { seedThirtyDays, type ThirtyDays } from './thirty-days.ts'
 export type BusyService = ThirtyDays & {
   readonly service: TestService
   readonly operator: MadeUser
-  /** Looks after the application with the broken firmware. */
+  /** Owner of the application with the broken firmware. */
   readonly developer: MadeUser
   originOf(slug: string): string
   stop(): Promise<void>
@@ -28,7 +28,7 @@ const COUNTRIES = ['DE', 'PT', 'ES', 'FR', 'PL', 'NL', 'IT', 'AT', 'SE', 'EG', '
 
 export async function startBusyService(environment: Record<string, string> = {}): Promise<BusyService> {
   const folder = mkdtempSync(join(tmpdir(), 'latchkey-busy-'))
-  // The networks of RFC 2544, one country after the other.
+  // The networks of RFC 2544, distributed over countries.
   const places = writeMmdb(
     join(folder, 'places.mmdb'),
     [18, 19].flatMap((second) =>
@@ -42,7 +42,7 @@ export async function startBusyService(environment: Record<string, string> = {})
   const settings = { OPERATOR_ACCOUNT: 'operators', GEOIP_CITY_FILE: places, SMTP_URL: mailbox.url }
   const service = await startTestService({ ...settings, ...environment })
   const { context, database, application } = service
-  // What most tests start from is not part of it.
+  // Removes the rows that startTestService adds.
   await database.query('update applications set deleted_at = now() where id = $1', [application.id])
   done(await createAccount(context.db, { slug: 'operators', name: 'Operations' }))
   const person = async (account: string, email: string): Promise<MadeUser> => {
@@ -53,7 +53,7 @@ export async function startBusyService(environment: Record<string, string> = {})
   const history = await seedThirtyDays(context.db)
   const developer = await person('brightframe', 'dev@brightframe.example')
   await context.applications.refresh()
-  // Counted when the service started, before there was anything.
+  // The number of live codes was counted at start-up, before there were any.
   await database.query('update live_device_codes set codes = null, counted_at = null')
   await context.liveCodes.recount()
   await judgeApplications(context)

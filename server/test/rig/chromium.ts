@@ -1,12 +1,12 @@
 /**
  * Real Chromium, as Debian packs it: one per test file, with a fresh profile; a context of its own for every case. Hosts
- * below `localhost` lead to this machine in it, and count as trustworthy, so cookies that ask for a secure connection work.
+ * below `localhost` resolve to this machine and are trustworthy origins, so that Secure cookies work.
  */
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 
-/** The engine without the browser around it: half the processor time for the same pages. */
+/** The headless shell: half the processor time of the full browser for the same pages. */
 const HEADLESS_SHELL = '/usr/bin/chromium-headless-shell'
-/** The whole browser, where its own settings are the subject. */
+/** The full browser, for tests of its own settings. */
 const BROWSER = '/usr/bin/chromium'
 const ARGUMENTS = [
   '--headless',
@@ -17,12 +17,12 @@ const ARGUMENTS = [
   '--disable-sync',
 ]
 
-/** What is not there after this time does not come, on a busy machine either. */
+/** Time limit for an element to appear, also on a busy machine. */
 const PATIENCE_MS = 30_000
 
 export type Chromium = {
   readonly browser: Browser
-  /** A window that shares nothing with any other. English, unless `locale` says otherwise. */
+  /** A context that shares nothing with any other. English, unless `locale` says otherwise. */
   open(options?: BrowserContextOptions): Promise<Page>
   close(): Promise<void>
 }
@@ -40,7 +40,7 @@ export async function startChromium(): Promise<Chromium> {
   }
 }
 
-/** One with the settings that lie in this folder; to be closed by whoever asked for it. */
+/** A browser with the profile in this folder; the caller closes it. */
 export async function startChromiumWithProfile(folder: string): Promise<BrowserContext> {
   const options = { executablePath: BROWSER, args: ARGUMENTS, locale: 'en-GB', reducedMotion: 'reduce' } as const
   const context = await chromium.launchPersistentContext(folder, options)
@@ -48,14 +48,14 @@ export async function startChromiumWithProfile(folder: string): Promise<BrowserC
   return context
 }
 
-/** What a page's own policy forbade, and what its script stumbled over. Empty is the only good answer. */
+/** Violations of the page's content security policy and errors of its script. Expected to be empty. */
 export function watchViolations(page: Page): string[] {
   const violations: string[] = []
   page.on('console', (message) => {
     const text = message.text()
-    // A refused form comes back with its status, and Chromium says so; that is no violation.
+    // Chromium logs the status of a refused form; that is no violation.
     const isStatus = /^Failed to load resource: the server responded with a status of (4\d\d|503)/.test(text)
-    // What the browser says when it keeps a message from an origin that it was not meant for.
+    // Chromium logs a postMessage that it withholds from an origin that is not its target.
     const isKeptBack = /^Failed to execute 'postMessage' on 'DOMWindow': The target origin provided/.test(text)
     if (!isStatus && !isKeptBack && ['error', 'warning'].includes(message.type()))
       violations.push(`${page.url()}: ${text}`)
@@ -64,7 +64,7 @@ export function watchViolations(page: Page): string[] {
   return violations
 }
 
-/** How far the document is wider than the window: more than nothing, and people have to scroll sideways. */
+/** How much wider the document is than the window: above zero, users have to scroll sideways. */
 export function overhang(page: Page): Promise<number> {
   return page.evaluate<number>('document.scrollingElement.scrollWidth - document.documentElement.clientWidth')
 }

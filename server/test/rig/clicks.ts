@@ -1,19 +1,19 @@
-/** What a person does on the pages, whatever language they are in: by the names of fields and buttons, which never change. */
+/** Actions of a user on the pages, in any language: by the names of fields and buttons, which are not translated. */
 import type { Page } from 'playwright-core'
 import type { MadeUser } from './make.ts'
 import { PASSWORD } from './northwind.ts'
 
-/** Presses what leads to another page, or to the same one again, and waits until that is there. */
+/** Clicks a link or a button and waits for the navigation. */
 export async function press(page: Page, selector: string): Promise<void> {
   await Promise.all([page.waitForEvent('load'), page.locator(selector).click()])
 }
 
-/** The button of the form with this action. */
+/** Submit button of the form with this action. */
 export function submit(page: Page, action: string): Promise<void> {
   return press(page, `form[action="${action}"] button[type=submit]`)
 }
 
-/** Goes to a page, fills in its form with this action, by the ids of the fields, and sends it. */
+/** Opens a page, fills in its form with this action, by the ids of the fields, and submits it. */
 export async function send(
   page: Page,
   path: string,
@@ -25,7 +25,7 @@ export async function send(
   await submit(page, action)
 }
 
-/** At the window's own address, unless another account's is given. */
+/** At the window's own account, unless another one is given. */
 export async function signIn(page: Page, user: MadeUser, password = PASSWORD, at = ''): Promise<void> {
   await page.goto(`${at}/sign-in`)
   await page.fill('#email', user.email)
@@ -33,7 +33,7 @@ export async function signIn(page: Page, user: MadeUser, password = PASSWORD, at
   await submit(page, '/sign-in')
 }
 
-/** Ends on the consent page, unless something is wrong with the code. */
+/** Ends on the consent page, unless the code is refused. */
 export async function enterCode(page: Page, code: string): Promise<void> {
   await page.goto('/connect/code')
   await page.fill('#app-code', code)
@@ -57,10 +57,10 @@ export type Registration = {
   readonly redirects?: string
 }
 
-/** The button that leads on, not the one that leads back. */
+/** The button that continues, not the one that goes back. */
 const ONWARDS = 'form[action="/developer/new"] button.button'
 
-/** Step by step, up to the one that nothing is given for, or that is shown again because something is wrong. */
+/** Fills in step by step, up to the first step without a value or with a problem. */
 export async function registerApplication(page: Page, { name, kind, uses, redirects }: Registration): Promise<void> {
   await page.goto('/developer/new')
   await page.fill('#name', name)

@@ -1,4 +1,4 @@
-/** A collector of OpenTelemetry on this machine: takes OTLP over HTTP as JSON, and keeps what it was told. */
+/** An OpenTelemetry collector on this machine: receives OTLP over HTTP as JSON and keeps it. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
@@ -24,10 +24,10 @@ export type CollectedPoint = { readonly attributes: Readonly<Record<string, unkn
 
 export type Collector = {
   readonly url: string
-  /** Everything, as it came. */
+  /** All bodies as received. */
   readonly bodies: readonly string[]
   readonly spans: readonly CollectedSpan[]
-  /** Of the last time. */
+  /** From the last export. */
   readonly metrics: readonly CollectedMetric[]
   readonly resource: Readonly<Record<string, unknown>>
   waitFor<T>(look: () => T | undefined, ms?: number): Promise<T>

@@ -1,4 +1,4 @@
-/** The command line as people use it: the built executable in a process of its own, piped or in a real terminal. */
+/** The command line: the built executable in a process of its own, with pipes or in a real terminal. */
 import { spawn } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -12,10 +12,10 @@ const TERMINAL = new URL('./terminal.py', import.meta.url).pathname
 export type Ended = { readonly status: number; readonly stdout: string; readonly stderr: string }
 
 export type Command = {
-  /** So far. In a terminal both streams are one: what it showed. */
+  /** Output so far. In a terminal, both streams are one. */
   stdout(): string
   stderr(): string
-  /** Waits until one of them says so. */
+  /** Waits until the output matches. */
   until(words: RegExp): Promise<RegExpExecArray>
   type(keys: string): void
   kill(signal: NodeJS.Signals): void
@@ -50,7 +50,7 @@ export function startCommand(args: readonly string[], options: CommandOptions = 
     hear()
   })
   child.stdin.on('error', () => {})
-  // One that waits for somebody would wait for a quarter of an hour. A terminal that is gone ends what runs in it.
+  // A command that waits for a decision would run for a quarter of an hour. Closing the terminal ends what runs in it.
   onTestFinished(() => void child.kill('SIGKILL'))
   if (!options.terminal) child.stdin.end(options.input ?? '')
   const ended = new Promise<Ended>((resolve) => {
@@ -85,7 +85,7 @@ export function runCommand(args: readonly string[], options: CommandOptions = {}
   return startCommand(args, options).ended
 }
 
-/** Somebody's own machine: a place for their settings, and a browser that writes down what it was asked to open. */
+/** A user's machine: a folder for settings, and a browser that records the addresses it should open. */
 export type Home = {
   readonly folder: string
   readonly environment: Readonly<Record<string, string>>

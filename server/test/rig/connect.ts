@@ -1,4 +1,4 @@
-/** A connected application: a code requested, granted by a user and collected, and what the application holds then. */
+/** A connected application: requests a code, a user grants it, the application collects its credentials. */
 import { post, type WireAnswer, type WireVariant } from './device.ts'
 import type { MadeApplication, MadeUser } from './make.ts'
 import type { TestService } from './service.ts'
@@ -19,7 +19,7 @@ type Wish = {
   readonly scope?: string
 }
 
-/** Granted, not collected yet. */
+/** Granted, but not collected. */
 export async function grant(service: TestService, wish: Wish = {}) {
   const device = service.device(wish.variant, wish.application)
   const code = await device.code({ scope: wish.scope ?? 'orders:read,orders:write' })
@@ -40,7 +40,7 @@ export async function connect(service: TestService, wish: Wish = {}): Promise<Co
   return { ...granted, credential, refreshToken: body.refresh_token ?? '' }
 }
 
-/** What a credential is, as anybody who is shown one can ask. */
+/** GET /me with a credential. */
 export function askMe(service: TestService, credential: string, path = '/1/me'): Promise<WireAnswer> {
   return post(service.address, path, { method: 'GET', headers: { authorization: `Bearer ${credential}` } })
 }

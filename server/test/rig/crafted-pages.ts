@@ -1,10 +1,10 @@
-/** Pages that somebody else wrote, on a server of theirs: under any host name that leads to this machine. */
+/** A server of an attacker with crafted pages, under any host name that resolves to this machine. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 export type CraftedPages = {
   readonly port: number
-  /** From now on, every address here shows this. */
+  /** From now on, every path answers this page. */
   show(body: string): void
   stop(): Promise<void>
 }

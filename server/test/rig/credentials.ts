@@ -1,4 +1,4 @@
-/** What an application does with its credentials in either dialect, and what PostgreSQL says of a grant afterwards. */
+/** Requests of an application with its credentials, in both dialects, and the state of a grant in PostgreSQL. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { post, type WireAnswer } from './device.ts'
 import type { MadeApplication } from './make.ts'
@@ -37,13 +37,13 @@ export async function grantLine({ database }: TestService, grantId: string): Pro
   return line
 }
 
-/** What its credentials are made around: for a test that makes one itself. */
+/** The secret of a grant, for tests that compute credentials. */
 export async function grantSecret({ database }: TestService, grantId: string): Promise<string> {
   const [row] = await database.query<{ secret: string }>('select secret from grants where id = $1', [grantId])
   return row?.secret ?? ''
 }
 
-/** What happened to a grant after it was handed out, in order. */
+/** Audit events of a grant after it was issued, in order. */
 export function grantEvents({ database }: TestService, grantId: string): Promise<object[]> {
   return database.query(
     `select kind, detail from audit_events where grant_id = $1 and kind not in ('grant.created', 'grant.issued')
@@ -52,7 +52,7 @@ export function grantEvents({ database }: TestService, grantId: string): Promise
   )
 }
 
-/** Every row, once that is written down which follows an answer: that it was sent, and that a credential was used. */
+/** All rows, once those are saved that are written after an answer: deliveries and last uses. */
 export async function restingRows(service: TestService): Promise<Record<string, string>> {
   await service.context.grantCache.saveUses()
   for (let look = 0; look < 200; look += 1) {

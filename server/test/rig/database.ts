@@ -14,7 +14,7 @@ const MIGRATIONS = new URL('../../migrations/', import.meta.url)
 export type TestDatabase = {
   readonly url: string
   query<Row extends pg.QueryResultRow>(sql: string, values?: unknown[]): Promise<Row[]>
-  /** Only with a clock: moves time for everything that this database judges. */
+  /** Only with a clock: moves PostgreSQL's `now()`. */
   advance(ms: number): Promise<void>
   drop(): Promise<void>
 }
@@ -27,7 +27,7 @@ export function engineUrl(name: 'DATABASE_URL' | 'REDIS_URL' | 'REDIS_CLUSTER_UR
 
 export type EmptyDatabase = Pick<TestDatabase, 'url' | 'drop'> & { readonly name: string }
 
-/** One that was never migrated, unless it is a copy. */
+/** Without migrations, unless it is a copy of the template. */
 export async function createEmptyDatabase(template = 'template1'): Promise<EmptyDatabase> {
   const name = `test_${randomBytes(6).toString('hex')}`
   await admin((client) => client.query(`create database ${name} template ${template}`))
@@ -51,7 +51,7 @@ export async function createTestDatabase(options: { clock?: boolean } = {}): Pro
     advance: async (ms) => {
       if (!options.clock) throw new Error('this database has no clock of its own')
       await pool.query("update test_clock.ahead set by = by + $1 * interval '1 millisecond'", [ms])
-      // As a service that was there all the time would have.
+      // Partitions that a service running all the time would have created.
       await pool.query("select make_audit_partitions(date_trunc('month', test_clock.now(), 'UTC'))")
     },
     drop: async () => {
@@ -74,7 +74,7 @@ async function addClock(url: string, name: string): Promise<void> {
   await client.end()
 }
 
-/** One per state of the migrations folder, and per month, as what they make depends on it; built by whoever comes first. */
+/** One template per state of the migrations folder and per month, on which its partitions depend; built by the first process that needs it. */
 async function ensureTemplate(): Promise<string> {
   const files = readdirSync(MIGRATIONS).sort()
   const content = files.map((file) => readFileSync(new URL(file, MIGRATIONS), 'utf8')).join('\n')
@@ -94,7 +94,7 @@ async function ensureTemplate(): Promise<string> {
   return template
 }
 
-/** What some tests write happened in the last thirty days: at the beginning of March that may be January. */
+/** Audit partitions for the last thirty days: tests insert events of that time, and in early March that includes January. */
 async function addPastMonths(url: string): Promise<void> {
   const client = new pg.Client({ connectionString: url, options: '-c timezone=UTC' })
   await client.connect()

@@ -1,4 +1,4 @@
-/** Two operators, an application at a time, and what they decide about it: flows called as their console calls them. */
+/** Two operators who decide about applications: flows called as their console calls them. */
 import { type DecisionWish, decideReview } from '../../src/flows/reviews/decide.ts'
 import { readReviewedApplication, type SeenApplication } from '../../src/flows/reviews/list.ts'
 import { undoDecision } from '../../src/flows/reviews/undo.ts'
@@ -29,7 +29,7 @@ export class Deciding {
     return new Deciding(service, operators, await makeStrangers(service, 4))
   }
 
-  /** Nothing is known against it yet. */
+  /** An application without evidence against it. */
   async takeAnother(): Promise<void> {
     const { context, config, account } = this.service
     this.application = await makeApplication(context.db, config, account.slug)
@@ -42,7 +42,7 @@ export class Deciding {
     return found
   }
 
-  /** On what is to be seen at this moment. */
+  /** Based on the current state. */
   async wish(given: Partial<DecisionWish> = {}): Promise<DecisionWish> {
     const { review, seen } = await this.read()
     const reviewId = review && review.closedAt === null ? review.id : null
@@ -56,7 +56,7 @@ export class Deciding {
     return outcome
   }
 
-  /** The newest decision, unless another one is named. */
+  /** The newest decision, unless another one is given. */
   async undo(by = this.operator, id?: string): Promise<string> {
     const decisionId = id ?? (await this.read()).decisions[0]?.id ?? ''
     const { outcome } = await undoDecision(this.service.context, by.id, decisionId)
@@ -64,7 +64,7 @@ export class Deciding {
     return outcome
   }
 
-  /** People of four accounts complain. */
+  /** Users of four accounts report the application. */
   async report(): Promise<void> {
     for (const { account, id } of this.strangers) {
       await this.service.database.query(
@@ -75,7 +75,7 @@ export class Deciding {
     await judgeNow(this.service)
   }
 
-  /** What this process would hear of within a second. */
+  /** Pulls the changes that this process would pull within a second. */
   private async hear(): Promise<void> {
     await this.service.context.applications.refresh()
     await this.service.context.grantCache.pull()

@@ -1,4 +1,4 @@
-/** What the forms of the developer console answer: a part of every-answer.ts. */
+/** Answers of the forms of the developer console: a part of every-answer.ts. */
 import type { Page } from 'playwright-core'
 import { restoreApplication, suspendApplication } from '../../src/flows/applications/manage.ts'
 import { openedReview } from '../../src/flows/reviews/open.ts'
@@ -18,7 +18,7 @@ export function developerAnswers(northwind: Northwind): readonly AnswerPage[] {
 
 type Answer = Omit<AnswerPage, 'as'>
 
-/** More than fits into a line of any telephone, and nowhere to break it. */
+/** A word too long for one line of any telephone. */
 const LONG = `http://shop.northwind.example/${'connected'.repeat(14)}`
 
 function registering({ service }: Northwind): readonly Answer[] {
@@ -58,7 +58,7 @@ function registering({ service }: Northwind): readonly Answer[] {
 function secrets({ service, own }: Northwind): readonly Answer[] {
   const { board, shop, trial } = own
   const look = (page: Page, { id }: MadeApplication) => page.goto(`/developer/application?application=${id}`)
-  /** All but this many of its secrets are ended, and come back afterwards: the newest first. */
+  /** Revokes all secrets but the newest `kept`, and restores them afterwards. */
   const leave = ({ id }: MadeApplication, count: number) =>
     service.database.query(
       `update application_secrets s set revoked_at = case when r.place > $2 then now() end
@@ -84,7 +84,7 @@ function secrets({ service, own }: Northwind): readonly Answer[] {
     {
       name: 'developer-secret-too-many',
       says: 'own_application.problem_too_many',
-      // Somebody else was quicker, on a page that was open at the same time.
+      // Another administrator was faster, with the same page open.
       open: async (page) => {
         await leave(shop, 2)
         await look(page, shop)
@@ -128,7 +128,7 @@ function secrets({ service, own }: Northwind): readonly Answer[] {
   ]
 }
 
-/** A suspended application, and what its owner says to it. */
+/** A suspended application and the appeal of its owner. */
 function appeals({ service, own: { trial } }: Northwind): readonly Answer[] {
   const path = `/developer/application/activity?application=${trial.id}`
   const { db } = service.context
@@ -230,7 +230,7 @@ function webhooks({ service, own: { shop, counter } }: Northwind): readonly Answ
     {
       name: 'developer-webhooks-too-many',
       says: 'webhooks.problem_too_many',
-      // Somebody else was quicker, on a page that was open at the same time.
+      // Another administrator was faster, with the same page open.
       open: async (page) => {
         await page.goto(full)
         await addFive()
@@ -261,7 +261,7 @@ function webhooks({ service, own: { shop, counter } }: Northwind): readonly Answ
   ]
 }
 
-/** Whom an application comes from, and how it looks. */
+/** Publisher, name and logo of an application. */
 function changes({ service, own: { board, shop } }: Northwind): readonly Answer[] {
   const PUBLISHER = '/developer/application/publisher'
   const at = (path: string, { id }: MadeApplication) => `${path}?application=${id}`

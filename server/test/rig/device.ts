@@ -1,4 +1,4 @@
-/** A device, as an application's developer would write it: four requests over a real socket, no knowledge of the server. */
+/** A device as an application's developer would write it: four requests over a socket, without knowledge of the server. */
 import { Agent, request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { MadeApplication } from './make.ts'
@@ -34,7 +34,7 @@ export function post(
     raw?: string | Buffer
     headers?: Record<string, string>
     method?: string
-    /** Which of this machine's own addresses it comes from. */
+    /** Local address of the connection. */
     localAddress?: string
   },
 ): Promise<WireAnswer> {
@@ -73,7 +73,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** What stays the same in every repetition of an answer: all but the seconds that are left. */
+/** The fields that are equal in every repetition of an answer: all but the remaining seconds. */
 export function withoutExpiresIn(text: string): string {
   return text.replace(/"expires_in":\d+/, '"expires_in":…')
 }
@@ -121,7 +121,7 @@ export class Device {
   }
 }
 
-/** Two polls of one code, the second answered so soon after the first was sent. Where the machine is too slow, with another code. */
+/** Two polls of one code, the second within this time after the first. On a slow machine, tried again with another code. */
 export async function pollWithin(
   device: Device,
   { pauseMs, withinMs }: { readonly pauseMs: number; readonly withinMs: number },

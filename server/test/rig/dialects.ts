@@ -1,4 +1,4 @@
-/** The ways to say the same thing on the wire: two formats, two ways of passing parameters, with and without the version. */
+/** Variants of a request on the wire: two formats, two ways of passing parameters, with and without the version. */
 import { SaxesParser } from 'saxes'
 import { post, type WireAnswer, type WireVariant } from './device.ts'
 
@@ -8,7 +8,7 @@ export type Dialect = {
   readonly version: '' | '/1'
 }
 
-/** Each value of each way at least once with each of the others that it could disturb. */
+/** Combinations in which each value occurs at least once with each value of the others. */
 export const dialects: readonly Dialect[] = [
   { format: 'json', by: 'form', version: '' },
   { format: 'json', by: 'query', version: '/1' },
@@ -22,7 +22,7 @@ export function describeDialect({ format, by, version }: Dialect): string {
 }
 
 export type Spoken = WireAnswer & {
-  /** The fields of the answer, whatever its format, all as text. */
+  /** Fields of the answer in either format, as text. */
   readonly fields: Readonly<Record<string, string>>
 }
 
@@ -56,7 +56,7 @@ function readFields(format: Dialect['format'], answer: WireAnswer): Record<strin
   return Object.fromEntries(Object.entries(answer.body).map(([name, value]) => [name, String(value)]))
 }
 
-/** A parser that is not ours, strict about what is well-formed. Anything but text directly under <response> is an error. */
+/** An independent, strict XML parser. Anything but text directly under <response> is an error. */
 export function readXml(text: string): Record<string, string> {
   const fields: Record<string, string> = {}
   const path: string[] = []

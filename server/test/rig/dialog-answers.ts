@@ -1,4 +1,4 @@
-/** What the dialog answers when something is wrong, has happened, or is not possible: a part of every-answer.ts. */
+/** Error and result pages of the dialog: a part of every-answer.ts. */
 import type { Page } from 'playwright-core'
 import { savePolicy } from '../../src/flows/accounts/policy.ts'
 import type { AnswerPage } from './answer-page.ts'
@@ -21,7 +21,7 @@ function questions(northwind: Northwind): readonly AnswerPage[] {
     await page.fill('#typed', typed)
     await submit(page, '/dialog')
   }
-  /** One that something has happened to, in one way or the other. */
+  /** A dialog in a state that cannot be continued. */
   const after = (change: string) => async (page: Page) => {
     const { id, question } = await openedDialog(northwind, 'signage')
     await service.database.query(`update dialogs set ${change} where id = $1`, [id])
@@ -52,7 +52,7 @@ function questions(northwind: Northwind): readonly AnswerPage[] {
   ]
 }
 
-/** What an application sees that opens the dialog in a wrong way, or must not open it. */
+/** Pages for an application that opens the dialog with wrong parameters, or must not open it. */
 function authorizations({ service, applications }: Northwind): readonly AnswerPage[] {
   const authorize = (name: ApplicationName, given: Record<string, string> = {}) => {
     const right = { client_id: applications[name].id, response_type: 'code', redirect_uri: redirectOf(name) }

@@ -1,4 +1,4 @@
-/** For test files about the dialog in real Chromium: Northwind, two applications with web sites of their own, and their windows. */
+/** Tests of the dialog in real Chromium: Northwind, two applications with web sites of their own, and their popups. */
 import type { Page } from 'playwright-core'
 import { afterAll, expect, onTestFinished } from 'vitest'
 import { type Browsing, useBrowsing } from './browsing.ts'
@@ -10,9 +10,9 @@ import { type PopupApplication, startPopupApplication } from './popup-applicatio
 
 export type DialogBrowsing = {
   readonly browsing: Browsing
-  /** A public application: all of it is in the browser. */
+  /** A public application that runs in the browser only. */
   readonly inBrowser: PopupApplication
-  /** One with a secret, which its server keeps. */
+  /** A confidential application: its server keeps the secret. */
   readonly onServer: PopupApplication
 }
 
@@ -63,11 +63,11 @@ export type DialogPopup = {
 
 type HowOpened = {
   readonly button?: '#popup' | '#form'
-  /** Only where a test does what a policy forbids. */
+  /** Only for tests that violate a content security policy on purpose. */
   readonly violations?: 'expected'
 }
 
-/** Somebody presses the application's button. Nothing may go wrong in the window, whatever happens in it. */
+/** Clicks the application's button. Any error in the popup fails the test. */
 export async function openPopup(page: Page, application: PopupApplication, how: HowOpened = {}): Promise<DialogPopup> {
   await page.goto(application.origin)
   const [popup] = await Promise.all([page.waitForEvent('popup'), page.click(how.button ?? '#popup')])
@@ -91,18 +91,18 @@ export async function signInThere(popup: Page, user: MadeUser, password = PASSWO
   await submit(popup, '/sign-in')
 }
 
-/** From the first page to the question. */
+/** From the first page to the consent page. */
 export async function goToQuestion(popup: Page, user: MadeUser): Promise<void> {
   await chooseAccount(popup)
   await signInThere(popup, user)
 }
 
-/** With this the application's own page in the window has the answer, and closes it. */
+/** The callback page of the application has received the answer and closes the popup. */
 export async function answerAndClose(popup: Page, decision: 'allow' | 'cancel'): Promise<void> {
   await Promise.all([popup.waitForEvent('close'), popup.click(`button[name=decision][value=${decision}]`)])
 }
 
-/** Whether the application still has hold of the window, and the window of the application. */
+/** Whether application and popup still have references to each other. */
 export async function areJoined({ page, popup }: DialogPopup): Promise<boolean> {
   const open = await page.evaluate<boolean>('!popup.closed && noticed.length === 0')
   return open && (await popup.evaluate<boolean>('opener !== null'))

@@ -1,6 +1,6 @@
 /**
- * The dialog without a window: a browser with cookies for every host it meets, and the application that opened it. Real
- * Chromium has its own tests (server/test/browser/); this one is for the many small cases.
+ * The dialog without a real browser: keeps cookies per host, and plays the application that opened it. Tests in real
+ * Chromium are in server/test/browser/; this one is for the many small cases.
  */
 import { createHash, randomBytes } from 'node:crypto'
 import { post, type WireAnswer } from './device.ts'
@@ -30,10 +30,10 @@ export function makeDialogApplication(
   })
 }
 
-/** Where a window stands: the page it shows, and where it would have gone if that was not one of our hosts. */
+/** State of a window: the page it shows, and the address outside our hosts that it would have gone to. */
 export type Stand = { readonly page: Page; readonly url: URL; readonly left: URL | null }
 
-/** One browser: follows redirects from host to host, keeps each host's cookies, and stops at the application's route. */
+/** One browser: follows redirects from host to host, keeps each host's cookies, and stops at the redirect URI. */
 export class DialogWindow {
   readonly service: TestService
   private readonly webs = new Map<string, Web>()
@@ -58,7 +58,7 @@ export class DialogWindow {
     return web
   }
 
-  /** Signed in at the account before the window opens. */
+  /** Signed in at the account before the dialog is opened. */
   async signIn(user: MadeUser): Promise<this> {
     this.webs.set(this.account.host, await signInAs(this.service, user))
     return this
@@ -69,7 +69,7 @@ export class DialogWindow {
     return this.follow(url, await this.at(url.host).send('GET', url.pathname + url.search))
   }
 
-  /** Sends the form with this action on the page that the host showed last. */
+  /** Submits the form with this action on the page that the host showed last. */
   async submit(web: Web, action: string, values: Record<string, string>): Promise<Stand> {
     const page = await web.send('POST', action, { ...formFields(web.last?.text ?? '', action), ...values })
     return this.follow(new URL(action, web.origin), page)
@@ -108,7 +108,7 @@ export function dialogAddress(service: TestService, { application, parameters = 
   return `${service.config.publicUrl}${path ?? '/1/auth/oauth/authorize'}?${query}`
 }
 
-/** From the application's link to the question, for a user who is signed in. */
+/** From the application's link to the consent page, for a signed-in user. */
 export async function openQuestion(
   service: TestService,
   wish: DialogWish,
@@ -120,7 +120,7 @@ export async function openQuestion(
 
 export type Allowed = { readonly code: string; readonly pkce: Pkce; readonly returned: URL }
 
-/** The user says yes; what the application's address is called with. */
+/** The user grants; returns the parameters of the redirect. */
 export async function allow(service: TestService, wish: DialogWish): Promise<Allowed> {
   const pkce = makePkce()
   const challenge = { code_challenge: pkce.challenge, code_challenge_method: 'S256' }
@@ -130,7 +130,7 @@ export async function allow(service: TestService, wish: DialogWish): Promise<All
   return { code: left.searchParams.get('code') ?? '', pkce, returned: left }
 }
 
-/** As the application's server does it, in the native dialect. */
+/** Exchange by the application's server, in the native dialect. */
 export function exchange(
   service: TestService,
   application: MadeApplication,
@@ -152,16 +152,16 @@ export function refresh(
   return post(service.address, '/auth/oauth/refresh', { form: { ...by, refresh_token: refreshToken, ...given } })
 }
 
-/** What PostgreSQL holds of one user's dialogs with one application, in order. */
+/** Rows of one user's dialogs with one application, in order. */
 export type DialogTrace = {
   readonly dialogs: readonly ('open' | 'denied' | 'allowed' | 'used')[]
-  /** Null for one that stands, otherwise why it ended. */
+  /** Null while the grant is live, otherwise the reason of its revocation. */
   readonly grants: readonly (string | null)[]
   readonly events: readonly string[]
   readonly mails: readonly string[]
 }
 
-/** Application and user are best made for the one test: dialogs that nobody answered yet belong to no user. */
+/** Make application and user for the one test: undecided dialogs belong to no user. */
 export async function traceOf(
   service: TestService,
   application: MadeApplication,
@@ -182,7 +182,7 @@ export async function traceOf(
   }
 }
 
-/** Resolves when it is written down what became of every token set that was sent, which is a moment after it was. */
+/** Resolves when the outcome of every sent token set is saved, which is a moment after its answer. */
 export async function allSettled({ database }: TestService): Promise<void> {
   for (let look = 0; look < 500; look += 1) {
     const sending = await database.query('select from dialogs where lease_id is not null and used_at is null')

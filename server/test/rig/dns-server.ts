@@ -1,4 +1,4 @@
-/** A real name server, dnsmasq, on a free port of this machine: it knows what a test tells it, and of the rest that it is not there. */
+/** A real name server, dnsmasq, on a free port: answers with the records of the test, otherwise NXDOMAIN. */
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, writeFileSync } from 'node:fs'
@@ -13,7 +13,7 @@ import { spawnTied } from './tied-process.ts'
 const DNSMASQ = '/usr/sbin/dnsmasq'
 
 export type DnsRecords = {
-  /** By name: one record for each text. A text in parts is one record of several strings. */
+  /** By name: one record per text. A text in parts is one record of several strings. */
   readonly texts?: Readonly<Record<string, readonly (string | readonly string[])[]>>
   readonly aliases?: Readonly<Record<string, string>>
 }
@@ -21,13 +21,13 @@ export type DnsRecords = {
 export type DnsServer = {
   /** For DNS_SERVERS. */
   readonly address: string
-  /** These, and no others, from now on. */
+  /** Replaces all records. */
   know(records: DnsRecords): Promise<void>
-  /** Nobody answers at its address any more. */
+  /** Stops answering. */
   stop(): Promise<void>
 }
 
-/** Every name under these domains is ours to answer for. */
+/** Domains that it is authoritative for. */
 const DOMAINS = ['example', 'com']
 
 export async function startDnsServer(records: DnsRecords = {}): Promise<DnsServer> {

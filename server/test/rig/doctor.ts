@@ -1,4 +1,4 @@
-/** A set-up that is well, for `latchkey doctor` to examine, with something in it changed. */
+/** A correct set-up for `latchkey doctor`, with one thing changed. */
 import { expect } from 'vitest'
 import { sealBatch } from '../../src/flows/audit/seal.ts'
 import { runCommand } from './command.ts'
@@ -21,7 +21,7 @@ export type Examined = {
   found(check: string): readonly Finding[]
 }
 
-/** What the environment of the set-up has otherwise. */
+/** Overrides of the environment. */
 type Changed = Readonly<Record<string, string>>
 
 export type SetUp = {
@@ -31,7 +31,7 @@ export type SetUp = {
   stop(): Promise<void>
 }
 
-/** An address on this machine that nobody listens at. */
+/** An address on this machine without a listener. */
 export const NOBODY = '127.0.0.1:1'
 
 export async function startSetUp(): Promise<SetUp> {

@@ -1,4 +1,4 @@
-/** Before the tests: finds or starts PostgreSQL and Redis, unless the environment names others; and a cluster of its own. */
+/** Global set-up: finds or starts PostgreSQL and Redis, unless the environment names them, and a Redis cluster. */
 import { startEngines } from '../../../tools/engines.ts'
 import { startCluster, type TestCluster } from './redis-cluster.ts'
 

@@ -1,4 +1,4 @@
-/** What the forms of the web interface answer: what is wrong, what has happened, what is not possible. */
+/** Pages that answer the forms of the web interface: problems, results, refusals. */
 import type { Page } from 'playwright-core'
 import { checkDigit } from '../../src/core/device/user-code.ts'
 import { savePolicy } from '../../src/flows/accounts/policy.ts'
@@ -61,10 +61,10 @@ const KINDS = [
   'developer-webhooks-private',
   'refusal-stale',
 ]
-/** `npm run verify:pages` looks at everything in every language; that takes some minutes longer. */
+/** `npm run verify:pages` checks all of them in every language; that takes some minutes longer. */
 export const EVERY_ANSWER = process.env.EVERY_ANSWER === 'true'
 
-/** One of each kind; all of them with EVERY_ANSWER=true. */
+/** One of each kind; all with EVERY_ANSWER=true. */
 export function answersToLookAt(northwind: Northwind): readonly AnswerPage[] {
   const all = everyAnswer(northwind)
   if (EVERY_ANSWER) return all
@@ -195,7 +195,7 @@ function consents({ service, dana, olga, ask, applications, suspendedCode }: Nor
   const { signage, till, robot } = applications
   const enter = async (page: Page, application: typeof signage, from = HAMBURG, scope?: string) =>
     enterCode(page, (await ask(application, { from, ...(scope ? { scope } : {}) })).user_code)
-  /** Ann entered a code; then somebody else does. */
+  /** Ann entered a code, then another user enters it. */
   const enterWith = async (page: Page, other: { readonly id: string }) => {
     const { user_code } = await ask(signage, { from: HAMBURG })
     await enterCode(page, user_code)

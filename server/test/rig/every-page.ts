@@ -1,6 +1,6 @@
 /**
- * Every page of the web interface, with something on it: what each GET route shows, and what forms answer when something is
- * wrong or has happened. Whoever adds a route adds it here; a test compares this list with the table of routes.
+ * Every page of the web interface with realistic content: all GET routes, and the answers of forms. A new route has to be added
+ * here; a test compares this list with the table of routes.
  */
 import type { Page } from 'playwright-core'
 import { enterUserCode } from '../../src/flows/device/enter-code.ts'
@@ -16,25 +16,25 @@ import type { MadeApplication, MadeUser } from './make.ts'
 import { type ApplicationName, HAMBURG, LISBON, type Northwind, PASSWORD, redirectOf } from './northwind.ts'
 import { reviewed } from './reviewed.ts'
 
-/** Who looks at it. */
+/** The user who views it. */
 export type Viewer = 'nobody' | 'ann' | 'ben' | 'ida' | 'olga'
 
 export type RoutePage = {
-  /** As the name of a file. */
+  /** File name. */
   readonly name: string
-  /** At the account's address; on the base host with its whole address. */
+  /** Path at the account's host; the whole address on the base host. */
   readonly path: string
   readonly as: Viewer
-  /** Inside the window that an application opened. */
+  /** Shown in the dialog's popup. */
   readonly popup?: true
 }
 
-/** The routes that show a picture and no page. */
+/** Routes that answer with a picture. */
 export const PICTURES: readonly string[] = ['logo', 'application-logo', 'operator-changes-logo']
 
 export type Viewers = Readonly<Record<Viewer, Page>>
 
-/** A window for each, in one language, chosen as people choose it; those who have a name are signed in. */
+/** One window per viewer in one language, chosen as users choose it; viewers with a name are signed in. */
 export async function openViewers(northwind: Northwind, open: () => Promise<Page>, language = 'en'): Promise<Viewers> {
   const { ann, ben, ida, olga } = northwind
   const viewers = {
@@ -58,16 +58,16 @@ export async function openViewers(northwind: Northwind, open: () => Promise<Page
   return viewers
 }
 
-/** What a browser is known by in a dialog: here, every viewer's. */
+/** The browser cookie of the dialog, shared by all viewers. */
 export const MARK = 'viewers-of-every-page_'
 
 function addCookies(page: Page, url: string, cookies: Readonly<Record<string, string>>): Promise<void> {
-  // Chromium sends them to any origin it trusts, but takes them this way only for https.
+  // Chromium sends Secure cookies to every trustworthy origin, but accepts them here only for https.
   const attributes = { url: url.replace('http:', 'https:'), secure: true, httpOnly: true, sameSite: 'Lax' } as const
   return page.context().addCookies(Object.entries(cookies).map(([name, value]) => ({ name, value, ...attributes })))
 }
 
-/** What every GET route shows. */
+/** The page of every GET route. */
 export async function everyRoutePage(northwind: Northwind): Promise<readonly RoutePage[]> {
   const { service, ann, ben, erik, fay, applications } = northwind
   const [role] = await service.database.query<{ id: string }>("select id from roles where name = 'Sales'")
@@ -121,7 +121,7 @@ export async function everyRoutePage(northwind: Northwind): Promise<readonly Rou
   ]
 }
 
-/** The developer console: the account's own applications, each of another kind. */
+/** The developer console: applications of the account, one of each kind. */
 async function developerPages({ service, own, applications }: Northwind): Promise<readonly RoutePage[]> {
   const { board, shop, counter, trial } = own
   const at = (page: string, { id }: MadeApplication) => `/developer/application${page}?application=${id}`
@@ -156,7 +156,7 @@ async function developerPages({ service, own, applications }: Northwind): Promis
   ]
 }
 
-/** The operators' console: at their own address. */
+/** The operators' console, at the operators' account. */
 async function operatorPages(northwind: Northwind): Promise<readonly RoutePage[]> {
   const { applications, operators, own, service } = northwind
   const [proposal] = await service.database.query<{ version: number }>(
@@ -188,7 +188,7 @@ async function operatorPages(northwind: Northwind): Promise<readonly RoutePage[]
   return [home, ...pages('olga', paths).map((each) => ({ ...each, path: `${operators}${each.path}` }))]
 }
 
-/** The dialog, from its beginning on the base host; and what else is there. */
+/** The dialog from its first page on the base host, and the other pages there. */
 async function dialogPages(northwind: Northwind): Promise<readonly RoutePage[]> {
   const { publicUrl } = northwind.service.config
   const { request, question } = await openedDialog(northwind, 'signage')
@@ -226,7 +226,7 @@ function popups(as: Viewer, paths: Readonly<Record<string, string>>): readonly R
   return pages(as, paths).map((each) => ({ ...each, popup: true }))
 }
 
-/** A dialog that was opened in a viewer's browser: what that carries on the base host, and where the account asks. */
+/** A dialog opened in a viewer's browser: its cookie on the base host, and the address of its consent page. */
 export async function openedDialog(
   { service, slug, applications }: Northwind,
   name: ApplicationName,
@@ -252,7 +252,7 @@ function pages(as: Viewer, paths: Readonly<Record<string, string>>): readonly Ro
   return Object.entries(paths).map(([name, path]) => ({ name, path, as }))
 }
 
-/** As it stands in a mail. */
+/** Address as in a mail. */
 export async function linkPath(
   northwind: Northwind,
   kind: LinkKind,
@@ -269,7 +269,7 @@ export async function linkPath(
   return linkAddress(context, northwind.slug, id).slice(northwind.origin.length)
 }
 
-/** Of a request that this user has entered the code of. */
+/** The consent page of a code that this user entered. */
 async function decisionPath({ service, ask, applications }: Northwind, user: MadeUser, from: string): Promise<string> {
   const { user_code } = await ask(applications.signage, { from })
   const entered = await enterUserCode(service.context, user.id, user_code)

@@ -1,7 +1,7 @@
-/** Every regular expression that stands in a source, found by reading it as a scanner does: not in texts, not in comments. */
+/** Finds every regular expression in a source by scanning it, outside of strings and comments. */
 export type Expression = { readonly source: string; readonly flags: string; readonly line: number }
 
-/** A slash after one of these begins an expression; after anything else it divides, or closes a tag. */
+/** A slash after one of these starts an expression; otherwise it divides or closes a tag. */
 const BEFORE = /(?:^|[(,=:[!&|?;+~*%^{]|=>|\b(?:return|typeof|case))$/
 
 export function expressionsIn(code: string): Expression[] {
@@ -10,7 +10,7 @@ export function expressionsIn(code: string): Expression[] {
   return found
 }
 
-/** Up to the brace that closes what it began in, or to the end. Returns where that is. */
+/** Scans to the closing brace or to the end, and returns that position. */
 function scan(code: string, from: number, found: Expression[]): number {
   let before = ''
   let depth = 0
@@ -42,7 +42,7 @@ function endOf(code: string, from: number, mark: string): number {
   return at === -1 ? code.length : at
 }
 
-/** The end of a text; an apostrophe that begins none is left alone. What is put into a template is code again. */
+/** End of a string; a lone apostrophe is skipped. Substitutions of a template are scanned as code. */
 function closing(code: string, from: number, found: Expression[]): number {
   for (let at = from + 1; at < code.length; at += 1) {
     if (code[at] === '\\') at += 1

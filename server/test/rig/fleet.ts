@@ -1,4 +1,4 @@
-/** A fleet of devices in strangers' hands: accounts of any age, and what their devices did, as rows or over the wire. */
+/** Devices of many accounts of any age, and their polling, as rows or over HTTP. */
 import { randomUUID } from 'node:crypto'
 import { judgeApplications } from '../../src/flows/reviews/judge.ts'
 import { post, type WireAnswer, whenServed } from './device.ts'
@@ -9,7 +9,7 @@ const MINUTE = 60_000
 
 export type Stranger = MadeUser & { readonly account: { readonly id: string; readonly slug: string } }
 
-/** Each the administrator of an account of their own, so many days old. */
+/** Administrators, each of an account of this age in days. */
 export async function makeStrangers(service: TestService, count: number, ageDays = 60): Promise<Stranger[]> {
   const { db } = service.context
   const strangers: Stranger[] = []
@@ -24,10 +24,10 @@ export async function makeStrangers(service: TestService, count: number, ageDays
   return strangers
 }
 
-/** Every network a different one, as far as there are 250. */
+/** A different network for each number, up to 250. */
 export const addressOf = (index: number) => `198.51.${index % 250}.7`
 
-/** Each of them connects a device now, which was told slow_down so often before. As rows, for tests that are about judging them. */
+/** Each of them grants a code that was answered slow_down this often. Inserts rows, for tests of the judging. */
 export async function connectAsRows(
   service: TestService,
   application: Pick<MadeApplication, 'id'>,
@@ -53,7 +53,7 @@ export async function connectAsRows(
   )
 }
 
-/** To the beginning of the next ten minutes, and a few seconds into it. Only with a clock. */
+/** Moves the clock a few seconds past the next full ten minutes. */
 export async function nextWindow(service: TestService): Promise<void> {
   const [clock] = await service.database.query<{ ms: number }>(
     'select (extract(epoch from now()) * 1000)::float8 as ms',
@@ -67,7 +67,7 @@ export async function advance(service: TestService, ms: number): Promise<void> {
   await service.context.applications.refresh()
 }
 
-/** What the job of every minute does, with what is still in this process saved before. */
+/** Runs the job of every minute, after saving what this process has counted. */
 export async function judgeNow({ context }: Pick<TestService, 'context'>): Promise<void> {
   await context.usage.save()
   await context.earlyPolls.save()
@@ -75,7 +75,7 @@ export async function judgeNow({ context }: Pick<TestService, 'context'>): Promi
   await context.applications.refresh()
 }
 
-/** So many windows in a row, each with the same devices, the last one whole: then judged. */
+/** Fills this many windows in a row with the same devices, completes the last one, and judges. */
 export async function misbehave(
   service: TestService,
   application: Pick<MadeApplication, 'id'>,
@@ -90,7 +90,7 @@ export async function misbehave(
   await judgeNow(service)
 }
 
-/** Over the wire, from an address of its own (TRUST_PROXY has to name this machine): polled so often at once, then granted. */
+/** Over HTTP, from an address of its own (TRUST_PROXY has to name this machine): polls this often at once, then is granted. */
 export async function connectDevice(
   service: TestService,
   application: MadeApplication,
@@ -104,7 +104,7 @@ export async function connectDevice(
   if (asked.status !== 200) throw new Error(`the code request was answered ${asked.status} ${asked.text}`)
   const poll = () => device.poll(asked.body.device_code, headers)
   const first = await poll()
-  // At once, so that on a busy machine, too, none of them comes after the interval.
+  // In parallel, so that no poll comes after the interval on a busy machine.
   const answers = [first, ...(await Promise.all(Array.from({ length: polls - 1 }, poll)))]
   if (stranger && (await service.grant(asked.body.user_code, stranger)) !== 'granted') throw new Error('not granted')
   return answers

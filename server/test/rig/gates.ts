@@ -1,4 +1,4 @@
-/** The three gates, as configurations: everything that must hold with one must hold with each. */
+/** The three gates as configurations: each has to fulfil the same contract. */
 import { engineUrl } from './database.ts'
 
 export const gates: readonly { name: string; environment(): Record<string, string> }[] = [

@@ -1,4 +1,4 @@
-/** Guessing user codes: codes that nobody has, and places where nobody else guesses. */
+/** Guessing user codes: unassigned codes, and accounts and networks without other guesses. */
 import { randomBytes } from 'node:crypto'
 import { expect } from 'vitest'
 import { createUserCode } from '../../src/secrets/random.ts'
@@ -6,7 +6,7 @@ import { makeAccount } from './make.ts'
 import type { TestService } from './service.ts'
 import type { Web } from './web.ts'
 
-/** An account and a network that nobody else is in, so that the misses of one test are not counted against the next. */
+/** An account and a network of its own, so that the misses of one test do not count in the next. */
 export async function somewhere({ context }: TestService) {
   return { account: await makeAccount(context.db), headers: someNetwork() }
 }
@@ -15,7 +15,7 @@ export function someNetwork(): { 'x-forwarded-for': string } {
   return { 'x-forwarded-for': `203.${randomBytes(2).join('.')}.7` }
 }
 
-/** Well formed, and in all likelihood nobody's: one in a hundred million. */
+/** A well-formed code that, with a probability of one in a hundred million, is assigned. */
 export function madeUp(): string {
   return createUserCode(8)
 }

@@ -1,8 +1,8 @@
-/** UC-20: two hundred names that an application must not have, made from a table: what is wrong with each, and where. */
+/** UC-20: two hundred names that an application must not have, generated from a table of what is wrong and where. */
 
 const ESCAPE = String.fromCodePoint(0x1b)
 
-/** Characters that nobody sees, or that turn what stands around them over. */
+/** Invisible characters, and characters that change the direction of the text around them. */
 const CHARACTERS: Readonly<Record<string, readonly number[]>> = {
   'a control character': [0x00, 0x07, 0x08, 0x09, 0x0a, 0x0d, 0x1b, 0x7f, 0x85, 0x9b],
   'a line or paragraph separator': [0x2028, 0x2029],
@@ -18,7 +18,7 @@ const CHARACTERS: Readonly<Record<string, readonly number[]>> = {
   'a space that is not the plain one': [0x00a0, 0x1680, 0x2002, 0x2003, 0x2009, 0x202f, 0x205f, 0x3000],
 }
 
-/** The same character in front, inside and behind: a rule that looks at one end only is no rule. */
+/** Each character at the start, inside and at the end, so that no rule checks one end only. */
 function around(point: number): readonly string[] {
   const character = String.fromCodePoint(point)
   return [`${character}Acme`, `SVC Sup${character}port`, `Kasse 4${character}`]

@@ -1,4 +1,4 @@
-/** A person without a mouse: Tab after Tab, and at every stop it has to be seen where one is (WCAG 2.2, 2.4.7 and 2.4.11). */
+/** A user without a mouse: presses Tab and checks that the focus is visible at every stop (WCAG 2.2, 2.4.7 and 2.4.11). */
 import type { Page } from 'playwright-core'
 
 const MAX_STOPS = 60
@@ -17,7 +17,7 @@ const STOP = `(() => {
   }
 })()`
 
-/** How many times Tab was pressed to get to what has this name. */
+/** Number of Tab presses to the element with this name. */
 export async function tabTo(page: Page, name: string): Promise<number> {
   const names: string[] = []
   while (names.length < MAX_STOPS) {

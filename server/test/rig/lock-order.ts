@@ -1,11 +1,11 @@
 /**
- * Watches every transaction of every test that uses engines: locks are taken in the order of ARCHITECTURE.md, "Lock order". So each
- * flow that some test runs is a proof of it, and whatever is out of order fails the file that ran it.
+ * Watches every transaction of every test that uses engines: locks are taken in the order of ARCHITECTURE.md, "Lock order". A
+ * transaction that takes them in another order fails the test file that ran it.
  */
 import pg from 'pg'
 import { afterAll, afterEach, expect } from 'vitest'
 
-/** From the first to the last: tables by their name, for their rows; advisory locks by theirs, up to a colon, after an @. */
+/** In order: tables by name, for their rows; advisory locks by name up to the colon, after an @. */
 export const LOCK_ORDER: readonly (readonly string[])[] = [
   ['@device_code_partitions', '@judging', '@reminding', '@audit_seals', '@dropping_partitions', '@forgetting_grants'],
   ['@entry:', '@sign_in:', '@user_code:'],
@@ -20,10 +20,10 @@ export const LOCK_ORDER: readonly (readonly string[])[] = [
   ['grants'],
 ]
 
-/** More than one of these only behind the user's own row, which is the order of their first lock. */
+/** Several of these only after locking the user's row, so they need no order. */
 const OF_ONE_USER = LOCK_ORDER[5] ?? []
 
-/** Rows that nobody touches but behind a lock; then they need no order of their own. */
+/** Rows that are only written under another lock, so they need no order. */
 export const BEHIND: Readonly<Record<string, string>> = {
   reviews: '@review:',
   review_decisions: '@review:',
@@ -33,7 +33,7 @@ export const BEHIND: Readonly<Record<string, string>> = {
 
 type Taken = { readonly lock: string; readonly waits: boolean }
 
-/** What is not in the list comes last. */
+/** Everything else comes last. */
 function rankOf(lock: string): number {
   const rank = LOCK_ORDER.findIndex((locks) => locks.includes(lock))
   return rank === -1 ? LOCK_ORDER.length : rank
@@ -55,7 +55,7 @@ const ADVISORY = /pg_(try_)?advisory_xact_lock/
 const LOCKING =
   /(?<!\b(?:for|key|do) )\bupdate (?:only )?(?<updated>[a-z_]+)|\bdelete from (?<deleted>[a-z_]+)|\bfor (?:no key update|update|share)(?: of (?<alias>\w+))?(?<skips> skip locked)?/g
 
-/** In the order in which a statement names them. Inserting is none: nobody waits for a row that nobody knows yet. */
+/** Locks in the order in which a statement names them. Inserts are left out: no other transaction waits for an uncommitted row. */
 export function locksOf(text: string, values: readonly unknown[] = []): readonly Taken[] {
   const advisory = ADVISORY.exec(text)
   if (advisory) return [{ lock: `@${String(values[0]).replace(/:.*/, ':')}`, waits: advisory[1] === undefined }]
@@ -72,7 +72,7 @@ export function locksOf(text: string, values: readonly unknown[] = []): readonly
 const problems: string[] = []
 const open = new WeakMap<object, string[]>()
 
-/** What was out of order since the last time. */
+/** Violations since the last call. */
 export function takeProblems(): readonly string[] {
   return problems.splice(0)
 }

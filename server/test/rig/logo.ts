@@ -8,7 +8,7 @@ const BLUE = [0x24, 0x50, 0xb8, 255] as const
 const WHITE = [255, 255, 255, 255] as const
 const CLEAR = [0, 0, 0, 0] as const
 
-/** A white N on a round green ground, as the service would keep it. */
+/** A white N on a round green ground, encoded as the service stores it. */
 export function drawLogo(): Promise<Buffer> {
   return draw(letterN)
 }

@@ -1,10 +1,10 @@
-/** A mail server on this machine that keeps what it is sent, for tests to read. */
+/** A mail server on this machine that keeps received mails for tests. */
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { SMTPServer } from 'smtp-server'
 
 export type ReceivedMail = {
-  /** Who it was really delivered to; the mail itself may say anything. */
+  /** Envelope recipients; the headers may differ. */
   readonly to: string
   readonly subject: string
   readonly text: string
@@ -15,7 +15,7 @@ export type ReceivedMail = {
 export type Mailbox = {
   readonly url: string
   readonly mails: readonly ReceivedMail[]
-  /** The first mail that fits, as soon as it is there. */
+  /** Waits for the first matching mail. */
   waitFor(fits: (mail: ReceivedMail) => boolean, ms?: number): Promise<ReceivedMail>
   /** Answers the next messages with this code; 451 is "try again later". */
   failNext(messages: number, code?: number): void
@@ -114,7 +114,7 @@ function unquoted(text: string): string {
   return text.replace(/=([0-9A-F]{2})/g, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)))
 }
 
-/** RFC 2047: `=?UTF-8?Q?…?=`; white space between two of them is not meant. */
+/** RFC 2047: `=?UTF-8?Q?…?=`; white space between two encoded words is removed. */
 function readWords(text: string): string {
   const bytes = text
     .replace(/\?=\s+=\?/g, '?==?')

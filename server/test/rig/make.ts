@@ -1,4 +1,4 @@
-/** One builder per noun. Each makes a real row through the flow that makes it in life, and returns what a test needs. */
+/** Builders, one per noun. Each creates a real row through the flow that creates it in production, and returns what a test needs. */
 import { type Config, everyOption, readConfig } from '../../src/config.ts'
 import {
   createAccount,
@@ -14,7 +14,7 @@ import type { Postgres } from '../../src/store/postgres/postgres.ts'
 
 export const TEST_KEYS = createKey(1)
 
-/** The configuration of a test's service: real defaults, a quiet log, and what the test says. */
+/** Configuration of a test's service: defaults, a quiet log, and the given settings. */
 export function makeConfig(environment: Record<string, string>): Config {
   return readConfig(everyOption, { ...makeEnvironment(environment) })
 }
@@ -26,7 +26,7 @@ export function makeEnvironment(environment: Record<string, string>): Record<str
     PORT: '0',
     LOG_LEVEL: 'error',
     DRAIN_SECONDS: '0',
-    // Every test asks from one network, as fast as it can.
+    // All tests send requests from one network, as fast as they can.
     CODE_REQUESTS_PER_NETWORK: '0',
     CODE_REQUESTS_PER_APPLICATION: '0',
     DIALOGS_PER_NETWORK: '0',
@@ -71,7 +71,7 @@ export type StaffedAccount = {
   readonly roles: { readonly administrator: string; readonly clerk: string }
 }
 
-/** An account with the two roles that most have. Nobody is in it yet. */
+/** An account with the two usual roles and no users. */
 export async function makeStaffedAccount(db: Postgres): Promise<StaffedAccount> {
   const account = await makeAccount(db)
   await makeScopes(db, ['orders:read'])
@@ -81,13 +81,13 @@ export async function makeStaffedAccount(db: Postgres): Promise<StaffedAccount> 
   return { account, roles: { administrator: idOf('administrator'), clerk: idOf('clerk') } }
 }
 
-/** A public application's secret is empty here, as it would be in a form. */
+/** The secret of a public application is empty, as in a form. */
 export type MadeApplication = { readonly id: string; readonly secret: string }
 
-/** Where the dialogs of the rig's applications return to. Nobody listens there. */
+/** Redirect URI of the rig's applications, without a listener. */
 export const CALLBACK = 'https://app.example/callback'
 
-/** What an application is registered with when nothing else is said: the device flow, and no dialog. */
+/** Default registration: the device flow, and no dialog. */
 export const PLAIN_REGISTRATION = {
   requiredScopes: [],
   deviceFlow: true,

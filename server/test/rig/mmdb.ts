@@ -1,10 +1,10 @@
-/** Writes a small MaxMind database, as its format 2.0 is specified: a tree of bits, the records, and what is in them. */
+/** Writes a small MaxMind database (format 2.0): the binary tree, the records and the metadata. */
 import { writeFileSync } from 'node:fs'
 import { isIPv4 } from 'node:net'
 
 export type Value = string | number | readonly Value[] | { readonly [key: string]: Value }
 
-/** A node's two ways on: to another node, to a record, or nowhere. */
+/** Two children: another node, a record, or none. */
 type Way = { readonly node: number } | { readonly record: number } | null
 
 export function writeMmdb(
@@ -57,7 +57,7 @@ function insert(nodes: [Way, Way][], bits: readonly (0 | 1)[], way: Way): void {
   }
 }
 
-/** In a database of both kinds, an IPv4 address is the last 32 of 128 bits. */
+/** In a database for both families, an IPv4 address is the last 32 of 128 bits. */
 function bitsOf(cidr: string, ipVersion: 4 | 6): (0 | 1)[] {
   const [address = '', prefix] = cidr.split('/')
   const short = isIPv4(address)

@@ -1,4 +1,4 @@
-/** A name server on this machine: UDP, addresses only (RFC 1035), and it may answer otherwise every time it is asked. */
+/** A name server on this machine: UDP, address records only (RFC 1035), with a different answer for every query if needed. */
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { isIP } from 'node:net'
@@ -13,7 +13,7 @@ export type NameServer = {
   stop(): Promise<void>
 }
 
-/** `answer` gives the addresses of a name: those of the other family are left out. Null: no answer ever comes. */
+/** `answer` returns the addresses of a name; those of the other family are left out. Null: no answer is sent. */
 export async function startNameServer(answer: (question: Question) => readonly string[] | null): Promise<NameServer> {
   const socket = createSocket('udp4')
   socket.on('message', (message, from) => {
@@ -53,7 +53,7 @@ function writeAnswer(asked: Buffer, { type }: Question, every: readonly string[]
   return Buffer.concat([header, ...addresses.map(writeRecord)])
 }
 
-/** The name is the one at byte 12; class IN; valid for no second. */
+/** The name is a pointer to byte 12; class IN; TTL 0. */
 function writeRecord(address: string): Buffer {
   const bytes = addressBytes(address)
   const head = Buffer.from([0xc0, HEADER_BYTES, 0, bytes.length === 4 ? 1 : 28, 0, 1, 0, 0, 0, 0, 0, bytes.length])
@@ -62,7 +62,7 @@ function writeRecord(address: string): Buffer {
 
 function addressBytes(address: string): Buffer {
   if (isIP(address) === 4) return Buffer.from(address.split('.').map(Number))
-  // As URL writes it, with nothing but groups of hexadecimal digits.
+  // As URL normalises it, with hexadecimal groups only.
   const [front = '', back] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::')
   const groups = (text: string) => text.split(':').filter((group) => group !== '')
   const left = groups(front)

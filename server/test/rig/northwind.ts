@@ -1,6 +1,6 @@
 /**
- * Northwind Traders: an account as one meets them, with people, roles, applications and what was connected. Every page of the
- * web interface has something to show in it. Made for real Chromium: tests click through it, and its pictures are in the docs.
+ * Northwind Traders: an account with people, roles, applications and grants, so that every page of the web interface has realistic
+ * content. Used by tests in real Chromium and for the screenshots of the documentation.
  */
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -34,7 +34,7 @@ import { unescapeHtml } from './web.ts'
 
 export const PASSWORD = 'seven green bottles'
 
-/** Addresses for documentation (RFC 5737), each in a place of its own. */
+/** Addresses for documentation (RFC 5737), each in a different location. */
 export const HAMBURG = '203.0.113.9'
 export const LISBON = '198.51.100.23'
 
@@ -52,10 +52,10 @@ const ROLES = [
   { name: 'Billing', scopes: ['orders:read', 'stock:read', 'invoices:read', 'payments:write'] },
 ]
 
-/** Of a verified publisher, of nobody knows whom, our own, one that is suspended, and one that needs to change orders. */
+/** One of a verified publisher, one unverified, one of the service itself, one suspended, and one that needs to change orders. */
 export type ApplicationName = 'signage' | 'till' | 'mobile' | 'scout' | 'robot'
 
-/** Where the dialogs of all but our own return to; that one has none. Nobody listens there. */
+/** Redirect URIs; the application of the service itself has none. Without a listener. */
 export function redirectOf(name: ApplicationName): string {
   return `https://${name}.example/connected`
 }
@@ -64,7 +64,7 @@ type Ask = {
   readonly variant?: WireVariant
   readonly scope?: string
   readonly from?: string
-  /** What the application's device calls itself. */
+  /** Self-description of the device. */
   readonly says?: string
 }
 
@@ -74,28 +74,28 @@ export type Northwind = {
   readonly origin: string
   /** An administrator, with a passkey. */
   readonly ann: MadeUser
-  /** Of Billing, so he cannot change orders. */
+  /** Has the role Billing, so he cannot change orders. */
   readonly ben: MadeUser
-  /** Of Sales. */
+  /** Has the role Sales. */
   readonly dana: MadeUser
-  /** Invited, and not here yet. */
+  /** Invited; has not signed in yet. */
   readonly erik: MadeUser
   /** Disabled. */
   readonly fay: MadeUser
-  /** Of Sales, with an authenticator app. */
+  /** Has the role Sales, and an authenticator app. */
   readonly gus: MadeUser
-  /** Of Sales, and new here: she has connected nothing. */
+  /** Has the role Sales and no connected application. */
   readonly ida: MadeUser
   readonly applications: Readonly<Record<ApplicationName, MadeApplication>>
-  /** Two of the people who run the service, and where they do. */
+  /** Two operators and their account. */
   readonly olga: MadeUser
   readonly omar: MadeUser
   readonly operators: string
-  /** Registered by Ann, on the pages for developers. */
+  /** Registered by Ann in the developer console. */
   readonly own: OwnApplications
-  /** Asked for by an application before it was suspended. */
+  /** Requested by an application before it was suspended. */
   readonly suspendedCode: string
-  /** A code of an application, asked for from a place. */
+  /** A code of an application, requested from a location. */
   ask(application: MadeApplication, ask?: Ask): Promise<CodeRecord>
   originOf(slug: string): string
   stop(): Promise<void>
@@ -106,7 +106,7 @@ export async function startNorthwind(
   options: { clock?: boolean } = {},
 ): Promise<Northwind> {
   const folder = mkdtempSync(join(tmpdir(), 'latchkey-places-'))
-  // Somebody set a record there, and got it wrong.
+  // A record with a mistake in it.
   const dns = await startDnsServer({ texts: { '_latchkey.northwind.example': ['latchkey-publisher=', 'v=spf1 -all'] } })
   const mailbox = await startMailbox()
   const settings = {
@@ -182,14 +182,14 @@ async function makeOperators({ context: { db } }: TestService): Promise<readonly
   return [await make('olga'), await make('omar')]
 }
 
-/** What most tests start from would show up here: every account may be asked by every application, for every scope. */
+/** Removes what startTestService adds: its application and scopes would appear on Northwind's pages. */
 async function forgetStart({ database, application }: TestService): Promise<void> {
   await database.query('update applications set deleted_at = now() where id = $1', [application.id])
   await database.query('delete from role_scopes')
   await database.query('delete from scopes')
 }
 
-/** Two places and whose network it is, in databases such as MaxMind's. */
+/** Two locations and a network operator, in databases in MaxMind's format. */
 function placesIn(folder: string): Record<string, string> {
   const place = (city: Record<string, string>, iso: string, country: Record<string, string>) => ({
     city: { names: city },
@@ -222,7 +222,7 @@ function placesIn(folder: string): Record<string, string> {
   }
 }
 
-/** All but our own are registered by others. */
+/** All but the service's own belong to other accounts. */
 async function makeApplications(service: TestService, ours: string): Promise<Northwind['applications']> {
   const { db } = service.context
   const makers = 'makers'
@@ -263,7 +263,7 @@ async function makeApplications(service: TestService, ours: string): Promise<Nor
   return applications
 }
 
-/** Connected over some time, some of it in use; and one application that is being looked into. */
+/** Connected at different times, some of them used; one application is under review. */
 async function connectSome(northwind: Northwind): Promise<void> {
   const { service, ann, ben, dana, fay, applications } = northwind
   const { signage, till, mobile, scout } = applications
@@ -304,7 +304,7 @@ async function connectSome(northwind: Northwind): Promise<void> {
   await disablePerson(service.context, ann.id, fay.id)
 }
 
-/** As Ann would on the page "Security". */
+/** As Ann does on the page "Security". */
 async function addPasskey({ service, slug, ann, origin }: Northwind): Promise<void> {
   const web = service.web(
     { 'x-forwarded-for': HAMBURG, 'user-agent': 'Version/19.1 Mobile Safari/604.1 (iPhone)' },
@@ -318,7 +318,7 @@ async function addPasskey({ service, slug, ann, origin }: Northwind): Promise<vo
   if (!shown.includes('Work laptop')) throw new Error(`the passkey was not added: ${status}`)
 }
 
-/** As Gus would. */
+/** As Gus does. */
 async function addAuthenticator({ service, slug, gus }: Northwind): Promise<void> {
   const web = service.web({}, slug)
   await web.signIn(gus.email, PASSWORD)

@@ -1,4 +1,4 @@
-/** What the forms of the operators' console answer: a part of every-answer.ts. */
+/** Answers of the forms of the operators' console: a part of every-answer.ts. */
 import type { Page } from 'playwright-core'
 import type { AnswerPage } from './answer-page.ts'
 import { press } from './clicks.ts'
@@ -71,7 +71,7 @@ function deciding(northwind: Northwind): readonly Answer[] {
     {
       name: 'operator-decide-stale',
       says: 'operator.problem_stale',
-      // Something came up while this operator was writing.
+      // The evidence changed while this operator was writing.
       open: async (page) => {
         await look(page, 'fast')
         await service.database.query('update reviews set version = version + 1 where closed_at is null')
@@ -91,7 +91,7 @@ function deciding(northwind: Northwind): readonly Answer[] {
     {
       name: 'operator-prove',
       says: 'operator.prove',
-      // The sign-in is a while ago: one can look, and is asked once more before one decides.
+      // The last sign-in is too old: viewing is allowed, deciding needs to authenticate again.
       open: async (page) => {
         await service.database.query("update sessions set authenticated_at = authenticated_at - interval '1 hour'")
         await look(page, 'fast')
@@ -162,7 +162,7 @@ function scopes({ operators }: Northwind): readonly Answer[] {
   ]
 }
 
-/** At another account's address it is a page that does not exist. */
+/** At another account's address the page does not exist. */
 const ELSEWHERE: AnswerPage = {
   name: 'operator-elsewhere',
   as: 'ann',

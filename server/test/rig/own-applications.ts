@@ -1,4 +1,4 @@
-/** What Northwind itself has registered in the developer console: a part of northwind.ts. */
+/** Applications that Northwind registered in the developer console: a part of northwind.ts. */
 import { changeLogo } from '../../src/flows/applications/logo.ts'
 import { addOwnSecret, changeSettings, registerApplication } from '../../src/flows/applications/own.ts'
 import { rotateEndpointSecret } from '../../src/flows/webhooks/manage.ts'
@@ -10,13 +10,13 @@ import type { MadeApplication, MadeUser } from './make.ts'
 import type { TestService } from './service.ts'
 import { makeEndpoint } from './webhooks.ts'
 
-/** One that shows codes and is in use, one with a server that opens the dialog, a public one, and one in test mode. */
+/** One with the device flow that is in use, a confidential one with the dialog, a public one, and one in test mode. */
 export type OwnApplications = Readonly<Record<'board' | 'shop' | 'counter' | 'trial', MadeApplication>>
 
 type People = {
-  /** Who registers them. */
+  /** Their owner. */
   readonly by: MadeUser
-  /** Who uses them. */
+  /** Their user. */
   readonly user: MadeUser
 }
 
@@ -66,7 +66,7 @@ export async function makeOwnApplications(service: TestService, { by, user }: Pe
   return { board, shop, counter, trial }
 }
 
-/** Two endpoints, and a log with something of everything: none of it is due while anybody looks. */
+/** Two endpoints and a delivery log with every outcome; no delivery is due during a test. */
 async function hookShop(service: TestService, shop: MadeApplication, by: MadeUser): Promise<void> {
   const { context, database } = service
   const [account] = await database.query<{ account_id: string }>('select account_id from users where id = $1', [by.id])
@@ -93,7 +93,7 @@ async function hookShop(service: TestService, shop: MadeApplication, by: MadeUse
   ])
 }
 
-/** Its publisher proved a domain, its logo was accepted, and it wants another name and logo now. */
+/** Its publisher and logo were verified; a new name and logo wait for an operator. */
 async function lookAfter({ context }: TestService, { id }: MadeApplication, by: MadeUser): Promise<void> {
   await changeLogo(context, by.id, id, await drawLogo())
   await context.db.transaction((tx) =>
@@ -112,7 +112,7 @@ async function lookAfter({ context }: TestService, { id }: MadeApplication, by: 
   await changeSettings(context, by.id, id, renamed)
 }
 
-/** Something of everything that an application's activity tells: also what its developer did wrong. */
+/** All kinds of lines of an application's activity, including errors of its developer. */
 async function useBoard(service: TestService, board: MadeApplication, user: MadeUser): Promise<void> {
   const { context } = service
   const { device, deviceCode } = await grant(service, { user, application: board, scope: 'orders:read' })
@@ -126,9 +126,9 @@ async function useBoard(service: TestService, board: MadeApplication, user: Made
   await context.applications.saveUses()
 }
 
-/** What is counted in the process is written down every few seconds; after this, it is. */
+/** Waits until the counts of the process are saved, which happens every few seconds. */
 export async function settle({ context }: TestService): Promise<void> {
-  // Noted once the answer is on its way.
+  // Counted when the answer has been sent.
   await new Promise((resolve) => setTimeout(resolve, 20))
   await context.usage.save()
 }

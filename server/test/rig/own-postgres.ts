@@ -1,4 +1,4 @@
-/** A migrated PostgreSQL of a test's own, in a temporary folder: one that it may stop and freeze without disturbing anybody. */
+/** A migrated PostgreSQL of its own, in a temporary folder, that a test may stop and freeze. */
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,9 +9,9 @@ import { migrate } from '../../src/store/postgres/migrate.ts'
 export type OwnPostgres = {
   readonly url: string
   start(): void
-  /** At once, as if the machine had lost its power. */
+  /** Immediate shutdown, as in a power failure. */
   stop(): void
-  /** It accepts connections and says nothing, until it is thawed. */
+  /** Accepts connections but does not answer until it is thawed. */
   freeze(): void
   thaw(): void
   remove(): void
@@ -19,7 +19,7 @@ export type OwnPostgres = {
 
 export async function startOwnPostgres(): Promise<OwnPostgres> {
   const folder = mkdtempSync(join(tmpdir(), 'latchkey-postgres-'))
-  // PostgreSQL runs as a user of its own and has to get in.
+  // PostgreSQL runs as another user and needs access.
   chmodSync(folder, 0o755)
   const postgres = createPostgres(folder, await freePort())
   postgres.start()
@@ -38,7 +38,7 @@ export async function startOwnPostgres(): Promise<OwnPostgres> {
   }
 }
 
-/** To each of its processes: a stopped postmaster alone would not keep its backends from answering. */
+/** Signals every process: the backends of a stopped postmaster would still answer. */
 function signalAll(postmaster: number | null, signal: NodeJS.Signals): void {
   if (postmaster === null) return
   const children = readFileSync(`/proc/${postmaster}/task/${postmaster}/children`, 'utf8').trim().split(' ').map(Number)

@@ -1,4 +1,4 @@
-/** Pictures to upload, and what is none though it looks like one: the corpus of WB-18. */
+/** Pictures to upload, and files that only look like pictures: the corpus of WB-18. */
 import { crc32, deflateSync } from 'node:zlib'
 
 export const SIGNATURE = Buffer.from('89504e470d0a1a0a', 'hex')
@@ -46,7 +46,7 @@ export function makePng(given: Partial<Given> = {}): Buffer {
   ])
 }
 
-/** Rows of pixels, each with the filter that its number says. */
+/** Rows of pixels; the number selects the filter. */
 export function rawOf(width: number, height: number, colours: number): Buffer {
   const rows = Array.from({ length: height }, (_, row) =>
     Buffer.concat([
@@ -60,7 +60,7 @@ export function rawOf(width: number, height: number, colours: number): Buffer {
 const png = makePng()
 const zip = Buffer.from('504b0506'.padEnd(44, '0'), 'hex')
 
-/** By what is wrong with them. */
+/** By defect. */
 export const noPictures: readonly (readonly [string, Buffer])[] = [
   ['nothing', Buffer.alloc(0)],
   ['only a signature', SIGNATURE],

@@ -1,7 +1,7 @@
 /**
- * An application with a web site of its own, on an origin of its own, that opens the dialog the way its documentation says:
- * in a window, from a click, with PKCE and `state`, and hears from its own callback page. A public one does everything in the
- * browser; one that has a secret leaves it on its server. docs/interface.md, "The dialog".
+ * An application with a web site on an origin of its own that opens the dialog as documented: in a popup, from a click, with PKCE and
+ * `state`, and with the answer from its own callback page. The public one does everything in the browser; the confidential
+ * one keeps its secret on its server. docs/interface.md, "The dialog".
  */
 import { randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -12,7 +12,7 @@ import type { MadeApplication } from './make.ts'
 export type PopupApplication = MadeApplication & {
   readonly origin: string
   readonly callback: string
-  /** What its server asked /1/me with the tokens it was given, and was answered. */
+  /** Answers of /1/me to its server, with the tokens it received. */
   readonly knows: readonly Record<string, string>[]
   stop(): Promise<void>
 }
@@ -22,18 +22,18 @@ type Site = {
   readonly application: MadeApplication
   readonly callback: string
   readonly knows: Record<string, string>[]
-  /** By `state`: which browser began, and what proves it to the token endpoint. */
+  /** By `state`: the browser that started, and its code verifier. */
   readonly attempts: Map<string, { readonly browser: string; readonly verifier: string }>
 }
 
 type Pages = Readonly<Record<string, (site: Site, request: IncomingMessage, response: ServerResponse) => unknown>>
 
-/** What this looks like to people: one line says how it stands. */
+/** The page of the application: one line shows its status. */
 const page = (body: string, script: string) =>
   `<!doctype html><html lang="en"><title>Parcel Desk</title><h1>Parcel Desk</h1>${body}<output></output>
   <script type="module">const say = (text) => { document.querySelector('output').textContent = text }\n${script}</script>`
 
-/** Until the answer is here, the window either is open or was closed by somebody. A message may still be on its way then. */
+/** Until the answer arrives, the popup is open or was closed by the user. A message may still be on its way then. */
 const WATCH = `
 globalThis.noticed = []
 globalThis.watch = (popup, settle) => {
@@ -72,7 +72,7 @@ export async function finish({ issuer, clientId, redirectUri }, attempt, answer)
   return response.ok ? 'connected for ' + tokens.scope : 'not connected: ' + tokens.error
 }`
 
-/** No secret, no server to speak of. */
+/** Public: no secret, all in the browser. */
 const publicPages: Pages = {
   '/': (site, _, response) =>
     html(
@@ -111,7 +111,7 @@ const publicPages: Pages = {
     ),
 }
 
-/** The browser carries nothing but a cookie of the application's own; everything works without a script as well. */
+/** Confidential: the browser only carries a session cookie of the application; works without a script as well. */
 const serverPages: Pages = {
   '/': (_, __, response) =>
     html(
@@ -179,7 +179,7 @@ function html(response: ServerResponse, body: string, script: string): void {
   response.end(page(body, script))
 }
 
-/** `register` is told where the dialog is to return to. The issuer is the service's own address. */
+/** `register` receives the redirect URI. The issuer is the service's own address. */
 export async function startPopupApplication(
   issuer: string,
   register: (callback: string) => Promise<MadeApplication>,

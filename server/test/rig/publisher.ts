@@ -1,4 +1,4 @@
-/** Applications of an account's own, and domains that stand for them. */
+/** Applications of an account and the domains of their publishers. */
 import { registerApplication } from '../../src/flows/applications/own.ts'
 import { type PublisherRecord, provePublisher, recordFor } from '../../src/flows/applications/publisher.ts'
 import type { DnsServer } from './dns-server.ts'
@@ -7,7 +7,7 @@ import type { TestService } from './service.ts'
 import { signInAs } from './signed-in.ts'
 import type { Web } from './web.ts'
 
-/** What they are registered with. The scope has to be in the catalogue. */
+/** Settings of their registration. The scope has to be in the catalogue. */
 export const OWN_SETTINGS = {
   name: 'Acme Television',
   allowedScopes: ['orders:read'],
@@ -30,7 +30,7 @@ export function recordOf({ context }: TestService, id: string, domain: string): 
   return record
 }
 
-/** Sets the record, and no other, and has it looked for. */
+/** Replaces the DNS records by this one and has it checked. */
 export async function proveDomain(service: TestService, dns: DnsServer, by: MadeUser, id: string, domain: string) {
   const { name, value } = recordOf(service, id, domain)
   await dns.know({ texts: { [name]: [value] } })

@@ -1,7 +1,7 @@
-/** A request written by hand, byte for byte, for what no client would send; its answer as it came. */
+/** A request written byte for byte, for input that no client sends; returns the raw answer. */
 import { connect } from 'node:net'
 
-/** Ends where the connection does: ask for it with `Connection: close`, unless the server closes by itself. */
+/** Reads until the connection closes: send `Connection: close`, unless the server closes by itself. */
 export function sendRaw(address: string, lines: readonly string[]): Promise<string> {
   const { hostname, port } = new URL(address)
   return new Promise((resolve, reject) => {

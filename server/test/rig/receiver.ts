@@ -1,4 +1,4 @@
-/** A receiver of webhooks on this machine, as a developer would run one; it may also fail, hang and lie. */
+/** A receiver of webhooks on this machine; it can also fail, hang and misbehave. */
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -17,8 +17,8 @@ export type Received = {
 }
 
 /**
- * A status, or: says nothing; lets a byte of the answer or of its body through now and then; sends a body without end; says more
- * than it sends; says no HTTP; is gone at once; asks for another protocol; or sends elsewhere.
+ * A status, or: no answer; a byte of the headers or of the body now and then; an endless body; a body shorter than announced; no
+ * HTTP; a closed connection; an upgrade; or a redirect.
  */
 export type Answer =
   | number
@@ -36,13 +36,13 @@ export type Receiver = {
   readonly url: string
   readonly port: number
   readonly received: readonly Received[]
-  /** Connections that were ever opened to it, and that are open now. */
+  /** Connections opened so far, and open now. */
   readonly connections: { opened: number; open: number }
-  /** How much of an endless body it got rid of. */
+  /** Bytes of an endless body that it could send. */
   written(): number
-  /** From now on; asked for every request. */
+  /** From now on; evaluated for every request. */
   answer(answer: Answer | ((request: Received, count: number) => Answer)): void
-  /** As soon as there are so many. */
+  /** Resolves once this many have arrived. */
   waitFor(count: number, ms?: number): Promise<readonly Received[]>
   stop(): Promise<void>
 }
@@ -143,7 +143,7 @@ export async function startReceiver({ host = '127.0.0.1', port = 0, certificate 
   }
 }
 
-/** Signed by itself, for these names. */
+/** A self-signed certificate for these names. */
 export function makeCertificate(...names: readonly string[]): Certificate {
   const folder = mkdtempSync(join(tmpdir(), 'latchkey-certificate-'))
   try {

@@ -1,9 +1,9 @@
-/** Stands between a test and a server, passes everything on, and keeps every byte that the server answered. */
+/** A TCP proxy between a test and a server that keeps every byte of the server's answers. */
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
 export type RecordingProxy = {
   readonly address: string
-  /** Everything that the server sent so far: headers and bodies, of every connection. */
+  /** All bytes of the server so far: headers and bodies, of every connection. */
   answered(): string
   stop(): Promise<void>
 }

@@ -1,4 +1,4 @@
-/** Records as `core/` sees them, without storage: one builder per noun. Frozen, so that a step that changed one would throw. */
+/** Records as `core/` sees them, without storage: one builder per noun. Frozen, so that a step that mutates one throws. */
 import type { DeviceCode } from '../../src/core/device/code.ts'
 import type { GrantWithSecret } from '../../src/secrets/credentials.ts'
 

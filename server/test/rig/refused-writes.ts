@@ -1,15 +1,15 @@
-/** PostgreSQL answers "not now" (SQLSTATE 53300) to some writes of device codes, and counts them, until it is lifted. */
+/** Makes PostgreSQL refuse some inserts of device codes (SQLSTATE 53300) and counts them, until it is lifted. */
 import type { TestDatabase } from './database.ts'
 
 export type RefusedWrites = { count(): Promise<number>; lift(): Promise<void> }
 
-/** `fits`: which rows, as the condition of a trigger. */
+/** `fits`: condition of the trigger that selects rows. */
 export async function refuseWrites(
   database: TestDatabase,
   operation: 'insert' | 'update',
   fits = 'true',
 ): Promise<RefusedWrites> {
-  // A sequence counts on when the transaction that moved it is rolled back.
+  // A sequence keeps counting when its transaction is rolled back.
   await database.query(`
     create sequence refused_writes;
     create function refuse_write() returns trigger language plpgsql as $$

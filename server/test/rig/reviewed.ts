@@ -1,4 +1,4 @@
-/** Applications that operators look at: one that the rule suspended, one that people complained about, one that was settled. */
+/** Applications under review: one suspended by the rule, one reported by users, one with a closed review. */
 import { byService } from '../../src/core/audit/actor.ts'
 import type { Evidence, Window } from '../../src/core/reviews/suspension.ts'
 import { setSuspension } from '../../src/flows/applications/manage.ts'
@@ -14,7 +14,7 @@ export type Reviewed = Readonly<Record<'fast' | 'reported' | 'settled', MadeAppl
 
 const made = new WeakMap<Northwind, Promise<Reviewed>>()
 
-/** Made when somebody first asks: most tests have nothing to do with it. */
+/** Created on first use: most tests do not need it. */
 export function reviewed(northwind: Northwind): Promise<Reviewed> {
   const known = made.get(northwind) ?? make(northwind)
   made.set(northwind, known)
@@ -104,7 +104,7 @@ async function decide(
     throw new Error(`it was not decided: ${result.outcome}`)
 }
 
-/** More and more of it, for charts: the last hours by five minutes, the last month by hours. */
+/** Increasing polls for the charts: the last hours in steps of five minutes, the last month by hours. */
 async function pretendPolls({ service: { database } }: Northwind, { id }: MadeApplication): Promise<void> {
   await database.query(
     `insert into application_minutes (application_id, at, polls, early_polls)
@@ -125,7 +125,7 @@ async function clock({ service: { database } }: Northwind): Promise<number> {
   return row?.now.getTime() ?? 0
 }
 
-/** Somebody who looks after what the makers make. */
+/** An administrator of the owning account. */
 async function ownerOf({ service: { context, database } }: Northwind): Promise<string> {
   const [known] = await database.query<{ id: string }>("select id from users where email = 'mia@makers.example'")
   return known?.id ?? (await makeUser(context.db, 'makers', { email: 'mia@makers.example' })).id

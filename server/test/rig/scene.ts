@@ -1,6 +1,6 @@
 /**
- * An account with an administrator, two users and two applications, for one test: what is changed about them touches no other.
- * Credentials and codes come from the flows themselves, without a socket.
+ * An account with an administrator, two users and two applications for one test: changes to them affect no other test.
+ * Credentials and codes come from the flows, without HTTP.
  */
 import { randomUUID } from 'node:crypto'
 import type { Variant } from '../../src/core/device/code.ts'
@@ -31,12 +31,12 @@ export async function createScene(service: TestService) {
   ]
   const administrator = await makeUser(context.db, account.slug)
   await context.applications.refresh()
-  /** How the next thing is asked for; a test changes it. */
+  /** Parameters of the next request; a test changes them. */
   const asked = {
     sessionId: await startSession(service, user, { account }),
-    /** Who presents credentials and codes. */
+    /** The application that presents credentials and codes. */
     presenter: application,
-    /** The variant that the path is for. */
+    /** The variant of the path. */
     pathVariant: 'token_set' as Variant,
     removal: { by: user.id, asAdministrator: false },
   }
@@ -114,7 +114,7 @@ export async function createScene(service: TestService) {
       if (!('accessKey' in issued)) throw new Error('no access key was issued')
       return { grantId, ...issued }
     },
-    /** Allowed by the user; what the application exchanges. */
+    /** A granted dialog's code, ready to be exchanged. */
     allowedDialog: async () => {
       const { verifier: codeVerifier, challenge } = makePkce()
       const dialogId = await openDialog(challenge)

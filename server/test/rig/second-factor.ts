@@ -1,4 +1,4 @@
-/** A second factor in software: an authenticator app that knows a user's secret and what time PostgreSQL has. */
+/** An authenticator app in software: computes codes from a user's secret and PostgreSQL's time. */
 import { randomUUID } from 'node:crypto'
 import { authenticatorSecret, secretText } from '../../src/secrets/authenticator.ts'
 import { insertAuthenticator } from '../../src/store/sign-in/methods.ts'
@@ -7,7 +7,7 @@ import type { TestService } from './service.ts'
 import { codeOf } from './totp.ts'
 
 export type Authenticated = {
-  /** What the app shows at this moment. */
+  /** The current code. */
   code(): Promise<string>
 }
 

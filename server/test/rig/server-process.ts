@@ -1,4 +1,4 @@
-/** A server as operators run it: the built executable, in a process of its own, on a real port. */
+/** A server in production form: the built executable, in a process of its own, on a real port. */
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -11,7 +11,7 @@ const EXECUTABLE = new URL('../../dist/latchkey.js', import.meta.url).pathname
 export type ServerProcess = {
   readonly address: string
   readonly pid: number
-  /** Everything it wrote so far, both streams. */
+  /** Output so far, both streams. */
   log(): string
   /** Resolves when it has exited. */
   kill(signal: NodeJS.Signals): Promise<void>
@@ -42,13 +42,13 @@ export async function startServerProcess(
   }
 }
 
-/** Its resident memory. */
+/** Resident memory. */
 export function residentMb(pid: number): number {
   const kilobytes = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
   return Math.round(Number(kilobytes) / 1024)
 }
 
-/** The service says where it listens. */
+/** Waits for the log line that names the address. */
 function listening(child: ChildProcess, lines: string[]): Promise<string> {
   return new Promise((resolve, reject) => {
     for (const stream of [child.stdout, child.stderr]) {

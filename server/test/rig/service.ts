@@ -1,4 +1,4 @@
-/** A service in this process, on a database of its own, with what most tests start from: an account, a user, an application. */
+/** A service in this process on a database of its own, with an account, a user and an application. */
 import { onFreePort } from '../../../tools/free-port.ts'
 import { closeContext, createContext, type RunningService, startService } from '../../src/app.ts'
 import type { Config } from '../../src/config.ts'
@@ -12,7 +12,7 @@ import { Web } from './web.ts'
 
 export type TestService = {
   readonly address: string
-  /** Null unless it was given a METRICS_PORT. */
+  /** Null without METRICS_PORT. */
   readonly metricsAddress: string | null
   readonly config: Config
   readonly database: TestDatabase
@@ -34,7 +34,7 @@ export async function startTestService(
   options: { clock?: boolean; listen?: boolean; operators?: boolean } = {},
 ): Promise<TestService> {
   const database = await createTestDatabase(options)
-  // Its account is the operators' own: then every route of an account's pages is at its address.
+  // Its account is the operators' account, so that every page route exists at its address.
   const own = options.operators ? { slug: 'operators' } : {}
   const { config, running } = await startOnFreePort(
     { DATABASE_URL: database.url, ...(own.slug ? { OPERATOR_ACCOUNT: own.slug } : {}), ...environment },
@@ -72,7 +72,7 @@ export async function startTestService(
   }
 }
 
-/** Accounts live in front of PUBLIC_URL's host and port, so the port is chosen first. */
+/** Account hosts are subdomains of PUBLIC_URL with its port, so the port is chosen first. */
 function startOnFreePort(
   environment: Record<string, string>,
   listen: boolean,

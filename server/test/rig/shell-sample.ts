@@ -1,10 +1,10 @@
-/** A request that a page shows for a shell, sent as the shell would send it, without one. */
+/** Sends a request that a page shows as a shell command, parsed without a shell. */
 import type { Page } from 'playwright-core'
 import { post, type WireAnswer } from './device.ts'
 
 export type ShellSample = { readonly url: URL; readonly form: Readonly<Record<string, string>> }
 
-/** Reads `curl <address>` with its `-d` and `--data-urlencode`; `$NAME` is what `filled` has under that name. */
+/** Parses `curl <address>` with its `-d` and `--data-urlencode`; `$NAME` is replaced from `filled`. */
 export function readSample(text: string, filled: Readonly<Record<string, string>>): ShellSample {
   const [first = '', ...lines] = text.trim().split(/\s*\\\n\s*/)
   const url = /^curl '?(http[^\s']+)'?$/.exec(first.trim())?.[1]
@@ -26,7 +26,7 @@ function unquoted(text: string, filled: Readonly<Record<string, string>>): strin
   })
 }
 
-/** What an element of the page says, or what its copy button copies. */
+/** Text of an element of the page, or the text that its copy button copies. */
 export async function sendSample(
   page: Page,
   selector: string,

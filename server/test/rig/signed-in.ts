@@ -1,4 +1,4 @@
-/** Somebody who is signed in to an account's pages: a real session, without the wait for a password. */
+/** A user who is signed in to an account's pages: a real session, without hashing a password. */
 import { randomUUID } from 'node:crypto'
 import { SESSION } from '../../src/http/web/cookies.ts'
 import { signForm, signSession } from '../../src/secrets/web-texts.ts'
@@ -9,7 +9,7 @@ import type { Web } from './web.ts'
 
 type Where = {
   readonly account?: { readonly id: string; readonly slug: string }
-  /** Of every request, for example a proxy's. */
+  /** Headers of every request, for example of a proxy. */
   readonly headers?: Record<string, string>
 }
 
@@ -35,7 +35,7 @@ export async function startSession(
 
 export type SignedInUser = { readonly user: MadeUser; readonly web: Web }
 
-/** A clerk: holds what the rig's applications ask for, and is no administrator. */
+/** A clerk: holds the scopes that the rig's applications request, and is not an administrator. */
 export async function makeSignedInUser(service: TestService, where: Where = {}): Promise<SignedInUser> {
   const { slug } = where.account ?? service.account
   const user = await makeUser(service.context.db, slug, { holds: ['orders:read', 'orders:write'] })
@@ -52,7 +52,7 @@ export async function makeSignedInUsers(
   return visitors
 }
 
-/** A form that is signed for this user's session, with whatever values: what lies behind the signature has to hold alone. */
+/** A form signed for this user's session with any values: what the signature does not cover has to be checked separately. */
 export async function signedFor(
   service: TestService,
   user: MadeUser,

@@ -1,19 +1,19 @@
 /**
  * A browser and its passkey in software (WebAuthn level 3, sections 5.1 and 6): ES256, resident, with user verification. It
- * answers as it is asked; what `wrongly` names it does otherwise, and still signs it.
+ * follows the request, except for what `wrongly` names, and signs the result.
  */
 import { createHash, generateKeyPairSync, type JsonWebKey, randomBytes, sign } from 'node:crypto'
 
 type Wrongly = {
-  /** Of what the browser says: type, challenge, origin and the like. */
+  /** Client data of the browser: type, challenge, origin and so on. */
   readonly clientData?: Readonly<Record<string, unknown>>
   readonly rpId?: string
   readonly userPresent?: boolean
   readonly userVerified?: boolean
   readonly counter?: number
-  /** COSE's number for the algorithm of the public key. */
+  /** COSE identifier of the public key's algorithm. */
   readonly algorithm?: number
-  /** `self`: by the passkey itself; `certified`: by a certificate that comes along. */
+  /** `self`: signed by the passkey; `certified`: by an enclosed certificate. */
   readonly attestation?: 'none' | 'self' | 'certified' | { readonly fmt: string; readonly statement: Map<string, Cbor> }
 }
 
@@ -115,7 +115,7 @@ function cosePublicKey({ x = '', y = '' }: JsonWebKey, algorithm: number): Buffe
   )
 }
 
-/** A certificate for attestation (WebAuthn, section 8.2.1). Who signed it is not looked at, so nobody did. */
+/** Attestation certificate (WebAuthn, section 8.2.1). Its issuer is not verified, so it is self-signed. */
 function certificate(publicKeyInfo: Buffer): Buffer {
   const name = der(
     0x30,
@@ -152,7 +152,7 @@ export type Cbor =
   | Map<string, Cbor>
   | Map<number, Cbor>
 
-/** As much of RFC 8949 as an authenticator needs. */
+/** The part of CBOR (RFC 8949) that an authenticator needs. */
 export function cbor(value: Cbor): Buffer {
   if (typeof value === 'number') return value < 0 ? head(1, -1 - value) : head(0, value)
   if (typeof value === 'string') return Buffer.concat([head(3, Buffer.byteLength(value)), Buffer.from(value)])

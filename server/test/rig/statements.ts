@@ -1,10 +1,10 @@
-/** Which statements this process sends to PostgreSQL: what takes other statements takes another time, and time can be told. */
+/** Records the statements that this process sends to PostgreSQL: different statements take a different time, which can be measured. */
 import pg from 'pg'
 import { vi } from 'vitest'
 
 type Statement = string | { readonly text: string }
 
-/** Those of the work alone; what runs beside it each second is left out. */
+/** Statements of the work only, without those of background tasks. */
 export async function statementsOf<T>(work: () => Promise<T>): Promise<{ result: T; statements: string[] }> {
   const spy = vi.spyOn(pg.Client.prototype, 'query')
   try {
@@ -18,15 +18,15 @@ export async function statementsOf<T>(work: () => Promise<T>): Promise<{ result:
   }
 }
 
-/** Pulling applications and revocations, noting what was used and counted, judging, sending mails and webhooks, sealing the audit log. */
+/** Background tasks: pulling changes, saving counts and uses, judging, sending mails and webhooks, sealing the audit log. */
 const BESIDE =
   /clock left join applications|left join grant_changes|left join audit_events e|update application_secrets set|application_(hours|minutes|requests)|early_polls|overloads|update mails set|recursive waiting|live_device_codes|audit_seals|pg_try_advisory/
 
 type Sent = { readonly text: string; readonly on: unknown }
 
 /**
- * A transaction is beside the work with everything in it, from its `begin` to its end on the same connection. So is one that
- * began before the work, or is not over after it.
+ * A background transaction is left out from its `begin` to its end on the same connection. So is one that began before the
+ * work or ends after it.
  */
 function withoutBeside(sent: readonly Sent[]): readonly Sent[] {
   const open = new Map<unknown, Sent[]>()

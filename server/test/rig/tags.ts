@@ -1,4 +1,4 @@
-/** The tags of a page and nothing else: no text between them, and of attributes only their names. */
+/** The tags of a page with the names of their attributes: no text and no values. */
 export function tagsOf(html: string): string {
   return (html.match(/<[^>]*>/g) ?? []).join('').replace(/"[^"]*"/g, '""')
 }

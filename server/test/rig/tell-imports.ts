@@ -1,4 +1,4 @@
-/** Loaded into a server before it starts: of every package that is imported or required, its name goes to standard output, once. */
+/** Preloaded into a server: prints the name of every imported or required package to standard output, once. */
 import { writeSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 

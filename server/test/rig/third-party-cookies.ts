@@ -1,4 +1,4 @@
-/** Chromium with third-party cookies allowed or blocked, whatever its default is; and a third party that says which it is. */
+/** Chromium with third-party cookies allowed or blocked, and a third party that reports which. */
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -10,7 +10,7 @@ import { startChromiumWithProfile } from './chromium.ts'
 
 export type CookieChromium = {
   readonly page: Page
-  /** Whether a third party within the page that is shown gets the cookie back that it has set. */
+  /** Whether a third party in the page receives the cookie that it set. */
   sendsThirdPartyCookies(): Promise<boolean>
   stop(): Promise<void>
 }

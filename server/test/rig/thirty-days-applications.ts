@@ -1,6 +1,6 @@
-/** Who develops what in rig/thirty-days.ts, and how each application is used. */
+/** Developers and applications of rig/thirty-days.ts, and how much each is used. */
 
-/** Slug, name and, where it was verified, the domain. */
+/** Slug, name and the domain if verified. */
 export const PUBLISHERS: readonly (readonly [slug: string, name: string, domain?: string])[] = [
   ['brightframe', 'Brightframe Displays', 'brightframe.example'],
   ['lumen-works', 'Lumen Works', 'lumen.example'],
@@ -20,21 +20,21 @@ export const PUBLISHERS: readonly (readonly [slug: string, name: string, domain?
 ]
 
 export type Habit = {
-  /** Codes asked for on an average day. */
+  /** Codes requested on an average day. */
   readonly perDay: number
-  /** Since when; thirty where nothing is said. */
+  /** Age in days; thirty by default. */
   readonly days?: number
-  /** Of those, how many somebody types in; of these, how many are granted and rejected. */
+  /** Share of them that is entered; of these, the shares granted and rejected. */
   readonly entered: number
   readonly granted: number
   readonly rejected: number
-  /** How many times as often as allowed its devices poll. */
+  /** Poll rate divided by the allowed one. */
   readonly factor: number
 }
 
 const usual = (perDay: number, factor = 1): Habit => ({ perDay, entered: 0.7, granted: 0.9, rejected: 0.04, factor })
 
-/** The thirteenth is nobody's who wants to be known. */
+/** The thirteenth has no verified publisher. */
 export const APPLICATIONS: Readonly<Record<string, Habit>> = {
   'Brightframe Player': usual(70),
   'Lumen Wall': usual(22),

@@ -1,7 +1,7 @@
 /**
- * Thirty days of a service that is in use: forty applications of fifteen developers, nine hundred accounts that connect them, one
- * application that fishes for accounts, one whose devices got a broken firmware the day before yesterday. Rows are written as
- * the service would have written them; what to think of them is left to the service.
+ * Thirty days of a service in use: forty applications of fifteen developers, nine hundred accounts that connect them, one
+ * phishing application, and one whose devices received a broken firmware the day before yesterday. Rows are inserted as the
+ * service would have inserted them; the service judges them.
  */
 import type { Queryable } from '../../src/store/postgres/postgres.ts'
 import { APPLICATIONS, type Habit, PUBLISHERS } from './thirty-days-applications.ts'
@@ -36,7 +36,7 @@ export async function seedThirtyDays(db: Queryable): Promise<ThirtyDays> {
   return { applications, phisher, firmware }
 }
 
-/** Developers first (fifteen), then nine hundred customers, each with an administrator. Old enough to be in good status. */
+/** Fifteen developers, then nine hundred customers, each with an administrator. Old enough to count as established. */
 async function makeAccounts(db: Queryable): Promise<void> {
   const slugs = PUBLISHERS.map(([slug]) => slug)
   const names = PUBLISHERS.map(([, name]) => name)
@@ -80,8 +80,8 @@ async function makeApplication(db: Queryable, id: string, name: string, index: n
 }
 
 /**
- * What was asked for and polled hour by hour (more by day than at night, less at weekends), and what people did about it. The
- * numbers look random and are the same every time: they come from hashes of the hour.
+ * Requests and polls per hour (more by day than at night, fewer at weekends), and what users decided. The numbers look random
+ * and are the same in every run: they are hashes of the hour.
  */
 async function makeHistory(db: Queryable, id: string, habit: Habit, index: number): Promise<void> {
   const { perDay, days = 30, entered, granted, rejected, factor } = habit
@@ -113,7 +113,7 @@ async function makeHistory(db: Queryable, id: string, habit: Habit, index: numbe
 
 type Decided = Required<Pick<Habit, 'days' | 'entered' | 'granted' | 'rejected'>>
 
-/** Each code that was entered becomes its events and, where it was granted, its grant. A code's id starts with its time. */
+/** Events, and grants of granted codes, for every entered code. A code's id starts with its time. */
 async function decideAbout(db: Queryable, id: string, decided: Decided, perDay: number, index: number): Promise<void> {
   await db.query(
     `with codes as (
@@ -147,7 +147,7 @@ async function decideAbout(db: Queryable, id: string, decided: Decided, perDay: 
   )
 }
 
-/** Eleven people said that they had not started it. */
+/** Eleven users reported that they had not started it. */
 async function report(db: Queryable, id: string): Promise<void> {
   await db.query(
     `insert into audit_events (at, kind, actor_kind, actor_id, via, account_id, user_id, application_id)
@@ -158,7 +158,7 @@ async function report(db: Queryable, id: string): Promise<void> {
   )
 }
 
-/** Rolled out for two days, its owner warned since yesterday, and today rolled out to many: one in three that is granted now ignores slow_down. */
+/** Rolled out for two days, its owner warned since yesterday, and today rolled out to many: one in three newly granted devices ignores slow_down. */
 async function breakFirmware(db: Queryable, id: string): Promise<void> {
   await db.query(
     `with warned as (
@@ -214,7 +214,7 @@ async function breakFirmware(db: Queryable, id: string): Promise<void> {
   )
 }
 
-/** Those that wait at this moment, and what became of some that ran out within the last hour. */
+/** Currently pending codes, and some that expired within the last hour. */
 async function makeCodesOfNow(db: Queryable, id: string): Promise<void> {
   await db.query(
     `insert into device_codes (id, expires_at, created_at, application_id, variant, status, user_code, scopes, state, claimed_by,

@@ -1,10 +1,10 @@
-/** Processes that end when the process that started them ends, however that happens: a failed test leaves none behind. */
+/** Child processes that end with the process that started them, so that a failed test leaves none behind. */
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 
-/** Only Linux can signal a process when its parent dies (PR_SET_PDEATHSIG). Elsewhere it is started as it is. */
+/** Only Linux can signal a process when its parent dies (PR_SET_PDEATHSIG). Elsewhere it is started normally. */
 const SETPRIV = process.platform === 'linux' ? '/usr/bin/setpriv' : null
 
-/** `TERM` for a program with children of its own, which it has to end. */
+/** `TERM` for a program that has to end its own children. */
 export function spawnTied(
   signal: 'KILL' | 'TERM',
   program: string,

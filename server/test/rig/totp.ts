@@ -1,7 +1,7 @@
-/** An authenticator app: RFC 6238 with what every such app takes for granted (SHA-1, six digits, thirty seconds). */
+/** An authenticator app: RFC 6238 with the usual parameters (SHA-1, six digits, thirty seconds). */
 import { createHmac } from 'node:crypto'
 
-/** `secret` as it is shown to people: base32, in groups. */
+/** `secret` as displayed: base32, in groups. */
 export function codeOf(secret: string, at: number): string {
   const counter = Buffer.alloc(8)
   counter.writeBigUInt64BE(BigInt(Math.floor(at / 30_000)))

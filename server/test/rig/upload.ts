@@ -1,4 +1,4 @@
-/** A form with a file in it, as a browser sends one from a page of an account. */
+/** A multipart form with a file, as a browser submits it from a page of an account. */
 import { post, type WireAnswer } from './device.ts'
 import type { Web } from './web.ts'
 

@@ -1,15 +1,15 @@
-/** A fingerprint reader for Chromium, in software (WebAuthn, section 11): it holds passkeys, and says yes for its user. */
+/** A virtual authenticator for Chromium (WebAuthn, section 11): holds passkeys and confirms the user's presence. */
 import type { Page } from 'playwright-core'
 
 export type HeldPasskey = { readonly rpId?: string; readonly signCount: number; readonly isResidentCredential: boolean }
 
 export type VirtualAuthenticator = {
   passkeys(): Promise<readonly HeldPasskey[]>
-  /** Whether the finger on it is the right one. */
+  /** Whether user verification succeeds. */
   verify(verified: boolean): Promise<void>
 }
 
-/** For this window, at whatever account it is. */
+/** For this window, at any account. */
 export async function plugIn(page: Page): Promise<VirtualAuthenticator> {
   const devtools = await page.context().newCDPSession(page)
   await devtools.send('WebAuthn.enable')

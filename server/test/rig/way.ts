@@ -1,4 +1,4 @@
-/** A way to a service that can be taken away, or on which something else asks along. */
+/** A proxy to a service that can be cut off, or duplicate requests. */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -7,13 +7,13 @@ import { buffer } from 'node:stream/consumers'
 export type Way = { readonly address: string; close(): Promise<void> }
 
 export type WayOptions = {
-  /** Each poll is sent by a second program as well, a moment earlier. */
+  /** Sends each poll a second time, a moment earlier. */
   readonly pollTwice?: boolean
-  /** As a proxy does that was not told to keep it: the host is that of where it sends to. */
+  /** As a misconfigured proxy: replaces the Host header by that of the upstream. */
   readonly changeHost?: boolean
 }
 
-/** `to` is asked for each request: a service may be started after the way to it. */
+/** `to` is evaluated for each request: the service may be started later. */
 export async function openWay(
   to: () => string,
   { pollTwice = false, changeHost = false }: WayOptions = {},

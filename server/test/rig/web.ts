@@ -1,6 +1,6 @@
 /**
- * A browser without a window: keeps cookies, follows what a form says, sends the headers that browsers send. It knows the
- * pages only by their HTML. Real Chromium has its own tests (server/test/browser/); this one is for the many small cases.
+ * A browser without rendering: keeps cookies, submits forms, sends the headers that browsers send. It parses the
+ * HTML of pages. Tests in real Chromium are in server/test/browser/; this one is for the many small cases.
  */
 import { post, type WireAnswer } from './device.ts'
 
@@ -55,7 +55,7 @@ export class Web {
     return page
   }
 
-  /** Fills in and sends the form with this action on the page that was shown last. */
+  /** Fills in and submits the form with this action on the page that was shown last. */
   async submit(action: string, values: Record<string, string> = {}): Promise<Page> {
     return this.follow(await this.send('POST', action, { ...formFields(this.last?.text ?? '', action), ...values }))
   }
@@ -89,7 +89,7 @@ export function unescapeHtml(text: string): string {
   return text.replace(/&(amp|lt|gt|quot|#39);/g, (entity) => ENTITIES[entity] ?? entity)
 }
 
-/** What a person reads, without the tags. */
+/** Text of a page, without the tags. */
 export function textOf(html: string): string {
   const body = html.replace(/<head>.*<\/head>/s, ' ').replace(/<(script|style|svg)\b.*?<\/\1>/gs, ' ')
   return unescapeHtml(body.replace(/<[^>]+>/g, ' '))

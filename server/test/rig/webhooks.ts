@@ -1,4 +1,4 @@
-/** Webhooks of a test's application: an endpoint, what is queued for it, and what a receiver makes of what it got. */
+/** Webhooks of a test's application: an endpoint, its queued deliveries, and the verification by a receiver. */
 import { Webhook } from 'standardwebhooks'
 import type { Context } from '../../src/flows/context.ts'
 import { addEndpoint, readWebhookSecret } from '../../src/flows/webhooks/manage.ts'
@@ -26,7 +26,7 @@ export async function makeEndpoint(
   }
 }
 
-/** An endpoint and something that was delivered there, so that nothing changes by itself while a test compares. */
+/** An endpoint with a completed delivery, so that nothing changes while a test compares. */
 export async function makeDelivered(
   service: TestService,
   applicationId: string,
@@ -57,7 +57,7 @@ export type QueuedDelivery = {
   due_in_ms: number
 }
 
-/** In the order in which they were written down. */
+/** In the order of insertion. */
 export function deliveriesOf({ database }: TestService, endpointId: string): Promise<QueuedDelivery[]> {
   return database.query<QueuedDelivery>(
     `select id::int, event_id, kind, data, attempts, delivered_at, given_up_at, last_status, last_error, last_took_ms,
@@ -67,19 +67,19 @@ export function deliveriesOf({ database }: TestService, endpointId: string): Pro
   )
 }
 
-/** A service whose patience with receivers is short, so that tests are. */
+/** A context with a short time limit for receivers. */
 export function impatient(context: Context, patienceMs = 300): Context {
   return { ...context, outbound: createOutbound({ privateToo: true, dnsServers: [], patienceMs }) }
 }
 
-/** One turn, to its end. */
+/** One run of the sender, until all lanes are done. */
 export async function sendOnce(context: Context): Promise<void> {
   const sender = createWebhookSender(context)
   await sender.run()
   await sender.settled()
 }
 
-/** What a receiver with this secret takes it for; throws where it would refuse. Its clock is right, also where a test moved time. */
+/** Verifies a delivery as a receiver with this secret does; throws if it would refuse. Uses the test's clock. */
 export function verified(
   secret: string,
   { headers, body }: Received,

@@ -1,4 +1,4 @@
-/** What PostgreSQL says afterwards: an answer can be polite and the rows tell another story. */
+/** The state in PostgreSQL after a request: an answer alone does not prove what was changed. */
 import type { MadeUser } from './make.ts'
 import type { TestService } from './service.ts'
 
@@ -10,7 +10,7 @@ export type CodeRow = {
   readonly grant_id: string | null
 }
 
-/** Nobody entered it, nobody decided: as it was requested. */
+/** Pending, as requested: neither entered nor decided. */
 export const UNTOUCHED = { status: 'pending', claimed_by: null, entry_closed: false, grant_id: null }
 
 export async function codeRow({ database }: TestService, userCode: string): Promise<CodeRow | undefined> {
@@ -22,7 +22,7 @@ export async function codeRow({ database }: TestService, userCode: string): Prom
   return row
 }
 
-/** Resolves when it is written down that the application got its answer, which is a moment after it did. */
+/** Resolves when the delivery is saved, which is a moment after the answer. */
 export async function collected(service: TestService, userCode: string): Promise<void> {
   for (let look = 0; (await codeRow(service, userCode))?.status !== 'used'; look += 1) {
     if (look === 500) throw new Error('nobody collected it')
@@ -30,7 +30,7 @@ export async function collected(service: TestService, userCode: string): Promise
   }
 }
 
-/** Outcomes of what a user entered, in order. */
+/** Outcomes of a user's code entries, in order. */
 export async function entriesOf({ database }: TestService, user: MadeUser): Promise<string[]> {
   const rows = await database.query<{ outcome: string }>(
     'select outcome from code_entries where user_id = $1 order by at',
@@ -74,7 +74,7 @@ export async function mailsOf({ database }: TestService, user: MadeUser): Promis
   return rows.map(({ kind }) => kind)
 }
 
-/** How many rows some tables hold: equal before and after where nothing may have changed. */
+/** Row counts of some tables, to compare before and after. */
 export async function countRows({ database }: TestService, ...tables: string[]): Promise<Record<string, number>> {
   const [row] = await database.query(
     `select ${tables.map((table) => `(select count(*)::int from ${table}) as ${table}`).join(', ')}`,
@@ -82,7 +82,7 @@ export async function countRows({ database }: TestService, ...tables: string[]):
   return row as Record<string, number>
 }
 
-/** What a process counts, or seals, and writes down a moment later, whatever was asked and answered. */
+/** Tables that a process writes in the background, independent of requests. */
 const COUNTED = [
   'application_hours',
   'application_minutes',
@@ -92,10 +92,10 @@ const COUNTED = [
   'live_device_codes',
 ]
 
-/** Likewise the day on which something was last used, and when the rule last looked at a review. */
+/** Columns that are written in the background: dates of last use, and the last judgement of a review. */
 const NOTED = ['application_secrets', 'grants', 'reviews']
 
-/** Every table by its name, with a digest of all that is in it: equal before and after where nothing at all may have changed. */
+/** Every table by name with a digest of its rows, to compare before and after. */
 export async function everyRow({ database }: TestService): Promise<Record<string, string>> {
   const tables = await database.query<{ name: string }>(
     "select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition",
@@ -110,7 +110,7 @@ export async function everyRow({ database }: TestService): Promise<Record<string
   return Object.fromEntries(rows.map(({ name, digest }) => [name, digest]))
 }
 
-/** Mails that a page writes only after its answer: resolves when there were some and a second brought no more. */
+/** Mails that are inserted after the answer: resolves when some arrived and a second passed without more. */
 export async function mailsWritten({ database }: TestService): Promise<void> {
   let seen = -1
   for (let still = 0; still < 5; ) {
