@@ -1,4 +1,4 @@
-/** WB-18, AD-05: pictures of applications. What is kept was written by us, and shown to those who may see it, as a picture. */
+/** WB-18, AD-05: logos of applications. The service re-encodes them and shows them as pictures to users who may see them. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { BY_COMMAND_LINE } from '../../src/core/audit/actor.ts'
 import { setApplicationPublisher } from '../../src/flows/applications/manage.ts'
@@ -62,8 +62,8 @@ async function makeShown(): Promise<{ id: string; secret: string; version: strin
   return { ...application, version: (await stored(application.id)).version }
 }
 
-describe('what is uploaded', () => {
-  it('WB-18: of the whole corpus of what is no picture nothing is kept, and the page says so', async () => {
+describe('an uploaded file', () => {
+  it('WB-18: that is not a picture is not stored, for the whole corpus, and the page says so', async () => {
     const { id } = await make()
     const before = await everyRow(service)
     for (const [what, bytes] of noPictures.filter(([, { length }]) => length > 0)) {
@@ -77,7 +77,7 @@ describe('what is uploaded', () => {
     expect(await everyRow(service)).toEqual(before)
   })
 
-  it('WB-18: what came along with a picture is not kept', async () => {
+  it('WB-18: loses everything but its pixels: metadata and appended data are not stored', async () => {
     const { id } = await make()
     const SCRIPT = '<script>alert(document.domain)</script>'
     const bytes = makePng({ before: ['tEXt', 'iTXt', 'eXIf'].map((type) => chunk(type, SCRIPT)) })
@@ -85,7 +85,7 @@ describe('what is uploaded', () => {
     expect((await stored(id)).logo?.includes('script')).toBe(false)
   })
 
-  it('nothing chosen is said to be nothing chosen, and a tick takes the logo away', async () => {
+  it('is required, unless the box that removes the logo is ticked', async () => {
     const { id } = await make()
     const nothing = await send(id, { bytes: Buffer.alloc(0) })
     expect([nothing.status, textOf(nothing.text)]).toEqual([
@@ -98,7 +98,7 @@ describe('what is uploaded', () => {
     expect(await stored(id)).toEqual({ logo: null, version: null })
   })
 
-  it('AD-05: into another account’s application nothing is uploaded, with a form that is signed or one that is not', async () => {
+  it('AD-05: is not stored for another account’s application, with a signed or an unsigned form', async () => {
     const { id } = await make()
     const stranger = await makeStranger(service)
     const form = await signedFor(service, stranger, PAGE, { application: id })
@@ -108,7 +108,7 @@ describe('what is uploaded', () => {
     expect(await everyRow(service)).toEqual(before)
   })
 
-  it('AD-04: whose it is and whether people see it cannot be said along with it', async () => {
+  it('AD-04: does not change the owner or the visibility of the logo by additional fields', async () => {
     const { id } = await make()
     const more = {
       logo_version: '0123456789ab',
@@ -125,8 +125,8 @@ describe('what is uploaded', () => {
   })
 })
 
-describe('what is shown', () => {
-  it('is a picture and nothing else, to everybody, and kept for good under its version only', async () => {
+describe('a stored logo', () => {
+  it('is served as a picture to everybody, and cached for good under its version only', async () => {
     const { id, version } = await makeShown()
     const { web: clerk } = await makeSignedInUser(service)
     for (const somebody of [service.web(), clerk, (await makeStranger(service)).web]) {
@@ -145,7 +145,7 @@ describe('what is shown', () => {
     }
   })
 
-  it('is what people decide about, and what they connected, once somebody vouches; before that, a letter', async () => {
+  it('is shown on the consent page and in the list once the publisher is verified; before that, an initial', async () => {
     const shown = await makeShown()
     const hidden = await make()
     await send(hidden.id, { bytes: logo })
@@ -166,7 +166,7 @@ describe('what is shown', () => {
     expect(preview.text, 'the preview is honest').not.toContain('/application-logo')
   })
 
-  it('AD-05: of an application that nobody vouches for is shown to the people of its account alone', async () => {
+  it('AD-05: of an unverified application is shown to users of its own account only', async () => {
     const { id } = await make()
     await send(id, { bytes: logo })
     const { version } = await stored(id)

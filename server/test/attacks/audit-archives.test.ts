@@ -1,4 +1,4 @@
-/** AD-07, once a month of the audit log was archived: whatever is done to the file, to its record or to what is left is found out. */
+/** AD-07 after a month of the audit log was archived: changes of the file, of its record or of the remaining log are detected. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { Events } from '../../src/events.ts'
@@ -15,13 +15,13 @@ beforeEach(async () => {
   return opened.remove
 })
 
-describe('AD-07: tampering afterwards is found', () => {
-  it('with any byte of the file', async () => {
+describe('AD-07: later tampering is detected', () => {
+  it('in any byte of the file', async () => {
     const file = newFile()
     await archive(file)
     const bytes = readFileSync(file)
     const undetected: number[] = []
-    // Every seventh is enough of each part of a line.
+    // Every seventh byte covers each part of a line.
     for (let at = 0; at < bytes.length; at += 7) {
       const changed = Buffer.from(bytes)
       changed[at] = (changed[at] ?? 0) ^ 1
@@ -31,7 +31,7 @@ describe('AD-07: tampering afterwards is found', () => {
     expect(undetected).toEqual([])
   })
 
-  it('with the lines of the file', async () => {
+  it('in the lines of the file', async () => {
     const file = newFile()
     await archive(file)
     const lines = readFileSync(file, 'utf8').split(/(?<=\n)/)
@@ -58,7 +58,7 @@ describe('AD-07: tampering afterwards is found', () => {
       })
     ).problem
 
-  it('with the record', async () => {
+  it('in the record', async () => {
     await archive(newFile())
     const bad = { kind: 'archive', position: 1, month: OLDEST }
     expect(await problemAfter('update audit_archives set events = 6')).toEqual(bad)
@@ -74,7 +74,7 @@ describe('AD-07: tampering afterwards is found', () => {
     })
   })
 
-  it('with what is left', async () => {
+  it('in the remaining log', async () => {
     await archive(newFile())
     expect(await problemAfter("update audit_events set kind = 'x' where id = 5")).toMatchObject({
       kind: 'changed',
@@ -89,7 +89,7 @@ describe('AD-07: tampering afterwards is found', () => {
     ).toEqual({ kind: 'removed', position: 5, eventId: null, upTo: 5 })
   })
 
-  it('with events that are put where archived ones were', async () => {
+  it('in events inserted at archived positions', async () => {
     await archive(newFile())
     const made = `select make_audit_partitions('${OLDEST}-01T00:00:00Z')`
     const event = `insert into audit_events (id, at, kind, actor_kind, actor_id, via, xid)
@@ -99,7 +99,7 @@ describe('AD-07: tampering afterwards is found', () => {
     expect(await problemAfter(made, event, seal)).not.toBeNull()
   })
 
-  it('is refused to who would write to the records of archives', async () => {
+  it('and writing to the records of archives is refused', async () => {
     await archive(newFile())
     for (const statement of [
       "update audit_archives set month = '2001-01'",
@@ -111,8 +111,8 @@ describe('AD-07: tampering afterwards is found', () => {
   })
 })
 
-describe('a head that was noted', () => {
-  it('before the archive ended is looked for in the file, at its end and later in the log', async () => {
+describe('a noted head of the chain', () => {
+  it('from before the archive is found in the file, at its end, or later in the log', async () => {
     const heads = await database.query<{ position: string; hash: Buffer }>(
       'select position, hash from audit_seals order by position',
     )
@@ -130,7 +130,7 @@ describe('a head that was noted', () => {
     expect(await log.verify(at(9))).toMatchObject({ problem: null, notedIn: null })
   })
 
-  it('by a process that seals is not missed when its month is archived', async () => {
+  it('of a sealing process is not reported missing when its month is archived', async () => {
     const told: number[] = []
     const events = { auditDiffers: (position: number) => told.push(position) } as unknown as Events
     const sealer = createSealer({ db: log.db, config: { keys } as never, events })

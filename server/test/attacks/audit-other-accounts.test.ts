@@ -1,4 +1,4 @@
-/** TN-04 for the audit log: an account sees its own events, whatever it asks for; and what it takes along harms no spreadsheet. */
+/** TN-04 for the audit log: an account sees only its own events, whatever it requests; an export is safe for spreadsheets. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { byOperator } from '../../src/core/audit/actor.ts'
 import { suspendApplication } from '../../src/flows/applications/manage.ts'
@@ -25,7 +25,7 @@ beforeAll(async () => {
   service = await startTestService()
   ours = await makeSide('ours')
   theirs = await makeSide('theirs')
-  // Their people connected our application, and ours theirs.
+  // Users of each account connected an application of the other.
   await connect(service, { user: theirs.clerk, application: ours.application })
   await connect(service, { user: ours.clerk, application: theirs.application })
   await suspendApplication(service.context.db, theirs.application.id, 'a word with their owner')
@@ -52,7 +52,7 @@ const lines = (text: string) =>
     .filter(Boolean)
     .map((line) => JSON.parse(line))
 
-/** Everything by which the other account could be known. */
+/** Everything that would identify the other account. */
 function foreign(text: string): readonly string[] {
   const marks = [
     theirs.account.id,
@@ -64,7 +64,7 @@ function foreign(text: string): readonly string[] {
   return marks.filter((mark) => text.includes(mark))
 }
 
-/** Every way to ask, with something of theirs in each. */
+/** Every request with ids or names of the other account in it. */
 async function questions(): Promise<readonly Record<string, string>[]> {
   const [event] = await service.database.query<{ id: string }>(
     'select id from audit_events where account_id = $1 order by id desc limit 1',
@@ -86,11 +86,11 @@ async function questions(): Promise<readonly Record<string, string>[]> {
   ]
 }
 
-describe('TN-04: whatever is asked for', () => {
-  it('a page has nothing of another account, and says so for what it cannot have', async () => {
+describe('TN-04: for every request', () => {
+  it('a page shows nothing of another account, and says that nothing was found', async () => {
     for (const question of await questions()) {
       const { status, text } = await ours.web.get(`/account/audit?${new URLSearchParams(question)}`)
-      // What was typed stands in its field; it was theirs before it was ours.
+      // What was typed is shown in its field.
       const typed = unescapeHtml(text).replaceAll(/ value="[^"]*"| href="[^"]*"/g, '')
       expect([question, status, foreign(typed)]).toEqual([question, 200, []])
     }
@@ -99,7 +99,7 @@ describe('TN-04: whatever is asked for', () => {
     expect(textOf(own.text)).not.toContain('Suspended')
   })
 
-  it('nor has a file', async () => {
+  it('a file contains nothing of another account', async () => {
     for (const question of await questions()) {
       const { status, text, headers } = await exported(ours.web, question)
       expect([question, status, foreign(text)]).toEqual([question, 200, []])
@@ -110,7 +110,7 @@ describe('TN-04: whatever is asked for', () => {
     }
   })
 
-  it('an event of theirs is no place in our list', async () => {
+  it('the id of another account’s event is not a valid cursor', async () => {
     const [event] = await service.database.query<{ id: string }>(
       'select min(id) as id from audit_events where account_id = $1',
       [theirs.account.id],
@@ -127,7 +127,7 @@ describe('TN-04: whatever is asked for', () => {
     expect((await readAudit(service.context, wish, event?.id ?? '')).lines).toEqual([])
   })
 
-  it('an id of theirs in an event of ours has no name, and who did it is somebody of the service', async () => {
+  it('the id of another account’s user in an own event is not resolved to a name, and an operator has none', async () => {
     await service.context.db.transaction((tx) =>
       recordEvent(tx, {
         kind: 'application.restored',
@@ -145,7 +145,7 @@ describe('TN-04: whatever is asked for', () => {
     expect(newest.detail).not.toHaveProperty('evidence')
   })
 
-  it('who owns an application sees what became of it, and not who uses it elsewhere', async () => {
+  it('the owner of an application sees its events, but not its users in other accounts', async () => {
     const { text } = await theirs.web.get(`/account/audit?application=${theirs.application.id}`)
     expect(textOf(text)).toContain('Suspended Application of theirs')
     expect(textOf(text)).not.toContain('Allowed Application of theirs access')
@@ -164,7 +164,7 @@ describe('TN-04: whatever is asked for', () => {
   })
 })
 
-describe('AP-19: what is typed', () => {
+describe('AP-19: input', () => {
   const days = [
     '0000-01-01',
     '9999-12-31',
@@ -175,7 +175,7 @@ describe('AP-19: what is typed', () => {
     '+12026-01-01',
   ]
 
-  it.each(days)('as a day and is none is said to be none: %j', async (day) => {
+  it.each(days)('that is not a day is reported as such: %j', async (day) => {
     for (const field of ['from', 'until']) {
       const { status, text } = await ours.web.get(`/account/audit?${new URLSearchParams({ [field]: day })}`)
       expect([field, status]).toEqual([field, 400])
@@ -184,13 +184,13 @@ describe('AP-19: what is typed', () => {
     expect((await exported(ours.web, { until: day })).status).toBe(400)
   })
 
-  it.each(['0001-01-01', '9998-12-31'])('as a day and is one is looked for, however far away: %j', async (day) => {
+  it.each(['0001-01-01', '9998-12-31'])('that is a day is searched for, however far away: %j', async (day) => {
     for (const field of ['from', 'until']) {
       expect((await ours.web.get(`/account/audit?${field}=${day}`)).status).toBe(200)
     }
   })
 
-  it.each(["' or 1=1 --", '%', '{}', '\u202e', '<script>', 'x'.repeat(2_000)])('finds nothing: %j', async (typed) => {
+  it.each(["' or 1=1 --", '%', '{}', '\u202e', '<script>', 'x'.repeat(2_000)])('that matches nothing finds nothing: %j', async (typed) => {
     for (const field of ['person', 'application']) {
       const { status, text } = await ours.web.get(`/account/audit?${new URLSearchParams({ [field]: typed })}`)
       expect([field, status]).toEqual([field, 200])
@@ -203,7 +203,7 @@ describe('AP-19: what is typed', () => {
 })
 
 describe('a file', () => {
-  it('is a download that nobody keeps, and that it was taken is an event', async () => {
+  it('is a download that is not cached, and the export is an event', async () => {
     await ours.web.get('/account/audit')
     const file = await ours.web.submit('/account/audit/export', { format: 'csv', kind: 'people' })
     expect(file.headers).toMatchObject({
@@ -222,11 +222,11 @@ describe('a file', () => {
     expect(event).toMatchObject({ kind: 'audit.exported', detail: { format: 'csv', rows: rows.length - 2 } })
   })
 
-  it.each(['xml', '', 'csv2'])('in no other format: %j', async (format) => {
+  it.each(['xml', '', 'csv2'])('has no other format: %j', async (format) => {
     expect((await exported(ours.web, { format })).status).toBe(400)
   })
 
-  it('needs a fresh sign-in, and comes back to what was looked for', async () => {
+  it('needs a recent sign-in, which leads back to the same search', async () => {
     await ours.web.get('/account/audit')
     await service.database.query("update sessions set authenticated_at = now() - interval '1 day' where user_id = $1", [
       ours.administrator.id,
@@ -238,7 +238,7 @@ describe('a file', () => {
     ])
   })
 
-  it('a cell that a spreadsheet would take for a formula is text', async () => {
+  it('has text in cells that a spreadsheet would take for a formula', async () => {
     const names = ['=HYPERLINK("http://evil.example","x")', '+1+1', '-2+3', '@SUM(A1)']
     for (const name of names) {
       const { db } = service.context
@@ -260,7 +260,7 @@ describe('a file', () => {
     expect(lines((await exported(ours.web)).text).map(({ application }) => application)).toContain(names[0])
   })
 
-  it('with more than fifty thousand entries ends there and says where the next one begins', {
+  it('ends after fifty thousand entries and names the start of the next file', {
     timeout: 120_000,
   }, async () => {
     const crowded = await makeSide('crowded')

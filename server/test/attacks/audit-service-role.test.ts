@@ -1,4 +1,4 @@
-/** AD-07, for the role that deploy/postgresql/service-role.sql makes: the service does all of its work with it, and nothing to the log. */
+/** AD-07 for the role of deploy/postgresql/service-role.sql: sufficient for the service, and unable to change the audit log. */
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -31,7 +31,7 @@ beforeAll(async () => {
   const script = readFileSync(SCRIPT, 'utf8').replaceAll('latchkey_service', role)
   await database.query(script)
   await database.query(`alter role ${role} password '${password}'`)
-  // It may be run again, after a migration for example.
+  // The script can be repeated, for example after a migration.
   await database.query(script)
   url = Object.assign(new URL(database.url), { username: role, password }).toString()
   asService = new pg.Client({ connectionString: url })
@@ -46,7 +46,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-describe('with it the service', () => {
+describe('with this role the service', () => {
   it('owns nothing', async () => {
     const owned = await database.query(
       `select relname as name from pg_class where relowner = $1::regrole union all
@@ -57,7 +57,7 @@ describe('with it the service', () => {
     expect(owned).toEqual([])
   })
 
-  it('starts, hands out a code, takes the decision and delivers; and all of it is sealed', async () => {
+  it('starts, issues a code, saves the decision and delivers the credentials; all events are sealed', async () => {
     const config = makeConfig({ DATABASE_URL: url })
     const context = await createContext(config)
     const account = await makeAccount(context.db)
@@ -91,7 +91,7 @@ describe('with it the service', () => {
     expect(server.log()).not.toMatch(/task_failed|unexpected|permission denied/)
   })
 
-  it('makes and drops partitions', async () => {
+  it('creates and drops partitions', async () => {
     const db = openPostgres(url, 2)
     await database.query("select make_device_code_partition('2026-01-02T03:00:00Z')")
     const { partitions } = await sweep(db, makeConfig({ DATABASE_URL: url }))
@@ -99,7 +99,7 @@ describe('with it the service', () => {
     await db.close()
   })
 
-  it('cannot migrate, and who can is none of its business', async () => {
+  it('cannot migrate, and does not need to know who can', async () => {
     await expect(asService.query("insert into migrations values ('9999_mine.sql', now())")).rejects.toMatchObject({
       code: '42501',
     })
@@ -113,7 +113,7 @@ function thisMonth(parent: string): string {
   return `${parent}_${new Date().toISOString().slice(0, 7).replace('-', '')}`
 }
 
-describe('AD-07: with it', () => {
+describe('AD-07: with this role', () => {
   it.each([
     "update audit_events set kind = 'x'",
     'update audit_events set kind = kind where false',
@@ -162,7 +162,7 @@ describe('AD-07: with it', () => {
     expect(state).toBe(statement.includes('drop_device_code_partition') ? '22023' : '42501')
   })
 
-  it('a table of its own in the place of ours does not mislead what has the owner’s rights', async () => {
+  it('a table that shadows ours does not mislead the functions with the owner’s rights', async () => {
     await asService.query('create temporary table device_codes (expires_at timestamptz, status text)')
     await asService.query("select make_device_code_partition('2027-01-02T03:00:00Z')")
     const [parent] = await database.query(
@@ -174,7 +174,7 @@ describe('AD-07: with it', () => {
     })
   })
 
-  it('a new month of the audit log can be made, and nothing done to it', async () => {
+  it('a partition for a new month can be created, but not changed', async () => {
     await asService.query('create temporary table audit_events (at timestamptz)')
     await asService.query("select make_audit_partitions('2031-05-01T00:00:00Z')")
     await asService.query('drop table pg_temp.audit_events')
@@ -191,7 +191,7 @@ describe('AD-07: with it', () => {
     })
   })
 
-  it('an event can be added, and that is all', async () => {
+  it('an event can be inserted, and nothing else', async () => {
     await asService.query(
       "insert into audit_events (at, kind, actor_kind, actor_id, via) values (now(), 'session.started', 'service', 'test', 'job')",
     )

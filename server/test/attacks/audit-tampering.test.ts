@@ -1,4 +1,4 @@
-/** AD-07: the audit log is only ever added to, and whatever is done to it behind the service's back is found out. */
+/** AD-07: the audit log is append-only, and changes made past the service are detected. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { NO_SEAL, sealEntry } from '../../src/secrets/audit-seal.ts'
 import { createKey, type Keyset, parseKeyset } from '../../src/secrets/keyset.ts'
@@ -21,7 +21,7 @@ beforeAll(async () => {
   database = await createTestDatabase()
   log = openLog(database, keys)
   for (const event of makeEvents(EVENTS - 4)) await log.record(event)
-  // Several of one transaction, too.
+  // Several events per transaction, too.
   await log.record(...makeEvents(4))
   await log.seal()
 })
@@ -39,7 +39,7 @@ const problemAfter = async (...steps: readonly string[]) =>
     })
   ).problem
 
-/** Moves seals out of the way of the constraint before they get their new positions. */
+/** Renumbers seals without violating the unique constraint. */
 const renumber = (from: number, by: number) => [
   `update audit_seals set position = position + 1000000 where position >= ${from}`,
   `update audit_seals set position = position - 1000000 + ${by} where position >= ${from}`,
@@ -69,7 +69,7 @@ describe('AD-07: the service itself', () => {
     })
   })
 
-  it('is refused also to who names a partition', async () => {
+  it('is refused for a statement that names a partition, too', async () => {
     const partitions = await database.query<{ name: string }>(
       "select inhrelid::regclass::text as name from pg_inherits where inhparent in ('audit_events'::regclass, 'audit_seals'::regclass)",
     )
@@ -84,7 +84,7 @@ describe('AD-07: the service itself', () => {
     }
   })
 
-  it('and the log is as it was sealed', async () => {
+  it('leaves the log as it was sealed', async () => {
     const head = await log.head()
     expect(await log.verify(head)).toEqual({
       problem: null,
@@ -101,7 +101,7 @@ describe('AD-07: the service itself', () => {
 })
 
 describe('a changed row', () => {
-  it('AD-07: every column of an event is sealed', async () => {
+  it('AD-07: is detected in every column: each is covered by the seal', async () => {
     const [first] = await readChain(log.db, 0, 1)
     const columns = await database.query<{ name: string }>(
       `select attname as name from pg_attribute where attrelid = 'audit_events'::regclass and attnum > 0 and not attisdropped`,
@@ -109,7 +109,7 @@ describe('a changed row', () => {
     expect(Object.keys(first?.entry ?? {}).sort()).toEqual(columns.map(({ name }) => name).sort())
   })
 
-  /** Something else of the same type, in the smallest step there is. */
+  /** Another value of the same type, with the smallest possible difference. */
   const other: Readonly<Record<string, string>> = {
     id: 'id + 1000000',
     at: "at + interval '1 microsecond'",
@@ -123,7 +123,7 @@ describe('a changed row', () => {
     xid: '(xid::text::numeric + 1)::text::xid8',
   }
 
-  it('AD-07: any column of any row', async () => {
+  it('AD-07: is detected in any column of any row', async () => {
     const undetected: string[] = []
     for (let position = 1; position <= EVENTS; position += 1) {
       for (const [column, value] of Object.entries(other)) {
@@ -175,7 +175,7 @@ describe('a changed row', () => {
     }
   })
 
-  it('two neighbours at once: the first is named', async () => {
+  it('is reported for the first of two neighbours', async () => {
     const problem = await problemAfter("update audit_events set kind = 'x' where id in (9, 10)")
     expect(problem).toEqual({ kind: 'changed', position: 9, eventId: '9' })
   })
@@ -187,7 +187,7 @@ describe('a removed row', () => {
     expect(problem).toEqual({ kind: 'removed', position: id, eventId: String(id), upTo: id })
   })
 
-  it('with its seal', async () => {
+  it('together with its seal', async () => {
     const problem = await problemAfter(
       'delete from audit_events where id = 9',
       'delete from audit_seals where position = 9',
@@ -195,7 +195,7 @@ describe('a removed row', () => {
     expect(problem).toEqual({ kind: 'removed', position: 9, eventId: null, upTo: 9 })
   })
 
-  it('with its seal, and the rest renumbered', async () => {
+  it('together with its seal, with the rest renumbered', async () => {
     const problem = await problemAfter(
       'delete from audit_events where id = 9',
       'delete from audit_seals where position = 9',
@@ -204,7 +204,7 @@ describe('a removed row', () => {
     expect(problem).toMatchObject({ kind: 'rewritten', position: 9 })
   })
 
-  it('the beginning of the log', async () => {
+  it('at the beginning of the log', async () => {
     const problem = await problemAfter(
       'delete from audit_events where id <= 9',
       'delete from audit_seals where position <= 9',
@@ -212,7 +212,7 @@ describe('a removed row', () => {
     expect(problem).toEqual({ kind: 'removed', position: 1, eventId: null, upTo: 9 })
   })
 
-  it('everything after a position that is left, with the numbers of others', async () => {
+  it('after a remaining position, with the numbers of others', async () => {
     const problem = await problemAfter('delete from audit_seals where position between 9 and 20')
     expect(problem).toEqual({ kind: 'removed', position: 9, eventId: null, upTo: 20 })
   })
@@ -226,7 +226,7 @@ describe('a reordered row', () => {
     [EVENTS - 1, EVENTS],
   ] as const
 
-  it.each(pairs)('%i and %i: their places', async (a, b) => {
+  it.each(pairs)('%i and %i: positions swapped', async (a, b) => {
     const problem = await problemAfter(
       `update audit_seals set position = position + 1000000 where position in (${a}, ${b})`,
       `update audit_seals set position = ${a + b} - (position - 1000000) where position > 1000000`,
@@ -234,8 +234,8 @@ describe('a reordered row', () => {
     expect(problem).toMatchObject({ kind: 'reordered', position: a })
   })
 
-  // The number of an event is its position here.
-  it.each(pairs)('%i and %i: which event each seal names', async (a, b) => {
+  // The id of an event is its position here.
+  it.each(pairs)('%i and %i: events of the seals swapped', async (a, b) => {
     const problem = await problemAfter(
       `update audit_seals set event_id = event_id + 1000000 where position in (${a}, ${b})`,
       `update audit_seals s set event_id = e.id, xid = e.xid from audit_events e
@@ -244,7 +244,7 @@ describe('a reordered row', () => {
     expect(problem).toMatchObject({ kind: 'reordered', position: a })
   })
 
-  it.each(pairs)('%i and %i: what the rows say, each under its own number', async (a, b) => {
+  it.each(pairs)('%i and %i: contents swapped, ids kept', async (a, b) => {
     const columns =
       'at, kind, actor_kind, actor_id, via, account_id, user_id, application_id, grant_id, device_code_id, detail, xid'
     const problem = await problemAfter(
@@ -254,7 +254,7 @@ describe('a reordered row', () => {
     expect(problem).toMatchObject({ kind: 'reordered', position: a })
   })
 
-  it.each(pairs)('%i and %i: the numbers of the rows', async (a, b) => {
+  it.each(pairs)('%i and %i: ids swapped', async (a, b) => {
     const problem = await problemAfter(
       `update audit_events set id = id + 1000000 where id in (${a}, ${b})`,
       `update audit_events set id = ${a + b} - (id - 1000000) where id > 1000000`,
@@ -263,24 +263,24 @@ describe('a reordered row', () => {
   })
 })
 
-describe('a row that was put in', () => {
+describe('an inserted row', () => {
   const columns = 'at, kind, actor_kind, actor_id, via, detail, xid'
 
-  it('with an old transaction, so that it looks older than it is', async () => {
+  it('with an old transaction id, so that it looks older', async () => {
     const problem = await problemAfter(
       `insert into audit_events (${columns}) select at, 'grant.created', 'service', 'expiry', 'job', '{}', xid from audit_events where id = 9`,
     )
     expect(problem).toMatchObject({ kind: 'inserted', position: null })
   })
 
-  it('with an old transaction and a number that was free', async () => {
+  it('with an old transaction id and an unused id', async () => {
     const problem = await problemAfter(
       `insert into audit_events (id, ${columns}) select -5, at, 'grant.created', 'service', 'expiry', 'job', '{}', xid from audit_events where id = 9`,
     )
     expect(problem).toEqual({ kind: 'inserted', position: null, eventId: '-5' })
   })
 
-  it('with a transaction that has not been yet', async () => {
+  it('with a future transaction id', async () => {
     const problem = await problemAfter(
       `insert into audit_events (${columns}) values (now(), 'grant.created', 'service', 'expiry', 'job', '{}', '999999999999')`,
     )
@@ -296,7 +296,7 @@ describe('a row that was put in', () => {
     expect(problem).toEqual({ kind: 'inserted', position: 9, eventId: '5000' })
   })
 
-  it('with a seal of its own, in the place of another', async () => {
+  it('with a seal of its own, replacing another', async () => {
     for (const position of [1, 9, EVENTS]) {
       const problem = await problemAfter(
         `insert into audit_events (id, ${columns}) select 5000, at + interval '1 second', 'grant.created', 'service', 'expiry', 'job', '{}', xid from audit_events where id = ${position}`,
@@ -306,7 +306,7 @@ describe('a row that was put in', () => {
     }
   })
 
-  it('at the end, with a seal that was made up', async () => {
+  it('at the end, with a made-up seal', async () => {
     const problem = await problemAfter(
       `insert into audit_events (id, ${columns}) select 5000, at, 'grant.created', 'service', 'expiry', 'job', '{}', xid from audit_events where id = 9`,
       `insert into audit_seals select ${EVENTS + 1}, 5000, at, xid, 1, sha256('made up') from audit_events where id = 5000`,
@@ -315,8 +315,8 @@ describe('a row that was put in', () => {
   })
 })
 
-describe('an end that was cut off', () => {
-  it('without its seals is missed', async () => {
+describe('a truncated end', () => {
+  it('without its seals is detected', async () => {
     const problem = await problemAfter(`delete from audit_events where id > ${EVENTS - 5}`)
     expect(problem).toMatchObject({ kind: 'removed', position: EVENTS - 4 })
   })
@@ -326,13 +326,13 @@ describe('an end that was cut off', () => {
     await run(`delete from audit_seals where position > ${EVENTS - 5}`)
   }
 
-  it('with its seals is missed by whoever noted the head, and by nobody else', async () => {
+  it('with its seals is detected with a noted head of the chain only', async () => {
     const noted = await log.head()
     expect((await tamper(cut)).problem).toBeNull()
     expect((await tamper(cut, noted)).problem).toEqual({ kind: 'chopped', position: EVENTS })
   })
 
-  it('and was made to grow again is not the same', async () => {
+  it('that was extended again does not match the noted head', async () => {
     const noted = await log.head()
     const regrown = await tamper(async (run) => {
       const { rows } = await run(`select encode(hash, 'hex') as hash from audit_seals where position = ${EVENTS}`)
@@ -347,15 +347,15 @@ describe('an end that was cut off', () => {
     expect((await log.verify(other)).problem).toEqual({ kind: 'chopped', position: EVENTS })
   })
 
-  it('all of it', async () => {
+  it('of the whole log is detected', async () => {
     const noted = await log.head()
     const emptied = await tamper((run) => run('truncate audit_events, audit_seals'), noted)
     expect(emptied.problem).toEqual({ kind: 'chopped', position: EVENTS })
   })
 })
 
-describe('seals that were made without the key', () => {
-  /** Changes one row and seals everything from there on anew, as well as somebody can who has everything but the keys. */
+describe('seals made without the key', () => {
+  /** Changes one row and seals everything after it again, as an attacker could with everything but the keys. */
   const reseal = (seal: (previous: Buffer, position: number, entry: EntryRow) => Buffer) => async (run: Intruder) => {
     await run("update audit_events set kind = 'code.rejected' where id = 9")
     const links = await readChain({ query: run as never }, 0, 100)
@@ -370,7 +370,7 @@ describe('seals that were made without the key', () => {
     }
   }
 
-  it('under a key that somebody else made', async () => {
+  it('under a key of the attacker are detected', async () => {
     const { signing } = makeKeys()
     const { problem } = await tamper(
       reseal((previous, position, entry) => sealEntry(signing, { previous, position }, entry)),
@@ -378,7 +378,7 @@ describe('seals that were made without the key', () => {
     expect(problem).toEqual({ kind: 'rewritten', position: 9, eventId: '9' })
   })
 
-  it('but whoever has the key is found out by the head that was noted', async () => {
+  it('made with the key are detected by the noted head of the chain', async () => {
     const noted = await log.head()
     const anew = reseal((previous, position, entry) => sealEntry(keys.signing, { previous, position }, entry))
     expect((await tamper(anew)).problem).toBeNull()

@@ -1,4 +1,4 @@
-/** UC-16 to UC-18, UC-20: what may ask at all, as an account, an operator and a catalogue rule it, and what it may call itself. */
+/** UC-16 to UC-18, UC-20: which applications may ask, by the policy of an account, of operators and of the scope catalogue, and under which name. */
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { closeContext, createContext } from '../../src/app.ts'
 import { createProgram } from '../../src/cli/program.ts'
@@ -43,7 +43,7 @@ async function someApplication(given: Parameters<typeof makeApplication>[3] = {}
   return application
 }
 
-describe('what an account rules', () => {
+describe('the policy of an account', () => {
   type Ruled = SignedInUser & { readonly rule: (policy: Partial<AccountPolicy>) => Promise<void> }
 
   async function ruledAccount(): Promise<Ruled> {
@@ -57,7 +57,7 @@ describe('what an account rules', () => {
     return { ...visitor, rule }
   }
 
-  it('UC-16: with codes switched off, right, wrong and mistyped codes have one answer, and none is looked at', async () => {
+  it('UC-16: with codes disabled, right, wrong and mistyped codes get the same answer without a look-up', async () => {
     const { user, web, rule } = await ruledAccount()
     const form = formFields((await web.get('/connect/code')).text, '/connect/code')
     await rule({ deviceFlow: false })
@@ -92,7 +92,7 @@ describe('what an account rules', () => {
     expect(await entriesOf(service, user)).toEqual(['known', 'claimed'])
   })
 
-  it('UC-16: an account that wants verified publishers only lets in no other', async () => {
+  it('UC-16: an account that requires verified publishers refuses all others', async () => {
     const { user, web, rule } = await ruledAccount()
     await rule({ unverifiedPublishers: false })
     const application = await someApplication()
@@ -122,8 +122,8 @@ describe('what an account rules', () => {
   })
 })
 
-describe('what an operator registers', () => {
-  /** The command, as an operator types it; what it prints, read back. */
+describe('registration by an operator', () => {
+  /** Runs the command as an operator types it, and parses its output. */
   async function latchkey(...args: string[]) {
     const printed: string[] = []
     const console = vi.spyOn(globalThis.console, 'log').mockImplementation((line) => void printed.push(line))
@@ -140,7 +140,7 @@ describe('what an operator registers', () => {
     return JSON.parse(printed.join(''))
   }
 
-  it('UC-17: a new application has no device flow until it is asked for', async () => {
+  it('UC-17: a new application has no device flow unless requested', async () => {
     const about = ['--account', service.account.slug, '--scopes', 'orders:read']
     const [without, with_] = [
       await latchkey('app', 'create', ...about, '--name', 'Without'),
@@ -161,10 +161,10 @@ describe('what an operator registers', () => {
   })
 })
 
-describe('what a catalogue keeps from codes', () => {
+describe('a scope without the device flow', () => {
   const SCOPES = ['orders:read', 'money:move']
 
-  it('UC-18: a scope that is never granted by a code cannot be asked for with one', async () => {
+  it('UC-18: cannot be requested with a code', async () => {
     await createScope(service.context.db, { name: 'money:move', title: 'Move money', deviceFlow: false })
     const application = await someApplication({ allowedScopes: SCOPES, defaultScopes: ['orders:read'] })
     const device = service.device('oauth', application)
@@ -176,7 +176,7 @@ describe('what a catalogue keeps from codes', () => {
     expect(await countRows(service, 'device_codes')).toEqual(before)
   })
 
-  it('UC-18: a scope that is taken from codes after the question was asked is neither shown nor granted', async () => {
+  it('UC-18: is neither shown nor granted if it was excluded after the request', async () => {
     await createScope(service.context.db, { name: 'money:count', title: 'Count money' })
     const scopes = ['orders:read', 'money:count']
     const application = await someApplication({ allowedScopes: scopes, defaultScopes: scopes })
@@ -191,8 +191,8 @@ describe('what a catalogue keeps from codes', () => {
   })
 })
 
-describe('what an application calls itself', () => {
-  it.each(hostileNames)('UC-20: no application is registered with a name that is or has %s', async (_reason, names) => {
+describe('the name of an application', () => {
+  it.each(hostileNames)('UC-20: is refused if it is or has %s', async (_reason, names) => {
     const before = await countRows(service, 'applications', 'application_secrets')
     for (const name of names) {
       const result = await createApplication(service.context.db, service.config.keys, {
@@ -207,7 +207,7 @@ describe('what an application calls itself', () => {
     expect(await countRows(service, 'applications', 'application_secrets')).toEqual(before)
   })
 
-  it('UC-20: the names to refuse are two hundred or more', () => {
+  it('UC-20: is tested with two hundred hostile names or more', () => {
     expect(hostileNames.flatMap(([, names]) => names).length).toBeGreaterThanOrEqual(200)
   })
 

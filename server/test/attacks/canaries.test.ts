@@ -1,4 +1,4 @@
-/** AP-01, AP-03, AP-18: what must not be seen is nowhere to be seen. A thousand secrets go through; then every log and row is read. */
+/** AP-01, AP-03, AP-18: secrets appear in no log and no row. Sends a thousand canaries, then reads every log and table. */
 import { readFileSync } from 'node:fs'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -17,7 +17,7 @@ beforeAll(async () => {
     REDIS_URL: engineUrl('REDIS_URL'),
     LOG_LEVEL: 'debug',
   })
-  // The engine's own log is the worst witness: every failing statement, with its parameters where it can.
+  // PostgreSQL's own log at its most verbose: every failing statement, with its parameters where possible.
   await service.database.query(`do $$ begin execute format(
     'alter database %I set log_min_error_statement = error', current_database()); end $$`)
 })
@@ -52,7 +52,7 @@ it('1,000 canary secrets in query strings, through good and bad requests, are in
   }
   expect([...statuses].sort()).toEqual([400, 401, 404, 405])
 
-  // And good ones: the real secret in the query, a whole flow to the end.
+  // Successful requests, too: the real secret in the query, for a whole flow.
   const device = new Device(server.address, service.application)
   const requested = await post(server.address, '/auth/oauth/device/code', { query: { ...device.credentials } })
   const { device_code, user_code } = requested.body
@@ -86,7 +86,7 @@ async function everyRow(): Promise<string> {
   return JSON.stringify(dumps)
 }
 
-/** Where PostgreSQL runs on this machine, as `npm test` runs it. A log that cannot be read is no evidence. */
+/** Log of a PostgreSQL on this machine. Fails if it cannot be read. */
 async function engineLog(): Promise<string> {
   const [row] = await service.database.query<{ folder: string }>("select current_setting('data_directory') as folder")
   const log = readFileSync(`${row?.folder}/server.log`, 'utf8')

@@ -1,4 +1,4 @@
-/** TK-16: a password, a user, an application changes; which credentials go on and which are over is decided, and kept. */
+/** TK-16: which credentials stay valid after a change of a password, a user or an application. */
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { disablePerson, enablePerson, sendPersonLink } from '../../src/flows/accounts/people.ts'
@@ -45,7 +45,7 @@ async function makeWorld(given: Partial<Pick<World, 'user' | 'application'>> = {
   return { user, application, token, key }
 }
 
-/** What works: asked of both credentials, and of what renews them. */
+/** Whether both credentials work, and whether they can be renewed. */
 async function alive({ application, token, key }: World): Promise<Record<string, boolean>> {
   await service.context.applications.refresh()
   await service.context.grantCache.pull()
@@ -80,7 +80,7 @@ async function recoverIt({ user }: World): Promise<unknown> {
   return choosePassword(user)
 }
 
-/** With the newest link that was made for this user. */
+/** With the newest link of this user. */
 async function choosePassword(user: MadeUser): Promise<unknown> {
   const { context, config, account, database } = service
   const [link] = await database.query<{ id: string }>(
@@ -98,7 +98,7 @@ describe('a password', () => {
   it.each([
     ['that is changed', changeIt, 'changed'],
     ['that is recovered', recoverIt, 'signed_in'],
-  ])('%s ends the token sets of its user, and their access keys go on', async (_what, change, outcome) => {
+  ])('%s revokes the token sets of its user, and keeps the access keys', async (_what, change, outcome) => {
     const world = await makeWorld()
     const bystander = await makeWorld({ application: world.application })
     expect(await change(world)).toMatchObject({ outcome })
@@ -112,7 +112,7 @@ describe('a password', () => {
     expect(await alive(bystander), 'somebody else').toEqual(ALL)
   })
 
-  it('that is wrong, when it was to be changed, ends nothing', async () => {
+  it('that is wrong, given for a change, revokes nothing', async () => {
     const world = await makeWorld()
     await service.database.query('update users set password_digest = $2 where id = $1', [
       world.user.id,
@@ -142,7 +142,7 @@ describe('a password', () => {
     ],
   ]
 
-  it.each(resets)('that %s took away ends them at the latest when the user has a new one', async (_who, reset) => {
+  it.each(resets)('that %s reset revokes them at the latest when the user sets a new one', async (_who, reset) => {
     const world = await makeWorld()
     expect(await reset(world.user)).toMatchObject({ outcome: expect.stringMatching(/^(sent|done)$/) })
     expect(await choosePassword(world.user)).toMatchObject({ outcome: 'signed_in' })
@@ -152,7 +152,7 @@ describe('a password', () => {
 })
 
 describe('a user', () => {
-  it('who is disabled takes everything along, and brings it back when enabled again', async () => {
+  it('who is disabled loses all access, and regains it when enabled again', async () => {
     const world = await makeWorld()
     await disablePerson(service.context, service.user.id, world.user.id)
     expect(await alive(world)).toEqual(NONE)
@@ -164,7 +164,7 @@ describe('a user', () => {
     expect(await alive(world)).toEqual(ALL)
   })
 
-  it('who is disabled cannot be kept alive by a refresh at that very moment', async () => {
+  it('who is disabled has no access even if a refresh runs at the same moment', async () => {
     for (let round = 0; round < 5; round += 1) {
       const world = await makeWorld()
       const refreshes = Array.from({ length: 8 }, () => refresh(service, world.application, world.token.refreshToken))
@@ -180,7 +180,7 @@ describe('a user', () => {
 })
 
 describe('an application', () => {
-  it('that is suspended goes on with what it has, and gets nothing new', async () => {
+  it('that is suspended keeps its credentials, and gets no new ones', async () => {
     const world = await makeWorld()
     await suspendApplication(service.context.db, world.application.id, 'test')
     expect(await alive(world)).toEqual(ALL)
@@ -188,7 +188,7 @@ describe('an application', () => {
     expect([refused.status, refused.body.error]).toEqual([403, 'application_suspended'])
   })
 
-  it('that is suspended and revoked has nothing left, not even when it is restored, and others keep theirs', async () => {
+  it('that is suspended and revoked has no credentials, even after it is restored, and others keep theirs', async () => {
     const world = await makeWorld()
     const bystander = await makeWorld({ user: world.user })
     const suspended = await suspendApplication(service.context.db, world.application.id, 'test', true)
@@ -205,7 +205,7 @@ describe('an application', () => {
     expect(await alive(bystander), 'another application of the same user').toEqual(ALL)
   })
 
-  it('that is deleted is nobody any more', async () => {
+  it('that is deleted is unknown', async () => {
     const world = await makeWorld()
     await service.context.db.transaction(async (tx) => {
       await markApplicationChanged(tx, world.application.id)

@@ -1,4 +1,4 @@
-/** TK-14, TK-15 and TK-17: what lies about: a stolen database, a key that nobody uses, an answer in somebody's cache. */
+/** TK-14, TK-15 and TK-17: a stolen database, an unused key, a cached answer. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { listOwnGrants } from '../../src/flows/grants/connected-applications.ts'
 import { wordsFor } from '../../src/pages/ui/words.ts'
@@ -41,7 +41,7 @@ describe('TK-14: a stolen database', () => {
       .join('\n')
   }
 
-  /** Texts that were handed out, of every kind, all alive. */
+  /** Issued credentials and links of every kind, all valid. */
   async function handOut(): Promise<string[]> {
     const texts = [service.application.secret]
     for (let round = 0; round < 80; round += 1) {
@@ -62,7 +62,7 @@ describe('TK-14: a stolen database', () => {
 
   const PREFIXES = ['', 'lka_0000', 'lkr_0000', 'lkk_0000', 'lkd_0000', 'lkc_0000', 'lks_', 'lkw_', 'lkl_']
 
-  it('holds nothing that was handed out, and none of more than 10,000 texts in it opens a route', async () => {
+  it('contains no issued credential, and none of its more than 10,000 values is accepted by a route', async () => {
     const texts = await handOut()
     const stolen = await dump()
     for (const text of texts) {
@@ -103,7 +103,7 @@ describe('TK-14: a stolen database', () => {
     expect([...answers]).toEqual([401])
   })
 
-  it('is not enough to make a credential: whatever in it is taken for the key, nothing that it signs is taken', async () => {
+  it('is not enough to forge a credential: no value in it is the signing key', async () => {
     await connect(service)
     const stolen = await dump()
     const grants = await service.database.query<{ secret: string; generation: number; key_generation: number }>(
@@ -124,10 +124,10 @@ describe('TK-14: a stolen database', () => {
   })
 })
 
-describe('TK-15: a key that nobody uses', () => {
+describe('TK-15: an unused key', () => {
   const { t } = wordsFor('en')
 
-  it('is listed as not used yet, after a day as after 90, until it is used', async () => {
+  it('is listed as unused after a day and after 90, until it is used', async () => {
     const user = await makeUser(service.context.db, service.account.slug, { holds: ['orders:read', 'orders:write'] })
     const { credential, grantId } = await connect(service, { user, variant: 'key' })
     for (const days of [1, 89]) {
@@ -147,7 +147,7 @@ describe('TK-15: a key that nobody uses', () => {
   })
 })
 
-describe('TK-17: an answer with a credential in it', () => {
+describe('TK-17: an answer with a credential', () => {
   const HEADERS = { 'cache-control': 'no-store', pragma: 'no-cache', 'x-content-type-options': 'nosniff' }
   const ASKING = { 'accept-encoding': 'gzip, br, deflate, zstd', 'if-none-match': '*' }
 
@@ -160,7 +160,7 @@ describe('TK-17: an answer with a credential in it', () => {
 
   const withXml = (path: string) => [path, `/1${path}`, `${path}.xml`, `/1${path}.xml`]
 
-  it('is kept by no cache and compressed by nobody, whatever it says, at every route', async () => {
+  it('is neither cached nor compressed, at every route', async () => {
     const application = await makeDialogApplication(service, { deviceFlow: true })
     const { id, secret } = application
     const houseForm = { SVCappid: id, SVCsecret: secret }
@@ -219,7 +219,7 @@ describe('TK-17: an answer with a credential in it', () => {
     })
   })
 
-  it('is told to a page only of the origin that the application’s dialog returns to', async () => {
+  it('is readable only by pages of the origin of a redirect URI', async () => {
     const application = await makeDialogApplication(service)
     for (const origin of ['https://app.example', 'https://evil.example', 'null', 'https://app.example:444']) {
       const answer = await post(service.address, '/oauth/token', {

@@ -1,4 +1,4 @@
-/** TK-11 and TK-13: what can be learned about a credential by asking, and what a made-up one costs. */
+/** TK-11 and TK-13: what introspection reveals about a credential, and what a forged one costs. */
 import { randomBytes, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { exchangeCode } from '../../src/flows/dialog/exchange-code.ts'
@@ -32,7 +32,7 @@ const introspect = (by: MadeApplication, token: string) => standard(service, by,
 const INACTIVE = [200, '{"active":false}']
 
 describe('TK-11: introspection', () => {
-  it('tells nobody who does not prove which application they are, and does not look at the token', async () => {
+  it('answers no unauthenticated client, and does not look up the token', async () => {
     const { credential } = await connect(service)
     const open = await makeDialogApplication(service, { public: true })
     const { id, secret } = service.application
@@ -60,7 +60,7 @@ describe('TK-11: introspection', () => {
     expect(await restingRows(service)).toEqual(before)
   })
 
-  it('tells an application of its own credentials, and of no others, in one and the same word', async () => {
+  it('shows an application its own credentials, and all others as inactive', async () => {
     const [stranger, token] = [await makeDialogApplication(service), await connect(service)]
     const key = await connect(service, { variant: 'key' })
     const dead = await connect(service)
@@ -89,7 +89,7 @@ describe('TK-11: introspection', () => {
     }
   })
 
-  it('tells a resource server of every application’s credentials, and of refresh tokens nothing', async () => {
+  it('shows a resource server the credentials of every application, and no refresh tokens', async () => {
     const gateway = await makeDialogApplication(service, { resourceServer: true, redirectUris: [] })
     const { credential, refreshToken, grantId } = await connect(service)
     const { iat, exp, ...rest } = (await introspect(gateway, credential)).body
@@ -108,7 +108,7 @@ describe('TK-11: introspection', () => {
     expect([status, text]).toEqual(INACTIVE)
   })
 
-  it('dates a token by its own making, also after it was renewed', async () => {
+  it('states the issue time of the token itself, also after a refresh', async () => {
     const { credential, refreshToken } = await connect(service)
     const first = (await introspect(service.application, credential)).body
     await new Promise((resolve) => setTimeout(resolve, 1_100))
@@ -124,8 +124,8 @@ describe('TK-11: introspection', () => {
   })
 })
 
-/** Each way in for a text, as the flow that is behind it, with the text of its kind. */
-describe('TK-13: a text that is not what it seems', () => {
+/** Every entry point for a credential, as its flow, with a credential of its kind. */
+describe('TK-13: a forged credential', () => {
   const grant = makeGrant({ secret: createGrantSecret() })
   const foreign = parseKeyset(createKey(1)) as Keyset
   const by = () => ({ applicationId: service.application.id, secret: service.application.secret })
@@ -170,7 +170,7 @@ describe('TK-13: a text that is not what it seems', () => {
   ]
   const ABOUT_GRANTS = /grants|dialogs/
 
-  it.each(ways)('%s: made with another key, it costs no statement', async (_what, make, way, refusal) => {
+  it.each(ways)('%s: signed with another key, it costs no statement', async (_what, make, way, refusal) => {
     const genuine = make(service.config.keys)
     const flipped = genuine.slice(0, -1) + (genuine.endsWith('A') ? 'Q' : 'A')
     const { statements } = await statementsOf(async () => {
@@ -188,7 +188,7 @@ describe('TK-13: a text that is not what it seems', () => {
     expect(statements.filter((text) => ABOUT_GRANTS.test(text) && !/last_used_on|grant_changes/.test(text))).toEqual([])
   })
 
-  it.each(ways)('%s: made with our key, it is still looked up, and refused', async (_what, make, way, refusal) => {
+  it.each(ways)('%s: signed with our key, it is looked up and refused', async (_what, make, way, refusal) => {
     const before = await restingRows(service)
     const { result, statements } = await statementsOf(() => way(make(service.config.keys)))
     expect(result).toEqual(refusal)
@@ -196,7 +196,7 @@ describe('TK-13: a text that is not what it seems', () => {
     expect(await restingRows(service)).toEqual(before)
   })
 
-  it('a thousand made-up tokens at the route get one and the same answer', async () => {
+  it('a thousand forged tokens get one and the same answer', async () => {
     const { credential } = await connect(service)
     const [body, answers] = [credential.slice(8), new Set<string>()]
     for (let guess = 0; guess < 1_000; guess += 1) {

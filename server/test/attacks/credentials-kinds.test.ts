@@ -1,4 +1,4 @@
-/** TK-12: every kind of text that the service makes, at every route that takes one. */
+/** TK-12: every kind of credential, code and link at every route that accepts one. */
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { signDialogReference, signPushedRequest } from '../../src/secrets/dialog-texts.ts'
@@ -39,7 +39,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 
-/** One living text of each kind, all of one application. */
+/** One valid text of each kind, all of one application. */
 async function makeTexts(): Promise<void> {
   const [token, key] = [
     await connect(service, { application }),
@@ -74,7 +74,7 @@ type Route = {
   readonly name: string
   readonly takes: readonly Kind[]
   readonly present: (text: string) => Promise<WireAnswer>
-  /** Status and error, or what stands for them. */
+  /** Status and error, or what replaces them. */
   readonly refusal: readonly unknown[]
 }
 
@@ -208,7 +208,7 @@ function expectRefused({ refusal }: Route, what: string, { status, body }: WireA
 }
 
 describe.each(routes)('$name', (route) => {
-  it('TK-12: takes no text of another kind, and nothing changes', async () => {
+  it('TK-12: accepts no text of another kind, and nothing changes', async () => {
     const before = await restingRows(service)
     for (const kind of kinds.filter((each) => !route.takes.includes(each))) {
       expectRefused(route, kind, await route.present(texts[kind]))
@@ -216,7 +216,7 @@ describe.each(routes)('$name', (route) => {
     expect(await restingRows(service)).toEqual(before)
   })
 
-  it('TK-12: takes none that is dressed up as its own', async () => {
+  it('TK-12: accepts no text of another kind with its own prefix', async () => {
     const before = await restingRows(service)
     const bare = (text: string) => text.replace(/^lk._|^urn:.*:/, '')
     for (const own of route.takes) {
@@ -231,7 +231,7 @@ describe.each(routes)('$name', (route) => {
 })
 
 describe('a text of its own kind', () => {
-  // Some are used up by it.
+  // Some can be used only once.
   beforeEach(makeTexts)
 
   const taken: [string, Kind, (answer: WireAnswer) => unknown, unknown][] = [
@@ -249,7 +249,7 @@ describe('a text of its own kind', () => {
     ['/auth/report', 'access key', ({ body }) => body.revoked, true],
   ]
 
-  it.each(taken)('TK-12: %s takes the %s', async (name, kind, read, expected) => {
+  it.each(taken)('TK-12: %s accepts the %s', async (name, kind, read, expected) => {
     const route = routes.find((each) => each.name === name)
     expect(read(await (route as Route).present(texts[kind]))).toBe(expected)
   })

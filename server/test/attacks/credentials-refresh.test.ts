@@ -1,4 +1,4 @@
-/** TK-01 to TK-07: a refresh token has one successor, and an old one ends what it belongs to. */
+/** TK-01 to TK-07: a refresh token has one successor, and reuse of an old one revokes the grant. */
 import { createConnection } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
@@ -28,7 +28,7 @@ const makeClerk = () => makeUser(service.context.db, service.account.slug, { hol
 const renew = (token: string, given: Record<string, string> = {}, by = service.application) =>
   refresh(service, by, token, given)
 
-/** The next set; a refusal is not expected. */
+/** The next token set; throws if refused. */
 async function next(token: string): Promise<{ access_token: string; refresh_token: string }> {
   const answer = await renew(token)
   expect(answer.status).toBe(200)
@@ -38,7 +38,7 @@ async function next(token: string): Promise<{ access_token: string; refresh_toke
 const refused = (answer: WireAnswer) => [answer.status, answer.body.error]
 const INVALID_GRANT = [400, 'invalid_grant']
 
-/** Everything that a set is good for is over; the rows, the event and the mail say why. */
+/** The grant is revoked: its credentials fail, and the rows, the event and the mail state the reason. */
 async function expectReuse(
   { grantId }: Connected,
   user: { id: string; email: string },
@@ -56,7 +56,7 @@ async function expectReuse(
   }
 }
 
-/** As clients do: 503 says to come again shortly, when PostgreSQL takes too long for so many at once. */
+/** Retries 503 as clients do: PostgreSQL may take too long for so many at once. */
 async function renewWhenServed(token: string): ReturnType<typeof renew> {
   for (let attempt = 1; ; attempt += 1) {
     const answer = await renew(token)
@@ -65,8 +65,8 @@ async function renewWhenServed(token: string): ReturnType<typeof renew> {
   }
 }
 
-describe('TK-01: of many refreshes at one moment', () => {
-  it('all get one and the same successor, and the family has moved by one', async () => {
+describe('TK-01: many refreshes at the same moment', () => {
+  it('all return one and the same successor, and the generation rises by one', async () => {
     for (let family = 0; family < 10; family += 1) {
       const { refreshToken, grantId, credential } = await connect(service)
       const answers = await Promise.all(Array.from({ length: 64 }, () => renewWhenServed(refreshToken)))
@@ -80,7 +80,7 @@ describe('TK-01: of many refreshes at one moment', () => {
     }
   })
 
-  it('with all generations there ever were among them, at most one successor each, and the family is over', async () => {
+  it('of all generations return at most one successor each, and the grant is revoked', async () => {
     const user = await makeClerk()
     const connected = await connect(service, { user })
     const second = await next(connected.refreshToken)
@@ -106,7 +106,7 @@ describe('TK-01: of many refreshes at one moment', () => {
 })
 
 describe('TK-02: reuse', () => {
-  it('of the first token after the second was used ends the family, with an event and one mail', async () => {
+  it('of the first token after the second was used revokes the grant, with an event and one mail', async () => {
     const user = await makeClerk()
     const connected = await connect(service, { user })
     const second = await next(connected.refreshToken)
@@ -116,7 +116,7 @@ describe('TK-02: reuse', () => {
     await expectReuse(connected, user, [...texts, connected.credential, third.access_token])
   })
 
-  it('is told as nothing but invalid_grant, in both dialects, in the words of any other refusal', async () => {
+  it('answers invalid_grant in both dialects, with the same text as any other refusal', async () => {
     const { refreshToken } = await connect(service)
     await next((await next(refreshToken)).refresh_token)
     const reused = await renew(refreshToken)
@@ -129,7 +129,7 @@ describe('TK-02: reuse', () => {
     expect(await grantLine(service, other.grantId)).toMatchObject({ revocation_reason: 'refresh_token_reused' })
   })
 
-  it('of a token from a database that was restored since is nobody’s fault: refused, and nothing changes', async () => {
+  it('is not assumed for a token newer than a restored database: it is refused, and nothing changes', async () => {
     const secret = await grantSecret(service, (await connect(service)).grantId)
     const keys = service.config.keys
     const { refreshToken } = makeTokenSet(keys, makeGrant({ secret, generation: 7 }), Date.now(), 3_600_000)
@@ -139,7 +139,7 @@ describe('TK-02: reuse', () => {
   })
 })
 
-it('TK-03: within the grace only the immediate predecessor is forgiven', async () => {
+it('TK-03: within the grace period only the immediate predecessor is accepted', async () => {
   const user = await makeClerk()
   const connected = await connect(service, { user })
   const second = await next(connected.refreshToken)
@@ -150,7 +150,7 @@ it('TK-03: within the grace only the immediate predecessor is forgiven', async (
   await expectReuse(connected, user, [second.refresh_token, third.refresh_token, third.access_token])
 })
 
-describe('TK-04: an answer that was lost', () => {
+describe('TK-04: a lost answer', () => {
   it.each([1_000, 29_000])(
     'is given again after %i ms, with the seconds that are left, and nothing moves',
     async (later) => {
@@ -166,7 +166,7 @@ describe('TK-04: an answer that was lost', () => {
     },
   )
 
-  it('because the connection was cut before it came is there for the next one who asks', async () => {
+  it('after a closed connection is returned to the next request', async () => {
     const { refreshToken, grantId } = await connect(service)
     const holding = new pg.Client({ connectionString: service.database.url })
     await holding.connect()
@@ -189,7 +189,7 @@ describe('TK-04: an answer that was lost', () => {
     expect(await grantLine(service, grantId)).toMatchObject({ generation: 2, revocation_reason: null })
   })
 
-  it('after 31 seconds ends the family: two hold what one was given', async () => {
+  it('requested again after 31 seconds revokes the grant: two parties hold the token', async () => {
     const user = await makeClerk()
     const connected = await connect(service, { user })
     const second = await next(connected.refreshToken)
@@ -198,7 +198,7 @@ describe('TK-04: an answer that was lost', () => {
     await expectReuse(connected, user, [second.refresh_token, second.access_token, connected.credential])
   })
 
-  it('a grace that was used does not begin anew', async () => {
+  it('does not restart the grace period', async () => {
     const { refreshToken, grantId } = await connect(service)
     await next(refreshToken)
     await service.database.advance(20_000)
@@ -225,7 +225,7 @@ describe('TK-05: a refresh token in other hands', () => {
     ],
   ]
 
-  it.each(strangers)('%s gets invalid_grant, in both dialects, and nothing changes', async (_who, make) => {
+  it.each(strangers)('%s gets invalid_grant in both dialects, and nothing changes', async (_who, make) => {
     const [stranger, { refreshToken }] = [await make(), await connect(service)]
     const second = await next(refreshToken)
     const before = await restingRows(service)
@@ -242,7 +242,7 @@ describe('TK-05: a refresh token in other hands', () => {
     ['without a secret', { SVCsecret: '' }],
     ['with the wrong secret', { SVCsecret: `lks_${'A'.repeat(43)}` }],
     ['under a made-up id', { SVCappid: 'app_000000000000' }],
-  ])('its own application %s is not known, and nothing changes', async (_how, given) => {
+  ])('its own application %s is not authenticated, and nothing changes', async (_how, given) => {
     const { refreshToken } = await connect(service)
     await next(refreshToken)
     const before = await restingRows(service)
@@ -250,7 +250,7 @@ describe('TK-05: a refresh token in other hands', () => {
     expect(await restingRows(service)).toEqual(before)
   })
 
-  it('a refresh token of a grant for an access key does not exist, whoever makes one', async () => {
+  it('a refresh token of an access key’s grant is refused, even with a valid signature', async () => {
     const secret = await grantSecret(service, (await connect(service, { variant: 'key' })).grantId)
     const set = makeTokenSet(service.config.keys, makeGrant({ secret }), Date.now(), 3_600_000)
     const before = await restingRows(service)
@@ -280,7 +280,7 @@ describe('TK-06: scope at a refresh', () => {
     expect(row).toEqual({ scopes: ['orders:read', 'orders:write'] })
   })
 
-  it('what the user lost is not in the answer, and comes back with the role', async () => {
+  it('a scope that the user lost is not in the answer, and returns with the role', async () => {
     const user = await makeClerk()
     const { refreshToken } = await connect(service, { user })
     const taken = await service.database.query(
@@ -297,8 +297,8 @@ describe('TK-06: scope at a refresh', () => {
   })
 })
 
-describe('TK-07: a life that slides', () => {
-  it('ends a year after the yes, however often it was renewed', async () => {
+describe('TK-07: the lifetime of a token set', () => {
+  it('ends a year after the decision, however often it was refreshed', async () => {
     const { refreshToken, grantId } = await connect(service)
     let token = refreshToken
     let days = 0
@@ -314,7 +314,7 @@ describe('TK-07: a life that slides', () => {
     expect(refreshLimits(service.config).maxMs).toBe(365 * DAY_MS)
   })
 
-  it('ends 60 days after the last renewal, and not before', async () => {
+  it('ends 60 days after the last refresh, and not before', async () => {
     const { refreshToken, grantId } = await connect(service)
     await service.database.advance(59 * DAY_MS)
     const { refresh_token } = await next(refreshToken)
@@ -327,7 +327,7 @@ describe('TK-07: a life that slides', () => {
     expect(await grantLine(service, grantId)).toMatchObject({ generation: 3, revocation_reason: null })
   })
 
-  it('does not end an access key, which nobody renews', async () => {
+  it('does not apply to access keys', async () => {
     const { credential } = await connect(service, { variant: 'key' })
     await service.database.advance(800 * DAY_MS)
     await service.context.db.transaction((tx) => announce(tx, { accountId: service.account.id }))

@@ -1,4 +1,4 @@
-/** TK-08 to TK-10: what was revoked is dead, a revocation that failed does not say otherwise, and nobody ends what is not theirs. */
+/** TK-08 to TK-10: a revoked credential is invalid, a failed revocation does not report success, and nobody revokes the credentials of others. */
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
@@ -23,7 +23,7 @@ afterAll(() => service.stop())
 const told = ({ status, text }: WireAnswer) => [status, text]
 const NOTHING = [200, '{}']
 
-/** Every route by which an application gives a credential up. */
+/** Every route by which an application revokes a credential. */
 type Route = readonly [string, (by: MadeApplication, text: string) => Promise<WireAnswer>]
 const tokenRoutes: readonly Route[] = [
   ['/auth/oauth/revoke', (by, token) => house(service, by, '/auth/oauth/revoke', { token })],
@@ -39,14 +39,14 @@ const connectAs = (kind: 'access token' | 'refresh token' | 'access key') =>
 const textOf = (kind: string, { credential, refreshToken }: Connected) =>
   kind === 'refresh token' ? refreshToken : credential
 
-describe('TK-08: revoked and still accepted', () => {
+describe('TK-08: a revoked credential', () => {
   const routes = [
     ...tokenRoutes.map(([path, give]) => ['access token', path, give] as const),
     ...tokenRoutes.map(([path, give]) => ['refresh token', path, give] as const),
     ...keyRoutes.map(([path, give]) => ['access key', path, give] as const),
   ]
 
-  it.each(routes)('%s given up at %s takes all of its grant along', async (kind, _path, give) => {
+  it.each(routes)('%s revoked at %s ends all credentials of its grant', async (kind, _path, give) => {
     const connected = await connectAs(kind)
     expect((await askMe(service, connected.credential)).status).toBe(200)
     expect(told(await give(service.application, textOf(kind, connected)))).toEqual(NOTHING)
@@ -63,7 +63,7 @@ describe('TK-08: revoked and still accepted', () => {
     ])
   })
 
-  it('is dead within two seconds in every process, however hard it is hammered, and stays so', async () => {
+  it('is invalid within two seconds in every process, also under load, and stays so', async () => {
     const other = await startService(makeConfig({ DATABASE_URL: service.database.url }))
     const answers: { address: string; status: number; at: number }[] = []
     try {
@@ -96,7 +96,7 @@ describe('TK-08: revoked and still accepted', () => {
   })
 })
 
-describe('TK-09: PostgreSQL fails in the middle of a revocation', () => {
+describe('TK-09: PostgreSQL fails during a revocation', () => {
   const reported: Route = [
     '/auth/report',
     (_, credential) => post(service.address, '/auth/report', { form: { credential } }),
@@ -107,7 +107,7 @@ describe('TK-09: PostgreSQL fails in the middle of a revocation', () => {
     ['refresh token', reported[0], reported[1]] as const,
   ]
 
-  /** 503 with a hint when to come again, whatever the dialect. */
+  /** 503 with Retry-After, in both dialects. */
   function expectUnavailable(answer: WireAnswer): void {
     expect([answer.status, answer.headers['retry-after']]).toEqual([503, '1'])
     expect(answer.body.error).toMatch(/^(unavailable|temporarily_unavailable)$/)
@@ -129,7 +129,7 @@ describe('TK-09: PostgreSQL fails in the middle of a revocation', () => {
     return client
   }
 
-  it.each(routes)('%s at %s: it cannot get at the row', async (kind, _path, give) => {
+  it.each(routes)('%s at %s: the row is locked', async (kind, _path, give) => {
     const connected = await connectAs(kind)
     const client = await lockRow(connected.grantId)
     try {
@@ -140,7 +140,7 @@ describe('TK-09: PostgreSQL fails in the middle of a revocation', () => {
     await expectRetryWorks(connected, () => give(service.application, textOf(kind, connected)))
   })
 
-  it.each(routes)('%s at %s: its connection is cut', async (kind, _path, give) => {
+  it.each(routes)('%s at %s: the connection is closed', async (kind, _path, give) => {
     const connected = await connectAs(kind)
     const client = await lockRow(connected.grantId)
     try {
@@ -158,7 +158,7 @@ describe('TK-09: PostgreSQL fails in the middle of a revocation', () => {
     await expectRetryWorks(connected, () => give(service.application, textOf(kind, connected)))
   })
 
-  it.each(routes)('%s at %s: everything goes well until the commit', async (kind, _path, give) => {
+  it.each(routes)('%s at %s: the commit fails', async (kind, _path, give) => {
     const connected = await connectAs(kind)
     await service.database.query(`
       create function disk_full() returns trigger language plpgsql as $$
@@ -174,12 +174,12 @@ describe('TK-09: PostgreSQL fails in the middle of a revocation', () => {
   })
 })
 
-describe('TK-10: what is not theirs', () => {
+describe('TK-10: a credential of another application', () => {
   it.each([
     ['another application', {}],
     ['a public application', { public: true }],
     ['a resource server', { resourceServer: true }],
-  ])('%s is told nothing, and nothing happens', async (_who, given) => {
+  ])('%s learns nothing, and nothing changes', async (_who, given) => {
     const stranger = await makeDialogApplication(service, { redirectUris: [CALLBACK], ...given })
     const [token, key] = [await connect(service), await connect(service, { variant: 'key' })]
     const before = await restingRows(service)
@@ -192,7 +192,7 @@ describe('TK-10: what is not theirs', () => {
     for (const { credential } of [token, key]) expect((await askMe(service, credential)).status).toBe(200)
   })
 
-  it('what never was is answered like what was, at every route, and nothing happens', async () => {
+  it('that never existed is answered like one that did, at every route, and nothing changes', async () => {
     const { keys } = service.config
     const ghost = makeGrant({ secret: createGrantSecret() })
     const ghosts = makeTokenSet(keys, ghost, Date.now(), 3_600_000)
@@ -207,7 +207,7 @@ describe('TK-10: what is not theirs', () => {
     expect(await restingRows(service)).toEqual(before)
   })
 
-  it('a route for one variant does not end the other', async () => {
+  it('is not revoked by the route of the other variant', async () => {
     const [token, key] = [await connect(service), await connect(service, { variant: 'key' })]
     const before = await restingRows(service)
     expect(told(await house(service, service.application, '/auth/oauth/revoke', { token: key.credential }))).toEqual(
@@ -219,7 +219,7 @@ describe('TK-10: what is not theirs', () => {
     expect(await restingRows(service)).toEqual(before)
   })
 
-  it('who is not an application revokes nothing', async () => {
+  it('is not revoked by an unauthenticated request', async () => {
     const connected = await connect(service)
     const before = await restingRows(service)
     const impostors = [
@@ -239,7 +239,7 @@ describe('TK-10: what is not theirs', () => {
     expect(await restingRows(service)).toEqual(before)
   })
 
-  it('a report says no more of what is dead, expired or made up than that it ended nothing', async () => {
+  it('that is revoked, expired or forged is reported with the same answer: nothing was revoked', async () => {
     const report = (credential: string) => post(service.address, '/auth/report', { form: { credential } })
     const [{ credential, refreshToken, grantId }, expired] = [await connect(service), await connect(service)]
     expect((await report(refreshToken)).body).toEqual({ revoked: true })

@@ -1,4 +1,4 @@
-/** AD-05: a secret that the developer console shows is in that one answer, and nowhere else, ever. */
+/** AD-05: a secret that the developer console shows is in that one answer and nowhere else. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { pageRoutes } from '../../src/http/web/account-routes.ts'
 import { Device } from '../rig/device.ts'
@@ -30,7 +30,7 @@ afterAll(async () => {
 const secretIn = (html: string) => /id="application-secret">([^<]+)</.exec(html)?.[1] ?? ''
 const idIn = (html: string) => /id="application-id">(app_[^<]+)</.exec(html)?.[1] ?? ''
 
-it('AD-05: not in another page, not in a row, not in the log, whatever is done with it', async () => {
+it('AD-05: a new secret is in no other page, no row and no log, however it is used', async () => {
   const form = await signedFor(service, administrator, '/developer/new', {})
   const wish = { step: 'scopes', kind: 'device', name: 'Quiet Board', 'use.orders:read': 'default', ...form }
   const first = await web.send('POST', '/developer/new', wish)
@@ -59,7 +59,7 @@ it('AD-05: not in another page, not in a row, not in the log, whatever is done w
   }
 })
 
-/** In the right way, with a scope that there is not, and in the address. */
+/** A correct request, one with an unknown scope, and one with the secret in the URL. */
 async function use(application: { id: string; secret: string }): Promise<void> {
   const device = new Device(server.address, application)
   await expect.poll(async () => (await device.request()).status, { timeout: 5_000, interval: 200 }).toBe(200)
@@ -71,7 +71,7 @@ async function use(application: { id: string; secret: string }): Promise<void> {
 
 const hostOf = ({ config }: TestService) => new URL(config.publicUrl).host
 
-/** The requests that the application's developer can look at by now. */
+/** The requests listed for the application's developer. */
 async function noted(): Promise<number> {
   const [row] = await service.database.query<{ count: number }>('select count(*)::int from application_requests')
   return row?.count ?? 0

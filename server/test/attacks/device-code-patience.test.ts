@@ -1,4 +1,4 @@
-/** DC-10: a device that waits for a long time, on a clock that this file moves: a thousand intervals pass in seconds. */
+/** DC-10: a device that polls for a long time, on a clock that the test moves: a thousand intervals pass in seconds. */
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest'
 import { startTestService, type TestService } from '../rig/service.ts'
 
@@ -11,13 +11,13 @@ beforeAll(async () => {
     POLL_INTERVAL: String(INTERVAL_SECONDS),
     DEVICE_CODE_LIFETIME: String(INTERVAL_SECONDS * (POLLS + 10)),
   }
-  // The gate in process keeps its pace by this process's clock, so that one can be moved; Redis has its own.
+  // The gate in process uses the process's clock, which can be moved; Redis has its own.
   service = await startTestService(settings, { clock: true })
 })
 afterAll(() => service.stop())
 afterEach(() => vi.restoreAllMocks())
 
-it('DC-10: a thousand polls at the interval in a pending life are a thousand times auth_pending', async () => {
+it('DC-10: a thousand polls of a pending code at the interval answer auth_pending a thousand times', async () => {
   const device = service.device()
   const code = await device.code()
   const monotonicMs = performance.now.bind(performance)

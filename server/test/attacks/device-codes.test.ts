@@ -1,4 +1,4 @@
-/** Attacks on device codes and polls, by their ids. Each asserts the answers and the rows that are left. */
+/** Attacks on device codes and polls, by id. Each asserts the answers and the resulting rows. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { suspendApplication } from '../../src/flows/applications/manage.ts'
@@ -44,11 +44,11 @@ describe('codes belong to one application and one variant', () => {
     expect(await grants(code.user_code)).toMatchObject([{ variant: 'token_set' }])
   })
 
-  it('DC-04: another application cannot redeem the code, and its tries cost the owner nothing', async () => {
+  it('DC-04: another application cannot redeem the code, and its attempts do not affect the owner', async () => {
     const thief = await makeApplication(service.context.db, service.config, service.account.slug)
     await service.context.applications.refresh()
     const code = await service.device().code()
-    // The process has opened the code for its owner: it may remember that, and only for the owner.
+    // The process has verified the code for its owner: the cached result may count only for the owner.
     expect((await service.device().poll(code.device_code)).body.error).toBe('auth_pending')
     const early = await service.device('oauth', thief).poll(code.device_code)
     expect([early.status, early.body.error]).toEqual([400, 'invalid'])
@@ -98,7 +98,7 @@ describe('what is granted is what was shown', () => {
     expect(await grants(code.user_code)).toMatchObject([{ scopes: ['orders:read'] }])
   })
 
-  it('a user who holds nothing of what is asked for, or lacks what is required, grants nothing', async () => {
+  it('a user who holds none of the requested scopes, or lacks a required one, cannot grant', async () => {
     const { context, account, config } = service
     const clerk = await makeUser(context.db, account.slug, { holds: ['orders:read'] })
     const code = await service.device().code({ scope: 'orders:write' })
@@ -127,7 +127,7 @@ describe('what is granted is what was shown', () => {
       "update grants set revoked_at = now(), revocation_reason = 'user_reset' where user_id = $1",
       'user_reset',
     ],
-  ])('DC-15: nothing is handed out when %s between the grant and the poll', async (_, sql, reason) => {
+  ])('DC-15: nothing is issued when %s between the grant and the poll', async (_, sql, reason) => {
     const { context, account, config } = service
     const user = await makeUser(context.db, account.slug)
     const application = await makeApplication(context.db, config, account.slug)
@@ -144,7 +144,7 @@ describe('what is granted is what was shown', () => {
 })
 
 describe('pacing', () => {
-  it('DC-16, DC-17: spreading polls over connections, formats, paths and encodings does not get around the pace', async () => {
+  it('DC-16, DC-17: spreading polls over connections, formats, paths and encodings does not avoid slow_down', async () => {
     const device = service.device()
     const { device_code } = await device.code()
     const parameters = { ...device.credentials, device_code }
@@ -163,7 +163,7 @@ describe('pacing', () => {
     expect(answers.filter((answer) => answer.text.includes('slow_down'))).toHaveLength(ways.length - 1)
   })
 
-  it('DC-18: whoever lacks the secret cannot slow the victim down', async () => {
+  it('DC-18: without the secret nobody can slow the victim down', async () => {
     const device = service.device()
     const { device_code } = await device.code()
     const attack = Array.from({ length: 100 }, () =>
@@ -194,7 +194,7 @@ describe('pacing', () => {
 })
 
 describe('suspension', () => {
-  it('blocks new codes and new grants, and nothing that runs', async () => {
+  it('blocks new codes and new grants, but no existing credentials', async () => {
     const { context, account, config } = service
     const application = await makeApplication(context.db, config, account.slug)
     await context.applications.refresh()
@@ -212,7 +212,7 @@ describe('suspension', () => {
 })
 
 describe('accounts', () => {
-  it('a code can be granted in any account: it belongs to none until a user enters it', async () => {
+  it('a code can be granted in any account: it belongs to no account until a user enters it', async () => {
     const elsewhere = await makeAccount(service.context.db)
     const user = await makeUser(service.context.db, elsewhere.slug)
     const code = await service.device().code()

@@ -1,4 +1,4 @@
-/** DG-29, and what else stands between an application and a yes: the account's rules, what the user may give, who is still there. */
+/** DG-29 and other reasons why a dialog cannot be granted: the account's policy, the user's scopes, a disabled user. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { AccountPolicy } from '../../src/core/accounts/policy.ts'
 import { disablePerson, enablePerson } from '../../src/flows/accounts/people.ts'
@@ -48,7 +48,7 @@ async function suspend({ id }: MadeApplication): Promise<void> {
 const newUser = (holds?: readonly string[]) =>
   makeUser(service.context.db, service.account.slug, holds ? { holds } : {})
 
-/** A yes as its own user would sign it, whatever the page offered. */
+/** A grant signed as by its own user, whatever the page offered. */
 async function forceYes(
   { account }: DialogWindow,
   user: MadeUser,
@@ -79,7 +79,7 @@ describe('an application that is suspended', () => {
     },
   )
 
-  it('DG-29: the same for a request that is wrong: it is not told to the application either', async () => {
+  it('DG-29: a wrong request is not reported to the application either', async () => {
     const application = await makeDialogApplication(service)
     await suspend(application)
     const asked = { ...challenge, scope: 'no:such', response_type: 'token' }
@@ -89,7 +89,7 @@ describe('an application that is suspended', () => {
     expect(textOf(text)).toContain(t('dialog_problem.suspended'))
   })
 
-  it('DG-29: while the question is open: only Cancel is offered, and a yes is not taken', async () => {
+  it('DG-29: while the consent page is open, only Cancel is offered, and a grant is refused', async () => {
     const [application, user] = [await makeDialogApplication(service), await newUser()]
     const { window, at } = await openQuestion(service, { application, user, parameters: challenge })
     expect(offers(at.page)).toEqual(['cancel', 'allow'])
@@ -106,7 +106,7 @@ describe('an application that is suspended', () => {
     expect((await traceOf(service, application, user)).grants).toEqual([null])
   })
 
-  it('DG-29: a no reaches the application all the same', async () => {
+  it('DG-29: a rejection is still sent to the application', async () => {
     const [application, user] = [await makeDialogApplication(service), await newUser()]
     const { window } = await openQuestion(service, { application, user, parameters: challenge })
     await suspend(application)
@@ -119,7 +119,7 @@ describe('an application that is suspended', () => {
     })
   })
 
-  it('DG-29: what was allowed before is still exchanged and renewed: suspension stops new grants only', async () => {
+  it('DG-29: codes granted before can be exchanged and refreshed: suspension stops new grants only', async () => {
     const [application, user] = [await makeDialogApplication(service), await newUser()]
     const given = await allow(service, { application, user })
     await suspend(application)
@@ -128,7 +128,7 @@ describe('an application that is suspended', () => {
     expect((await refresh(service, application, answer.body.refresh_token)).status).toBe(200)
   })
 
-  it('DG-29: one that is deleted is unknown, and what it had ends', async () => {
+  it('DG-29: a deleted one is unknown, and its credentials are invalid', async () => {
     const [application, user] = [await makeDialogApplication(service), await newUser()]
     const { window, at } = await openQuestion(service, { application, user, parameters: challenge })
     await service.context.db.transaction(async (tx) => {
@@ -144,13 +144,13 @@ describe('an application that is suspended', () => {
   })
 })
 
-describe('what the account rules', () => {
+describe('the policy of the account', () => {
   const EVERYTHING: AccountPolicy = { deviceFlow: true, unverifiedPublishers: true, onlyApplications: null }
 
   it.each([
     ['only others', { onlyApplications: [] }],
     ['no unverified publishers', { unverifiedPublishers: false }],
-  ])('an account that lets in %s bars the dialog, before the question and after it was shown', async (_what, ruled) => {
+  ])('an account that allows %s refuses the dialog, before and after the consent page was shown', async (_what, ruled) => {
     const account = await makeAccount(service.context.db)
     const user = await makeUser(service.context.db, account.slug)
     const home = { ...service, account, user }
@@ -176,7 +176,7 @@ describe('what the account rules', () => {
     expect((await window.account.send('GET', at.url.pathname + at.url.search)).status).toBe(200)
   })
 
-  it('codes switched off do not switch the dialog off', async () => {
+  it('disabling codes does not disable the dialog', async () => {
     const account = await makeAccount(service.context.db)
     const user = await makeUser(service.context.db, account.slug)
     await savePolicy(service.context, user.id, { ...EVERYTHING, deviceFlow: false })
@@ -186,10 +186,10 @@ describe('what the account rules', () => {
   })
 })
 
-describe('what the user may give', () => {
+describe('the scopes of the user', () => {
   const BOTH = { ...challenge, scope: 'orders:read,orders:write' }
 
-  it('is all that is given: what they lack is shown apart, and left out', async () => {
+  it('limit the grant: those that the user lacks are shown separately and left out', async () => {
     const [application, user] = [await makeDialogApplication(service), await newUser(['orders:read'])]
     const { window, at } = await openQuestion(service, { application, user, parameters: BOTH })
     expect(offers(at.page)).toEqual(['cancel', 'allow'])
@@ -209,7 +209,7 @@ describe('what the user may give', () => {
       ['orders:read'],
       'orders:read',
     ],
-  ])('%s: only Cancel is offered, and a yes is not taken', async (_what, wish, holds, shown) => {
+  ])('%s: only Cancel is offered, and a grant is refused', async (_what, wish, holds, shown) => {
     await createScope(service.context.db, { name: 'other:scope', title: 'Something else' })
     const [application, user] = [await makeDialogApplication(service, wish), await newUser(holds)]
     const { window, at } = await openQuestion(service, { application, user, parameters: BOTH })
@@ -223,7 +223,7 @@ describe('what the user may give', () => {
     expect(await traceOf(service, application, user)).toEqual(OPEN)
   })
 
-  it('is what was shown: when it has changed meanwhile, more or less, the question is asked again', async () => {
+  it('are those that were shown: if they have changed meanwhile, the consent page is shown again', async () => {
     const [application, user] = [await makeDialogApplication(service), await newUser(['orders:read', 'orders:write'])]
     const { window, at } = await openQuestion(service, { application, user, parameters: BOTH })
     const before = await everyRow(service)
@@ -242,7 +242,7 @@ describe('what the user may give', () => {
     expect(await grantsOf(service, user)).toEqual([])
   })
 
-  it('something dangerous is allowed with a fresh sign-in only, also by a form from before', async () => {
+  it('include a dangerous one only after a recent sign-in, also for an older form', async () => {
     await createScope(service.context.db, { name: 'danger:all', title: 'Do everything', dangerous: true })
     const application = await makeDialogApplication(service, { allowedScopes: ['danger:all'] })
     const user = await makeUser(service.context.db, service.account.slug, { password: 'a quiet green harbour' })
@@ -263,8 +263,8 @@ describe('what the user may give', () => {
   })
 })
 
-describe('who is still there', () => {
-  it('a user who was disabled after the yes gives nothing: the exchange is refused and ends it, for good', async () => {
+describe('changes after the decision', () => {
+  it('a user was disabled: the exchange is refused and the grant revoked for good', async () => {
     const [application, user] = [await makeDialogApplication(service), await newUser()]
     const given = await allow(service, { application, user })
     expect((await disablePerson(service.context, service.user.id, user.id)).outcome).toBe('disabled')
@@ -278,7 +278,7 @@ describe('who is still there', () => {
     expect((await exchange(service, application, given)).body.error).toBe('invalid_grant')
   })
 
-  it('a user who was disabled before the question was answered answers nothing', async () => {
+  it('a user who was disabled before the decision cannot decide', async () => {
     const [application, user] = [await makeDialogApplication(service), await newUser()]
     const { window } = await openQuestion(service, { application, user, parameters: challenge })
     await disablePerson(service.context, service.user.id, user.id)
@@ -287,7 +287,7 @@ describe('who is still there', () => {
     expect(await traceOf(service, application, user)).toEqual({ ...OPEN, events: ['user.disabled'] })
   })
 
-  it('a permission that was lost after the yes is not in what the token may do', async () => {
+  it('a scope that the user lost is not in effect for the token', async () => {
     const [application, user] = [await makeDialogApplication(service), await newUser(['orders:read', 'orders:write'])]
     const given = await allow(service, { application, user, parameters: { scope: 'orders:read,orders:write' } })
     await service.database.query(

@@ -1,4 +1,4 @@
-/** DG-21, DG-22: a question that another browser answers, and one that is answered more than once. */
+/** DG-21, DG-22: a dialog decided in another browser, and a dialog decided more than once. */
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { DIALOG } from '../../src/http/web/cookies.ts'
@@ -37,12 +37,12 @@ type Asked = {
   readonly application: MadeApplication
   readonly user: MadeUser
   readonly window: DialogWindow
-  /** The request as it is on the base host, and on the account's. */
+  /** The request parameter on the base host and on the account's host. */
   readonly atBase: string
   readonly atAccount: string
 }
 
-/** Somebody began in a browser of theirs and is before the question. It has all the cookies that there are. */
+/** A user who started in their own browser and sees the consent page, with all cookies. */
 async function asked(user?: MadeUser): Promise<Asked> {
   const application = await makeDialogApplication(service)
   const by = user ?? (await newUser())
@@ -63,8 +63,8 @@ function expectOtherBrowser(page: Page): void {
 
 const inQuery = (request: string, more: Record<string, string> = {}) => new URLSearchParams({ request, ...more })
 
-describe('a question that began in another browser', () => {
-  it('DG-21: is not asked on the base host, by address or by form', async () => {
+describe('a dialog opened in another browser', () => {
+  it('DG-21: is not shown on the base host, by address or by form', async () => {
     const attacker = await asked()
     for (const { window } of [await asked(), { window: new DialogWindow(service) }]) {
       const before = await everyRow(service)
@@ -75,7 +75,7 @@ describe('a question that began in another browser', () => {
     }
   })
 
-  it('DG-21: is not asked on the account’s host either, of somebody who is signed in there', async () => {
+  it('DG-21: is not shown on the account’s host to a signed-in user either', async () => {
     const attacker = await asked()
     const { window } = await asked()
     const before = await everyRow(service)
@@ -83,7 +83,7 @@ describe('a question that began in another browser', () => {
     expect(await everyRow(service)).toEqual(before)
   })
 
-  it('DG-21: cannot be entered: the way back to the base host ends there', async () => {
+  it('DG-21: cannot be continued from the base host', async () => {
     const attacker = await asked()
     const { window } = await asked()
     const before = await everyRow(service)
@@ -93,7 +93,7 @@ describe('a question that began in another browser', () => {
     expect(await everyRow(service)).toEqual(before)
   })
 
-  it('DG-21: is not decided by a form that its own user would have signed', async () => {
+  it('DG-21: is not decided by a form signed for its own user', async () => {
     const attacker = await asked()
     const { window, user } = await asked()
     for (const decision of ['allow', 'cancel']) {
@@ -105,7 +105,7 @@ describe('a question that began in another browser', () => {
     expect((await traceOf(service, attacker.application, attacker.user)).dialogs).toEqual(['open'])
   })
 
-  it('DG-21: passed on for another browser’s digest, opens in neither', async () => {
+  it('DG-21: handed over with another browser’s digest, opens in neither', async () => {
     const attacker = await asked()
     const { window, user } = await asked()
     const passed = await attacker.window.base.send(
@@ -128,13 +128,13 @@ describe('a question that began in another browser', () => {
     ['an account that is a path', { account: 'x/../y' }],
     ['an account with userinfo', { account: 'x@evil.example' }],
     ['an account in capitals', { account: 'ACME' }],
-  ])('DG-21: is not passed on with %s', async (_what, wrong) => {
+  ])('DG-21: is not handed over with %s', async (_what, wrong) => {
     const { window, atBase } = await asked()
     const right = { account: service.account.slug, browser: digestBrowserMark('x'.repeat(22)) }
     expectOtherBrowser(await window.base.send('GET', `/dialog/pass?${inQuery(atBase, { ...right, ...wrong })}`))
   })
 
-  it('DG-21: two cookies of the same name are none: nobody can add a second one that counts', async () => {
+  it('DG-21: two cookies of the same name count as none: an attacker cannot add a valid second one', async () => {
     const { window, atBase, atAccount, application, user } = await asked()
     for (const [web, request] of [
       [window.base, atBase],
@@ -147,8 +147,8 @@ describe('a question that began in another browser', () => {
   })
 })
 
-describe('a request that somebody wrote', () => {
-  it('DG-21: with any one character changed, left out or added, is nobody’s', async () => {
+describe('a forged request', () => {
+  it('DG-21: with any one character changed, removed or added is refused', async () => {
     const { window, atBase, atAccount } = await asked()
     const before = await everyRow(service)
     for (const [web, request] of [
@@ -166,7 +166,7 @@ describe('a request that somebody wrote', () => {
     expect(await everyRow(service)).toEqual(before)
   })
 
-  it('DG-21: is good on the one host that it was made for', async () => {
+  it('DG-21: is valid only on the host that it was signed for', async () => {
     const { window, atBase, atAccount } = await asked()
     expectOtherBrowser(await window.account.send('GET', `/dialog?${inQuery(atBase)}`))
     expectOtherBrowser(await window.base.send('GET', `/dialog?${inQuery(atAccount)}`))
@@ -178,7 +178,7 @@ describe('a request that somebody wrote', () => {
     expectOtherBrowser(await elsewhere.account.send('GET', `/dialog?${inQuery(atAccount)}`))
   })
 
-  it('DG-21: for a dialog that never was leads nowhere, even under our own seal', async () => {
+  it('DG-21: for a dialog that does not exist is refused, even with a valid signature', async () => {
     const { window } = await asked()
     const digest = digestBrowserMark(window.account.cookies.get(DIALOG) ?? '')
     const request = signAccountReference(service.config.keys, randomUUID(), service.account.slug, digest)
@@ -186,7 +186,7 @@ describe('a request that somebody wrote', () => {
     expect([page.status, textOf(page.text)]).toEqual([400, expect.stringContaining(t('dialog_problem.expired'))])
   })
 
-  it('DG-21: what was shown cannot be made to mean another question, or more permissions', async () => {
+  it('DG-21: the signed scopes do not fit another dialog or more permissions', async () => {
     const mine = await asked()
     const other = await asked(mine.user)
     const form = formFields(mine.window.account.last?.text ?? '', '/dialog/decision')
@@ -205,7 +205,7 @@ describe('a request that somebody wrote', () => {
     expect(await everyRow(service)).toEqual(before)
   })
 
-  it('DG-21: and after ten minutes it is over, also for a form that was shown before', async () => {
+  it('DG-21: expires after ten minutes, also in a form that was shown before', async () => {
     const { window, atBase, atAccount, application, user } = await asked()
     const form = formFields(window.account.last?.text ?? '', '/dialog/decision')
     await service.database.advance(10 * 60_000 + 1_000)
@@ -222,7 +222,7 @@ describe('a request that somebody wrote', () => {
   })
 })
 
-describe('a question that is answered more than once', () => {
+describe('a dialog decided more than once', () => {
   const ANSWERED = [400, null, expect.stringContaining(t('dialog_problem.answered'))]
   const ALLOWED = { dialogs: ['allowed'], grants: [null], events: ['grant.created'], mails: ['grant_created'] }
   const DENIED = { dialogs: ['denied'], grants: [], events: ['dialog.denied'], mails: [] }
@@ -260,7 +260,7 @@ describe('a question that is answered more than once', () => {
     },
   )
 
-  it('DG-22: 50 at the same moment are given one code; there is one grant, one event, one mail', async () => {
+  it('DG-22: 50 grants at the same moment return one code; there is one grant, one event, one mail', async () => {
     const { window, application, user } = await asked()
     const form = formFields(window.account.last?.text ?? '', '/dialog/decision')
     const pages = await Promise.all(
@@ -271,7 +271,7 @@ describe('a question that is answered more than once', () => {
     expect(await traceOf(service, application, user)).toEqual(ALLOWED)
   })
 
-  it('DG-22: of yes and no at the same moment, 25 each, one counts', async () => {
+  it('DG-22: of 25 grants and 25 rejections at the same moment, one counts', async () => {
     const { window, application, user } = await asked()
     const form = formFields(window.account.last?.text ?? '', '/dialog/decision')
     const pages = await Promise.all(
@@ -286,7 +286,7 @@ describe('a question that is answered more than once', () => {
     expect(trace).toEqual(trace.grants.length === 1 ? ALLOWED : DENIED)
   })
 
-  it.each(['', 'yes', 'Allow', 'allow ', 'deny', 'true'])('DG-22: %j is no answer', async (decision) => {
+  it.each(['', 'yes', 'Allow', 'allow ', 'deny', 'true'])('DG-22: %j is not a decision', async (decision) => {
     const { window } = await openQuestion(service, {
       application: await makeDialogApplication(service),
       parameters: challenge,

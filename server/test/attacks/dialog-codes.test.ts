@@ -1,4 +1,4 @@
-/** DG-08 to DG-10: authorization codes that come back, come late, or come from somebody else. */
+/** DG-08 to DG-10: authorization codes that are replayed, late, or presented by another application. */
 import { connect as connectSocket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
@@ -22,7 +22,7 @@ afterAll(() => service.stop())
 
 type Given = Allowed & { readonly application: MadeApplication; readonly user: MadeUser }
 
-/** A code that was just given out, by a user and to an application that have nothing else. */
+/** A new code of a user and an application that have no other. */
 async function givenCode(wish: Parameters<typeof makeDialogApplication>[1] = {}): Promise<Given> {
   const application = await makeDialogApplication(service, { redirectUris: [CALLBACK, OTHER_CALLBACK], ...wish })
   const user = await makeUser(service.context.db, service.account.slug)
@@ -33,14 +33,14 @@ const heard = ({ status, body }: WireAnswer) => [status, status === 200 ? 'token
 const GIVEN = [200, 'tokens']
 const REFUSED = [400, 'invalid_grant']
 
-/** The access was given, and nobody has taken it back. */
+/** The grant is live. */
 const STANDS = {
   dialogs: ['used'],
   grants: [null],
   events: ['grant.created', 'grant.issued'],
   mails: ['grant_created'],
 }
-/** Nobody ever got a token of it. */
+/** No token of the grant was ever issued. */
 const BURNED = {
   dialogs: ['used'],
   grants: ['authorization_code_refused'],
@@ -48,7 +48,7 @@ const BURNED = {
   mails: ['grant_created'],
 }
 
-/** What the token opens at this moment. That it was used is written down at once, not at some moment of another test. */
+/** The answer of /me. The use is saved at once, not during another test. */
 async function statusOf(token: string): Promise<number> {
   const { status } = await askMe(service, token)
   await service.context.grantCache.saveUses()
@@ -57,7 +57,7 @@ async function statusOf(token: string): Promise<number> {
 
 const trace = ({ application, user }: Given) => traceOf(service, application, user)
 
-/** In RFC 6749's words. */
+/** As RFC 6749 defines it. */
 function exchangeStandard({ application, code, pkce }: Given, given: Record<string, string> = {}): Promise<WireAnswer> {
   const by = { client_id: application.id, ...(application.secret === '' ? {} : { client_secret: application.secret }) }
   const form = { ...by, code, redirect_uri: CALLBACK, code_verifier: pkce.verifier, ...given }
@@ -69,7 +69,7 @@ const dialects: [string, (given: Given) => Promise<WireAnswer>][] = [
   ['the standard dialect', (given) => exchangeStandard(given)],
 ]
 
-/** The row is held, so that no exchange can be answered before it is let go. */
+/** Locks the row, so that no exchange can finish before it is released. */
 async function holdDialog({ application }: Given): Promise<() => Promise<void>> {
   const client = new pg.Client({ connectionString: service.database.url })
   await client.connect()
@@ -81,8 +81,8 @@ async function holdDialog({ application }: Given): Promise<() => Promise<void>> 
   }
 }
 
-describe.each(dialects)('a code that comes back, in %s', (_dialect, present) => {
-  it('DG-08: the second exchange is refused and ends what the first one gave; the user hears of it, once', async () => {
+describe.each(dialects)('a replayed code, in %s', (_dialect, present) => {
+  it('DG-08: the second exchange is refused and revokes the tokens of the first; the user is notified once', async () => {
     const given = await givenCode()
     const first = await present(given)
     expect(heard(first)).toEqual(GIVEN)
@@ -107,7 +107,7 @@ describe.each(dialects)('a code that comes back, in %s', (_dialect, present) => 
     expect(await everyRow(service)).toEqual(before)
   })
 
-  it('DG-08: what was renewed meanwhile ends with it', async () => {
+  it('DG-08: tokens refreshed meanwhile are revoked as well', async () => {
     const given = await givenCode()
     const first = await present(given)
     await allSettled(service)
@@ -120,7 +120,7 @@ describe.each(dialects)('a code that comes back, in %s', (_dialect, present) => 
     expect(heard(await refresh(service, given.application, renewed.body.refresh_token))).toEqual(REFUSED)
   })
 
-  it('DG-08: of 64 at the same moment one is answered, the others are only refused', async () => {
+  it('DG-08: of 64 exchanges at the same moment one succeeds, the others are only refused', async () => {
     const given = await givenCode()
     const letGo = await holdDialog(given)
     const exchanges = Array.from({ length: 64 }, () => present(given))
@@ -136,9 +136,9 @@ describe.each(dialects)('a code that comes back, in %s', (_dialect, present) => 
   })
 })
 
-it('DG-08: none of the 64 is taken for a replay because its turn at the row came after the answer was noted', async () => {
+it('DG-08: none of the 64 counts as a replay because it locked the row after the answer was saved', async () => {
   const everybody = <T>(work: () => Promise<T>) => Promise.all(Array.from({ length: 64 }, work))
-  // Connections are there before the race, so that all 64 have arrived when the first one is answered.
+  // Connections are opened before the race, so that all 64 have arrived when the first one is answered.
   await everybody(() => post(service.address, '/health/live', { method: 'GET' }))
   const ends: unknown[] = []
   for (let round = 0; round < 16; round += 1) {
@@ -151,7 +151,7 @@ it('DG-08: none of the 64 is taken for a replay because its turn at the row came
 })
 
 describe('a code whose answer was lost', () => {
-  /** Begins an exchange and hangs up before there can be an answer. */
+  /** Starts an exchange and disconnects before it can be answered. */
   async function hangUp(given: Given): Promise<void> {
     const letGo = await holdDialog(given)
     const { hostname, port } = new URL(service.address)
@@ -175,7 +175,7 @@ describe('a code whose answer was lost', () => {
     await sleep(300)
   }
 
-  it('DG-08: is given again to a repeat, once, and a repeat of that is a replay', async () => {
+  it('DG-08: is answered again once, and a further exchange is a replay', async () => {
     const given = await givenCode()
     await hangUp(given)
     expect((await trace(given)).dialogs).toEqual(['allowed'])
@@ -188,7 +188,7 @@ describe('a code whose answer was lost', () => {
     expect((await trace(given)).grants).toEqual(['authorization_code_reused'])
   })
 
-  it('DG-09: is not given again after its minute', async () => {
+  it('DG-09: is not answered again after its minute', async () => {
     const given = await givenCode()
     await hangUp(given)
     await service.database.advance(61_000)
@@ -197,8 +197,8 @@ describe('a code whose answer was lost', () => {
   })
 })
 
-describe.each(dialects)('a code that comes late, in %s', (_dialect, present) => {
-  it('DG-09: is good for 59 seconds', async () => {
+describe.each(dialects)('a late code, in %s', (_dialect, present) => {
+  it('DG-09: is valid for 59 seconds', async () => {
     const given = await givenCode()
     await service.database.advance(59_000)
     expect(heard(await present(given))).toEqual(GIVEN)
@@ -206,7 +206,7 @@ describe.each(dialects)('a code that comes late, in %s', (_dialect, present) => 
     expect(await trace(given)).toEqual(STANDS)
   })
 
-  it('DG-09: is refused after 61, and what it stood for ends', async () => {
+  it('DG-09: is refused after 61, and its grant is revoked', async () => {
     const given = await givenCode()
     await service.database.advance(61_000)
     expect(heard(await present(given))).toEqual(REFUSED)
@@ -217,7 +217,7 @@ describe.each(dialects)('a code that comes late, in %s', (_dialect, present) => 
   })
 })
 
-describe('a code in other hands', () => {
+describe('a code presented by another application', () => {
   async function expectBurned(given: Given, wrong: Promise<WireAnswer>): Promise<void> {
     expect(heard(await wrong)).toEqual(REFUSED)
     expect(await trace(given)).toEqual(BURNED)
@@ -226,14 +226,14 @@ describe('a code in other hands', () => {
     expect(await everyRow(service)).toEqual(before)
   }
 
-  it('DG-10: another application gets nothing for it, and it is burned', async () => {
+  it('DG-10: is refused and no longer valid', async () => {
     const given = await givenCode()
     const thief = await makeDialogApplication(service)
     await expectBurned(given, exchange(service, thief, given))
     expect((await grantsOf(service, given.user)).map((grant) => grant.application_id)).toEqual([given.application.id])
   })
 
-  it('DG-10: nor in the standard dialect, nor a public one, nor one of another account', async () => {
+  it('DG-10: is refused in the standard dialect, for a public application, and for one of another account', async () => {
     const elsewhere = await makeAccount(service.context.db)
     const { context, config } = service
     const wish = { redirectUris: [CALLBACK], deviceFlow: false }
@@ -253,12 +253,12 @@ describe('a code in other hands', () => {
     ['another of its registered addresses', OTHER_CALLBACK],
     ['one that is not registered', 'https://evil.example/'],
     ['a spelling of the right one', `${CALLBACK}/`],
-  ])('DG-10: with %s it is burned', async (_what, redirect_uri) => {
+  ])('DG-10: with %s it is no longer valid', async (_what, redirect_uri) => {
     const given = await givenCode()
     await expectBurned(given, exchange(service, given.application, given, { redirect_uri }))
   })
 
-  it('DG-10: a public application whose code another one brings first is left with nothing as well', async () => {
+  it('DG-10: is no longer valid for the public application that it was issued to', async () => {
     const given = await givenCode({ public: true })
     await expectBurned(given, exchange(service, await makeDialogApplication(service), given))
   })
@@ -280,7 +280,7 @@ describe('a code in other hands', () => {
     },
   )
 
-  it('DG-10: a text that is no code, or nearly one, changes nothing', async () => {
+  it('DG-10: a malformed or altered code changes nothing', async () => {
     const given = await givenCode()
     const before = await everyRow(service)
     const swapped = given.code.at(-2) === 'A' ? 'B' : 'A'
@@ -301,14 +301,14 @@ describe('a code in other hands', () => {
     expect(heard(await exchange(service, given.application, given))).toEqual(GIVEN)
   })
 
-  it('DG-10: a code opens nothing itself: neither as a token nor as a refresh token', async () => {
+  it('DG-10: a code is accepted neither as an access token nor as a refresh token', async () => {
     const given = await givenCode()
     expect(await statusOf(given.code)).toBe(401)
     expect(heard(await refresh(service, given.application, given.code))).toEqual(REFUSED)
     expect(heard(await exchange(service, given.application, given))).toEqual(GIVEN)
   })
 
-  it('DG-10: what the user took back before the exchange is not given', async () => {
+  it('DG-10: a grant that the user revoked before the exchange is not issued', async () => {
     const given = await givenCode()
     const [grant] = await grantsOf(service, given.user)
     const removal = { by: given.user.id, grantId: grant?.id ?? '', asAdministrator: false, reported: false }

@@ -1,4 +1,4 @@
-/** DG-13, DG-15, DG-17, DG-18, DG-26: what a browser is told about every page that the window passes, and where it is led. */
+/** DG-13, DG-15, DG-17, DG-18, DG-26: headers and redirects of every page of the dialog. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { savePolicy } from '../../src/flows/accounts/policy.ts'
 import { suspendApplication } from '../../src/flows/applications/manage.ts'
@@ -21,7 +21,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 
-/** Every answer that a window can get between an application's link and the way back to it, by what it is. */
+/** Every answer between an application's link and the redirect back, by kind. */
 type Passed = {
   readonly application: MadeApplication
   readonly base: ReadonlyMap<string, Page>
@@ -112,7 +112,7 @@ async function passEverything(): Promise<Passed> {
   return at
 }
 
-/** The path and query of where an answer leads. */
+/** Path and query of a redirect. */
 function pathOf({ location }: Page): string {
   const { pathname, search } = new URL(location ?? '')
   return pathname + search
@@ -128,7 +128,7 @@ async function barred(): Promise<Page> {
   return at.at.page
 }
 
-/** What every page of the house says of itself (WB-11), but for the two that differ within a window. */
+/** Headers of every page (WB-11), except the two that differ in a dialog. */
 const HEADERS = {
   'cache-control': 'no-store',
   'cross-origin-resource-policy': 'same-origin',
@@ -145,19 +145,19 @@ const policy = (formAction: string) =>
 
 const everything = () => [...passed.base, ...passed.account]
 
-describe('every page that the window passes', () => {
-  it('is there in all its kinds', () => {
+describe('every page of the dialog', () => {
+  it('is tested in all its kinds', () => {
     const statuses = new Set(everything().map(([, { status }]) => status))
     expect([...statuses].sort()).toEqual([200, 303, 400, 403, 413])
   })
 
-  it('DG-13: may not be framed, whether it asks, refuses, fails or leads on', () => {
+  it('DG-13: may not be framed, whatever it shows', () => {
     for (const [name, { headers }] of everything()) {
       expect([name, headers]).toEqual([name, expect.objectContaining(HEADERS)])
     }
   })
 
-  it('DG-13: has one strict policy; its forms lead to accounts from the base host, and from the question to the application', () => {
+  it('DG-13: has one strict policy; forms lead from the base host to accounts, and from the consent page to the application', () => {
     const accounts = `'self' ${service.config.publicUrl.replace('://', '://*.')}`
     for (const [name, page] of passed.base) expect([name, policyOf(page)]).toEqual([name, policy(accounts)])
     for (const [name, page] of passed.account) {
@@ -166,13 +166,13 @@ describe('every page that the window passes', () => {
     }
   })
 
-  it('DG-15: does not cut the window off from the page that opened it', () => {
+  it('DG-15: keeps the reference to the page that opened it', () => {
     for (const [name, { headers }] of everything()) {
       expect([name, headers['cross-origin-opener-policy']]).toEqual([name, 'unsafe-none'])
     }
   })
 
-  it('DG-17: leads out of the house by no link but the one back, which tells nothing of where it was', () => {
+  it('DG-17: has no external link but the one back to the application, without a referrer', () => {
     for (const [name, { text }] of everything()) {
       for (const [tag, href = ''] of text.matchAll(/<a\b[^>]*href="([^"]*)"[^>]*>/g)) {
         const inside = /^(#|\/(?!\/))/.test(href)
@@ -190,7 +190,7 @@ describe('every page that the window passes', () => {
     }
   })
 
-  it('DG-18: is left by 303 alone, which carries no form on, and nothing that was typed', () => {
+  it('DG-18: redirects only by 303, which repeats no form', () => {
     const redirects = everything().filter(([, { location }]) => location !== null)
     expect(redirects.length).toBeGreaterThanOrEqual(12)
     for (const [name, { status, text, location }] of redirects) {
@@ -200,7 +200,7 @@ describe('every page that the window passes', () => {
     expect(everything().filter(([, { status }]) => status > 303 && status < 400)).toEqual([])
   })
 
-  it('DG-18, DG-26: the application’s address is reached by the answer alone: code, state and issuer, nothing else', () => {
+  it('DG-18, DG-26: sends the application code, state and issuer, and nothing else', () => {
     const out = redirectsTo('https://app.example')
     expect(out.map(([name, url]) => [name, [...url.searchParams.keys()]])).toEqual([
       ['allowed', ['code', 'state', 'iss']],
@@ -208,7 +208,7 @@ describe('every page that the window passes', () => {
     ])
   })
 
-  it('DG-26: the code is on no page, in no other address and in no row', async () => {
+  it('DG-26: shows the code on no page, in no other address and in no row', async () => {
     const [, url] = redirectsTo('https://app.example')[0] ?? ['', new URL(CALLBACK)]
     const code = url.searchParams.get('code') ?? ''
     expect(code).toMatch(/^lkc_.{20,}/)
@@ -237,7 +237,7 @@ function redirectsTo(origin: string): [string, URL][] {
 describe('every other page', () => {
   const openerPolicy = ({ headers }: Page) => headers['cross-origin-opener-policy']
 
-  it('DG-15: is cut off from whoever opened it', async () => {
+  it('DG-15: has no reference to the page that opened it', async () => {
     const { base, account } = await new DialogWindow(service).signIn(service.user)
     const nobody = new DialogWindow(service).account
     const pages = [
@@ -264,7 +264,7 @@ describe('every other page', () => {
   const onTheWay = ['/dialog', '/dialog/enter', '/sign-in', '/sign-in/code', '/confirm']
   const others = pageRoutes.filter(({ method, path }) => method === 'GET' && !onTheWay.includes(path))
 
-  it('DG-15: stays cut off, whatever it is asked to go on to', async () => {
+  it('DG-15: has none after any redirect either', async () => {
     const web = await signInAs(service, service.user)
     const open: string[] = []
     for (const { path } of others) {
@@ -275,7 +275,7 @@ describe('every other page', () => {
     expect(open).toEqual([])
   })
 
-  it('DG-15: so does what belongs to nobody', async () => {
+  it('DG-15: has none if it belongs to no account either', async () => {
     const { base } = new DialogWindow(service)
     const elsewhere = service.web({}, 'nobody-here')
     for (const page of [await elsewhere.send('GET', '/'), await elsewhere.send('GET', '/?next=/dialog')]) {

@@ -1,4 +1,4 @@
-/** DG-28: which pages may read what the token endpoints say (CORS): those that the application's dialog returns to. */
+/** DG-28: which origins may read the answers of the token endpoints (CORS): those of the application's redirect URIs. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { post, type WireAnswer } from '../rig/device.ts'
 import { allow, makeDialogApplication } from '../rig/dialog.ts'
@@ -22,7 +22,7 @@ type Ask = (origin: string) => Promise<WireAnswer>
 const send = (path: string, origin: string, form: Record<string, string>, method = 'POST') =>
   post(service.address, path, { method, form, headers: { origin } })
 
-/** The set of a dialog that was just allowed, in the words of the exchange. */
+/** The token set of a granted dialog, in the dialect of the exchange. */
 async function byCode(): Promise<Record<string, string>> {
   const { code, pkce } = await allow(service, { application })
   return { code, redirect_uri: CALLBACK, code_verifier: pkce.verifier }
@@ -75,7 +75,7 @@ const readable: [string, number, Ask][] = [
   ],
 ]
 
-/** However near: one letter is enough. The first few are tried with real tokens as well. */
+/** Origins that differ by as little as one letter. The first few are tried with real tokens as well. */
 const HOSTILE = [
   'null',
   'https://evil.example',
@@ -103,7 +103,7 @@ const HOSTILE = [
 const corsOf = ({ headers }: WireAnswer) =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith('access-control-')))
 
-/** Beside the body: when to come again, and what to tell the operators. */
+/** Readable headers besides the body: Retry-After and the request id. */
 const EXPOSED = { 'access-control-expose-headers': 'retry-after, x-request-id' }
 
 describe.each(readable)('%s', (_name, status, ask) => {
@@ -119,7 +119,7 @@ describe.each(readable)('%s', (_name, status, ask) => {
     },
   )
 
-  it('DG-28: may be read from nowhere else, however near', async () => {
+  it('DG-28: cannot be read from any other origin, however similar', async () => {
     const { publicUrl } = service.config
     const own = [publicUrl, publicUrl.replace('://', `://${service.account.slug}.`)]
     for (const origin of [...own, ...(status === 200 ? HOSTILE.slice(0, 4) : HOSTILE)]) {
@@ -129,7 +129,7 @@ describe.each(readable)('%s', (_name, status, ask) => {
   })
 })
 
-it('DG-28: the origins of one application read nothing of another', async () => {
+it('DG-28: the origins of one application cannot read answers to another', async () => {
   const { code, pkce } = await allow(service, { application })
   const form = { code, redirect_uri: CALLBACK, code_verifier: pkce.verifier }
   const answer = await send('/auth/oauth/token', 'https://other.example', { SVCappid: application.id, ...form })
@@ -139,7 +139,7 @@ it('DG-28: the origins of one application read nothing of another', async () => 
   expect([theirs.status, corsOf(theirs)]).toEqual([400, {}])
 })
 
-it('DG-28: what is for servers is read from no page, registered or not', async () => {
+it('DG-28: endpoints for servers cannot be read from any page, registered or not', async () => {
   const origin = 'https://other.example'
   const [houseForm, standardForm] = [
     { SVCappid: other.id, SVCsecret: other.secret, ...nothing, access_key: 'x', device_code: 'x', credential: 'x' },
@@ -163,7 +163,7 @@ it('DG-28: what is for servers is read from no page, registered or not', async (
   }
 })
 
-it('DG-28: the metadata may be read from everywhere, without cookies', async () => {
+it('DG-28: the metadata can be read from every origin, without cookies', async () => {
   for (const origin of ['null', 'https://evil.example']) {
     const answer = await send('/.well-known/oauth-authorization-server', origin, {}, 'GET')
     expect([answer.status, corsOf(answer)]).toEqual([200, { 'access-control-allow-origin': '*', ...EXPOSED }])

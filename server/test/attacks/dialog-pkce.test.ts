@@ -1,4 +1,4 @@
-/** DG-11, DG-12: proof keys left out, weakened and guessed (RFC 7636). */
+/** DG-11, DG-12: PKCE omitted, downgraded and guessed (RFC 7636). */
 import { createHash } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { post, type WireAnswer } from '../rig/device.ts'
@@ -32,7 +32,7 @@ async function givenCode(wish: Wish = {}, parameters?: Record<string, string>): 
   return { application, user, ...(await allow(service, { application, user, ...(parameters ? { parameters } : {}) })) }
 }
 
-/** As `exchange`, but with a verifier of the test's own, or none. */
+/** As `exchange`, but with a given verifier, or none. */
 function exchangeWith({ application, code }: Given, verifier: string | null): Promise<WireAnswer> {
   const by = { SVCappid: application.id, ...(application.secret === '' ? {} : { SVCsecret: application.secret }) }
   const proof = verifier === null ? {} : { code_verifier: verifier }
@@ -57,7 +57,7 @@ async function expectBurned(given: Given, wrong: string | null): Promise<void> {
   expect(await everyRow(service)).toEqual(before)
 }
 
-/** Nothing begins: a page with a link, and no row. */
+/** No dialog is opened: a page with a link, and no row. */
 async function expectNotOpened(application: MadeApplication, parameters: Record<string, string>): Promise<void> {
   const before = await everyRow(service)
   const sent = { client_id: application.id, response_type: 'code', redirect_uri: CALLBACK, ...parameters }
@@ -92,7 +92,7 @@ describe.each<[string, Wish]>([
     await expectNotOpened(application, { code_challenge_method: 'S256' })
   })
 
-  it('DG-11: the verifier dropped: refused, and the code is burned', async () => {
+  it('DG-11: the verifier dropped: refused, and the code is no longer valid', async () => {
     await expectBurned(await givenCode(wish), null)
   })
 
@@ -105,11 +105,11 @@ describe.each<[string, Wish]>([
     },
   )
 
-  it('DG-11: no method, which RFC 7636 reads as plain: no dialog opens', async () => {
+  it('DG-11: no method, which means plain in RFC 7636: no dialog opens', async () => {
     await expectNotOpened(await makeDialogApplication(service, wish), { code_challenge: challenge })
   })
 
-  it('DG-11: empty values are no values: no dialog opens, and an empty verifier burns the code', async () => {
+  it('DG-11: empty values count as missing: no dialog opens, and an empty verifier invalidates the code', async () => {
     const application = await makeDialogApplication(service, wish)
     await expectNotOpened(application, { code_challenge: '', code_challenge_method: 'S256' })
     await expectNotOpened(application, { code_challenge: '', code_challenge_method: '' })
@@ -128,13 +128,13 @@ describe.each<[string, Wish]>([
     await expectNotOpened(application, { code_challenge, code_challenge_method: 'S256' })
   })
 
-  it('DG-11: the challenge itself is no verifier', async () => {
+  it('DG-11: the challenge itself is not accepted as the verifier', async () => {
     const given = await givenCode(wish)
     await expectBurned(given, given.pkce.challenge)
   })
 })
 
-describe('a confidential application as it is registered by default', () => {
+describe('a confidential application registered with default settings', () => {
   const wish = {}
 
   /** A dialog without a challenge. */
@@ -147,7 +147,7 @@ describe('a confidential application as it is registered by default', () => {
     return { application, user, code, pkce: makePkce(), returned: left ?? new URL(CALLBACK) }
   }
 
-  it('may leave it out, and exchanges without a verifier', async () => {
+  it('may omit the challenge, and exchanges without a verifier', async () => {
     const given = await withoutChallenge()
     expect((await exchangeWith(given, null)).status).toBe(200)
     await allSettled(service)
@@ -163,11 +163,11 @@ describe('a confidential application as it is registered by default', () => {
     expect(heard(await exchangeWith(given, null))).toEqual(REFUSED)
   })
 
-  it('DG-11: and once it sent a challenge, it has to bring the verifier', async () => {
+  it('DG-11: must send the verifier if it sent a challenge', async () => {
     await expectBurned(await givenCode(wish), null)
   })
 
-  it('DG-11: a challenge of another method, or an empty one, is not taken for none', async () => {
+  it('DG-11: a challenge of another method, or an empty one, does not count as missing', async () => {
     const application = await makeDialogApplication(service, wish)
     await expectNotOpened(application, { code_challenge: challenge, code_challenge_method: 'plain' })
     await expectNotOpened(application, { code_challenge: challenge })
@@ -177,7 +177,7 @@ describe('a confidential application as it is registered by default', () => {
 })
 
 describe('guessing the verifier', () => {
-  /** A challenge that this verifier would fit, if its shape were allowed. */
+  /** A challenge that would match this verifier if its syntax were allowed. */
   const fitting = (text: string) => ({
     code_challenge: createHash('sha256').update(text).digest('base64url'),
     code_challenge_method: 'S256',
@@ -191,7 +191,7 @@ describe('guessing the verifier', () => {
     ['with a plus', `${'a'.repeat(42)}+`],
     ['with a letter of another script', `${'a'.repeat(42)}é`],
     ['with a line feed', `${'a'.repeat(43)}\n`],
-  ])('DG-12: a verifier %s is refused although its hash fits', async (_what, text) => {
+  ])('DG-12: a verifier %s is refused although its hash matches', async (_what, text) => {
     const given = await givenCode({}, fitting(text))
     expect(heard(await exchangeWith(given, text))).toEqual(REFUSED)
     expect(await traceOf(service, given.application, given.user)).toEqual(BURNED)
@@ -205,7 +205,7 @@ describe('guessing the verifier', () => {
     },
   )
 
-  it('DG-12: the first of 1,000 wrong verifiers burns the code; the other 999 and the right one meet nothing', async () => {
+  it('DG-12: the first of 1,000 wrong verifiers invalidates the code; the other 999 and the right one are refused', async () => {
     const given = await givenCode()
     await expectBurned(given, makePkce().verifier)
     const before = await everyRow(service)
@@ -219,7 +219,7 @@ describe('guessing the verifier', () => {
     expect(heard(await exchange(service, given.application, given))).toEqual(REFUSED)
   })
 
-  it('DG-12: of 50 guesses at the same moment, and the right one among them, at most the right one is answered', async () => {
+  it('DG-12: of 50 verifiers at the same moment, at most the right one succeeds', async () => {
     const given = await givenCode()
     const verifiers = Array.from({ length: 50 }, (_, at) => (at === 25 ? given.pkce.verifier : makePkce().verifier))
     const answers = await Promise.all(verifiers.map((each) => exchangeWith(given, each)))

@@ -1,4 +1,4 @@
-/** Pushed requests (RFC 9126): a reference that is another application's, comes back, comes late, or says one thing and means another. */
+/** Pushed requests (RFC 9126): a reference of another application, replayed, expired, or contradicted by other parameters. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { wordsFor } from '../../src/pages/ui/words.ts'
 import { post, type WireAnswer } from '../rig/device.ts'
@@ -21,7 +21,7 @@ afterAll(() => service.stop())
 const pkce = makePkce()
 const challenge = { code_challenge: pkce.challenge, code_challenge_method: 'S256' }
 
-/** Both clocks: PostgreSQL's own, and the copy that the process carries on between two looks at it. */
+/** Advances PostgreSQL's clock and the process's copy of it. */
 async function advance(ms: number): Promise<void> {
   await service.database.advance(ms)
   await service.context.applications.refresh()
@@ -52,7 +52,7 @@ function expectExpired({ status, location, headers, text }: Page): void {
   expect(text).not.toContain('class="button"')
 }
 
-/** Opens it and answers. */
+/** Opens the dialog and decides. */
 async function answer({ application, user, reference }: Pushed, decision: string, more: Record<string, string> = {}) {
   const window = await new DialogWindow(service).signIn(user)
   await window.go(addressOf(application.id, reference, more))
@@ -63,7 +63,7 @@ async function answer({ application, user, reference }: Pushed, decision: string
 }
 
 describe('a reference', () => {
-  it('opens the dialog of the one who pushed it, in confidence or in public', async () => {
+  it('opens the dialog of its own application, confidential or public', async () => {
     for (const wish of [{}, { public: true }]) {
       const given = await pushed(wish)
       const left = await answer(given, 'allow')
@@ -73,7 +73,7 @@ describe('a reference', () => {
     }
   })
 
-  it('of another application opens nothing', async () => {
+  it('of another application is refused', async () => {
     const { application, user, reference } = await pushed()
     const thief = await makeDialogApplication(service)
     const window = await new DialogWindow(service).signIn(user)
@@ -87,7 +87,7 @@ describe('a reference', () => {
   it.each([
     ['allow', 'allowed'],
     ['cancel', 'denied'],
-  ])('that was answered with %s opens nothing again', async (decision, status) => {
+  ])('whose dialog was decided with %s cannot be used again', async (decision, status) => {
     const given = await pushed()
     await answer(given, decision)
     const window = await new DialogWindow(service).signIn(given.user)
@@ -99,7 +99,7 @@ describe('a reference', () => {
     expect((await traceOf(service, given.application, given.user)).dialogs).toEqual([status])
   })
 
-  it('that two browsers of one user have opened leads to one code, in both', async () => {
+  it('opened in two browsers of one user leads to the same code in both', async () => {
     const given = await pushed()
     const windows = await Promise.all([1, 2].map(() => new DialogWindow(service).signIn(given.user)))
     for (const window of windows) {
@@ -119,7 +119,7 @@ describe('a reference', () => {
     })
   })
 
-  it('is good for 89 seconds and not for 91', async () => {
+  it('is valid for 89 seconds and not for 91', async () => {
     const [early, late] = [await pushed(), await pushed()]
     const window = await new DialogWindow(service).signIn(early.user)
     await advance(89_000)
@@ -131,7 +131,7 @@ describe('a reference', () => {
     expect(await everyRow(service)).toEqual(before)
   })
 
-  it('that was changed, cut short or made up opens nothing', async () => {
+  it('that was altered, truncated or forged is refused', async () => {
     const { application, reference } = await pushed()
     const before = await everyRow(service)
     const prefix = 'urn:ietf:params:oauth:request_uri:'
@@ -147,7 +147,7 @@ describe('a reference', () => {
     expect(await everyRow(service)).toEqual(before)
   })
 
-  it('means what was pushed, whatever else stands in the address', async () => {
+  it('means the pushed parameters, whatever else is in the query', async () => {
     const given = await pushed()
     const left = await answer(given, 'allow', {
       redirect_uri: OTHER_CALLBACK,
@@ -162,7 +162,7 @@ describe('a reference', () => {
     expect([status, body.scope]).toEqual([200, 'orders:read'])
   })
 
-  it('cannot be read: it says nothing about what was pushed', async () => {
+  it('is opaque: it reveals nothing about the pushed parameters', async () => {
     const { application, reference } = await pushed()
     expect(Buffer.from(reference.split(':').at(-1)?.slice(4) ?? '', 'base64url').toString('latin1')).not.toMatch(
       /app\.example|pushed/,
@@ -171,7 +171,7 @@ describe('a reference', () => {
   })
 })
 
-describe('what is pushed', () => {
+describe('a pushed request', () => {
   it.each([
     ['a wrong secret', { client_secret: 'wrong' }, 401, 'invalid_client'],
     ['no secret', { client_secret: '' }, 401, 'invalid_client'],
@@ -192,7 +192,7 @@ describe('what is pushed', () => {
     expect(await everyRow(service)).toEqual(before)
   })
 
-  it('with a NUL is refused as well, and is no error of ours', async () => {
+  it('with a NUL is refused, and is not an internal error', async () => {
     const application = await makeDialogApplication(service)
     const before = await everyRow(service)
     for (const name of ['state', 'scope', 'redirect_uri', 'code_challenge', 'response_type']) {

@@ -1,4 +1,4 @@
-/** DG-01 to DG-06: addresses that a dialog must not lead to, and what nobody may register. */
+/** DG-01 to DG-06: redirect URIs that are not registered, and those that cannot be registered. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createApplication, setApplicationRedirects } from '../../src/flows/applications/manage.ts'
 import { wordsFor } from '../../src/pages/ui/words.ts'
@@ -28,14 +28,14 @@ function authorize(path: string, method: 'GET' | 'POST', parameters: Record<stri
   return post(service.address, path, method === 'GET' ? { method, query: sent } : { form: sent })
 }
 
-/** Neither a header nor anything on the page leads anywhere. */
+/** No header and no link on the page leads anywhere. */
 const leadsNowhere = ({ headers, text }: WireAnswer) =>
   headers.location === undefined &&
   headers.refresh === undefined &&
   headers['set-cookie'] === undefined &&
   !/http-equiv|<a(?! class="skip" href="#main")|form action="(?!\/language")/i.test(text)
 
-/** Fifty at a time: one by one most of the time would be spent waiting. */
+/** Fifty in parallel, to save time. */
 async function eachLine(
   lines: readonly HostileRedirect[],
   work: (line: HostileRedirect) => Promise<unknown>,
@@ -55,8 +55,8 @@ async function expectRefused(lines: readonly HostileRedirect[], path: string, me
   expect(await everyRow(service)).toEqual(before)
 }
 
-describe('an address that is not registered', () => {
-  it('is told from those that are: each of the three opens a dialog', async () => {
+describe('a redirect URI that is not registered', () => {
+  it('differs from the three registered ones, each of which opens a dialog', async () => {
     for (const redirect_uri of registered) {
       const answer = await authorize('/oauth/authorize', 'GET', { redirect_uri })
       expect([redirect_uri, answer.status, answer.headers.location]).toEqual([
@@ -67,7 +67,7 @@ describe('an address that is not registered', () => {
     }
   })
 
-  it('DG-01, DG-02, DG-03: every line of the corpus is refused with a page, leads nowhere and leaves no row', async () => {
+  it('DG-01, DG-02, DG-03: is refused with a page, without a redirect and without a row, for the whole corpus', async () => {
     await expectRefused(redirectCorpus, '/1/auth/oauth/authorize', 'GET')
   }, 120_000)
 
@@ -80,7 +80,7 @@ describe('an address that is not registered', () => {
     },
   )
 
-  it('DG-01: the page says what happened and names nobody but the application', async () => {
+  it('DG-01: leads to a page that names the problem and the application only', async () => {
     const { status, text } = await authorize('/oauth/authorize', 'GET', { redirect_uri: 'https://evil.example/' })
     expect([status, textOf(text)]).toEqual([400, expect.stringContaining(t('dialog_problem.redirect_not_registered'))])
     expect(textOf(text)).not.toContain('evil.example')
@@ -98,7 +98,7 @@ describe('an address that is not registered', () => {
     expect(await everyRow(service)).toEqual(before)
   })
 
-  it('DG-01: given twice, in the address, in the form or in both, it is not chosen from', async () => {
+  it('DG-01: is refused if given twice, in the query, in the form or in both', async () => {
     const before = await everyRow(service)
     const [ours, theirs] = [encodeURIComponent(CALLBACK), encodeURIComponent('https://evil.example/')]
     const rest = new URLSearchParams({ client_id: application.id, response_type: 'code', ...challenge }).toString()
@@ -114,7 +114,7 @@ describe('an address that is not registered', () => {
     expect(await everyRow(service)).toEqual(before)
   })
 
-  it('DG-01: one that belongs to another application is as unknown as any', async () => {
+  it('DG-01: of another application is unknown', async () => {
     const other = await makeDialogApplication(service, { redirectUris: ['https://other.example/callback'] })
     const before = await everyRow(service)
     const answer = await authorize('/oauth/authorize', 'GET', { redirect_uri: 'https://other.example/callback' })
@@ -129,7 +129,7 @@ describe('an address that is not registered', () => {
 })
 
 describe('registration', () => {
-  it('DG-02 to DG-05: nothing of what is hostile can be registered, with a new application or later', async () => {
+  it('DG-02 to DG-05: refuses every hostile redirect URI, for a new application or later', async () => {
     const { context, config, account } = service
     const before = await everyRow(service)
     const taken: string[] = []
@@ -143,7 +143,7 @@ describe('registration', () => {
     expect(await everyRow(service)).toEqual(before)
   })
 
-  it('DG-04: what looks like a pattern is compared as text', async () => {
+  it('DG-04: compares what looks like a pattern as text', async () => {
     const dotted = await makeDialogApplication(service, { redirectUris: ['https://a.example/(cb).+'] })
     const sent = { client_id: dotted.id, response_type: 'code', ...challenge }
     for (const [redirect_uri, status] of [
@@ -160,7 +160,7 @@ describe('registration', () => {
   })
 })
 
-describe('a refusal that the application may hear of', () => {
+describe('an error that the application may be told', () => {
   const wrongs: [string, Record<string, string>, string][] = [
     ['scope', { scope: 'no:such' }, 'invalid_scope'],
     ['response type', { response_type: 'token' }, 'unsupported_response_type'],
@@ -170,7 +170,7 @@ describe('a refusal that the application may hear of', () => {
   ]
 
   describe.each(PATHS)('at %s', (path) => {
-    it.each(wrongs)('DG-06: %s: nobody is sent anywhere before they press the link', async (_what, given, error) => {
+    it.each(wrongs)('DG-06: %s: the user is redirected only by pressing the link', async (_what, given, error) => {
       const before = await everyRow(service)
       for (const method of ['GET', 'POST'] as const) {
         const answer = await authorize(path, method, { redirect_uri: CALLBACK, state: 'a b', ...given })
@@ -191,13 +191,13 @@ describe('a refusal that the application may hear of', () => {
     })
   })
 
-  it('DG-06: for somebody who is signed in it is the same page', async () => {
+  it('DG-06: a signed-in user sees the same page', async () => {
     const window = await new DialogWindow(service).signIn(service.user)
     const at = await window.go(dialogAddress(service, { application, parameters: { ...challenge, scope: 'no:such' } }))
     expect([at.left, at.page.status]).toEqual([null, 400])
   })
 
-  it('DG-06: a no is sent back only by the form of who was asked, never by an address', async () => {
+  it('DG-06: a rejection is sent only by the user’s form, never by a link', async () => {
     const { window } = await openQuestion(service, { application, parameters: challenge })
     const { request = '' } = formFields(window.account.last?.text ?? '', '/dialog/decision')
     const before = await everyRow(service)

@@ -1,4 +1,4 @@
-/** DG-23 to DG-25: who is signed in when the window opens, forms from other sites, and a yes that was given before. */
+/** DG-23 to DG-25: sessions when the dialog opens, forms from other sites, and earlier grants. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { DIALOG, SESSION } from '../../src/http/web/cookies.ts'
 import { wordsFor } from '../../src/pages/ui/words.ts'
@@ -35,8 +35,8 @@ const challenge = { code_challenge: makePkce().challenge, code_challenge_method:
 const newUser = () => makeUser(service.context.db, service.account.slug, { password: PASSWORD })
 const credentials = ({ email }: MadeUser) => ({ email, password: PASSWORD })
 
-describe('whose session it is', () => {
-  it('DG-23: a cookie that was planted before is not the one that signing in leads to', async () => {
+describe('the session', () => {
+  it('DG-23: a cookie planted before is replaced by signing in', async () => {
     const user = await newUser()
     const window = new DialogWindow(service)
     const attacker = await new DialogWindow(service).signIn(await newUser())
@@ -55,7 +55,7 @@ describe('whose session it is', () => {
     expect(await sessionsOf(service, user)).toHaveLength(2)
   })
 
-  it('DG-23: somebody else’s session is shown for what it is, left by "Not you?", and ended by it', async () => {
+  it('DG-23: another user’s session is shown as such, and ended by "Not you?"', async () => {
     const [user, attacker] = [await newUser(), await newUser()]
     const own = await makeDialogApplication(service)
     const { window, at } = await openQuestion(service, { application: own, user: attacker, parameters: challenge })
@@ -77,7 +77,7 @@ describe('whose session it is', () => {
     expect(await grantsOf(service, attacker)).toEqual([])
   })
 
-  it('DG-23: signing in over a session ends that session: the one who planted it has nothing', async () => {
+  it('DG-23: signing in ends the previous session: whoever planted it has nothing', async () => {
     const [user, attacker] = [await newUser(), await newUser()]
     const { window, at } = await openQuestion(service, { application, user: attacker, parameters: challenge })
     const planted = window.account.cookies.get(SESSION) ?? ''
@@ -90,7 +90,7 @@ describe('whose session it is', () => {
     expect((await theirs.send('GET', '/')).location).toMatch(/^\/sign-in/)
   })
 
-  it('DG-23: nobody is signed in to the attacker’s user from another site', async () => {
+  it('DG-23: another site cannot sign a user in as the attacker', async () => {
     const attacker = await newUser()
     const window = new DialogWindow(service)
     const before = await everyRow(service)
@@ -106,7 +106,7 @@ describe('whose session it is', () => {
     expect(await everyRow(service)).toEqual(before)
   })
 
-  it('DG-23: a form that was shown to one user is not taken from the next one in the same browser', async () => {
+  it('DG-23: a form shown to one user is refused from the next one in the same browser', async () => {
     const [user, attacker] = [await newUser(), await newUser()]
     const own = await makeDialogApplication(service)
     const { window } = await openQuestion(service, { application: own, user: attacker, parameters: challenge })
@@ -120,7 +120,7 @@ describe('whose session it is', () => {
   })
 })
 
-describe('a form from the application’s own page', () => {
+describe('a form of the application’s own page', () => {
   const CROSS_SITE = { origin: 'https://app.example', 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' }
   const form = (given: Record<string, string> = {}) => ({
     client_id: application.id,
@@ -131,7 +131,7 @@ describe('a form from the application’s own page', () => {
     ...given,
   })
 
-  /** Lax cookies stay at home when a form comes from another site; then the window goes on by itself, with them. */
+  /** Browsers omit Lax cookies from a form of another site; the page then continues by itself, with them. */
   async function postFromElsewhere(
     window: DialogWindow,
     path: string,
@@ -189,7 +189,7 @@ describe('a form from the application’s own page', () => {
     },
   )
 
-  it('DG-24: a browser that has nothing is asked to sign in, and does not go round in circles', async () => {
+  it('DG-24: a browser without cookies is asked to sign in, and is not redirected in a loop', async () => {
     const window = new DialogWindow(service)
     const { at } = await postFromElsewhere(window, '/oauth/authorize', form())
     expect([at.page.status, at.url.pathname]).toEqual([200, '/dialog'])
@@ -199,7 +199,7 @@ describe('a form from the application’s own page', () => {
     expect([question.page.status, question.url.pathname]).toEqual([200, '/dialog'])
   })
 
-  it('DG-24: every other form of the dialog is taken from our own pages only', async () => {
+  it('DG-24: every other form of the dialog is accepted from our own pages only', async () => {
     const { window } = await openQuestion(service, { application, parameters: challenge })
     const before = await everyRow(service)
     for (const [web, action] of [
@@ -221,7 +221,7 @@ describe('a form from the application’s own page', () => {
     expect(await everyRow(service)).toEqual(before)
   })
 
-  it('DG-24: a cookie that is no mark of ours is replaced, not used', async () => {
+  it('DG-24: an invalid browser cookie is replaced, not used', async () => {
     for (const planted of ['x', 'y'.repeat(23), '<script>', '']) {
       const window = new DialogWindow(service)
       window.base.cookies.set(DIALOG, planted)
@@ -235,7 +235,7 @@ describe('a form from the application’s own page', () => {
   })
 })
 
-describe('a yes that was given before', () => {
+describe('an earlier grant', () => {
   it.each([
     ['the same again', {}],
     ['wider', { scope: 'orders:read,orders:write' }],
@@ -243,7 +243,7 @@ describe('a yes that was given before', () => {
     ['another address', { redirect_uri: OTHER_CALLBACK }],
     ['silence asked for', { prompt: 'none' }],
     ['silence asked for, in other words', { approval_prompt: 'auto', prompt: 'none', login_hint: 'x' }],
-  ])('DG-25: is not taken for another one: %s', async (_what, changed) => {
+  ])('DG-25: does not stand for a different request: %s', async (_what, changed) => {
     const user = await newUser()
     const { code, pkce } = await allow(service, {
       application,

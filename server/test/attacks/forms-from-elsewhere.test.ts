@@ -1,4 +1,4 @@
-/** UC-08 to UC-10: forms, frames and codes that come from elsewhere than our own pages. */
+/** UC-08 to UC-10: forms, frames and codes from other sites. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { wordsFor } from '../../src/pages/ui/words.ts'
 import { ask, someDevice } from '../rig/asked.ts'
@@ -20,7 +20,7 @@ afterAll(() => service.stop())
 const stillAsked = async ({ user, code }: { user: { id: string }; code: CodeRecord }) =>
   expect(await codeRow(service, code.user_code)).toMatchObject({ ...UNTOUCHED, claimed_by: user.id })
 
-describe('forms from elsewhere', () => {
+describe('forms from other sites', () => {
   const elsewhere = (): Record<string, Record<string, string>> => ({
     'another site': { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' },
     'another site, without a word about itself': { origin: 'https://evil.example' },
@@ -89,7 +89,7 @@ describe('forms from elsewhere', () => {
     },
   )
 
-  it('UC-09: no page on the way to a decision can be put into a frame', async () => {
+  it('UC-09: no page before a decision can be framed', async () => {
     const { web, path } = await ask(service)
     for (const page of [await web.get('/connect/code'), await web.get(path), await web.send('POST', path, {})]) {
       expect(page.headers['content-security-policy']).toContain("frame-ancestors 'none'")
@@ -98,7 +98,7 @@ describe('forms from elsewhere', () => {
   })
 })
 
-describe('codes that come along', () => {
+describe('codes in an address', () => {
   it.each(['user_code', 'code', 'app-code', 'typed', 'value'])(
     'UC-10: an address with ?%s= fills in nothing',
     async (name) => {
@@ -120,7 +120,7 @@ describe('codes that come along', () => {
     },
   )
 
-  it('UC-10: signing in on the way to such an address does not fill it in either', async () => {
+  it('UC-10: signing in before such an address does not fill in the code either', async () => {
     const password = 'a quiet green harbour'
     const user = await makeUser(service.context.db, service.account.slug, { password })
     const code = await service.device().code()
@@ -132,7 +132,7 @@ describe('codes that come along', () => {
     expect(await codeRow(service, code.user_code)).toMatchObject(UNTOUCHED)
   })
 
-  it('UC-10: a form that was posted from elsewhere, or without our token, does not come back filled in', async () => {
+  it('UC-10: a form posted from another site, or without our token, is not shown filled in', async () => {
     const { web } = await makeSignedInUser(service)
     const code = await service.device().code()
     const foreign = await web.send(
@@ -149,7 +149,7 @@ describe('codes that come along', () => {
     expect(await codeRow(service, code.user_code)).toMatchObject(UNTOUCHED)
   })
 
-  it('UC-10: an application is never given an address that could carry its code', async () => {
+  it('UC-10: an application never receives an address with its code in it', async () => {
     for (const variant of ['oauth', 'key'] as const) {
       const answer = await service.device(variant).code()
       expect(answer.verification_url).toBe('')

@@ -1,6 +1,6 @@
 /**
  * A grant's secret is in its row and inside its credentials, and nowhere else; its id is everywhere else, and in no credential.
- * Every way to a credential is gone in a server of its own; then all that came out of it is read. docs/formats.md.
+ * Runs every flow with credentials on a server of its own, then searches all of its output. docs/formats.md.
  */
 import { spawnSync } from 'node:child_process'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -25,13 +25,13 @@ let proxy: RecordingProxy
 let collector: Collector
 let receiver: Receiver
 let mailbox: Mailbox
-/** The service as the server process has it: its pages and endpoints, behind the proxy. */
+/** The service in the server process: its pages and endpoints, behind the proxy. */
 let service: TestService
 let web: Web
 
 type Passed = { readonly id: string; readonly secret: string; readonly credentials: readonly string[] }
 const passed: Passed[] = []
-/** Where it was written down, or sent: everything that left the server. */
+/** Everything that left the server: rows, logs, answers, mails and webhooks. */
 let evidence: Readonly<Record<string, string>>
 
 beforeAll(async () => {
@@ -68,7 +68,7 @@ afterAll(async () => {
   await own.stop()
 })
 
-/** By the account's own pages, as a person does it. */
+/** On the account's pages, as a user does. */
 async function collect(variant: 'oauth' | 'key') {
   const device = service.device(variant)
   const code = await device.code({ scope: 'orders:read' })
@@ -79,7 +79,7 @@ async function collect(variant: 'oauth' | 'key') {
   return { body, deviceCode: code.device_code }
 }
 
-/** All that can be asked about a credential, and who asks. */
+/** All requests about a credential. */
 async function ask(credential: string, application: MadeApplication): Promise<void> {
   const headers = { authorization: `Bearer ${credential}` }
   for (const path of ['/1/me', '/me.xml', '/auth/verify']) {
@@ -97,7 +97,7 @@ async function note(credentials: readonly string[]): Promise<void> {
   passed.push({ id, secret: await grantSecret(own, id), credentials })
 }
 
-/** Renewed twice; then the first refresh token comes back, which ends the grant and is logged. */
+/** Refreshed twice; then the first refresh token is reused, which revokes the grant and is logged. */
 async function passTokenSet(): Promise<void> {
   const { application } = own
   const { body, deviceCode } = await collect('oauth')
@@ -110,7 +110,7 @@ async function passTokenSet(): Promise<void> {
   await note([deviceCode, ...sets])
 }
 
-/** Replaced, shown in lists, and removed by its user. */
+/** Rotated, listed, and removed by its user. */
 async function passAccessKey(): Promise<void> {
   const { application } = own
   const { body, deviceCode } = await collect('key')
@@ -123,11 +123,11 @@ async function passAccessKey(): Promise<void> {
   expect((await web.submit('/applications/remove', { report: 'on' })).status).toBe(200)
 }
 
-/** By the dialog, then reported by whoever found it. */
+/** Granted in the dialog, then reported. */
 async function passDialog(): Promise<void> {
   const application = await makeDialogApplication(service)
   await makeEndpoint(own, receiver.url, { application })
-  // The server process hears of the application within a second.
+  // The server process pulls the application within a second.
   await new Promise((resolve) => setTimeout(resolve, 1_500))
   const allowed = await allow(service, { application })
   const { status, body } = await exchange(service, application, allowed)
@@ -182,13 +182,13 @@ async function everyOtherColumn(): Promise<string> {
   return JSON.stringify(await Promise.all(dumps))
 }
 
-/** As a uuid, in hexadecimal, as a number, and in both alphabets of base64 wherever it begins in a group of three bytes. */
+/** As a uuid, in hexadecimal, as a number, and in both alphabets of base64 at each of the three offsets. */
 function formsOf(secret: string): string[] {
   const hex = secret.replaceAll('-', '')
   const bytes = Buffer.from(hex, 'hex')
   const inBase64 = [0, 1, 2].flatMap((before) => {
     const shifted = Buffer.concat([Buffer.alloc(before), bytes])
-    // Characters that also depend on the bytes around it are left out.
+    // Characters that also encode neighbouring bytes are left out.
     const inner = [Math.ceil((before * 8) / 6), Math.floor((shifted.length * 8) / 6)] as const
     return (['base64url', 'base64'] as const).map((alphabet) => shifted.toString(alphabet).slice(...inner))
   })
@@ -199,7 +199,7 @@ function formsOf(secret: string): string[] {
 const credentialsOf = () => passed.flatMap(({ credentials }) => credentials)
 
 describe('the secret of a grant', () => {
-  it('is found in its credentials by the search below, so the search finds it', () => {
+  it('is found in its credentials, so the search below works', () => {
     expect(passed).toHaveLength(3)
     for (const { secret, credentials } of passed) {
       const carrying = credentials.filter((text) => formsOf(secret).some((form) => text.includes(form)))
@@ -209,7 +209,7 @@ describe('the secret of a grant', () => {
     for (const { secret } of passed) expect(formsOf(secret).some((form) => answered.includes(form))).toBe(true)
   })
 
-  it('is in nothing that left the server, in any form, once the credentials themselves are taken out', () => {
+  it('is in no other output of the server, in any encoding, apart from the credentials themselves', () => {
     for (const [place, text] of Object.entries(evidence)) {
       const rest = credentialsOf().reduce((left, credential) => left.replaceAll(credential, ''), text)
       const seen = passed.flatMap(({ secret }) => formsOf(secret).filter((form) => rest.includes(form)))
@@ -219,7 +219,7 @@ describe('the secret of a grant', () => {
 })
 
 describe('the id of a grant', () => {
-  it('is what all of these name it by', () => {
+  it('is how all of these name it', () => {
     const named = Object.keys(evidence).filter((place) => !['a span or a metric', 'a mail'].includes(place))
     for (const place of named) {
       const unnamed = passed.filter(({ id }) => !evidence[place]?.includes(id))
@@ -228,7 +228,7 @@ describe('the id of a grant', () => {
     }
   })
 
-  it('is in no credential: neither as text nor within what it encodes', () => {
+  it('is in no credential: neither as text nor in the encoded bytes', () => {
     for (const { id } of passed) {
       const digits = id.slice('grt_'.length)
       for (const text of credentialsOf()) {

@@ -1,4 +1,4 @@
-/** UC-02: many users guess codes at once, from one network, in one account, and from everywhere. */
+/** UC-02: many users guess codes at once, from one network, in one account, and from many networks. */
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { enterCode } from '../../src/flows/device/enter-code.ts'
@@ -23,7 +23,7 @@ afterAll(() => service.stop())
 const NO_SESSION = { id: '', createdAt: 0, authenticatedAt: 0, expiresAt: 0 }
 
 describe('a crowd of guessers', () => {
-  it('UC-02: thirty misses of a network leave one try to those who miss, and everything to those who do not', async () => {
+  it('UC-02: thirty misses of a network leave one attempt to users who missed, and all to the others', async () => {
     const headers = someNetwork()
     const anyone = async () => makeSignedInUser(service, { ...(await somewhere(service)), headers })
     for (let guesser = 0; guesser < 6; guesser += 1) await missTimes((await anyone()).web, 5)
@@ -36,7 +36,7 @@ describe('a crowd of guessers', () => {
     expect(await codeRow(service, user_code)).toMatchObject({ claimed_by: honest.user.id })
   })
 
-  it('UC-02: fifty misses in an account do the same to its users, wherever they are', async () => {
+  it('UC-02: fifty misses in an account do the same to its users, in any network', async () => {
     const account = await makeAccount(service.context.db)
     const guessers = await Promise.all(
       Array.from({ length: 10 }, () => makeSignedInUser(service, { account, headers: someNetwork() })),
@@ -51,9 +51,9 @@ describe('a crowd of guessers', () => {
     expect((await honest.web.enterCode(user_code)).status).toBe(200)
   })
 
-  it('UC-02: a thousand guesses from everywhere hit nothing, make new codes two digits longer and entry ask who it is', async () => {
+  it('UC-02: a thousand guesses from everywhere find no code, make new codes two digits longer, and entering one needs a sign-in again', async () => {
     const { context, database } = service
-    // Nobody is locked and nobody stands out: two hundred users of twenty-five accounts, each in a network of their own.
+    // No user is locked: two hundred users of twenty-five accounts, each in a network of their own.
     const accounts = await Promise.all(Array.from({ length: 25 }, () => makeAccount(context.db)))
     await database.advance(61 * MINUTE)
     await context.liveCodes.recount()
@@ -80,7 +80,7 @@ describe('a crowd of guessers', () => {
         }
       }),
     )
-    // 150 codes among 10⁹, a thousand guesses: 0.00015 hits are to be expected. Two would be no accident.
+    // 150 codes among 10⁹ and a thousand guesses: 0.00015 expected hits. Two would be no coincidence.
     expect([guesses, hits < 2]).toEqual([1_000, true])
     const claimed = await database.query(
       'select from device_codes where user_code = any($1) and claimed_by is not null',
@@ -112,7 +112,7 @@ describe('a crowd of guessers', () => {
 })
 
 describe('a crowd of guessers at a quiet service', () => {
-  it('UC-02: new codes are two digits longer also where hardly any code is live', async () => {
+  it('UC-02: new codes are two digits longer also with hardly any live code', async () => {
     const { context, database } = service
     await database.advance(24 * 60 * MINUTE)
     await context.liveCodes.recount()

@@ -1,4 +1,4 @@
-/** UC-01, UC-03, UC-04, UC-19, UC-21: one user guesses codes, and what the answers give away. */
+/** UC-01, UC-03, UC-04, UC-19, UC-21: one user guesses codes, and what the answers reveal. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readTypedCode } from '../../src/core/device/user-code.ts'
 import { savePolicy } from '../../src/flows/accounts/policy.ts'
@@ -60,7 +60,7 @@ describe('one user', () => {
     expect(await codeRow(service, early.user_code)).toMatchObject({ ...UNTOUCHED, claimed_by: user.id })
   })
 
-  it('UC-01: mistyped codes cost nothing, and codes that exist are no misses', async () => {
+  it('UC-01: mistyped codes and codes that exist do not count as misses', async () => {
     const { user, web } = await makeSignedInUser(service, await somewhere(service))
     const { user_code } = await service.device().code()
     await service.reject(user_code)
@@ -75,7 +75,7 @@ describe('one user', () => {
     expect(await codeRow(service, next.user_code)).toMatchObject({ claimed_by: user.id })
   })
 
-  it('UC-21: twenty claims in ten minutes are enough; the next code has to wait, and stays untouched', async () => {
+  it('UC-21: after twenty claims in ten minutes the next code is refused, and stays pending', async () => {
     const { account, headers } = await somewhere(service)
     const { user, web } = await makeSignedInUser(service, { account, headers })
     const device = service.device()
@@ -96,7 +96,7 @@ describe('one user', () => {
     expect((await web.enterCode(user_code)).status).toBe(200)
   })
 
-  it('UC-21: twenty times in ten minutes is enough for a code that was used, too', async () => {
+  it('UC-21: after twenty entries of a used code in ten minutes the next is refused, too', async () => {
     const { user, web } = await makeSignedInUser(service, await somewhere(service))
     const { user_code } = await service.device().code()
     await service.reject(user_code)
@@ -107,7 +107,7 @@ describe('one user', () => {
     expect((await web.enterCode(user_code)).status).toBe(400)
   })
 
-  it('UC-04: of two hundred wrong codes at once, five are looked at', async () => {
+  it('UC-04: of two hundred wrong codes at once, five are looked up', async () => {
     const { user, web } = await makeSignedInUser(service, await somewhere(service))
     await web.get('/connect/code')
     const statuses = await Promise.all(
@@ -116,14 +116,14 @@ describe('one user', () => {
       }),
     )
     expect(statuses.filter((status) => status === 400)).toHaveLength(5)
-    // Whoever sends two hundred at once may also be told to come back later.
+    // Some of two hundred at once may also be answered 503.
     expect([...new Set(statuses)].filter((status) => ![400, 429, 503].includes(status))).toEqual([])
     expect(await entriesOf(service, user)).toEqual(Array.from({ length: 5 }, () => 'missed'))
     expect(await eventKinds(service, { user })).toEqual(['entry.locked'])
   })
 })
 
-/** Another tab: the same cookies, the page as it was shown. */
+/** Another tab: the same cookies, and the page as shown. */
 function sameBrowser(web: Web): Web {
   const tab = new Web(web.address, web.host, web.headers)
   for (const [name, value] of web.cookies) tab.cookies.set(name, value)
@@ -148,7 +148,7 @@ describe('one code in many spellings', () => {
       inScript(digits.slice(0, 4), 0x0660) + inScript(digits.slice(4), 0xff10),
   }
 
-  it('UC-03: a wrong code in ten spellings is ten times the same code, on one counter', async () => {
+  it('UC-03: a wrong code in ten spellings counts ten times on one counter', async () => {
     const { user, web } = await makeSignedInUser(service, await somewhere(service))
     const wrong = madeUp()
     const statuses: number[] = []
@@ -164,7 +164,7 @@ describe('one code in many spellings', () => {
     expect(await codeRow(service, user_code)).toMatchObject({ claimed_by: user.id })
   })
 
-  it('UC-03: a code with zeros put in front is another code, and a miss', async () => {
+  it('UC-03: a code with leading zeros added is another code, and a miss', async () => {
     const { user, web } = await makeSignedInUser(service, await somewhere(service))
     const { user_code } = await service.device().code()
     expect((await web.enterCode(`0${user_code}`)).status).toBe(400)
@@ -178,7 +178,7 @@ describe('one code in many spellings', () => {
     async (odd) => {
       const { user, web } = await makeSignedInUser(service, await somewhere(service))
       const { user_code } = await service.device().code()
-      // ² and ① are digits to whoever reads generously: one more of them must not happen to make another code.
+      // ² and ① are digits after normalisation: an additional one must not make another valid code.
       const spellings = Array.from(user_code, (_, at) => `${user_code.slice(0, at)}${odd}${user_code.slice(at)}`)
       const code = spellings.find((text) => readTypedCode(text).answer === 'mistyped') ?? ''
       await web.get('/connect/code')
@@ -249,7 +249,7 @@ describe('one answer', () => {
     (name) => expect(seen[name]?.statements).toEqual(seen.unknown?.statements),
   )
 
-  it('UC-19: a code that is claimed takes four statements more, once: they end it, record it in both accounts, and look for a crowd', () => {
+  it('UC-19: a claimed code takes four more statements, once: they close it, record it in both accounts, and check for a crowd', () => {
     const [usual, claimed] = [seen.unknown?.statements ?? [], seen.claimed?.statements ?? []]
     const more = claimed.filter((statement) => !usual.includes(statement))
     expect(more).toEqual([
@@ -262,9 +262,9 @@ describe('one answer', () => {
   })
 })
 
-/** A page and its headers, without its nonce, its tokens and what was typed into it. */
+/** A page with its headers, without nonce, form tokens and input. */
 function alike({ text, headers }: Page): string {
-  // How long to wait goes down by the second, whatever was typed; an id is every request's own.
+  // The waiting time decreases every second, and each request has its own id.
   const { date: _date, 'content-length': _length, 'retry-after': _wait, 'x-request-id': _id, ...rest } = headers
   const told = JSON.stringify(rest) + text
   return told

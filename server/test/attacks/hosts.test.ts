@@ -1,4 +1,4 @@
-/** TN-01, TN-06, TN-08: which account a request is for, and what an account may be called. */
+/** TN-01, TN-06, TN-08: how a request selects its account, and which slugs are allowed. */
 import { connect as connectTo, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createAccount } from '../../src/flows/accounts/register.ts'
@@ -31,7 +31,7 @@ const cookieOf = (web: Web) => `${SESSION}=${web.cookies.get(SESSION)}`
 
 type RawAnswer = { readonly status: number; readonly text: string }
 
-/** A request written by hand, byte for byte. Its answer ends where it says so, or where the connection does. */
+/** A request written byte for byte. Reads its answer by its length, or until the connection closes. */
 function exchange(socket: Socket, lines: readonly string[]): Promise<RawAnswer> {
   return new Promise((resolve) => {
     let text = ''
@@ -62,7 +62,7 @@ async function raw(lines: readonly string[]): Promise<RawAnswer> {
 describe('hosts', () => {
   const port = () => new URL(service.config.publicUrl).port
 
-  it('TN-01: the account is the Host’s, whatever other headers claim', async () => {
+  it('TN-01: the Host header selects the account, whatever other headers say', async () => {
     for (const headers of [
       ['X-Forwarded-Host: THEIRS'],
       ['X-Host: THEIRS', 'X-Original-Host: THEIRS', 'X-Forwarded-Server: THEIRS'],
@@ -78,7 +78,7 @@ describe('hosts', () => {
     }
   })
 
-  it('TN-01: two Hosts, or an address in the request line that names another, are refused', async () => {
+  it('TN-01: two Host headers, or another host in the request line, are refused', async () => {
     const [one, two] = [ours.web.host, theirs.web.host]
     const requests = [
       ['GET /sign-in HTTP/1.1', `Host: ${one}`, `Host: ${two}`],
@@ -102,7 +102,7 @@ describe('hosts', () => {
     expect(absolute.status, 'the same host twice is no disagreement').toBe(200)
   })
 
-  it('TN-01: a Host that is not spelled as ours leads to no account', async () => {
+  it('TN-01: a Host that is not spelled exactly selects no account', async () => {
     const { slug } = ours
     const hosts = [
       `${slug}.localhost`,
@@ -134,7 +134,7 @@ describe('hosts', () => {
     expect(capitals.status, 'capital letters are the same host').toBe(200)
   })
 
-  it('TN-08: on one connection each request is its own Host’s, with its own session', async () => {
+  it('TN-08: on one connection each request has its own Host and session', async () => {
     const socket = connectTo(Number(new URL(service.address).port), '127.0.0.1')
     const cookies = `Cookie: ${cookieOf(ours.web)}`
     try {
@@ -176,14 +176,14 @@ describe('hosts', () => {
       '*',
     ],
     'a'.repeat(64),
-  ])('TN-06: no account is called %j', async (slug) => {
+  ])('TN-06: no account has the slug %j', async (slug) => {
     const before = await countRows(service, 'accounts', 'roles', 'audit_events')
     const result = await createAccount(service.context.db, { slug, name: 'Account' })
     expect(result.outcome).toBe('refused')
     expect(await countRows(service, 'accounts', 'roles', 'audit_events')).toEqual(before)
   })
 
-  it('TN-06: nor twice the same, and PostgreSQL itself would not have the worst of them', async () => {
+  it('TN-06: no slug is used twice, and constraints in PostgreSQL refuse the worst', async () => {
     expect((await createAccount(service.context.db, { slug: ours.slug, name: 'Again' })).outcome).toBe('refused')
     for (const slug of ['xn--acme', '-a', 'A', 'a.b', 'a'.repeat(64)]) {
       const insert = service.database.query(

@@ -1,4 +1,4 @@
-/** RL-11: the Redis that counts goes away in the middle. What people do stays limited, code requests are counted here, polls go on. */
+/** RL-11: Redis stops while it counts. User actions stay limited, code requests are counted in process, polls continue. */
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

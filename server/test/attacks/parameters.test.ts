@@ -1,4 +1,4 @@
-/** Attacks on parsing and formats, by their ids. */
+/** Attacks on parsing and formats, by id. */
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { post } from '../rig/device.ts'
@@ -60,7 +60,7 @@ describe('methods and paths', () => {
     '/AUTH/oauth/device/code',
     '//auth/oauth/device/code',
     '/1',
-  ])('%s is a 404 in the shape of every refusal', async (path) => {
+  ])('%s answers 404 with the usual error body', async (path) => {
     const answer = await post(service.address, path, { form: credentials() })
     expect([answer.status, answer.body.error]).toEqual([404, 'not_found'])
   })
@@ -99,7 +99,7 @@ describe('parameters', () => {
     },
   )
 
-  it('AP-08: names of the prototype are names like any other', async () => {
+  it('AP-08: names of Object.prototype are ordinary names', async () => {
     const answer = await post(service.address, CODE, {
       form: { ...credentials(), __proto__x: '1', constructor: 'x', prototype: 'y', toString: 'z' },
     })
@@ -131,7 +131,7 @@ describe('parameters', () => {
     }
   })
 
-  it('an empty body is no body, whatever its type, and utf8 is UTF-8', async () => {
+  it('an empty body is accepted with any type, and utf8 means UTF-8', async () => {
     const empty = { query: credentials(), raw: '', headers: { 'content-type': 'application/json' } }
     expect((await post(service.address, CODE, empty)).status).toBe(200)
     const headers = { 'content-type': 'application/x-www-form-urlencoded; charset="UTF8"' }
@@ -152,7 +152,7 @@ describe('parameters', () => {
     expect([long.status, long.body.error]).toEqual([431, 'headers_too_large'])
   })
 
-  it('AP-10: a body without an end is cut off, and so is one that is not read', async () => {
+  it('AP-10: an endless body is cut off, and so is one that is not read', async () => {
     const { hostname, port } = new URL(service.address)
     for (const [type, status] of [
       ['application/x-www-form-urlencoded', 413],
@@ -172,7 +172,7 @@ describe('parameters', () => {
     }
   })
 
-  it('a whole address in the request line is the path in it', async () => {
+  it('an absolute URL in the request line counts as its path', async () => {
     const answer = await post(service.address, CODE, { form: credentials() })
     const { hostname, port } = new URL(service.address)
     const received = await new Promise<string>((resolve) => {
@@ -223,11 +223,11 @@ describe('state is echoed exactly, or refused', () => {
     ' x ',
     '"\'',
     '\u0085\u2028',
-  ])('AP-12: %j comes back through an independent XML parser as it was', async (state) => {
+  ])('AP-12: %j is returned unchanged by an independent XML parser', async (state) => {
     expect(await echo(state)).toBe(state)
   })
 
-  it('AP-13: what XML cannot carry is refused in both formats', async () => {
+  it('AP-13: characters that XML cannot contain are refused in both formats', async () => {
     const illegal = [
       ...Array.from({ length: 32 }, (_, point) => point).filter((point) => ![9, 10, 13].includes(point)),
       0xfffe,
@@ -240,7 +240,7 @@ describe('state is echoed exactly, or refused', () => {
     }
   })
 
-  it('AP-16: JSON is JSON to a browser, too', async () => {
+  it('AP-16: JSON is not sniffed as another type by a browser', async () => {
     const answer = await service.device().request({ state: '<script>alert(1)</script>' })
     expect(answer.headers['content-type']).toBe('application/json; charset=utf-8')
     expect(answer.headers['x-content-type-options']).toBe('nosniff')
@@ -248,13 +248,13 @@ describe('state is echoed exactly, or refused', () => {
   })
 })
 
-describe('odd requests', () => {
-  it('HEAD asks for health as GET does', async () => {
+describe('unusual requests', () => {
+  it('HEAD answers health as GET does', async () => {
     const answer = await post(service.address, '/health/live', { method: 'HEAD' })
     expect([answer.status, answer.text]).toEqual([200, ''])
   })
 
-  it('AP-27: methods and bodies that nobody expects are refused, and never a bug', async () => {
+  it('AP-27: unexpected methods and bodies are refused without an internal error', async () => {
     for (const method of ['QUERY', 'LOCK', 'PROPFIND', 'MKCOL', 'REPORT']) {
       for (const raw of [undefined, 'x=1']) {
         const answer = await post(service.address, CODE, { method, ...(raw ? { raw } : {}) })
@@ -286,7 +286,7 @@ describe('raw sockets', () => {
     ['a disguised encoding', `${head}transfer-encoding: xchunked\r\n\r\n0\r\n\r\n`],
     ['a folded header', `${head}x: a\r\n b\r\ncontent-length : 0\r\n\r\n`],
     ['nonsense', 'HELLO\r\n\r\n'],
-  ])('AP-17: %s ends the connection with a refusal in our shape', async (_, text) => {
+  ])('AP-17: %s closes the connection with the usual error body', async (_, text) => {
     const received = await raw(text)
     expect(received).toMatch(/^HTTP\/1\.1 400 /)
     expect(received).toMatch(/connection: close/i)
@@ -294,7 +294,7 @@ describe('raw sockets', () => {
     expect(received.match(/HTTP\/1\.1/g)).toHaveLength(1)
   })
 
-  it('AP-25: malformed requests by the thousand leave the service as it was', async () => {
+  it('AP-25: thousands of malformed requests leave the service unchanged', async () => {
     const pieces = [
       '%',
       '&',

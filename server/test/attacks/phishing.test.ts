@@ -1,4 +1,4 @@
-/** UC-11, UC-12, UC-15: somebody talks people into entering codes. What they are shown, who is warned, how it is taken back. */
+/** UC-11, UC-12, UC-15: users talked into entering codes: what they are shown, who is warned, how it is undone. */
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -53,7 +53,7 @@ async function someApplication(name?: string): Promise<MadeApplication> {
   return application
 }
 
-/** A code that an application asked for from this address. */
+/** A code requested from this address. */
 async function codeFrom(address: string, application: MadeApplication, agent?: string): Promise<CodeRecord> {
   const answer = await post(service.address, '/auth/oauth/device/code', {
     form: { SVCappid: application.id, SVCsecret: application.secret },
@@ -65,8 +65,8 @@ async function codeFrom(address: string, application: MadeApplication, agent?: s
 
 const lastGroup = (code: CodeRecord) => groupDigits(code.user_code).split(' ').at(-1) ?? ''
 
-describe('a code from far away', () => {
-  it('UC-11: the page says who asks, for what, since when, from where, and that this is not where the user is', async () => {
+describe('a code from another country', () => {
+  it('UC-11: the page shows the application, the scopes, the time and the place of the request, and that the user is elsewhere', async () => {
     const application = await someApplication('Fine Till')
     const code = await codeFrom(GERMANY, application, 'Till/4 (kitchen)')
     await service.database.advance(3 * MINUTE)
@@ -93,7 +93,7 @@ describe('a code from far away', () => {
     expect(buttonClass(page.text, 'cancel'), 'no smaller than yes').toBe(buttonClass(page.text, 'allow'))
   })
 
-  it('UC-11: without the last group of the code, typed again, nothing is granted', async () => {
+  it('UC-11: nothing is granted unless the last group of the code is typed again', async () => {
     const code = await codeFrom(GERMANY, await someApplication())
     const { user, web } = await makeSignedInUser(service, { headers: from(AMERICA) })
     await web.enterCode(code.user_code)
@@ -125,7 +125,7 @@ describe('a code from far away', () => {
     expect(await grantsOf(service, user)).toHaveLength(1)
   })
 
-  it('UC-11: who asks cannot pretend to be somewhere else by a header of their own', async () => {
+  it('UC-11: the application cannot change the place by a header', async () => {
     const code = await codeFrom(`${AMERICA}, ${GERMANY}`, await someApplication())
     const { web } = await makeSignedInUser(service, { headers: from(AMERICA) })
     expect(textOf((await web.enterCode(code.user_code)).text)).toContain(WARNING)
@@ -134,7 +134,7 @@ describe('a code from far away', () => {
   it.each([
     ['the same country', AMERICA],
     ['a place that nobody knows', NOWHERE],
-  ])('UC-11: for a code from %s nobody is frightened', async (_where, address) => {
+  ])('UC-11: a code from %s causes no warning', async (_where, address) => {
     const code = await codeFrom(address, await someApplication())
     const { user, web } = await makeSignedInUser(service, { headers: from(AMERICA) })
     const page = await web.enterCode(code.user_code)
@@ -150,8 +150,8 @@ function buttonClass(html: string, value: string): string | undefined {
   return new RegExp(`<button[^>]*class="([^"]*)"[^>]*value="${value}"`).exec(html)?.[1]
 }
 
-describe('one sender, many people', () => {
-  /** An account of their own, so that its administrators are the only ones to be told. */
+describe('one application, many users', () => {
+  /** An account of their own, so that only its administrators are notified. */
   async function crowd(size: number) {
     const { db } = service.context
     const account = await makeAccount(db)
@@ -173,7 +173,7 @@ describe('one sender, many people', () => {
     )
   const told = (users: readonly MadeUser[]) => Promise.all(users.map((user) => mailsOf(service, user)))
 
-  it('UC-12: from the tenth person on, the page warns, asks for the last group, and administrators are told once', async () => {
+  it('UC-12: from the tenth user on, the page warns and asks for the last group, and administrators are notified once', async () => {
     const { account, administrators, gone, people, application } = await crowd(12)
     const first = people[0] as SignedInUser
     for (const person of people.slice(0, 9)) {
@@ -198,7 +198,7 @@ describe('one sender, many people', () => {
     expect(await told([gone, first.user])).toEqual([[], []])
   })
 
-  it('UC-12: one code that ten people of an account enter is a crowd, too, though one of them holds it', async () => {
+  it('UC-12: one code entered by ten users of an account is a crowd, too, though one of them holds the claim', async () => {
     const { account, administrators, people, application } = await crowd(10)
     const [first, ...others] = people as [SignedInUser, ...SignedInUser[]]
     const { code, page } = await claimBy(first, application)
@@ -213,7 +213,7 @@ describe('one sender, many people', () => {
     expect(reloaded).toContain(t('consent.shared', { name: `Account ${account.slug}` }))
   })
 
-  it('UC-12: a session that is a while old has to prove itself before such a code is decided', async () => {
+  it('UC-12: deciding such a code needs a recent sign-in', async () => {
     const { account, people, application } = await crowd(10)
     const password = 'a quiet green harbour'
     const user = await makeUser(service.context.db, account.slug, { password, holds: ['orders:read'] })
@@ -230,7 +230,7 @@ describe('one sender, many people', () => {
     expect(await grantsOf(service, user)).toHaveLength(1)
   })
 
-  it('UC-12: ten codes of one person, of other applications or from other networks are no crowd', async () => {
+  it('UC-12: ten codes of one user, of other applications or from other networks are no crowd', async () => {
     const { account, people, application } = await crowd(10)
     const one = people[0] as SignedInUser
     for (let time = 0; time < 10; time += 1) await claimBy(one, application)
@@ -241,7 +241,7 @@ describe('one sender, many people', () => {
     expect(await crowdEvents(account)).toEqual([])
   })
 
-  it('UC-12: administrators are told again when it goes on an hour later, and not before', async () => {
+  it('UC-12: administrators are notified again when it continues an hour later, and not before', async () => {
     const { administrators, people, application } = await crowd(11)
     for (const person of people) await claimBy(person, application)
     await service.database.advance(50 * MINUTE)
@@ -255,7 +255,7 @@ describe('one sender, many people', () => {
     ])
   })
 
-  it('UC-12: administrators are told once, also when everybody enters their code at the same moment', async () => {
+  it('UC-12: administrators are notified once, also when all users enter their codes at the same moment', async () => {
     const { account, administrators, people, application } = await crowd(17)
     for (const person of people.slice(0, 9)) await claimBy(person, application)
     await Promise.all(people.slice(9).map((person) => claimBy(person, application)))
@@ -264,14 +264,14 @@ describe('one sender, many people', () => {
   })
 })
 
-/** Where this visitor's newest question is. */
+/** Path of this visitor's newest consent page. */
 function decisionPath({ web }: SignedInUser): string {
   const ref = /name="ref" value="([^"]*)"/.exec(web.last?.text ?? '')?.[1] ?? ''
   return `/connect/decision?ref=${ref}`
 }
 
-describe('taking it back', () => {
-  /** Allowed on the page, collected by the application. */
+describe('revoking it', () => {
+  /** Granted on the page, collected by the application. */
   async function connected(): Promise<{ user: MadeUser; web: Web; credential: string; code: CodeRecord }> {
     const application = await someApplication()
     const { user, web } = await makeSignedInUser(service, { headers: from(GERMANY) })
@@ -289,7 +289,7 @@ describe('taking it back', () => {
   }
   const linkIn = (text: string) => new URL(/https?:\/\/\S+\/link\?token=\S+/.exec(text)?.[0] ?? '')
 
-  it('UC-15: the link in the mail removes the access with the next pull of the feed, without a session, and works once', async () => {
+  it('UC-15: the link in the mail revokes the grant with the next pull of the feed, without a session, and works once', async () => {
     const { user, credential } = await connected()
     const link = linkIn((await mailTo(user)).text)
     expect(link.host).toBe(service.web().host)
@@ -312,7 +312,7 @@ describe('taking it back', () => {
     expect(used).toHaveLength(1)
   })
 
-  it('UC-15: the page removes it, too: every process refuses the credential once it has heard of it', async () => {
+  it('UC-15: the page revokes it, too: every process refuses the credential after its next pull', async () => {
     const { user, web, credential } = await connected()
     const elsewhere = await createContext(service.config)
     try {
@@ -330,7 +330,7 @@ describe('taking it back', () => {
     }
   })
 
-  it('UC-15: what is removed before the application has collected it is never handed out', async () => {
+  it('UC-15: a grant revoked before it was collected is never issued', async () => {
     const application = await someApplication()
     const { user, web } = await makeSignedInUser(service, { headers: from(GERMANY) })
     const code = await codeFrom(GERMANY, application)
@@ -344,7 +344,7 @@ describe('taking it back', () => {
     expect(await grantsOf(service, user)).toMatchObject([{ revocation_reason: 'removed_by_user' }])
   })
 
-  it('UC-15: one yes, however often it is sent, is one grant and one mail, and the mail is sent once', async () => {
+  it('UC-15: a decision sent several times is one grant and one mail', async () => {
     const { user, web } = await makeSignedInUser(service, { headers: from(GERMANY) })
     const code = await codeFrom(GERMANY, await someApplication())
     const question = await web.enterCode(code.user_code)

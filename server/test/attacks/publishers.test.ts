@@ -1,4 +1,4 @@
-/** AD-02, AD-03, AD-08: applications that want to be taken for what they were yesterday, and domains that are none. */
+/** AD-02, AD-03, AD-08: verified applications that change, and domains that are none. */
 import { createSocket } from 'node:dgram'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -41,7 +41,7 @@ afterAll(async () => {
   await dns.stop()
 })
 
-/** The page on which somebody decides about a code of this application. */
+/** The consent page of a code of this application. */
 async function consentOf(application: MadeApplication): Promise<string> {
   const visitor = await makeSignedInUser(service)
   const { user_code } = await service.device('oauth', application).code()
@@ -59,7 +59,7 @@ const waiting = async (id: string) =>
 const versionOf = async (id: string) => (await waiting(id))?.version ?? 0
 
 describe('bait and switch', () => {
-  it('AD-02: a verified application with a new name and logo looks to people as it did, until somebody else has looked', async () => {
+  it('AD-02: a verified application keeps its shown name and logo until an operator has accepted the new ones', async () => {
     expect(await change(owner, acme.id, { name: 'Northwind Bank' })).toEqual({ outcome: 'saved' })
     expect((await uploadLogo(acme.id, await drawLogo())).status).toBe(303)
     const before = await consentOf(acme)
@@ -80,7 +80,7 @@ describe('bait and switch', () => {
     await acceptProposal(service.context, BY_COMMAND_LINE, acme.id, await versionOf(acme.id))
   })
 
-  it('AD-02: taking the domain off, changing the name and proving the domain again is no way around', async () => {
+  it('AD-02: removing the domain, changing the name and verifying the domain again does not avoid it', async () => {
     const stranger = await makeStranger(service)
     const id = (await makeOwn(service, stranger, 'Corner Kiosk')).id
     expect(await proveDomain(service, dns, stranger, id, 'kiosk.example')).toBe('proven')
@@ -93,7 +93,7 @@ describe('bait and switch', () => {
     })
   })
 
-  it('AD-02: nor is a logo that was there before the domain was proven', async () => {
+  it('AD-02: a logo uploaded before the domain was verified does not avoid it', async () => {
     const stranger = await makeStranger(service)
     const application = await makeOwn(service, stranger, 'Picture Frame')
     expect((await uploadLogo(application.id, await drawLogo(), stranger, stranger.web)).status).toBe(303)
@@ -106,7 +106,7 @@ describe('bait and switch', () => {
     expect(await consentOf(application)).not.toContain('/application-logo')
   })
 
-  it('AD-02: a new address to return to and a new permission are shown as they are, and nobody’s earlier yes covers them', async () => {
+  it('AD-02: a new redirect URI and a new scope are shown as they are, and no earlier grant covers them', async () => {
     const { credential } = await connect(service, { application: acme, scope: 'orders:read' })
     const scopes = { allowedScopes: ['orders:read', 'orders:write'], defaultScopes: ['orders:read', 'orders:write'] }
     const elsewhere = 'https://elsewhere.example/back'
@@ -125,8 +125,8 @@ describe('bait and switch', () => {
   })
 })
 
-describe('whoever looks and whoever edits', () => {
-  it('AD-08: what is accepted is what was looked at: an edit in between makes it stale', async () => {
+describe('acceptance and edits', () => {
+  it('AD-08: an operator accepts what was shown: an edit in between makes the form stale', async () => {
     await change(owner, acme.id, { name: 'Acme Television 3' })
     const looked = await versionOf(acme.id)
     await change(owner, acme.id, { name: 'Northwind Bank' })
@@ -146,7 +146,7 @@ describe('whoever looks and whoever edits', () => {
     await withdrawProposal(service.context, owner.id, acme.id)
   })
 
-  it('AD-08: of an edit and an acceptance at the same moment, either the edit waits or the acceptance is stale', async () => {
+  it('AD-08: an edit and an acceptance at the same moment: either the edit waits or the acceptance is stale', async () => {
     const usage = { accepted: 0, stale: 0 }
     for (let round = 0; round < 25; round += 1) {
       const [good, evil] = [`Acme Television ${round} a`, `Northwind Bank ${round}`]
@@ -172,7 +172,7 @@ describe('whoever looks and whoever edits', () => {
     await acceptProposal(service.context, BY_COMMAND_LINE, acme.id, await versionOf(acme.id))
   })
 
-  it('AD-08: two operators at once accept it once', async () => {
+  it('AD-08: two operators at the same moment accept it once', async () => {
     await change(owner, acme.id, { name: 'Acme Television 4' })
     const version = await versionOf(acme.id)
     const results = await Promise.all(
@@ -184,8 +184,8 @@ describe('whoever looks and whoever edits', () => {
   })
 })
 
-describe('names at a stranger’s word', () => {
-  /** Every question that a name server is asked: the name and the type. */
+describe('domains given by a developer', () => {
+  /** Every query to a name server: name and type. */
   async function startWitness() {
     const asked: string[] = []
     const socket = createSocket('udp4')
@@ -212,7 +212,7 @@ describe('names at a stranger’s word', () => {
 
   const TXT = 16
 
-  it('AD-03: a domain that is really an address, a host of ours or no domain at all is asked about nowhere', async () => {
+  it('AD-03: an IP address, a host of the service or an invalid domain causes no DNS query', async () => {
     const witness = await startWitness()
     const other = await startTestService(
       { DNS_SERVERS: witness.address, PUBLIC_URL: 'https://service.example' },
@@ -248,7 +248,7 @@ describe('names at a stranger’s word', () => {
     witness.close()
   })
 
-  it('AD-03: of any other, its text under our own label is asked for: never its address, and nothing else of it', async () => {
+  it('AD-03: any other domain causes one TXT query under our own label: never for its address', async () => {
     const witness = await startWitness()
     const other = await startTestService({ DNS_SERVERS: witness.address }, { listen: false })
     const user = await makeUser(other.context.db, other.account.slug)

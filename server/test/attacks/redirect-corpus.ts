@@ -1,6 +1,6 @@
 /**
- * DG-01 to DG-05: redirect addresses that an attacker sends in place of a registered one, and those that nobody may
- * register. Most are made from tables: what is done to an address, for each of the registered three.
+ * DG-01 to DG-05: redirect URIs that an attacker sends instead of a registered one, and those that cannot be
+ * registered. Most are generated from tables: changes applied to each of the three registered ones.
  */
 
 export type HostileRedirect = { readonly reason: string; readonly uri: string }
@@ -27,7 +27,7 @@ function partsOf(uri: string): Parts {
 
 const write = ({ scheme, host, port, path, query }: Parts) => `${scheme}://${host}${port}${path}${query}`
 
-/** `~` stands for the part as it is registered. */
+/** `~` is the part as registered. */
 type Spellings = Readonly<Record<string, string>>
 
 function spell(part: keyof Parts, spellings: Spellings): HostileRedirect[] {
@@ -109,7 +109,7 @@ const QUERIES: Spellings = {
     '~,https://evil.example/ ~SPhttps://evil.example/ ~|https://evil.example/ ~;https://evil.example/',
 }
 
-/** Characters that one reader drops and another one keeps. */
+/** Characters that some parsers drop and others keep. */
 const DROPPED = [0x00, 0x01, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x1b, 0x20, 0x7f, 0x85, 0xa0, 0x200b, 0x2028, 0xfeff]
 
 const withDropped: readonly HostileRedirect[] = DROPPED.flatMap((point) =>
@@ -128,7 +128,7 @@ const withDropped: readonly HostileRedirect[] = DROPPED.flatMap((point) =>
   }),
 )
 
-/** Done to the whole text. */
+/** Applied to the whole text. */
 const WHOLE: Readonly<Record<string, (uri: string) => string>> = {
   'the slashes left out': (uri) => uri.replace('//', ''),
   'one slash': (uri) => uri.replace('//', '/'),
@@ -165,7 +165,7 @@ const whole = Object.entries(WHOLE).flatMap(([reason, change]) =>
   registered.map((uri) => ({ reason, uri: change(uri) })),
 )
 
-/** `http://localhost:80@evil.example` and its relatives (CVE-2024-8883). */
+/** `http://localhost:80@evil.example` and variants (CVE-2024-8883). */
 const loopbackUserinfo = ['localhost', '127.0.0.1', '[::1]'].flatMap((host) =>
   [':80', ':4000', ':', ':pw', ''].flatMap((port) =>
     ['', '/back'].map((path) => ({
@@ -175,7 +175,7 @@ const loopbackUserinfo = ['localhost', '127.0.0.1', '[::1]'].flatMap((host) =>
   ),
 )
 
-/** Other ways to write 127.0.0.1, and hosts that are near it. */
+/** Other spellings of 127.0.0.1, and similar hosts. */
 const LOOPBACK_SPELLINGS = (
   '127.1 127.0.1 2130706433 0x7f000001 0x7F.0.0.1 0x7f.1 0177.0.0.1 017700000001 127.000.000.001 127.0.0.1. 127.0.0.01 ' +
   '127.0.0.2 127.0.0.257 0 0.0.0.0 4294967295 localhost LOCALHOST localhost. localhost.evil.example 127.0.0.1.nip.io ' +
@@ -197,7 +197,7 @@ const NOTHING = (
 
 const nothing = NOTHING.map((uri) => ({ reason: 'no host, or no address at all', uri }))
 
-/** Something else than https, however it is written: what a browser, a page or a log would make of it (DG-05). */
+/** Other schemes than https in every spelling that a browser, a page or a log would interpret (DG-05). */
 const SPELLED = `
 javascript:alert(1) JavaScript:alert(1) JAVASCRIPT:alert(1) jAvAsCrIpT:alert(1) javascript:void(0) javascript:
 javascript://app.example/callback javascript://app.example/%0aalert(1) javascript://app.example/%0d%0aalert(1)
@@ -246,13 +246,13 @@ const NAMED: Readonly<Record<string, string>> = {
 }
 
 export const schemeSpellings: readonly string[] = SPELLED.map((text) =>
-  // Not within words in capitals, such as JAVASCRIPT.
+  // Not within words in upper case, such as JAVASCRIPT.
   text.replace(/(?<![A-Z])(?:HT|LF|CR|NUL|ESC|SP|BOM|SHY|ZWSP|NBSP|RLO)(?![A-Z])/g, (name) => NAMED[name] ?? ''),
 )
 
 const schemes = schemeSpellings.map((uri) => ({ reason: 'not https', uri }))
 
-/** Each line once, also where two tables lead to it, and never one that is registered after all. */
+/** Without duplicates and without registered ones. */
 function distinct(lines: readonly HostileRedirect[]): readonly HostileRedirect[] {
   const seen = new Set(registered)
   return lines.filter(({ uri }) => {
@@ -276,7 +276,7 @@ export const redirectCorpus: readonly HostileRedirect[] = distinct([
   ...schemes,
 ])
 
-/** By what is wrong with them; for exact comparison some would do no harm, but nobody needs them. */
+/** By defect; some would be harmless under exact comparison, but nobody needs them. */
 const REGISTRATIONS: Spellings = {
   'a wildcard (DG-04)':
     '* ** .* https://* https://*/ https://a.example/* https://a.example/** https://a.example/cb* https://*.a.example/cb ' +

@@ -1,4 +1,4 @@
-/** WB-07 to WB-10: trying passwords, learning who exists, wearing the service out, and bending the links that it mails. */
+/** WB-07 to WB-10: guessing passwords, finding out who exists, exhausting the service, and manipulating mailed links. */
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -30,7 +30,7 @@ afterAll(async () => {
   await mailbox.stop()
 })
 
-/** A browser that nobody has signed in with, in a network of its own. */
+/** A browser without a sign-in, in a network of its own. */
 const stranger = (network = randomBytes(2).join('.')) => service.web({ 'x-forwarded-for': `203.${network}.7` })
 const somebody = () => makeUser(service.context.db, service.account.slug, { password: PASSWORD })
 
@@ -48,8 +48,8 @@ const failTimes = async (web: Web, email: string, times: number) => {
   for (let time = 0; time < times; time += 1) expect((await tryPassword(web, email, WRONG)).status).toBe(400)
 }
 
-describe('trying passwords', () => {
-  it('WB-07: ten failures lock an address for strangers everywhere; the browser that its owner uses still gets in', async () => {
+describe('guessing passwords', () => {
+  it('WB-07: ten failures lock an address for unknown browsers everywhere; its owner’s browser can still sign in', async () => {
     const user = await somebody()
     const own = stranger()
     await own.signIn(user.email, PASSWORD)
@@ -72,7 +72,7 @@ describe('trying passwords', () => {
     expect((await tryPassword(stranger(), user.email, PASSWORD)).status).toBe(303)
   })
 
-  it('WB-07: a known browser has ten tries of its own, and is a stranger to every other user', async () => {
+  it('WB-07: a known browser has ten attempts of its own, and is unknown for every other user', async () => {
     const [user, other] = [await somebody(), await somebody()]
     const web = stranger()
     await web.signIn(other.email, PASSWORD)
@@ -84,7 +84,7 @@ describe('trying passwords', () => {
     expect(await sessionsOf(service, user)).toEqual([])
   })
 
-  it('WB-07: a hundred failures of a network leave one try per address to those who fail, and all to those who do not', async () => {
+  it('WB-07: a hundred failures of a network leave one attempt per address that failed, and all to the others', async () => {
     const [late, honest] = [await somebody(), await somebody()]
     const network = randomBytes(2).join('.')
     await service.database.query(
@@ -98,13 +98,13 @@ describe('trying passwords', () => {
     expect([await sessionsOf(service, late), await failuresOf(late.email)]).toEqual([[], 1])
   })
 
-  it('WB-07: of fifty passwords at once, ten are looked at', async () => {
+  it('WB-07: of fifty passwords at once, ten are checked', async () => {
     const user = await somebody()
     const pages = await Promise.all(Array.from({ length: 50 }, () => tryPassword(stranger(), user.email, WRONG)))
     const looked = pages.filter(({ status }) => status === 400).length
     expect(looked).toBeLessThanOrEqual(10)
     expect(new Set(pages.map(({ status }) => status)).difference(new Set([400, 429, 503]))).toEqual(new Set())
-    // A sign-in that lost PostgreSQL after its password was checked is a failure, and its answer says only that.
+    // A sign-in that loses PostgreSQL after its password was checked counts as a failure and answers 503.
     const lost = pages.filter(
       ({ status, text }) => status === 503 && !textOf(text).includes(t('sign_in.problem_busy')),
     ).length
@@ -114,7 +114,7 @@ describe('trying passwords', () => {
     expect(await sessionsOf(service, user)).toEqual([])
   })
 
-  it('WB-07: nobody’s mailbox is filled by asking for links: three in an hour', async () => {
+  it('WB-07: three links per hour are mailed to an address', async () => {
     const user = await somebody()
     for (let time = 0; time < 5; time += 1) {
       expect((await stranger().send('POST', '/recover', { email: user.email })).status).toBe(200)
@@ -127,7 +127,7 @@ describe('trying passwords', () => {
     expect(await mailsOf(service, user)).toHaveLength(4)
   })
 
-  it('WB-07: nor by asking for many at the same moment', async () => {
+  it('WB-07: three also if many are requested at the same moment', async () => {
     const user = await somebody()
     await Promise.all(Array.from({ length: 20 }, () => stranger().send('POST', '/recover', { email: user.email })))
     await mailsWritten(service)
@@ -135,8 +135,8 @@ describe('trying passwords', () => {
   })
 })
 
-describe('learning who exists', () => {
-  /** Known with a wrong password, unknown, disabled with the right one, without any. */
+describe('finding out who exists', () => {
+  /** Known with a wrong password, unknown, disabled with the right password, without a password. */
   async function cast(): Promise<Record<string, { email: string; password: string }>> {
     const { db } = service.context
     const [known, disabled] = [await somebody(), await somebody()]
@@ -157,7 +157,7 @@ describe('learning who exists', () => {
       .replace(/options="[^"]*"|challenge[^,]*,/g, 'challenge')
   }
 
-  it('WB-08: signing in answers the same, and does the same, for every address that does not get in', async () => {
+  it('WB-08: a failed sign-in answers and does the same for every address', async () => {
     const seen = new Map<string, string>()
     const done = new Map<string, string[]>()
     for (const [kind, { email, password }] of Object.entries(await cast())) {
@@ -173,13 +173,13 @@ describe('learning who exists', () => {
     }
   })
 
-  it('WB-08: an address that nobody has is locked like any other', async () => {
+  it('WB-08: an unknown address is locked like any other', async () => {
     const { unknown } = await cast()
     await failTimes(stranger(), unknown?.email ?? '', 10)
     expect((await tryPassword(stranger(), unknown?.email ?? '', WRONG)).status).toBe(429)
   })
 
-  it('WB-08: asking for a link answers the same for every address, and sends one to a living user only', async () => {
+  it('WB-08: requesting a link answers the same for every address, and sends one to an enabled user only', async () => {
     const answers = new Set<string>()
     const people = await cast()
     for (const { email } of Object.values(people)) {
@@ -197,7 +197,7 @@ describe('learning who exists', () => {
     expect(rows).toEqual(living.map((email) => ({ email, kind: 'recovery' })))
   })
 
-  it('WB-08: until its answer is there, asking for a link does the same for every address', async () => {
+  it('WB-08: requesting a link does the same for every address until it is answered', async () => {
     const done = new Map<string, string[]>()
     for (const [kind, { email }] of Object.entries(await cast())) {
       const { statements } = await statementsOf(() => stranger().send('POST', '/recover', { email }))
@@ -207,8 +207,8 @@ describe('learning who exists', () => {
   })
 })
 
-describe('wearing the service out', () => {
-  it('WB-09: of two hundred sign-ins at once some are told to come back later, and polls go on as ever', async () => {
+describe('exhausting the service', () => {
+  it('WB-09: of two hundred sign-ins at once some answer 503, and polls continue as usual', async () => {
     const device = service.device()
     const { device_code } = await device.code()
     const emails = Array.from({ length: 200 }, (_, index) => `flood-${index}@acme.example`)
@@ -249,12 +249,12 @@ describe('wearing the service out', () => {
     expect(new Set(polls.map(({ error }) => error)).difference(new Set(['auth_pending', 'slow_down']))).toEqual(
       new Set(),
     )
-    // The first poll shares its moment with two hundred requests that all arrive at once; none waits for their passwords.
+    // The first poll arrives together with two hundred requests; none waits for their passwords.
     const waits = polls.map(({ checkedMeanwhile }) => checkedMeanwhile).sort((a, b) => a - b)
     expect(waits[Math.floor(waits.length / 2)], 'passwords checked while a poll waits').toBeLessThan(looked / 4)
   })
 
-  it('WB-09: who chooses a password by a link in that moment is told to come back, and the link still works', async () => {
+  it('WB-09: setting a password by a link in that moment answers 503, and the link stays valid', async () => {
     const user = await somebody()
     const { context, account } = service
     const id = await context.db.transaction((tx) => createLink(tx, 'recovery', { id: user.id, accountId: account.id }))
@@ -292,7 +292,7 @@ describe('links in mails', () => {
     { forwarded: 'host=evil.example;proto=https' },
     { 'x-original-host': 'evil.example', 'x-host': 'evil.example', 'x-forwarded-server': 'evil.example' },
     { referer: 'https://evil.example/recover' },
-  ])('WB-10: %j has no say in where a mailed link leads', async (headers) => {
+  ])('WB-10: %j does not change the host of a mailed link', async (headers) => {
     const user = await somebody()
     expect((await askedFor(user, headers)).status).toBe(200)
     const mail = await mailTo(user)
@@ -313,7 +313,7 @@ describe('links in mails', () => {
     },
   )
 
-  it('WB-10: neither the outbox nor the list of links holds what would open one', async () => {
+  it('WB-10: neither the outbox nor the table of links contains the token of a link', async () => {
     const user = await somebody()
     await askedFor(user, {})
     const mail = await mailTo(user)

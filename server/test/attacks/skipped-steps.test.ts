@@ -1,4 +1,4 @@
-/** WB-13, WB-14: steps that somebody leaves out, and proofs that are too old. */
+/** WB-13, WB-14: skipped steps and outdated proofs. */
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createScope } from '../../src/flows/accounts/register.ts'
@@ -26,7 +26,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 
-/** Both clocks: PostgreSQL's own, and the copy that the process carries on between two looks at it. */
+/** Advances PostgreSQL's clock and the process's copy of it. */
 async function advance(ms: number): Promise<void> {
   await service.database.advance(ms)
   await service.context.applications.refresh()
@@ -68,7 +68,7 @@ describe('routes', () => {
     },
   )
 
-  it('WB-13: who is no administrator any more is refused at the next route', async () => {
+  it('WB-13: a user who is no longer an administrator is refused at the next request', async () => {
     const user = await makeUser(service.context.db, service.account.slug)
     const web = await signInAs(service, user)
     expect((await web.send('GET', '/account/people')).status).toBe(200)
@@ -90,7 +90,7 @@ describe('routes', () => {
     },
   )
 
-  it('WB-14: every route that changes who gets in, what they may do or what the account allows asks for a fresh sign-in', () => {
+  it('WB-14: every route that changes sign-in methods, roles or policy needs a recent sign-in', () => {
     const delicate = /^\/(security\/(password|passkeys|authenticator)|account\/(policy|people|person|role)(\/|$))/
     const stale = pageRoutes.filter(({ method, path, fresh }) => method === 'POST' && delicate.test(path) && !fresh)
     expect(stale.map(({ path }) => path)).toEqual([])
@@ -128,7 +128,7 @@ describe('routes', () => {
 })
 
 describe('decisions', () => {
-  it('WB-13: a code that nobody entered cannot be decided, whatever reference and signature come with the form', async () => {
+  it('WB-13: a code that was not entered cannot be decided, with any reference and signature', async () => {
     const { user, web } = await makeSignedInUser(service)
     const code = await service.device().code()
     const [row] = await service.database.query<{ id: string; expires_at: Date }>(
@@ -148,7 +148,7 @@ describe('decisions', () => {
     expect((await service.device().poll(code.device_code)).body.error).toBe('auth_pending')
   })
 
-  it.each(['', 'yes', 'ALLOW', 'allow ', 'true'])('WB-13: a decision that is %j is none', async (decision) => {
+  it.each(['', 'yes', 'ALLOW', 'allow ', 'true'])('WB-13: %j is not a decision', async (decision) => {
     const { user, web } = await makeSignedInUser(service)
     const code = await service.device().code()
     await web.enterCode(code.user_code)
@@ -170,14 +170,14 @@ describe('the second step', () => {
   const secondStep = (web: Web, step: string, code: string) =>
     web.send('POST', '/sign-in/code', { step, code, next: '/' })
 
-  it('WB-13: a password alone is no session for who has a second factor', async () => {
+  it('WB-13: a password alone creates no session for a user with a second factor', async () => {
     const user = await guarded()
     const { web } = await firstStep(user)
     expect([web.cookies.has(SESSION), await sessionsOf(service, user)]).toEqual([false, []])
     expect((await web.send('GET', '/')).location).toMatch(/^\/sign-in/)
   })
 
-  it('WB-13: the code alone is none either: the step must be ours, this account’s, this user’s and not five minutes old', async () => {
+  it('WB-13: the code alone creates none either: the step must be signed for this account and user, and be younger than five minutes', async () => {
     const [user, other] = [await guarded(), await guarded()]
     const { keys } = service.config
     const at = await service.database.query<{ now: Date }>('select now()').then(([row]) => row?.now.getTime() ?? 0)
@@ -208,7 +208,7 @@ describe('the second step', () => {
     for (const each of [user, other]) expect(await sessionsOf(service, each)).toEqual([])
   })
 
-  it('WB-13: a code works once, also when it is sent ten times at once', async () => {
+  it('WB-13: a code is valid once, also when it is sent ten times at once', async () => {
     const user = await guarded()
     const { web, step } = await firstStep(user)
     const code = await user.code()
@@ -218,7 +218,7 @@ describe('the second step', () => {
     expect((await secondStep(service.web(), step, code)).status).not.toBe(303)
   })
 
-  it('WB-13: a sign-in that is half done ends with the password that it began with', async () => {
+  it('WB-13: an unfinished sign-in ends when the password changes', async () => {
     const user = await guarded()
     const { web, step } = await firstStep(user)
     const owner = await signInAs(service, user)
@@ -230,7 +230,7 @@ describe('the second step', () => {
     expect(await sessionsOf(service, user), 'only the owner’s').toHaveLength(1)
   })
 
-  it('WB-07: ten wrong codes lock the second step for strangers, and the right one is not accepted meanwhile', async () => {
+  it('WB-07: ten wrong codes lock the second step for unknown browsers, and the right one is not accepted meanwhile', async () => {
     const user = await guarded()
     const { web, step } = await firstStep(user)
     const right = await user.code()
@@ -256,7 +256,7 @@ describe('passkeys', () => {
   const optionsOn = (text: string) => JSON.parse(unescapeHtml(/ options="([^"]*)"/.exec(text)?.[1] ?? '{}'))
   const answered = (web: Web, answer: string) => web.send('POST', '/sign-in/passkey', { answer, next: '/' })
 
-  it('WB-13: the answer of a passkey lets its user in once, here, to a question of ours that is not old', async () => {
+  it('WB-13: an assertion of a passkey signs its user in once, at this origin, for a recent challenge of ours', async () => {
     const user = await makeUser(service.context.db, service.account.slug)
     const own = await signInAs(service, user)
     const passkey = createSoftPasskey()
@@ -299,7 +299,7 @@ describe('passkeys', () => {
 })
 
 describe('links', () => {
-  it('WB-13: a link does what it is for, once, in its time, and nothing else', async () => {
+  it('WB-13: a link is valid once, for its purpose, until it expires', async () => {
     const { context, config, account } = service
     const user = await makeUser(context.db, account.slug, { password: PASSWORD })
     const { grantId, userCode } = await connect(service, { user, scope: 'orders:read' })

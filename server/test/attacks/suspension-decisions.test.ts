@@ -1,4 +1,4 @@
-/** AD-08, AD-09: what operators decide through their console is what they saw, and takes two of them where it should. */
+/** AD-08, AD-09: decisions of operators are bound to what they saw, and need two operators where required. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { appeal } from '../../src/flows/reviews/appeal.ts'
 import { readReviewedApplication } from '../../src/flows/reviews/list.ts'
@@ -25,7 +25,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 
-/** Suspended because people complained. */
+/** Suspended because of reports. */
 beforeEach(async () => {
   application = await makeApplication(service.context.db, service.config, service.account.slug)
   for (const stranger of strangers) {
@@ -43,13 +43,13 @@ const webOf = (index: number) => (operators[index] as { web: Web }).web
 const pathOf = () => `/operator/application?application=${application.id}`
 const reviewed = async () => readReviewedApplication(service.context, application.id)
 
-/** Looks at the application, and decides at once. */
+/** Reads the application and decides at once. */
 async function submit(web: Web, decision: string) {
   await web.get(pathOf())
   return web.submit('/operator/application/decide', { decision, reason: 'other', words: 'As I see it.' })
 }
 
-describe('AD-08: decided against what was seen', () => {
+describe('AD-08: decisions are bound to what was seen', () => {
   it('a form that was opened before the owner appealed changes nothing', async () => {
     const web = webOf(0)
     const shown = await web.get(pathOf())
@@ -63,7 +63,7 @@ describe('AD-08: decided against what was seen', () => {
     expect((await reviewed())?.decisions).toHaveLength(1)
   })
 
-  it('what was seen cannot be made up: the form is signed for it', async () => {
+  it('the version cannot be forged: the form is signed for it', async () => {
     const web = webOf(0)
     const shown = await web.get(pathOf())
     const fields = formFields(shown.text, '/operator/application/decide')
@@ -74,7 +74,7 @@ describe('AD-08: decided against what was seen', () => {
 })
 
 describe('AD-09: one operator alone', () => {
-  it('cannot lift a suspension that people asked for; two can, and both are written down', async () => {
+  it('cannot lift a suspension of a reported application; two can, and both are recorded', async () => {
     expect((await submit(webOf(0), 'reinstate')).status).toBe(200)
     const [proposed] = (await reviewed())?.decisions ?? []
     expect(await reviewed()).toMatchObject({ suspended: true, review: { waitsForSecond: true } })
@@ -97,7 +97,7 @@ describe('AD-09: one operator alone', () => {
     })
   })
 
-  it('cannot by undoing what another one decided', async () => {
+  it('cannot lift it by undoing another operator’s decision', async () => {
     const [kept] = (await reviewed())?.decisions ?? []
     const other = operators[1]?.user as MadeUser
     const bound = { application: application.id, decision: kept?.id ?? '' }

@@ -1,4 +1,4 @@
-/** RL-05, RL-06: a suspension is no outage for what is connected, and its end is known to every process within seconds. */
+/** RL-05, RL-06: a suspension does not affect existing grants, and its end reaches every process within seconds. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { suspendApplication } from '../../src/flows/applications/manage.ts'
@@ -37,7 +37,7 @@ async function decide(decision: 'keep' | 'reinstate'): Promise<void> {
 }
 
 describe('RL-05: suspended under load', () => {
-  it('tokens are good, are refreshed, and what was granted is delivered: not one error', async () => {
+  it('tokens stay valid and are refreshed, and grants are delivered, without an error', async () => {
     const { application } = service
     const connected: Connected[] = []
     for (let each = 0; each < 12; each += 1) connected.push(await connect(service))
@@ -72,7 +72,7 @@ describe('RL-05: suspended under load', () => {
 })
 
 describe('RL-06: a suspension that was lifted', () => {
-  /** When the last of the processes gives codes, and when each of them still refuses. */
+  /** When the last process issues codes again, and when each still refuses. */
   const outcomes = () =>
     Promise.all(
       processes.map(async ({ address }) => {
@@ -81,7 +81,7 @@ describe('RL-06: a suspension that was lifted', () => {
       }),
     )
 
-  it('is known to three processes within five seconds, as it was known to them that it began', async () => {
+  it('reaches three processes within five seconds, like the suspension itself', async () => {
     await expect.poll(outcomes, { timeout: 5_000 }).toEqual([200, 200, 200])
     await suspendApplication(service.context.db, service.application.id, 'to be looked into')
     await expect.poll(outcomes, { timeout: 5_000 }).toEqual([403, 403, 403])

@@ -1,4 +1,4 @@
-/** TN-02 to TN-05, TN-07: nothing of one account opens a route of another. */
+/** TN-02 to TN-05, TN-07: credentials, sessions and ids of one account are refused in another. */
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createLink } from '../../src/flows/sign-in/links.ts'
@@ -26,7 +26,7 @@ import { codeRow, collected, everyRow, grantsOf, mailsWritten, sessionsOf, UNTOU
 const { t } = wordsFor('en')
 const PASSWORD = 'a quiet green harbour'
 
-/** An account, its administrator, somebody who works there, and something of every kind that has an id. */
+/** An account, its administrator, a user, and one row of every kind that has an id. */
 type Side = {
   readonly account: { readonly id: string; readonly slug: string }
   readonly administrator: SignedInUser
@@ -65,7 +65,7 @@ describe('what belongs to an account', () => {
     const there = service.web({}, theirs.account.slug)
     there.cookies.set(SESSION, ours.administrator.web.cookies.get(SESSION) ?? '')
     const before = await everyRow(service)
-    // Those for operators are not there at all (AD-06).
+    // Routes for operators do not exist here (AD-06).
     for (const route of pageRoutes.filter(({ access }) => access !== 'anyone' && access !== 'operator')) {
       const bound = Object.fromEntries((route.bound ?? []).map((name) => [name, '']))
       const form =
@@ -80,7 +80,7 @@ describe('what belongs to an account', () => {
     expect(await everyRow(service)).toEqual(before)
   })
 
-  it('TN-02: nor is anything else that we sealed for one account or user good in another', async () => {
+  it('TN-02: anything else signed for one account or user is refused in another', async () => {
     const { keys } = service.config
     const there = service.web({}, theirs.account.slug)
     const at = Date.now()
@@ -89,7 +89,7 @@ describe('what belongs to an account', () => {
     )
     const before = await everyRow(service)
     const words = { password: 'another green harbour', again: 'another green harbour' }
-    // As it was made, and then as if somebody had got us to make it out to the other account.
+    // As signed, and then as if signed for the other account.
     for (const slug of [ours.account.slug, theirs.account.slug]) {
       const text = signLink(keys, link, slug)
       expect((await there.send('GET', `/link?token=${text}`)).status).toBe(404)
@@ -101,7 +101,7 @@ describe('what belongs to an account', () => {
     expect(await everyRow(service)).toEqual(before)
   })
 
-  it('TN-02: a browser that is known in one account is a stranger in another', async () => {
+  it('TN-02: a browser that is known in one account is unknown in another', async () => {
     const { db } = service.context
     const { id, email } = await makeUser(db, ours.account.slug, { password: PASSWORD })
     const namesake = await makeUser(db, theirs.account.slug, { email, password: PASSWORD })
@@ -119,7 +119,7 @@ describe('what belongs to an account', () => {
     ).toBe(303)
   })
 
-  it('TN-02: a password is one account’s: the same address elsewhere is another person', async () => {
+  it('TN-02: a password belongs to one account: the same e-mail address elsewhere is another user', async () => {
     const { email } = await makeUser(service.context.db, ours.account.slug, { password: PASSWORD })
     const namesake = await makeUser(service.context.db, theirs.account.slug, { email, password: 'quite another one' })
     const there = service.web({}, theirs.account.slug)
@@ -134,7 +134,7 @@ describe('what belongs to an account', () => {
     expect(await sessionsOf(service, namesake)).toEqual([])
   })
 
-  it('TN-03: a credential says whose it is, and no account’s own host takes it', async () => {
+  it('TN-03: a credential names its account, and no account host accepts it', async () => {
     expect((await askMe(service, ours.credential)).body).toMatchObject({
       account: ours.account.slug,
       user: ours.clerk.id,
@@ -161,7 +161,7 @@ describe('what belongs to an account', () => {
     expect(await lastUse()).toEqual({ last_used_on: null })
   })
 
-  it('TN-05: a code that was entered in one account is decided there or nowhere', async () => {
+  it('TN-05: a code that was entered in one account can be decided only there', async () => {
     const victim = await ask(service)
     const place = verifyDecision(service.config.keys, victim.form.ref ?? '', victim.user.id)
     const { user, web } = theirs.administrator
@@ -182,7 +182,7 @@ describe('what belongs to an account', () => {
     expect(await codeRow(service, victim.code.user_code)).toMatchObject({ ...UNTOUCHED, claimed_by: victim.user.id })
   })
 
-  it('TN-07: a name that changes hands takes nothing along: no cookie, no link, no credential', async () => {
+  it('TN-07: a slug that is reused keeps nothing: no cookie, no link, no credential', async () => {
     const { context, config, database } = service
     const old = await makeSide()
     const { slug } = old.account
@@ -216,7 +216,7 @@ describe('what belongs to an account', () => {
 })
 
 describe('ids of another account', () => {
-  it('TN-04: on every page and in every form, an id of another account is as good as none', async () => {
+  it('TN-04: on every page and in every form, an id of another account is unknown', async () => {
     const { user, web } = ours.administrator
     const code = await service.device().code()
     const before = await everyRow(service)
@@ -282,7 +282,7 @@ describe('ids of another account', () => {
     }
   })
 
-  it('TN-04: a user of the same account removes nobody else’s application by its id', async () => {
+  it('TN-04: a user cannot remove a colleague’s grant by its id', async () => {
     const other = await makeUser(service.context.db, ours.account.slug, { holds: ['orders:read'] })
     const web = await signInAs(service, other, { account: ours.account })
     expect((await web.send('GET', `/applications/remove?grant=${ours.grantId}`)).status).toBe(404)

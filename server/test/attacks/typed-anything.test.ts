@@ -1,4 +1,4 @@
-/** WB-09: whatever is sent to a route of the web interface, it has an answer for it: a bug that anybody can reach is a lever. */
+/** WB-09: no input to a route of the web interface causes an internal error. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { pageRoutes } from '../../src/http/web/account-routes.ts'
 import { makeUser } from '../rig/make.ts'
@@ -35,7 +35,7 @@ it.each(pageRoutes.map((route) => [`${route.method} ${route.path}`, route] as co
       const web = await signInAs(service, user)
       const bound = Object.fromEntries((route.bound ?? []).map((name) => [name, value]))
       const everything = Object.fromEntries(FIELDS.map((name) => [name, value]))
-      // What PostgreSQL cannot store is tried in each field by itself: another one must not have stopped it before.
+      // Each field is tried alone with what PostgreSQL cannot store: another field must not be refused first.
       const single = value === '\u0000' ? FIELDS.map((name) => ({ ...bound, [name]: value })) : []
       for (const sent of [everything, ...single]) {
         const answer =

@@ -1,4 +1,4 @@
-/** UC-05 to UC-07, UC-13, UC-14, UC-22: who may decide a code, and that no other person, tab or session decides it for them. */
+/** UC-05 to UC-07, UC-13, UC-14, UC-22: who may decide a code; no other user, tab or session can. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { wordsFor } from '../../src/pages/ui/words.ts'
 import { signDecision, verifyDecision } from '../../src/secrets/web-texts.ts'
@@ -21,7 +21,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 
-/** Of the account that the service was started with. */
+/** A user of the account that the service was started with. */
 const here = () => ({ name: `Account ${service.account.slug}` })
 const taken = () => t('enter_code.problem_taken', here())
 
@@ -32,7 +32,7 @@ const stillAsked = async ({ user, code }: { user: { id: string }; code: CodeReco
   expect(await codeRow(service, code.user_code)).toMatchObject({ ...UNTOUCHED, claimed_by: user.id })
 
 describe('who decides', () => {
-  it('what is entered and allowed becomes a grant: the rest of this file is about everything else', async () => {
+  it('an entered and granted code becomes a grant', async () => {
     const { user, web, code, form } = await ask(service)
     const answer = await allow(web, form)
     expect(answer.status).toBe(303)
@@ -64,7 +64,7 @@ describe('who decides', () => {
     },
   )
 
-  it('UC-05: whoever gets a form signed for somebody else’s code is refused by what it refers to', async () => {
+  it('UC-05: a form signed for another user’s code is refused by its reference', async () => {
     const victim = await ask(service)
     const attacker = await makeSignedInUser(service)
     const page = await attacker.web.send('GET', victim.path)
@@ -81,7 +81,7 @@ describe('who decides', () => {
     await stillAsked(victim)
   })
 
-  it('UC-05: and who has even the reference made out to them is refused by the claim itself', async () => {
+  it('UC-05: a reference signed for another user’s code is refused by the claim', async () => {
     const victim = await ask(service)
     const attacker = await makeSignedInUser(service)
     const place = verifyDecision(service.config.keys, victim.form.ref ?? '', victim.user.id)
@@ -98,7 +98,7 @@ describe('who decides', () => {
     await stillAsked(victim)
   })
 
-  it('UC-22: the question that one user was shown is not answered by the next user of the same browser', async () => {
+  it('UC-22: a consent page shown to one user cannot be decided by the next user of the same browser', async () => {
     const first = await ask(service)
     const next = await makeUser(service.context.db, service.account.slug)
     await first.web.get('/security')
@@ -115,7 +115,7 @@ describe('who decides', () => {
     await stillAsked(first)
   })
 
-  it('UC-22: a page from before signing out is stale for the same user, too, and the question can be opened anew', async () => {
+  it('UC-22: a page from before signing out is stale for the same user, too, and can be opened again', async () => {
     const first = await ask(service)
     const again = await signInAs(service, first.user)
     expect((await allow(again, first.form)).status).toBe(403)
@@ -125,7 +125,7 @@ describe('who decides', () => {
     expect(await grantsOf(service, first.user)).toHaveLength(1)
   })
 
-  it('UC-07: of two questions in two tabs, the one that is answered is the one that was asked', async () => {
+  it('UC-07: of two consent pages in two tabs, each decides its own code', async () => {
     const { db } = service.context
     const other = await makeApplication(db, service.config, service.account.slug, { name: 'Somebody Else' })
     await service.context.applications.refresh()
@@ -139,7 +139,7 @@ describe('who decides', () => {
     expect(await codeRow(service, code.user_code)).toMatchObject({ ...UNTOUCHED, claimed_by: one.user.id })
   })
 
-  it('UC-07: neither code nor permissions of a form can be exchanged for others', async () => {
+  it('UC-07: neither code nor scopes of a form can be replaced', async () => {
     const [one, two] = [await ask(service), await ask(service)]
     const forms = [
       { ...one.form, ref: two.form.ref ?? '' },
@@ -175,7 +175,7 @@ describe('who decides', () => {
   )
 })
 
-describe('one code, several people', () => {
+describe('one code, several users', () => {
   const enterAtOnce = async (visitors: readonly SignedInUser[], userCode: string) => {
     await Promise.all(visitors.map(({ web }) => web.get('/connect/code')))
     const answers = await Promise.all(
@@ -210,7 +210,7 @@ describe('one code, several people', () => {
     expect(await grantsOf(service, claimant.user)).toEqual([])
   })
 
-  it('UC-06: of twenty colleagues who enter one code at once, one claims it and decides; the others are told that it is taken', async () => {
+  it('UC-06: of twenty colleagues who enter one code at once, one claims it and decides; the others see that it is taken', async () => {
     const visitors = await makeSignedInUsers(service, 20)
     const device = await someDevice(service)
     const code = await device.code()
@@ -254,7 +254,7 @@ describe('one code, several people', () => {
     },
   )
 
-  it('UC-06: a decision without a colleague says nothing of one', async () => {
+  it('UC-06: a decision without a colleague does not mention one', async () => {
     const { web, form, path } = await ask(service)
     expect(textOf((await web.get(path)).text)).not.toContain(t('consent.shared', here()))
     const answer = await allow(web, form)
@@ -284,7 +284,7 @@ describe('one code, several people', () => {
     },
   )
 
-  it('UC-13: each of the two accounts finds in its audit log what happened, and nothing of the other account', async () => {
+  it('UC-13: each of the two accounts has the event in its audit log, without the other account', async () => {
     const first = await ask(service)
     const account = await makeAccount(service.context.db)
     const second = await makeSignedInUser(service, { account })
@@ -302,7 +302,7 @@ describe('one code, several people', () => {
     ])
   })
 
-  it('UC-13: when its time is over, the application of a closed code hears auth_expired', async () => {
+  it('UC-13: a closed code answers auth_expired once it has expired', async () => {
     const own = await startTestService({ DEVICE_CODE_LIFETIME: '60' }, { clock: true })
     try {
       const code = await own.device().code()
@@ -317,7 +317,7 @@ describe('one code, several people', () => {
     }
   })
 
-  it('UC-14: an onlooker of another account who enters the code first gains nothing once its owner enters it', async () => {
+  it('UC-14: a user of another account who enters the code first gains nothing once its owner enters it', async () => {
     const account = await makeAccount(service.context.db)
     const onlooker = await ask(service, await makeSignedInUser(service, { account }))
     const owner = await makeSignedInUser(service)
@@ -330,7 +330,7 @@ describe('one code, several people', () => {
     expect(await codeRow(service, onlooker.code.user_code)).toMatchObject({ entry_closed: true, grant_id: null })
   })
 
-  it('UC-14: an onlooker of the same account decides for themselves alone; the owner is told that somebody was faster', async () => {
+  it('UC-14: a user of the same account who enters it first grants only their own access; the owner sees that somebody was faster', async () => {
     const onlooker = await ask(service)
     const owner = await makeSignedInUser(service)
     expect(textOf((await owner.web.enterCode(onlooker.code.user_code)).text)).toContain(taken())
@@ -339,7 +339,7 @@ describe('one code, several people', () => {
     expect(await grantsOf(service, owner.user), 'nothing of the owner’s').toEqual([])
   })
 
-  it('UC-06: "Not you?" hands the code back and signs out; another user may then enter and decide it', async () => {
+  it('UC-06: "Not you?" releases the code and signs out; another user may then enter and decide it', async () => {
     const first = await ask(service)
     const page = await first.web.submit('/connect/switch')
     expect([first.web.last?.status, textOf(page.text)]).toEqual([
@@ -364,7 +364,7 @@ describe('one code, several people', () => {
     ])
   })
 
-  it('UC-06: nobody hands back a code that somebody else claimed', async () => {
+  it('UC-06: no user releases a code that another user claimed', async () => {
     const victim = await ask(service)
     const attacker = await ask(service)
     const form = {

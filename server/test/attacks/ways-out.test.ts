@@ -1,4 +1,4 @@
-/** WB-15, WB-16: addresses that lead out of the house, and a service that was not set up. */
+/** WB-15, WB-16: open redirects, and a service without its configuration. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startService } from '../../src/app.ts'
 import { ConfigurationError } from '../../src/config.ts'
@@ -15,7 +15,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 
-describe('ways out', () => {
+describe('open redirects', () => {
   const away = [
     '//evil.example',
     '/\\evil.example',
@@ -41,7 +41,7 @@ describe('ways out', () => {
     '',
   ]
 
-  it.each(away)('WB-15: next=%j leads home, from every route that takes one', async (next) => {
+  it.each(away)('WB-15: next=%j leads to the home page, at every route that takes one', async (next) => {
     const user = await makeUser(service.context.db, service.account.slug, { password: PASSWORD })
     const web = service.web()
     const shown = await web.send('GET', `/sign-in?${new URLSearchParams({ next })}`)
@@ -61,7 +61,7 @@ describe('ways out', () => {
     expect(await sessionsOf(service, user)).toHaveLength(1)
   })
 
-  it('WB-15: no answer leads to another host, whatever the address that was asked for', async () => {
+  it('WB-15: no answer redirects to another host, whatever the requested path', async () => {
     const web = service.web()
     for (const path of [
       '//evil.example',
@@ -76,21 +76,21 @@ describe('ways out', () => {
   })
 })
 
-describe('a service that is not set up', () => {
+describe('a service without its configuration', () => {
   it.each([
     ['without keys', { LATCHKEY_KEYS: '' }],
     ['with half a key', { LATCHKEY_KEYS: '1:short' }],
     ['without a database', { DATABASE_URL: '' }],
     ['with a host that it cannot read', { PUBLIC_URL: 'https://service.example/path' }],
     ['with a proxy that it cannot read', { TRUST_PROXY: 'everybody' }],
-  ])('WB-16: %s it does not start', (_how, environment) => {
+  ])('WB-16: %s, it does not start', (_how, environment) => {
     expect(() => makeConfig({ DATABASE_URL: service.database.url, ...environment })).toThrow(ConfigurationError)
   })
 
   it.each([
     ['GEOIP_CITY_FILE', '/absent.mmdb'],
     ['DATABASE_URL', 'postgres://127.0.0.1:1/absent'],
-  ])('WB-16: with a %s that is not there it does not listen', async (name, value) => {
+  ])('WB-16: with an unreachable %s it does not listen', async (name, value) => {
     const config = makeConfig({ DATABASE_URL: service.database.url, [name]: value })
     await expect(startService(config)).rejects.toThrow()
   })

@@ -1,4 +1,4 @@
-/** WB-11, WB-17, WB-18: what a browser is told about every answer, what pages hold, and pictures that are more than pictures. */
+/** WB-11, WB-17, WB-18: headers of every answer, content of pages, and uploaded pictures. */
 import { crc32, deflateSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { pageRoutes } from '../../src/http/web/account-routes.ts'
@@ -37,12 +37,12 @@ const HEADERS = {
   'x-frame-options': 'DENY',
 }
 
-/** What a popup passes must not cut it off from the page that opened it. */
+/** Pages in a popup must keep the reference to the page that opened it. */
 function expectedOf<Headers extends object>(name: string, headers: Headers): Headers {
   return / \/dialog(\/|,|$)/.test(name) ? { ...headers, 'cross-origin-opener-policy': 'unsafe-none' } : headers
 }
 
-/** What an answer says of itself, but for the nonce. */
+/** Headers of an answer, without the nonce. */
 function told({ headers }: WireAnswer): Record<string, unknown> {
   const names = [...Object.keys(HEADERS), 'strict-transport-security']
   const pairs = names.flatMap((name) => (headers[name] === undefined ? [] : [[name, headers[name]] as const]))
@@ -56,7 +56,7 @@ async function administrator(of: TestService, account = of.account): Promise<{ u
   return { user, web: await signInAs(of, user, { account, headers: { origin } }) }
 }
 
-/** Every route, signed in and not, with a good form and without one; and everything that is no route. */
+/** Every route, signed in and not, with and without a valid form; and paths without a route. */
 async function everyAnswer(of: TestService): Promise<Map<string, Page>> {
   const answers = new Map<string, Page>()
   const account = await makeAccount(of.context.db)
@@ -88,14 +88,14 @@ describe('headers', () => {
     expect([...statuses].sort(), 'all kinds were there').toEqual([200, 303, 400, 403, 404, 405, 413])
   })
 
-  it('WB-11: where the service is at https, each of them also says that it always will be', async () => {
+  it('WB-11: with https, each also has Strict-Transport-Security', async () => {
     const expected = { ...HEADERS, 'strict-transport-security': 'max-age=63072000; includeSubDomains' }
     for (const [name, answer] of await everyAnswer(secure)) {
       expect([name, told(answer)]).toEqual([name, expectedOf(name, expected)])
     }
   })
 
-  it('WB-11: a nonce has 128 random bits, is new in every answer, and stands on what may run and nothing else', async () => {
+  it('WB-11: a nonce has 128 random bits, is new in every answer, and is only on our own script and style', async () => {
     const { web } = await administrator(service)
     const nonces = new Set<string>()
     for (let time = 0; time < 20; time += 1) {
@@ -112,7 +112,7 @@ describe('headers', () => {
     expect(nonces.size).toBe(20)
   })
 
-  it('TN-09: what a shared cache could mix up between accounts is never stored; what may be kept is the same for all', async () => {
+  it('TN-09: answers that depend on the account are never cached; cacheable ones are the same for all', async () => {
     for (const path of [stylesheet.path, script.path]) {
       const [ours, theirs] = [
         await service.web().send('GET', path),
@@ -132,7 +132,7 @@ describe('headers', () => {
     }
   })
 
-  it('TN-09: answers to applications are not stored either', async () => {
+  it('TN-09: answers to applications are not cached either', async () => {
     const { credential } = await connect(service)
     const answers = [
       await service.device().request(),
@@ -149,7 +149,7 @@ describe('headers', () => {
 const csp = ({ headers }: WireAnswer) => String(headers['content-security-policy'])
 
 describe('pages', () => {
-  /** Of every tag of a page: no handler, no style, no script without an address, no address that runs. */
+  /** Checks every tag of a page: no handler, no style, no inline script, no javascript: address. */
   function expectHarmless(name: string, { text }: Page): void {
     expect([
       name,
@@ -159,7 +159,7 @@ describe('pages', () => {
     expect([name, text.match(/(?:href|src|action)="(?!\/(?!\/)|#|otpauth:)[^"]*"/g)]).toEqual([name, null])
   }
 
-  it('WB-17: no page holds anything that runs but our own script', async () => {
+  it('WB-17: no page contains a script but our own', async () => {
     for (const [name, page] of await everyAnswer(service)) expectHarmless(name, page)
     const { web, path } = await ask(service)
     const { user, web: own } = await makeSignedInUser(service)
@@ -174,7 +174,7 @@ describe('pages', () => {
     '\'"><img src=x onerror=alert(1)>',
     '</title><base href=//evil.example>',
     '{{7*7}}#{7*7}',
-  ])('WB-17: %s comes back from every field as text', async (hostile) => {
+  ])('WB-17: %s is shown as text by every field', async (hostile) => {
     const { user, web } = await administrator(service)
     const send = async (path: string, values: Record<string, string>, bound: Record<string, string> = {}) =>
       web.send('POST', path, { ...(await signedFor(service, user, path, bound)), ...values })
@@ -221,7 +221,7 @@ describe('pictures', () => {
     return Buffer.concat([length, content, crc])
   }
   const SCRIPT = Buffer.from('<html><script>alert(document.domain)</script></html>')
-  /** Two grey pixels, with what is put between header and pixels, and behind the end. */
+  /** Two grey pixels, with extra data between header and pixels, and after the end. */
   const png = (between: readonly Buffer[] = [], behind = Buffer.alloc(0)) =>
     Buffer.concat([
       Buffer.from('89504e470d0a1a0a', 'hex'),
@@ -282,7 +282,7 @@ describe('pictures', () => {
     ['a PNG in the middle of a page', Buffer.concat([SCRIPT, png()]), 'image/png'],
     ['a PNG with a chunk that nobody knows', png([chunk('EVIL', SCRIPT)]), 'image/png'],
     ['nothing but the beginning', png().subarray(0, 20), 'image/png'],
-  ])('WB-18: %s is no logo: the page says so, and nothing is kept', async (_what, bytes, type) => {
+  ])('WB-18: %s is not a logo: the page says so, and nothing is stored', async (_what, bytes, type) => {
     const before = await everyRow(service)
     const answer = await upload(bytes, { type })
     expect(answer.status).toBe(400)
@@ -297,7 +297,7 @@ describe('pictures', () => {
     expect(await stored()).toBeNull()
   })
 
-  it('WB-18: what a PNG brings along beside its pixels is not kept, and what is kept is served as a picture and nothing else', async () => {
+  it('WB-18: only the pixels of a PNG are stored, and served as a picture', async () => {
     const words = ['tEXt', 'iTXt', 'zTXt', 'iCCP', 'eXIf'].map((type) => chunk(type, SCRIPT))
     expect((await upload(png(words), { file: '../../evil.html', type: 'text/html' })).status).toBe(303)
     const logo = await stored()

@@ -1,4 +1,4 @@
-/** WB-01 to WB-06: forms, cookies and sessions of the web interface, and what a neighbour or a thief can do with them. */
+/** WB-01 to WB-06: forms, cookies and sessions of the web interface against sibling hosts and thieves. */
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { closeContext, createContext, type RunningService, startService } from '../../src/app.ts'
@@ -21,7 +21,7 @@ let service: TestService
 let elsewhere: RunningService
 beforeAll(async () => {
   service = await startTestService({}, { clock: true, operators: true })
-  // Another process of the same service: what it answers comes from the rows alone.
+  // A second process of the same service: its answers depend on the rows only.
   const { databaseUrl, publicUrl } = service.config
   elsewhere = await startService(makeConfig({ DATABASE_URL: databaseUrl, PUBLIC_URL: publicUrl }))
 })
@@ -30,7 +30,7 @@ afterAll(async () => {
   await service.stop()
 })
 
-/** What somebody with these cookies is to the service: the e-mail address on the page, or nobody. */
+/** The user that these cookies belong to: the e-mail address on the page, or null. */
 async function whoIs(cookie: string, address = service.address): Promise<string | null> {
   const page = await post(address, '/security', { method: 'GET', headers: { host: service.web().host, cookie } })
   if (page.status === 303) return null
@@ -96,7 +96,7 @@ describe('forms', () => {
     },
   )
 
-  it('WB-02: a token in a cookie beside one in the form proves nothing', async () => {
+  it('WB-02: a double-submit token in a cookie is not accepted', async () => {
     const { web } = await makeSignedInUser(service)
     for (const name of ['csrf', 'token', '_csrf', 'XSRF-TOKEN', '__Host-token']) web.cookies.set(name, 'tossed')
     const before = await everyRow(service)
@@ -111,7 +111,7 @@ describe('forms', () => {
 describe('cookies', () => {
   const latin1 = (text: string) => Buffer.from(text).toString('latin1')
 
-  it('WB-02, WB-03: look-alikes that a sibling can set are nobody’s session, and do not disturb the real one', async () => {
+  it('WB-02, WB-03: similar cookies that a sibling host can set are no session, and do not disturb the real one', async () => {
     const [victim, attacker] = [await makeSignedInUser(service), await makeSignedInUser(service)]
     const [real, planted] = [cookieOf(victim.web), cookieOf(attacker.web)]
     const lookAlikes = [
@@ -133,14 +133,14 @@ describe('cookies', () => {
       `__Host-session`,
     ]
     for (const cookie of lookAlikes) {
-      // Behind another one: what stands at the very front of a header loses its blanks on the way.
+      // After another cookie: leading blanks of a header are removed on the way.
       expect([cookie, await whoIs(`a=1;${cookie}`)]).toEqual([cookie, null])
       expect([cookie, await whoIs(`a=1;${cookie}; ${SESSION}=${real}`)]).toEqual([cookie, victim.user.email])
       expect([cookie, await whoIs(`${SESSION}=${real};${cookie}`)]).toEqual([cookie, victim.user.email])
     }
   })
 
-  it('WB-03: two session cookies are none, wherever the second one is hidden', async () => {
+  it('WB-03: two session cookies count as none, wherever the second one is', async () => {
     const [victim, attacker] = [await makeSignedInUser(service), await makeSignedInUser(service)]
     const [one, two] = [`${SESSION}=${cookieOf(victim.web)}`, `${SESSION}=${cookieOf(attacker.web)}`]
     for (const cookie of [
@@ -155,7 +155,7 @@ describe('cookies', () => {
     expect(await sessionsOf(service, victim.user), 'and nobody is signed out by it').toHaveLength(1)
   })
 
-  it('WB-04: a cookie that we did not make, or not like that, is no session', async () => {
+  it('WB-04: a forged or altered cookie is no session', async () => {
     const { user, web } = await makeSignedInUser(service)
     const value = cookieOf(web)
     const [id = ''] = await sessionsOf(service, user)
@@ -188,7 +188,7 @@ describe('cookies', () => {
     expect(await byCookie(value)).toBe(user.email)
   })
 
-  it('WB-04: a session ends by itself, and ends with its user', async () => {
+  it('WB-04: a session expires, and ends when its user is disabled', async () => {
     const [late, disabled] = [await makeSignedInUser(service), await makeSignedInUser(service)]
     await service.database.query('update users set disabled_at = now() where id = $1', [disabled.user.id])
     expect(await byCookie(cookieOf(disabled.web))).toBeNull()
@@ -196,7 +196,7 @@ describe('cookies', () => {
     expect(await byCookie(cookieOf(late.web))).toBeNull()
   })
 
-  it('WB-02: cookies are for this host alone: __Host-, secure, out of reach of scripts, and not sent along from other sites', async () => {
+  it('WB-02: cookies are __Host-, Secure, HttpOnly and SameSite', async () => {
     const user = await makeUser(service.context.db, service.account.slug, { password: PASSWORD })
     const web = service.web()
     await web.get('/sign-in')
@@ -218,7 +218,7 @@ describe('sessions', () => {
     return { user, web }
   }
 
-  it('WB-05: signing in makes a new session, and the one that the browser brought along ends', async () => {
+  it('WB-05: signing in creates a new session and ends the previous one of the browser', async () => {
     const attacker = await makeSignedInUser(service)
     const planted = cookieOf(attacker.web)
     const user = await makeUser(service.context.db, service.account.slug, { password: PASSWORD })
@@ -233,7 +233,7 @@ describe('sessions', () => {
     expect(await sessionsOf(service, user)).toHaveLength(1)
   })
 
-  it('WB-05: proving oneself again gives the session a new id, and the old cookie is worth nothing', async () => {
+  it('WB-05: authenticating again gives the session a new id, and the old cookie is invalid', async () => {
     const { user, web } = await signedInBrowser()
     const [before, old] = [await sessionsOf(service, user), cookieOf(web)]
     await service.database.advance(16 * MINUTE)
@@ -247,7 +247,7 @@ describe('sessions', () => {
     expect(await byCookie(cookieOf(web))).toBe(user.email)
   })
 
-  it('WB-06: who signed out stays signed out, in every process', async () => {
+  it('WB-06: signing out ends the session in every process', async () => {
     const { user, web } = await signedInBrowser()
     const value = cookieOf(web)
     expect(await whoIs(`${SESSION}=${value}`, elsewhere.address)).toBe(user.email)
@@ -259,7 +259,7 @@ describe('sessions', () => {
     expect(await sessionsOf(service, user)).toEqual([])
   })
 
-  it('WB-06: signing out everywhere ends every session of the user, in every process, and nobody else’s', async () => {
+  it('WB-06: signing out everywhere ends every session of the user in every process, and no other user’s', async () => {
     const { user, web } = await signedInBrowser()
     const others = [await signInAs(service, user), await signInAs(service, user)]
     const neighbour = await makeSignedInUser(service)
@@ -282,7 +282,7 @@ describe('sessions', () => {
     expect(await sessionsOf(service, user)).toHaveLength(1)
   })
 
-  it('WB-06: a sign-in with the old password that is under way while the password changes does not get in', async () => {
+  it('WB-06: a sign-in with the old password fails if the password changes meanwhile', async () => {
     const user = await makeUser(service.context.db, service.account.slug, { password: PASSWORD })
     const { context, account } = service
     const other = await createContext(service.config)
@@ -290,7 +290,7 @@ describe('sessions', () => {
       const linkId = await context.db.transaction((tx) =>
         createLink(tx, 'recovery', { id: user.id, accountId: account.id }),
       )
-      // Others sign in at this moment, so that the thief's password waits for its turn.
+      // Other sign-ins run at this moment, so that the thief's password check is queued.
       const busy = Promise.all(Array.from({ length: 12 }, () => context.passwords.digest('somebody else’s password')))
       const thief = service.web()
       const late = thief.send('POST', '/sign-in', { email: user.email, password: PASSWORD, next: '/' })
@@ -315,7 +315,7 @@ describe('sessions', () => {
     }
   })
 
-  /** The attempt is written down before its password is looked at. */
+  /** The attempt is recorded before its password is checked. */
   async function reserved({ email }: MadeUser): Promise<void> {
     const digest = digestAddress(service.config.keys, service.account.id, email)
     for (let look = 0; look < 200; look += 1) {
@@ -326,7 +326,7 @@ describe('sessions', () => {
     throw new Error(`${email} did not try to sign in`)
   }
 
-  it('WB-04: a session of one account is none in another, not even for the same person', async () => {
+  it('WB-04: a session of one account is none in another, not even for the same e-mail address', async () => {
     const { web, user } = await makeSignedInUser(service)
     const account = await makeAccount(service.context.db)
     await makeUser(service.context.db, account.slug, { email: user.email })

@@ -1,4 +1,4 @@
-/** AD-03 to AD-05: webhooks. Addresses that lead inside, fields that nobody asked for, other people's endpoints. */
+/** AD-03 to AD-05: webhooks with internal addresses, additional fields, and endpoints of others. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { BY_COMMAND_LINE } from '../../src/core/audit/actor.ts'
 import { registerApplication } from '../../src/flows/applications/own.ts'
@@ -18,16 +18,16 @@ import { everyRow } from '../rig/witness.ts'
 const { t } = wordsFor('en')
 const PATH = '/developer/application/webhooks'
 const NAME = 'hooks.receiver.example'
-/** Never allocated by IANA, so nobody is there; and yet for everybody. */
+/** Not allocated by IANA, so nobody listens there; but a public address. */
 const NOBODY = '3000::1'
 
 let service: TestService
-/** One that is not listening, so that webhooks go out when a test says so. */
+/** Without a listener, so that webhooks are sent only when a test says so. */
 let quiet: TestService
 let administrator: MadeUser
 let web: Web
 let names: NameServer
-/** What the name server says, and how often it was asked. */
+/** Answers of the name server, and the number of queries. */
 let answer: (count: number) => readonly string[]
 let asked = 0
 const certificate = makeCertificate(NAME)
@@ -66,13 +66,13 @@ const happen = () =>
 const addForm = (url: string) =>
   signedFor(service, administrator, PATH, { application: service.application.id }).then((form) => ({ ...form, url }))
 
-/** With less patience than the service has; all else is the same. */
+/** With a shorter time limit than the service; otherwise the same. */
 const send = () => {
   const outbound = createOutbound({ privateToo: false, dnsServers: [names.address], patienceMs: 500 })
   return sendOnce({ ...quiet.context, outbound })
 }
 
-describe('an address that leads inside', () => {
+describe('an internal address', () => {
   it.each([
     'https://127.0.0.1:6379/',
     'https://2130706433/',
@@ -95,7 +95,7 @@ describe('an address that leads inside', () => {
     expect(await everyRow(service)).toEqual(before)
   })
 
-  it('AD-03: gets nothing even if it stands in the table', async () => {
+  it('AD-03: receives nothing even if it is in the table', async () => {
     const { id } = await makeEndpoint(quiet, `https://${NAME}/`)
     for (const url of [
       `https://127.0.0.1:${inside.port}/`,
@@ -114,7 +114,7 @@ describe('an address that leads inside', () => {
     ])
   })
 
-  it('AD-03: gets nothing by way of a name, however often it is tried', async () => {
+  it('AD-03: receives nothing through a host name, however often it is retried', async () => {
     const { id } = await makeEndpoint(quiet, `https://${NAME}:${inside.port}/`)
     answer = () => ['127.0.0.1', '10.0.0.1', '169.254.169.254', '::1', 'fd00:ec2::254']
     await happen()
@@ -126,7 +126,7 @@ describe('an address that leads inside', () => {
     expect(inside.connections.opened).toBe(0)
   })
 
-  it('AD-03: gets nothing by way of a name that leads elsewhere first and inside afterwards', async () => {
+  it('AD-03: receives nothing through a host name that changes between look-ups (DNS rebinding)', async () => {
     const { id } = await makeEndpoint(quiet, `https://${NAME}:${inside.port}/`)
     answer = (count) => (count <= 1 ? [NOBODY] : ['127.0.0.1'])
     await happen()
@@ -140,7 +140,7 @@ describe('an address that leads inside', () => {
   })
 })
 
-it('AD-03: nothing of an answer is kept or shown but its status', async () => {
+it('AD-03: does not reveal its answer: only the status is stored and shown', async () => {
   const canary = 'the-inside-of-a-metadata-service'
   const lying = await startReceiver()
   lying.answer({ to: `https://evil.example/${canary}` })
@@ -159,7 +159,7 @@ it('AD-03: nothing of an answer is kept or shown but its status', async () => {
   expect(rows?.text).not.toContain(canary)
 })
 
-it('AD-01: what is typed for an address is never markup', async () => {
+it('AD-01: is shown as text, never as markup', async () => {
   for (const typed of [
     '"><script>alert(1)</script>',
     'https://x.example/\'"><img src=x onerror=alert(1)>',
@@ -172,7 +172,7 @@ it('AD-01: what is typed for an address is never markup', async () => {
   }
 })
 
-it('AD-04: an endpoint is an address; its id, its secret and all else are made here', async () => {
+it('AD-04: only the address comes from the form; id, secret and all else are generated', async () => {
   const extra = {
     id: 'whk_mine',
     endpoint: 'whk_mine',
@@ -191,7 +191,7 @@ it('AD-04: an endpoint is an address; its id, its secret and all else are made h
   expect(rows[0]?.id).not.toBe('whk_mine')
 })
 
-describe('other people’s', () => {
+describe('endpoints of others', () => {
   const settings = {
     name: 'Order Board',
     allowedScopes: ['orders:read'],
@@ -207,7 +207,7 @@ describe('other people’s', () => {
     return { id: made.id, ...(await makeDelivered(service, made.id, by)) }
   }
 
-  it('AD-05: endpoints, secrets and deliveries cannot be reached by way of one’s own application', async () => {
+  it('AD-05: their secrets and deliveries cannot be reached through one’s own application', async () => {
     const ours = await makeOwn(administrator)
     const account = await makeAccount(service.context.db)
     const stranger = await makeUser(service.context.db, account.slug)
