@@ -1,4 +1,4 @@
-/** A column that takes one of a closed list takes exactly the members of its TypeScript type. */
+/** A column with a closed list of values accepts exactly the members of its TypeScript type. */
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { publisherStatuses } from '../../src/core/applications/application.ts'
@@ -12,7 +12,7 @@ import type { Entry } from '../../src/store/sign-in/attempts.ts'
 import type { LinkKind } from '../../src/store/sign-in/links.ts'
 import type { disableEndpoint } from '../../src/store/webhooks/endpoints.ts'
 
-/** The compiler refuses a record that lacks a member of the union or has another. */
+/** Does not compile if a member of the union is missing or added. */
 const members = <Union extends string>(each: Record<Union, true>) => Object.keys(each).sort()
 
 const variants = members<Variant>({ token_set: true, access_key: true })
@@ -63,7 +63,7 @@ const LISTS: Record<string, readonly string[]> = {
   }),
 }
 
-test('each check of a list names the members of its type, and every such check is compared', () => {
+test('each check constraint lists the members of its type, and every such constraint is compared', () => {
   const schema = readFileSync(new URL('../../schema.sql', import.meta.url), 'utf8')
   const checks = schema.matchAll(/CONSTRAINT (\w+) CHECK \(\(\w+ = ANY \(ARRAY\[([^\]]*)\]\)\)\)/g)
   const found = Array.from(checks, ([, name = '', list = '']) => [

@@ -1,4 +1,4 @@
-/** Tables that people open in a spreadsheet: what somebody else wrote is text there, never a formula. */
+/** CSV for spreadsheets: foreign text is never a formula. */
 import { expect, test } from 'vitest'
 import { csvLine } from '../../src/core/csv.ts'
 
@@ -19,6 +19,6 @@ test.each([
   expect(csvLine([cell])).toBe(line)
 })
 
-test('numbers are numbers, and what there is not is empty', () => {
+test('numbers stay numbers, and null is empty', () => {
   expect(csvLine([7, null, -7, 'x'])).toBe('7,,-7,x\r\n')
 })

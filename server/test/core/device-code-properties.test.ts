@@ -1,4 +1,4 @@
-/** What holds for a device code whatever happens to it, in whatever order: random histories of one code. */
+/** Properties of a device code in random histories. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import {
@@ -32,7 +32,7 @@ const event = fc.oneof(
 )
 type Event = typeof event extends fc.Arbitrary<infer T> ? T : never
 
-/** One moment of a history: what happened, and the code before and after it. */
+/** One step of a history: the event, and the code before and after it. */
 type Moment = {
   readonly event: Event
   readonly now: number
@@ -85,7 +85,7 @@ function live(events: readonly Event[]): Moment[] {
   })
 }
 
-/** A history begins, half of the time, with a user who entered the code; otherwise few would ever be decided. */
+/** Half of the histories begin with a user who entered the code; otherwise few would be decided. */
 const history = fc
   .tuple(fc.boolean(), fc.array(event, { maxLength: 40 }))
   .map(([entered, events]) => live(entered ? [{ does: 'claim', user: 'usr_a' }, ...events] : events))
@@ -98,7 +98,7 @@ function isDecision({ before, after }: Moment): boolean {
   return before.status === 'pending' && (after.status === 'accepted' || after.status === 'rejected')
 }
 
-test('a code only ever moves as the transition table says', () => {
+test('every transition of a code is in the transition table', () => {
   const moves = ['pending accepted', 'pending rejected', 'pending used', 'accepted used', 'rejected used']
   holds((moments) => {
     for (const { before, after, now } of moments) {
@@ -139,7 +139,7 @@ test('DC-01 two polls never hold the same outcome at once, unless one repeats th
   })
 })
 
-test('an answer that was sent ends the code; one that was not frees it only for the lease that holds it', () => {
+test('a sent answer makes the code used; one that was not sent releases it only for the lease that holds it', () => {
   holds((moments) => {
     for (const { event, before, after, leaseId } of moments) {
       if (event.does !== 'confirm' && event.does !== 'release') continue
@@ -152,7 +152,7 @@ test('an answer that was sent ends the code; one that was not frees it only for 
   })
 })
 
-test('slow_down and auth_pending exist only while the code is pending and not past its time', () => {
+test('slow_down and auth_pending are answered only while the code is pending and not expired', () => {
   holds((moments) => {
     for (const { before, step, event, now } of moments) {
       if (!step || event.does !== 'poll') continue
@@ -210,7 +210,7 @@ test('DC-07 at any moment, either the grant succeeds or the poll says auth_expir
   )
 })
 
-test('the histories reach every status, so the properties above say something', () => {
+test('the histories reach every status', () => {
   const seen = new Set(fc.sample(history, 2_000).flatMap((moments) => moments.map(({ after }) => after.status)))
   expect([...seen].sort()).toEqual(['accepted', 'pending', 'rejected', 'used'])
 })

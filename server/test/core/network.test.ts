@@ -1,4 +1,4 @@
-/** Addresses in one spelling each, and the network they belong to. */
+/** Addresses in canonical form, and their networks. */
 import { isIP } from 'node:net'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -45,12 +45,12 @@ describe('an address', () => {
     '١٩٢.٠.٢.٧',
     'unknown',
     '_hidden',
-  ])('%j is none', (text) => {
+  ])('%j is invalid', (text) => {
     expect(readAddress(text)).toBeNull()
     expect(networkOf(text)).toBeNull()
   })
 
-  test('what Node takes for an address is read, and what comes out is one', () => {
+  test('every address that Node accepts is parsed, and the result is an address', () => {
     fc.assert(
       fc.property(fc.oneof(fc.ipV4(), fc.ipV6()), (text) => {
         const address = readAddress(text)
@@ -92,7 +92,7 @@ describe('its network', () => {
     expect(networkOf(address)).toBe(network)
   })
 
-  test('of nobody is none', () => {
+  test('of null is null', () => {
     expect(networkOf(null)).toBeNull()
   })
 })

@@ -1,4 +1,4 @@
-/** The corpus of hostile redirect addresses is what it says, and what is hostile cannot be registered. */
+/** The corpus of hostile redirect URIs is complete, and none of them can be registered. */
 import { describe, expect, test } from 'vitest'
 import { redirectProblem } from '../../src/core/dialog/redirect-uri.ts'
 import { hostileRegistrations, redirectCorpus, registered, schemeSpellings } from '../attacks/redirect-corpus.ts'
@@ -21,8 +21,8 @@ describe('DG-01 the corpus of redirect addresses', () => {
   })
 })
 
-describe('what cannot be registered', () => {
-  test('DG-05 is spelled in at least 60 ways where the scheme is at fault', () => {
+describe('redirect URIs that cannot be registered', () => {
+  test('DG-05 include at least 60 spellings of a wrong scheme', () => {
     expect(new Set(schemeSpellings).size).toBe(schemeSpellings.length)
     expect(schemeSpellings.length).toBeGreaterThanOrEqual(60)
   })

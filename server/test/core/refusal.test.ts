@@ -49,13 +49,13 @@ describe('the table of refusals', () => {
 })
 
 describe('a refusal', () => {
-  test('speaks the words of the table', () => {
+  test('has the message of the table', () => {
     const refusal = new Refusal('invalid_scope')
     expect(refusal).toBeInstanceOf(Error)
     expect(refusal).toMatchObject({ name: 'Refusal', code: 'invalid_scope', message: refusals.invalid_scope.message })
   })
 
-  test('may say more precisely what to fix, under the same code', () => {
+  test('may have a more precise message under the same code', () => {
     const refusal = new Refusal('invalid_request', 'The parameter SVCappid is missing.')
     expect(refusal).toMatchObject({ code: 'invalid_request', message: 'The parameter SVCappid is missing.' })
   })

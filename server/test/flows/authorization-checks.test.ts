@@ -1,6 +1,6 @@
 /**
- * What was true when a page was shown or a credential was issued may be over when somebody acts on it. Each row breaks one condition in
- * between; the flow looks again inside its transaction, refuses, and leaves every row as it was.
+ * A condition that held when a page was shown or a credential was issued may no longer hold when it is used. Each row breaks one
+ * condition in between; the flow checks again inside its transaction, refuses, and leaves every row as it was.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { savePolicy } from '../../src/flows/accounts/policy.ts'
@@ -21,12 +21,12 @@ import { everyRow } from '../rig/witness.ts'
 
 let service: TestService
 beforeAll(async () => {
-  // Nothing runs beside the flows, so that rows change by what is called here alone.
+  // No background tasks, so that rows change only by the calls here.
   service = await startTestService({}, { clock: true, listen: false })
 })
 afterAll(() => service.stop())
 
-/** `undefined`: the flow answers nothing; its rows say whether it did something. */
+/** `undefined`: the flow returns nothing; its rows show whether it acted. */
 type Act = () => Promise<string | boolean | undefined>
 type Break = (scene: Scene) => Promise<unknown>
 type Row = readonly [condition: string, breakIt: Break, refusal: string | boolean | undefined]
@@ -69,7 +69,7 @@ const grantEnded = change(
   ofUser,
 )
 
-/** One flow: how a scene is led up to it, and every condition that it has to look at again. */
+/** One flow: how to set up a scene for it, and every condition that it has to check again. */
 function checks(flow: string, arrange: (scene: Scene) => Promise<Act>, rows: readonly Row[]): void {
   describe(flow, () => {
     it('acts when nothing has changed', async () => {
@@ -199,7 +199,7 @@ checks('denying in the dialog', answerDialog({ decision: 'cancel' }), [
   ['the redirect address is no longer registered', addressTaken, 'not_open'],
 ])
 
-/** Whoever presents a credential: the application it was issued to, unless the scene lets another one. */
+/** The application that presents a credential: the one it was issued to, unless the scene says otherwise. */
 const by = ({ presenter }: Scene) => ({ applicationId: presenter.id, secret: presenter.secret })
 const anotherApplication: Break = async (scene) => {
   scene.presenter = scene.otherApplication
@@ -317,7 +317,7 @@ checks(
   ],
 )
 
-/** A refusal that ends what was granted does change rows. What counts: nothing was handed out, and nothing can be any more. */
+/** A refusal that revokes the grant does change rows. What counts: nothing was issued, and nothing can be any more. */
 const issuedTo = ({ user }: Scene) =>
   service.database.query('select from grants where user_id = $1 and issued_at is not null', [user.id])
 
@@ -330,7 +330,7 @@ describe('collecting a granted device code', () => {
     }
   }
 
-  it('hands the credentials out when nothing has changed', async () => {
+  it('issues the credentials when nothing has changed', async () => {
     const scene = await createScene(service)
     expect(await (await collect(scene))()).toBe('accepted')
     expect(await issuedTo(scene)).toHaveLength(1)
@@ -350,7 +350,7 @@ describe('collecting a granted device code', () => {
   it.each<Row>([
     ['another application polls', anotherApplication, 'invalid'],
     ['it is polled on the path of the other variant', keyPath, 'invalid'],
-  ])('hands nothing out, and the code is still there for its application: %s', async (_condition, breakIt, refusal) => {
+  ])('issues nothing, and the code stays valid for its application: %s', async (_condition, breakIt, refusal) => {
     const scene = await createScene(service)
     const act = await collect(scene)
     await breakIt(scene)
@@ -367,7 +367,7 @@ describe('exchanging the dialog’s code', () => {
       outcome(exchangeCode(service.context, { ...request, ...by(scene), ...given }))
   }
 
-  it('hands the token set out when nothing has changed', async () => {
+  it('issues the token set when nothing has changed', async () => {
     const scene = await createScene(service)
     expect(await (await arrange(scene))()).toBe('exchanged')
     expect(await issuedTo(scene)).toHaveLength(1)
@@ -388,7 +388,7 @@ describe('exchanging the dialog’s code', () => {
     ['another redirect address', { redirectUri: 'https://app.example/other' }],
     ['another verifier', { codeVerifier: 'x'.repeat(43) }],
     ['no verifier', { codeVerifier: null }],
-  ])('hands nothing out: %s', async (_condition, given) => {
+  ])('issues nothing: %s', async (_condition, given) => {
     const scene = await createScene(service)
     expect(await (await arrange(scene))(given)).toBe('invalid_grant')
     expect(await issuedTo(scene)).toEqual([])

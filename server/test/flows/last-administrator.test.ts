@@ -1,4 +1,4 @@
-/** Always somebody left who can come in and look after the account, whatever its administrators do to each other. */
+/** An account always keeps an enabled administrator who can sign in, whatever its administrators do at the same moment. */
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { disablePerson, enablePerson, listPeople, setPersonRoles } from '../../src/flows/accounts/people.ts'
@@ -18,7 +18,7 @@ beforeEach(async () => {
   ann = await makeAdministrator()
 })
 
-/** One who can come in. */
+/** An administrator who can sign in. */
 const makeAdministrator = async () => {
   const user = await makeUser(service.context.db, account.slug)
   await givePassword(user)
@@ -59,14 +59,14 @@ describe('the last administrator', () => {
     ['lose the role', demote, givePasskey],
     ['be disabled', disable, givePassword],
     ['be disabled', disable, givePasskey],
-  ])('cannot %s while the other one has yet to come in', async (_, change, comeIn) => {
+  ])('cannot %s while the other one has not signed in yet', async (_, change, comeIn) => {
     const invited = await makeUser(service.context.db, account.slug)
     expect(await change(ann, ann)).toEqual({ outcome: 'last_administrator' })
     await comeIn(invited)
     expect((await change(ann, ann)).outcome).toMatch(/saved|disabled/)
   })
 
-  it('one who is disabled already may lose the role', async () => {
+  it('a disabled one may lose the role', async () => {
     const gone = await makeAdministrator()
     await disable(ann, gone)
     expect(await demote(ann, gone)).toEqual({ outcome: 'saved' })
@@ -87,7 +87,7 @@ describe('the last administrator', () => {
       ])
       const outcomes = results.map(({ outcome }) => outcome)
       expect(outcomes.filter((outcome) => outcome === 'saved' || outcome === 'disabled')).toHaveLength(1)
-      // Who lost the role to the other before their own turn came may not do anything any more.
+      // An administrator who lost the role meanwhile is refused.
       expect(outcomes).toContain(whom === 'self' ? 'last_administrator' : 'forbidden')
       expect(await administrators()).toBe(1)
       await service.database.query('update users set disabled_at = null where account_id = $1', [account.id])

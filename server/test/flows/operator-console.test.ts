@@ -1,4 +1,4 @@
-/** What the operators' console reads: whether the service is well, accounts and applications, and the scope catalogue. */
+/** Reads of the operators' console: health, accounts, applications and the scope catalogue. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { suspendApplication } from '../../src/flows/applications/manage.ts'
 import { addScope, changeScopeTitle } from '../../src/flows/applications/scope-catalogue.ts'
@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => service.stop())
 
 describe('the overview', () => {
-  it('has the engines, with nothing amiss', async () => {
+  it('shows the engines without a problem', async () => {
     const { postgres, gate, mail, tasks } = await readOverview(service.context)
     expect(postgres.version).toMatch(/^\d+/)
     expect(postgres.schema).toMatchObject({ missing: [], unknown: [] })
@@ -31,7 +31,7 @@ describe('the overview', () => {
     expect(tasks.length).toBeGreaterThan(5)
   })
 
-  it('notices a migration that this program does not know, and one that is missing', async () => {
+  it('detects an unknown and a missing migration', async () => {
     const { database, context } = service
     await database.query("insert into migrations (name, applied_at) values ('9999_of_tomorrow.sql', now())")
     const [first] = await database.query<{ name: string }>('select min(name) as name from migrations')
@@ -46,7 +46,7 @@ describe('the overview', () => {
     await database.query("delete from migrations where name = '9999_of_tomorrow.sql'")
   })
 
-  it('counts what became of codes within the last hour, and polls per second', async () => {
+  it('counts outcomes of codes in the last hour, and polls per second', async () => {
     const device = service.device()
     const { deviceCode, userCode } = await connect(service)
     expect([deviceCode, userCode].every(Boolean)).toBe(true)
@@ -65,7 +65,7 @@ describe('the overview', () => {
       outcomes: { granted: 1, rejected: 1, expired: 2 },
       pollsPerSecond: 0,
     })
-    // The device hears of it. Nobody has decided anything for that.
+    // The device collects it. That is no decision.
     expect((await device.poll(unpolled.device_code)).body.error).toBe('auth_expired')
     await settle(service)
     const heard = (await readOverview(service.context)).live.outcomes
@@ -74,7 +74,7 @@ describe('the overview', () => {
     expect((await readOverview(service.context)).live.outcomes).toEqual({ granted: 0, rejected: 0, expired: 0 })
   })
 
-  it('counts mails that wait, with the oldest of them, and those that were given up', async () => {
+  it('counts queued mails with the age of the oldest, and those given up', async () => {
     const { database, context } = service
     await database.query('update mails set sent_at = now()')
     expect((await readOverview(context)).mail).toMatchObject({ waiting: 0, oldest: null, givenUp: 0 })
@@ -91,7 +91,7 @@ describe('the overview', () => {
 })
 
 describe('accounts', () => {
-  it('are found by a part of their address or name, with what they have', async () => {
+  it('are found by a part of their slug or name, with their counts', async () => {
     const { context, account } = service
     const { lines } = await listEveryAccount(context.db, account.slug.slice(2).toUpperCase(), null)
     expect(lines).toEqual([
@@ -112,7 +112,7 @@ describe('accounts', () => {
     }
   })
 
-  it('come fifty at a time, each once', async () => {
+  it('are listed fifty per page, each once', async () => {
     const { context } = service
     for (let made = 0; made < 51; made += 1) await makeAccount(context.db, { slug: `many-${made}` })
     const first = await listEveryAccount(context.db, 'many-', null)
@@ -123,7 +123,7 @@ describe('accounts', () => {
     expect(slugs).toEqual(slugs.toSorted())
   })
 
-  it('are shown with their administrators and applications, and nobody else', async () => {
+  it('are shown with their administrators and applications, and no other users', async () => {
     const { context, account, user, application } = service
     const disabled = await makeUser(context.db, account.slug)
     await makeUser(context.db, account.slug, { holds: ['orders:read'] })
@@ -141,7 +141,7 @@ describe('accounts', () => {
 })
 
 describe('applications', () => {
-  it('are found by a part of their name or by their whole id, whoever’s they are', async () => {
+  it('of all accounts are found by a part of their name or by their id', async () => {
     const { context, config, application, account } = service
     const made = await makeApplication(context.db, config, 'operators', { name: 'Hafenlichter' })
     await suspendApplication(context.db, made.id, 'to see it')
@@ -164,7 +164,7 @@ describe('applications', () => {
     expect((await findEveryApplication(context.db, application.id.slice(0, 8), null)).lines).toEqual([])
   })
 
-  it('come fifty at a time, each once, also those of the same name', async () => {
+  it('are listed fifty per page, each once, also those of the same name', async () => {
     const { context, config, account } = service
     for (let made = 0; made < 51; made += 1) await makeApplication(context.db, config, account.slug, { name: 'Twins' })
     const first = await findEveryApplication(context.db, 'twins', null)
@@ -179,7 +179,7 @@ describe('applications', () => {
 describe('the scope catalogue', () => {
   const scope = { name: 'routes:open', title: 'Open routes', dangerous: true, deviceFlow: false }
 
-  it('takes a new permission once, if it can be one', async () => {
+  it('accepts a valid new scope once', async () => {
     const { context } = service
     expect(await addScope(context, operator.id, scope)).toEqual({ outcome: 'added' })
     expect(await addScope(context, operator.id, { ...scope, title: 'Again' })).toEqual({ outcome: 'exists' })
@@ -192,12 +192,12 @@ describe('the scope catalogue', () => {
     ])
   })
 
-  it('counts the applications that may ask for each', async () => {
+  it('counts the applications that are allowed each scope', async () => {
     const orders = (await listScopes(service.context.db)).find(({ name }) => name === 'orders:write')
     expect(orders?.applications).toBeGreaterThanOrEqual(1)
   })
 
-  it('lets only the words be fixed, and writes down who did', async () => {
+  it('allows to change only the title, and records who did', async () => {
     const { context, database } = service
     expect(await changeScopeTitle(context, operator.id, 'routes:open', 'Open every route')).toEqual({
       outcome: 'saved',

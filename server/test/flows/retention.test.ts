@@ -1,4 +1,4 @@
-/** How long grants and the addresses in them are kept, and what is left when they are gone. docs/operations.md, "What is kept, and for how long". */
+/** Retention of grants and of the addresses in them. docs/operations.md, "What is kept, and for how long". */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { sweep } from '../../src/flows/sweep.ts'
 import { lockGrant } from '../../src/store/grants/grants.ts'
@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => service.stop())
 
 const run = (given = {}) => sweep(service.context.db, { ...service.config, ...given })
-/** Time passes, and each process hears of it. */
+/** Moves the clock, and lets each process pull it. */
 const pass = async (days: number) => {
   await service.database.advance(days * DAY)
   await service.context.applications.refresh()
@@ -42,7 +42,7 @@ const addressOf = async ({ grantId }: Connected) =>
     ])
   )[0]?.at
 
-it('a revoked grant is gone after a year, and a younger one stays', async () => {
+it('a revoked grant is deleted after a year, and a younger one stays', async () => {
   const [older, younger, key] = [
     await connect(service),
     await connect(service),
@@ -60,7 +60,7 @@ it('a revoked grant is gone after a year, and a younger one stays', async () => 
   expect((await askMe(service, key.credential)).status).toBe(200)
 })
 
-it('a token set that ran out counts as ended, an access key never runs out', async () => {
+it('an expired token set counts as ended, an access key never expires', async () => {
   const [token, key] = [await connect(service), await connect(service, { variant: 'key' })]
   await pass(365 + 364)
   await run()
@@ -71,7 +71,7 @@ it('a token set that ran out counts as ended, an access key never runs out', asy
   expect((await askMe(service, key.credential)).status).toBe(200)
 })
 
-it('an address is gone after ninety days while its grant lives, and a younger one stays', async () => {
+it('an address is deleted after ninety days while its grant lives, and a younger one stays', async () => {
   const key = await connect(service, { variant: 'key' })
   await pass(2)
   const younger = await connect(service, { variant: 'key' })
@@ -91,7 +91,7 @@ it('an address is gone after ninety days while its grant lives, and a younger on
   expect(page.text).toContain(key.grantId)
 })
 
-it('of a grant that is gone no credential works, and every page and list goes on without it', async () => {
+it('credentials of a deleted grant are invalid, and every page and list works without it', async () => {
   const gone = await connect(service)
   const web = await signInAs(service, service.user)
   await web.get(`/applications/remove?grant=${gone.grantId}`)
@@ -119,7 +119,7 @@ it('of a grant that is gone no credential works, and every page and list goes on
   expect(page.grants).toEqual([])
 })
 
-it('a grant is kept as long as a mail with a link to remove it', async () => {
+it('a grant is kept as long as a mail links to it', async () => {
   const early = await connect(service)
   await revoke(early)
   const links = () => service.database.query('select from links where grant_id = $1', [early.grantId])
@@ -131,7 +131,7 @@ it('a grant is kept as long as a mail with a link to remove it', async () => {
   expect([await isThere(early), (await links()).length]).toEqual([false, 0])
 })
 
-it('nobody who uses a grant at this moment is waited for, and the next sweep goes on', async () => {
+it('a locked grant is skipped, and the next sweep deletes it', async () => {
   const [busy, idle] = [await connect(service, { variant: 'key' }), await connect(service, { variant: 'key' })]
   const ended = await connect(service)
   await revoke(ended)
@@ -149,7 +149,7 @@ it('nobody who uses a grant at this moment is waited for, and the next sweep goe
   expect([await addressOf(busy), await isThere(ended)]).toEqual([null, false])
 })
 
-it('is done by one process at a time, five hundred grants with each statement', async () => {
+it('the sweep runs in one process at a time, five hundred grants per statement', async () => {
   const ended = await connect(service)
   await revoke(ended)
   await service.database.query(

@@ -1,4 +1,4 @@
-/** Several changes of one user's way in at the same moment: they wait for each other, and nobody is told to come back later. */
+/** Concurrent changes of one user's sign-in methods: they wait for each other, and none answers 503. */
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { disablePerson } from '../../src/flows/accounts/people.ts'
@@ -21,7 +21,7 @@ beforeEach(async () => {
   user = await makeUser(service.context.db, service.account.slug)
 })
 
-/** As the browser would come with the session's cookie. */
+/** As a browser with the session's cookie. */
 async function visitOf(): Promise<AccountSession> {
   const { context, config, account } = service
   const session = { id: randomUUID(), accountId: account.id, userId: user.id, lifetimeMs: config.sessionLifetimeMs }
@@ -31,7 +31,7 @@ async function visitOf(): Promise<AccountSession> {
   return visit
 }
 
-it('of ten first sign-ins, all come in', async () => {
+it('ten first sign-ins all succeed', async () => {
   await service.database.query("update users set password_digest = 'digest' where id = $1", [user.id])
   const who = { id: user.id, accountId: service.account.id, slug: service.account.slug }
   const results = await Promise.all(
@@ -44,7 +44,7 @@ it('of ten first sign-ins, all come in', async () => {
   expect(results.map((result) => result?.outcome)).toEqual(results.map(() => 'signed_in'))
 })
 
-it('of passwords changed in several browsers, each comes in its turn, unless it was signed out by the one before', async () => {
+it('password changes in several browsers run in turn, unless the one before ended the session', async () => {
   for (let round = 0; round < 5; round += 1) {
     await service.database.query('update users set password_digest = null where id = $1', [user.id])
     const visits = await Promise.all([1, 2, 3, 4].map(visitOf))
@@ -58,12 +58,12 @@ it('of passwords changed in several browsers, each comes in its turn, unless it 
     )
     const others = results.map(({ outcome }) => outcome).filter((outcome) => outcome !== 'changed')
     expect(others).toHaveLength(3)
-    // Whoever looks a moment later finds that there is a password already, and did not give it.
+    // A later one finds that there is a password, which it did not send.
     for (const outcome of others) expect(['expired', 'wrong']).toContain(outcome)
   }
 })
 
-it('a reset, a disabling and a sign-in do not stand in each other’s way', async () => {
+it('a reset, a disabling and a sign-in do not deadlock', async () => {
   const { context, config, account } = service
   for (let round = 0; round < 5; round += 1) {
     await service.database.query("update users set disabled_at = null, password_digest = 'digest' where id = $1", [

@@ -1,4 +1,4 @@
-/** The outbox: a mail is written with what gives rise to it, sent once, and holds nothing that opens a route. */
+/** The outbox of mails: a mail is inserted with its cause, sent once, and contains no token in the table. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { closeContext, createContext } from '../../src/app.ts'
 import type { Events } from '../../src/events.ts'
@@ -14,7 +14,7 @@ let mailbox: Mailbox
 let service: TestService
 beforeAll(async () => {
   mailbox = await startMailbox()
-  // Not listening: mails go out when a test says so, not each second.
+  // Not listening: mails are sent when a test says so, not each second.
   service = await startTestService({ SMTP_URL: mailbox.url }, { clock: true, listen: false })
 })
 afterAll(async () => {
@@ -30,7 +30,7 @@ const mails = () =>
     'select kind, attempts, sent_at, given_up_at from mails order by id',
   )
 
-/** The service, and what its operator is told about mails. */
+/** The service, with its log events about mails. */
 function watched() {
   const failures: { attempts: number; givenUp: boolean }[] = []
   const events: Events = {
@@ -48,7 +48,7 @@ async function askForRecovery(): Promise<{ email: string }> {
 }
 
 describe('a mail', () => {
-  it('goes out once, to its user, in the language of the page it was asked for on', async () => {
+  it('is sent once, to its user, in the language of the page', async () => {
     const { email } = await askForRecovery()
     expect(await sendDueMails(service.context)).toBe(1)
     expect(await sendDueMails(service.context)).toBe(0)
@@ -58,7 +58,7 @@ describe('a mail', () => {
     expect(await mails()).toMatchObject([{ kind: 'recovery', attempts: 1, given_up_at: null }])
   })
 
-  it('that the mail server does not take now is tried again later, with the same Message-ID', async () => {
+  it('that the mail server defers is retried later, with the same Message-ID', async () => {
     const { email } = await askForRecovery()
     mailbox.failNext(1)
     expect(await sendDueMails(service.context)).toBe(0)
@@ -70,7 +70,7 @@ describe('a mail', () => {
     expect(await mails()).toMatchObject([{ attempts: 2, given_up_at: null }])
   })
 
-  it('that the mail server will never take is given up', async () => {
+  it('that the mail server rejects is given up', async () => {
     await askForRecovery()
     mailbox.failNext(1, 550)
     expect(await sendDueMails(service.context)).toBe(0)
@@ -83,7 +83,7 @@ describe('a mail', () => {
   it.each([
     ['used', 'update links set used_at = now()'],
     ['out of date', 'update links set expires_at = now()'],
-  ])('whose link is %s is given up, is sent to nobody, and is no failure', async (_, end) => {
+  ])('whose link is %s is given up without being sent, and is no failure', async (_, end) => {
     const { email } = await askForRecovery()
     await service.database.query(`${end} where user_id = (select id from users where email = $1)`, [email])
     const { context, failures } = watched()
@@ -93,9 +93,9 @@ describe('a mail', () => {
     expect(failures).toEqual([])
   })
 
-  it('that cannot be written keeps no other one waiting, and is tried again', async () => {
+  it('that cannot be rendered delays no other, and is retried', async () => {
     await askForRecovery()
-    // As of a newer version, whose kinds this one does not know.
+    // As of a newer version with a kind that this one does not know.
     await service.database.query('alter table mails drop constraint mails_kind_check')
     await service.database.query("update mails set kind = 'nonsense'")
     const { email } = await askForRecovery()
@@ -106,7 +106,7 @@ describe('a mail', () => {
     expect(failures).toEqual([{ attempts: 1, givenUp: false }])
   })
 
-  it('is given up after eighteen attempts, and the operator is told which of the two it is', async () => {
+  it('is given up after eighteen attempts, and the log distinguishes a retry from giving up', async () => {
     await askForRecovery()
     await service.database.query('update links set expires_at = expires_at + interval $$2 days$$')
     const { context, failures } = watched()
@@ -122,7 +122,7 @@ describe('a mail', () => {
     expect(await mails()).toMatchObject([{ given_up_at: expect.any(Date) }])
   })
 
-  it('is taken when its turn comes: a slow mail server holds one, not all that wait', async () => {
+  it('is leased when its turn comes: a slow mail server delays one, not all', async () => {
     for (const _ of [1, 2, 3]) await askForRecovery()
     const taken: number[] = []
     const send = async () => {
@@ -133,7 +133,7 @@ describe('a mail', () => {
     expect(taken).toEqual([1, 2, 3])
   })
 
-  it('that was sent by a process that died before it said so comes again as the very same mail', async () => {
+  it('sent by a process that died before saving that is sent again with the same Message-ID', async () => {
     const { email } = await askForRecovery()
     await sendDueMails(service.context)
     await service.database.query('update mails set sent_at = null')
@@ -147,7 +147,7 @@ describe('a mail', () => {
     expect(others).toEqual([])
   })
 
-  it('is taken by one of two processes that look at the same moment', async () => {
+  it('is leased by one of two processes at the same moment', async () => {
     const other: Context = await createContext(
       makeConfig({ DATABASE_URL: service.database.url, SMTP_URL: mailbox.url, PUBLIC_URL: service.config.publicUrl }),
     )
@@ -165,7 +165,7 @@ describe('a mail', () => {
     ).toEqual(to.sort())
   })
 
-  it('UC-15: holds its address nowhere but in the mail itself', async () => {
+  it('UC-15: has its link nowhere but in the mail itself', async () => {
     const { email } = await askForRecovery()
     await sendDueMails(service.context)
     const text = mailbox.mails.find((mail) => mail.to === email)?.text ?? ''
@@ -179,7 +179,7 @@ describe('a mail', () => {
 })
 
 describe('recovery', () => {
-  it('writes three mails an hour for one user and no more', async () => {
+  it('is limited to three mails per hour and user', async () => {
     const visit = await findAccountSession(service.context.db, service.account.slug, null)
     if (!visit) throw new Error('there is no account')
     for (let count = 0; count < 5; count += 1) {
@@ -188,7 +188,7 @@ describe('recovery', () => {
     expect(await mails()).toHaveLength(3)
   })
 
-  it('leaves nothing behind for an address that nobody has', async () => {
+  it('inserts nothing for an unknown address', async () => {
     const visit = await findAccountSession(service.context.db, service.account.slug, null)
     if (!visit) throw new Error('there is no account')
     const before = await service.database.query('select count(*) from links')

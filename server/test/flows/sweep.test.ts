@@ -1,4 +1,4 @@
-/** What is swept when it is over, and what is kept until then. Device codes have their own tests (store/device-codes.test.ts). */
+/** What the sweep deletes, and what is kept until then. For device codes see store/device/codes.test.ts. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { confirmExchangeSent, exchangeCode } from '../../src/flows/dialog/exchange-code.ts'
 import { sweep } from '../../src/flows/sweep.ts'
@@ -26,7 +26,7 @@ const addLink = (kind: string) =>
     [kind, service.account.id, service.user.id],
   )
 
-it('a link is forgotten 31 days after it ran out, and not while a mail refers to it', async () => {
+it('a link is deleted 31 days after its expiry, and not while a mail refers to it', async () => {
   await addLink('setup')
   const [mailed] = await addLink('recovery')
   await service.database.advance(31 * DAY)
@@ -46,7 +46,7 @@ it('a link is forgotten 31 days after it ran out, and not while a mail refers to
   expect(await linksLeft()).toEqual([])
 })
 
-it('what was allowed in a dialog ends when its code was not exchanged in time, and nothing else does', async () => {
+it('a dialog’s grant is revoked if its code was not exchanged in time, and no other grant', async () => {
   const halfMs = service.config.dialogCodeLifetimeMs / 2
   const [late, taken, held] = [await createScene(service), await createScene(service), await createScene(service)]
   for (const [scene, settle] of [
@@ -56,7 +56,7 @@ it('what was allowed in a dialog ends when its code was not exchanged in time, a
     const by = { applicationId: scene.application.id, secret: scene.application.secret }
     const exchanged = await exchangeCode(service.context, { ...by, ...(await scene.allowedDialog()) })
     if (exchanged.outcome !== 'exchanged') throw new Error(exchanged.outcome)
-    // Without this, as when a process died: the answer may have been heard.
+    // With a lease, as when a process died: the answer may have been received.
     await settle?.(service.context, exchanged.ticket)
   }
   await late.allowedDialog()
@@ -76,7 +76,7 @@ it('what was allowed in a dialog ends when its code was not exchanged in time, a
   expect(await announced()).toHaveLength(before + 1)
 })
 
-it('is done in batches: no statement deletes more than ten thousand rows', async () => {
+it('no statement deletes more than ten thousand rows', async () => {
   await service.database.query(
     `insert into sign_in_failures (at, account_id, email)
      select now() - interval '2 days', $1, '\\x00' from generate_series(1, 25000)`,
@@ -96,7 +96,7 @@ it('is done in batches: no statement deletes more than ten thousand rows', async
   expect(await service.database.query('select from sign_in_failures')).toEqual([])
 })
 
-it('partitions are dropped, even when something else cannot be deleted', async () => {
+it('partitions are dropped even if something else cannot be deleted', async () => {
   await run()
   await service.database.advance(3 * DAY)
   await service.database.query('alter table sign_in_failures rename to elsewhere')

@@ -1,4 +1,4 @@
-/** A service of forty applications after thirty days: whom the rule brings before a person, and whom it leaves alone. */
+/** A service of forty applications after thirty days: which of them the rule puts under review. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { listReviews, readReviewedApplication } from '../../src/flows/reviews/list.ts'
 import { type BusyService, startBusyService } from '../rig/busy-service.ts'
@@ -9,7 +9,7 @@ beforeAll(async () => {
 })
 afterAll(() => busy.stop())
 
-it('the one that people reported comes first, the broken firmware second, and nobody else is in the queue', async () => {
+it('the reported application is first, the broken firmware second, and no other is in the queue', async () => {
   const reviews = await listReviews(busy.service.context, 'open')
   expect(reviews.map(({ applicationId, reason }) => [applicationId, reason])).toEqual([
     [busy.phisher, 'reports'],
@@ -17,7 +17,7 @@ it('the one that people reported comes first, the broken firmware second, and no
   ])
 })
 
-it('the firmware’s owner was warned a day before, so it is suspended; the reported one waits for a person', async () => {
+it('the firmware’s owner was warned a day before, so it is suspended; the reported one waits for an operator', async () => {
   const suspended = await Promise.all(
     [busy.phisher, busy.firmware].map(
       async (id) => (await readReviewedApplication(busy.service.context, id))?.suspended,
@@ -26,7 +26,7 @@ it('the firmware’s owner was warned a day before, so it is suspended; the repo
   expect(suspended).toEqual([false, true])
 })
 
-it('what is shown of thirty days adds up: no more is granted than was entered, no more entered than asked for', async () => {
+it('the series of thirty days is consistent: granted ≤ entered ≤ requested', async () => {
   for (const id of [busy.phisher, busy.firmware]) {
     const { series } = (await readReviewedApplication(busy.service.context, id)) ?? {
       series: { days: [], minutes: [] },

@@ -1,4 +1,4 @@
-/** What applications hear of: each event that is committed, and none that is not. docs/interface.md, "Webhooks". */
+/** Webhook events: every committed event is queued, and no other. docs/interface.md, "Webhooks". */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { byOperator } from '../../src/core/audit/actor.ts'
 import { sendPersonLink } from '../../src/flows/accounts/people.ts'
@@ -21,7 +21,7 @@ let service: TestService
 let user: MadeUser
 let endpoint: MadeEndpoint
 beforeAll(async () => {
-  // Nobody answers there, so what is queued stays as it is until it was tried.
+  // No receiver listens, so deliveries stay queued until they were tried.
   service = await startTestService({ OUTBOUND_PRIVATE: 'true' }, { clock: true })
 })
 afterAll(() => service.stop())
@@ -57,7 +57,7 @@ describe('a grant', () => {
     expect(await heard()).toEqual([created(grantId, { variant: named })])
   })
 
-  it('that is made in test mode is told of as a test, also when it ends after test mode', async () => {
+  it('made in test mode is marked as a test, also when it ends after test mode', async () => {
     const settings = {
       name: 'Tested',
       allowedScopes: ['orders:read', 'orders:write'],
@@ -90,21 +90,21 @@ describe('a grant', () => {
   it.each([
     ['removed_by_user', false],
     ['removed_by_administrator', true],
-  ])('that people remove is told of: %s', async (reason, asAdministrator) => {
+  ])('that users remove causes an event: %s', async (reason, asAdministrator) => {
     const { grantId } = await connect(service, { user })
     const by = asAdministrator ? service.user.id : user.id
     await removeGrant(service.context, { by, grantId, asAdministrator, reported: false })
     expect(await heard()).toEqual([created(grantId), revoked(grantId, reason)])
   })
 
-  it('that its application gives up is told of', async () => {
+  it('that its application revokes causes an event', async () => {
     const { grantId, credential } = await connect(service, { user })
     const { id: applicationId, secret } = service.application
     await revokeCredential(service.context, { applicationId, secret, credential, variant: null })
     expect(await heard()).toEqual([created(grantId), revoked(grantId, 'revoked_by_application')])
   })
 
-  it('whose credential is reported is told of twice: that it ended, and what was found', async () => {
+  it('whose credential is reported causes two events: the revocation and the report', async () => {
     const { grantId, refreshToken } = await connect(service, { user })
     expect(await reportCredential(service.context, refreshToken)).toBe(true)
     expect(await heard()).toEqual([
@@ -114,7 +114,7 @@ describe('a grant', () => {
     ])
   })
 
-  it('that ends with many others at once is told of like any other', async () => {
+  it('revoked with many others at once causes its own event', async () => {
     const grants = [await connect(service, { user }), await connect(service, { user })]
     const key = await connect(service, { user, variant: 'key' })
     await sendPersonLink(service.context, service.user.id, user.id, 'en')
@@ -124,7 +124,7 @@ describe('a grant', () => {
     expect(told.filter(({ data }) => data.grant === key.grantId)).toHaveLength(1)
   })
 
-  it('that nobody came for is told of when it is swept', async () => {
+  it('that was not collected causes an event when it is swept', async () => {
     const { grantId } = await grant(service, { user })
     await service.database.advance(3 * DAY)
     await sweep(service.context.db, service.config)
@@ -133,7 +133,7 @@ describe('a grant', () => {
 })
 
 describe('an application', () => {
-  it('that is suspended, with all it has, and restored hears so, and why', async () => {
+  it('that is suspended, revoked and restored is notified, with reasons', async () => {
     const application = await makeApplication(service.context.db, service.config, service.account.slug)
     await service.context.applications.refresh()
     endpoint = await makeEndpoint(service, 'http://127.0.0.1:9/suspended', { application })
@@ -149,7 +149,7 @@ describe('an application', () => {
     ])
   })
 
-  it('that is warned hears so, and not who warned it', async () => {
+  it('that is warned is notified, without the operator', async () => {
     const { context, application, account } = service
     const detail = { reason: 'polls_too_fast', review: 'rev_000000000001' }
     const event = {
@@ -164,7 +164,7 @@ describe('an application', () => {
     ])
   })
 
-  it('hears nothing of other applications, of other kinds, or once its endpoint was removed', async () => {
+  it('is not notified of other applications, of other kinds, or after its endpoint was removed', async () => {
     const other = await makeApplication(service.context.db, service.config, service.account.slug)
     await service.context.applications.refresh()
     await connect(service, { user, application: other })
@@ -176,7 +176,7 @@ describe('an application', () => {
 })
 
 describe('an event', () => {
-  it('has one id, whichever endpoint hears of it', async () => {
+  it('has one id for all endpoints', async () => {
     const second = await makeEndpoint(service, 'http://127.0.0.1:9/second')
     await connect(service, { user })
     await connect(service, { user })
@@ -186,7 +186,7 @@ describe('an event', () => {
     expect(new Set(ids).size).toBe(2)
   })
 
-  it('that was not committed is not told of', async () => {
+  it('that was not committed is not queued', async () => {
     const { context, application } = service
     const failing = context.db.transaction(async (tx) => {
       await recordEvent(tx, {
@@ -200,7 +200,7 @@ describe('an event', () => {
     expect(await heard()).toEqual([])
   })
 
-  it('says ids and facts: no secret, no credential, no code, no name, no e-mail address', async () => {
+  it('contains ids and facts: no secret, no credential, no code, no name, no e-mail address', async () => {
     const connected = await connect(service, { user })
     await reportCredential(service.context, connected.credential)
     const told = JSON.stringify(await heard())
@@ -212,7 +212,7 @@ describe('an event', () => {
   })
 })
 
-it('ten thousand grants that end at once are ten thousand deliveries, each with an id of its own', async () => {
+it('is queued for each of ten thousand grants revoked at once, each with its own id', async () => {
   const application = await makeApplication(service.context.db, service.config, service.account.slug)
   endpoint = await makeEndpoint(service, 'http://127.0.0.1:9/many', { application })
   await service.database.query(

@@ -1,4 +1,4 @@
-/** Receivers that hang: they keep nobody waiting, neither other receivers nor people nor PostgreSQL. Real times, real sockets. */
+/** Hanging webhook receivers delay neither other receivers nor users nor PostgreSQL. Real times, real sockets. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { BY_COMMAND_LINE } from '../../src/core/audit/actor.ts'
 import { createWebhookSender, type WebhookSender } from '../../src/flows/webhooks/send.ts'
@@ -8,12 +8,12 @@ import { type Receiver, startReceiver } from '../rig/receiver.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 import { deliveriesOf, makeEndpoint } from '../rig/webhooks.ts'
 
-/** Long before whoever hangs is given up, which takes ten seconds; and long enough for a busy machine. */
+/** Well before a hanging receiver times out, after ten seconds; and enough for a busy machine. */
 const SOON_MS = 6_000
 
 let service: TestService
 beforeAll(async () => {
-  // One connection for all that decides: whoever held it while waiting for a receiver would be noticed.
+  // One connection for all transactions: holding it while waiting for a receiver would be noticed.
   const environment = { OUTBOUND_PRIVATE: 'true', DATABASE_CONNECTIONS: '1' }
   service = await startTestService(environment, { clock: true, listen: false })
 })
@@ -35,7 +35,7 @@ async function receive(): Promise<Receiver> {
   return receiver
 }
 
-/** As the job does, each second. */
+/** As the job does every second. */
 function sending(): { run(): Promise<void> } {
   const sender = createWebhookSender(service.context)
   senders.push(sender)
@@ -49,7 +49,7 @@ async function makeOwner(): Promise<Owner> {
   return { accountId: account.id, slug: account.slug, by: await makeUser(service.context.db, account.slug) }
 }
 
-/** An application with so many endpoints at a receiver. `proven`: they answered quickly the last time. */
+/** An application with this many endpoints at a receiver. `proven`: they answered quickly the last time. */
 async function makeHooked(
   receiver: Receiver,
   owner: Owner,
@@ -71,8 +71,8 @@ async function happen({ id: applicationId }: MadeApplication, events: number): P
   })
 }
 
-describe('beside a receiver that hangs', () => {
-  it('another one of the same application gets everything at once', async () => {
+describe('beside a hanging receiver', () => {
+  it('another one of the same application receives everything at once', async () => {
     const [hanging, good] = [await receive(), await receive()]
     hanging.answer('hang')
     const owner = await makeOwner()
@@ -85,7 +85,7 @@ describe('beside a receiver that hangs', () => {
     expect(hanging.connections.opened).toBe(2)
   })
 
-  it('sixty of fifteen accounts, never seen to answer, take ten lanes; one that answers is served as if they were not', async () => {
+  it('sixty endpoints that never answered take ten lanes; a quick one is served as usual', async () => {
     const [hanging, good] = [await receive(), await receive()]
     hanging.answer('hang')
     for (let account = 0; account < 15; account += 1) {
@@ -103,7 +103,7 @@ describe('beside a receiver that hangs', () => {
     expect(hanging.connections.opened).toBe(10)
   })
 
-  it('people decide and applications are changed as quickly as ever', async () => {
+  it('decisions and changes of applications are as fast as usual', async () => {
     const hanging = await receive()
     hanging.answer('hang')
     const application = await makeHooked(hanging, await makeOwner(), 5, true)
@@ -137,7 +137,7 @@ describe('an endpoint', () => {
   const slowOf = async (application: MadeApplication) =>
     (await service.database.query('select slow from webhook_endpoints where application_id = $1', [application.id]))[0]
 
-  it('is taken for slow until it has answered within a second, and again when it takes longer', async () => {
+  it('is slow until it has answered within a second, and again when it takes longer', async () => {
     const receiver = await receive()
     const application = await makeHooked(receiver, await makeOwner(), 1, false)
     const sender = createWebhookSender(service.context)
@@ -149,7 +149,7 @@ describe('an endpoint', () => {
     expect(await slowOf(application)).toEqual({ slow: true })
     await send()
     expect(await slowOf(application)).toEqual({ slow: false })
-    // Quick failures are no burden to others.
+    // Quick failures do not delay others.
     receiver.answer(500)
     await send()
     expect(await slowOf(application)).toEqual({ slow: false })
@@ -160,7 +160,7 @@ describe('an endpoint', () => {
 })
 
 describe('a process that stops', () => {
-  it('lets what is quick come to its end, and leaves what hangs to whoever comes after', async () => {
+  it('completes quick deliveries, and leaves hanging ones to the next process', async () => {
     const [hanging, good] = [await receive(), await receive()]
     hanging.answer('hang')
     const owner = await makeOwner()

@@ -1,4 +1,4 @@
-/** Dropping a partition of device_codes: nobody who polls ever waits for it, and one process does it. */
+/** Dropping a partition of device_codes: no poll waits for it, and one process does it. */
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { sweep } from '../../src/flows/sweep.ts'
@@ -9,7 +9,7 @@ import { makeConfig } from '../rig/make.ts'
 
 let database: TestDatabase
 let db: Postgres
-/** A backup, or somebody who counts: until its transaction ends it holds the table and every partition. */
+/** A backup or a long query: holds a lock on the table and every partition until its transaction ends. */
 let reader: pg.Client
 beforeAll(async () => {
   database = await createTestDatabase()
@@ -31,9 +31,9 @@ const startReading = async () => {
   await reader.query('select count(*) from device_codes')
 }
 
-/** One poll after the other until the work is over, and at least so many. Each fails if it has to wait for a lock at all. */
+/** Polls repeatedly until the work is done, at least this often. Fails if a poll has to wait for a lock. */
 async function pollDuring(work: Promise<unknown>, least: number): Promise<number> {
-  // Planned for its own code, a poll needs the table and the partition of that code. A common plan would touch every partition.
+  // With a custom plan, a poll locks the table and the partition of its code. A generic plan would lock every partition.
   const options = '-c lock_timeout=1ms -c plan_cache_mode=force_custom_plan'
   const client = new pg.Client({ connectionString: database.url, options })
   await client.connect()
@@ -73,7 +73,7 @@ it.each([
   expect(await run()).toMatchObject({ partitions: ['device_codes_2026010203'], left: [] })
 })
 
-it('is done by one process: while one is at it, the others go on with what else there is to do', async () => {
+it('one process drops partitions at a time: the others skip it and continue their sweep', async () => {
   await makeOld('03')
   await startReading()
   const first = run()
@@ -91,7 +91,7 @@ it('is done by one process: while one is at it, the others go on with what else 
   expect(both.flatMap(({ partitions }) => partitions)).toEqual(['device_codes_2026010203'])
 })
 
-it('a table that is in use for hours is told of', async () => {
+it('a table that is in use for hours is reported', async () => {
   for (const hour of ['03', '04', '05', '06', '07', '08']) await makeOld(hour)
   await startReading()
   expect((await run()).left).toHaveLength(6)

@@ -1,4 +1,4 @@
-/** ARCHITECTURE.md, "Lock order": the page, the watch on it, and the one case in which many rows are locked at once. */
+/** ARCHITECTURE.md, "Lock order": the document, the watcher, and the one case in which many rows are locked at once. */
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { BY_COMMAND_LINE } from '../../src/core/audit/actor.ts'
@@ -12,7 +12,7 @@ const page = readFileSync(new URL('../../../ARCHITECTURE.md', import.meta.url), 
 const section = /^## Lock order\n(.*?)^## /ms.exec(page)?.[1] ?? ''
 const nameOf = (lock: string) => lock.replace('@', '')
 
-it('ARCHITECTURE.md lists the locks in the order that is watched', () => {
+it('ARCHITECTURE.md lists the locks in the order that the watcher checks', () => {
   const lines = Array.from(section.matchAll(/^\| +(\d+) \| (.*?) \|/gm), ([, rank, locks = '']) => {
     return { rank: Number(rank), locks: Array.from(locks.matchAll(/`([a-z_]+:?)/g), ([, lock = '']) => lock) }
   })
@@ -22,7 +22,7 @@ it('ARCHITECTURE.md lists the locks in the order that is watched', () => {
     expect(section).toMatch(new RegExp(`\`${table}\`[^.]*\`${nameOf(guard)}`))
 })
 
-it('every advisory lock has its place', () => {
+it('every advisory lock is in the order', () => {
   const source = readFileSync(new URL('../../src/store/postgres/advisory-locks.ts', import.meta.url), 'utf8')
   const names = Array.from(source.matchAll(/^ {2}\| ['`]([a-z_]+:?)/gm), ([, name]) => `@${name}`)
   expect(names.sort()).toEqual(
@@ -32,7 +32,7 @@ it('every advisory lock has its place', () => {
   )
 })
 
-it('locks are read off statements: of a table, of an alias, of a row that is skipped', () => {
+it('locks are parsed from statements: of a table, of an alias, with skip locked', () => {
   expect(locksOf('select 1 from users u join sessions s on true for no key update of u for share of s')).toEqual([
     { lock: 'users', waits: true },
     { lock: 'sessions', waits: true },
@@ -59,7 +59,7 @@ describe('on a database', () => {
     return takeProblems()
   }
 
-  it('a transaction that takes locks in another order is noticed', async () => {
+  it('a transaction that takes locks in another order is reported', async () => {
     const wrong = await after(async (tx) => {
       await tx.query("update grants set scopes = '{}' where false")
       await lockByName(tx, 'application_changes')
@@ -73,9 +73,9 @@ describe('on a database', () => {
     expect(beside).toEqual(['links beside sessions: sessions → links'])
   })
 
-  it('the grants of an application and those of a user can be revoked at once, also where they are the same', async () => {
+  it('the grants of an application and of a user can be revoked at the same moment, also if they overlap', async () => {
     const { account, user, application, database } = service
-    // Written in another order than they were created: the indexes on the two conditions lead to them in different orders.
+    // Updated in another order than created, so that the indexes of the two conditions return them in different orders.
     await database.query(
       `insert into grants (id, secret, account_id, user_id, application_id, variant, scopes, device_code_id, key_id, created_at)
        select 'grt_' || left(md5(n::text), 20), gen_random_uuid(), $1, $2, $3, 'token_set', '{}', gen_random_uuid(), 1, now() - random() * interval '1 day'

@@ -1,4 +1,4 @@
-/** Migrations outside a transaction: nobody waits for them, and they can be ended in the middle. */
+/** Migrations outside a transaction: no writer waits for them, and they can be interrupted. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import pg from 'pg'
@@ -27,7 +27,7 @@ async function until(condition: () => Promise<boolean>): Promise<void> {
   while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 20))
 }
 
-/** A transaction that has read and written: an index cannot be finished before it ends. */
+/** A transaction that has read and written: an index cannot be completed before it ends. */
 async function beginWriting(): Promise<pg.Client> {
   const writer = await connect()
   await until(async () => (await only<string | null>(writer, "select to_regclass('visits')")) !== null)
@@ -77,7 +77,7 @@ it('an index is built while rows are written, and no write waits for it', async 
   expect(await only(other, "select count(*)::int from visits where page = 'a;b'")).toBe(1)
 })
 
-it('of two runners at once, one waits without keeping the index of the other from being finished', async () => {
+it('of two runners at the same moment, one waits without blocking the other’s index', async () => {
   const first = migrate(database.url, FOLDER)
   const writer = await beginWriting()
   const other = await connect()
@@ -90,7 +90,7 @@ it('of two runners at once, one waits without keeping the index of the other fro
   expect(await second).toEqual([])
 })
 
-it('a run that was killed in the middle is repeated from its beginning by the next one', async () => {
+it('an interrupted file is run from its beginning by the next runner', async () => {
   const killed = runInAnotherProcess()
   const writer = await beginWriting()
   const other = await connect()
@@ -98,7 +98,7 @@ it('a run that was killed in the middle is repeated from its beginning by the ne
   killed.kill('SIGKILL')
   await once(killed, 'exit')
 
-  // Its session lives until the index is finished or somebody ends it, and the next run waits for that.
+  // Its session lives until the index is complete or the session is terminated, and the next run waits for that.
   const next = migrate(database.url, FOLDER)
   await new Promise((resolve) => setTimeout(resolve, 500))
   expect(await builders(other)).toBe(1)
@@ -120,7 +120,7 @@ function runInAnotherProcess() {
   return spawn(process.execPath, ['--input-type=module', '-e', script, database.url, FOLDER.href], { stdio: 'ignore' })
 }
 
-it('a statement that fails names its migration, and what came before it is not taken for applied', async () => {
+it('a statement that fails names its migration, and the file is not recorded as applied', async () => {
   const other = await connect()
   await other.query('create table visits (id bigint, page text)')
   await other.query('create table migrations (name text primary key, applied_at timestamptz not null)')

@@ -1,4 +1,4 @@
-/** server/schema.sql is the schema that the migrations make. */
+/** server/schema.sql is the schema that the migrations create. */
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { dumpSchema, SCHEMA_FILE } from '../../../tools/schema.ts'
@@ -10,16 +10,16 @@ beforeAll(async () => {
 })
 afterAll(() => database.drop())
 
-it('server/schema.sql is what the migrations make; otherwise run "npm run schema"', () => {
+it('server/schema.sql is the schema that the migrations create; otherwise run "npm run schema"', () => {
   expect(dumpSchema(database.url)).toBe(readFileSync(SCHEMA_FILE, 'utf8'))
 })
 
-it('a rule about several columns has a name that says what it is', async () => {
+it('a constraint over several columns has a descriptive name', async () => {
   const generated = "conname ~ '_check[0-9]+$' or (conname ~ '_check$' and cardinality(conkey) > 1)"
   expect(await database.query(`select conname from pg_constraint where ${generated}`)).toEqual([])
 })
 
-it('partitions that the service makes are no part of it', async () => {
+it('partitions created by the service are not part of it', async () => {
   await database.query("select make_device_code_partition('2026-11-16T05:00:00Z')")
   expect(dumpSchema(database.url)).toBe(readFileSync(SCHEMA_FILE, 'utf8'))
 })

@@ -1,4 +1,4 @@
-/** What an account lets its users connect. */
+/** The policy of an account about applications. */
 import { expect, test } from 'vitest'
 import { type AccountPolicy, mayConnectByCode, policyAllows } from '../../../src/core/accounts/policy.ts'
 import type { PublisherStatus } from '../../../src/core/applications/application.ts'
@@ -24,7 +24,7 @@ test.each([
   ['where others are listed', { onlyApplications: ['app_000000000002'] }, 'own', false],
   ['where nothing is listed', { onlyApplications: [] }, 'verified', false],
   ['where it is listed, unverified ones not', { ...LISTED, unverifiedPublishers: false }, 'unverified', false],
-  // Whether codes are entered at all is another question: applications may also be connected by the dialog.
+  // Whether codes are enabled is independent: applications may also use the dialog.
   ['where no codes are entered', { deviceFlow: false }, 'verified', true],
 ] as const)('%s (%j), an application of status %s: %s', (_, rules, status, allowed) => {
   expect(policyAllows(makePolicy(rules), makeApplication(status))).toBe(allowed)

@@ -1,4 +1,4 @@
-/** What an application may be called, whom it comes from, and what a typed code may lead to. */
+/** Names of applications, their publishers, and scopes excluded from the device flow. */
 import { describe, expect, test } from 'vitest'
 import { deviceFlowPolicy, isApplicationName, isPublisherName } from '../../../src/core/applications/application.ts'
 import { resolveConsent, resolveRequested } from '../../../src/core/grants/scope.ts'
@@ -59,7 +59,7 @@ describe('the name of a publisher', () => {
   })
 })
 
-describe('UC-18: a scope that no typed code may lead to', () => {
+describe('UC-18: a scope excluded from the device flow', () => {
   const policy = deviceFlowPolicy({
     allowedScopes: ['orders:read', 'account:close'],
     defaultScopes: ['orders:read', 'account:close'],
@@ -78,7 +78,7 @@ describe('UC-18: a scope that no typed code may lead to', () => {
     expect(resolveRequested(null, policy)).toEqual({ answer: 'not_allowed', names: ['account:close'] })
   })
 
-  test('is not granted, nor missed, should a code carry it all the same', () => {
+  test('is neither granted nor shown as lacking, even if a code carries it', () => {
     const held = ['orders:read', 'account:close']
     expect(resolveConsent(held, held, policy)).toEqual({ granted: ['orders:read'], lacking: [], grantable: true })
   })

@@ -1,4 +1,4 @@
-/** AD-10: names that people take for another, and honest ones that are merely near. */
+/** AD-10: names that users confuse with another, and similar ones that they do not. */
 import { describe, expect, test } from 'vitest'
 import { isApplicationName } from '../../../src/core/applications/application.ts'
 import { looksLike, nameSkeleton } from '../../../src/core/applications/name-skeleton.ts'
@@ -18,7 +18,7 @@ describe('AD-10', () => {
     expect(looksLike(NAME, name)).toBe(false)
   })
 
-  test('most look-alikes are names that an application may have: no other rule keeps them away', () => {
+  test('most look-alikes are otherwise valid names: no other rule refuses them', () => {
     expect(lookAlikes.filter(isApplicationName).length).toBeGreaterThan(40)
     expect(honestNeighbours.filter(isApplicationName)).toEqual(honestNeighbours)
   })
@@ -45,14 +45,14 @@ describe('names that are not Latin', () => {
   })
 })
 
-test('a skeleton has nothing in it that could be taken for something else again', () => {
+test('the skeleton of a skeleton is itself', () => {
   for (const name of [...lookAlikes, ...honestNeighbours]) {
     expect(nameSkeleton(nameSkeleton(name))).toBe(nameSkeleton(name))
     expect(nameSkeleton(name)).toMatch(/^[\p{L}\p{N}]+$/u)
   }
 })
 
-test('a long name takes no time', () => {
+test('a long name is processed quickly', () => {
   const start = performance.now()
   for (let round = 0; round < 20; round += 1) nameSkeleton('ﷺ'.repeat(100))
   expect(performance.now() - start).toBeLessThan(2_000)

@@ -1,4 +1,4 @@
-/** Names of accounts and roles, titles of scopes; addresses that users sign in with. */
+/** Names of accounts and roles, titles of scopes, and e-mail addresses of users. */
 import { describe, expect, test } from 'vitest'
 import { isName } from '../../../src/core/applications/name.ts'
 import { readEmail } from '../../../src/core/sign-in/email.ts'
@@ -30,7 +30,7 @@ describe('an e-mail address', () => {
     [' Ann@ACME.example\n', 'ann@acme.example'],
     ['ümit@acme.example', 'ümit@acme.example'],
     [`${'a'.repeat(241)}@acme.example`, `${'a'.repeat(241)}@acme.example`],
-  ])('%j is kept as %j', (typed, email) => {
+  ])('%j is normalised to %j', (typed, email) => {
     expect(readEmail(typed)).toBe(email)
   })
 
@@ -54,7 +54,7 @@ describe('an e-mail address', () => {
     'bob\\@acme.example',
     'bob@[192.0.2.1]',
     `${'a'.repeat(242)}@acme.example`,
-  ])('%j is none', (typed) => {
+  ])('%j is invalid', (typed) => {
     expect(readEmail(typed)).toBeNull()
   })
 })

@@ -1,4 +1,4 @@
-/** A domain as people type it, and what becomes of a proof that is looked at again. */
+/** Parsing a typed domain, and the state of a verification after another check. */
 import { describe, expect, test } from 'vitest'
 import { isPublisherName } from '../../../src/core/applications/application.ts'
 import { readDomain, recheck, recordName } from '../../../src/core/applications/publisher-domain.ts'
@@ -76,12 +76,12 @@ describe('a domain', () => {
     ['SERVICE.example.org', 'ours'],
     ['acme.service.example.org', 'ours'],
     ['deep.acme.service.example.org', 'ours'],
-  ])('%j is none: %s', (typed, problem) => {
+  ])('%j is invalid: %s', (typed, problem) => {
     expect(readDomain(typed, HOST)).toEqual({ problem })
   })
 })
 
-describe('a proof that is looked at again', () => {
+describe('another check of a verified domain', () => {
   const DAY = 86_400_000
   const now = 1_000 * DAY
   const proof = (seenDaysAgo: number, missingDays: number | null) => ({

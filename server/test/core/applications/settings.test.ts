@@ -1,4 +1,4 @@
-/** What an application may be registered with. */
+/** Valid settings of an application. */
 import { describe, expect, test } from 'vitest'
 import {
   type ApplicationSettings,
@@ -19,7 +19,7 @@ const good: ApplicationSettings = {
 const KNOWN: ScopeFacts = { unknown: [], notByDevice: [] }
 
 describe('settings', () => {
-  test('that are all right have no problem', () => {
+  test('that are valid have no problem', () => {
     expect(settingsProblem(good, KNOWN)).toBeNull()
   })
 
@@ -56,11 +56,11 @@ describe('settings', () => {
       {},
       { field: 'redirects', problem: 'too_many', uri: '' },
     ],
-  ])('%s is the one thing that is wrong', (_what, given, facts, problem) => {
+  ])('%s is the only problem', (_what, given, facts, problem) => {
     expect(settingsProblem({ ...good, ...given }, { ...KNOWN, ...facts })).toEqual(problem)
   })
 
-  test('a scope that no typed code may lead to can be asked for by name, and by default without the device flow', () => {
+  test('a scope excluded from the device flow can be allowed, and be a default without the device flow', () => {
     const facts = { ...KNOWN, notByDevice: ['orders:write'] }
     expect(settingsProblem(good, facts)).toBeNull()
     expect(settingsProblem({ ...good, defaultScopes: ['orders:write'], deviceFlow: false }, facts)).toBeNull()

@@ -1,8 +1,8 @@
-/** Which fields of an event the account that it belongs to may read. */
+/** Which fields of an event's detail its account may read. */
 import { expect, test } from 'vitest'
 import { visibleDetail } from '../../../src/core/audit/detail.ts'
 
-test('an account reads the fields that have a name, an operator all of them', () => {
+test('an account reads the listed fields, an operator all of them', () => {
   const detail = { reason: 'polls_too_fast', evidence: { accounts: ['acc_000000000009'] } }
   expect(visibleDetail(detail, true)).toEqual({ reason: 'polls_too_fast' })
   expect(visibleDetail(detail, false)).toEqual(detail)

@@ -1,4 +1,4 @@
-/** The life of a device code, row by row as docs/interface.md, "Statuses and transitions", has it, and the rules around it. */
+/** The state machine of a device code, row by row as in docs/interface.md, "Statuses and transitions", and its rules. */
 import { describe, expect, test } from 'vitest'
 import {
   accept,
@@ -29,7 +29,7 @@ function pollAt(code: DeviceCode, now: number, given: Partial<PollRequest> = {})
   return poll(code, { now, tooEarly: false, leaseId: 'lease-1', idempotencyKey: null, ...given })
 }
 
-/** The record after a poll that must have got a final outcome. */
+/** The record after a poll with a final outcome. */
 function leasedBy(code: DeviceCode, now: number, given: Partial<PollRequest> = {}): DeviceCode {
   const step = pollAt(code, now, given)
   if (step.answer !== 'deliver') throw new Error(`the poll was answered ${step.answer}`)
@@ -55,7 +55,7 @@ function outcomeOf(step: PollStep): string {
   return outcome === 'accepted' ? 'accepted' : `auth_${outcome}`
 }
 
-/** Four statuses are stored, five are seen. */
+/** Four stored statuses, five visible ones. */
 function statusAt(code: DeviceCode, now: number): string {
   return code.status === 'pending' && isExpired(code, now) ? 'expired' : code.status
 }
@@ -142,9 +142,9 @@ describe('the transition table', () => {
 })
 
 describe('expiry', () => {
-  test('DC-07 a decision whose clock was read before the expiry comes too late for a poll that is told of it', () => {
+  test('DC-07 a decision whose time was read before the expiry is refused after a poll answered auth_expired', () => {
     const leased = leasedBy(makeDeviceCode({ claimedBy: 'usr_a' }), EXPIRES_AT)
-    // Also when that answer got lost: another poll may hold it already.
+    // Also when that answer was lost: another poll may hold it.
     for (const code of [leased, release(leased, deliveryOf(leased))]) {
       expect(accept(code, 'usr_a', 'grant-1', EXPIRES_AT - 1).answer).toBe('not_open')
       expect(reject(code, 'usr_a', EXPIRES_AT - 1).answer).toBe('not_open')
@@ -159,7 +159,7 @@ describe('expiry', () => {
     expect(pollAt(claimed, EXPIRES_AT - 1)).toEqual({ answer: 'auth_pending' })
   })
 
-  test('DC-07 at the very millisecond of expiry nobody decides any more and the poll says auth_expired', () => {
+  test('DC-07 at the millisecond of expiry no decision is possible and the poll answers auth_expired', () => {
     const claimed = makeDeviceCode({ claimedBy: 'usr_a' })
     expect(accept(claimed, 'usr_a', 'grant-1', EXPIRES_AT)).toEqual({ answer: 'not_open' })
     expect(reject(claimed, 'usr_a', EXPIRES_AT)).toEqual({ answer: 'not_open' })
@@ -167,7 +167,7 @@ describe('expiry', () => {
     expect(outcomeOf(pollAt(claimed, EXPIRES_AT))).toBe('auth_expired')
   })
 
-  test('what was decided in time is delivered however late it is collected', () => {
+  test('an outcome decided in time is delivered however late it is collected', () => {
     expect(outcomeOf(pollAt(accepted, EXPIRES_AT + KEPT_AFTER_EXPIRY_MS - 1))).toBe('accepted')
     expect(outcomeOf(pollAt(rejected, EXPIRES_AT + KEPT_AFTER_EXPIRY_MS - 1))).toBe('auth_rejected')
   })
@@ -198,42 +198,42 @@ describe('delivery', () => {
     expect(confirm(leased, deliveryOf(leased))).toEqual({ ...leased, status: 'used' })
   })
 
-  test.each(finals)('DC-01 $name: of parallel polls one delivers, the others find it being delivered', (final) => {
+  test.each(finals)('DC-01 $name: of parallel polls one delivers, the others wait for it', (final) => {
     const leased = leasedBy(final.code, final.now)
     const others = Array.from({ length: 63 }, (_, index) => pollAt(leased, final.now, { leaseId: `other-${index}` }))
     expect(others).toEqual(others.map(() => ({ answer: 'being_delivered' })))
   })
 
-  test('a lease keeps others out for ten seconds; at its end the next poll gets the same outcome', () => {
+  test('a lease excludes others for ten seconds; after it the next poll gets the same outcome', () => {
     const leased = leasedBy(accepted, NOW)
     expect(pollAt(leased, NOW + 9_999, { leaseId: 'lease-2' })).toEqual({ answer: 'being_delivered' })
     const taken = leasedBy(leased, NOW + 10_000, { leaseId: 'lease-2' })
     expect(taken.delivery).toMatchObject({ leaseId: 'lease-2', until: NOW + 20_000, outcome: 'accepted' })
   })
 
-  test('DC-20 when the client vanished first, the next poll gets the outcome at once', () => {
+  test('DC-20 if the client disconnected, the next poll gets the outcome at once', () => {
     const leased = leasedBy(accepted, NOW)
     const released = release(leased, deliveryOf(leased))
     expect(released).toEqual(accepted)
     expect(outcomeOf(pollAt(released, NOW, { leaseId: 'lease-2' }))).toBe('accepted')
   })
 
-  test('a lease that was taken over frees nothing, but an answer that was sent counts', () => {
+  test('a lease that was taken over releases nothing, but a sent answer counts', () => {
     const leased = leasedBy(accepted, NOW)
     const taken = leasedBy(leased, NOW + LEASE_MS, { leaseId: 'lease-2' })
     expect(release(taken, deliveryOf(leased))).toBe(taken)
     expect(confirm(taken, deliveryOf(leased)).status).toBe('used')
-    // The second client vanished: nobody gets the answer that the first one has.
+    // The second client disconnected: nobody gets the answer that the first one has.
     const freed = release(taken, deliveryOf(taken))
     expect(outcomeOf(pollAt(confirm(freed, deliveryOf(leased)), NOW + 2 * LEASE_MS))).toBe('invalid')
   })
 
-  test('a lease that ran out but was not taken over still confirms: its answer was sent', () => {
+  test('an expired lease that was not taken over still confirms: its answer was sent', () => {
     const leased = leasedBy(accepted, NOW)
     expect(outcomeOf(pollAt(confirm(leased, deliveryOf(leased)), NOW + 2 * LEASE_MS))).toBe('invalid')
   })
 
-  test('nothing frees a code without a lease, nor one that is used, and nothing uses it twice', () => {
+  test('a code without a lease, or a used one, can be neither released nor used again', () => {
     const leased = leasedBy(accepted, NOW)
     const used = confirm(leased, deliveryOf(leased))
     for (const code of [pending, accepted, rejected, used]) expect(release(code, deliveryOf(leased))).toBe(code)
@@ -268,7 +268,7 @@ describe('repetition with an Idempotency-Key', () => {
     expect(pollAt(used, NOW + 5_000, { idempotencyKey })).toEqual({ answer: 'invalid' })
   })
 
-  test('a poll without a key is nobody’s repetition, not even that of another poll without a key', () => {
+  test('a poll without a key repeats no other, not even one without a key', () => {
     const leased = leasedBy(accepted, NOW)
     expect(pollAt(leased, NOW, { leaseId: 'lease-2' })).toEqual({ answer: 'being_delivered' })
     expect(pollAt(confirm(leased, deliveryOf(leased)), NOW)).toEqual({ answer: 'invalid' })
@@ -287,7 +287,7 @@ describe('repetition with an Idempotency-Key', () => {
 describe('entering and deciding', () => {
   const claimed = Object.freeze(decided(claim(pending, 'usr_a', true, NOW)))
 
-  test('the first account user who enters the code has it, and may enter it again', () => {
+  test('the first user who enters the code claims it, and may enter it again', () => {
     expect(claimed).toEqual({ ...pending, claimedBy: 'usr_a' })
     expect(claim(claimed, 'usr_a', true, NOW)).toEqual({ answer: 'claimed', next: claimed })
   })
@@ -313,7 +313,7 @@ describe('entering and deciding', () => {
     expect(outcomeOf(pollAt(closed, EXPIRES_AT))).toBe('auth_expired')
   })
 
-  test('UC-06 a colleague who enters the code is noted, and the claim stands: the first user decides', () => {
+  test('UC-06 a colleague who enters the code is recorded, and the claim stays: the first user decides', () => {
     const step = claim(claimed, 'usr_b', true, NOW)
     expect(step).toEqual({ answer: 'taken', next: { ...claimed, alsoEntered: 'colleague' } })
     const shared = Object.freeze(decided(step))
@@ -324,7 +324,7 @@ describe('entering and deciding', () => {
     expect(decided(claim(shared, 'usr_c', false, NOW))).toMatchObject({ alsoEntered: 'another_account' })
   })
 
-  test('UC-06 a code that was handed back is as if nobody had entered it', () => {
+  test('UC-06 a released code is as if it had not been entered', () => {
     const shared = decided(claim(claimed, 'usr_b', true, NOW))
     expect(decided(unclaim(shared, 'usr_a', NOW))).toEqual(pending)
     expect(unclaim(shared, 'usr_b', NOW)).toEqual({ answer: 'not_open' })
@@ -337,7 +337,7 @@ describe('entering and deciding', () => {
     }
   })
 
-  test('granting keeps the grant, rejecting keeps none', () => {
+  test('granting saves the grant, rejecting none', () => {
     expect(decided(accept(claimed, 'usr_a', 'grant-1', NOW))).toEqual({
       ...claimed,
       status: 'accepted',

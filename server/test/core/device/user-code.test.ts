@@ -1,4 +1,4 @@
-/** The digits a person types. docs/interface.md, "The user code". */
+/** The digits that a user types. docs/interface.md, "The user code". */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { checkDigit, groupDigits, randomDigitsFor, readTypedCode } from '../../../src/core/device/user-code.ts'
@@ -63,7 +63,7 @@ describe('the check digit', () => {
 })
 
 describe('a typed code', () => {
-  test('is read back exactly, leading zeros and all', () => {
+  test('is read back exactly, with leading zeros', () => {
     fc.assert(
       fc.property(userCode, (code) => {
         expect(readTypedCode(code)).toEqual({ answer: 'code', userCode: code })
@@ -202,7 +202,7 @@ describe('the length of a user code', () => {
   })
 })
 
-describe('grouping for the eye', () => {
+describe('grouping for display', () => {
   test.each([
     ['432324981', '432 324 981'],
     ['4323249812', '432 324 9812'],
@@ -216,7 +216,7 @@ describe('grouping for the eye', () => {
     expect(groupDigits(digits)).toBe(shown)
   })
 
-  test('what is shown can be typed as it is shown', () => {
+  test('the displayed form can be typed', () => {
     fc.assert(
       fc.property(userCode, (code) => {
         expect(readTypedCode(groupDigits(code))).toEqual({ answer: 'code', userCode: code })

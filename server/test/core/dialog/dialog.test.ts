@@ -1,4 +1,4 @@
-/** The life of one dialog, transition by transition. docs/interface.md, "The dialog". */
+/** The state machine of a dialog, transition by transition. docs/interface.md, "The dialog". */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
@@ -18,7 +18,7 @@ const EXPIRES_AT = NOW + 600_000
 const CODE_LIFETIME_MS = 60_000
 const LEASE_MS = 10_000
 
-/** Open; frozen, so that a step that changed it would throw. */
+/** Open; frozen, so that a step that mutates it throws. */
 function makeDialog(given: Partial<Dialog> = {}): Dialog {
   return Object.freeze({
     id: '01958f00-0000-7000-8000-000000000002',
@@ -37,7 +37,7 @@ function makeDialog(given: Partial<Dialog> = {}): Dialog {
   })
 }
 
-/** Without a wait in front of the row, unless the test says so. */
+/** Without waiting for the row's lock, unless the test says so. */
 function makeExchange(given: Partial<Exchange> = {}): Exchange {
   const now = given.now ?? NOW + 1_000
   return {
@@ -81,7 +81,7 @@ describe('the decision', () => {
   test.each([
     ['yes', 'grant-9'],
     ['no', null],
-  ])('%s is written down with who and when, and nothing else changes', (_what, grantId) => {
+  ])('%s is saved with user and time, and nothing else changes', (_what, grantId) => {
     const now = EXPIRES_AT - 1
     expect(decide(open, { userId: 'usr_9', grantId, now, codeLifetimeMs: CODE_LIFETIME_MS })).toEqual({
       answer: 'decided',
@@ -158,13 +158,13 @@ describe('the exchange', () => {
     expect(exchange(dialog, makeExchange(given))).toEqual(step)
   })
 
-  test('is used once its answer was handed to the network, by whoever holds the lease and nobody else', () => {
+  test('is used once its answer was sent, by the holder of the lease only', () => {
     expect(confirmExchange(leased, 'lease-1', NOW + 500)).toEqual(used)
     expect(confirmExchange(leased, 'lease-0', NOW)).toBe(leased)
     expect(confirmExchange(allowed, 'lease-1', NOW)).toBe(allowed)
   })
 
-  test('is free at once when its client was gone, and never again after it was used', () => {
+  test('is released at once when its client disconnected, and never after it was used', () => {
     expect(releaseExchange(leased, 'lease-1')).toEqual(allowed)
     expect(releaseExchange(leased, 'lease-0')).toBe(leased)
     expect(releaseExchange(allowed, 'lease-1')).toBe(allowed)
@@ -172,7 +172,7 @@ describe('the exchange', () => {
   })
 })
 
-/** What holds for a dialog whatever happens to it, in whatever order. */
+/** Properties of a dialog in random histories. */
 describe('in any history', () => {
   const event = fc.oneof(
     fc.record({
@@ -228,7 +228,7 @@ describe('in any history', () => {
     )
   })
 
-  test('it delivers only a yes, in time, to whom it fits, while nobody else is being answered and never after it was used', () => {
+  test('it delivers only a grant, in time, to its own application, under one lease, and never after it was used', () => {
     fc.assert(
       fc.property(histories, (events) => {
         for (const { each, now, before, step } of live(events)) {
@@ -242,7 +242,7 @@ describe('in any history', () => {
     )
   })
 
-  test('it is burned only while nobody can hold what it led to', () => {
+  test('it is invalidated only while no client can hold its tokens', () => {
     fc.assert(
       fc.property(histories, (events) => {
         for (const { before, step } of live(events)) {

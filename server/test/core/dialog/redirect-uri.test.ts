@@ -1,4 +1,4 @@
-/** Redirect addresses: which may be registered, and how an answer is put behind one. RFC 6749, RFC 9700. */
+/** Redirect URIs: which may be registered, and how an answer is appended. RFC 6749, RFC 9700. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
@@ -10,7 +10,7 @@ import {
 } from '../../../src/core/dialog/redirect-uri.ts'
 import { redirectCorpus, registered } from '../../attacks/redirect-corpus.ts'
 
-/** What a redirect address can look like, of parts that are all in order. */
+/** Redirect URIs of valid parts. */
 const label = fc.stringMatching(/^[a-z](?:[a-z0-9-]{0,8}[a-z0-9])?$/).filter((text) => !text.startsWith('xn--'))
 const origins = fc.oneof(
   fc.array(label, { minLength: 1, maxLength: 4 }).map((labels) => `https://${labels.join('.')}`),
@@ -28,7 +28,7 @@ const addresses = fc.tuple(origins, ports, paths, queries).map((parts) => parts.
 
 const answers = fc.dictionary(fc.constantFrom('code', 'state', 'iss', 'error'), fc.string({ unit: 'binary' }))
 
-describe('an address that may be registered', () => {
+describe('a redirect URI that may be registered', () => {
   test.each([
     ...registered,
     'https://app.example/',
@@ -50,7 +50,7 @@ describe('an address that may be registered', () => {
     expect(redirectProblem(uri)).toBeNull()
   })
 
-  test('is any whose parts are all in order', () => {
+  test('is any of valid parts', () => {
     fc.assert(
       fc.property(addresses, (uri) => {
         expect(redirectProblem(uri)).toBeNull()
@@ -70,7 +70,7 @@ describe('an address that may be registered', () => {
   })
 })
 
-describe('what may not be registered', () => {
+describe('a redirect URI that may not be registered', () => {
   test.each([
     [
       'not_an_address',
@@ -124,7 +124,7 @@ describe('what may not be registered', () => {
     expect(addresses.map(redirectProblem)).toEqual(addresses.map(() => problem))
   })
 
-  test('DG-01 whatever is accepted is ASCII, is its own serialisation and has no other host for anybody who reads it', () => {
+  test('DG-01 an accepted one is ASCII, is its own serialisation and has the same host for every parser', () => {
     const unit = fc.constantFrom(...'https://app.exmplLoO:@#?&=%2e2f\\*[]127;\t\n \u0000.｡é', 'localhost', '127.0.0.1')
     const noise = fc.string({ unit, maxLength: 12 })
     const near = fc.tuple(fc.constantFrom('https://', 'http://', 'https:', ''), noise, fc.constantFrom('', '/'), noise)
@@ -169,7 +169,7 @@ describe('an answer', () => {
     ['https://app.example/callback?a=?', 'https://app.example/callback?a=?&code=lkc_1&state=a'],
     ['https://app.example/callback?a=1&', 'https://app.example/callback?a=1&code=lkc_1&state=a'],
     ['https://app.example/?a=%20+%2f&b', 'https://app.example/?a=%20+%2f&b&code=lkc_1&state=a'],
-  ])('behind %s is %s', (uri, answered) => {
+  ])('appended to %s is %s', (uri, answered) => {
     expect(withAnswer(uri, { code: 'lkc_1', state: 'a' })).toBe(answered)
   })
 
@@ -179,11 +179,11 @@ describe('an answer', () => {
     )
   })
 
-  test('that says nothing leaves the address as it is', () => {
+  test('without parameters leaves the address unchanged', () => {
     for (const uri of registered) expect(withAnswer(uri, {})).toBe(uri)
   })
 
-  test('leaves every character of the address, can be read back, and leads to the same place', () => {
+  test('keeps every character of the address, can be parsed, and has the same host and path', () => {
     fc.assert(
       fc.property(addresses, answers, (uri, given) => {
         const answered = withAnswer(uri, given)

@@ -1,4 +1,4 @@
-/** What a user must do before allowing a request. docs/interface.md, "The user decides". */
+/** What a user must do before granting. docs/interface.md, "The user decides". */
 import { describe, expect, test } from 'vitest'
 import { type ApprovalFacts, approvalOf } from '../../../src/core/grants/approval.ts'
 
@@ -15,7 +15,7 @@ const plain: ApprovalFacts = {
 }
 const fresh = { authenticatedAt: NOW - FRESH_MS }
 
-describe('allowing a request', () => {
+describe('granting a request', () => {
   test.each([
     ['is possible at any time', {}, 'ok'],
     ['of an access key wants a recent sign-in', { variant: 'access_key' }, 'reauthenticate'],

@@ -1,4 +1,4 @@
-/** What is computed from a grant. docs/interface.md, "Credentials". */
+/** Rules of a grant. docs/interface.md, "Credentials". */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
@@ -41,7 +41,7 @@ describe('expires_in', () => {
     [HOUR - 999, 0],
     [HOUR, 0],
     [HOUR + MINUTE, 0],
-  ])('%d ms later is what is left, rounded down: %d', (later, left) => {
+  ])('%d ms later is the remaining time, rounded down: %d', (later, left) => {
     expect(expiresInSeconds(accessTokenExpiry(NOW, HOUR), NOW + later)).toBe(left)
   })
 
@@ -59,7 +59,7 @@ describe('expires_in', () => {
 })
 
 describe('the issue time', () => {
-  test('is now, when nothing was handed out yet', () => {
+  test('is now, when nothing was issued yet', () => {
     expect(issueTime(makeGrant(), NOW, HOUR)).toBe(NOW)
   })
 
@@ -70,7 +70,7 @@ describe('the issue time', () => {
     },
   )
 
-  test('of an answer given again later than that is now: the full lifetime', () => {
+  test('of an answer repeated later than that is now: the full lifetime', () => {
     const later = NOW + SAME_TOKEN_MS + 1
     expect(issueTime(makeGrant({ issuedAt: NOW }), later, HOUR)).toBe(later)
   })
@@ -95,13 +95,13 @@ describe('repeating', () => {
     expect(isRepeatable(sent, NOW + MINUTE + 3_000, MINUTE)).toBe(false)
   })
 
-  test('an access key has no expiry that could forbid it', () => {
+  test('an access key can always be repeated: it does not expire', () => {
     expect(isRepeatable({ ...sent, variant: 'access_key' }, NOW + 10 * HOUR, MINUTE)).toBe(true)
   })
 })
 
 describe('collecting', () => {
-  test('a living grant can be collected', () => {
+  test('a live grant can be collected', () => {
     expect(isCollectable(makeGrant(), holder)).toBe(true)
   })
 
@@ -109,7 +109,7 @@ describe('collecting', () => {
     ['revoked', makeGrant({ revokedAt: NOW }), holder],
     ['of a disabled user', makeGrant(), { ...holder, userDisabled: true }],
     ['of a deleted application', makeGrant(), { ...holder, applicationDeleted: true }],
-  ])('DC-15 a grant that is %s can not', (_name, grant, its) => {
+  ])('DC-15 a grant that is %s cannot', (_name, grant, its) => {
     expect(isCollectable(grant, its)).toBe(false)
   })
 })
@@ -125,7 +125,7 @@ describe('presenting', () => {
     expect(isValid(tokenGrant, holder, token, NOW + 1, 0)).toBe(false)
   })
 
-  test('an access key of the living key generation is valid, whatever the time', () => {
+  test('an access key of the current key generation is valid at any time', () => {
     expect(isValid(keyGrant, holder, key, NOW + 1e12, 0)).toBe(true)
   })
 
@@ -170,13 +170,13 @@ describe('the overlap of two access keys', () => {
     expect(valid(generation, now, overlapMs)).toBe(works)
   })
 
-  test('a key that was never replaced has no predecessor', () => {
+  test('a key that was never rotated has no predecessor', () => {
     const first = makeGrant({ variant: 'access_key', keyGeneration: 2, keyRotatedAt: null })
     expect(isValid(first, holder, { is: 'access_key', generation: 1 }, NOW, DAY)).toBe(false)
   })
 })
 
-/** Those whom nothing is handed to, whatever they present. */
+/** Grants for which nothing is issued. */
 const barred: [string, Partial<Grant>, typeof holder][] = [
   ['revoked', { revokedAt: NOW }, holder],
   ['of a disabled user', {}, { ...holder, userDisabled: true }],
@@ -188,7 +188,7 @@ describe('refreshing', () => {
   const grant = makeGrant({ generation: 4, issuedAt: NOW })
   const step = (generation: number, after: number, of = grant) => refresh(of, holder, generation, NOW + after, limits)
 
-  test('the living generation leads to the next, stamped now, and to nothing else', () => {
+  test('the current generation leads to the next, issued now, and changes nothing else', () => {
     expect(step(4, 5_000)).toEqual({
       answer: 'refreshed',
       next: { ...grant, generation: 5, issuedAt: NOW + 5_000 },
@@ -207,11 +207,11 @@ describe('refreshing', () => {
     expect(step(generation, after)).toEqual({ answer })
   })
 
-  test('TK-07: nothing is refreshed, repeated or called reused once it is over', () => {
+  test('TK-07: nothing is refreshed, repeated or reported as reuse after the end', () => {
     for (const generation of [1, 3, 4]) expect(step(generation, 60 * DAY)).toEqual({ answer: 'not_valid' })
   })
 
-  test('a grant whose set was never handed out has nothing to refresh', () => {
+  test('a grant that was never issued cannot be refreshed', () => {
     expect(step(1, 0, makeGrant())).toEqual({ answer: 'not_valid' })
   })
 
@@ -231,11 +231,11 @@ describe('refreshing', () => {
     ['a moment before it is as old as a yes may grow', NOW, NOW + 364 * DAY, 365 * DAY - 1, false],
     ['as old as a yes may grow, though refreshed a day ago', NOW, NOW + 364 * DAY, 365 * DAY, true],
     ['never handed out', NOW, null, 0, true],
-  ])('TK-07: is it over: %s', (_what, createdAt, issuedAt, after, over) => {
+  ])('TK-07: has it ended: %s', (_what, createdAt, issuedAt, after, over) => {
     expect(isOver(makeGrant({ createdAt, issuedAt }), NOW + after, limits)).toBe(over)
   })
 
-  /** Anybody presents any generation at any time; what the row says between two of them is all that there is. */
+  /** Any generation is presented at any time. */
   const presentations = fc.array(
     fc.record({ back: fc.integer({ min: -1, max: 4 }), wait: fc.constantFrom(0, 1, 29_999, 30_000, 30_001, DAY) }),
     { minLength: 1, maxLength: 60 },
@@ -253,7 +253,7 @@ describe('refreshing', () => {
     })
   }
 
-  test('TK-01: in any history a generation has at most one successor, the next number, stamped once', () => {
+  test('TK-01: in any history a generation has at most one successor, the next number, with one issue time', () => {
     fc.assert(
       fc.property(presentations, (history) => {
         const successors = new Map<number, string>()
@@ -270,7 +270,7 @@ describe('refreshing', () => {
     )
   })
 
-  test('TK-02: in any history an old generation is answered, if at all, only to its neighbour in the grace; else all ends', () => {
+  test('TK-02: in any history only the previous generation is repeated, within the grace period; any other old one is reuse', () => {
     fc.assert(
       fc.property(presentations, (history) => {
         for (const { before, after, presented, now, made } of live(history)) {
@@ -287,12 +287,12 @@ describe('refreshing', () => {
   })
 })
 
-describe('replacing an access key', () => {
+describe('rotating an access key', () => {
   const grant = makeGrant({ variant: 'access_key', keyGeneration: 3, keyRotatedAt: NOW })
   const step = (generation: number, after: number, overlapMs = DAY) =>
     rotateKey(grant, holder, generation, NOW + after, overlapMs)
 
-  test('the living key leads to the next, and is its predecessor from now on', () => {
+  test('the current key leads to the next, and is its predecessor from now on', () => {
     expect(step(3, 7)).toEqual({ answer: 'rotated', next: { ...grant, keyGeneration: 4, keyRotatedAt: NOW + 7 } })
   })
 
@@ -316,7 +316,7 @@ describe('replacing an access key', () => {
     expect(rotateKey({ ...grant, variant: 'token_set' }, holder, 3, NOW, DAY)).toEqual({ answer: 'not_valid' })
   })
 
-  test('whatever is presented, at most two keys work at a time, and only the newest and the one before it', () => {
+  test('at most two keys are valid at a time: the newest and its predecessor', () => {
     const history = fc.array(fc.record({ back: fc.nat(3), wait: fc.constantFrom(0, 1, DAY - 1, DAY) }), {
       maxLength: 40,
     })
@@ -341,11 +341,11 @@ test.each([
   [{}, true],
   [{ generation: 2 }, false],
   [{ keyGeneration: 2 }, false],
-])('what was never renewed is a first issue: %o', (given, first) => {
+])('a grant never refreshed or rotated is a first issue: %o', (given, first) => {
   expect(isFirstIssue(makeGrant(given))).toBe(first)
 })
 
-test('an id of a grant is grt_ and 20 characters, and nothing else', () => {
+test('a grant id is grt_ and 20 characters', () => {
   expect(isGrantId(makeGrant().id)).toBe(true)
   for (const text of ['', 'x', makeGrant().id.toUpperCase(), `${makeGrant().id}\n`, makeGrant().secret, "'; --"]) {
     expect(isGrantId(text)).toBe(false)

@@ -1,4 +1,4 @@
-/** Scopes: how a list is read, what may be asked for, what a grant then holds. docs/interface.md, "Scopes". */
+/** Scopes: parsing a list, requested scopes, granted scopes. docs/interface.md, "Scopes". */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
@@ -59,12 +59,12 @@ describe('a scope name', () => {
   )
 })
 
-describe('what a request asks for', () => {
-  test.each([null, '', ',', ' , '])('is the application’s default set when scope is %j', (requested) => {
+describe('requested scopes', () => {
+  test.each([null, '', ',', ' , '])('are the application’s default set when scope is %j', (requested) => {
     expect(resolveRequested(requested, makePolicy())).toEqual({ answer: 'scopes', scopes: ['orders:read'] })
   })
 
-  test('is its own list, in its own order, when it names one', () => {
+  test('are the given list, in its order, if there is one', () => {
     expect(resolveRequested('stock:read,orders:write', makePolicy())).toEqual({
       answer: 'scopes',
       scopes: ['stock:read', 'orders:write'],
@@ -95,7 +95,7 @@ describe('what a request asks for', () => {
 })
 
 describe('consent', () => {
-  test('DC-13 what the user lacks is shown and left out', () => {
+  test('DC-13 scopes that the user lacks are shown and left out', () => {
     expect(resolveConsent(['orders:read', 'orders:write'], ['orders:read', 'admin'], makePolicy())).toEqual({
       granted: ['orders:read'],
       lacking: ['orders:write'],
@@ -103,7 +103,7 @@ describe('consent', () => {
     })
   })
 
-  test('DC-11 what the application may no longer ask for is neither granted nor shown as lacking', () => {
+  test('DC-11 scopes that the application is no longer allowed are neither granted nor shown as lacking', () => {
     const policy = makePolicy({ allowedScopes: ['orders:read'] })
     expect(resolveConsent(['orders:read', 'orders:write'], ['orders:read', 'orders:write'], policy)).toEqual({
       granted: ['orders:read'],
@@ -112,22 +112,22 @@ describe('consent', () => {
     })
   })
 
-  test('a user who holds nothing of what is asked for cannot grant', () => {
+  test('a user who holds none of the requested scopes cannot grant', () => {
     expect(resolveConsent(['orders:read'], [], makePolicy()).grantable).toBe(false)
   })
 
-  test('a required scope that was asked for and is lacking stops the grant; a lacking one that is not required does not', () => {
+  test('a lacking required scope prevents the grant; a lacking optional one does not', () => {
     const held = ['orders:read']
     const asked = ['orders:read', 'orders:write']
     expect(resolveConsent(asked, held, makePolicy({ requiredScopes: ['orders:write'] })).grantable).toBe(false)
     expect(resolveConsent(asked, held, makePolicy({ requiredScopes: ['orders:read'] })).grantable).toBe(true)
   })
 
-  test('an application that asks for no scope at all may be granted just that', () => {
+  test('a request without scopes can be granted', () => {
     expect(resolveConsent([], ['orders:read'], makePolicy())).toEqual({ granted: [], lacking: [], grantable: true })
   })
 
-  test('DC-13 what is granted is exactly what is asked for, allowed and held', () => {
+  test('DC-13 granted scopes are exactly those requested, allowed and held', () => {
     const names = fc.subarray(['a', 'b', 'c', 'd', 'e'], { maxLength: 5 })
     fc.assert(
       fc.property(names, names, names, names, (asked, held, allowedScopes, requiredScopes) => {
@@ -145,7 +145,7 @@ describe('consent', () => {
   })
 })
 
-test('what a credential may do is granted, still held and still allowed, in the order of the grant', () => {
+test('scopes in effect are those granted, still held and still allowed, in the order of the grant', () => {
   const granted = ['d', 'c', 'b', 'a']
   expect(resolveEffective(granted, ['a', 'b', 'c'], ['b', 'c', 'd'])).toEqual(['c', 'b'])
   expect(resolveEffective(granted, granted, granted)).toEqual(granted)

@@ -1,4 +1,4 @@
-/** From codes to windows: who counts, where, and when not. */
+/** Evidence windows: which codes and accounts are counted. */
 import { describe, expect, it } from 'vitest'
 import { spanOf } from '../../../src/core/reviews/evidence.ts'
 import { defaultThresholds } from '../../../src/core/reviews/suspension.ts'
@@ -18,7 +18,7 @@ const gather = (codes: readonly Observation[], given: { since?: number; overload
 const last = (codes: readonly Observation[]) => gather(codes).windows.at(-1)
 const ignoring = (given: Partial<Observation> = {}) => makeObservation({ earlyPolls: 20, ...given })
 
-it('looks at the last three whole windows of ten minutes', () => {
+it('covers the last three complete windows of ten minutes', () => {
   expect(spanOf(AT, defaultThresholds)).toEqual({ from: NOW - 30 * MINUTE, to: NOW, windowMs: 10 * MINUTE })
   const at = (grantedAt: number) => makeObservation({ grantedAt })
   const codes = [at(NOW - 30 * MINUTE - 1), at(NOW - 30 * MINUTE), at(LATEST - 1), at(LATEST), at(NOW - 1), at(NOW)]
@@ -44,18 +44,18 @@ it('counts an account as one that ignores slow_down when one of its devices does
   })
 })
 
-it('takes nineteen early polls for bad luck', () => {
+it('does not count nineteen early polls', () => {
   expect(last([ignoring({ earlyPolls: 19 })])).toMatchObject({ grantedAccounts: 1, ignoringAccounts: 0 })
 })
 
-it('does not count what nobody granted', () => {
+it('does not count codes that were not granted', () => {
   expect(last([ignoring({ grantedAt: null })])).toMatchObject({
     grantedAccounts: 0,
     anyAccount: { grantedAccounts: 0 },
   })
 })
 
-it('counts an unknown network as none', () => {
+it('does not count an unknown network', () => {
   expect(last([ignoring({ network: null })])).toMatchObject({ ignoringAccounts: 1, ignoringNetworks: 0 })
 })
 
@@ -71,7 +71,7 @@ it.each([
   expect(last([ignoring({ accountCreatedAt: NOW - MINUTE - 30 * DAY })])).toMatchObject({ ignoringAccounts: 1 })
 })
 
-it('does not hold against anybody what was decided about before', () => {
+it('does not count grants before the last decision', () => {
   expect(gather([ignoring()], { since: NOW - MINUTE }).touched).toBe(1)
   expect(gather([ignoring()], { since: NOW - MINUTE + 1 }).touched).toBe(0)
 })
@@ -79,13 +79,13 @@ it('does not hold against anybody what was decided about before', () => {
 describe('RL-07: a minute of overload', () => {
   const overloaded = (minute: number) => gather([], { overloads: [minute] }).windows.map((each) => each.overloaded)
 
-  it('takes its window out, and those in which codes from that minute may be granted', () => {
+  it('excludes its window, and those in which codes of that minute may be granted', () => {
     expect(overloaded(NOW - 25 * MINUTE)).toEqual([true, true, true])
     expect(overloaded(NOW - 27 * MINUTE)).toEqual([true, true, false])
     expect(overloaded(NOW - MINUTE)).toEqual([false, false, true])
   })
 
-  it('is over when no code of that time is left', () => {
+  it('has no effect when all codes of that time have expired', () => {
     expect(overloaded(NOW - 46 * MINUTE)).toEqual([false, false, false])
     expect(overloaded(NOW - 46 * MINUTE + 1)).toEqual([true, false, false])
     expect(overloaded(NOW)).toEqual([false, false, false])

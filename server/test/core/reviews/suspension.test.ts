@@ -1,4 +1,4 @@
-/** The rule: when an owner is warned, when a person is called, when an application is suspended. docs/interface.md, "Suspension". */
+/** The suspension rule: when an owner is warned, when a review is opened, when an application is suspended. docs/interface.md, "Suspension". */
 import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
 import {
@@ -46,20 +46,20 @@ describe('an owner is warned', () => {
     expect(verdictOf({ windows: [calm, calm, makeWindow(counts)] })).toBe('observe')
   })
 
-  it('not by a window in which this service had too much to do', () => {
+  it('not by a window in which the service was overloaded', () => {
     const overloaded = makeWindow(MANY, { overloaded: true })
     expect(
       judge(makeEvidence({ windows: [overloaded, overloaded, overloaded], warnedAt: WARNED }), defaultThresholds),
     ).toEqual({ verdict: 'observe', reasons: ['some_accounts', 'overloaded'] })
   })
 
-  it('not where everything is as it should be', () => {
+  it('not without early polls', () => {
     expect(judge(makeEvidence(), defaultThresholds)).toEqual({ verdict: 'fine', reasons: [] })
   })
 })
 
 describe('an application is suspended', () => {
-  it('by every window, a day after its owner was warned', () => {
+  it('if every window exceeds the thresholds, a day after its owner was warned', () => {
     const windows = [bad, bad, bad]
     expect(verdictOf({ windows, warnedAt: WARNED })).toBe('suspend')
     expect(judge(makeEvidence({ windows, warnedAt: WARNED + 1 }), defaultThresholds)).toEqual({
@@ -68,7 +68,7 @@ describe('an application is suspended', () => {
     })
   })
 
-  it('not by two windows of three, and not by windows before them', () => {
+  it('not for two windows of three, and not for earlier windows', () => {
     for (const windows of [
       [bad, bad, calm],
       [calm, bad, bad],
@@ -83,7 +83,7 @@ describe('an application is suspended', () => {
     expect(verdictOf({ windows, warnedAt: WARNED })).toBe('warn')
   })
 
-  it('not by a warning that led to nothing for a week', () => {
+  it('not after a warning without consequence for a week', () => {
     const windows = [bad, bad, bad]
     expect(verdictOf({ windows, warnedAt: NOW - 8 * DAY + 1 })).toBe('suspend')
     expect(verdictOf({ windows, warnedAt: NOW - 8 * DAY })).toBe('warn')
@@ -114,22 +114,22 @@ describe('the number of accounts that may ignore slow_down', () => {
   )
 })
 
-describe('a person is called, and nothing happens to the application', () => {
+describe('a review is opened, and nothing happens to the application', () => {
   const young = makeWindow(NOBODY, { anyAccount: MANY })
 
-  it('RL-03: when accounts of any age would be beyond the thresholds', () => {
+  it('RL-03: when accounts of any age would exceed the thresholds', () => {
     expect(judge(makeEvidence({ windows: [young, young, young], warnedAt: WARNED }), defaultThresholds)).toEqual({
       verdict: 'review',
       reasons: ['any_account'],
     })
   })
 
-  it('when people of three accounts complain', () => {
+  it('when users of three accounts report it', () => {
     expect(verdictOf({ reports: 2 })).toBe('observe')
     expect(judge(makeEvidence({ reports: 3 }), defaultThresholds)).toEqual({ verdict: 'review', reasons: ['reports'] })
   })
 
-  it('and is told of complaints also when its owner is warned', () => {
+  it('also for reports when its owner is warned', () => {
     expect(judge(makeEvidence({ windows: [bad, calm, calm], reports: 5 }), defaultThresholds)).toEqual({
       verdict: 'warn',
       reasons: ['one_window', 'reports'],
@@ -137,7 +137,7 @@ describe('a person is called, and nothing happens to the application', () => {
   })
 })
 
-/** Nobody, often enough. */
+/** Zero, often enough. */
 const some = fc.oneof(fc.constant(0), fc.nat(2_000))
 const counts = fc.record({ grantedAccounts: some, ignoringAccounts: some, ignoringNetworks: some })
 
@@ -155,7 +155,7 @@ const anyEvidence: fc.Arbitrary<Evidence> = fc.record({
   now: fc.constant(NOW),
 })
 
-/** Also such as nobody could set, zero among them. */
+/** Also values that cannot be configured, such as zero. */
 const anyThresholds: fc.Arbitrary<Thresholds> = fc.record({
   windowMinutes: fc.integer({ min: 1, max: 60 }),
   windows: fc.nat(12),
@@ -170,7 +170,7 @@ const anyThresholds: fc.Arbitrary<Thresholds> = fc.record({
   secondOperatorGrants: fc.nat(1_000),
 })
 
-describe('whatever the evidence and the thresholds', () => {
+describe('for any evidence and thresholds', () => {
   test('nothing is suspended without established accounts in each of the last windows, or without a warning', () => {
     fc.assert(
       fc.property(anyEvidence, anyThresholds, (evidence, thresholds) => {
@@ -187,7 +187,7 @@ describe('whatever the evidence and the thresholds', () => {
     )
   })
 
-  test('less evidence never leads to more', () => {
+  test('less evidence never leads to a stricter verdict', () => {
     const ranks = ['fine', 'observe', 'review', 'warn', 'suspend']
     const rankOf = (evidence: Evidence, thresholds: Thresholds) => ranks.indexOf(judge(evidence, thresholds).verdict)
     fc.assert(
@@ -200,13 +200,13 @@ describe('whatever the evidence and the thresholds', () => {
     )
   })
 
-  test('the harm is a number, and none where nobody is touched', () => {
+  test('the harm is a number, and 0 if no account is affected', () => {
     fc.assert(fc.property(anyEvidence, (evidence) => harm(evidence) >= 0 && Number.isFinite(harm(evidence))))
     expect(harm(makeEvidence({ factor: 90 }))).toBe(0)
   })
 })
 
-/** What a thief of the secret can make by himself: codes, polls, addresses, accounts of his own that are young. */
+/** What a thief of the secret can produce: codes, polls, addresses, and young accounts. */
 const thievesCode: fc.Arbitrary<Observation> = fc
   .record({
     age: fc.nat(45 * 60_000),
@@ -221,7 +221,7 @@ const thievesCode: fc.Arbitrary<Observation> = fc
     return { ...rest, own: false, grantedAt: granted ? at : null, accountCreatedAt: at - accountAgeMs }
   })
 
-/** Devices of strangers, which poll as they should. */
+/** Devices of other accounts that poll correctly. */
 const honestCode: fc.Arbitrary<Observation> = fc.record({
   grantedAt: fc.integer({ min: NOW - 45 * 60_000, max: NOW }),
   accountId: fc.nat(2_000).map((number) => `acc_${number}`),
@@ -231,7 +231,7 @@ const honestCode: fc.Arbitrary<Observation> = fc.record({
   earlyPolls: fc.nat(defaultThresholds.earlyPolls - 1),
 })
 
-test('RL-02: traffic without grants by established accounts never suspends, nor warns', () => {
+test('RL-02: traffic without grants by established accounts neither suspends nor warns', () => {
   fc.assert(
     fc.property(
       fc.array(thievesCode, { maxLength: 600 }),
@@ -247,23 +247,23 @@ test('RL-02: traffic without grants by established accounts never suspends, nor 
   )
 })
 
-describe('the queue', () => {
+describe('the order of the queue', () => {
   const size = 200
   const granted = { requested: size, entered: size, granted: size }
 
-  it('has a phisher before a broken firmware of the same size, however fast that polls', () => {
+  it('puts a phishing application before a broken firmware of the same size, however fast that polls', () => {
     const firmware = makeEvidence({ touched: size, factor: 1_000, funnel: granted })
     const phisher = makeEvidence({ reports: 3, funnel: { requested: 5_000, entered: size, granted: 20 } })
     expect(harm(phisher)).toBeGreaterThan(harm(firmware))
   })
 
-  it('has those first that touch more people, and of the same number those that poll faster', () => {
+  it('puts those with more affected accounts first, then those that poll faster', () => {
     const of = (touched: number, factor: number) => harm(makeEvidence({ touched, factor, funnel: granted }))
     expect(of(60, 2)).toBeGreaterThan(of(50, 2))
     expect(of(50, 3)).toBeGreaterThan(of(50, 2))
   })
 
-  it('is not led by a popular application that three people complain about', () => {
+  it('does not put a popular application first because of three reports', () => {
     const popular = { requested: 1_000_000, entered: 900_000, granted: 900_000 }
     const phisher = makeEvidence({ reports: 30, funnel: { requested: 9_000, entered: 3_000, granted: 100 } })
     expect(harm(makeEvidence({ reports: 3, funnel: popular }))).toBeLessThan(harm(phisher))
@@ -271,7 +271,7 @@ describe('the queue', () => {
 })
 
 describe('the figures', () => {
-  it('are those of the worst window that counts, beside the thresholds', () => {
+  it('are those of the worst counted window, with the thresholds', () => {
     const windows = [makeWindow({ ...MANY, ignoringAccounts: 90 }, { overloaded: true }), bad, calm]
     expect(figuresOf(makeEvidence({ windows, factor: 1.8, reports: 2 }), defaultThresholds)).toEqual({
       ...MANY,
@@ -291,7 +291,7 @@ describe('the figures', () => {
 })
 
 describe('thresholds', () => {
-  it('hold as they come', () => {
+  it('have valid defaults', () => {
     expect(thresholdProblem(defaultThresholds)).toBeNull()
   })
 

@@ -1,4 +1,4 @@
-/** The people of an account: invited, given roles, disabled, helped back in. That somebody is left to do it: last-administrator.test.ts. */
+/** The users of an account: invitations, roles, disabling, recovery. For the last administrator see last-administrator.test.ts. */
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import {
@@ -26,7 +26,7 @@ beforeEach(async () => {
   ann = await makeAdministrator()
 })
 
-/** One who can come in. */
+/** A user who can sign in. */
 const makeAdministrator = async () => {
   const user = await makeUser(service.context.db, account.slug)
   await service.database.query("update users set password_digest = 'digest' where id = $1", [user.id])
@@ -40,7 +40,7 @@ const events = (kind: string) =>
     [account.id, kind],
   )
 
-/** What waits to be sent, and the link in it. */
+/** Queued mails and the link in each. */
 const outbox = () =>
   service.database.query(
     `select m.user_id, m.kind, m.language, m.detail, l.kind as link from mails m join links l on l.id = m.link_id
@@ -51,7 +51,7 @@ const invite = (person: { email: string; roleIds: readonly string[] }, by: MadeU
   invitePerson(service.context, by.id, { ...person, language: 'de' })
 const sendLink = (user: MadeUser, by: MadeUser = ann) => sendPersonLink(service.context, by.id, user.id, 'de')
 
-/** From now on nothing can be written into the outbox. */
+/** Makes every insert into the outbox fail from now on. */
 const breakOutbox = () => service.database.query('alter table mails add constraint broken check (false) not valid')
 const mendOutbox = () => service.database.query('alter table mails drop constraint broken')
 
@@ -78,8 +78,8 @@ async function settleIn(user: { id: string }): Promise<void> {
 const sessionsOf = async (user: { id: string }) =>
   (await service.database.query('select id from sessions where user_id = $1', [user.id])).length
 
-describe('the list of people', () => {
-  it('has everybody of the account, with roles and how they stand', async () => {
+describe('the list of users', () => {
+  it('has all users of the account, with roles and status', async () => {
     const [clerk, gone] = [await makeClerk(), await makeClerk()]
     await makeUser(service.context.db, service.account.slug)
     await settleIn(ann)
@@ -104,7 +104,7 @@ describe('the list of people', () => {
     })
   })
 
-  it('counts somebody who comes in by passkey alone as active', async () => {
+  it('shows a user with a passkey only as active', async () => {
     await settleIn(ann)
     await service.database.query('update users set password_digest = null where id = $1', [ann.id])
     expect((await read(ann))?.status).toBe('active')
@@ -112,7 +112,7 @@ describe('the list of people', () => {
 })
 
 describe('inviting', () => {
-  it('adds a user without a password, in one spelling, and sends the link', async () => {
+  it('adds a user without a password, with a normalised address, and sends the link', async () => {
     const result = await invite({ email: ' New@Acme.Example ', roleIds: [roles.clerk, roles.clerk] })
     if (result.outcome !== 'invited') throw new Error(result.outcome)
     const { userId } = result
@@ -145,14 +145,14 @@ describe('inviting', () => {
     expect(await invite({ email: other.email, roleIds: [roles.clerk] })).toMatchObject({ outcome: 'invited' })
   })
 
-  it('adds nobody when the mail cannot be written down', async () => {
+  it('adds nobody when the mail cannot be inserted', async () => {
     await breakOutbox()
     const invitation = invite({ email: 'new@acme.example', roleIds: [roles.clerk] })
     await expect(invitation.finally(mendOutbox)).rejects.toThrow('broken')
     expect(await listPeople(service.context, account.id)).toHaveLength(1)
   })
 
-  it('a hundred an hour are enough for an account: the next one adds nobody and sends nothing', async () => {
+  it('is limited to a hundred per hour and account: the next one adds nobody and sends nothing', async () => {
     await service.database.query(
       `insert into mails (kind, account_id, user_id, language, created_at, due_at)
        select 'invitation', $1, $2, 'en', now() - interval '59 minutes', now() from generate_series(1, 99)`,
@@ -167,7 +167,7 @@ describe('inviting', () => {
     expect(await next('next@acme.example')).toMatchObject({ outcome: 'invited' })
   })
 
-  it('of two invitations of one address at once, one adds the user', async () => {
+  it('adds the user once for two invitations of one address at the same moment', async () => {
     const person = { email: 'new@acme.example', roleIds: [roles.clerk] }
     const results = await Promise.all([1, 2].map(() => invite(person)))
     expect(results.map(({ outcome }) => outcome).sort()).toEqual(['exists', 'invited'])
@@ -175,11 +175,11 @@ describe('inviting', () => {
   })
 })
 
-describe('the roles of a person', () => {
+describe('the roles of a user', () => {
   const give = (by: MadeUser, user: MadeUser, roleIds: readonly string[]) =>
     setPersonRoles(service.context, by.id, user.id, roleIds)
 
-  it('are replaced, and what changed is written down once', async () => {
+  it('are replaced, and the change is recorded once', async () => {
     const clerk = await makeClerk()
     const [before] = (await read(clerk))?.roles ?? []
     expect(await give(ann, clerk, [roles.clerk, roles.administrator])).toEqual({ outcome: 'saved' })
@@ -203,7 +203,7 @@ describe('the roles of a person', () => {
 })
 
 describe('disabling', () => {
-  it('signs the person out everywhere; enabling lets them in again, with what they had', async () => {
+  it('ends all sessions; enabling allows to sign in again, with the same methods', async () => {
     const clerk = await makeClerk()
     for (const user of [ann, clerk]) await settleIn(user)
     expect(await disablePerson(service.context, ann.id, clerk.id)).toEqual({ outcome: 'disabled' })
@@ -216,7 +216,7 @@ describe('disabling', () => {
     expect(await events('user.enabled')).toEqual([{ user_id: clerk.id, by: ann.id, detail: {} }])
   })
 
-  it('ends the links that were sent before, also for the day that they are enabled again', async () => {
+  it('invalidates links sent before, also after the user is enabled again', async () => {
     const clerk = await makeClerk()
     for (const user of [ann, clerk]) await sendLink(user)
     await disablePerson(service.context, ann.id, clerk.id)
@@ -225,8 +225,8 @@ describe('disabling', () => {
   })
 })
 
-describe('sending a link', () => {
-  it('ends everything that let the person in, older links included, and nothing of anybody else', async () => {
+describe('sending a recovery link', () => {
+  it('ends all sessions, methods and older links of the user, and of nobody else', async () => {
     const clerk = await makeClerk()
     for (const user of [ann, clerk]) await settleIn(user)
     await service.database.query(
@@ -257,16 +257,16 @@ describe('sending a link', () => {
     expect(await events('user.reset')).toEqual([{ user_id: clerk.id, by: ann.id, detail: {} }])
   })
 
-  it('to somebody who has yet to come in is one more invitation', async () => {
+  it('to an invited user is another invitation', async () => {
     const clerk = await makeClerk()
     for (const _ of [1, 2]) await sendLink(clerk)
-    // The first one is spent: two mails, one address that works.
+    // The first link is invalid: two mails, one valid link.
     expect(await outbox()).toMatchObject([
       { user_id: clerk.id, kind: 'invitation', language: 'de', link: 'invitation' },
     ])
   })
 
-  it('is done three times an hour, however often it is asked for; the fourth time changes nothing', async () => {
+  it('is limited to three per hour; the fourth changes nothing', async () => {
     const clerk = await makeClerk()
     for (const [round, kind] of ['invitation', 'reset', 'invitation'].entries()) {
       if (kind === 'reset') await settleIn(clerk)
@@ -288,7 +288,7 @@ describe('sending a link', () => {
     expect(results).toEqual(['sent', 'sent', 'too_many'])
   })
 
-  it('is refused for somebody who is disabled, and changes nothing when the mail cannot be written down', async () => {
+  it('is refused for a disabled user, and changes nothing when the mail cannot be inserted', async () => {
     const clerk = await makeClerk()
     await settleIn(clerk)
     await breakOutbox()
@@ -300,7 +300,7 @@ describe('sending a link', () => {
   })
 })
 
-describe('who may do all this', () => {
+describe('permission to do so', () => {
   it.each([
     ['who holds scopes only', makeClerk],
     [

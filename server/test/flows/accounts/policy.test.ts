@@ -1,4 +1,4 @@
-/** An account's own rules about applications: who may change them, and what is written down. */
+/** An account's policy about applications: who may change it, and what is recorded. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { AccountPolicy } from '../../../src/core/accounts/policy.ts'
 import { saveBranding } from '../../../src/flows/accounts/branding.ts'
@@ -31,13 +31,13 @@ const events = (kind: string) =>
   )
 
 describe('the policy', () => {
-  it('of a new account lets everything in', async () => {
+  it('of a new account allows everything', async () => {
     expect(await policyOf(account.id)).toEqual(OPEN)
     expect((await findAccount(service.context.db, account.slug))?.policy).toEqual(OPEN)
     expect(await readPolicy(service.context, 'acc_000000000000')).toBeNull()
   })
 
-  it('is saved whole, for this account alone, and what changed is written down', async () => {
+  it('is saved as a whole, for this account only, and the change is recorded', async () => {
     const other = await makeAccount(service.context.db)
     const listed = await makeApplication(service.context.db, service.config, account.slug, { name: 'Listed' })
     const wanted = { deviceFlow: false, unverifiedPublishers: true, onlyApplications: [listed.id] }
@@ -57,13 +57,13 @@ describe('the policy', () => {
     ])
   })
 
-  it('saved as it was is no event', async () => {
+  it('saved unchanged records no event', async () => {
     await savePolicy(service.context, administrator.id, { ...OPEN, unverifiedPublishers: false })
     await savePolicy(service.context, administrator.id, { ...OPEN, unverifiedPublishers: false })
     expect(await events('account.policy_changed')).toHaveLength(1)
   })
 
-  it('lists applications that exist, once; an empty list lets none in', async () => {
+  it('lists existing applications once; an empty list allows none', async () => {
     const [a, b] = [
       await makeApplication(service.context.db, service.config, account.slug),
       await makeApplication(service.context.db, service.config, account.slug),
@@ -75,7 +75,7 @@ describe('the policy', () => {
     expect((await policyOf(account.id))?.onlyApplications).toEqual([])
   })
 
-  it('is shown with the applications that the account has to do with, and whom they come from', async () => {
+  it('is shown with the applications known to the account, and their publishers', async () => {
     const { db } = service.context
     const known = await makeApplication(db, service.config, account.slug, { name: 'Known' })
     const gone = await makeApplication(db, service.config, account.slug, { name: 'Gone' })
@@ -104,11 +104,11 @@ describe('the policy', () => {
   })
 })
 
-/** A PNG’s first bytes are enough: what a picture is, is for the one who writes it. */
+/** The first bytes of a PNG are enough: this flow does not parse pictures. */
 const LOGO = Buffer.from('89504e470d0a1a0a', 'hex')
 
-describe('the looks', () => {
-  it('are saved, read again, and what changed is written down', async () => {
+describe('the branding', () => {
+  it('is saved and read again, and the change is recorded', async () => {
     const looks = { name: ' Acme & Sons ', colour: '#0A5CC2', logo: LOGO }
     expect(await saveBranding(service.context, administrator.id, looks)).toEqual({ outcome: 'saved' })
     expect(await findAccount(service.context.db, account.slug)).toMatchObject({
@@ -121,7 +121,7 @@ describe('the looks', () => {
     ])
   })
 
-  it('keep the logo unless it is replaced or taken away', async () => {
+  it('keeps the logo unless it is replaced or removed', async () => {
     const looks = { name: 'Acme', colour: null, logo: LOGO }
     await saveBranding(service.context, administrator.id, looks)
     await saveBranding(service.context, administrator.id, { ...looks, logo: undefined })
@@ -130,7 +130,7 @@ describe('the looks', () => {
     expect(await readAccountLogo(service.context.db, account.id)).toBeNull()
   })
 
-  it('have a version of the logo, which changes with the picture and with nothing else', async () => {
+  it('has a version of the logo, which changes only with the picture', async () => {
     const version = async () => (await findAccountSession(service.context.db, account.slug, null))?.account.logoVersion
     const save = (logo: Buffer | null | undefined, name = 'Acme') =>
       saveBranding(service.context, administrator.id, { name, colour: null, logo })
@@ -164,7 +164,7 @@ describe('the looks', () => {
   })
 })
 
-describe('who may change policy and looks', () => {
+describe('who may change policy and branding', () => {
   it.each([
     ['who holds scopes only', async () => makeUser(service.context.db, account.slug, { holds: [] })],
     [

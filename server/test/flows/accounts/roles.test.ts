@@ -1,4 +1,4 @@
-/** The roles of an account: named sets of scopes, and the one that holds them all. */
+/** The roles of an account: named sets of scopes, and the administrators' role with all scopes. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { readTitles, removeRole, saveRole } from '../../../src/flows/accounts/roles.ts'
 import { listRoles, readRole } from '../../../src/store/accounts/roles.ts'
@@ -44,7 +44,7 @@ const events = (kind: string) =>
   )
 
 describe('saving', () => {
-  it('adds a role, which is listed by name with what it holds and how many have it', async () => {
+  it('adds a role, which is listed with its name, scopes and number of users', async () => {
     const roleId = await saved(' Clerk ', ['orders:write', 'orders:read', 'orders:read'])
     expect(await readRole(service.context.db, account.id, roleId)).toEqual({
       id: roleId,
@@ -63,7 +63,7 @@ describe('saving', () => {
     ])
   })
 
-  it('changes a role, and with it what its people hold at once; what changed is written down', async () => {
+  it('changes a role and at once the scopes of its users; the change is recorded', async () => {
     const clerk = await makeUser(service.context.db, account.slug, { holds: ['orders:read', 'orders:write'] })
     const id = await roleOf(clerk)
     expect(await save('till', ['stock:read', 'orders:read'], id)).toEqual({ outcome: 'saved' })
@@ -101,7 +101,7 @@ describe('saving', () => {
     expect(await save('clerk', [])).toMatchObject({ outcome: 'saved' })
   })
 
-  it('of five who save the same name at once, one does', async () => {
+  it('of five who save the same name at once, one succeeds', async () => {
     const known = await Promise.all([1, 2].map((number) => saved(`role ${number}`, [])))
     const results = await Promise.all([...known, null, null, null].map((id) => save('wanted', [], id)))
     expect(results.map(({ outcome }) => outcome).sort()).toEqual(['exists', 'exists', 'exists', 'exists', 'saved'])
@@ -109,7 +109,7 @@ describe('saving', () => {
 })
 
 describe('the role that holds every scope', () => {
-  it('can be renamed, and goes on holding everything, also what comes later', async () => {
+  it('can be renamed and keeps every scope, also later ones', async () => {
     const role = await everything()
     expect(await save('boss', ['stock:read'], role?.id)).toMatchObject({ outcome: 'saved' })
     await makeScopes(service.context.db, [`later:${account.id.slice(4)}`])
@@ -124,7 +124,7 @@ describe('the role that holds every scope', () => {
     expect(await everything()).toEqual(role)
   })
 
-  it('cannot be made by saving: a new role holds what it lists', async () => {
+  it('cannot be created: a new role holds the scopes that it lists', async () => {
     await save('all', ['orders:read', 'orders:write', 'stock:read'])
     const roles = await listRoles(service.context.db, account.id)
     expect(roles.filter((role) => role.holdsEveryScope).map((role) => role.name)).toEqual(['administrator'])
@@ -132,7 +132,7 @@ describe('the role that holds every scope', () => {
 })
 
 describe('removing', () => {
-  it('takes from its people what only this role held, and is written down', async () => {
+  it('takes the scopes of this role from its users, and is recorded', async () => {
     const clerk = await makeUser(service.context.db, account.slug, { holds: ['orders:read', 'stock:read'] })
     const id = await roleOf(clerk)
     const other = await saved('other', ['stock:read'])
@@ -147,14 +147,14 @@ describe('removing', () => {
   })
 })
 
-it('what a role can hold is the whole catalogue, in words', async () => {
+it('a role can hold every scope of the catalogue', async () => {
   const catalogue = await readScopeCatalogue(service.context.db)
   expect(catalogue).toContainEqual({ name: 'stock:read', title: 'May stock:read', dangerous: false, deviceFlow: true })
   const titles = await readTitles(service.context)
   expect([...titles]).toEqual(catalogue.map(({ name, title }) => [name, title]))
 })
 
-it('nobody but an administrator saves or removes roles', async () => {
+it('only administrators save or remove roles', async () => {
   const clerk = await makeUser(service.context.db, account.slug, { holds: ['orders:read'] })
   const id = await roleOf(clerk)
   const before = await listRoles(service.context.db, account.id)

@@ -1,4 +1,4 @@
-/** How an application does, as its account sees it: the codes of the last day, how fast they are polled, and nobody else's. */
+/** Activity of an application, as its account sees it: the codes of the last day, their polling, and no other application's. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Activity, readActivity } from '../../../src/flows/applications/activity.ts'
 import { restoreApplication, suspendApplication } from '../../../src/flows/applications/manage.ts'
@@ -25,7 +25,7 @@ async function make(): Promise<MadeApplication> {
   return application
 }
 
-/** What was counted may be on its way to PostgreSQL. */
+/** Saves counts that are still in the process. */
 async function expectActivity({ id }: MadeApplication, activity: Partial<Activity>): Promise<void> {
   const read = async () => {
     await service.context.usage.save()
@@ -40,7 +40,7 @@ async function advance(ms: number): Promise<void> {
 }
 
 describe('the funnel', () => {
-  it('counts codes that were asked for, entered, granted and rejected', async () => {
+  it('counts requested, entered, granted and rejected codes', async () => {
     const application = await make()
     await expectActivity(application, { funnel: { requested: 0, entered: 0, granted: 0, rejected: 0 } })
     const device = service.device('oauth', application)
@@ -54,7 +54,7 @@ describe('the funnel', () => {
     await expectActivity(application, { funnel: { requested: 7, entered: 4, granted: 2, rejected: 1 } })
   })
 
-  it('counts a code once that was entered several times', async () => {
+  it('counts a code entered several times once', async () => {
     const application = await make()
     const { user_code } = await service.device('oauth', application).code()
     for (let each = 0; each < 3; each += 1) await enterUserCode(service.context, service.user.id, user_code)
@@ -62,13 +62,13 @@ describe('the funnel', () => {
     await expectActivity(application, { funnel: { requested: 1, entered: 1, granted: 1, rejected: 0 } })
   })
 
-  it('counts what became of the codes of the last day, not of those before, whenever it was decided', async () => {
+  it('counts outcomes of the codes requested in the last day, whenever they were decided', async () => {
     const application = await make()
     const device = service.device('oauth', application)
     const [clock] = await service.database.query<{ ms: number }>(
       "select (extract(epoch from date_trunc('hour', now()) + interval '1 hour' - now()) * 1000)::float8 as ms",
     )
-    // A minute before a full hour; whoever decides a little later does so within the 24 hours that are looked at in the end.
+    // A minute before a full hour; a decision a little later is within the 24 hours read at the end.
     await advance((clock?.ms ?? 0) - MINUTE)
     const before = await device.code()
     await expectActivity(application, { funnel: { requested: 1, entered: 0, granted: 0, rejected: 0 } })
@@ -84,7 +84,7 @@ describe('the funnel', () => {
     await expectActivity(application, { funnel: { requested: 0, entered: 0, granted: 0, rejected: 0 } })
   })
 
-  it('has nothing of another application in it', async () => {
+  it('excludes other applications', async () => {
     const [application, other] = [await make(), await make()]
     const { user_code } = await service.device('oauth', other).code()
     await service.grant(user_code)
@@ -94,18 +94,18 @@ describe('the funnel', () => {
 })
 
 describe('polling', () => {
-  it('says nothing where nothing polled', async () => {
+  it('has no factor without polls', async () => {
     await expectActivity(await make(), { polling: { polls: 0, early: 0, factor: null } })
   })
 
-  it('is once as often as allowed where nobody polls too early', async () => {
+  it('has a factor of 1 without early polls', async () => {
     const application = await make()
     const device = service.device('oauth', application)
     for (const { device_code } of [await device.code(), await device.code()]) await device.poll(device_code)
     await expectActivity(application, { polling: { polls: 2, early: 0, factor: 1 } })
   })
 
-  it('is as many times too often as there are polls for each that was allowed', async () => {
+  it('has the ratio of polls to allowed polls as its factor', async () => {
     const application = await make()
     const device = service.device('oauth', application)
     const { device_code } = await device.code()
@@ -113,7 +113,7 @@ describe('polling', () => {
     await expectActivity(application, { polling: { polls: 5, early: 4, factor: 5 } })
   })
 
-  it('is too often where every poll of the last day was too early', async () => {
+  it('is too fast if every poll of the last day was early', async () => {
     const application = await make()
     for (let each = 0; each < 3; each += 1) {
       service.context.usage.count(application.id, 'polls')
@@ -123,8 +123,8 @@ describe('polling', () => {
   })
 })
 
-describe('who may see it', () => {
-  it('only the account that registered the application', async () => {
+describe('access', () => {
+  it('is limited to the account that registered the application', async () => {
     const application = await make()
     await service.device('oauth', application).code()
     const other = await makeAccount(service.context.db)
@@ -140,7 +140,7 @@ describe('who may see it', () => {
     expect((await clerk.web.get(path(application.id))).status).toBe(403)
   })
 
-  it('its administrators read what was asked, what was refused and why, in the words of the wire', async () => {
+  it('shows its administrators the requests with their errors and messages as sent', async () => {
     const application = await make()
     const device = service.device('oauth', application)
     const { device_code } = await device.code()
@@ -172,7 +172,7 @@ describe('who may see it', () => {
 describe('an appeal', () => {
   const path = ({ id }: MadeApplication) => `/developer/application/activity?application=${id}`
 
-  it('is written on the page of a suspended application, once, and read by operators', async () => {
+  it('is sent on the page of a suspended application, once, and read by operators', async () => {
     const application = await make()
     const web = await signInAs(service, service.user)
     expect((await web.get(path(application))).text).not.toContain('<textarea')
@@ -193,7 +193,7 @@ describe('an appeal', () => {
     expect(found?.review).toMatchObject({ reason: 'operator', appeal: words })
   })
 
-  it('comes too late when the application is back already', async () => {
+  it('is refused when the application is already restored', async () => {
     const application = await make()
     await suspendApplication(service.context.db, application.id, 'for a look')
     const web = await signInAs(service, service.user)

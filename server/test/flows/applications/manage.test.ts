@@ -1,4 +1,4 @@
-/** Registering applications: what they may be called, whom they come from, what they may ask for by a typed code. */
+/** Registration of applications: names, publishers, and scopes of the device flow. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createScope } from '../../../src/flows/accounts/register.ts'
 import { createApplication, setApplicationPublisher } from '../../../src/flows/applications/manage.ts'
@@ -24,7 +24,7 @@ const register = (name: string) =>
   })
 
 describe('the name of an application', () => {
-  it('UC-20: two hundred hostile names are refused in a sentence, and leave nothing behind', async () => {
+  it('UC-20: is refused for two hundred hostile names, with a message and without a row', async () => {
     const count = 'select count(*)::int as count from applications'
     const before = await service.database.query(count)
     for (const name of hostileNames.flatMap(([, names]) => names)) {
@@ -36,7 +36,7 @@ describe('the name of an application', () => {
     expect(await service.database.query(count)).toEqual(before)
   })
 
-  it('UC-20: one that merely resembles another is taken, and its publisher is not verified', async () => {
+  it('UC-20: may resemble another one, and its publisher is unverified', async () => {
     for (const name of ['SVC Support', 'SVС Suррort', '🔒 Latchkey (official)']) {
       const result = await register(name)
       if (result.outcome === 'refused') throw new Error(result.reason)
@@ -50,7 +50,7 @@ describe('the publisher of an application', () => {
   const set = (id: string, status: 'own' | 'verified' | 'unverified', name: string | null) =>
     setApplicationPublisher(service.context.db, id, { status, name })
 
-  it('is set, told to every server, and written down', async () => {
+  it('is set, pulled by every server, and recorded', async () => {
     const { id, secret } = await makeApplication(service.context.db, service.config, service.account.slug)
     await service.context.applications.refresh()
     expect(await set(id, 'verified', 'acme.example')).toEqual({ outcome: 'done', value: { id } })
@@ -75,15 +75,15 @@ describe('the publisher of an application', () => {
     expect((await findApplication(service.context.db, service.application.id))?.publisher.status).toBe('unverified')
   })
 
-  it('is of an application that exists', async () => {
+  it('cannot be set for an unknown application', async () => {
     expect(await set('app_000000000000', 'own', null)).toMatchObject({ outcome: 'refused' })
   })
 })
 
-describe('UC-18: a scope that is not for typed codes', () => {
+describe('UC-18: a scope excluded from the device flow', () => {
   const SCOPES = ['orders:read', 'account:close']
 
-  it('is in the catalogue as it was made', async () => {
+  it('is in the catalogue as created', async () => {
     const made = { name: 'account:close', title: 'Close the account', dangerous: true, deviceFlow: false }
     await createScope(service.context.db, made)
     await createScope(service.context.db, { name: 'stock:read', title: 'See stock' })
@@ -92,7 +92,7 @@ describe('UC-18: a scope that is not for typed codes', () => {
     expect(await readScopeCatalogue(service.context.db)).toEqual(expect.arrayContaining([made, plain]))
   })
 
-  it('is refused at the code request, although the application is allowed it', async () => {
+  it('is refused in a code request, although the application is allowed it', async () => {
     const given = { allowedScopes: SCOPES, defaultScopes: ['orders:read'] }
     const application = await makeApplication(service.context.db, service.config, service.account.slug, given)
     await service.context.applications.refresh()
@@ -103,7 +103,7 @@ describe('UC-18: a scope that is not for typed codes', () => {
     }
   })
 
-  it('is left out of a grant, should a code carry it all the same', async () => {
+  it('is left out of a grant, even if a code carries it', async () => {
     const given = { allowedScopes: SCOPES, defaultScopes: ['orders:read'], requiredScopes: ['account:close'] }
     const application = await makeApplication(service.context.db, service.config, service.account.slug, given)
     await service.context.applications.refresh()

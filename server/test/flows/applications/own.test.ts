@@ -1,4 +1,4 @@
-/** The developer console's side: an account's own applications, and nobody else's. */
+/** Flows of the developer console: an account's own applications only. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
   addOwnSecret,
@@ -43,7 +43,7 @@ const requestCode = (id: string, secret: string) =>
   post(service.address, '/auth/oauth/device/code', { form: { SVCappid: id, SVCsecret: secret } })
 
 describe('registering', () => {
-  it('gives an id and a secret with which codes can be asked for', async () => {
+  it('returns an id and a secret that can request codes', async () => {
     const { id, secret } = await register()
     expect((await requestCode(id, secret ?? '')).status).toBe(200)
     const listed = await listOwnApplications(service.context.db, service.account.id)
@@ -52,7 +52,7 @@ describe('registering', () => {
     )
   })
 
-  it('gives a public application no secret', async () => {
+  it('returns no secret for a public application', async () => {
     const redirectUris = ['https://app.example/callback']
     const { id, secret } = await register({ public: true, deviceFlow: false, redirectUris })
     expect(secret).toBeNull()
@@ -68,7 +68,7 @@ describe('registering', () => {
     ['a name', { name: '' }, { field: 'name' }],
     ['scopes', { allowedScopes: ['no:such'] }, { field: 'scopes', problem: 'unknown' }],
     ['addresses', { redirectUris: ['http://app.example/'] }, { field: 'redirects', problem: 'scheme' }],
-  ])('AD-04: says which field is wrong, and leaves nothing behind: %s', async (_what, given, problem) => {
+  ])('AD-04: names the wrong field, and inserts nothing: %s', async (_what, given, problem) => {
     const before = await everyRow(service)
     const result = await registerApplication(service.context, service.user.id, { ...wish, ...given })
     expect(result).toMatchObject({ outcome: 'unfit', problem })
@@ -77,7 +77,7 @@ describe('registering', () => {
 })
 
 describe('secrets', () => {
-  it('live side by side up to three; the first goes on when a second is added, until it is ended', async () => {
+  it('are at most three at a time; the first stays valid when a second is added, until it is revoked', async () => {
     const { id, secret } = await register()
     const second = await addOwnSecret(service.context, service.user.id, id, 'batch 2')
     const third = await addOwnSecret(service.context, service.user.id, id, null)
@@ -96,14 +96,14 @@ describe('secrets', () => {
     expect((await revokeOwnSecret(service.context, service.user.id, id, oldest)).outcome).toBe('not_found')
   })
 
-  it('of which the last one cannot be ended', async () => {
+  it('cannot be revoked down to none', async () => {
     const { id, secret } = await register()
     const [only] = (await readOwnApplication(service.context.db, service.account.id, id))?.secretLines ?? []
     expect((await revokeOwnSecret(service.context, service.user.id, id, only?.id ?? '')).outcome).toBe('last')
     expect((await requestCode(id, secret ?? '')).status).toBe(200)
   })
 
-  it('say on which day they were used, and which of them was not', async () => {
+  it('show the day of their last use, or that they are unused', async () => {
     const { id, secret } = await register()
     await addOwnSecret(service.context, service.user.id, id, 'spare')
     await requestCode(id, secret ?? '')
@@ -117,7 +117,7 @@ describe('secrets', () => {
 })
 
 describe('settings', () => {
-  it('are known to the running service with the next pull', async () => {
+  it('reach the running service with the next pull', async () => {
     const { id, secret } = await register()
     const settings = { ...wish, name: 'Kitchen screen', defaultScopes: ['orders:write'], deviceFlow: false }
     expect(
@@ -143,7 +143,7 @@ describe('a code challenge in the dialog', () => {
   const isRequired = async (id: string) =>
     (await readOwnApplication(service.context.db, service.account.id, id))?.pkceRequired
 
-  it('is not required of an application that has a secret, until its account asks for it', async () => {
+  it('is not required of a confidential application, unless its account requires it', async () => {
     const { id } = await register({ deviceFlow: false, redirectUris })
     expect(await isRequired(id)).toBe(false)
     const settings = { ...wish, deviceFlow: false, redirectUris, testMode: false }
@@ -161,8 +161,8 @@ describe('a code challenge in the dialog', () => {
   })
 })
 
-describe('AD-05: of another account', () => {
-  it('nothing can be seen, changed, added or ended, and nothing is written', async () => {
+describe('AD-05: an application of another account', () => {
+  it('cannot be read or changed, and no row changes', async () => {
     const { id } = await register()
     const [secret] = (await readOwnApplication(service.context.db, service.account.id, id))?.secretLines ?? []
     const before = await everyRow(service)
@@ -179,7 +179,7 @@ describe('AD-05: of another account', () => {
     expect(await everyRow(service)).toEqual(before)
   })
 
-  it('nor by somebody of the same account who is no administrator', async () => {
+  it('nor can one of the own account by a user who is not an administrator', async () => {
     const clerk = await makeUser(service.context.db, service.account.slug, { holds: ['orders:read'] })
     const { id } = await register()
     const before = await everyRow(service)

@@ -1,4 +1,4 @@
-/** A new name or logo of an application that somebody vouches for: what waits, who lets it through, and what people see meanwhile. */
+/** Proposals: a new name or logo of a verified application waits for an operator, and users see the old one meanwhile. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { BY_COMMAND_LINE } from '../../../src/core/audit/actor.ts'
 import { changeLogo, readApplicationLogo } from '../../../src/flows/applications/logo.ts'
@@ -27,7 +27,7 @@ beforeEach(async () => {
   accountId = account.id
   by = await makeUser(service.context.db, account.slug)
   await service.database.query('delete from application_proposals')
-  // Names that somebody vouches for are taken, and the tests use the same ones.
+  // Verified names are reserved, and the tests use the same ones.
   await service.database.query('update applications set deleted_at = now()')
 })
 
@@ -73,8 +73,8 @@ const eventsOf = async (id: string) => {
   return rows.map(({ kind }) => kind.replace('application.profile_', ''))
 }
 
-describe('an application that nobody vouches for', () => {
-  it('changes its name and logo at once, and people are not shown the logo', async () => {
+describe('an unverified application', () => {
+  it('changes its name and logo at once, and users are not shown the logo', async () => {
     const { id } = await make({ vouched: false })
     expect(await rename(id, 'Renamed Display')).toEqual({ outcome: 'saved' })
     expect(await upload(id, logo)).toEqual({ outcome: 'saved' })
@@ -86,7 +86,7 @@ describe('an application that nobody vouches for', () => {
     expect(own).toEqual({ bytes: logo, lasting: true })
   })
 
-  it('has its logo looked at when somebody first vouches for it, whoever that is', async () => {
+  it('has its logo reviewed when its publisher is first verified', async () => {
     const { id, name } = await make({ vouched: false })
     await upload(id, logo)
     await vouch(id)
@@ -94,7 +94,7 @@ describe('an application that nobody vouches for', () => {
     expect(await waiting(id)).toMatchObject({ name, nameNow: name, logoVersionNow: null })
     expect(await accept(id, await versionOf(id))).toEqual({ outcome: 'accepted' })
     expect(await seen(id)).toEqual({ name, logo })
-    // Not again when somebody vouches anew: it has been seen, and could not change meanwhile.
+    // Not again for a second verification: the logo was reviewed and could not change meanwhile.
     await vouch(id, 'unverified')
     expect(await seen(id)).toEqual({ name, logo: null })
     await vouch(id)
@@ -102,7 +102,7 @@ describe('an application that nobody vouches for', () => {
   })
 })
 
-describe('an application that somebody vouches for', () => {
+describe('a verified application', () => {
   it.each(['verified', 'own'] as const)(
     'goes on looking as people know it until a change is accepted: %s',
     async (status) => {
@@ -146,7 +146,7 @@ describe('an application that somebody vouches for', () => {
     })
   })
 
-  it('saved anew with the same name keeps what waits as it is; with the old name it is taken back', async () => {
+  it('saved again with the same name keeps the proposal; with the old name it withdraws it', async () => {
     const { id, name } = await make()
     await rename(id, 'Another Display')
     const version = await versionOf(id)
@@ -158,7 +158,7 @@ describe('an application that somebody vouches for', () => {
     expect(await accept(id, version)).toEqual({ outcome: 'not_found' })
   })
 
-  it('takes its logo down at once, and a waiting one with it', async () => {
+  it('removes its logo at once, together with a proposed one', async () => {
     const { id, name } = await make()
     await upload(id, logo)
     await accept(id, await versionOf(id))
@@ -172,7 +172,7 @@ describe('an application that somebody vouches for', () => {
     expect(await waiting(id)).toBeUndefined()
   })
 
-  it('withdraws what waits, and nothing is left of it', async () => {
+  it('withdraws its proposal, which is deleted', async () => {
     const { id, name } = await make()
     await rename(id, 'Another Display')
     const version = await versionOf(id)
@@ -183,7 +183,7 @@ describe('an application that somebody vouches for', () => {
     expect(await withdrawProposal(service.context, by.id, id)).toEqual({ outcome: 'withdrawn' })
   })
 
-  it('is told why a change was declined, until it has read it or proposes another', async () => {
+  it('shows why a proposal was declined, until dismissed or replaced', async () => {
     const { id, name } = await make()
     await rename(id, 'Another Display')
     expect(await decline(id, await versionOf(id), '  It is\n somebody else’s.  ')).toEqual({ outcome: 'declined' })
@@ -197,7 +197,7 @@ describe('an application that somebody vouches for', () => {
     expect(await readProposal(service.context.db, id)).toBeNull()
   })
 
-  it('does not bring a declined logo along with the next name', async () => {
+  it('does not propose a declined logo again with the next name', async () => {
     const { id } = await make()
     await upload(id, logo)
     await decline(id, await versionOf(id))
@@ -207,7 +207,7 @@ describe('an application that somebody vouches for', () => {
 })
 
 describe('an operator', () => {
-  it('decides about what there is: neither what is gone, nor what was decided, nor without a word', async () => {
+  it('decides an existing proposal once, and declines only with a reason', async () => {
     const { id } = await make()
     expect(await accept(id, 1)).toEqual({ outcome: 'not_found' })
     expect(await accept('app_000000000000', 1)).toEqual({ outcome: 'not_found' })
@@ -221,7 +221,7 @@ describe('an operator', () => {
     expect(await decline(id, version)).toEqual({ outcome: 'not_found' })
   })
 
-  it('tells the account’s administrators by mail', async () => {
+  it('notifies the account’s administrators by mail', async () => {
     const { id, name } = await make()
     await rename(id, 'Another Display')
     await decline(id, await versionOf(id), 'Too near to another.')
@@ -237,7 +237,7 @@ describe('an operator', () => {
     ])
   })
 
-  it('sees those that wait, the oldest first, and none of an application that is gone', async () => {
+  it('lists proposals, the oldest first, and none of a deleted application', async () => {
     const [first, second, third] = [await make(), await make(), await make()]
     for (const { id, name } of [second, first, third]) await rename(id, `${name} again`)
     await service.database.query('update applications set deleted_at = now() where id = $1', [third.id])
@@ -249,7 +249,7 @@ describe('an operator', () => {
 })
 
 describe('pictures', () => {
-  it('of an account’s own that wait are shown to its people, and to nobody else', async () => {
+  it('of a proposal are shown to users of its own account only', async () => {
     const { id } = await make()
     await upload(id, logo)
     const version = (await waiting(id))?.logoVersion ?? ''
@@ -259,7 +259,7 @@ describe('pictures', () => {
     expect(await read(service.account.id)).toBeNull()
   })
 
-  it('have a new version each time, also the same picture: nobody can make two with one version', async () => {
+  it('have a new version each time, also for the same picture', async () => {
     const { id } = await make({ vouched: false })
     const versions = new Set<string | null | undefined>()
     for (let each = 0; each < 5; each += 1) {

@@ -1,4 +1,4 @@
-/** A publisher proves a domain by a record in DNS, told by a real name server; and what becomes of the proof day by day. */
+/** Verification of a publisher's domain by a DNS record, with a real name server, and its daily checks. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { setApplicationPublisher } from '../../../src/flows/applications/manage.ts'
 import { registerApplication } from '../../../src/flows/applications/own.ts'
@@ -25,7 +25,7 @@ afterAll(async () => {
   await service.stop()
   await dns.stop()
 })
-/** Each in an account of its own, so that nobody's checks count for another. */
+/** Each in an account of its own, so that checks are not counted together. */
 beforeEach(async () => {
   const { slug } = await makeAccount(service.context.db)
   by = await makeUser(service.context.db, slug)
@@ -75,7 +75,7 @@ const NOBODY = { status: 'unverified', name: null }
 const ACME = { status: 'verified', name: 'acme.example' }
 
 describe('a domain', () => {
-  it('is proven by its record, and every server hears of it', async () => {
+  it('is verified by its record, and every server pulls it', async () => {
     const id = await make()
     await set(id)
     expect(await prove(id)).toEqual({ outcome: 'proven' })
@@ -85,14 +85,14 @@ describe('a domain', () => {
     expect(await eventsOf(id)).toEqual(['application.publisher_proven'])
   })
 
-  it('may be typed in capitals, or in other letters than DNS has', async () => {
+  it('may be typed in upper case or as an internationalised name', async () => {
     const id = await make()
     await dns.know({ texts: { '_latchkey.xn--bcher-kva.example': [recordOf(id, 'bücher.example').value] } })
     expect(await prove(id, ' BÜCHER.example ')).toEqual({ outcome: 'proven' })
     expect(await publisherOf(id)).toEqual({ status: 'verified', name: 'xn--bcher-kva.example' })
   })
 
-  it('is proven by a record among others, in capitals, in several strings, behind another name', async () => {
+  it('is verified by a record among others, in upper case, in several strings, behind a CNAME', async () => {
     const id = await make()
     const { value } = recordOf(id)
     const ways = [
@@ -108,20 +108,20 @@ describe('a domain', () => {
     }
   })
 
-  it('is not proven without a record, and what is there instead is told', async () => {
+  it('is not verified without a record, and the records found are shown', async () => {
     const id = await make()
     await dns.know({})
     expect(await prove(id)).toEqual({ outcome: 'none' })
     await dns.know({ texts: { '_latchkey.acme.example': ['latchkey-publisher=else'] } })
     expect(await prove(id)).toEqual({ outcome: 'other', found: ['latchkey-publisher=else'] })
-    // Where other proofs are, beside what else a domain says of itself: that is no place for ours.
+    // Records at the domain itself do not count, although other services use them.
     await dns.know({ texts: { 'acme.example': [recordOf(id).value] } })
     expect(await prove(id)).toEqual({ outcome: 'none' })
     expect(await publisherOf(id)).toEqual(NOBODY)
     expect(await eventsOf(id)).toEqual([])
   })
 
-  it('is not proven by the record of another application, or of another domain', async () => {
+  it('is not verified by the record of another application or domain', async () => {
     const [id, other] = [await make(), await make()]
     await set(other)
     expect(await prove(id)).toMatchObject({ outcome: 'other' })
@@ -131,14 +131,14 @@ describe('a domain', () => {
     expect([await prove(id), await prove(other)]).toEqual([{ outcome: 'proven' }, { outcome: 'proven' }])
   })
 
-  it('is not proven while name servers are silent', async () => {
+  it('is not verified while name servers do not answer', async () => {
     const id = await make()
     const refusing = 'acme.org'
     expect(await prove(id, refusing)).toEqual({ outcome: 'silent' })
     expect(await publisherOf(id)).toEqual(NOBODY)
   })
 
-  it('can be another one later, and can be removed', async () => {
+  it('can be replaced and removed', async () => {
     const id = await make()
     await dns.know({
       texts: {
@@ -159,7 +159,7 @@ describe('a domain', () => {
     ])
   })
 
-  it('has words for what is none, and nobody is asked', async () => {
+  it('that is invalid is reported without a DNS query', async () => {
     const id = await make()
     expect(await prove(id, 'https://acme.example/')).toEqual({ outcome: 'unfit', problem: 'address' })
     expect(await prove(id, 'acme.service.example')).toEqual({ outcome: 'unfit', problem: 'ours' })
@@ -170,7 +170,7 @@ describe('a domain', () => {
     expect(checks).toEqual({ checks: 0 })
   })
 
-  it('is for administrators of the account that registered the application', async () => {
+  it('can be set only by administrators of the owning account', async () => {
     const id = await make()
     await set(id)
     const { slug } = await makeAccount(service.context.db)
@@ -184,7 +184,7 @@ describe('a domain', () => {
 })
 
 describe('checks', () => {
-  it('are ten for an application in ten minutes, also when all come at once', async () => {
+  it('are limited to ten per application in ten minutes, also at the same moment', async () => {
     const id = await make()
     await dns.know({})
     const results = await Promise.all(Array.from({ length: 14 }, () => prove(id)))
@@ -197,7 +197,7 @@ describe('checks', () => {
     expect(await prove(id)).toEqual({ outcome: 'none' })
   })
 
-  it('are thirty for an account, however many applications it has', async () => {
+  it('are limited to thirty per account', async () => {
     const ids = [await make(), await make(), await make(), await make()]
     await dns.know({})
     for (const id of ids.slice(0, 3)) await Promise.all(Array.from({ length: 10 }, () => prove(id)))
@@ -208,7 +208,7 @@ describe('checks', () => {
   })
 })
 
-describe('an operator’s word', () => {
+describe('verification by an operator', () => {
   it.each([
     { status: 'own', name: null },
     { status: 'verified', name: 'said.example' },
@@ -223,7 +223,7 @@ describe('an operator’s word', () => {
     expect(await publisherOf(id)).toEqual(publisher)
   })
 
-  it('replaces a proof, and the record is not looked for any more', async () => {
+  it('replaces that by DNS, and the record is no longer checked', async () => {
     const id = await make()
     await set(id)
     await prove(id)
@@ -234,7 +234,7 @@ describe('an operator’s word', () => {
     expect(await publisherOf(id)).toEqual(ACME)
   })
 
-  it('that nobody knows leaves the publisher free to prove a domain', async () => {
+  it('as unverified lets the publisher verify a domain', async () => {
     const id = await make()
     await set(id)
     await setApplicationPublisher(service.context.db, id, { status: 'unverified', name: 'calls-itself.example' })
@@ -254,7 +254,7 @@ describe('once a day', () => {
     return recheckPublisher(service.context)
   }
 
-  it('every record is looked for, and no oftener', async () => {
+  it('every record is checked, and not more often', async () => {
     await makeProven()
     expect(await recheckPublisher(service.context)).toBeNull()
     expect(await tomorrow()).toBe('proven')
@@ -263,7 +263,7 @@ describe('once a day', () => {
     expect(await recheckPublisher(service.context)).toBeNull()
   })
 
-  it('one that is gone is told to the administrators at once, and after seven days in a row the status is gone', async () => {
+  it('a missing one is reported to administrators at once, and after seven days in a row the publisher is unverified', async () => {
     const id = await makeProven()
     await dns.know({})
     expect(await tomorrow()).toBe('missed')
@@ -280,7 +280,7 @@ describe('once a day', () => {
     ])
   })
 
-  it('one that comes back begins anew', async () => {
+  it('one that returns resets the days', async () => {
     const id = await makeProven()
     await dns.know({})
     for (let day = 1; day <= 6; day += 1) await tomorrow()
@@ -292,13 +292,13 @@ describe('once a day', () => {
     expect(await publisherOf(id)).toEqual(ACME)
   })
 
-  it('one with another value is as good as gone', async () => {
+  it('one with another value counts as missing', async () => {
     await makeProven()
     await dns.know({ texts: { '_latchkey.acme.example': ['latchkey-publisher=else'] } })
     expect(await tomorrow()).toBe('missed')
   })
 
-  it('while nobody answers nothing is concluded, for thirty days', async () => {
+  it('without an answer nothing changes for thirty days', async () => {
     const id = await makeProven()
     await service.database.query("update applications set publisher = 'acme.org' where id = $1", [id])
     for (let day = 1; day <= 29; day += 1) expect(await tomorrow()).toBe('unknown')
@@ -306,7 +306,7 @@ describe('once a day', () => {
     expect(await publisherOf(id)).toEqual(NOBODY)
   })
 
-  it('several processes look for each record once', async () => {
+  it('several processes check each record once', async () => {
     await makeProven()
     await makeProven()
     await makeProven()
@@ -315,7 +315,7 @@ describe('once a day', () => {
     expect(looked.filter((outcome) => outcome !== null)).toHaveLength(3)
   })
 
-  it('says nothing of a domain that was removed while it looked', async () => {
+  it('a domain removed during the check is not reported', async () => {
     const id = await makeProven()
     await dns.know({})
     await service.database.advance(DAY + MINUTE)
@@ -329,7 +329,7 @@ describe('once a day', () => {
     expect(row).toEqual({ proven: null, missing: null })
   })
 
-  it('an application that was deleted is not looked at', async () => {
+  it('a deleted application is not checked', async () => {
     const id = await makeProven()
     await service.database.query('update applications set deleted_at = now() where id = $1', [id])
     expect(await tomorrow()).toBeNull()

@@ -1,4 +1,4 @@
-/** What a process counts between two saves: nothing twice, nothing without end, and nothing lost because PostgreSQL was away. */
+/** Usage counters between two saves: nothing is counted twice, memory is bounded, and nothing is lost while PostgreSQL is down. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createUsageCounters } from '../../../src/flows/applications/usage-counters.ts'
 import { listRequests, type NotedRequest, readCounts } from '../../../src/store/applications/activity.ts'
@@ -36,7 +36,7 @@ const messagesOf = async (id: string) => {
   return lines.map(({ message }) => message).toReversed()
 }
 
-/** Many applications as they are in the table, without the time that registering takes. */
+/** Many applications, inserted as rows to save time. */
 async function makeMany(prefix: string, count: number): Promise<string[]> {
   const rows = await service.database.query<{ id: string }>(
     `insert into applications
@@ -47,7 +47,7 @@ async function makeMany(prefix: string, count: number): Promise<string[]> {
   return rows.map(({ id }) => id)
 }
 
-/** PostgreSQL says "not now" to whoever wants to save, until what is done meanwhile is done. */
+/** Makes saves fail while `work` runs. */
 async function whileAway(work: () => Promise<void>): Promise<void> {
   await elsewhere.transaction(async (tx) => {
     await tx.query('lock table application_hours, application_requests in access exclusive mode')
@@ -55,13 +55,13 @@ async function whileAway(work: () => Promise<void>): Promise<void> {
   })
 }
 
-it('adds up what several processes counted, also when all of them save at once', async () => {
+it('adds up the counts of several processes, also when all save at once', async () => {
   const [one, other] = [await make(), await make()]
   const processes = Array.from({ length: 6 }, (_, index) =>
     createUsageCounters(index % 2 === 0 ? service.context.db : elsewhere),
   )
   for (const [index, usage] of processes.entries()) {
-    // In turned order, so that two of them would wait for each other if they took the rows as they come.
+    // In different orders, so that they would deadlock if rows were not locked in a fixed order.
     for (const id of index % 2 === 0 ? [one, other] : [other, one]) {
       for (let poll = 0; poll < 10; poll += 1) usage.count(id, 'polls')
       usage.count(id, 'earlyPolls')
@@ -85,7 +85,7 @@ it('saves each count once', async () => {
   expect(await listRequests(service.context.db, id)).toHaveLength(1)
 })
 
-it('keeps the hours apart, and forgets none of the last 24', async () => {
+it('counts per hour, and keeps the last 24', async () => {
   const id = await make()
   const usage = createUsageCounters(service.context.db)
   for (let hour = 0; hour < 25; hour += 1) {
@@ -99,7 +99,7 @@ it('keeps the hours apart, and forgets none of the last 24', async () => {
   expect(await countsOf(id, 1)).toEqual({ ...NONE, polls: 1 })
 })
 
-it('holds the last fifty requests of an application, in their order', async () => {
+it('keeps the last fifty requests of an application, in order', async () => {
   const id = await make()
   const usage = createUsageCounters(service.context.db)
   for (let number = 1; number <= 120; number += 1) usage.note(makeNote(id, { at: number, message: `${number}` }))
@@ -112,7 +112,7 @@ it('holds the last fifty requests of an application, in their order', async () =
   expect(row, 'no more than fifty were written at all').toEqual({ rows: 50, span: '49' })
 })
 
-it('holds the last ten of those that anybody could have sent, and no other one less for them', async () => {
+it('keeps the last ten unauthenticated requests, without displacing authenticated ones', async () => {
   const id = await make()
   const usage = createUsageCounters(service.context.db)
   for (let number = 1; number <= 5; number += 1) usage.note(makeNote(id, { at: number, message: `own ${number}` }))
@@ -142,7 +142,7 @@ it('is bounded: ten thousand applications, and twenty thousand requests', async 
   expect(noted).toEqual({ requests: 20_000 })
 })
 
-it('keeps what could not be saved while PostgreSQL was away, with what came in meanwhile', async () => {
+it('keeps unsaved counts while PostgreSQL is down, together with new ones', async () => {
   const id = await make()
   const usage = createUsageCounters(service.context.db)
   usage.count(id, 'polls')
@@ -163,7 +163,7 @@ it('keeps what could not be saved while PostgreSQL was away, with what came in m
   expect(await messagesOf(id)).toEqual(['before', 'meanwhile'])
 })
 
-it('still holds no more than the last fifty after PostgreSQL was away', async () => {
+it('keeps no more than the last fifty after PostgreSQL was down', async () => {
   const id = await make()
   const usage = createUsageCounters(service.context.db)
   const note = (from: number) => {
@@ -180,7 +180,7 @@ it('still holds no more than the last fifty after PostgreSQL was away', async ()
   expect(await messagesOf(id)).toEqual(Array.from({ length: 50 }, (_, index) => `${index + 31}`))
 })
 
-it('drops what PostgreSQL will never take, and goes on', async () => {
+it('drops what PostgreSQL refuses for good, and continues', async () => {
   const id = await make()
   const usage = createUsageCounters(service.context.db)
   usage.count('app_that_is_none', 'polls')
@@ -190,6 +190,6 @@ it('drops what PostgreSQL will never take, and goes on', async () => {
   expect(await countsOf(id)).toEqual({ ...NONE, polls: 1 })
 })
 
-it('asks PostgreSQL nothing when there is nothing to save', async () => {
+it('sends no statement when there is nothing to save', async () => {
   await whileAway(() => createUsageCounters(service.context.db).save())
 })

@@ -1,4 +1,4 @@
-/** Archiving the audit log: a month goes into a file and out of the database, and both parts still verify. */
+/** Archiving the audit log: a month is written to a file and removed from the database, and both parts still verify. */
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
@@ -19,8 +19,8 @@ beforeEach(async () => {
   return opened.remove
 })
 
-describe('a month that is over', () => {
-  it('goes into a file and out of the database, and both parts verify, also where months overlap', async () => {
+describe('a past month', () => {
+  it('is written to a file and removed from the database, and both parts verify, also where months overlap', async () => {
     const file = newFile()
     const done = await archive(file)
     expect(done).toMatchObject({
@@ -53,7 +53,7 @@ describe('a month that is over', () => {
     })
     expect(await verifyArchive(second, keys, null)).toMatchObject({ problem: null })
     expect(await archive(newFile())).toEqual({ outcome: 'nothing' })
-    // That it was taken along is an entry, each time.
+    // Each archive is an event as well.
     await log.seal()
     expect(await log.verify()).toMatchObject({ problem: null, archived: 8, verified: 4 })
     await log.record({})
@@ -61,13 +61,13 @@ describe('a month that is over', () => {
     expect(await log.verify()).toMatchObject({ problem: null, verified: 5 })
   })
 
-  it('is taken out without a file where nothing happened in it', async () => {
+  it('without events is removed without a file', async () => {
     await database.query(`select make_audit_partitions('${monthAgo(3)}-01T00:00:00Z')`)
     expect(await archive(newFile())).toMatchObject({ record: { month: OLDEST } })
     expect(await monthsThere()).not.toContain(monthAgo(3))
   })
 
-  it('every line of the file is an event with its seal, the last line the record', async () => {
+  it('becomes a file with one event and its seal per line, and the record as the last line', async () => {
     const file = newFile()
     await archive(file)
     const lines = readFileSync(file, 'utf8')
@@ -91,7 +91,7 @@ describe('a month that is over', () => {
   })
 })
 
-describe('is refused', () => {
+describe('archiving is refused for', () => {
   it('a month that is not over', async () => {
     const next = monthAgo(-1)
     expect(await archive(newFile(), next)).toEqual({
@@ -100,7 +100,7 @@ describe('is refused', () => {
     })
   })
 
-  it('a month that is not wholly sealed', async () => {
+  it('a month that is not completely sealed', async () => {
     await recordAt(database, `${OLDEST}-20T00:00:00Z`)
     const file = newFile()
     expect(await archive(file)).toEqual({
@@ -123,7 +123,7 @@ describe('is refused', () => {
     await fresh.drop()
   })
 
-  it('a file that is something else, or cannot be written', async () => {
+  it('a file that exists with other content, or cannot be written', async () => {
     const file = newFile()
     writeFileSync(file, 'something else\n')
     expect(await archive(file)).toEqual({
@@ -135,7 +135,7 @@ describe('is refused', () => {
     expect(await monthsThere()).toContain(OLDEST)
   })
 
-  it('a second one at the same time', async () => {
+  it('a second run at the same time', async () => {
     const other = await openSession(database.url)
     await other.query('select pg_advisory_lock(7018005)')
     expect(await archive(newFile())).toEqual({
@@ -149,7 +149,7 @@ describe('is refused', () => {
     ['changed', "update audit_events set kind = 'x' where id = 2"],
     ['removed', 'delete from audit_events where id = 2'],
     ['sealed under another transaction', "update audit_seals set xid = '1' where position = 2"],
-  ])('a month in which an entry was %s, and nothing is taken out', async (_, change) => {
+  ])('a month in which an event was %s, and nothing is removed', async (_, change) => {
     const client = new pg.Client({ connectionString: database.url, options: '-c session_replication_role=replica' })
     await client.connect()
     await client.query(change)
@@ -174,7 +174,7 @@ function breakingAt(statement: RegExp, when: 'before' | 'after'): Queryable {
   }
 }
 
-describe('cut off in the middle', () => {
+describe('interrupted', () => {
   it.each([
     [/from audit_seals s left join/, 'after'],
     [/detach partition audit_events_/, 'before'],
@@ -196,7 +196,7 @@ describe('cut off in the middle', () => {
     expect(await database.query('select month from audit_archives')).toEqual([{ month: OLDEST }])
   })
 
-  it('while PostgreSQL waits for others before it detaches', async () => {
+  it('while PostgreSQL waits for other transactions before it detaches', async () => {
     const reader = new pg.Client({ connectionString: database.url })
     await reader.connect()
     await reader.query('begin isolation level repeatable read')
@@ -211,7 +211,7 @@ describe('cut off in the middle', () => {
         "select pid from pg_stat_activity where query like '%detach partition%' and wait_event_type = 'Lock' and pid <> pg_backend_pid()",
       )
     while ((await waiting()).length === 0);
-    // Nobody who records waits for it.
+    // Inserts do not wait for it.
     await log.record({})
     for (const { pid } of await waiting()) await database.query('select pg_cancel_backend($1)', [pid])
     expect(await running).toContain('canceling statement')
@@ -224,7 +224,7 @@ describe('cut off in the middle', () => {
     expect(await monthsThere()).not.toContain(OLDEST)
   })
 
-  it('nothing more is taken out without the file', async () => {
+  it('it removes nothing more without the file', async () => {
     const file = newFile()
     await expect(archive(file, THIS, breakingAt(/drop table audit_events_/, 'after'))).rejects.toThrow()
     rmSync(file)
@@ -234,7 +234,7 @@ describe('cut off in the middle', () => {
     })
   })
 
-  it('the same file is written again as long as everything is there', async () => {
+  it('it writes the same file again as long as the events are there', async () => {
     const file = newFile()
     await expect(archive(file, THIS, breakingAt(/detach partition/, 'before'))).rejects.toThrow()
     const before = readFileSync(file)
@@ -243,7 +243,7 @@ describe('cut off in the middle', () => {
     expect(readFileSync(file)).toEqual(before)
   })
 
-  it('what somebody wrote into the month after it was archived is not dropped', async () => {
+  it('events inserted into the month after it was archived are not dropped', async () => {
     const file = newFile()
     await expect(archive(file, THIS, breakingAt(/detach partition/, 'before'))).rejects.toThrow()
     await recordAt(database, `${OLDEST}-20T00:00:00Z`)

@@ -1,4 +1,4 @@
-/** The audit log as people read it: what they look for is found, page by page, with names and who was behind it. */
+/** The audit log for display: search, pages, names of actors and subjects. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { byUser } from '../../../src/core/audit/actor.ts'
 import { kindsIn } from '../../../src/core/audit/kind.ts'
@@ -47,7 +47,7 @@ const now = async () => {
 }
 
 describe('a line', () => {
-  it('names who did it, to whom, and what else is known, by names', async () => {
+  it('names the actor, the subject and the details', async () => {
     await saveRole(service.context, ann.id, { id: null, name: 'Early shift', scopes: [] })
     const role = (await listRoles(service.context.db, service.account.id)).find(({ name }) => name === 'Early shift')
     await setPersonRoles(service.context, ann.id, ben.id, [role?.id ?? ''])
@@ -62,20 +62,20 @@ describe('a line', () => {
     expect(line?.detail).not.toHaveProperty('by')
   })
 
-  it('says that the application, the service or the operator did it', async () => {
+  it('names the application, the service or the operator as the actor', async () => {
     const { grantId } = await connect(service, { user: ann })
     const application = await service.context.applications.find(service.application.id)
     const lines = (await read()).lines.filter((line) => line.grantId === grantId)
     expect(lines.map(({ kind, who }) => [kind, who])).toEqual([
       ['grant.issued', { is: 'application', name: application?.name }],
-      // On the command line, in the user's name.
+      // On the command line, for the user.
       ['grant.created', { is: 'operator' }],
     ])
     const [created] = (await read({ kinds: ['account.created'] })).lines
     expect(created?.who).toEqual({ is: 'operator' })
   })
 
-  it('names a user of another account only as an unknown person, and nobody as the operator in their place', async () => {
+  it('shows a user of another account as an unknown person, not as the operator', async () => {
     const { db } = service.context
     const stranger = await makeUser(db, (await makeAccount(db)).slug)
     await db.transaction((tx) =>
@@ -85,7 +85,7 @@ describe('a line', () => {
     expect([line?.actorId, line?.who]).toEqual([stranger.id, { is: 'person', name: null }])
   })
 
-  it('of a role that is gone keeps its name', async () => {
+  it('of a removed role keeps its name', async () => {
     await saveRole(service.context, ann.id, { id: null, name: 'Night shift', scopes: [] })
     const role = (await listRoles(service.context.db, service.account.id)).find(({ name }) => name === 'Night shift')
     await removeRole(service.context, ann.id, role?.id ?? '')
@@ -93,7 +93,7 @@ describe('a line', () => {
     expect(lines[0]?.detail).toMatchObject({ name: 'Night shift', role: role?.id })
   })
 
-  it('has its place in the chain a moment later', async () => {
+  it('gets its position in the chain a moment later', async () => {
     await disablePerson(service.context, ann.id, ben.id)
     for (let looks = 0; (await read()).lines[0]?.position === null && looks < 200; looks += 1) {
       await new Promise((resolve) => setTimeout(resolve, 50))
@@ -108,8 +108,8 @@ describe('a line', () => {
   })
 })
 
-describe('what becomes of an application is in the log of the account that owns it', () => {
-  it('also when an operator did it', async () => {
+describe('events of an application are in the log of the account that owns it', () => {
+  it('also those of an operator', async () => {
     const { db } = service.context
     const { id } = await makeApplication(db, service.config, service.account.slug, { name: 'Watched' })
     await suspendApplication(db, id, 'polls too fast')
@@ -130,14 +130,14 @@ describe('what becomes of an application is in the log of the account that owns 
   })
 })
 
-describe('what is looked for', () => {
+describe('a search', () => {
   it('by kind', async () => {
     const found = await kinds({ kinds: kindsIn('people') })
     expect(found).toContain('user.disabled')
     expect(found.filter((kind) => !kindsIn('people').some((each) => each === kind))).toEqual([])
   })
 
-  it('by person: whom it is about and who did it, however the address is written', async () => {
+  it('by person, as subject or actor, with any spelling of the address', async () => {
     expect(await kinds({ person: ben.email.toUpperCase() })).toEqual([
       'user.disabled',
       'user.roles_changed',
@@ -159,7 +159,7 @@ describe('what is looked for', () => {
     expect(await kinds({ application: 'app_000000000000' })).toEqual([])
   })
 
-  it('by time: from a moment on, and before another', async () => {
+  it('by time, from inclusive, until exclusive', async () => {
     await service.database.advance(3_600_000)
     const start = await now()
     await saveRole(service.context, ann.id, { id: null, name: 'Late shift', scopes: [] })
@@ -170,7 +170,7 @@ describe('what is looked for', () => {
     expect((await kinds({ until: start })).length).toBeGreaterThan(10)
   })
 
-  it('all at once', async () => {
+  it('by all of them', async () => {
     expect(await kinds({ person: ann.email, kinds: ['grant.created'], application: service.application.id })).toEqual([
       'grant.created',
     ])
@@ -178,7 +178,7 @@ describe('what is looked for', () => {
 })
 
 describe('an operator', () => {
-  it('sees every account’s, what belongs to none, and finds one account’s', async () => {
+  it('sees the events of all accounts and of none, and can filter by account', async () => {
     const everything = await read({ accountId: null, kinds: ['scope.created', 'role.created'] })
     const accounts = new Set(everything.lines.map(({ account }) => account))
     expect(accounts).toEqual(new Set([null, service.account.slug]))
@@ -192,7 +192,7 @@ describe('an operator', () => {
   })
 })
 
-describe('page by page', () => {
+describe('pages', () => {
   const many = async (count: number, kind: string) => {
     await service.database.query(
       `insert into audit_events (at, kind, actor_kind, actor_id, via, account_id) select now(), $1, 'service', 'test', 'job', $2 from generate_series(1, $3)`,
@@ -200,7 +200,7 @@ describe('page by page', () => {
     )
   }
 
-  it('every entry once, the newest first, also those of the same moment', async () => {
+  it('have every event once, the newest first, also those of the same moment', async () => {
     await many(120, 'code.rejected')
     const seen: number[] = []
     let after: string | null = null
@@ -224,7 +224,7 @@ describe('page by page', () => {
     },
   )
 
-  it('what is rare is looked for a stretch at a time: a page may be empty, and the next one has it', async () => {
+  it('may be empty when matches are rare, and the next one continues', async () => {
     await many(20_100, 'grant.issued')
     const first = await read({ kinds: ['role.removed'] })
     expect(first.lines).toEqual([])

@@ -1,4 +1,4 @@
-/** Sealing the audit log: every committed event once, in an order that nobody can argue with, whatever happens meanwhile. */
+/** Sealing the audit log: every committed event once, in a defined order, despite failures. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -36,8 +36,8 @@ const sealed = () =>
     'select s.position, e.id, e.kind, e.detail, s.key_id from audit_seals s join audit_events e on e.id = s.event_id order by s.position',
   )
 
-describe('while many record and the sealer is killed again and again', () => {
-  /** When each event's transaction began and was known to be committed, by one count for all. */
+describe('while many processes record and the sealer is killed repeatedly', () => {
+  /** When each event's transaction began and was known to be committed, by one shared counter. */
   const history = new Map<number, { began: number; ended: number }>()
   let count = 0
   const next = () => {
@@ -58,7 +58,7 @@ describe('while many record and the sealer is killed again and again', () => {
           "insert into audit_events (at, kind, actor_kind, actor_id, via, detail) values (now(), 'session.started', 'service', 'test', 'job', jsonb_build_object('number', $1::int))",
           [number],
         )
-        // Some take their time, so that transactions end in another order than they began.
+        // Some are slow, so that transactions end in another order than they began.
         if (began % 5 === writer % 5) await sleep(began % 40)
       }
       const kept = began % 7 !== 0
@@ -71,7 +71,7 @@ describe('while many record and the sealer is killed again and again', () => {
 
   type Until = { over: boolean }
 
-  /** Whole processes, one after the other. */
+  /** Separate processes, one after the other. */
   async function killProcesses(until: Until): Promise<number> {
     let killed = 0
     while (!until.over) {
@@ -83,7 +83,7 @@ describe('while many record and the sealer is killed again and again', () => {
     return killed
   }
 
-  /** One that seals in small batches, cut anywhere, over a connection that others cut. */
+  /** A sealer with small batches that is interrupted anywhere, over a connection that is closed. */
   async function sealUntil(until: Until): Promise<void> {
     const db = openPostgres(`${database.url}?application_name=sealer`, 1)
     while (!until.over) {
@@ -107,7 +107,7 @@ describe('while many record and the sealer is killed again and again', () => {
     return cut
   }
 
-  it('every committed event is sealed exactly once, none that was rolled back', { timeout: 120_000 }, async () => {
+  it('every committed event is sealed exactly once, and none that was rolled back', { timeout: 120_000 }, async () => {
     const until: Until = { over: false }
     const sealers = [sealUntil(until), sealUntil(until), sealUntil(until)]
     const cutting = cutConnections(until)
@@ -129,7 +129,7 @@ describe('while many record and the sealer is killed again and again', () => {
     expect((await log.verify()).problem).toBeNull()
   })
 
-  it('and no event stands in front of one whose transaction was over before its own began', async () => {
+  it('no event precedes one whose transaction ended before its own began', async () => {
     let latestBegin = 0
     const early: number[] = []
     for (const { detail } of await sealed()) {
@@ -142,7 +142,7 @@ describe('while many record and the sealer is killed again and again', () => {
 })
 
 describe('the order', () => {
-  it('waits for a transaction that still runs, and for nothing that is read', async () => {
+  it('waits for running transactions that write, and not for those that read', async () => {
     await log.record({})
     await log.seal()
     const slow = new pg.Client({ connectionString: database.url })
@@ -166,7 +166,7 @@ describe('the order', () => {
     await Promise.all([slow.end(), reader.end()])
   })
 
-  it('a backlog is worked off in turns of ten thousand, each batch on its own', async () => {
+  it('a backlog is sealed in batches of ten thousand', async () => {
     await database.query(
       "insert into audit_events (at, kind, actor_kind, actor_id, via) select now(), 'grant.issued', 'service', 'test', 'job' from generate_series(1, 10700)",
     )
@@ -189,7 +189,7 @@ function witness(told: string[]): Events {
 }
 
 describe('a process that seals', () => {
-  it('notes the head, and notices when what it saw is there no more', async () => {
+  it('notes the head, and detects when it is missing later', async () => {
     const told: string[] = []
     const sealer = createSealer({ db: log.db, config: { keys } as never, events: witness(told) })
     sealer.logHead()
@@ -216,7 +216,7 @@ describe('a process that seals', () => {
     expect((await log.verify({ position, hash })).problem).toEqual({ kind: 'chopped', position })
   })
 
-  it('seals again, and in the same way, what only lost its seals', async () => {
+  it('seals events again, with the same hashes, if only the seals were lost', async () => {
     const noted = await log.head()
     await log.db.transaction(async (tx) => {
       await tx.query('set local session_replication_role = replica')
@@ -228,7 +228,7 @@ describe('a process that seals', () => {
 })
 
 describe('keys', () => {
-  it('each seal names its own, and verifying needs every one that ever sealed', async () => {
+  it('each seal names its key, and verification needs every key used', async () => {
     const rotated = keysOf(`${createKey(2)},${TEST_KEYS}`)
     const before = await log.head()
     const later = openLog(database, rotated)
@@ -250,8 +250,8 @@ describe('keys', () => {
   })
 })
 
-describe('what is dated long before its neighbours', () => {
-  it('is sealed in its turn, and remarked', async () => {
+describe('an event dated long before its neighbours', () => {
+  it('is sealed in its turn, and reported', async () => {
     const fresh = await createTestDatabase()
     const young = openLog(fresh, keys)
     await young.record({})
@@ -266,7 +266,7 @@ describe('what is dated long before its neighbours', () => {
   })
 })
 
-describe('a log that nobody seals', () => {
+describe('a log that is not sealed', () => {
   it('is reported after a minute', async () => {
     const fresh = await createTestDatabase()
     const alone = openLog(fresh, keys)
@@ -280,8 +280,8 @@ describe('a log that nobody seals', () => {
   })
 })
 
-describe('a log that was moved to another PostgreSQL', () => {
-  /** There, transactions had far higher numbers; the last event came along unsealed. */
+describe('a log moved to another PostgreSQL', () => {
+  /** There, transaction ids were far higher; the last event was not sealed. */
   async function move(fresh: TestDatabase, moved: Log): Promise<AuditHead> {
     for (const [index, event] of makeEvents(5).entries()) {
       await fresh.query(
@@ -316,7 +316,7 @@ describe('a log that was moved to another PostgreSQL', () => {
     })
   }
 
-  it('goes on: first what came along, then what is written here', async () => {
+  it('is continued: first the moved events, then new ones', async () => {
     const fresh = await createTestDatabase()
     const moved = openLog(fresh, keys)
     const noted = await move(fresh, moved)

@@ -1,4 +1,4 @@
-/** docs/interface.md, "The user decides": who may enter, who may decide, what is left. */
+/** docs/interface.md, "The user decides": who may enter and decide a code. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { groupDigits } from '../../../src/core/device/user-code.ts'
 import { grantDeviceCode, rejectDeviceCode } from '../../../src/flows/device/decide.ts'
@@ -32,13 +32,13 @@ async function claimed(user: MadeUser) {
 }
 
 describe('entering a code', () => {
-  it('claims it for the user and says who asks', async () => {
+  it('claims it for the user and names the application', async () => {
     const { entered } = await claimed(service.user)
     expect(entered.code.claimedBy).toBe(service.user.id)
     expect(entered.application).toMatchObject({ id: service.application.id, name: expect.stringMatching(/^App/) })
   })
 
-  it('is not recognised where the account does not use codes', async () => {
+  it('is not recognised where the account has disabled codes', async () => {
     const { user_code } = await service.device().code()
     const [off] = await service.database.query<{ id: string }>(
       'update accounts set device_flow = false where id = (select account_id from users where id = $1) returning id',
@@ -49,7 +49,7 @@ describe('entering a code', () => {
     expect((await enter(user_code, stranger)).outcome).toBe('claimed')
   })
 
-  it('is not recognised when its application is gone', async () => {
+  it('is not recognised when its application is deleted', async () => {
     const application = await makeApplication(service.context.db, service.config, service.account.slug)
     await service.context.applications.refresh()
     const { user_code } = await service.device('oauth', application).code()
@@ -57,7 +57,7 @@ describe('entering a code', () => {
     expect(await enter(user_code, service.user)).toEqual({ outcome: 'not_recognised' })
   })
 
-  it('works however the digits are grouped or written', async () => {
+  it('works with digits of any grouping and script', async () => {
     const { user_code } = await service.device().code()
     const arabic = user_code.replace(/\d/g, (digit) => String.fromCharCode(0x660 + Number(digit)))
     for (const typed of [groupDigits(user_code), user_code.replace(/(...)/g, '$1-'), ` ${arabic} `]) {
@@ -65,7 +65,7 @@ describe('entering a code', () => {
     }
   })
 
-  it('a mistyped code is told so, and an unknown one is not recognised', async () => {
+  it('reports a mistyped code, and does not recognise an unknown one', async () => {
     const { user_code } = await service.device().code()
     const swapped = user_code.slice(0, -1) + ((Number(user_code.at(-1)) + 1) % 10)
     expect(await enter(swapped, service.user)).toEqual({ outcome: 'mistyped', digits: 9 })
@@ -86,7 +86,7 @@ describe('entering a code', () => {
     ])
   })
 
-  it('UC-06: a colleague is told that the code is taken, as often as they try, and the first user still grants it', async () => {
+  it('UC-06: a colleague sees that the code is taken, at every attempt, and the first user still grants it', async () => {
     const { code, entered } = await claimed(service.user)
     for (let tries = 0; tries < 2; tries += 1) {
       expect(await enter(code.user_code, colleague)).toEqual({ outcome: 'taken' })
@@ -102,7 +102,7 @@ describe('entering a code', () => {
     expect((await service.device().poll(code.device_code)).status).toBe(200)
   })
 
-  it('a disabled user enters nothing', async () => {
+  it('is refused for a disabled user', async () => {
     const gone = await makeUser(service.context.db, service.account.slug)
     await service.database.query('update users set disabled_at = now() where id = $1', [gone.id])
     expect((await enter((await service.device().code()).user_code, gone)).outcome).toBe('not_recognised')
@@ -110,7 +110,7 @@ describe('entering a code', () => {
 })
 
 describe('deciding', () => {
-  it('UC-05: needs the claim: who never entered the code can neither grant nor reject it', async () => {
+  it('UC-05: needs the claim: a user who did not enter the code can neither grant nor reject it', async () => {
     const { code, entered } = await claimed(service.user)
     for (const user of [stranger, colleague]) {
       expect((await grantDeviceCode(service.context, user.id, entered.code)).outcome).toBe('not_open')
@@ -131,7 +131,7 @@ describe('deciding', () => {
     expect([answer.status, answer.body.error]).toEqual(heard)
   })
 
-  it('DC-06: is final: neither decision can follow the other, nor itself', async () => {
+  it('DC-06: is final: no decision can follow another', async () => {
     for (const first of [grantDeviceCode, rejectDeviceCode]) {
       const { entered } = await claimed(service.user)
       await first(service.context, service.user.id, entered.code)

@@ -1,4 +1,4 @@
-/** flows/device/decision-feed.ts: whatever decides a code, every process drops its hint; whatever happens to the feed, it goes on. */
+/** flows/device/decision-feed.ts: every process drops the hint of a decided code, and the feed survives failures. */
 import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { createDecisionFeed, type DecisionFeed } from '../../../src/flows/device/decision-feed.ts'
@@ -19,7 +19,7 @@ let dropped: string[] = []
 let feed: DecisionFeed
 const createFeed = (db: Queryable) => createDecisionFeed(db, { drop: async (id) => void dropped.push(id) }, () => now)
 
-/** Device code ids that a pull announces. */
+/** Device code ids announced by a pull. */
 async function pull(): Promise<readonly string[]> {
   dropped = []
   await feed.pull()
@@ -37,10 +37,10 @@ async function newCode(): Promise<{ id: string; userCode: string }> {
   return { id: service.context.verifyDeviceCode(device_code, service.application.id)?.id ?? '', userCode }
 }
 
-/** Transactions of other databases are transactions of the same server, and while one runs some rows are read twice. */
+/** Transactions of other databases share the server's transaction ids; while one runs, some rows are read twice. */
 const nothingMore = () => expect.poll(pull, { timeout: 10_000 }).toEqual([])
 
-it('a grant and a rejection are announced, once each, to a process that had no part in them', async () => {
+it('a grant and a rejection are announced, once each, to a process that did not make them', async () => {
   const [yes, no, open] = [await newCode(), await newCode(), await newCode()]
   await nothingMore()
   expect(await service.grant(yes.userCode)).toBe('granted')
@@ -51,7 +51,7 @@ it('a grant and a rejection are announced, once each, to a process that had no p
   await nothingMore()
 })
 
-it('a code that a second account closed is announced; one that was merely entered is not', async () => {
+it('a code that a second account closed is announced; one that was only entered is not', async () => {
   const { context, user } = service
   const other = await makeUser(context.db, (await makeAccount(context.db)).slug)
   const code = await newCode()
@@ -61,7 +61,7 @@ it('a code that a second account closed is announced; one that was merely entere
   expect(await pull()).toContain(code.id)
 })
 
-it('a decision that began before a pull and was committed after it is announced, though others overtook it', async () => {
+it('a decision that began before a pull and was committed after it is announced, although others overtook it', async () => {
   const [slow, quick] = [await newCode(), await newCode()]
   const first = await decisionUnderWay(slow.id)
   const second = await decisionUnderWay(quick.id)
@@ -73,7 +73,7 @@ it('a decision that began before a pull and was committed after it is announced,
   await nothingMore()
 })
 
-it('does not wait for a transaction of somebody else that runs for hours', async () => {
+it('does not wait for an unrelated transaction that runs for hours', async () => {
   const foreign = await decisionUnderWay('00000000-0000-4000-8000-000000000001')
   const code = await newCode()
   await service.grant(code.userCode)
@@ -90,7 +90,7 @@ it('does not wait for a transaction of somebody else that runs for hours', async
   await foreign.commit()
 })
 
-it('leaves out events that a restored dump brought along, with the numbers of another server', async () => {
+it('leaves out events of a restored dump, which have transaction ids of another server', async () => {
   const id = '00000000-0000-4000-8000-000000000003'
   await service.database.query(
     `insert into audit_events (at, kind, actor_kind, actor_id, via, device_code_id, xid)
@@ -100,7 +100,7 @@ it('leaves out events that a restored dump brought along, with the numbers of an
   expect(await pull()).not.toContain(id)
 })
 
-it('goes on with a PostgreSQL that was promoted with less than the old one knew', async () => {
+it('continues on a promoted PostgreSQL that lacks the last transactions', async () => {
   const promoted = await startOwnPostgres()
   const db = openPostgres(promoted.url, 2)
   try {
@@ -124,7 +124,7 @@ it('goes on with a PostgreSQL that was promoted with less than the old one knew'
   }
 })
 
-/** A transaction that has recorded the decision, and is not over. */
+/** An open transaction that has recorded the decision. */
 async function decisionUnderWay(id: string): Promise<{ commit(): Promise<void> }> {
   const client = new pg.Client({ connectionString: service.database.url })
   await client.connect()

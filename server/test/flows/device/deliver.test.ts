@@ -1,4 +1,4 @@
-/** docs/interface.md, "Delivery": that an answer was sent is written down, and what may be sent again afterwards. */
+/** docs/interface.md, "Delivery": confirming that an answer was sent, and what may be sent again. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { startService } from '../../../src/app.ts'
 import { Device } from '../../rig/device.ts'
@@ -22,7 +22,7 @@ async function granted(device: Device) {
   return code
 }
 
-it('that an answer was sent is written down as soon as PostgreSQL takes it: the code is used, and no later poll gets the answer', async () => {
+it('a sent answer is confirmed as soon as PostgreSQL answers: the code is used, and no later poll gets the outcome', async () => {
   const device = service.device()
   const code = await granted(device)
   const refused = await refuseWrites(service.database, 'update', "new.status = 'used'")
@@ -33,7 +33,7 @@ it('that an answer was sent is written down as soon as PostgreSQL takes it: the 
   expect((await device.poll(code.device_code)).body.error).toBe('invalid')
 })
 
-it('a process that is told to stop goes on trying, and does not end before it is written down', async () => {
+it('a stopping process keeps trying, and does not end before the answer is confirmed', async () => {
   const ending = await startService(makeConfig({ DATABASE_URL: service.database.url }))
   const code = await granted(service.device())
   const refused = await refuseWrites(service.database, 'update', "new.status = 'used'")
@@ -47,7 +47,7 @@ it('a process that is told to stop goes on trying, and does not end before it is
   expect(await codeRow(service, code.user_code)).toMatchObject({ status: 'used' })
 })
 
-it('a poll that is repeated by its Idempotency-Key gives nothing out once the set was renewed', async () => {
+it('a poll repeated with its Idempotency-Key issues nothing once the token set was refreshed', async () => {
   const device = service.device()
   const code = await granted(device)
   const repeat = () => device.poll(code.device_code, { 'idempotency-key': 'one-poll' })

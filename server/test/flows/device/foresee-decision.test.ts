@@ -1,4 +1,4 @@
-/** `latchkey code show --account --user`: what that user would meet with the code, told without entering it. */
+/** `latchkey code show --account --user`: what this user would see for the code, without entering it. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { savePolicy } from '../../../src/flows/accounts/policy.ts'
 import { showDeviceCode } from '../../../src/flows/device/decide.ts'
@@ -21,20 +21,20 @@ const foresee = async (userCode: string, { id }: MadeUser) => {
   return shown && foreseeDecision(service.context.db, shown, id)
 }
 
-it('an open code: what a yes would grant and what is lacking, and nothing is entered by looking', async () => {
+it('a pending code: the scopes that a grant would have and lack, without entering the code', async () => {
   const code = await someCode()
   const granted = { granted: ['orders:read'], lacking: ['orders:write'], grantable: true }
   expect(await foresee(code, await clerk())).toEqual({ entry: 'accepted', ...granted })
   expect(await codeRow(service, code)).toMatchObject(UNTOUCHED)
 })
 
-it('a user who holds nothing of it would be let in, and could not allow it', async () => {
+it('a user who holds none of the scopes could claim it, but not grant it', async () => {
   const nobody = await makeUser(service.context.db, service.account.slug, { holds: [] })
   const seen = { entry: 'accepted', granted: [], lacking: ['orders:read', 'orders:write'], grantable: false }
   expect(await foresee(await someCode(), nobody)).toEqual(seen)
 })
 
-it('a claimed code: accepted for who claimed it, taken for a colleague, and closed by a user of another account', async () => {
+it('a claimed code: open for the user who claimed it, taken for a colleague, closed by a user of another account', async () => {
   const [code, first] = [await someCode(), await clerk()]
   await enterUserCode(service.context, first.id, code)
   const elsewhere = await makeAccount(service.context.db)
@@ -45,7 +45,7 @@ it('a claimed code: accepted for who claimed it, taken for a colleague, and clos
   expect(await codeRow(service, code)).toMatchObject({ claimed_by: first.id, entry_closed: false })
 })
 
-it('a decided code is not open; a disabled user and an account without codes are barred', async () => {
+it('a decided code is not open; a disabled user and an account without codes are refused', async () => {
   const [decided, open, user] = [await someCode(), await someCode(), await clerk()]
   await service.reject(decided)
   expect(await foresee(decided, user)).toMatchObject({ entry: 'not_open', grantable: false })

@@ -1,4 +1,4 @@
-/** Counting live codes: one process does it, and every process knows. */
+/** Counting live codes: one process counts for all. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { closeContext, createContext } from '../../../src/app.ts'
@@ -29,7 +29,7 @@ beforeEach(async () => {
   await other.liveCodes.recount()
 })
 
-/** By nobody who would have counted it. */
+/** Inserted without being counted by a process. */
 const addUnseen = async (codes: number) => {
   await service.database.query(
     `insert into device_codes (id, expires_at, created_at, application_id, variant, status, user_code, scopes, state)
@@ -40,7 +40,7 @@ const addUnseen = async (codes: number) => {
 }
 const known = () => [one.liveCodes.count(), other.liveCodes.count()]
 
-it('of two processes one counts, and the other takes what it counted', async () => {
+it('of two processes one counts, and the other reads its result', async () => {
   const [before = 0] = known()
   expect(known()).toEqual([before, before])
   await addUnseen(10)
@@ -56,13 +56,13 @@ it('of two processes one counts, and the other takes what it counted', async () 
   expect(known(), 'whoever comes first').toEqual([before + 15, before + 15])
 })
 
-it('while one counts nobody waits for it: the others go by the last count', async () => {
+it('nobody waits for a running count: the others use the last one', async () => {
   const [before = 0] = known()
   await addUnseen(10)
   await service.database.advance(TURN)
   let counting: Promise<void> | undefined
   await service.context.db.transaction(async (tx) => {
-    // What keeps the count from getting on, for as long as this transaction lasts.
+    // Blocks the count for as long as this transaction lasts.
     await tx.query('lock table only device_codes in access exclusive mode')
     counting = one.liveCodes.recount()
     const waiting = () =>
@@ -79,7 +79,7 @@ it('while one counts nobody waits for it: the others go by the last count', asyn
   expect(known()).toEqual([before + 10, before + 10])
 })
 
-it('what a process added after the count began stays added, what was there before is not counted twice', async () => {
+it('codes added after the count began stay added, those before are not counted twice', async () => {
   const [before = 0] = known()
   other.liveCodes.added()
   await addUnseen(1)
@@ -87,7 +87,7 @@ it('what a process added after the count began stays added, what was there befor
   await other.liveCodes.recount()
   expect(known(), 'the last count is older than what was added').toEqual([before, before + 1])
   await service.database.advance(TURN)
-  // Which of the two was first is told from durations, a few round trips exactly.
+  // The order is computed from durations, exact to a few round trips.
   await sleep(200)
   await one.liveCodes.recount()
   other.liveCodes.added()
@@ -95,7 +95,7 @@ it('what a process added after the count began stays added, what was there befor
   expect(known()).toEqual([before + 1, before + 2])
 })
 
-it('before anybody has counted, a process expects a million', async () => {
+it('before the first count, a process assumes a million', async () => {
   const fresh = await createContext(service.config)
   expect(fresh.liveCodes.count()).toBe(1_000_000)
   await closeContext(fresh)

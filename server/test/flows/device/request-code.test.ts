@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { refuseWrites } from '../../rig/refused-writes.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
 
-/** At 60 a minute an application may take a few at once, and certainly not fifty. */
+/** At 60 a minute, an application may send a few at once, but not fifty. */
 const MANY = 50
 
 let service: TestService
@@ -18,13 +18,13 @@ async function statuses(): Promise<Set<number>> {
   return answers
 }
 
-it('a request that gets no code costs its application nothing', async () => {
+it('a refused request is not charged to its application', async () => {
   const refused = await refuseWrites(service.database, 'insert')
   expect(await statuses()).toEqual(new Set([503]))
   await refused.lift()
   expect((await service.device().request()).status).toBe(200)
 })
 
-it('a request that gets one does: whoever goes on asking is told to wait', async () => {
+it('a successful one is, and further requests have to wait', async () => {
   expect(await statuses()).toEqual(new Set([200, 429]))
 })

@@ -1,4 +1,4 @@
-/** What a process remembers of grants: it asks no engine twice, and it is never wrong for longer than it says. */
+/** The grant cache of a process: no repeated look-ups, and stale for no longer than documented. */
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
@@ -27,7 +27,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 
-/** This process's clock, which a test may put forward. */
+/** This process's clock, which a test may advance. */
 let ahead = 0
 beforeEach(async () => {
   ahead = 0
@@ -69,7 +69,7 @@ const keyOf = (secret: string, keyGeneration: number) =>
 
 const check = (key: string, by = grantCache) => checkCredential({ ...service.context, grantCache: by }, key)
 
-/** The scopes that it may use, or that it is not valid, and how often PostgreSQL was asked. */
+/** The scopes in effect, or that it is invalid, and the number of look-ups. */
 async function ask(key: string, by = grantCache): Promise<[string, number]> {
   const { result, statements } = await statementsOf(() => check(key, by))
   return [result.outcome === 'valid' ? result.scopes.join(',') : 'not valid', statements.length]
@@ -79,7 +79,7 @@ const FIRST: [string, number] = ['orders:read,orders:write', 1]
 const HOT: [string, number] = ['orders:read,orders:write', 0]
 
 describe('a credential in use', () => {
-  it('is looked up once, and then asks no engine', async () => {
+  it('is looked up once, and then answered from memory', async () => {
     const { key } = await hold()
     expect(await ask(key)).toEqual(FIRST)
     const { statements } = await statementsOf(async () => {
@@ -88,14 +88,14 @@ describe('a credential in use', () => {
     expect(statements).toEqual([])
   })
 
-  it('is looked up once by however many come at the same moment', async () => {
+  it('is looked up once for any number of requests at the same moment', async () => {
     const { key } = await hold()
     const { result, statements } = await statementsOf(() => Promise.all(Array.from({ length: 50 }, () => check(key))))
     expect(new Set(result.map(({ outcome }) => outcome))).toEqual(new Set(['valid']))
     expect(statements).toHaveLength(1)
   })
 
-  it('that is forged asks no engine, and one that is genuine but of no grant is not remembered as such', async () => {
+  it('that is forged is not looked up, and a genuine one of no grant is not cached as unknown', async () => {
     const { key } = await hold()
     expect(await ask(`${key.slice(0, -1)}${key.endsWith('A') ? 'B' : 'A'}`)).toEqual(['not valid', 0])
     const ghost = keyOf(createGrantSecret(), 1)
@@ -103,7 +103,7 @@ describe('a credential in use', () => {
     expect(await ask(ghost)).toEqual(['not valid', 1])
   })
 
-  it('that was made a moment ago by another process is looked up, though its predecessor is remembered', async () => {
+  it('issued a moment ago by another process is looked up, although its predecessor is cached', async () => {
     const { id, secret, key } = await hold()
     expect(await ask(key)).toEqual(FIRST)
     await service.context.db.transaction(async (tx) => {
@@ -116,7 +116,7 @@ describe('a credential in use', () => {
     expect(await ask(keyOf(secret, 3))).toEqual(['not valid', 1])
   })
 
-  it('is written down as used with one statement for all, and once a day', async () => {
+  it('has its use saved with one statement for all, once a day', async () => {
     const held = await Promise.all([hold(), hold(), hold()])
     for (const { key } of [...held, ...held]) await check(key)
     const { statements } = await statementsOf(() => grantCache.saveUses())
@@ -185,7 +185,7 @@ describe('TK-08: the feed', () => {
     ],
   ]
 
-  it.each(changes)('a change %s is known with the next pull, and was not before it', async (_what, change, then) => {
+  it.each(changes)('a change %s applies with the next pull, and not before it', async (_what, change, then) => {
     const application = await someApplication()
     const held = await hold({ application })
     const elsewhere = await makeAccount(service.context.db)
@@ -198,7 +198,7 @@ describe('TK-08: the feed', () => {
     expect(await ask(other.key), 'nobody else is looked up again').toEqual(HOT)
   })
 
-  it('does not miss a change that began before a pull and was committed after it, among others that overtook it', async () => {
+  it('does not miss a change that began before a pull and was committed after it', async () => {
     const [slow, quick] = [await hold(), await hold()]
     for (const { key } of [slow, quick]) expect(await ask(key)).toEqual(FIRST)
     const [first, second] = await Promise.all(
@@ -232,7 +232,7 @@ describe('TK-08: the feed', () => {
     }
   })
 
-  it('is not applied a second time because an old transaction still runs, in this database or beside it', async () => {
+  it('is not applied twice because an old transaction still runs, in this database or another', async () => {
     const old = new pg.Client({ connectionString: service.database.url })
     await old.connect()
     try {
@@ -251,7 +251,7 @@ describe('TK-08: the feed', () => {
     }
   })
 
-  it('is read from where it was left: a pull with nothing new forgets nothing', async () => {
+  it('is read incrementally: a pull with nothing new evicts nothing', async () => {
     const held = await hold()
     await disablePerson(service.context, service.user.id, held.user.id)
     await grantCache.pull()
@@ -262,7 +262,7 @@ describe('TK-08: the feed', () => {
     expect(await ask(other.key)).toEqual(HOT)
   })
 
-  it('of one process is heard by another that remembers the same grant', async () => {
+  it('of one process reaches another that caches the same grant', async () => {
     const there = createGrantCache(service.context.db)
     await there.pull()
     const { key, user } = await hold()
@@ -276,8 +276,8 @@ describe('TK-08: the feed', () => {
   })
 })
 
-describe('an answer that comes late', () => {
-  /** The same PostgreSQL at the end of a slow line: it has looked, and what it saw is held back until it is let go. */
+describe('a late look-up', () => {
+  /** A slow connection to the same PostgreSQL: the result is held back until released. */
   function slowLine(db: Postgres) {
     let letGo = () => {}
     const held = new Promise<void>((resolve) => {
@@ -300,7 +300,7 @@ describe('an answer that comes late', () => {
     return { line, looking, letGo }
   }
 
-  it('is not remembered when a pull came in between: it may be older than what was heard', async () => {
+  it('is not cached when a pull came in between: it may be older than the feed', async () => {
     const { key, user } = await hold()
     const { line, looking, letGo } = slowLine(service.context.db)
     const slow = createGrantCache(line)
@@ -314,7 +314,7 @@ describe('an answer that comes late', () => {
     expect(await ask(key, slow)).toEqual(['not valid', 1])
   })
 
-  it('is good enough for those who wait, not for those who come after the pull', async () => {
+  it('answers the requests that wait for it, but none after the pull', async () => {
     const { key, user } = await hold()
     const { line, looking, letGo } = slowLine(service.context.db)
     const slow = createGrantCache(line)
@@ -330,7 +330,7 @@ describe('an answer that comes late', () => {
 })
 
 describe('time', () => {
-  it('nothing is believed for longer than a minute, whatever the feed says', async () => {
+  it('nothing is cached for longer than a minute, whatever the feed says', async () => {
     const { id, key } = await hold()
     expect(await ask(key)).toEqual(FIRST)
     await service.database.query(REVOKE, [id])
@@ -344,7 +344,7 @@ describe('time', () => {
     expect(await ask(key)).toEqual(['not valid', 1])
   })
 
-  it('a process that has not heard the feed for 30 seconds asks every time, and starts over when it hears it again', async () => {
+  it('a process without the feed for 30 seconds looks up every time, and starts over when the feed is back', async () => {
     const { id, key } = await hold()
     expect(await ask(key)).toEqual(FIRST)
     ahead = 29_000
@@ -357,13 +357,13 @@ describe('time', () => {
     expect(await ask(key), 'what was remembered before is gone').toEqual(['not valid', 1])
   })
 
-  it('a process that never heard the feed remembers nothing', async () => {
+  it('a process that never pulled the feed caches nothing', async () => {
     const { key } = await hold()
     const deaf = createGrantCache(service.context.db)
     expect([await ask(key, deaf), await ask(key, deaf)]).toEqual([FIRST, FIRST])
   })
 
-  it('without PostgreSQL, what is in use goes on for 30 seconds, and then nobody is vouched for', async () => {
+  it('without PostgreSQL, cached credentials are valid for 30 seconds, and then none', async () => {
     const { key } = await hold()
     const db = openPostgres(service.database.url, 2)
     const cut = createGrantCache(db)
@@ -378,7 +378,7 @@ describe('time', () => {
   })
 })
 
-it('remembers 20,000 grants and no more: the oldest make room', async () => {
+it('caches 20,000 grants at most: the oldest are evicted', async () => {
   const { user } = await hold()
   const rows = await service.database.query<{ secret: string }>(
     `insert into grants (id, secret, account_id, user_id, application_id, variant, scopes, key_id, dialog_id, created_at)

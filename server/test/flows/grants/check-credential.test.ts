@@ -1,4 +1,4 @@
-/** docs/interface.md, "Credentials": what a credential is, and that what it may do follows its user and its application. */
+/** docs/interface.md, "Credentials": what a credential may do follows its user and its application. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { disablePerson, enablePerson, setPersonRoles } from '../../../src/flows/accounts/people.ts'
@@ -24,7 +24,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 
-/** What this process does each second, now. */
+/** Runs the tasks of every second now. */
 const hear = async () => {
   await service.context.applications.refresh()
   await service.context.grantCache.pull()
@@ -55,7 +55,7 @@ const lastUse = async (grantId: string) => {
 }
 
 describe('GET /me', () => {
-  it('says whose an access token is, what it may do and for how long', async () => {
+  it('returns the user, the scopes and the lifetime of an access token', async () => {
     const clerk = await makeClerk()
     const { credential, grantId } = await connect(service, { user: clerk })
     const answer = await askMe(service, credential)
@@ -73,7 +73,7 @@ describe('GET /me', () => {
     expect(expires_in).toBeLessThanOrEqual(600)
   })
 
-  it('says the same of an access key, which has no expiry', async () => {
+  it('returns the same of an access key, without an expiry', async () => {
     const { credential, grantId } = await connect(service, { variant: 'key', scope: 'orders:read' })
     expect((await askMe(service, credential)).body).toEqual({
       account: service.account.slug,
@@ -85,7 +85,7 @@ describe('GET /me', () => {
     })
   })
 
-  it('is one and the same with and without the version, and in XML', async () => {
+  it('answers the same with and without the version, and in XML', async () => {
     const { credential } = await connect(service, { variant: 'key' })
     const { body } = await askMe(service, credential, '/me')
     expect((await askMe(service, credential)).body).toEqual(body)
@@ -94,7 +94,7 @@ describe('GET /me', () => {
     }
   })
 
-  it('takes a credential as Authorization: Bearer, however that is spelled, and in no other way', async () => {
+  it('accepts a credential as Authorization: Bearer, in any case, and in no other way', async () => {
     const { credential } = await connect(service)
     const ask = (headers: Record<string, string>, query = {}) =>
       post(service.address, '/1/me', { method: 'GET', headers, query })
@@ -119,7 +119,7 @@ describe('GET /me', () => {
     expect([posted.status, posted.headers.allow]).toEqual([405, 'GET, HEAD'])
   })
 
-  it('takes neither a refresh token, nor a device code, nor an application secret, nor what is forged', async () => {
+  it('accepts no refresh token, device code, application secret or forged credential', async () => {
     const { credential, refreshToken, deviceCode } = await connect(service)
     const forged = credential.slice(0, -2) + (credential.endsWith('AA') ? 'BB' : 'AA')
     for (const text of [refreshToken, deviceCode, service.application.secret, forged, `${credential}=`, 'x']) {
@@ -128,14 +128,14 @@ describe('GET /me', () => {
     expect((await askMe(service, credential)).status).toBe(200)
   })
 
-  it('takes an access token until its expiry, whatever was renewed meanwhile', async () => {
+  it('accepts an access token until its expiry, also after a refresh', async () => {
     const token = await connect(service)
     await changeGrant(token.grantId, 'generation = generation + 3, key_generation = key_generation + 3')
     await hear()
     expect((await askMe(service, token.credential)).status).toBe(200)
   })
 
-  it('takes no key of a key generation that is over, and does not mind the generation of refresh tokens', async () => {
+  it('accepts no access key of an old key generation, whatever the generation of refresh tokens', async () => {
     const key = await connect(service, { variant: 'key' })
     await changeGrant(key.grantId, 'generation = generation + 1')
     await hear()
@@ -145,7 +145,7 @@ describe('GET /me', () => {
     expect((await askMe(service, key.credential)).status).toBe(401)
   })
 
-  it('takes a replaced key while both work, and not after it', async () => {
+  it('accepts a rotated key during the overlap, and not after it', async () => {
     const key = await connect(service, { variant: 'key' })
     await changeGrant(key.grantId, 'key_generation = key_generation + 1, key_rotated_at = test_clock.now()')
     await hear()
@@ -156,7 +156,7 @@ describe('GET /me', () => {
   })
 })
 
-/** Each change, made as its maker makes it, and what is left of a credential when it was heard. */
+/** Each change by its flow, and the expected state of a credential after the next pull. */
 describe('what a credential may do follows', () => {
   const changes: [string, (clerk: MadeUser, grantId: string) => Promise<unknown>, string | null][] = [
     [
@@ -197,7 +197,7 @@ describe('what a credential may do follows', () => {
     ],
   ]
 
-  it.each(['oauth', 'key'] as const)('in the %s variant: every change, as soon as it was heard', async (variant) => {
+  it.each(['oauth', 'key'] as const)('in the %s variant: every change, with the next pull', async (variant) => {
     for (const [what, change, scope] of changes) {
       const clerk = await makeClerk()
       const { credential, grantId } = await connect(service, { user: clerk, variant })
@@ -210,7 +210,7 @@ describe('what a credential may do follows', () => {
     }
   })
 
-  it('TK-08: within two seconds, without anybody asking for it', async () => {
+  it('TK-08: within two seconds, in the background', async () => {
     const clerk = await makeClerk()
     const made = await Promise.all([
       connect(service, { user: clerk }),
@@ -227,7 +227,7 @@ describe('what a credential may do follows', () => {
     }
   })
 
-  it('the application: what it is allowed, and whether it is there at all', async () => {
+  it('the application: its allowed scopes, and its deletion', async () => {
     const application = await makeApplication(service.context.db, service.config, service.account.slug)
     await service.context.applications.refresh()
     const { credential } = await connect(service, { application })
@@ -239,7 +239,7 @@ describe('what a credential may do follows', () => {
     expect((await askMe(service, credential)).status).toBe(401)
   })
 
-  it('never more than was granted, whatever the user came to hold since', async () => {
+  it('never more than was granted, whatever scopes the user gained since', async () => {
     const clerk = await makeUser(service.context.db, service.account.slug, { holds: ['orders:read'] })
     const { credential } = await connect(service, { user: clerk })
     const administrator = (await listRoles(service.context.db, service.account.id)).find((role) => role.holdsEveryScope)
@@ -248,7 +248,7 @@ describe('what a credential may do follows', () => {
     expect((await askMe(service, credential)).body.scope).toBe('orders:read')
   })
 
-  it('not a suspension: it stops what is new, and nothing else', async () => {
+  it('not a suspension: it stops new grants only', async () => {
     const application = await makeApplication(service.context.db, service.config, service.account.slug)
     await service.context.applications.refresh()
     const { credential } = await connect(service, { application })
@@ -257,7 +257,7 @@ describe('what a credential may do follows', () => {
     expect((await askMe(service, credential)).status).toBe(200)
   })
 
-  it('enabling a user gives back what disabling took, and no more', async () => {
+  it('enabling a user restores what disabling took, and no more', async () => {
     const clerk = await makeClerk()
     const { credential } = await connect(service, { user: clerk })
     await disablePerson(service.context, service.user.id, clerk.id)
@@ -300,7 +300,7 @@ describe('DC-15: between the grant and the poll', () => {
 })
 
 describe('time', () => {
-  it('the day of the last use is kept, and written once a day', async () => {
+  it('the day of the last use is saved once a day', async () => {
     const { credential, grantId } = await connect(service, { variant: 'key' })
     const use = async () => {
       await Promise.all([1, 2, 3].map(() => askMe(service, credential)))
@@ -318,7 +318,7 @@ describe('time', () => {
     expect(second?.day).not.toBe(first?.day)
   })
 
-  it('of many who use it for the first time today, one writes the day', async () => {
+  it('of many first uses of a day at the same moment, one is written', async () => {
     const { grantId } = await connect(service)
     await markUsed(service.context.db, [grantId])
     const first = await lastUse(grantId)
@@ -326,14 +326,14 @@ describe('time', () => {
     expect(await lastUse(grantId)).toEqual(first)
   })
 
-  it('a refused credential is no use', async () => {
+  it('a refused credential is not recorded as used', async () => {
     const { grantId, refreshToken } = await connect(service)
     await askMe(service, refreshToken)
     await service.context.grantCache.saveUses()
     expect((await lastUse(grantId))?.day).toBeNull()
   })
 
-  it('an access token is over when its time is, by PostgreSQL, and an access key is not', async () => {
+  it('an access token expires by PostgreSQL’s clock, and an access key does not', async () => {
     const [token, key] = [await connect(service), await connect(service, { variant: 'key' })]
     await service.database.advance(595_000)
     await hear()

@@ -1,4 +1,4 @@
-/** Connected applications: what users see of them, and how they take access back. */
+/** Connected applications: what users see of their grants, and how they revoke them. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { saveRole } from '../../../src/flows/accounts/roles.ts'
@@ -33,7 +33,7 @@ const eventsOf = (grantId: string) =>
   )
 
 describe('the list', () => {
-  it('has one entry per grant, the newest first, with who asks, what it can do and since when', async () => {
+  it('has one entry per grant, the newest first, with the application, its scopes and dates', async () => {
     const clerk = await makeClerk()
     const application = await makeApplication(service.context.db, service.config, service.account.slug, {
       name: 'Till',
@@ -68,7 +68,7 @@ describe('the list', () => {
     expect(await countOwnGrants(service.context, clerk.id)).toBe(2)
   })
 
-  it('tells access keys apart by their ending, as long as their signing key is there', async () => {
+  it('distinguishes access keys by their last characters, as long as their signing key exists', async () => {
     const clerk = await makeClerk()
     const key = await connect(service, { user: clerk, variant: 'key' })
     expect((await own(clerk))[0]?.keyEnding).toBe(key.credential.slice(-4))
@@ -77,7 +77,7 @@ describe('the list', () => {
     expect([ids(grants), grants[0]?.keyEnding]).toEqual([[key.grantId], null])
   })
 
-  it('says what can be done now, not on the day of the grant; and marks a suspended application', async () => {
+  it('shows the scopes in effect now, not those of the grant, and marks a suspended application', async () => {
     const clerk = await makeClerk()
     const application = await makeApplication(service.context.db, service.config, service.account.slug)
     await service.context.applications.refresh()
@@ -98,7 +98,7 @@ describe('the list', () => {
     expect(listed?.application.suspended).toBe(true)
   })
 
-  it('is each user’s own; administrators are listed everybody’s, fifty at a time', async () => {
+  it('has the user’s own grants; for administrators those of all users, fifty per page', async () => {
     const [clerk, colleague] = [await makeClerk(), await makeClerk()]
     const { grantId } = await grant(service, { user: clerk })
     const { grantId: other } = await grant(service, { user: colleague })
@@ -133,7 +133,7 @@ describe('the list', () => {
     expect(new Set([...ids(first.grants), ...ids(second.grants)]).size).toBe(100)
   })
 
-  it('has a grant that no application collected, for as long as it can be collected', async () => {
+  it('has an uncollected grant for as long as it can be collected', async () => {
     const clerk = await makeClerk()
     const [collected, waiting] = [await connect(service, { user: clerk }), await grant(service, { user: clerk })]
     const short = makeConfig({ DATABASE_URL: service.database.url, REFRESH_TOKEN_LIFETIME: '3600' })
@@ -147,7 +147,7 @@ describe('the list', () => {
     expect(await listed()).toEqual([waiting.grantId])
   })
 
-  it('starts from the beginning where the address was edited, and shows nothing for another account’s place', async () => {
+  it('starts from the beginning for an invalid cursor, and shows nothing for another account’s', async () => {
     const { grants } = await listAccountGrants(service.context, service.account.id, "x' or 1=1")
     expect(grants.length).toBeGreaterThan(0)
     const [foreign] = ids(grants)
@@ -162,7 +162,7 @@ describe('removing', () => {
   const remove = (by: MadeUser, grantId: string, given: { asAdministrator?: boolean; reported?: boolean } = {}) =>
     removeGrant(service.context, { by: by.id, grantId, asAdministrator: false, reported: false, ...given })
 
-  it('ends the grant, its credentials and its place in the list, and is written down', async () => {
+  it('revokes the grant and its credentials, takes it off the list, and is recorded', async () => {
     const clerk = await makeClerk()
     const { grantId, credential } = await connect(service, { user: clerk })
     expect(await remove(clerk, grantId)).toEqual({ outcome: 'removed', applicationId: service.application.id })
@@ -181,7 +181,7 @@ describe('removing', () => {
     expect(await eventsOf(grantId)).toHaveLength(1)
   })
 
-  it('by an administrator says so, and keeps whose it was; a report is written down beside it', async () => {
+  it('by an administrator is recorded as such, with the user concerned; a report is recorded as well', async () => {
     const clerk = await makeClerk()
     const { grantId } = await connect(service, { user: clerk })
     const result = await remove(service.user, grantId, { asAdministrator: true, reported: true })
@@ -195,7 +195,7 @@ describe('removing', () => {
     expect(row).toEqual({ revocation_reason: 'removed_by_administrator' })
   })
 
-  it('is for its own user and for administrators, who have to say that they act as such', async () => {
+  it('is allowed to its own user and to administrators who act as such', async () => {
     const [clerk, colleague] = [await makeClerk(), await makeClerk()]
     const { grantId } = await connect(service, { user: clerk })
     const refused = [
@@ -218,7 +218,7 @@ describe('removing', () => {
     expect(ids(await own(clerk))).toEqual([grantId])
   })
 
-  it('is not for somebody who was disabled, nor of what is no grant at all', async () => {
+  it('is refused for a disabled user and for an unknown grant', async () => {
     const clerk = await makeClerk()
     const { grantId } = await connect(service, { user: clerk })
     for (const text of [
@@ -236,11 +236,11 @@ describe('removing', () => {
     expect(await readGrant(service.context, { by: clerk.id, grantId, asAdministrator: false })).toBeNull()
   })
 
-  it('of ten at once, one removes and one line is written', async () => {
+  it('is done and recorded once by ten at the same moment', async () => {
     const clerk = await makeClerk()
     const { grantId } = await connect(service, { user: clerk })
     const removals: ReturnType<typeof remove>[] = []
-    // All of them come as far as the row, and wait there.
+    // All of them wait for the row's lock.
     await service.context.db.transaction(async (tx) => {
       await tx.query('select from grants where id = $1 for update', [grantId])
       for (let each = 0; each < 10; each += 1) removals.push(remove(clerk, grantId))

@@ -1,4 +1,4 @@
-/** docs/interface.md, "Access keys": an application replaces its key. */
+/** docs/interface.md, "Access keys": an application rotates its key. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { askMe, connect } from '../../rig/connect.ts'
 import { grantEvents, grantLine, house } from '../../rig/credentials.ts'
@@ -13,7 +13,7 @@ afterAll(() => service.stop())
 
 const rotate = (access_key: string, by = service.application) => house(service, by, '/auth/key/rotate', { access_key })
 
-it('each replacement is recorded once, and a repeated request is no replacement', async () => {
+it('each rotation is recorded once, and a repeated request is no rotation', async () => {
   const { credential, grantId } = await connect(service, { variant: 'key' })
   const first = await rotate(credential)
   expect((await rotate(credential)).body.access_key).toBe(first.body.access_key)
@@ -25,7 +25,7 @@ it('each replacement is recorded once, and a repeated request is no replacement'
   ])
 })
 
-it('another application replaces nothing, and is told no more than of a key that never was', async () => {
+it('another application rotates nothing, and gets the same answer as for an unknown key', async () => {
   const thief = await makeApplication(service.context.db, service.config, service.account.slug)
   await service.context.applications.refresh()
   const { credential, grantId } = await connect(service, { variant: 'key' })

@@ -1,4 +1,4 @@
-/** What a process knows of its own tasks: for operators who ask whether everything is well. */
+/** Status of a process's background tasks, for operators. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createTasks } from '../../../src/flows/operator/tasks.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
@@ -14,7 +14,7 @@ describe('a task', () => {
     return { tasks, pass, line: () => tasks.list()[0] }
   }
 
-  it('has done nothing when it starts, and is not late yet', () => {
+  it('has no success when it starts, and is not overdue', () => {
     const { line } = watched()
     expect(line()).toEqual({
       ...{ name: 'sweeping', everyMs: 10_000, succeededAgoMs: null },
@@ -22,7 +22,7 @@ describe('a task', () => {
     })
   })
 
-  it('is overdue when three turns and half a minute brought no success, however often it failed', () => {
+  it('is overdue after three intervals and half a minute without success', () => {
     const { tasks, pass, line } = watched()
     tasks.succeeded('sweeping')
     pass(60_000)
@@ -34,13 +34,13 @@ describe('a task', () => {
     expect(line()).toMatchObject({ overdue: false, succeededAgoMs: 0, failure: 'no space left' })
   })
 
-  it('is overdue when it never came to an end at all', () => {
+  it('is overdue when its first run never ends', () => {
     const { pass, line } = watched()
     pass(60_001)
     expect(line()).toMatchObject({ overdue: true, succeededAgoMs: null })
   })
 
-  it('tells of a failure no more than fits, and whatever was thrown', () => {
+  it('shows a failure shortened, whatever was thrown', () => {
     const { tasks, line } = watched()
     tasks.failed('sweeping', 'x'.repeat(5_000))
     expect(line()?.failure).toHaveLength(200)
@@ -56,7 +56,7 @@ describe('a process', () => {
   })
   afterAll(() => service.stop())
 
-  it('knows of every task that it runs, and soon that the frequent ones succeed', async () => {
+  it('lists every task that it runs, and soon the success of the frequent ones', async () => {
     const frequent = () => service.context.tasks.list().filter(({ everyMs }) => everyMs <= 2_000)
     expect(service.context.tasks.list().map(({ name }) => name)).toEqual(
       expect.arrayContaining(['pulling applications', 'pulling revocations', 'judging applications', 'sweeping']),

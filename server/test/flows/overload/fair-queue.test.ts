@@ -1,4 +1,4 @@
-/** Who is next where many wait: applications in turn, networks in turn, and no room for whoever crowds. */
+/** The fair queue: round robin over applications and networks, and no room for those with too many. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createFairQueue, type QueueKey } from '../../../src/flows/overload/fair-queue.ts'
@@ -17,7 +17,7 @@ function everyone(queue: ReturnType<typeof createFairQueue<One>>): string[] {
   return names
 }
 
-describe('the next one', () => {
+describe('the next entry', () => {
   it('is of another application than the one before, as long as others wait', () => {
     const queue = createFairQueue<One>(100)
     for (const name of ['a1', 'a2', 'a3', 'a4']) queue.join(one('a', 'home', name))
@@ -33,13 +33,13 @@ describe('the next one', () => {
     expect(everyone(queue)).toEqual(['x1', 'y1', 'x2', 'x3'])
   })
 
-  it('of one network is who came first, and nobody where nobody waits', () => {
+  it('of one network is the oldest, and null for an empty queue', () => {
     const queue = createFairQueue<One>(100)
     for (const name of ['1', '2', '3']) queue.join(one('a', 'x', name))
     expect([...everyone(queue), queue.next(anyone), queue.waiting]).toEqual(['1', '2', '3', null, 0])
   })
 
-  it('is of an application that may begin another one; the others keep their turn', () => {
+  it('is of an application below its limit; the others keep their turn', () => {
     const queue = createFairQueue<One>(100)
     for (const name of ['a1', 'a2']) queue.join(one('a', 'home', name))
     queue.join(one('b', 'home', 'b1'))
@@ -47,7 +47,7 @@ describe('the next one', () => {
     expect([queue.next(notA)?.name, queue.next(notA), ...everyone(queue)]).toEqual(['b1', null, 'a1', 'a2'])
   })
 
-  it('is not somebody who left', () => {
+  it('is not one that left', () => {
     const queue = createFairQueue<One>(100)
     const [gone, stays] = [one('a', 'x', 'gone'), one('a', 'x', 'stays')]
     queue.join(gone)
@@ -58,22 +58,22 @@ describe('the next one', () => {
   })
 })
 
-describe('where there is no room', () => {
-  it('the application that crowds makes room for a newcomer of another one', () => {
+describe('a full queue', () => {
+  it('drops an entry of the largest application for one of another', () => {
     const queue = createFairQueue<One>(3)
     for (const name of ['a1', 'a2', 'a3']) expect(queue.join(one('a', 'home', name))).toBeNull()
     expect(queue.join(one('b', 'home', 'b1'))?.name).toBe('a3')
     expect(everyone(queue)).toEqual(['a1', 'b1', 'a2'])
   })
 
-  it('the network that crowds makes room for a newcomer of the same application', () => {
+  it('drops an entry of the largest network for one of the same application', () => {
     const queue = createFairQueue<One>(3)
     for (const name of ['x1', 'x2', 'x3']) queue.join(one('a', 'x', name))
     expect(queue.join(one('a', 'y', 'y1'))?.name).toBe('x3')
     expect(everyone(queue)).toEqual(['x1', 'y1', 'x2'])
   })
 
-  it('a newcomer that would crowd itself has to go, and so does one where all have the same', () => {
+  it('refuses an entry of the largest application, also when all are equal', () => {
     const queue = createFairQueue<One>(2)
     queue.join(one('a', 'x', 'a1'))
     queue.join(one('b', 'x', 'b1'))
@@ -83,13 +83,13 @@ describe('where there is no room', () => {
   })
 })
 
-describe('whatever happens', () => {
+describe('for random sequences', () => {
   const places = fc.record({ applicationId: fc.constantFrom('a', 'b', 'c'), network: fc.constantFrom('x', 'y', 'z') })
   const steps = fc.array(fc.oneof({ weight: 3, arbitrary: places }, fc.constant('next'), fc.nat(20)), {
     maxLength: 300,
   })
 
-  it('everybody is called once, has to go once or left; no more wait than there is room for', () => {
+  it('every entry is taken once, dropped once or left; the queue never exceeds its size', () => {
     fc.assert(
       fc.property(steps, fc.integer({ min: 1, max: 20 }), (all, room) => {
         const queue = createFairQueue<One>(room)
@@ -116,7 +116,7 @@ describe('whatever happens', () => {
     )
   })
 
-  it('a lone one of its application is called before any other application is called twice', () => {
+  it('the only entry of an application is taken before another application has two', () => {
     fc.assert(
       fc.property(fc.array(places, { maxLength: 100 }), (crowd) => {
         const queue = createFairQueue<One>(1_000)

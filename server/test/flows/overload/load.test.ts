@@ -1,4 +1,4 @@
-/** How busy a process is, who waits, who is turned away, and what is written down about it. docs/interface.md, "Too busy". */
+/** Load of a process: who waits, what is shed, and what is recorded. docs/interface.md, "Too busy". */
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createLoad, type Load } from '../../../src/flows/overload/load.ts'
@@ -26,7 +26,7 @@ function makeLoad(given: { connections?: number; delayMs?: () => number; db?: Po
   return createLoad({ config, db: given.db ?? db, events }, { ms: given.delayMs ?? (() => 0), close: () => {} })
 }
 
-/** Work that is done when the test says so. */
+/** Work that ends when the test says so. */
 function held(load: Load, applicationId = 'a', network = 'x') {
   let finish = () => {}
   let begun = false
@@ -49,7 +49,7 @@ describe('new codes and dialogs', () => {
     [10, 5],
     [3, 1],
     [1, 1],
-  ])('with %d connections, %d are at work at a time', async (connections, abreast) => {
+  ])('with %d connections, %d run at a time', async (connections, abreast) => {
     const load = makeLoad({ connections })
     const all = Array.from({ length: 8 }, () => held(load))
     await turn()
@@ -58,7 +58,7 @@ describe('new codes and dialogs', () => {
     expect(await Promise.all(all.map(({ outcome }) => outcome))).toEqual(all.map(() => 'done'))
   })
 
-  it('another application’s is next as soon as one is done, however many the first one has waiting', async () => {
+  it('another application is next when one is done, however many the first one has queued', async () => {
     const load = makeLoad({ connections: 2 })
     const crowd = Array.from({ length: 50 }, () => held(load, 'loud'))
     const quiet = held(load, 'quiet')
@@ -74,7 +74,7 @@ describe('new codes and dialogs', () => {
     await Promise.all(crowd.map(({ outcome }) => outcome))
   })
 
-  it('while several applications ask, none has more than half of the places; alone it has all', async () => {
+  it('with several applications, none has more than half of the slots; a single one has all', async () => {
     const load = makeLoad({ connections: 8 })
     const crowd = Array.from({ length: 8 }, () => held(load, 'loud'))
     await turn()
@@ -94,7 +94,7 @@ describe('new codes and dialogs', () => {
     await Promise.all([...crowd, quiet, another].map(({ outcome }) => outcome))
   })
 
-  it('one that fails passes its place on, and fails for whoever asked', async () => {
+  it('one that fails frees its slot, and the error reaches its caller', async () => {
     const load = makeLoad({ connections: 1 })
     const failing = load.enqueue({ applicationId: 'a', network: 'x' }, async () => {
       throw new Error('no')
@@ -108,7 +108,7 @@ describe('new codes and dialogs', () => {
     expect(await after.outcome).toBe('done')
   })
 
-  it('who has waited for two seconds is turned away, and counted', async () => {
+  it('one that has waited for two seconds is shed and counted', async () => {
     const load = makeLoad({ connections: 1 })
     const working = held(load)
     const begun = performance.now()
@@ -121,7 +121,7 @@ describe('new codes and dialogs', () => {
     expect(await total()).toBe(1)
   })
 
-  it('beyond a thousand, who crowds is turned away at once, and a quiet application still gets its turn', async () => {
+  it('beyond a thousand, the largest application is shed at once, and a small one still gets its turn', async () => {
     const load = makeLoad({ connections: 1 })
     const working = held(load, 'loud')
     const crowd = Array.from({ length: 1_000 }, () => held(load, 'loud'))
@@ -138,7 +138,7 @@ describe('new codes and dialogs', () => {
   })
 })
 
-describe('when requests wait before they are looked at', () => {
+describe('when the event loop is delayed', () => {
   it.each([
     [199, []],
     [201, ['code']],
@@ -151,7 +151,7 @@ describe('when requests wait before they are looked at', () => {
     expect(await total()).toBe(away.length)
   })
 
-  it('for longer than they should, one of each application waits; others are turned away, and as many as before get done', async () => {
+  it('too long, one request per application is queued, others are shed, and throughput stays the same', async () => {
     let delayMs = 49
     const load = makeLoad({ connections: 2, delayMs: () => delayMs })
     expect(load.overloaded()).toBe(false)
@@ -169,13 +169,13 @@ describe('when requests wait before they are looked at', () => {
     expect(await total()).toBe(1)
   })
 
-  it('an operator can have nothing turned away for it', () => {
+  it('an operator can switch shedding off', () => {
     const config = { databaseConnections: 10, overloadDelayMs: 0 }
     const load = createLoad({ config, db, events: { shedding: () => {} } }, { ms: () => 10_000, close: () => {} })
     expect([load.sheds('code'), load.overloaded()]).toEqual([false, false])
   })
 
-  it('one pause is no overload; two bad seconds are, and it is over soon after them', async () => {
+  it('one pause is no overload; two bad seconds are, and it ends soon after them', async () => {
     const config = { databaseConnections: 10, overloadDelayMs: 50 }
     const load = createLoad({ config, db, events: { shedding: () => {} } })
     const block = async (rounds: number, ms: number) => {
@@ -196,8 +196,8 @@ describe('when requests wait before they are looked at', () => {
   })
 })
 
-describe('what was turned away', () => {
-  it('is written down by the minute, and what several processes count is added up', async () => {
+describe('the number of shed requests', () => {
+  it('is saved per minute, as the sum of all processes', async () => {
     const [one, other] = [makeLoad({ delayMs: () => 201 }), makeLoad({ delayMs: () => 201 })]
     for (let time = 0; time < 5; time += 1) one.sheds('code')
     for (let time = 0; time < 7; time += 1) other.sheds('code')
@@ -209,14 +209,14 @@ describe('what was turned away', () => {
     expect(rows).toEqual([])
   })
 
-  it('is not written where there is nothing: no row, no statement', async () => {
+  it('is not saved when zero: no row, no statement', async () => {
     const load = makeLoad({ db: { ...db, query: () => Promise.reject(new Error('asked')) } })
     load.sheds('code')
     await expect(load.save()).resolves.toBeUndefined()
     expect(await total()).toBe(0)
   })
 
-  it('waits for the next time where PostgreSQL is away', async () => {
+  it('is saved later when PostgreSQL is down', async () => {
     let away = true
     const sometimes: Postgres = {
       ...db,
@@ -231,7 +231,7 @@ describe('what was turned away', () => {
     expect(await total()).toBe(2)
   })
 
-  it('is told to the operator when it begins and when it ends, and not in between', async () => {
+  it('is logged when shedding begins and ends, and not in between', async () => {
     told.length = 0
     let delayMs = 201
     const load = makeLoad({ delayMs: () => delayMs })

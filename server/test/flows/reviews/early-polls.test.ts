@@ -1,4 +1,4 @@
-/** Which polls are counted for a code, and how: told slow_down, never twice, never without end, and nothing while we are to blame. */
+/** Early polls: those answered slow_down are counted once, in bounded memory, and not while the service is overloaded. */
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createEarlyPolls } from '../../../src/flows/reviews/early-polls.ts'
@@ -20,7 +20,7 @@ beforeEach(() => service.database.query('truncate early_polls'))
 describe('over the wire', () => {
   const save = () => service.context.earlyPolls.save()
 
-  it('counts polls that were told slow_down, each code for itself', async () => {
+  it('counts polls that were answered slow_down, per code', async () => {
     const device = service.device()
     const [one, two, patient] = [await device.code(), await device.code(), await device.code()]
     for (let poll = 0; poll < 4; poll += 1) await device.poll(one.device_code)
@@ -34,7 +34,7 @@ describe('over the wire', () => {
     expect(await counted()).toEqual([1, 4])
   })
 
-  it('does not count an early poll that gets an outcome, nor polls of a code that is over or was never given', async () => {
+  it('does not count an early poll that gets an outcome, nor polls of a used or unknown code', async () => {
     const device = service.device()
     const granted = await device.code()
     await device.poll(granted.device_code)
@@ -53,7 +53,7 @@ describe('in process', () => {
   const make = (isOverloaded = () => false) => createEarlyPolls(service.context.db, isOverloaded)
   const application = () => service.application.id
 
-  it('adds up what several processes counted', async () => {
+  it('adds up the counts of several processes', async () => {
     const [code, other] = [randomUUID(), randomUUID()]
     const processes = Array.from({ length: 4 }, () => make())
     for (const [index, each] of processes.entries()) {
@@ -64,7 +64,7 @@ describe('in process', () => {
     expect(await counted()).toEqual([4, 8])
   })
 
-  it('RL-07: counts nothing while this service has too much to do', async () => {
+  it('RL-07: counts nothing while the service is overloaded', async () => {
     let overloaded = true
     const polls = make(() => overloaded)
     const code = randomUUID()
@@ -77,7 +77,7 @@ describe('in process', () => {
     expect(await counted()).toEqual([1])
   })
 
-  it('is bounded: twenty thousand codes between two saves, and those that are known go on', async () => {
+  it('is bounded: twenty thousand codes between two saves, and known ones are still counted', async () => {
     const polls = make()
     const codes = Array.from({ length: 20_500 }, () => randomUUID())
     for (const code of codes) polls.count(code, application())
@@ -89,7 +89,7 @@ describe('in process', () => {
     expect(row).toEqual({ codes: 20_000, polls: 40_000 })
   })
 
-  it('keeps what could not be saved, and counts nothing twice', async () => {
+  it('keeps unsaved counts, and counts nothing twice', async () => {
     const polls = make()
     const code = randomUUID()
     polls.count(code, application())
@@ -106,7 +106,7 @@ describe('in process', () => {
     expect(await counted()).toEqual([2])
   })
 
-  it('drops what PostgreSQL will never take, and goes on', async () => {
+  it('drops what PostgreSQL refuses for good, and continues', async () => {
     const polls = make()
     polls.count(randomUUID(), 'app_that_is_none')
     await expect(polls.save()).rejects.toThrow('foreign key')

@@ -1,4 +1,4 @@
-/** The rule at work: watched, warned, suspended, appealed, back again; and what is only tried out. */
+/** The suspension rule: observing, warning, suspending, appeals, reinstating, and dry runs. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { defaultThresholds } from '../../../src/core/reviews/suspension.ts'
@@ -42,7 +42,7 @@ afterAll(async () => {
   await service.stop()
   await mailbox.stop()
 })
-/** Each test has an application, and windows, of its own. */
+/** An application and windows of its own for each test. */
 beforeEach(async () => {
   await service.database.query('delete from suspension_rules')
   const name = `Signage ${Math.random().toString(36).slice(2, 8)}`
@@ -63,7 +63,7 @@ const eventsOf = async () => {
   )
   return kinds.map(({ kind }) => kind)
 }
-/** Everything that was ever told about it, in the order in which it was written down. */
+/** All mails about it, in order. */
 async function toldOf(): Promise<readonly ReceivedMail[]> {
   const unsent = 'select id from mails where sent_at is null'
   await expect.poll(() => service.database.query(unsent), { timeout: 10_000 }).toEqual([])
@@ -83,13 +83,13 @@ async function suspended(): Promise<void> {
 }
 
 describe('the life of a review', () => {
-  it('watches a few devices, and opens nothing', async () => {
+  it('observes a few devices, and opens no review', async () => {
     await misbehave(service, application, strangers.slice(0, 24))
     expect(await reviewOf()).toBeNull()
     expect(await mailsOf()).toEqual([])
   })
 
-  it('RL-04: warns the owner of many, with the figures, and does nothing else', async () => {
+  it('RL-04: warns the owner of many devices, with figures, and does nothing else', async () => {
     const colleague = await makeUser(service.context.db, service.account.slug)
     await misbehaving()
     expect(await reviewOf()).toMatchObject({ reason: 'polling', verdict: 'warn', suspended: false, people: 40 })
@@ -102,7 +102,7 @@ describe('the life of a review', () => {
     await service.database.query('update users set disabled_at = now() where id = $1', [colleague.id])
   })
 
-  it('warns once, however long it goes on within the day', async () => {
+  it('warns once within the day', async () => {
     await misbehaving(3)
     await judgeNow(service)
     await misbehaving(3)
@@ -110,7 +110,7 @@ describe('the life of a review', () => {
     expect(await mailsOf()).toEqual(['… polls too fast'])
   })
 
-  it('suspends a day later, until it is reviewed, and tells the owner; appealed, slowed down, undone', async () => {
+  it('suspends a day later, until it is reviewed, and notifies the owner; then an appeal, a slower interval, and undoing it', async () => {
     await suspended()
     expect(await mailsOf()).toEqual(['… polls too fast', '… is suspended'])
     const refused = await requestCode()
@@ -158,7 +158,7 @@ describe('the life of a review', () => {
     ])
   })
 
-  it('reinstates after the hours that operators configured, and warns before the next suspension', async () => {
+  it('reinstates after the configured hours, and warns before the next suspension', async () => {
     const thresholds = { ...defaultThresholds, reinstateAfterHours: 24 }
     expect(await changeRule(service.context, operator.id, thresholds, false)).toEqual({ outcome: 'changed' })
     await suspended()
@@ -179,7 +179,7 @@ describe('the life of a review', () => {
     expect((await mailsOf()).at(-1)).toBe('… polls too fast')
   })
 
-  it('keeps the evidence on which it suspended, although nothing is granted any more', async () => {
+  it('keeps the evidence of the suspension, although nothing is granted any more', async () => {
     await suspended()
     await advance(service, 2 * HOUR)
     await judgeNow(service)
@@ -188,7 +188,7 @@ describe('the life of a review', () => {
     expect(review?.evidence.windows.map(({ ignoringAccounts }) => ignoringAccounts)).toEqual([40, 40, 40])
   })
 
-  it('closes what was calm for a week, and what nobody complained about', async () => {
+  it('closes a review after a week without evidence or reports', async () => {
     await misbehaving()
     await advance(service, 7 * DAY - HOUR)
     await judgeNow(service)
@@ -201,7 +201,7 @@ describe('the life of a review', () => {
     )
   })
 
-  it('does not judge again what a person has decided about', async () => {
+  it('does not judge evidence again that an operator has decided on', async () => {
     await misbehaving(2)
     const { review, seen } = await read()
     const wish = { applicationId: application.id, reviewId: review?.id ?? '', seen, intervalSeconds: null }
@@ -217,7 +217,7 @@ describe('the life of a review', () => {
   })
 })
 describe('RL-07: minutes of overload', () => {
-  it('are not held against anybody', async () => {
+  it('do not count as evidence', async () => {
     await nextWindow(service)
     await service.database.query("insert into overloads values (date_trunc('minute', now()), 12)")
     await connectAsRows(service, application, strangers, 25)
@@ -242,7 +242,7 @@ describe('reports', () => {
     await judgeNow(service)
   }
 
-  it('call a person, and nothing happens to the application', async () => {
+  it('open a review, and nothing happens to the application', async () => {
     await report(2)
     expect(await reviewOf()).toBeNull()
     await report(3)
@@ -252,7 +252,7 @@ describe('reports', () => {
     expect((await read()).reportsByAccounts).toBe(3)
   })
 
-  it('stay what a review is about, and are not closed by themselves', async () => {
+  it('remain the reason of the review, which is not closed automatically', async () => {
     await misbehaving()
     await report(3)
     expect(await reviewOf()).toMatchObject({ reason: 'reports' })
@@ -261,7 +261,7 @@ describe('reports', () => {
     expect(await reviewOf()).toMatchObject({ reason: 'reports', closedAt: null })
   })
 
-  it('come before a firmware that touches as many people', async () => {
+  it('rank above a firmware fault with as many users', async () => {
     const firmware = application.id
     await misbehave(service, application, strangers.slice(0, 30))
     application = {
@@ -273,17 +273,17 @@ describe('reports', () => {
     expect(queue.indexOf(application.id)).toBeLessThan(queue.indexOf(firmware))
   })
 
-  it('do not name who reported', async () => {
+  it('do not name the reporting users', async () => {
     await report(3)
     const reported = (await read()).timeline.filter(({ kind }) => kind === 'code.reported')
     expect(reported.map(({ by }) => by)).toEqual([null, null, null])
   })
 })
 
-describe('a rule that is tried out', () => {
+describe('a rule in a dry run', () => {
   const tryOut = (dryRun: boolean) => changeRule(service.context, operator.id, defaultThresholds, dryRun)
 
-  it('is written down, and nothing happens to applications or mailboxes', async () => {
+  it('is recorded, without suspensions or mails', async () => {
     await tryOut(true)
     await misbehaving()
     await advance(service, DAY)
@@ -296,7 +296,7 @@ describe('a rule that is tried out', () => {
     expect(activity?.suspension).toMatchObject({ dryRun: true, warned: null })
   })
 
-  it('has warned nobody when it becomes earnest', async () => {
+  it('has warned nobody when the dry run ends', async () => {
     await tryOut(true)
     await misbehaving()
     await advance(service, DAY)
@@ -308,7 +308,7 @@ describe('a rule that is tried out', () => {
 })
 
 describe('the rule', () => {
-  it('is changed by operators only, within its limits, and every version stays', async () => {
+  it('is changed by operators only, within its limits, and every version is kept', async () => {
     expect(await readRule(service.context.db)).toMatchObject({ version: 0, thresholds: defaultThresholds, by: null })
     const stricter = { ...defaultThresholds, accounts: 10 }
     expect(await changeRule(service.context, service.user.id, stricter, false)).toEqual({ outcome: 'forbidden' })
@@ -323,7 +323,7 @@ describe('the rule', () => {
     expect(rows).toEqual([{ dry_run: true }, { dry_run: false }])
   })
 
-  it('judges by the thresholds that hold', async () => {
+  it('judges by the current thresholds', async () => {
     await changeRule(service.context, operator.id, { ...defaultThresholds, accounts: 5, networks: 5 }, false)
     await misbehave(service, application, strangers.slice(0, 5))
     const { version } = await readRule(service.context.db)
@@ -331,7 +331,7 @@ describe('the rule', () => {
   })
 })
 
-describe('several processes at once', () => {
+describe('several processes at the same moment', () => {
   it('warn once, and suspend once', async () => {
     await nextWindow(service)
     await connectAsRows(service, application, strangers, 25)
@@ -348,7 +348,7 @@ describe('several processes at once', () => {
   })
 })
 
-it('waits for whoever is deciding about the same application', async () => {
+it('wait for a decision about the same application', async () => {
   await nextWindow(service)
   await connectAsRows(service, application, strangers, 25)
   await nextWindow(service)
@@ -363,8 +363,8 @@ it('waits for whoever is deciding about the same application', async () => {
   expect(await reviewOf()).toMatchObject({ verdict: 'warn' })
 })
 
-describe('what the command line did', () => {
-  it('is not undone by the rule: a suspension by hand has no end of its own', async () => {
+describe('a change on the command line', () => {
+  it('is not undone by the rule: a manual suspension has no end', async () => {
     await suspendApplication(service.context.db, application.id, 'by hand')
     await service.context.applications.refresh()
     await misbehaving(3)
@@ -373,7 +373,7 @@ describe('what the command line did', () => {
     expect((await read()).suspended).toBe(true)
   })
 
-  it('is taken as it is: what was restored by hand is not restored again', async () => {
+  it('is respected: what was restored manually is not restored again', async () => {
     await suspended()
     await restoreApplication(service.context.db, application.id, 'by hand')
     await advance(service, 2 * DAY)
@@ -382,7 +382,7 @@ describe('what the command line did', () => {
     expect((await mailsOf()).at(-1)).toBe('… is suspended')
   })
 
-  it('uses up the warning: what was restored by hand is warned again before it is suspended again', async () => {
+  it('uses up the warning: a manually restored application is warned again before the next suspension', async () => {
     await suspended()
     await restoreApplication(service.context.db, application.id, 'by hand')
     await misbehaving(3)

@@ -1,4 +1,4 @@
-/** What operators decide about applications: against what they saw, and by two where it takes two. */
+/** Decisions of operators: bound to what they saw, and by two operators where required. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { changeSettings } from '../../../src/flows/applications/own.ts'
 import { appeal } from '../../../src/flows/reviews/appeal.ts'
@@ -20,7 +20,7 @@ afterAll(() => service.stop())
 beforeEach(() => world.takeAnother())
 
 describe('a decision', () => {
-  it('needs no review: an operator who decides without one opens one, and closes it', async () => {
+  it('without a review opens and closes one', async () => {
     expect((await world.read()).review).toBeNull()
     expect(await world.decide()).toBe('decided')
     expect(await world.read()).toMatchObject({
@@ -37,7 +37,7 @@ describe('a decision', () => {
     ).toHaveLength(2)
   })
 
-  it('brings back the interval of everybody else, unless a longer one was decided', async () => {
+  it('restores the usual poll interval, unless a longer one was decided', async () => {
     const intervalOf = async () => (await service.device('oauth', world.application).request()).body.interval
     expect(await world.decide({ decision: 'reinstate_slower', intervalSeconds: 300 })).toBe('decided')
     expect(await intervalOf()).toBe(300)
@@ -58,7 +58,7 @@ describe('a decision', () => {
     expect((await world.read()).decisions).toEqual([])
   })
 
-  it('is about an application, and its own review', async () => {
+  it('is bound to an application and its own review', async () => {
     expect(await world.decide({ applicationId: 'app_000000000000' })).toBe('not_found')
     expect(await world.decide({ reviewId: 'rev_000000000000' })).toBe('not_found')
     await world.report()
@@ -68,7 +68,7 @@ describe('a decision', () => {
     expect(await readReviewedApplication(service.context, 'app_000000000000')).toBeNull()
   })
 
-  it('is for operators: administrators of the one account, and nobody else', async () => {
+  it('is allowed to administrators of the operators’ account only', async () => {
     const clerk = await makeUser(service.context.db, 'operators', { holds: [] })
     for (const by of [service.user, clerk]) {
       expect(await world.decide({}, by)).toBe('forbidden')
@@ -80,7 +80,7 @@ describe('a decision', () => {
     expect((await world.read()).suspended).toBe(false)
   })
 
-  it('tells the owner what was decided and why, and not by whom', async () => {
+  it('notifies the owner of the decision and its reason, not of the operator', async () => {
     await world.decide()
     const [mail] = await service.database.query<{ detail: object; user_id: string }>(
       "select detail, user_id from mails where kind = 'application_review' and detail->>'applicationId' = $1",
@@ -100,8 +100,8 @@ describe('a decision', () => {
   })
 })
 
-describe('AD-08: what is decided is what was seen', () => {
-  it('not after the owner appealed', async () => {
+describe('AD-08: a decision is stale', () => {
+  it('after the owner appealed', async () => {
     await world.decide()
     const wish = await world.wish({ decision: 'keep_and_revoke' })
     await appeal(service.context, service.user.id, world.application.id, 'Please look again.')
@@ -109,7 +109,7 @@ describe('AD-08: what is decided is what was seen', () => {
     expect((await world.read()).decisions).toHaveLength(1)
   })
 
-  it('not after the application became another one', async () => {
+  it('after the application changed', async () => {
     const wish = await world.wish({ decision: 'reinstate' })
     const settings = { allowedScopes: ['orders:read'], defaultScopes: [], requiredScopes: [] }
     const changed = {
@@ -126,7 +126,7 @@ describe('AD-08: what is decided is what was seen', () => {
     expect(await decideReview(service.context, world.operator.id, wish)).toEqual({ outcome: 'stale' })
   })
 
-  it('not after another operator decided: of many at once, one does', async () => {
+  it('after another operator decided: of many at the same moment, one succeeds', async () => {
     const wish = await world.wish()
     const outcomes = await Promise.all(
       [world.operator, world.second, world.operator, world.second].map(({ id }) =>
@@ -137,7 +137,7 @@ describe('AD-08: what is decided is what was seen', () => {
     expect((await world.read()).decisions).toHaveLength(1)
   })
 
-  it('not after a review was opened, but well after it was judged once more', async () => {
+  it('after a review was opened, but not after it was judged again', async () => {
     const before = await world.wish()
     await world.report()
     expect(await decideReview(service.context, world.operator.id, before)).toEqual({ outcome: 'stale' })
@@ -148,7 +148,7 @@ describe('AD-08: what is decided is what was seen', () => {
 })
 
 describe('AD-09: two operators', () => {
-  /** Suspended because people complained. */
+  /** Suspended because of reports. */
   async function suspendedForReports(): Promise<void> {
     await world.report()
     expect(await world.decide({ reason: 'phishing', words: 'People were deceived.' })).toBe('decided')
@@ -158,7 +158,7 @@ describe('AD-09: two operators', () => {
   const confirm = async (by: MadeUser) =>
     (await confirmDecision(service.context, by.id, (await waiting())?.id ?? '')).outcome
 
-  it('are needed to bring back what people complained about', async () => {
+  it('are needed to reinstate a reported application', async () => {
     await suspendedForReports()
     expect(await world.decide({ decision: 'reinstate', reason: 'mistaken' })).toBe('waits_for_second')
     expect(await world.read()).toMatchObject({
@@ -182,7 +182,7 @@ describe('AD-09: two operators', () => {
     expect((await confirmDecision(service.context, world.second.id, decisions[0]?.id ?? '')).outcome).toBe('not_found')
   })
 
-  it('also after it was looked at again in between', async () => {
+  it('also after it was judged again in between', async () => {
     await suspendedForReports()
     expect(await world.decide({ decision: 'keep' })).toBe('decided')
     expect(await world.decide({ decision: 'reinstate_slower', intervalSeconds: 60 }, world.second)).toBe(
@@ -193,7 +193,7 @@ describe('AD-09: two operators', () => {
     expect(await world.decide({ decision: 'reinstate' }, world.second)).toBe('waits_for_second')
   })
 
-  it('decide on the same: what changed in between has to be decided anew', async () => {
+  it('decide on the same facts: after a change it has to be decided again', async () => {
     await suspendedForReports()
     await world.decide({ decision: 'reinstate' })
     const proposed = (await waiting())?.id ?? ''
@@ -209,7 +209,7 @@ describe('AD-09: two operators', () => {
     expect((await confirmDecision(service.context, world.second.id, proposed)).outcome).toBe('not_found')
   })
 
-  it('one can take back what waits', async () => {
+  it('may withdraw a pending decision', async () => {
     await suspendedForReports()
     await world.decide({ decision: 'reinstate' })
     const proposed = (await waiting())?.id ?? ''
@@ -218,7 +218,7 @@ describe('AD-09: two operators', () => {
     expect(await confirm(world.second)).toBe('not_found')
   })
 
-  it('cannot be got around by undoing the suspension, but everybody can take their own word back', async () => {
+  it('cannot be avoided by undoing the suspension, but each may withdraw their own decision', async () => {
     await suspendedForReports()
     expect(await world.undo(world.second)).toBe('forbidden')
     expect((await world.read()).suspended).toBe(true)
@@ -226,7 +226,7 @@ describe('AD-09: two operators', () => {
     expect((await world.read()).suspended).toBe(false)
   })
 
-  it('are needed to end the access of very many people, and of no fewer', async () => {
+  it('are needed to revoke the grants of very many users, and not of fewer', async () => {
     await connectAsRows(
       service,
       world.application,
@@ -247,7 +247,7 @@ describe('an appeal', () => {
   const appealAs = async (by: MadeUser, words = 'We have fixed it.') =>
     (await appeal(service.context, by.id, world.application.id, words)).outcome
 
-  it('is for administrators of the account, about a suspended application of theirs', async () => {
+  it('is allowed to administrators of the owning account, for a suspended application', async () => {
     expect(await appealAs(service.user)).toBe('not_suspended')
     await world.decide()
     const clerk = await makeUser(service.context.db, service.account.slug, { holds: [] })
@@ -258,7 +258,7 @@ describe('an appeal', () => {
     expect(await appealAs(service.user, 'x'.repeat(2000))).toBe('appealed')
   })
 
-  it('opens a review where there is none, and changes nothing the second time', async () => {
+  it('opens a review if there is none, and changes nothing the second time', async () => {
     await world.decide()
     expect(await appealAs(service.user)).toBe('appealed')
     const { seen, review } = await world.read()
@@ -268,8 +268,8 @@ describe('an appeal', () => {
   })
 })
 
-describe('what operators read', () => {
-  it('has a point for every five minutes and every day, with what happened in it', async () => {
+describe('the time series', () => {
+  it('has a point for every five minutes and every day', async () => {
     const device = service.device('oauth', world.application)
     const { device_code, user_code } = await device.code()
     for (let poll = 0; poll < 4; poll += 1) await device.poll(device_code)
@@ -277,7 +277,7 @@ describe('what operators read', () => {
     await judgeNow(service)
     const { series, grants } = await world.read()
     expect(grants).toBe(1)
-    // It may be another five minutes, or another day, than it was a moment ago.
+    // The current five minutes or day may have changed meanwhile.
     const last = <Point extends object>(points: readonly Point[], name: keyof Point) =>
       points.slice(-2).reduce((sum, point) => sum + Number(point[name]), 0)
     expect(series.minutes).toHaveLength(36)

@@ -1,4 +1,4 @@
-/** A suspension lasts until its review: operators are reminded of it, and see in the queue since when it waits. */
+/** A suspension lasts until its review: operators are reminded, and the queue shows since when it waits. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { restoreApplication } from '../../../src/flows/applications/manage.ts'
 import { decideReview } from '../../../src/flows/reviews/decide.ts'
@@ -31,7 +31,7 @@ afterAll(async () => {
   await mailbox.stop()
 })
 
-/** Each test has an application of its own, and none that waits from before. */
+/** An application of its own for each test, and no waiting suspension from before. */
 beforeEach(async () => {
   await service.database.query('update reviews set closed_at = now() where closed_at is null')
   await service.database.query("delete from mails where kind = 'suspensions_waiting'")
@@ -54,7 +54,7 @@ async function suspended(): Promise<void> {
   expect(await read()).toMatchObject({ suspended: true, review: { closedAt: null } })
 }
 
-it('a suspension lasts for as long as nobody has reviewed it: nothing ends by itself', async () => {
+it('a suspension lasts until it is reviewed and does not end automatically', async () => {
   await suspended()
   await advance(service, 60 * DAY)
   await judgeNow(service)
@@ -62,7 +62,7 @@ it('a suspension lasts for as long as nobody has reviewed it: nothing ends by it
   expect((await service.device('oauth', application).request()).body.error).toBe('application_suspended')
 })
 
-describe('operators are reminded of a suspension that waits for its review', () => {
+describe('operators are reminded of a waiting suspension', () => {
   const reminders = () =>
     service.database.query<{ to: string; detail: { count: number; applications: string[]; since: number } }>(
       "select user_id as to, detail from mails where kind = 'suspensions_waiting' order by id",
@@ -72,7 +72,7 @@ describe('operators are reminded of a suspension that waits for its review', () 
     return (await reminders()).length
   }
 
-  it('by mail at once, then once a day, and no longer when it was decided', async () => {
+  it('by mail at once, then once a day, until it is decided', async () => {
     expect(await remind()).toBe(0)
     await suspended()
     expect([await remind(), await remind()]).toEqual([1, 1])
@@ -96,7 +96,7 @@ describe('operators are reminded of a suspension that waits for its review', () 
     expect(await remind()).toBe(2)
   })
 
-  it('again within the day when another one begins, with both of them in one mail', async () => {
+  it('again within the day when another one starts, with both in one mail', async () => {
     await suspended()
     expect(await remind()).toBe(1)
     const other = await makeApplication(service.context.db, service.config, service.account.slug, {
@@ -110,7 +110,7 @@ describe('operators are reminded of a suspension that waits for its review', () 
     expect((await reminders()).at(-1)?.detail).toMatchObject({ count: 2, applications: [NAME, 'Night Porter'] })
   })
 
-  it('shows in the queue since when it waits', async () => {
+  it('by the queue, which shows since when it waits', async () => {
     await suspended()
     const waits = async () =>
       (await listReviews(service.context, 'open')).find(({ applicationId }) => applicationId === application.id)

@@ -1,4 +1,4 @@
-/** A decision is undone: to the last credential, for three days, and no further than it should. */
+/** Undoing a decision: restores every credential, for three days, and nothing else. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { options } from '../../../src/config.ts'
 import { BY_COMMAND_LINE } from '../../../src/core/audit/actor.ts'
@@ -28,10 +28,10 @@ beforeAll(async () => {
 afterAll(() => service.stop())
 beforeEach(() => world.takeAnother())
 
-describe('ending every access', () => {
+describe('revoking all grants', () => {
   const ask = async ({ credential }: Connected) => (await askMe(service, credential)).status
 
-  it('ends it everywhere, and undoing it brings back those credentials, and no others', async () => {
+  it('revokes them in every process, and undoing it restores those credentials only', async () => {
     const token = await connect(service, { application: world.application })
     const key = await connect(service, { application: world.application, variant: 'key' })
     const removed = await connect(service, { application: world.application })
@@ -57,7 +57,7 @@ describe('ending every access', () => {
     ])
   })
 
-  it('is undone, too, where the device repeated its last poll meanwhile', async () => {
+  it('is undone also if the device repeated its last poll meanwhile', async () => {
     const key = await connect(service, { application: world.application, variant: 'key' })
     expect(await world.decide({ decision: 'keep_and_revoke' })).toBe('decided')
     const issued = await service.context.db.transaction((tx) =>
@@ -68,7 +68,7 @@ describe('ending every access', () => {
     expect(await ask(key)).toBe(200)
   })
 
-  it('is for good where somebody else ended it meanwhile: a new password, a reported credential, the application itself', async () => {
+  it('is final for grants revoked otherwise meanwhile: by a new password, a report, the application itself', async () => {
     const clerk = await makeUser(service.context.db, service.account.slug)
     const [reset, reported, returned, kept] = [
       await connect(service, { application: world.application, user: clerk }),
@@ -89,7 +89,7 @@ describe('ending every access', () => {
   })
 })
 
-it('what a decision ended is kept for as long as it can be undone, however short grants are kept', async () => {
+it('keeps the grants for as long as it can be undone, whatever the retention period', async () => {
   const key = await connect(service, { application: world.application, variant: 'key' })
   expect(await world.decide({ decision: 'keep_and_revoke' })).toBe('decided')
   const [decision] = (await world.read()).decisions
@@ -113,7 +113,7 @@ describe('undoing', () => {
     expect((await world.read()).suspended).toBe(true)
   })
 
-  it('is for the last decision only, and once', async () => {
+  it('is possible for the last decision only, and once', async () => {
     await world.decide()
     const first = (await world.read()).decisions[0]?.id ?? ''
     await world.decide({ decision: 'reinstate' })
@@ -129,7 +129,7 @@ describe('undoing', () => {
     expect(await world.undo(world.operator, 'dec_000000000000')).toBe('not_found')
   })
 
-  it('opens the review again, unless something has come up meanwhile', async () => {
+  it('reopens the review, unless there is a newer one', async () => {
     await world.report()
     const about = (await world.read()).review?.id
     await world.decide({ decision: 'reinstate' })

@@ -1,4 +1,4 @@
-/** Links that set a password: one is used, all are spent, and whoever had a password before hears of it. */
+/** Links that set a password: one use invalidates all, and a user who had a password before is notified. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createSetupLink, setUpAccount } from '../../../src/flows/accounts/set-up.ts'
 import type { Context } from '../../../src/flows/context.ts'
@@ -32,7 +32,7 @@ const mailsOf = async (user: MadeUser) =>
     )
   ).map(({ kind, language }) => `${kind} ${language}`)
 
-/** Hashing takes its time and would bring them one after the other: they go on when the last one is ready. */
+/** Hashing would run one after the other: these continue when the last one is ready. */
 function abreast(many: number): Context {
   const { passwords } = service.context
   const { promise: all, resolve: go } = Promise.withResolvers<void>()
@@ -47,7 +47,7 @@ function abreast(many: number): Context {
   return { ...service.context, passwords: { ...passwords, digest } }
 }
 
-/** Sent by mail, as the page "Forgot your password?" does. */
+/** Mailed, as by "Forgot your password?". */
 async function recoveryLink(user: MadeUser): Promise<string> {
   await service.context.db.transaction((tx) =>
     mailLink(tx, { id: user.id, accountId: account.id }, 'de', { kind: 'recovery', detail: {} }),
@@ -67,7 +67,7 @@ async function setupLink(user: MadeUser, reset = false): Promise<string> {
 }
 
 describe('a link that sets a password', () => {
-  it('of several used at the same moment one works, and nobody is told to come back later', async () => {
+  it('works once for several at the same moment, without a 503', async () => {
     for (let round = 0; round < 5; round += 1) {
       const user = await someUser()
       const links = [await setupLink(user), await recoveryLink(user), await recoveryLink(user), await setupLink(user)]
@@ -77,14 +77,14 @@ describe('a link that sets a password', () => {
     }
   })
 
-  it('tells whoever recovers that the password was changed, in their language', async () => {
+  it('notifies a recovering user of the new password, in their language', async () => {
     const user = await someUser()
     await service.database.query("update users set language = 'es' where id = $1", [user.id])
     expect((await use(await recoveryLink(user))).outcome).toBe('signed_in')
     expect(await mailsOf(user)).toEqual(['recovery de', 'password_changed es'])
   })
 
-  it('tells nobody who sets their first password', async () => {
+  it('does not notify a user who sets the first password', async () => {
     const user = await someUser()
     expect((await use(await setupLink(user))).outcome).toBe('signed_in')
     expect(await mailsOf(user)).toEqual([])
@@ -92,7 +92,7 @@ describe('a link that sets a password', () => {
 })
 
 describe('an operator’s link', () => {
-  it('leaves older links alone, unless it resets: then they are spent', async () => {
+  it('keeps older links valid, unless it resets the user', async () => {
     const user = await someUser()
     const [first, second] = [await recoveryLink(user), await setupLink(user)]
     expect((await use(first)).outcome).toBe('signed_in')
@@ -109,7 +109,7 @@ describe('setting an account up', () => {
   const setUp = (administrator: string) =>
     setUpAccount(service.context.db, service.config, { slug: 'newcomer', name: 'Newcomer', administrator })
 
-  it('makes nothing when the address is none, and everything otherwise', async () => {
+  it('creates nothing for an invalid address, and everything otherwise', async () => {
     expect(await setUp('nobody')).toEqual({ outcome: 'refused', reason: '"nobody" is not an e-mail address.' })
     expect(await accounts('newcomer')).toEqual([])
     expect(await setUp('ann@newcomer.example')).toMatchObject({ outcome: 'done' })

@@ -1,4 +1,4 @@
-/** The console's side of webhooks: where they go, what signs them, and whose they are. */
+/** Flows of the console for webhooks: endpoints, secrets, and who may manage them. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { BY_COMMAND_LINE } from '../../../src/core/audit/actor.ts'
 import { sweep } from '../../../src/flows/sweep.ts'
@@ -38,7 +38,7 @@ const happen = () =>
   )
 
 describe('an endpoint', () => {
-  it('is kept in one spelling, with a secret that can be looked at again', async () => {
+  it('is stored normalised, with a secret that can be shown again', async () => {
     const added = await add('HTTPS://Hooks.Receiver.Example:443/latchkey')
     if (added.outcome !== 'added') throw new Error(added.outcome)
     expect(await read()).toMatchObject({
@@ -61,20 +61,20 @@ describe('an endpoint', () => {
     ['https://localhost./', 'private'],
     ['https://redis/', 'private'],
     ['', 'not_an_address'],
-  ])('AD-03: at %s is refused, and why is said: %s', async (url, problem) => {
+  ])('AD-03: at %s is refused with a reason: %s', async (url, problem) => {
     const before = await everyRow(service)
     expect(await add(url)).toEqual({ outcome: 'unfit', problem })
     expect(await everyRow(service)).toEqual(before)
   })
 
-  it('is there once: sending the form twice is no second one', async () => {
+  it('exists once, also if the form is sent twice', async () => {
     expect(
       (await Promise.all([add(URL_OF_RECEIVER), add(URL_OF_RECEIVER)])).map(({ outcome }) => outcome).sort(),
     ).toEqual(['added', 'unfit'])
     expect(await add(URL_OF_RECEIVER)).toEqual({ outcome: 'unfit', problem: 'exists' })
   })
 
-  it('is one of five at most, also when ten are added at once; one that is removed makes room', async () => {
+  it('is one of at most five, also when ten are added at the same moment; removing one makes room', async () => {
     const outcomes = await Promise.all(Array.from({ length: 10 }, (_, index) => add(`${URL_OF_RECEIVER}/${index}`)))
     const added = outcomes.flatMap((each) => (each.outcome === 'added' ? [each.endpointId] : []))
     expect(added).toHaveLength(5)
@@ -87,7 +87,7 @@ describe('an endpoint', () => {
     expect((await add(`${URL_OF_RECEIVER}/new`)).outcome).toBe('added')
   })
 
-  it('that is removed takes its log along, and nothing waits there to be resent', async () => {
+  it('that is removed loses its log, and nothing can be resent', async () => {
     const { id } = await makeEndpoint(service, URL_OF_RECEIVER, { application })
     await happen()
     const [delivery] = await deliveriesOf(service, id)
@@ -100,7 +100,7 @@ describe('an endpoint', () => {
     expect(await readWebhookSecret(service.context, service.account.id, application.id, id)).toBeNull()
   })
 
-  it('that is gone stays to be seen, takes nothing more, and can be removed', async () => {
+  it('that is gone stays listed, receives nothing, and can be removed', async () => {
     const { id } = await makeEndpoint(service, URL_OF_RECEIVER, { application })
     await happen()
     await service.database.query(
@@ -119,7 +119,7 @@ describe('an endpoint', () => {
 })
 
 describe('the log', () => {
-  it('has the last fifty of all endpoints, the newest first', async () => {
+  it('has the last fifty deliveries of all endpoints, the newest first', async () => {
     for (const path of ['first', 'second']) await makeEndpoint(service, `${URL_OF_RECEIVER}/${path}`, { application })
     for (let event = 0; event < 40; event += 1) await happen()
     const lines = (await read())?.deliveries ?? []
@@ -128,7 +128,7 @@ describe('the log', () => {
     expect(new Set(lines.map(({ url }) => url)).size).toBe(2)
   })
 
-  it('is forgotten after thirty days, and then what was removed', async () => {
+  it('is deleted after thirty days, and then removed endpoints', async () => {
     const { id } = await makeEndpoint(service, URL_OF_RECEIVER, { application })
     await happen()
     const count = async () => (await read())?.deliveries.length
@@ -146,7 +146,7 @@ describe('the log', () => {
   })
 })
 
-describe('AD-05: other people', () => {
+describe('AD-05: users', () => {
   async function tryAll(by: MadeUser, accountId: string): Promise<readonly string[]> {
     const { id } = await makeEndpoint(service, URL_OF_RECEIVER, { application })
     await happen()
@@ -168,18 +168,18 @@ describe('AD-05: other people', () => {
     return outcomes.map(({ outcome }) => outcome)
   }
 
-  it('of another account find nothing and change nothing', async () => {
+  it('of another account read nothing and change nothing', async () => {
     const account = await makeAccount(service.context.db)
     const stranger = await makeUser(service.context.db, account.slug)
     expect(await tryAll(stranger, account.id)).toEqual(new Array(5).fill('not_found'))
   })
 
-  it('of the same account who are no administrators may not', async () => {
+  it('of the same account who are not administrators are refused', async () => {
     const clerk = await makeUser(service.context.db, service.account.slug, { holds: ['orders:read'] })
     expect(await tryAll(clerk, service.account.id)).toEqual(new Array(5).fill('forbidden'))
   })
 
-  it('of an account cannot reach the endpoint or the delivery of another’s application by way of their own', async () => {
+  it('of an account cannot reach another’s endpoint or delivery through their own application', async () => {
     const account = await makeAccount(service.context.db)
     const stranger = await makeUser(service.context.db, account.slug)
     const theirs = await makeApplication(service.context.db, service.config, account.slug)

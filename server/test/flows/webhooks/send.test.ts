@@ -1,4 +1,4 @@
-/** The outbox of webhooks: each event arrives at least once, in bounded time, whatever its receiver and our processes do. */
+/** The outbox of webhooks: each event arrives at least once, in bounded time, despite failing receivers and processes. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { closeContext, createContext } from '../../../src/app.ts'
 import { BY_COMMAND_LINE } from '../../../src/core/audit/actor.ts'
@@ -20,7 +20,7 @@ let service: TestService
 let receiver: Receiver
 let endpoint: MadeEndpoint
 beforeAll(async () => {
-  // Not listening: webhooks go out when a test says so, not each second.
+  // Not listening: webhooks are sent when a test says so, not each second.
   service = await startTestService({ OUTBOUND_PRIVATE: 'true' }, { clock: true, listen: false })
 })
 afterAll(() => service.stop())
@@ -31,7 +31,7 @@ beforeEach(async () => {
 })
 afterEach(() => receiver.stop())
 
-/** So many events that the application hears of. */
+/** Records this many events for the application. */
 async function happen(events = 1, applicationId = service.application.id): Promise<void> {
   await service.context.db.transaction(async (tx) => {
     for (let event = 1; event <= events; event += 1) {
@@ -50,7 +50,7 @@ const deliveries = () => deliveriesOf(service, endpoint.id)
 const ids = () => receiver.received.map(({ headers }) => headers['webhook-id'])
 
 describe('a delivery', () => {
-  it('goes out once, signed, in the shape of the standard', async () => {
+  it('is sent once, signed according to Standard Webhooks', async () => {
     await happen()
     await send()
     await send()
@@ -71,7 +71,7 @@ describe('a delivery', () => {
     expect(delivery?.delivered_at).not.toBeNull()
   })
 
-  it('that fails comes again, later each time, under the same id and with a new time', async () => {
+  it('that fails is retried, later each time, with the same id and a new timestamp', async () => {
     receiver.answer((_request, count) => (count <= 3 ? 500 : 200))
     await happen()
     const pauses = [5, 30, 120]
@@ -93,7 +93,7 @@ describe('a delivery', () => {
     expect(await deliveries()).toMatchObject([{ attempts: 4, last_status: 200, delivered_at: expect.any(Date) }])
   })
 
-  it('that fails eight times is given up, within 38 hours; resending begins anew, with the same id', async () => {
+  it('that fails eight times is given up, within 38 hours; resending starts over, with the same id', async () => {
     receiver.answer(503)
     await happen()
     for (let attempt = 1; attempt <= 8; attempt += 1) {
@@ -110,14 +110,14 @@ describe('a delivery', () => {
     expect(await resend(...by, String(given?.id))).toEqual({ outcome: 'resent' })
     await send()
     expect(await deliveries()).toMatchObject([{ attempts: 1, given_up_at: null, delivered_at: expect.any(Date) }])
-    // Also what arrived, for a receiver that lost it.
+    // A delivered one can be resent, too, for a receiver that lost it.
     await resend(...by, String(given?.id))
     await send()
     expect(receiver.received).toHaveLength(10)
     expect(new Set(ids()).size).toBe(1)
   })
 
-  it('that was taken by a process that died comes again in half a minute, and the death is no attempt', async () => {
+  it('leased by a process that died is sent again after half a minute, and that does not count as an attempt', async () => {
     await happen()
     expect(await takeDueDelivery(service.context.db, endpoint.id)).toMatchObject({ attempts: 0 })
     await send()
@@ -130,7 +130,7 @@ describe('a delivery', () => {
     expect(await deliveries()).toMatchObject([{ attempts: 1, delivered_at: expect.any(Date) }])
   })
 
-  it('is taken by one of two processes that look at the same moment', async () => {
+  it('is leased by one of two processes at the same moment', async () => {
     await happen(100)
     const other = await createContext(makeConfig({ DATABASE_URL: service.database.url, OUTBOUND_PRIVATE: 'true' }))
     for (let round = 0; round < 5; round += 1) {
@@ -141,7 +141,7 @@ describe('a delivery', () => {
     expect(new Set(ids()).size).toBe(100)
   })
 
-  it('that arrived when PostgreSQL could not be told is not lost: it comes again, under the same id', async () => {
+  it('that arrived while PostgreSQL was down is sent again, with the same id', async () => {
     await happen()
     const { context } = service
     const query: typeof context.db.query = (statement, values) =>
@@ -182,14 +182,14 @@ describe('a receiver that', () => {
     expect(new Set(ids()).size).toBe(1)
   })
 
-  it.each(['endless', 'cut short', 'drip body'] as const)('says 200 and then lies has said 200: %s', async (answer) => {
+  it.each(['endless', 'cut short', 'drip body'] as const)('answers 200 with a broken body counts as delivered: %s', async (answer) => {
     receiver.answer(answer)
     await happen()
     await send()
     expect(await deliveries()).toMatchObject([{ attempts: 1, last_status: 200, delivered_at: expect.any(Date) }])
   })
 
-  it('is not there is tried again', async () => {
+  it('is unreachable is retried', async () => {
     await receiver.stop()
     await happen()
     await send()
@@ -200,7 +200,7 @@ describe('a receiver that', () => {
     expect(receiver.received).toHaveLength(1)
   })
 
-  it('answers 410 hears no more, of this or of anything else', async () => {
+  it('answers 410 receives nothing more', async () => {
     receiver.answer(410)
     await happen(3)
     await send()
@@ -217,7 +217,7 @@ describe('a receiver that', () => {
     expect(events).toEqual([{ detail: { endpoint: endpoint.id } }])
   })
 
-  it('takes what it is sent gets many of them in a turn, not two', async () => {
+  it('answers quickly receives many deliveries per run', async () => {
     await happen(200)
     const sender = createWebhookSender(service.context)
     for (let turn = 1; turn <= 10; turn += 1) {
@@ -233,7 +233,7 @@ describe('the secret', () => {
   const rotate = () => rotateEndpointSecret(service.context, service.user.id, service.application.id, endpoint.id)
   const signatures = () => receiver.received.at(-1)?.headers['webhook-signature']?.split(' ').length
 
-  it('that is rotated signs beside the new one for a day, then no more', async () => {
+  it('that is rotated signs beside the new one for a day', async () => {
     const old = await endpoint.secret()
     expect(await rotate()).toEqual({ outcome: 'rotated' })
     const next = await endpoint.secret()
@@ -252,7 +252,7 @@ describe('the secret', () => {
     expect(() => last && verified(old, last)).toThrow('No matching signature')
   })
 
-  it('of a signing key that was taken out signs nothing; a rotation fixes it, and what waited arrives', async () => {
+  it('of a retired signing key signs nothing; after a rotation, queued deliveries arrive', async () => {
     const config = makeConfig({
       DATABASE_URL: service.database.url,
       OUTBOUND_PRIVATE: 'true',
@@ -263,7 +263,7 @@ describe('the secret', () => {
     await sendOnce(other)
     expect(receiver.received).toEqual([])
     expect(await deliveries()).toMatchObject([{ attempts: 1, last_error: 'key_retired' }])
-    // It was not asked, so it has not shown that it answers quickly.
+    // Nothing was sent, so the endpoint has not answered quickly.
     const slow = 'select slow, last_took_ms from webhook_endpoints e join webhook_deliveries on endpoint_id = e.id'
     expect(await service.database.query(`${slow} where e.id = $1`, [endpoint.id])).toEqual([
       { slow: true, last_took_ms: null },
@@ -293,7 +293,7 @@ describe('the secret', () => {
 })
 
 describe('a test', () => {
-  it('goes to the one endpoint that it is about, and only one waits at a time', async () => {
+  it('delivery goes to its endpoint only, and one is queued at a time', async () => {
     const second = await makeEndpoint(service, `${receiver.url}/second`)
     const test = () => testEndpoint(service.context, service.user.id, service.application.id, endpoint.id)
     expect([await test(), await test()]).toEqual([{ outcome: 'sent' }, { outcome: 'sent' }])

@@ -1,4 +1,4 @@
-/** What PostgreSQL keeps of an application's requests: the newest fifty, whoever writes them. */
+/** Stored requests of an application: the newest fifty, with concurrent writers. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
   forgetCounts,
@@ -25,7 +25,7 @@ afterAll(async () => {
 
 const make = async () => (await makeApplication(service.context.db, service.config, service.account.slug)).id
 
-/** Numbered in the order in which they were made. */
+/** Numbered in order. */
 const makeNotes = (applicationId: string, count: number, from = 1, authenticated = true): NotedRequest[] =>
   Array.from({ length: count }, (_, index) => {
     const number = from + index
@@ -41,7 +41,7 @@ const rowsOf = async (id: string) => {
 }
 
 describe('the last requests', () => {
-  it('are listed newest first, as they were noted', async () => {
+  it('are listed newest first, as recorded', async () => {
     const id = await make()
     await insertRequests(db, [
       {
@@ -73,7 +73,7 @@ describe('the last requests', () => {
     expect(await rowsOf(other)).toBe(60)
   })
 
-  it('are the application’s own, however many somebody else sent in its name', async () => {
+  it('are the application’s own, however many unauthenticated ones were sent', async () => {
     const id = await make()
     for (let turn = 0; turn < 5; turn += 1) {
       await insertRequests(db, [...makeNotes(id, 12, turn * 12 + 1), ...makeNotes(id, 90, 10_000 + turn * 90, false)])
@@ -93,7 +93,7 @@ describe('the last requests', () => {
     expect([await rowsOf(full), await rowsOf(few)]).toEqual([50, 3])
   })
 
-  it('are fifty after many saved at once, in whatever order, and every save succeeds', async () => {
+  it('are fifty after many saves at the same moment, and every save succeeds', async () => {
     const ids = [await make(), await make(), await make(), await make()]
     const save = async (turn: number) => {
       const order = turn % 2 === 0 ? ids : ids.toReversed()
@@ -112,7 +112,7 @@ describe('the last requests', () => {
   })
 })
 
-it('counts are forgotten after ninety days', async () => {
+it('counts per hour are deleted after ninety days', async () => {
   const id = await make()
   await service.database.query(
     `insert into application_hours (application_id, hour, polls) values
@@ -123,7 +123,7 @@ it('counts are forgotten after ninety days', async () => {
   expect(await readCounts(db, id, 24 * 100)).toEqual({ requested: 0, polls: 2, earlyPolls: 0, secretsInUrl: 0 })
 })
 
-it('counts by five minutes are forgotten after two days', async () => {
+it('counts per five minutes are deleted after two days', async () => {
   const { database } = service
   await database.query('truncate application_minutes')
   const steps = ['0 hours', '47 hours', '49 hours']

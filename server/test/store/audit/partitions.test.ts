@@ -1,4 +1,4 @@
-/** The monthly partitions of the audit log: there before they are needed, each with its own protection, and few of them asked. */
+/** Monthly partitions of the audit log: created ahead, each with its triggers, and pruned in queries. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { byService } from '../../../src/core/audit/actor.ts'
@@ -26,7 +26,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-/** Nobody makes partitions meanwhile. */
+/** Keeps others from creating partitions meanwhile. */
 const sleepUntil = (moment: string) => database.query(`update test_clock.ahead set by = '${moment}' - pg_catalog.now()`)
 
 const placed = async () => {
@@ -54,7 +54,7 @@ describe('at the end of a month', () => {
     await log.close()
   })
 
-  it('and two months later there is still one, without anybody having made it', async () => {
+  it('an event two months later has a partition, created ahead', async () => {
     await sleepUntil(`${monthAgo(-2)}-28T23:59:59Z`)
     const log = openLog(database, makeConfig({ DATABASE_URL: database.url }).keys)
     await log.record({})
@@ -63,8 +63,8 @@ describe('at the end of a month', () => {
   })
 })
 
-describe('when nobody made partitions for months', () => {
-  it('nothing can be recorded, until the service starts or sweeps', async () => {
+describe('when no partitions were created for months', () => {
+  it('no event can be recorded until the service starts or sweeps', async () => {
     await sleepUntil(`${monthAgo(-5)}-10T00:00:00Z`)
     expect(await countMissingMonths(db)).toEqual({ now: true, count: 2 })
     const log = openLog(database, makeConfig({ DATABASE_URL: database.url }).keys)
@@ -75,12 +75,12 @@ describe('when nobody made partitions for months', () => {
     await log.close()
   })
 
-  it('and it is known before', async () => {
+  it('it is detected before', async () => {
     await sleepUntil(`${monthAgo(-7)}-10T00:00:00Z`)
     expect(await countMissingMonths(db)).toEqual({ now: false, count: 1 })
   })
 
-  it('ten processes that make them at once make each once', async () => {
+  it('ten processes at the same moment create each once', async () => {
     await sleepUntil(`${monthAgo(-12)}-10T00:00:00Z`)
     const each = Array.from({ length: 10 }, () => openPostgres(database.url, 1))
     await Promise.all(each.map((one) => ensureAuditPartitions(one)))
@@ -128,7 +128,7 @@ describe('with three years of months', () => {
     await old.drop()
   })
 
-  it('the feed of decisions, which every process reads four times a second, looks into the last two and those to come', async () => {
+  it('the decision feed, which every process reads four times a second, scans only the last two and future ones', async () => {
     const months = (await listAuditPartitions(many)).filter(({ parent }) => parent === 'audit_events')
     expect(months.length).toBeGreaterThan(36)
     const plan = await planOf((explained) => readAnnouncedDecisions(explained, 1n))

@@ -1,4 +1,4 @@
-/** What PostgreSQL keeps of device codes: unique while live, found again, forgotten by dropping a partition. */
+/** Stored device codes: unique while live, found by index, dropped with their partition. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sweep } from '../../../src/flows/sweep.ts'
 import { createDeviceCodeId } from '../../../src/secrets/random.ts'
@@ -39,7 +39,7 @@ const partitions = () =>
     "select inhrelid::regclass::text as name from pg_inherits where inhparent = 'device_codes'::regclass order by 1",
   )
 
-it('a locked code is read by a second transaction only when the first is over, and as it is then', async () => {
+it('a locked code is read by a second transaction only when the first has ended, in its new state', async () => {
   const { db } = service.context
   const id = createDeviceCodeId(Date.now())
   const expiresAt = await insert(makeCode({ id, userCode: '222222228' }))
@@ -61,7 +61,7 @@ it('a locked code is read by a second transaction only when the first is over, a
 })
 
 describe('a user code', () => {
-  it('DC-24: is live once, also when fifty ask for it at the same instant', async () => {
+  it('DC-24: is live once, also when fifty are inserted at the same instant', async () => {
     const results = await Promise.allSettled(
       Array.from({ length: 50 }, () => insert(makeCode({ userCode: '000000000' }))),
     )
@@ -69,7 +69,7 @@ describe('a user code', () => {
     expect(placed).toHaveLength(1)
   })
 
-  it('DC-24: is live once across the edge of two partitions', async () => {
+  it('DC-24: is live once across two partitions', async () => {
     const lifetimes = Array.from({ length: 40 }, (_, index) => 900_000 + (index % 2) * HOUR)
     const results = await Promise.allSettled(
       lifetimes.map((lifetimeMs) => insert(makeCode({ userCode: '111111119', lifetimeMs }))),
@@ -78,13 +78,13 @@ describe('a user code', () => {
     expect(placed).toHaveLength(1)
   })
 
-  it('may be given again once the code before it was decided', async () => {
+  it('may be reused once its code was decided', async () => {
     const code = await service.device().code()
     await service.reject(code.user_code)
     expect(await insert(makeCode({ userCode: code.user_code }))).not.toBeNull()
   })
 
-  it('is found by an index whatever became of it, in partitions that were made later as well', async () => {
+  it('is found by an index in any status, also in later partitions', async () => {
     const before = (await partitions()).length
     await ensurePartitions(service.context.db, Date.now() + 90 * HOUR, Date.now() + 91 * HOUR)
     const all = await partitions()
@@ -109,7 +109,7 @@ describe('a user code', () => {
 })
 
 describe('sweeping', () => {
-  it('makes partitions ahead, and keeps what may still be asked for', async () => {
+  it('creates partitions ahead, and keeps those that may still be polled', async () => {
     await sweep(service.context.db, service.config)
     const before = await partitions()
     expect(before.length).toBeGreaterThanOrEqual(3)
@@ -118,12 +118,12 @@ describe('sweeping', () => {
     expect(dropped).toEqual([])
   })
 
-  it('DC-21: a day after its expiry a code is forgotten, and a grant that nobody collected is ended', async () => {
+  it('DC-21: a code is dropped a day after its expiry, and its uncollected grant is revoked', async () => {
     const device = service.device()
     const [uncollected, collected, lost] = [await device.code(), await device.code(), await device.code()]
     for (const code of [uncollected, collected, lost]) expect(await service.grant(code.user_code)).toBe('granted')
     expect((await device.poll(collected.device_code)).status).toBe(200)
-    // As a process that died right after it had answered leaves it: leased, never confirmed. Somebody may hold the tokens.
+    // As left by a process that died right after answering: leased, never confirmed. The client may hold the tokens.
     await service.database.query(
       `update device_codes set lease_id = gen_random_uuid(), leased_until = test_clock.now(), outcome = 'accepted'
        where user_code = $1`,
@@ -145,13 +145,13 @@ describe('sweeping', () => {
     expect(events).toEqual([{ detail: { reason: 'never_collected' } }])
   })
 
-  it('may be done by many at once', async () => {
+  it('may run in many processes at once', async () => {
     await service.database.advance(48 * HOUR)
     await Promise.all([1, 2, 3, 4].map(() => sweep(service.context.db, service.config)))
     expect((await service.device().request()).status).toBe(200)
   })
 
-  it('a code request finds its partition even when nobody swept for a month', async () => {
+  it('a code request finds its partition even without a sweep for a month', async () => {
     await service.database.advance(30 * 24 * HOUR)
     const requests = await Promise.all(Array.from({ length: 8 }, () => service.device().request()))
     expect(requests.map((answer) => answer.status)).toEqual(requests.map(() => 200))

@@ -1,4 +1,4 @@
-/** Migrations: forward only, once each, whoever runs them. */
+/** Migrations: forward only, each applied once by concurrent runners. */
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -12,11 +12,11 @@ beforeAll(async () => {
 })
 afterAll(() => database.drop())
 
-it('a database that was never migrated lacks everything', async () => {
+it('an empty database lacks all migrations', async () => {
   expect(await pendingMigrations(database.url)).toContain('0001_accounts.sql')
 })
 
-it('of five processes that migrate at once, each migration is applied by one', async () => {
+it('each migration is applied once by five processes at the same moment', async () => {
   const applied = (await Promise.all([1, 2, 3, 4, 5].map(() => migrate(database.url)))).flat()
   expect(applied).toEqual([...new Set(applied)])
   expect(applied).toContain('0001_accounts.sql')
@@ -24,8 +24,8 @@ it('of five processes that migrate at once, each migration is applied by one', a
   expect(await migrate(database.url)).toEqual([])
 })
 
-it('a connection that breaks off is reported by the caller, and does not end the process', async () => {
-  // Accepts a client, says that it is ready for a query, and hangs up when one arrives.
+it('a broken connection rejects the call, and does not end the process', async () => {
+  // Authenticates a client, reports ReadyForQuery, and closes the connection at the first query.
   const authenticated = Buffer.from('520000000800000000', 'hex')
   const readyForQuery = Buffer.from('5a0000000549', 'hex')
   const server = createServer((socket) => {
@@ -57,6 +57,6 @@ describe('a file without a transaction is split into statements', () => {
   })
 })
 
-it('a PostgreSQL that does not answer is named, not shown as a stack', async () => {
+it('an unreachable PostgreSQL is reported by name, without a stack', async () => {
   await expect(pendingMigrations('postgres://nobody@127.0.0.1:1/none')).rejects.toThrow(/^PostgreSQL: .*ECONNREFUSED/)
 })

@@ -1,4 +1,4 @@
-/** What counts as "PostgreSQL is away", and what is a bug. */
+/** Which errors of PostgreSQL are `Unavailable`, and which are bugs. */
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openPostgres, type Postgres, Unavailable } from '../../../src/store/postgres/postgres.ts'
@@ -21,7 +21,7 @@ const failure = (work: Promise<unknown>) =>
     (error: Error) => error,
   )
 
-describe('away', () => {
+describe('unavailable', () => {
   it.each([
     'postgres://nobody@127.0.0.1:1/none',
     'postgres://nobody@%2Ftmp%2Fno-such-folder/none',
@@ -33,7 +33,7 @@ describe('away', () => {
     await gone.close()
   })
 
-  it('a lock that is not given up in time, and the connection is kept', async () => {
+  it('a lock timeout, and the connection is kept', async () => {
     const client = new pg.Client({ connectionString: database.url })
     await client.connect()
     await client.query('begin; lock table accounts')
@@ -45,19 +45,19 @@ describe('away', () => {
     expect(await pids()).toBeGreaterThan(0)
   })
 
-  it('a connection that is ended from the other side', async () => {
+  it('a connection terminated by the server', async () => {
     const error = await failure(db.transaction((tx) => tx.query('select pg_terminate_backend(pg_backend_pid())')))
     expect(error).toBeInstanceOf(Unavailable)
     expect((await db.query('select 1')).rowCount).toBe(1)
   })
 })
 
-describe('not away', () => {
-  it('a statement that is wrong is a bug, and says so', async () => {
+describe('not unavailable', () => {
+  it('a wrong statement is a bug, and rejects with its SQLSTATE', async () => {
     expect(await failure(db.query('select no_such_column from accounts'))).toMatchObject({ code: '42703' })
   })
 
-  it('what is thrown in the middle of a transaction comes out as it is, and nothing is kept', async () => {
+  it('an error thrown inside a transaction is rethrown, and the transaction rolled back', async () => {
     const thrown = new TypeError('a bug of ours')
     const work = db.transaction(async (tx) => {
       await tx.query("insert into scopes (name, title, created_at) values ('kept', 'Kept', now())")

@@ -46,7 +46,7 @@ type Happened = {
   readonly dialog: boolean
 }
 
-/** Grants, and what was early, as rows: a thousand of them take too long by hand. */
+/** Grants and early polls as rows: a thousand requests would take too long. */
 async function writeDown(happened: readonly Happened[]): Promise<void> {
   await service.database.query('truncate early_polls')
   await service.database.query('delete from grants where application_id = $1', [applicationId])
@@ -92,7 +92,7 @@ const anyAddress = fc.oneof(
 const anythingHappened: fc.Arbitrary<Happened[]> = fc.array(
   fc.record({
     account: fc.nat(AGES.length - 1),
-    // Whole seconds around the edges of windows, and anything between.
+    // Whole seconds around the edges of windows, and any time between.
     ageMs: fc.oneof(
       fc.nat(50).map((minutes) => minutes * MINUTE),
       fc.nat(50 * MINUTE),
@@ -120,7 +120,7 @@ async function readThrough(thresholds: Thresholds, now: number, codeLifetimeMs: 
   return read.get(applicationId)
 }
 
-it('agrees with the pure gathering on random grants, early polls, overloads and decisions', async () => {
+it('agrees with the model on random grants, early polls, overloads and decisions', async () => {
   const { database } = service
   const minutes = fc.uniqueArray(fc.nat(80), { maxLength: 2 })
   const property = fc.asyncProperty(
@@ -156,7 +156,7 @@ function insertClosedReview(closedAt: number) {
   )
 }
 
-it('keeps what happened to applications apart', async () => {
+it('keeps applications apart', async () => {
   await service.database.query('delete from reviews')
   await service.database.query('truncate overloads')
   const other = await makeApplication(service.context.db, service.config, service.account.slug)
@@ -173,7 +173,7 @@ it('keeps what happened to applications apart', async () => {
 })
 
 describe('early polls', () => {
-  it('are added up, and forgotten after two days', async () => {
+  it('are added up, and deleted after two days', async () => {
     const { database } = service
     await database.query('truncate early_polls')
     const [code, old] = [randomUUID(), randomUUID()]
@@ -191,7 +191,7 @@ describe('early polls', () => {
     ])
   })
 
-  it('make an application a suspect only where a code ignored slow_down, and lately', async () => {
+  it('make an application a suspect only if a code ignored slow_down recently', async () => {
     const { context, database } = service
     await database.query('truncate early_polls')
     const suspects = () => listSuspects(context.db, Date.now() - 30 * MINUTE, defaultThresholds)
@@ -212,7 +212,7 @@ describe('reports', () => {
     )
   const count = async () => (await readReports(service.context.db, [applicationId])).get(applicationId) ?? 0
 
-  it('are counted by accounts, of the last day, since the last decision', async () => {
+  it('are counted per account, in the last day, since the last decision', async () => {
     expect(await count()).toBe(0)
     const [one = '', two = '', three = ''] = accounts.map(({ id }) => id)
     await report(one, 'code.reported')
@@ -228,7 +228,7 @@ describe('reports', () => {
   })
 })
 
-it('tells how many times as often as allowed an application polled', async () => {
+it('the factor is the number of polls divided by the allowed number', async () => {
   const factor = (from = Date.now() - 30 * MINUTE) => readFactor(service.context.db, applicationId, from)
   expect(await factor()).toBeNull()
   for (let poll = 0; poll < 10; poll += 1) {

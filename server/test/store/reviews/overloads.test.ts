@@ -1,4 +1,4 @@
-/** Minutes in which requests were shed: added up, read between two moments, forgotten after a quarter of a year. */
+/** Minutes in which requests were shed: added up, read between two times, deleted after a quarter of a year. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openPostgres, type Postgres } from '../../../src/store/postgres/postgres.ts'
 import { addShed, forgetOverloads, readOverloads } from '../../../src/store/reviews/overloads.ts'
