@@ -49,7 +49,7 @@ describe('an application', () => {
     ).not.toContain(false)
   })
 
-  test('that floods gets its limit as a trickle, not as a minute’s worth at once', () => {
+  test('that floods gets its limit spread over the minute, not at once', () => {
     const { ask, wait } = application(1_200)
     const perSecond: number[] = []
     for (let second = 0; second < 120; second += 1) {
@@ -65,7 +65,7 @@ describe('an application', () => {
     expect(perSecond.reduce((sum, each) => sum + each)).toBeGreaterThanOrEqual(2_400)
   })
 
-  test('never gets more than twice its limit and two bursts, whoever asks', () => {
+  test('never gets more than twice its limit and two bursts, from any networks', () => {
     fc.assert(
       fc.property(limits, fc.array(fc.tuple(fc.nat(2_000), fc.nat(500)), { maxLength: 400 }), (limit, asks) => {
         const { ask, wait } = application(limit)
@@ -80,7 +80,7 @@ describe('an application', () => {
     )
   })
 
-  test('that was refused hears how long a full bucket takes', () => {
+  test('that was refused is told how long to wait', () => {
     const fill = { main: burstOf(60), reserve: burstOf(60), at: 0 }
     expect(takeCode({ limit: 60, fill, now: 0, own: 0, part: 1 })).toEqual({ passed: false, fill, waitMs: 2_000 })
     expect(takeCode({ limit: 60, fill, now: 2_000, own: 9, part: 1 }).passed).toBe(true)
@@ -88,7 +88,7 @@ describe('an application', () => {
 })
 
 describe('a network', () => {
-  test('that has had nothing gets a code until the reserve is full', () => {
+  test('without codes so far gets one until the reserve is used up', () => {
     fc.assert(
       fc.property(limits, fills, (limit, part) => {
         const fill = filled(limit, part)
@@ -98,7 +98,7 @@ describe('a network', () => {
     )
   })
 
-  test('that has had more never gets a code where one that has had less does not', () => {
+  test('with more codes never gets one where a network with fewer does not', () => {
     fc.assert(
       fc.property(limits, fills, fc.nat(1_000), fc.nat(1_000), (limit, part, one, other) => {
         const asked = { limit, fill: filled(limit, part), now: 0, part: 1 }
@@ -128,7 +128,7 @@ describe('a thief with the secret', () => {
       const { ask, wait } = application(12_000)
       let [homes, passed, next] = [0, 0, 0]
       for (let step = 0; step < 1_200; step += 1) {
-        // Each tenth of a second: 200 of the thief's, and 15 homes: nine thousand a minute.
+        // Each tenth of a second: 200 requests of the thief and 15 of homes: nine thousand a minute.
         for (let time = 0; time < 200; time += 1) {
           ask(`thief ${next % networks}`)
           next += 1
@@ -145,15 +145,15 @@ describe('a thief with the secret', () => {
   )
 })
 
-describe('where several processes share a limit', () => {
-  test('what others gave fills the bucket, and never more than that', () => {
+describe('several processes that share a limit', () => {
+  test('codes issued by others fill the bucket, and never more than that', () => {
     const fill = fillUp(600, NOTHING_TAKEN, 12)
     expect(fill.main).toBe(12)
     expect(fillUp(600, fill, 1_000_000).main).toBe(burstOf(600))
     expect(fillUp(600, fill, -50).main).toBe(0)
   })
 
-  test('a process keeps its part of the reserve, and at least one code of it', () => {
+  test('a process keeps its share of the reserve, at least one code', () => {
     const limit = 12_000
     const full = { main: burstOf(limit), reserve: 0, at: 0 }
     const given = (part: number) => {

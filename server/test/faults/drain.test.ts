@@ -23,7 +23,7 @@ afterAll(() => service.stop())
 const MAX_ROUNDS = 6
 
 it('F31: processes are replaced one after the other under load: every poll, code request, delivery and refresh is answered, and nothing is lost', async () => {
-  // A busy machine must not turn code requests away: that is another test's concern.
+  // Without shedding: that is another test's subject.
   const settings = { ...environment(), OVERLOAD_DELAY: '0' }
   const servers = await Promise.all([startServerProcess(settings), startServerProcess(settings)])
   const balancer = balance(servers)
@@ -58,7 +58,7 @@ it('F31: processes are replaced one after the other under load: every poll, code
   const { device_code } = await service.device().code()
   const renewals = new Map<string, number>()
   const waiting = inLoop(10, async (send) => void (await send('poll', 400, { device_code })))
-  // One each: the grants of one user wait for each other.
+  // One user each: grants of one user wait for each other.
   const users = await Promise.all(Array.from({ length: 10 }, () => makeUser(service.context.db, service.account.slug)))
   const granted = inLoop(users.length, async (send, lane) => {
     const code = await send('code', 200, {})
@@ -73,7 +73,7 @@ it('F31: processes are replaced one after the other under load: every poll, code
   })
 
   await sleep(500)
-  // A process drains unnoticed for a tenth of a second, until the balancer asks again: some kinds take a few rounds to meet one.
+  // A process drains for a tenth of a second before the balancer notices: some kinds need a few rounds to meet one.
   const met = () => Object.values(counted).every(({ whileDraining }) => whileDraining > 0)
   for (let round = 1; round === 1 || (round <= MAX_ROUNDS && !met()); round += 1) {
     for (const [index, old] of servers.entries()) {
@@ -102,7 +102,7 @@ it('F31: processes are replaced one after the other under load: every poll, code
   expect(left.sort()).toEqual(expected.sort())
 }, 180_000)
 
-it('answers on kept connections carry Connection: close while draining, and /health/ready says no', async () => {
+it('answers on kept connections carry Connection: close while draining, and /health/ready answers 503', async () => {
   const server = await startServerProcess(environment())
   expect((await post(server.address, '/health/ready', { method: 'GET' })).body).toEqual({ status: 'ready', gate: 'up' })
   const stopping = server.kill('SIGTERM')
@@ -114,7 +114,7 @@ it('answers on kept connections carry Connection: close while draining, and /hea
   expect(server.log()).toContain('"event":"stopped"')
 })
 
-it('F32: a client that falls silent in the middle of its request does not keep the process from ending', async () => {
+it('F32: a client that stalls within its request does not keep the process from ending', async () => {
   const server = await startServerProcess({ ...environment(), DRAIN_SECONDS: '0' })
   const { hostname, port } = new URL(server.address)
   const socket = connect(Number(port), hostname)
@@ -126,14 +126,14 @@ it('F32: a client that falls silent in the middle of its request does not keep t
   expect(server.log()).toContain('"event":"stopped"')
 })
 
-it('keeps an idle connection for longer than any usual balancer', async () => {
+it('an idle connection is kept for longer than by usual balancers', async () => {
   const server = await startServerProcess(environment())
   const answer = await post(server.address, '/health/live', { method: 'GET' })
   expect(Number(/timeout=(\d+)/.exec(String(answer.headers['keep-alive']))?.[1])).toBeGreaterThan(65)
   await server.kill('SIGTERM')
 })
 
-/** What a balancer does: asks for readiness often, sends requests round robin to those that are ready. */
+/** A balancer: checks readiness often, sends requests round robin to ready processes. */
 function balance(initial: readonly ServerProcess[]) {
   let all = [...initial]
   let ready = [...initial]
@@ -144,7 +144,7 @@ function balance(initial: readonly ServerProcess[]) {
       asked.map((server) => post(server.address, '/health/ready', { method: 'GET' }).catch(() => null)),
     )
     const leaving = asked.filter((_, index) => answers[index]?.status !== 200)
-    // One that was added meanwhile was not asked: it stays, and gets requests once it was.
+    // A process added meanwhile was not checked yet: it stays, and gets requests once ready.
     all = all.filter((server) => !leaving.includes(server))
     ready = all.filter((server) => asked.includes(server))
   }, 100)

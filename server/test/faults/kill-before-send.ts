@@ -1,6 +1,6 @@
 /**
- * Loaded into a server before it starts: the process kills itself at the moment it would hand a 200 to the network. The
- * transaction is committed then, and not a byte is sent. What would have been sent is written to a file first.
+ * Preloaded into a server: the process kills itself when it would send a 200. The
+ * transaction is committed then, and not a byte is sent. The unsent answer is written to a file first.
  */
 import { writeFileSync } from 'node:fs'
 import { ServerResponse } from 'node:http'

@@ -1,6 +1,6 @@
 /**
- * Loaded into a server before it starts: the process kills itself in the middle of sending a webhook. KILL_AT says when: before a
- * byte is sent, once all of it is, or when the answer is there and nobody has written that down yet.
+ * Preloaded into a server: the process kills itself while sending a webhook. KILL_AT says when: before the first
+ * byte, after the last, or when the answer has arrived and is not saved yet.
  */
 import { ClientRequest } from 'node:http'
 

@@ -1,4 +1,4 @@
-/** Devices and a user who go on whatever happens, and remember everything they were told. */
+/** Devices and a user who continue through faults, and record every answer. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Context } from '../../src/flows/context.ts'
 import { grantDeviceCode, rejectDeviceCode } from '../../src/flows/device/decide.ts'
@@ -8,7 +8,7 @@ import type { MadeApplication, MadeUser } from '../rig/make.ts'
 
 export type Load = {
   totals(): UsageCounters
-  /** Asks for no more codes, waits until each has its end, and returns what went wrong. */
+  /** Requests no more codes, waits until each has an outcome, and returns the problems. */
   finish(): Promise<string[]>
 }
 
@@ -66,7 +66,7 @@ export function startLoad(given: {
     }
   }
 
-  /** Polls until something final is heard; alternates between the processes; never slower than once a second. */
+  /** Polls until a final outcome, alternating between the processes, at least once a second. */
   async function collect(code: CodeRecord, lane: number): Promise<string> {
     for (let poll = 0; poll < 120; poll += 1) {
       const at = new Device(
@@ -79,7 +79,7 @@ export function startLoad(given: {
       if (answer.status === 200) {
         totals.collected += 1
         const after = await at.poll(code.device_code)
-        // While PostgreSQL is away nobody can know that the answer was delivered; then it is not final.
+        // While PostgreSQL is down the delivery cannot be confirmed; then the outcome is not final.
         if (!['invalid', 'auth_pending', 'slow_down'].includes(after.body.error))
           problems.push(`after a 200: ${after.text}`)
         return 'granted'
@@ -109,7 +109,7 @@ export function startLoad(given: {
     const heard = collect(code, lane)
     await sleep(500 + Math.random() * 2_500)
     let decision = await decide(code, lane % 3 !== 0)
-    // A person whose page failed tries again.
+    // A user whose page failed tries again.
     while (decision === 'unknown' || decision === 'none') {
       await sleep(500)
       const retried = await decide(code, lane % 3 !== 0)
@@ -121,7 +121,7 @@ export function startLoad(given: {
     if (!right) problems.push(`the user was told ${decision}, the device heard ${outcome}`)
   }
 
-  /** Somebody always asks for a code, also while everybody else waits; nobody enters these. */
+  /** Requests codes all the time, also while others wait; nobody enters these. */
   async function ask(): Promise<void> {
     for (let lane = 0; !finishing; lane += 1) {
       await requestCode(lane).catch((error) => problems.push(`a code request failed: ${error.message}`))

@@ -22,7 +22,7 @@ afterAll(() => service.stop())
 type Outcome = 'accepted' | 'rejected' | 'expired'
 const variants: WireVariant[] = ['oauth', 'key']
 
-/** A code with a final outcome that nobody has polled for. */
+/** A code with a final outcome that was not polled yet. */
 async function decided(outcome: Outcome, variant: WireVariant = 'oauth') {
   const device = service.device(variant)
   const code = await device.code({ state: 'kept' })
@@ -35,7 +35,7 @@ async function decided(outcome: Outcome, variant: WireVariant = 'oauth') {
 const heard = (answer: { status: number; body: { error?: string } }) =>
   answer.status === 200 ? 'accepted' : (answer.body.error ?? '').replace('auth_', '')
 
-/** Sends a poll and returns its socket, while the row is locked so that the answer cannot come yet. */
+/** Sends a poll and returns its socket, with the row locked so that it cannot be answered yet. */
 async function pollWhileLocked(device: Device, deviceCode: string, userCode: string) {
   const client = new pg.Client({ connectionString: service.database.url })
   await client.connect()
@@ -69,7 +69,7 @@ describe.each<Outcome>(['accepted', 'rejected', 'expired'])('an outcome that is 
     },
   )
 
-  it('is given again to the same poll, told by its Idempotency-Key, and to no other', async () => {
+  it('is repeated to the same poll, recognised by its Idempotency-Key, and to no other', async () => {
     const { device, code } = await decided(outcome)
     const key = { 'idempotency-key': 'one poll' }
     const again = { 'idempotency-key': 'one-poll-4711' }
@@ -84,7 +84,7 @@ describe.each<Outcome>(['accepted', 'rejected', 'expired'])('an outcome that is 
     expect(heard(await device.poll(code.device_code, { 'idempotency-key': 'another' }))).toBe('invalid')
   })
 
-  it('is given to every poll of a burst with one Idempotency-Key, with the same credentials', async () => {
+  it('is answered to every poll of a burst with one Idempotency-Key, with the same credentials', async () => {
     const { device, code } = await decided(outcome)
     const polls = Array.from({ length: 8 }, () => device.poll(code.device_code, { 'idempotency-key': 'burst' }))
     const answers = await Promise.all(polls)
@@ -94,7 +94,7 @@ describe.each<Outcome>(['accepted', 'rejected', 'expired'])('an outcome that is 
 })
 
 describe.each(variants)('SIGKILL after the commit and before the answer, %s variant', (variant) => {
-  it('the next poll after the lease gets the same credentials and what is left of them; after a completed answer, invalid', async () => {
+  it('the next poll after the lease gets the same credentials with their remaining lifetime; after a completed answer, invalid', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'latchkey-kill-'))
     const record = join(folder, 'would-have-been-sent')
     const environment = { DATABASE_URL: service.database.url, REDIS_URL: engineUrl('REDIS_URL') }
@@ -107,7 +107,7 @@ describe.each(variants)('SIGKILL after the commit and before the answer, %s vari
     await doomed.exited
     const unsent = readFileSync(record, 'utf8')
     const device = service.device(variant)
-    // Another process cannot know yet that the first one is dead. It must not say anything final, least of all a false one.
+    // Another process cannot know yet that the first one is dead. It must not answer anything final.
     expect((await device.poll(code.device_code)).body.error).toMatch(/^(auth_pending|slow_down)$/)
     await service.database.advance(LEASE_MS)
     const answer = await device.poll(code.device_code)
@@ -120,7 +120,7 @@ describe.each(variants)('SIGKILL after the commit and before the answer, %s vari
     removeFolder(folder)
   })
 
-  it('DC-20: a minute later the access token is stamped anew, from the same grant', async () => {
+  it('DC-20: a minute later the access token is issued anew, from the same grant', async () => {
     const { device, code } = await decided('accepted', variant)
     const { socket, unlock } = await pollWhileLocked(device, code.device_code, code.user_code)
     socket.resetAndDestroy()

@@ -1,4 +1,4 @@
-/** docs/interface.md, "When an engine is away": without PostgreSQL nothing final is said of a code, whatever its time. */
+/** docs/interface.md, "When an engine is away": without PostgreSQL no final outcome of a code is answered. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -13,7 +13,7 @@ import { type OwnPostgres, startOwnPostgres } from '../rig/own-postgres.ts'
 import { type ServerProcess, startServerProcess } from '../rig/server-process.ts'
 
 const INTERVAL_MS = 1_000
-/** Time enough to decide on a busy machine. */
+/** Long enough to decide on a busy machine. */
 const LIFETIME_MS = 7_000
 
 const settings = { POLL_INTERVAL: String(INTERVAL_MS / 1000), DEVICE_CODE_LIFETIME: String(LIFETIME_MS / 1000) }
@@ -46,7 +46,7 @@ const faults = [
   { fault: 'hung', begin: () => postgres.freeze(), end: () => postgres.thaw() },
 ]
 
-/** One with each gate, both on the PostgreSQL that goes away. */
+/** A service with each gate, both on the PostgreSQL that is stopped. */
 let servers: readonly ServerProcess[] = []
 beforeAll(async () => {
   const each = gates.slice(0, 2).map(({ environment }) => environment())
@@ -63,7 +63,7 @@ async function said({ device, deviceCode }: Waiting): Promise<string> {
   return status === 200 ? 'accepted' : body.error
 }
 
-/** Four codes: granted and never polled, rejected and never polled, not decided, and used. */
+/** Four codes: granted and not polled, rejected and not polled, pending, and used. */
 async function fourCodes(server: ServerProcess): Promise<readonly Waiting[]> {
   const device = new Device(server.address, application)
   const codes = []
@@ -108,7 +108,7 @@ it.each(faults)(
   60_000,
 )
 
-it('a standby that takes no writes and lacks the newest codes says nothing final of them', async () => {
+it('a read-only standby that lacks the newest codes answers no final outcome of them', async () => {
   const device = new Device(servers[0]?.address ?? '', application)
   const waiting = { device, deviceCode: (await device.code()).device_code }
   const standby = async (on: boolean) => {

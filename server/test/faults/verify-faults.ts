@@ -33,7 +33,7 @@ const signal = (engine: { pid(): number | null }, name: NodeJS.Signals) => {
   if (pid !== null) process.kill(pid, name)
 }
 
-/** Each is broken for so long, then fixed, then given time to show that it recovered. */
+/** Each fault lasts this long, then the engine is restored and given time to recover. */
 const faults: { name: string; seconds: number; break(): void; remedy(): void; codesRefused: boolean }[] = [
   {
     name: 'redis killed',

@@ -1,7 +1,7 @@
 /**
- * npm run verify:webhooks [-- --kills N]: a server is killed again and again, at random moments and in the middle of sending,
- * while grants are made and revoked and a receiver refuses, cuts off and hangs. At the end every event that was committed has
- * arrived, signed, under one id however often it came. docs/interface.md, "Webhooks".
+ * npm run verify:webhooks [-- --kills N]: a server is killed repeatedly, at random moments and while sending,
+ * while grants are created and revoked and a receiver refuses, disconnects and hangs. At the end every committed event has
+ * arrived, signed, with one id however often it was sent. docs/interface.md, "Webhooks".
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
@@ -18,14 +18,14 @@ import { startWebhookLoad } from './webhook-load.ts'
 import type { Line } from './webhook-receiver.ts'
 
 /**
- * From the commit to the moment the receiver took it: it may refuse twice (42 s), hang once (10 s), and be in the hands of a
- * process that dies (30 s), of several even, one after the other.
+ * From the commit to the receiver's acceptance: it may refuse twice (42 s), hang once (10 s), and be leased by a
+ * process that dies (30 s), several times.
  */
 const MAX_SECONDS = 240
 
 const STAGES = ['before', 'sent', 'answered'] as const
 
-/** By then, a server that is to end in the middle of sending has had something to send. */
+/** By then, a server that is to be killed while sending has had something to send. */
 const MAX_LIFE_MS = 20_000
 
 const { values } = parseArgs({ options: { kills: { type: 'string', default: '100' } } })
@@ -77,7 +77,7 @@ try {
   await database.drop()
 }
 
-/** Every other life ends in the middle of sending, the last one not at all. */
+/** Every other process is killed while sending, the last one is not killed. */
 function endsItself(life: number): boolean {
   return life % 2 === 0 && life <= kills
 }
@@ -98,7 +98,7 @@ async function hook(url: string): Promise<string> {
   return shown?.secret ?? ''
 }
 
-/** Resolves with the port; what comes afterwards is kept. */
+/** Resolves with the port; later output is kept. */
 function heard(child: ChildProcess, into: Line[]): Promise<number> {
   return new Promise((resolve, reject) => {
     child.once('exit', (code) => reject(new Error(`the receiver ended with ${code}`)))
@@ -111,7 +111,7 @@ function heard(child: ChildProcess, into: Line[]): Promise<number> {
   })
 }
 
-/** Until nothing waits any more, or for as long as anything may. */
+/** Waits until nothing is queued, within the time limit. */
 async function sent(): Promise<void> {
   for (const late = Date.now() + MAX_SECONDS * 1000; Date.now() < late; await sleep(500)) {
     const [row] = await database.query<{ waiting: number }>(
@@ -123,7 +123,7 @@ async function sent(): Promise<void> {
 
 type Committed = { event: string; ids: string[]; at: Date }
 
-/** What the audit says happened, and under which ids it was to be told. */
+/** Events of the audit log, and the webhook ids queued for them. */
 function committed(): Promise<Committed[]> {
   return database.query<Committed>(
     `select a.kind || ' ' || a.grant_id as event, a.at,

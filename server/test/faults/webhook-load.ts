@@ -1,4 +1,4 @@
-/** People who connect applications and take it back, by way of a server that is killed again and again. They try once more. */
+/** Users who grant and revoke access through a server that is killed repeatedly. They retry. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Context } from '../../src/flows/context.ts'
 import { grantDeviceCode } from '../../src/flows/device/decide.ts'
@@ -9,12 +9,12 @@ import type { MadeApplication, MadeUser } from '../rig/make.ts'
 
 const LANES = 4
 
-/** From one to the next, so that the two cores have time for what is tested. */
+/** Pause between two, which leaves processor time for the test. */
 const PAUSE_MS = 400
 
 type Load = { finish(): Promise<void> }
 
-/** `address` is where the server is at the moment, if anywhere. */
+/** `address` is the server's current address, if it runs. */
 export function startWebhookLoad(given: {
   address(): string
   application: MadeApplication
@@ -35,7 +35,7 @@ export function startWebhookLoad(given: {
     const { body } = await new Device(given.address(), application).poll(device_code)
     if (!body.access_token) return
     const form = { ...device.credentials, token: body.access_token }
-    // Half of them end in the process that may be killed, half in this one.
+    // Half of them are revoked in the process that may be killed, half in this one.
     if (turn % 2 === 0) await post(given.address(), '/auth/oauth/revoke', { form })
     else await removeNewest(user)
   }
@@ -51,7 +51,7 @@ export function startWebhookLoad(given: {
 
   async function live(lane: number): Promise<void> {
     for (let turn = lane; !finishing; turn += 1) {
-      // The server died in the middle: what was committed stands in the database, whoever heard of it.
+      // The server died meanwhile: what was committed is in the database, answered or not.
       await connectAndRemove(lane, turn).catch(() => {})
       await sleep(PAUSE_MS)
     }

@@ -1,6 +1,6 @@
 /**
- * A receiver of webhooks in a process of its own, in a bad mood: for each event the first attempts may be refused, cut off
- * without an answer although they were understood, or left hanging. It says what it understood, line by line.
+ * A faulty webhook receiver in a process of its own: for each event the first attempts may be refused, disconnected
+ * after they were read, or left hanging. It prints what it received, line by line.
  */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -8,12 +8,12 @@ import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { Webhook } from 'standardwebhooks'
 
-/** Of the first two attempts at each event. From the third on it is well-behaved, so that a run comes to an end. */
+/** For the first two attempts at each event. From the third on it behaves, so that a run ends. */
 const REFUSED = 0.15
 const CUT = 0.05
 const MAX_MOODS = 2
 
-/** In all: each holds a lane for ten seconds. */
+/** In total: each holds a lane for ten seconds. */
 const MAX_HANGING = 5
 
 export type Line = {
@@ -52,7 +52,7 @@ const server = createServer(async (request, response) => {
 })
 server.listen(0, '127.0.0.1', () => tell({ port: (server.address() as AddressInfo).port }))
 
-// The secret comes once there is an endpoint; the end comes with the end of whoever started this.
+// The secret arrives once there is an endpoint; the process ends with its parent.
 createInterface({ input: process.stdin })
   .on('line', (line) => {
     secret = line

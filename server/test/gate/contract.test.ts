@@ -30,7 +30,7 @@ describe.each(makers)('a gate $name', ({ make }) => {
     expect(await gate.poll(randomUUID(), PACE_MS)).toEqual({ early: false, pending: false })
   })
 
-  it('finds a second poll early until the pace has passed', async () => {
+  it('reports a second poll as early until the pace has passed', async () => {
     const id = randomUUID()
     await gate.poll(id, PACE_MS)
     expect((await gate.poll(id, PACE_MS)).early).toBe(true)
@@ -38,8 +38,8 @@ describe.each(makers)('a gate $name', ({ make }) => {
     expect((await gate.poll(id, PACE_MS)).early).toBe(false)
   })
 
-  it('does not move the clock for an early poll', async () => {
-    // On a machine that is so slow that the second poll comes in time, once more.
+  it('does not restart the pace for an early poll', async () => {
+    // Tried again if the machine is so slow that the second poll comes in time.
     for (let attempt = 1; ; attempt += 1) {
       const [id, begun] = [randomUUID(), performance.now()]
       await gate.poll(id, PACE_MS)
@@ -59,7 +59,7 @@ describe.each(makers)('a gate $name', ({ make }) => {
     expect(polls.filter((poll) => !poll.early)).toHaveLength(1)
   })
 
-  it('paces each code on its own, in whatever batch it arrives', async () => {
+  it('paces each code separately, in any batch', async () => {
     const ids = Array.from({ length: 200 }, () => randomUUID())
     const hinted = ids.filter((_, index) => index % 3 === 0)
     for (const id of hinted) gate.hint(id, 5_000)
@@ -68,7 +68,7 @@ describe.each(makers)('a gate $name', ({ make }) => {
     expect(polls).toEqual(ids.map((id, index) => ({ early: index < 100, pending: hinted.includes(id) })))
   })
 
-  it('remembers a hint for as long as it was given, and no longer', async () => {
+  it('keeps a hint for its lifetime, and no longer', async () => {
     const id = randomUUID()
     gate.hint(id, 3_000)
     expect((await gate.poll(id, PACE_MS)).pending).toBe(true)
@@ -76,21 +76,21 @@ describe.each(makers)('a gate $name', ({ make }) => {
     expect((await gate.poll(id, PACE_MS)).pending).toBe(false)
   })
 
-  it('forgets a hint that was dropped', async () => {
+  it('removes a dropped hint', async () => {
     const id = randomUUID()
     gate.hint(id, 5_000)
     await gate.drop(id)
     expect((await gate.poll(id, PACE_MS)).pending).toBe(false)
   })
 
-  it('does not believe a hint that arrives after the drop: it was read before the decision', async () => {
+  it('ignores a hint that arrives after the drop: it was read before the decision', async () => {
     const id = randomUUID()
     await gate.drop(id)
     gate.hint(id, 5_000)
     expect((await gate.poll(id, PACE_MS)).pending).toBe(false)
   })
 
-  it('drops what was never hinted without complaint', async () => {
+  it('accepts a drop without a hint', async () => {
     await expect(gate.drop(randomUUID())).resolves.toBeUndefined()
     expect(gate.answers).toBe(true)
   })
@@ -98,8 +98,8 @@ describe.each(makers)('a gate $name', ({ make }) => {
 
 const MAX_PACE_MS = paceFor(MAX_INTERVAL_SECONDS)
 
-describe('the longest interval that a review can ask for', () => {
-  it('is kept by a gate in process, whatever else is polled meanwhile, and ends on time', async () => {
+describe('the longest interval that a review can set', () => {
+  it('is kept by a gate in process, whatever else is polled, and ends on time', async () => {
     let now = 0
     const gate = createLocalGate(() => now)
     const id = randomUUID()
@@ -154,7 +154,7 @@ describe.each(makers.slice(1))('two gates $name', ({ make }) => {
   })
 })
 
-it('a drop that Redis did not take is repeated: other processes hear of it as soon as Redis answers again', async () => {
+it('repeat a drop that Redis did not answer, as soon as it answers again', async () => {
   const link = openRedis(engineUrl('REDIS_URL'), () => {})
   const deciding = createRedisGate(link)
   const polling = createRedisGate(openRedis(engineUrl('REDIS_URL'), () => {}))
@@ -169,7 +169,7 @@ it('a drop that Redis did not take is repeated: other processes hear of it as so
 })
 
 describe('the gate in process', () => {
-  it('forgets what nobody touched for two minutes, and nothing before its time', async () => {
+  it('evicts codes unused for two minutes, and none earlier', async () => {
     let now = 0
     const gate = createLocalGate(() => now)
     const id = randomUUID()

@@ -1,4 +1,4 @@
-/** How often networks ask and applications are given: in process, on Redis and on a cluster, and when Redis is away. */
+/** The limiter of networks and applications: in process, on Redis, on a cluster, and while Redis is down. */
 import { randomInt, randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
@@ -8,7 +8,7 @@ import { openRedis, type RedisLink } from '../../src/gate/redis-link.ts'
 import { engineUrl } from '../rig/database.ts'
 import { startPrivateRedis } from '../scale/private-redis.ts'
 
-/** Of codes, a hundred at once. */
+/** Code requests, in bursts of a hundred. */
 const LIMITS: Limits = { codeRequestsPerNetwork: 5, codeRequestsPerApplication: 3_000, dialogsPerNetwork: 3 }
 
 const links: { name: string; open: () => RedisLink | null }[] = [
@@ -17,7 +17,7 @@ const links: { name: string; open: () => RedisLink | null }[] = [
   { name: 'on a Redis cluster', open: () => openRedis(engineUrl('REDIS_CLUSTER_URL'), () => {}) },
 ]
 
-/** Of no other test: counts outlive a test by a minute. */
+/** A network used by no other test: counts outlive a test by a minute. */
 const somewhere = () => `10.${randomInt(256)}.${randomInt(256)}.0/24`
 
 async function passes(ask: () => Promise<{ passed: boolean }>, times: number): Promise<number> {
@@ -40,7 +40,7 @@ describe.each(links)('a limiter $name', ({ open }) => {
   })
   afterAll(() => link?.close())
 
-  it('lets a network ask as often as it may, then says how long to wait', async () => {
+  it('allows a network its limit, then returns how long to wait', async () => {
     const network = somewhere()
     expect(await passes(() => limiter.codeRequest(network), 5)).toBe(5)
     const refused = await limiter.codeRequest(network)
@@ -50,20 +50,20 @@ describe.each(links)('a limiter $name', ({ open }) => {
     expect(waitMs).toBeLessThanOrEqual(60_000)
   })
 
-  it('lets exactly as many through when all come at once', async () => {
+  it('allows exactly the limit when all arrive at once', async () => {
     const network = somewhere()
     const asked = await Promise.all(Array.from({ length: 50 }, () => limiter.codeRequest(network)))
     expect(asked.filter(({ passed }) => passed)).toHaveLength(5)
   })
 
-  it('counts every network on its own, and codes apart from dialogs', async () => {
+  it('counts every network separately, and codes apart from dialogs', async () => {
     const [one, other] = [somewhere(), somewhere()]
     expect(await passes(() => limiter.codeRequest(one), 9)).toBe(5)
     expect(await passes(() => limiter.codeRequest(other), 9)).toBe(5)
     expect(await passes(() => limiter.dialog(one), 9)).toBe(3)
   })
 
-  it('takes all that come from nowhere for one network', async () => {
+  it('counts all clients without an address as one network', async () => {
     const own = createLimiter({ ...LIMITS, dialogsPerNetwork: 1 }, null)
     expect(await passes(() => own.dialog(null), 3)).toBe(1)
   })
@@ -78,7 +78,7 @@ describe.each(links)('a limiter $name', ({ open }) => {
     expect(Array.from({ length: 1_000 }, () => free.codes.take(by)).every(({ passed }) => passed)).toBe(true)
   })
 
-  it('gives an application a burst of its limit, then what is kept only to networks that have had little', () => {
+  it('allows an application a burst, then the reserve only to networks with few codes', () => {
     const applicationId = randomUUID()
     const take = (network: string) => limiter.codes.take({ applicationId, network }).passed
     let loud = 0
@@ -90,7 +90,7 @@ describe.each(links)('a limiter $name', ({ open }) => {
     expect(refused).toEqual({ passed: false, waitMs: expect.any(Number) })
   })
 
-  it('does not count what was given back', () => {
+  it('does not count what was refunded', () => {
     const by = { applicationId: randomUUID(), network: 'x' }
     for (let time = 0; time < 500; time += 1) {
       expect(limiter.codes.take(by).passed).toBe(true)
@@ -117,7 +117,7 @@ describe.each(links.slice(1))('two processes with a limiter $name', ({ open }) =
     expect(await passes(() => one.codeRequest(network), 9)).toBe(0)
   })
 
-  it('know of each other what an application was given, as soon as they have told each other', async () => {
+  it('share the counts of an application with the next exchange', async () => {
     const [one, other] = [createLimiter(LIMITS, own), createLimiter(LIMITS, others)]
     const applicationId = randomUUID()
     const take = (limiter: Limiter, times: number, network: string) =>
@@ -126,14 +126,14 @@ describe.each(links.slice(1))('two processes with a limiter $name', ({ open }) =
     await one.codes.exchange()
     expect(take(other, 15, 'y')).toHaveLength(15)
     await other.codes.exchange()
-    // Together they gave more than a hundred: what is left is for networks that have had little.
+    // Together they allowed more than a hundred: the rest is for networks with few codes.
     expect(take(other, 200, 'y').length).toBeLessThan(40)
     expect(take(other, 1, 'home')).toHaveLength(1)
   })
 
-  it('ask Redis once for a request, and not at all for a network that is over its limit', async () => {
+  it('call Redis once per request, and not at all for a network over its limit', async () => {
     const limiter = createLimiter(LIMITS, own)
-    // The first call ever brings the script along.
+    // The first call loads the script.
     await limiter.codeRequest(somewhere())
     const network = somewhere()
     const asked = vi.spyOn(own?.redis as NonNullable<typeof own>['redis'], 'sendCommand')
@@ -148,8 +148,8 @@ describe.each(links.slice(1))('two processes with a limiter $name', ({ open }) =
   })
 })
 
-describe('when Redis is away', () => {
-  it('RL-11: a process goes by its own count: neither open nor closed', async () => {
+describe('while Redis is down', () => {
+  it('RL-11: a process limits by its own count', async () => {
     const link = openRedis('redis://127.0.0.1:1', () => {})
     const limiter = createLimiter(LIMITS, link)
     const network = somewhere()
@@ -163,7 +163,7 @@ describe('when Redis is away', () => {
     await link.close()
   })
 
-  it('RL-11: one that says nothing keeps a request waiting for a quarter of a second, and the count goes on', async () => {
+  it('RL-11: a Redis that hangs delays a request by a quarter of a second, and counting continues', async () => {
     const redis = await startPrivateRedis()
     const link = openRedis(redis.url, () => {})
     try {
@@ -194,7 +194,7 @@ describe('the budget of an application', () => {
     return { take, wait, budget }
   }
 
-  it('drains by itself: what was taken at once is there again two seconds later', () => {
+  it('refills: a burst is available again two seconds later', () => {
     const { take, wait } = make(3_000)
     for (let time = 0; time < 500; time += 1) take('x')
     expect(take('x')).toBe(false)
@@ -202,9 +202,9 @@ describe('the budget of an application', () => {
     expect(Array.from({ length: 100 }, () => take('x'))).not.toContain(false)
   })
 
-  it('remembers for a minute and more what a network was given, and forgets it after two', () => {
+  it('keeps the count of a network for more than a minute, and deletes it after two', () => {
     const { take, wait } = make(12)
-    // One at once, one every five seconds; what is kept holds one.
+    // One at once, one every five seconds; the reserve holds one.
     const use = () => take('loud')
     const full = () => {
       while (use());

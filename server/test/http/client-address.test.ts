@@ -1,4 +1,4 @@
-/** Where a request comes from, and whom we believe about it. docs/configuration.md, "TRUST_PROXY". */
+/** The client address of a request, and which proxies are trusted. docs/configuration.md, "TRUST_PROXY". */
 import { describe, expect, test } from 'vitest'
 import { createAddressReader } from '../../src/http/client-address.ts'
 
@@ -8,7 +8,7 @@ const CLIENT = '198.51.100.7'
 describe('without proxies', () => {
   const addressOf = createAddressReader([])
 
-  test('the peer’s own address counts, whatever it says of others', () => {
+  test('the peer’s address counts, whatever its headers say', () => {
     expect(addressOf(STRANGER, null)).toBe(STRANGER)
     expect(addressOf(STRANGER, CLIENT)).toBe(STRANGER)
     expect(addressOf('127.0.0.1', CLIENT)).toBe('127.0.0.1')
@@ -50,6 +50,6 @@ describe('behind proxies', () => {
   })
 })
 
-test('what is no network is said at once', () => {
+test('an invalid network is refused at start-up', () => {
   expect(() => createAddressReader(['proxy.internal'])).toThrow('"proxy.internal" is not a network')
 })

@@ -1,4 +1,4 @@
-/** The page on which a publisher shows that a domain is theirs: what it says at every step, and in every case. */
+/** The page on which a publisher verifies a domain, at every step and with every result. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { setApplicationPublisher } from '../../src/flows/applications/manage.ts'
 import { wordsFor } from '../../src/pages/ui/words.ts'
@@ -60,7 +60,7 @@ it('leads from a domain to the record, from the record to a check, and from ther
   expect((await findApplication(service.context.db, id))?.publisher.status).toBe('unverified')
 })
 
-it('can be left and come back to: the same domain leads to the same record', async () => {
+it('can be left and opened again: the same domain has the same record', async () => {
   const id = await make()
   const { value } = recordOf(service, id, 'acme.example')
   for (let visit = 0; visit < 2; visit += 1) {
@@ -85,7 +85,7 @@ describe('a check', () => {
     expect(page.text, 'and shows it again').toContain('id="record-value"')
   })
 
-  it('says that there is another, and shows some of it: as text, and no more than helps', async () => {
+  it('says that there is another record, and shows a part of it as text', async () => {
     const id = await make()
     const texts = [
       '<script>alert(1)</script>',
@@ -102,12 +102,12 @@ describe('a check', () => {
     expect(unescapeHtml(list)).not.toMatch(/\p{C}|0{81}/u)
   })
 
-  it('says that nobody answered', async () => {
+  it('says that name servers did not answer', async () => {
     const page = await check(await make(), 'acme.org')
     expect(textOf(page.text)).toContain(t('publisher_page.result_silent', { domain: 'acme.org', record: '' }))
   })
 
-  it('says when it was enough, and for how long', async () => {
+  it('says that there were too many checks, and how long to wait', async () => {
     const id = await make()
     await dns.know({})
     let page = await check(id)
@@ -116,7 +116,7 @@ describe('a check', () => {
     expect(textOf(page.text)).toContain(t('publisher_page.result_too_many', { minutes: 10 }))
   })
 
-  it('says that the name is too near to somebody else’s', async () => {
+  it('says that the name resembles another application’s', async () => {
     const stranger = await makeStranger(service)
     const id = await make()
     const theirs = await makeOwn(service, stranger, `Screen ${count}!`)
@@ -148,7 +148,7 @@ it.each([
   expect(page.text).not.toContain('id="record-value"')
 })
 
-it('an operator’s word is shown, and that nothing can be done about it here', async () => {
+it('a verification by an operator is shown, and cannot be changed here', async () => {
   const id = await make()
   await setApplicationPublisher(service.context.db, id, { status: 'verified', name: 'said.example' })
   const page = await open(id)
@@ -156,7 +156,7 @@ it('an operator’s word is shown, and that nothing can be done about it here', 
   expect(page.text).not.toMatch(/publisher\/(check|remove)"|id="domain"/)
 })
 
-it('a record that is missing is said to be, with what to set again', async () => {
+it('a missing record is shown, with the value to set again', async () => {
   const id = await make()
   await proveDomain(service, dns, owner, id, 'acme.example')
   await service.database.query('update applications set publisher_missing_since = now() where id = $1', [id])

@@ -1,4 +1,4 @@
-/** The second port: what it says while devices ask, and that nobody else can hear it. docs/operations.md, "Metrics". */
+/** The metrics server: its values during requests, and its own port. docs/operations.md, "Metrics". */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -44,8 +44,8 @@ async function scrape(): Promise<Scrape> {
   }
 }
 
-describe('what is counted', () => {
-  it('is what devices were told, one by one', async () => {
+describe('the metrics', () => {
+  it('count the answers to devices', async () => {
     const before = await scrape()
     const [first, second] = [service.device(), service.device('key')]
     const code = await first.code()
@@ -102,7 +102,7 @@ describe('what is counted', () => {
     expect(after.value('latchkey_http_requests_in_flight')).toBe(0)
   })
 
-  it('is pages by their routes, and whatever has none as one', async () => {
+  it('count pages by route, and all unknown paths as one', async () => {
     const before = await scrape()
     const { web } = await makeSignedInUser(service)
     await web.send('GET', '/connect/code?next=/somewhere')
@@ -116,7 +116,7 @@ describe('what is counted', () => {
     expect(after.text).not.toContain(service.account.slug)
   })
 
-  it('stands as the process stands', async () => {
+  it('show the state of the process', async () => {
     await service.context.liveCodes.recount()
     const { value } = await scrape()
     expect(value('latchkey_postgres_up')).toBe(1)
@@ -130,7 +130,7 @@ describe('what is counted', () => {
     expect(value(`latchkey_build_info{version="0.1.0",node_version="${process.version}"}`)).toBe(1)
   })
 
-  it('includes what waits to be sent or sealed, and for how long', async () => {
+  it('include queued mails, webhooks and unsealed events, with their age', async () => {
     const { context, database } = service
     await database.query(
       `insert into mails (kind, account_id, user_id, language, detail, created_at, due_at)
@@ -150,7 +150,7 @@ describe('suspensions that wait for a review', () => {
     return [value('latchkey_suspensions_waiting'), value('latchkey_suspension_wait_seconds')] as const
   }
 
-  it('are counted, with the time that the first of them has waited', async () => {
+  it('are counted, with the waiting time of the oldest', async () => {
     expect(await figures()).toEqual([0, 0])
     const { context, database, application } = service
     const { id } = application
@@ -171,7 +171,7 @@ describe('suspensions that wait for a review', () => {
 })
 
 describe('the second port', () => {
-  it('has nothing but /metrics, and the first one has no such thing', async () => {
+  it('serves only /metrics, which the first port does not serve', async () => {
     const at = async (address: string | null, path: string, method = 'GET') =>
       (await fetch(`${address}${path}`, { method })).status
     expect(await at(service.metricsAddress, '/metrics?x=1')).toBe(200)
@@ -184,14 +184,14 @@ describe('the second port', () => {
     expect((await service.web().send('GET', '/metrics')).status).toBe(404)
   })
 
-  it('is on this machine only, and only if asked for', async () => {
+  it('listens on localhost only, and only if configured', async () => {
     expect(service.metricsAddress).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
     const without = await startService(makeConfig({ DATABASE_URL: service.database.url }))
     expect(without.metricsAddress).toBeNull()
     await without.stop()
   })
 
-  it('is closed again, like the service, if the service does not start', async () => {
+  it('is closed again, like the first one, if the service fails to start', async () => {
     const [port, metricsPort] = [await freePort(), await freePort()]
     const config = makeConfig({
       DATABASE_URL: service.database.url,
@@ -205,7 +205,7 @@ describe('the second port', () => {
     }
   })
 
-  it('still answers while PostgreSQL does not, and says so', async () => {
+  it('answers while PostgreSQL is down, and reports that', async () => {
     const running = await startService(makeConfig({ DATABASE_URL: service.database.url, METRICS_PORT: '0' }))
     try {
       await running.context.db.close()
@@ -220,7 +220,7 @@ describe('the second port', () => {
 })
 
 describe('the names', () => {
-  it('are those of the conventions: a base unit at the end, _total for what only grows, a help and a type for each', async () => {
+  it('follow Prometheus’ conventions: a base unit, _total for counters, a help and a type for each', async () => {
     const { text } = await scrape()
     const types = Array.from(text.matchAll(/^# TYPE (\S+) (\S+)$/gm), ([, name = '', type = '']) => ({ name, type }))
     const odd = types.filter(({ name, type }) => name.endsWith('_total') !== (type === 'counter'))
@@ -250,7 +250,7 @@ describe('the names', () => {
     expect(text.split('\n').length).toBeLessThan(2_500)
   })
 
-  it('in the alerts, the dashboard and the documentation are there', async () => {
+  it('used in alerts, dashboard and documentation exist', async () => {
     const { text } = await scrape()
     const there = new Set(
       Array.from(text.matchAll(/^# TYPE (\S+) (\S+)$/gm)).flatMap(([, name = '', type]) => namesOf(name, type)),
@@ -270,7 +270,7 @@ describe('the names', () => {
     expect([...documented].sort()).toEqual(Array.from(text.matchAll(/^# TYPE (\S+)/gm), ([, name]) => name).sort())
   })
 
-  it('of alerts have a paragraph each that says what to do', () => {
+  it('of alerts have a paragraph each in the operations guide', () => {
     const operations = read('docs/operations.md')
     const described = Array.from(operations.matchAll(/^#### (Latchkey\w+)$/gm), ([, name]) => name)
     expect(described).toEqual(rules().map(({ alert }) => alert))
@@ -298,7 +298,7 @@ function rules(): readonly Rule[] {
   return groups.flatMap((group) => group.rules)
 }
 
-/** Every expression, wherever it stands. */
+/** Every PromQL expression in a file. */
 function queries(node: unknown): string[] {
   if (Array.isArray(node)) return node.flatMap(queries)
   if (typeof node !== 'object' || node === null) return []

@@ -1,4 +1,4 @@
-/** What the developer of an application is shown of its requests: each once, with what it was refused for, and no secret. */
+/** The requests that a developer sees: each once, with its error, and without secrets. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { suspendApplication } from '../../src/flows/applications/manage.ts'
 import { type Counts, listRequests, readCounts } from '../../src/store/applications/activity.ts'
@@ -22,7 +22,7 @@ async function make(given: Parameters<typeof makeApplication>[3] = {}): Promise<
 
 type Line = readonly [operation: string, refusal: string | null, message: string | null]
 
-/** Oldest first. It is noted once the answer is on its way, so it may take a moment. */
+/** Oldest first. Recorded when the answer has been sent, so it may take a moment. */
 async function expectLines(application: MadeApplication, lines: readonly Line[]): Promise<void> {
   const noted = async () => {
     await service.context.usage.save()
@@ -48,7 +48,7 @@ const MISSING = (name: string) => `The parameter ${name} is missing.`
 const DEVICE_CODE = 'urn:ietf:params:oauth:grant-type:device_code'
 
 describe('the device flow', () => {
-  it('notes a code request that was answered, in either variant, format and path', async () => {
+  it('records a successful code request, in either variant, format and path', async () => {
     const application = await make()
     await service.device('oauth', application).code()
     await service.device('key', application).code()
@@ -63,7 +63,7 @@ describe('the device flow', () => {
     await expectCounts(application, { requested: 4, polls: 0, earlyPolls: 0, secretsInUrl: 0 })
   })
 
-  it('notes what a code request was refused for, with the words of the answer where they are its own', async () => {
+  it('records the error of a code request, with its specific message if there is one', async () => {
     const application = await make()
     const device = service.device('oauth', application)
     const forged = service.device('oauth', { ...application, secret: 'wrong' })
@@ -81,7 +81,7 @@ describe('the device flow', () => {
     await expectCounts(application, { requested: 0 })
   })
 
-  it('notes that the device flow is not enabled, and that the application is suspended', async () => {
+  it('records that the device flow is not enabled, and that the application is suspended', async () => {
     const [disabled, suspended] = [await make({ deviceFlow: false, redirectUris: [CALLBACK] }), await make()]
     await suspendApplication(service.context.db, suspended.id, 'polls much too fast')
     await service.context.applications.refresh()
@@ -91,7 +91,7 @@ describe('the device flow', () => {
     await expectLines(suspended, [['requestTokenCode', 'application_suspended', null]])
   })
 
-  it('counts polls and those that come too early, and notes neither', async () => {
+  it('counts polls and early polls, and records neither', async () => {
     const application = await make()
     const device = service.device('oauth', application)
     const code = await device.code()
@@ -110,7 +110,7 @@ describe('the device flow', () => {
     await expectCounts(application, { requested: 2, polls: 4, earlyPolls: 3, secretsInUrl: 0 })
   })
 
-  it('notes the last poll of a code, whatever it was answered', async () => {
+  it('records the final poll of a code with any outcome', async () => {
     const application = await make()
     const device = service.device('key', application)
     const [granted, rejected] = [await device.code(), await device.code()]
@@ -126,13 +126,13 @@ describe('the device flow', () => {
       ['pollForAccessKey', 'auth_rejected', null],
       ['pollForAccessKey', 'invalid', null],
     ])
-    // A poll of no code is none.
+    // A poll of an unknown code is not recorded.
     await expectCounts(application, { polls: 2, earlyPolls: 0 })
   })
 })
 
 describe('credentials', () => {
-  it('notes exchanges, refreshes, rotations and revocations in the native dialect', async () => {
+  it('records exchanges, refreshes, rotations and revocations in the native dialect', async () => {
     const application = await makeDialogApplication(service)
     await exchange(service, application, { code: 'made-up', pkce: makePkce() })
     await house(service, application, '/auth/oauth/token', { code: 'made-up' })
@@ -150,7 +150,7 @@ describe('credentials', () => {
     ])
   })
 
-  it('notes requests in the standard dialect, with the secret in the form or as HTTP Basic', async () => {
+  it('records requests in the standard dialect, with the secret in the form or as HTTP Basic', async () => {
     const application = await makeDialogApplication(service)
     const headers = basic(application)
     await standard(service, application, '/oauth/token', { grant_type: 'password' })
@@ -174,7 +174,7 @@ describe('credentials', () => {
     ])
   })
 
-  it('notes a request that cannot be read, as long as it says who asks', async () => {
+  it('records a malformed request, as long as it names the application', async () => {
     const application = await make()
     const form = { SVCappid: application.id, SVCsecret: application.secret, scope: 'orders:read' }
     await post(service.address, '/auth/oauth/device/code', { query: { scope: 'orders:read' }, form })
@@ -183,7 +183,7 @@ describe('credentials', () => {
     ])
   })
 
-  it('notes nothing of whoever reports a credential, whichever application they name', async () => {
+  it('records no reports of credentials, whichever application they name', async () => {
     const application = await make()
     await house(service, application, '/auth/report', { credential: 'made-up' })
     await service.device('oauth', application).code()
@@ -191,7 +191,7 @@ describe('credentials', () => {
   })
 })
 
-it('notes nothing under an id that no application has', async () => {
+it('records nothing for an unknown application', async () => {
   const known = await make()
   const unknown = { id: 'app_000000000000', secret: known.secret }
   await service.device('oauth', unknown).request()
@@ -203,11 +203,11 @@ it('notes nothing under an id that no application has', async () => {
   expect(rows).toEqual([])
 })
 
-describe('a secret in the address', () => {
+describe('a secret in the URL', () => {
   const inUrl = (device: Device, path: string, given: Record<string, string> = {}) =>
     post(service.address, path, { query: { ...device.credentials, ...given } })
 
-  it('is counted with every request, pending polls included, and written down nowhere', async () => {
+  it('is counted for every request, pending polls included, and stored nowhere', async () => {
     const application = await make()
     const device = service.device('oauth', application)
     const canaries = { scope: 'canary:scope', state: 'canary-state' }
@@ -235,7 +235,7 @@ describe('a secret in the address', () => {
     for (const secret of [application.secret, deviceCode, body.user_code, 'canary']) expect(text).not.toContain(secret)
   })
 
-  it('is not counted where it is in the form, or where it is not a secret of this application', async () => {
+  it('is not counted in the form, or if it is not a secret of this application', async () => {
     const [application, other] = [await make(), await make()]
     const device = service.device('oauth', application)
     await post(service.address, '/auth/oauth/device/code', {
@@ -253,7 +253,7 @@ describe('a secret in the address', () => {
   })
 })
 
-describe('requests in somebody else’s name', () => {
+describe('unauthenticated requests', () => {
   const authenticated = async ({ id }: MadeApplication) => {
     await service.context.usage.save()
     const rows = await service.database.query<{ authenticated: boolean }>(
@@ -263,7 +263,7 @@ describe('requests in somebody else’s name', () => {
     return rows.map((row) => row.authenticated)
   }
 
-  it('do not push the application’s own out of the list: of those without a valid secret, ten stay', async () => {
+  it('do not displace authenticated ones from the list: at most ten of them are kept', async () => {
     const application = await make()
     await service.device('oauth', application).code()
     const forged = service.device('oauth', { ...application, secret: 'wrong' })
@@ -272,7 +272,7 @@ describe('requests in somebody else’s name', () => {
     await expectLines(application, [['requestTokenCode', null, null], ...Array.from({ length: 10 }, () => refused)])
   })
 
-  it('are told from its own in either dialect, also where the request itself is refused', async () => {
+  it('are distinguished in either dialect, also when the request itself is refused', async () => {
     const application = await makeDialogApplication(service)
     const { id, secret } = application
     const wrong = { ...application, secret: 'wrong' }
@@ -285,7 +285,7 @@ describe('requests in somebody else’s name', () => {
       [() => post(service.address, '/oauth/token', { form: {}, headers: basic(application) }), true],
       [() => post(service.address, '/oauth/token', { form: {}, headers: basic(wrong) }), false],
       [() => post(service.address, '/oauth/token', { form: { client_id: id } }), false],
-      // It cannot be read, but for who asks and what proves it.
+      // Malformed except for the application id and its secret.
       [
         () =>
           post(service.address, '/auth/oauth/refresh', {

@@ -1,4 +1,4 @@
-/** AD-02, AD-08 at the operators' address: what waits for a second look is shown, accepted as it was looked at, or declined with words. */
+/** AD-02, AD-08 in the operators' console: proposals are shown, accepted as shown, or declined with a reason. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { changeLogo } from '../../src/flows/applications/logo.ts'
 import { setApplicationPublisher } from '../../src/flows/applications/manage.ts'
@@ -34,7 +34,7 @@ const rename = (name: string) =>
 const nameNow = async () => (await findApplication(service.context.db, application.id))?.name
 const open = () => web.get('/operator/changes')
 
-it('AD-02: a new name is on the operators’ page while people still see the old one, and is theirs once it was accepted', async () => {
+it('AD-02: a new name is shown to operators while users see the old one, and to users once accepted', async () => {
   await rename('Acme Displays')
   const { status, text } = await open()
   expect([status, text.includes('Acme Signage'), text.includes('Acme Displays')]).toEqual([200, true, true])
@@ -44,7 +44,7 @@ it('AD-02: a new name is on the operators’ page while people still see the old
   expect(await nameNow()).toBe('Acme Displays')
 })
 
-it('AD-08: what was edited while it was looked at is not accepted, but shown once more', async () => {
+it('AD-08: a proposal edited meanwhile is not accepted, but shown again', async () => {
   await rename('Acme Screens')
   await open()
   await rename('Acme Bank')
@@ -54,7 +54,7 @@ it('AD-08: what was edited while it was looked at is not accepted, but shown onc
   expect(await nameNow()).toBe('Acme Displays')
 })
 
-it('it is declined only with words, and those reach the developer', async () => {
+it('a proposal is declined only with a reason, which the developer sees', async () => {
   await open()
   const wordless = await web.submit('/operator/changes/decline', { words: ' ' })
   expect([wordless.status, wordless.text.includes('Say why not')]).toEqual([400, true])
@@ -67,7 +67,7 @@ it('it is declined only with words, and those reach the developer', async () => 
   expect(mail?.detail).toMatchObject({ reason: 'You are no bank.' })
 })
 
-it('the picture that waits is shown to operators only', async () => {
+it('the proposed logo is shown to operators only', async () => {
   await changeLogo(service.context, service.user.id, application.id, await drawLogo())
   const { text } = await open()
   const path = /\/operator\/changes\/logo\?[^"]+/.exec(text)?.[0]?.replace('&amp;', '&') ?? ''
@@ -76,7 +76,7 @@ it('the picture that waits is shown to operators only', async () => {
   expect((await owner.get(path)).status).toBe(404)
 })
 
-it('nobody but an operator accepts or declines, whatever page they come from', async () => {
+it('only operators accept or decline, from any page', async () => {
   const { context, user } = service
   expect(await acceptAsOperator(context, user.id, application.id, 1)).toEqual({ outcome: 'forbidden' })
   const declining = { applicationId: application.id, version: 1, words: 'No.' }

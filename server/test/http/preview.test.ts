@@ -1,4 +1,4 @@
-/** The preview of a consent page: it shows a user code, which cannot be anybody's. */
+/** The preview of a consent page shows a user code that no device can have. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { readTypedCode } from '../../src/core/device/user-code.ts'
 import { makeUser } from '../rig/make.ts'

@@ -1,4 +1,4 @@
-/** Every answer carries an id, and so does every line of the log that was written for it. docs/interface.md, "The request's id". */
+/** Every answer has an id, and so has every log line written for it. docs/interface.md, "The request's id". */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createEvents } from '../../src/events.ts'
 import { stylesheet } from '../../src/pages/ui/assets.ts'
@@ -21,7 +21,7 @@ describe('every answer', () => {
   })
   afterAll(() => service.stop())
 
-  it('has an id of its own: successes and refusals, of programs and of pages, and what has no body', async () => {
+  it('has an id of its own: successes and errors, of the API and of pages, with and without a body', async () => {
     const { address, account, config } = service
     const device = service.device()
     const code = await device.request()
@@ -60,7 +60,7 @@ describe('every answer', () => {
     expect(new Set(ids).size).toBe(ids.length)
   })
 
-  it('has one as well where nothing could be read, or not as HTTP', async () => {
+  it('has one for malformed requests, too', async () => {
     const { address } = service
     const close = 'Connection: close'
     const requests: Record<string, readonly string[]> = {
@@ -83,7 +83,7 @@ describe('every answer', () => {
     }
   })
 
-  it('lets pages of another origin read it, and how long to wait, wherever they may read the answer', async () => {
+  it('exposes it and Retry-After to pages of other origins that may read the answer', async () => {
     const { context, config, account, address } = service
     const given = { deviceFlow: false, redirectUris: [CALLBACK], public: true }
     const { id } = await makeApplication(context.db, config, account.slug, given)
@@ -96,12 +96,12 @@ describe('every answer', () => {
   })
 })
 
-describe('an id that somebody sends', () => {
+describe('an id sent by the client', () => {
   const given = 'f47ac10b-58cc-4372-a567-0e02b2c3d479'
   const ask = (service: TestService, id: string | string[]) =>
     post(service.address, '/health/live', { method: 'GET', headers: { 'x-request-id': id as string } })
 
-  it('is not taken from a stranger', async () => {
+  it('is not accepted from an untrusted peer', async () => {
     const service = await startTestService({ TRUST_PROXY: '192.0.2.0/24' })
     try {
       expect(idOf(await ask(service, given))).toMatch(OURS)
@@ -110,7 +110,7 @@ describe('an id that somebody sends', () => {
     }
   })
 
-  it('is taken from a proxy of ours, if it is short and harmless, and given once', async () => {
+  it('is accepted from a trusted proxy, if it is short, valid and given once', async () => {
     const service = await startTestService({ TRUST_PROXY: '127.0.0.0/8' })
     try {
       for (const good of [given, '7F000001:8296_7F00001E:1F90_4F7B0A69_0003:790E', 'a', 'x'.repeat(128)]) {
@@ -138,12 +138,12 @@ describe('an id that somebody sends', () => {
   })
 })
 
-describe('too busy', () => {
-  it('a request that is turned away has an id as well', async () => {
+describe('overload', () => {
+  it('a shed request has an id as well', async () => {
     const service = await startTestService({ OVERLOAD_DELAY: '1' })
     try {
       const device = service.device()
-      // As busy as a process can be, for long enough to be noticed.
+      // Blocks the event loop long enough to be detected.
       const until = Date.now() + 20_000
       let shed: WireAnswer | null = null
       while (!shed && Date.now() < until) {
@@ -182,14 +182,14 @@ describe('the log', () => {
         .log()
         .split('\n')
         .filter((line) => line.includes(id))
-      // It is the last one, written once the answer is on its way.
+      // The last line, written when the answer has been sent.
       if (lines.at(-1)?.includes('"event":"answered"')) return lines.map((line) => JSON.parse(line))
       await new Promise((resolve) => setTimeout(resolve, 20))
     }
     throw new Error(`the log does not say that ${id} was answered`)
   }
 
-  it('says of every request, with LOG_LEVEL=debug, what was asked for by its route, never by its address', async () => {
+  it('has a line per request with LOG_LEVEL=debug, with its route, never its URL', async () => {
     const { id: SVCappid } = service.application
     const answer = await post(server.address, '/1/auth/oauth/device/polling.xml', {
       query: { SVCappid, SVCsecret: 'canary-in-the-query' },
@@ -213,7 +213,7 @@ describe('the log', () => {
     expect(server.log()).not.toContain('canary')
   })
 
-  it('has the id of what nobody expected, and so has the page that says so', async () => {
+  it('has the id of an unexpected error, and so has its page', async () => {
     await service.database.query('alter table accounts rename to accounts_elsewhere')
     try {
       const page = await post(server.address, '/sign-in', {
@@ -237,7 +237,7 @@ describe('the log', () => {
     }
   })
 
-  it('has no line per request otherwise, and nothing about one where there is none', () => {
+  it('has no line per request otherwise', () => {
     expect(createEvents('info').answered).toBeNull()
     const [first] = server.log().split('\n')
     expect(JSON.parse(first ?? '')).not.toHaveProperty('requestId')

@@ -1,4 +1,4 @@
-/** How the HTTP server stops: whoever is connected by then is answered. */
+/** Shutdown of the HTTP server: clients connected by then are answered. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 
-/** In a thread of its own: it connects and asks while the thread of the server does nothing at all. Says what each client was answered. */
+/** In a worker thread: connects and sends requests while the server's thread is blocked. Reports each answer. */
 const CLIENT_THREAD = `
   const { connect } = require('node:net')
   const { parentPort, workerData } = require('node:worker_threads')
@@ -33,14 +33,14 @@ const CLIENT_THREAD = `
     Promise.all(answers).then((all) => parentPort.postMessage(all))
   })`
 
-it('answers those whom the system has let in and the process has not, when it stops listening', async () => {
+it('answers connections in the accept backlog when it stops listening', async () => {
   const server = createHttpServer(service.context, false)
   const port = Number(new URL(await server.listen('127.0.0.1', 0)).port)
   const sent = new Int32Array(new SharedArrayBuffer(4))
   const worker = new Worker(CLIENT_THREAD, { eval: true, workerData: { port, clients: CLIENTS, sent: sent.buffer } })
   const answers = new Promise((resolve, reject) => worker.once('message', resolve).once('error', reject))
   server.drain()
-  // As in life: a timer ends the time to drain, and closing begins in the same turn of the event loop.
+  // As in production: a timer ends draining, and closing starts in the same turn of the event loop.
   await sleep(1)
   worker.postMessage('connect')
   for (let count = 0; count < CLIENTS; count = Atomics.load(sent, 0)) {

@@ -1,4 +1,4 @@
-/** What a collector is told: which spans, under which, with which words; and what never. docs/operations.md, "Traces". */
+/** Exported traces: spans, their parents and attributes, and what they never contain. docs/operations.md, "Traces". */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type CollectedSpan, type Collector, startCollector } from '../rig/collector.ts'
 import { engineUrl } from '../rig/database.ts'
@@ -32,7 +32,7 @@ afterAll(async () => {
   await service.stop()
 })
 
-/** The span of the request that was answered with this id, and all below it once they have arrived. */
+/** The span of the request with this id, and all below it once they have arrived. */
 async function traceOf(requestId: unknown): Promise<{ root: CollectedSpan; below(parent?: CollectedSpan): string[] }> {
   const isRoot = ({ attributes }: CollectedSpan) => attributes['latchkey.request_id'] === requestId
   const root = await collector.waitFor(() => collector.spans.find(isRoot))
@@ -46,7 +46,7 @@ async function traceOf(requestId: unknown): Promise<{ root: CollectedSpan; below
 const idOf = ({ headers }: { headers: Record<string, unknown> }) => headers['x-request-id']
 
 describe('the spans of a device flow', () => {
-  it('are one per request, named by its route, with what was asked of PostgreSQL and of the gate below', async () => {
+  it('are one per request, named by its route, with the calls of PostgreSQL and the gate below', async () => {
     const requested = await device.request()
     const code = await traceOf(idOf(requested))
     expect(code.root).toMatchObject({
@@ -86,7 +86,7 @@ describe('the spans of a device flow', () => {
     expect(gate).toMatchObject({ kind: 3, traceId: poll.root.traceId, attributes: { 'db.system.name': 'redis' } })
   })
 
-  it('fail where the answer is one of ours to fix, and only there', async () => {
+  it('have an error status for server errors only', async () => {
     await service.database.query('alter table device_codes rename to device_codes_elsewhere')
     try {
       const failed = await traceOf(idOf(await device.request()))
@@ -98,7 +98,7 @@ describe('the spans of a device flow', () => {
     expect([refused.root.failed, refused.root.attributes['http.response.status_code']]).toEqual([false, 400])
   })
 
-  it('have no secret, code, credential or query in them, nor who asked', async () => {
+  it('contain no secret, code, credential, query or client address', async () => {
     const { SVCappid, SVCsecret } = device.credentials
     const canary = 'canary-4f1c2e'
     const agent = { 'user-agent': canary, 'x-forwarded-for': '198.51.100.77', [canary]: canary }
@@ -124,7 +124,7 @@ describe('the spans of a device flow', () => {
     expect(told).toContain('/auth/oauth/refresh')
   })
 
-  it('say who they are of, with what the operator adds', () => {
+  it('name the service, with the operator’s attributes', () => {
     expect(collector.resource).toMatchObject({
       'service.name': 'latchkey',
       'service.version': '0.1.0',
@@ -133,11 +133,11 @@ describe('the spans of a device flow', () => {
   })
 })
 
-describe('a trace that begins elsewhere', () => {
+describe('a trace started elsewhere', () => {
   const traceId = '4bf92f3577b34da6a3ce929d0e0e4736'
   const traceparent = `00-${traceId}-00f067aa0ba902b7-01`
 
-  it('goes on here when a proxy of ours says so, and not on a stranger’s word', async () => {
+  it('is continued for a trusted proxy, and not for other peers', async () => {
     const asked = (localAddress: string) =>
       post(server.address, '/health/live', { method: 'GET', headers: { traceparent }, localAddress })
     const stranger = await traceOf(idOf(await asked('127.0.0.1')))
@@ -148,7 +148,7 @@ describe('a trace that begins elsewhere', () => {
 })
 
 describe('metrics for a collector', () => {
-  it('are the very ones that Prometheus fetches', async () => {
+  it('are the same as those for Prometheus', async () => {
     const address = /"event":"metrics_listening","address":"([^"]+)"/.exec(server.log())?.[1]
     const text = await (await fetch(`${address}/metrics`)).text()
     const names = Array.from(text.matchAll(/^# TYPE (\S+)/gm), ([, name]) => name)
@@ -175,7 +175,7 @@ describe('the SDK', () => {
     return found.filter((name) => name.startsWith('@opentelemetry/')).sort()
   }
 
-  it('is not loaded unless somebody asked for it', async () => {
+  it('is not loaded unless configured', async () => {
     expect(await importedBy({ METRICS_PORT: '0' })).toEqual(['@opentelemetry/api'])
     expect(await importedBy({ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${collector.url}/v1/traces` })).toContain(
       '@opentelemetry/sdk-trace',

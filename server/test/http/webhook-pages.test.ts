@@ -1,4 +1,4 @@
-/** The console's webhooks from the outside: an administrator adds an endpoint, sees what is sent, and sends it again. */
+/** Webhooks in the console: an administrator adds an endpoint, sees its deliveries, and resends one. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { wordsFor } from '../../src/pages/ui/words.ts'
 import { connect } from '../rig/connect.ts'
@@ -40,7 +40,7 @@ async function add(url = receiver.url): Promise<string> {
   return /whsec_[\w+/=]+/.exec(unescapeHtml(page.text))?.[0] ?? ''
 }
 
-/** What happens in the background is there within a few seconds. */
+/** Waits for background tasks, at most a few seconds. */
 async function until<T>(look: () => Promise<T | false | null | undefined>): Promise<T> {
   for (const late = Date.now() + 8_000; Date.now() < late; ) {
     const found = await look()
@@ -57,7 +57,7 @@ const shows = (...texts: string[]) =>
   })
 
 describe('an endpoint', () => {
-  it('is added, shows its secret, and a receiver with it hears of the next grant within seconds', async () => {
+  it('is added, shows its secret, and its receiver gets the next grant within seconds', async () => {
     const secret = await add()
     expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/)
     const { grantId } = await connect(service, { user: administrator })
@@ -75,7 +75,7 @@ describe('an endpoint', () => {
   ] as const)('at %s comes back with what is wrong with it: %s', async (url, problem) => {
     await web.get(list)
     const page = await web.submit(PATH, { url })
-    // Private addresses are allowed where tests and developers run; the others are not anywhere.
+    // Private addresses are allowed in tests and development; other schemes never.
     if (problem === null) return expect(textOf(page.text)).toContain(t('webhook_secret.notice_added'))
     expect([page.status, textOf(page.text)]).toEqual([400, expect.stringContaining(t(problem))])
     expect(unescapeHtml(page.text)).toContain(`value="${url}"`)
@@ -91,7 +91,7 @@ describe('an endpoint', () => {
     await shows('webhook.test', t('webhooks.status_delivered'))
   })
 
-  it('gets a new secret, which is another one, and both sign', async () => {
+  it('gets a new secret, and both sign', async () => {
     const old = await add()
     await web.get(list)
     const page = await web.submit(`${PATH}/rotate`, {})
@@ -105,7 +105,7 @@ describe('an endpoint', () => {
     expect(textOf((await web.get(list)).text)).toContain(t('webhooks.both_until'))
   })
 
-  it('is removed, and hears nothing more', async () => {
+  it('is removed, and receives nothing more', async () => {
     await add()
     await web.get(list)
     const page = await web.submit(`${PATH}/remove`, {})
@@ -118,7 +118,7 @@ describe('an endpoint', () => {
 })
 
 describe('a delivery', () => {
-  it('that failed says how and when it is tried again, and is resent at once under the same id', async () => {
+  it('that failed shows the error and the next attempt, and is resent at once with the same id', async () => {
     await add()
     receiver.answer(500)
     await connect(service, { user: administrator })
@@ -137,7 +137,7 @@ describe('a delivery', () => {
     await shows(t('webhooks.status_delivered'))
   })
 
-  it('that is none, or an id that can be none, is not found', async () => {
+  it('with an unknown or invalid id is not found', async () => {
     await add()
     for (const delivery of ['999999', '0', "1' or '1'='1", '9'.repeat(30), '']) {
       const form = await signedFor(service, administrator, `${PATH}/resend`, {

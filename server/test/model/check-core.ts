@@ -1,4 +1,4 @@
-/** The core part: random lives of one code, stepped through core/device/code.ts and the reference model side by side. */
+/** The core part: random histories of one code, applied to core/device/code.ts and to the reference model. */
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import {
@@ -79,7 +79,7 @@ function stepModel(model: ReferenceCode, operation: CoreOperation, index: number
   }
 }
 
-/** The pure state machine, driven as flows/ drive it, with its answers in the model's words. */
+/** The pure state machine, driven as flows/ drive it, with answers in the model's terms. */
 class CoreCode {
   #code: DeviceCode = {
     id: 'code',

@@ -1,7 +1,7 @@
 /**
  * The server part: sequences of operations against running servers over HTTP, many at a time, compared with the model.
  *
- * Most lanes share one service: they meet in its gate, its shared reads and its pools as devices do. The others have a
+ * Most lanes share one service, as devices do: its gate, its batched reads and its pools. The others have a
  * service and a database each, because moving a clock moves it for every code of a database.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -17,13 +17,13 @@ import { startWorld, type World } from './server-world.ts'
 const SHARED_LANES = 32
 const CLOCK_LANES = 8
 
-/** Their sequences wait for leases, so without this they would see too little before the others are done. */
+/** Their sequences wait for leases; without a minimum they would run too few operations before the others are done. */
 const MIN_SEQUENCES_PER_CLOCK = 32
 
-/** A failing sequence is made shorter for so long; real waits make that slow. */
+/** Time limit for shrinking a failing sequence; real waits make that slow. */
 const SHRINK_MS = 60_000
 
-/** The server learns PostgreSQL's time each second. */
+/** The server pulls PostgreSQL's time each second. */
 const CLOCK_KNOWN_MS = 1_500
 
 export async function checkServer(seed: number, leastOperations: number): Promise<Checked> {
@@ -78,7 +78,7 @@ const SHOULD_HAPPEN: Readonly<Record<string, readonly string[]>> = {
   'poll when it is forgotten': ['invalid'],
 }
 
-/** A day after expiry nothing is kept, whatever became of the code: `invalid`, without a look. */
+/** A day after expiry every code answers `invalid`, without a look-up. */
 async function forget(world: World, codes: readonly ServerCode[], seen: Seen): Promise<string | null> {
   const last = codes.slice(-10)
   if (last.length === 0) return null

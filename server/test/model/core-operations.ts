@@ -1,4 +1,4 @@
-/** What can happen to one device code, as plain data that prints and shrinks well: the alphabet of the core part. */
+/** Operations on one device code, as plain data that prints and shrinks well: the alphabet of the core part. */
 import fc from 'fast-check'
 import { KEPT_MS, LEASE_MS, REPEAT_MS, type ReferenceCode } from './reference-model.ts'
 
@@ -9,7 +9,7 @@ export const ACCOUNTS: Readonly<Record<User, string>> = { A: 'first', B: 'first'
 
 export type Key = 'k1' | 'k2' | null
 
-/** The moments at which an answer may change, and the millisecond before each. */
+/** The times at which an answer may change, and the millisecond before each. */
 export type Moment =
   | 'a moment later'
   | 'just before the lease ends'
@@ -22,7 +22,7 @@ export type Moment =
   | 'when it is forgotten'
 
 export type CoreOperation =
-  /** A poll that gets an outcome keeps its lease until a later `confirm` or `release`: without either, it has crashed. */
+  /** A poll with an outcome keeps its lease until a later `confirm` or `release`: without either, its process crashed. */
   | { readonly do: 'poll'; readonly early: boolean; readonly key: Key }
   /** `lease`: of the newest poll (0), or of one before it. */
   | { readonly do: 'confirm' | 'release'; readonly lease: number }
@@ -31,13 +31,13 @@ export type CoreOperation =
 
 export const keys: fc.Arbitrary<Key> = fc.constantFrom(null, 'k1', 'k2')
 
-/** Mostly A: users of two accounts close most codes, and then nothing more is decided. */
+/** Mostly A: users of two accounts close most codes, and then nothing is decided. */
 export const users: fc.Arbitrary<User> = fc.oneof(
   { arbitrary: fc.constant('A' as const), weight: 7 },
   { arbitrary: fc.constantFrom('B' as const, 'C' as const), weight: 2 },
 )
 
-/** Mostly short steps: a code that has expired in its second operation has little left to show. */
+/** Mostly short steps: a code that expires in its second operation tests little. */
 const moments: fc.Arbitrary<Moment> = fc.oneof(
   { arbitrary: fc.constantFrom('a moment later' as const), weight: 3 },
   { arbitrary: fc.constantFrom('just before the lease ends' as const, 'when the lease ends' as const), weight: 8 },
@@ -60,7 +60,7 @@ export const coreOperations: fc.Arbitrary<CoreOperation[]> = fc.array(
   { minLength: 1, maxLength: 40, size: 'max' },
 )
 
-/** Where the clock stands after the step. It never goes back: a moment that has passed is now. */
+/** The time after the step. It never goes back. */
 export function timeAt(moment: Moment, code: ReferenceCode): number {
   const leaseEnd = code.lease?.until ?? code.now
   const repeatEnd = leaseEnd - LEASE_MS + REPEAT_MS

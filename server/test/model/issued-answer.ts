@@ -1,4 +1,4 @@
-/** What an accepted poll hands out, looked at as an application would, and at the grant behind it as only we can. */
+/** The answer of an accepted poll, checked as an application sees it, and its grant in PostgreSQL. */
 import { verifyCredential } from '../../src/secrets/credentials.ts'
 import type { WireAnswer, WireVariant } from '../rig/device.ts'
 import type { TestService } from '../rig/service.ts'
@@ -8,7 +8,7 @@ const FIELDS: Readonly<Record<WireVariant, string>> = {
   key: 'access_key,scope,state',
 }
 
-/** The path's own fields, the state as it was given, and always the same grant. */
+/** The fields of the path, the given state, and always the same grant. */
 export function checkIssued(
   service: TestService,
   variant: WireVariant,

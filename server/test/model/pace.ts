@@ -1,6 +1,6 @@
 /**
- * What an outsider can know of a code's pace. The gate took it at some moment between a poll's first and last byte, so a
- * next poll is early, or it is not, or, around the edge, it may be either.
+ * What a client can know of a code's pace. The gate records a poll at some moment between its first and last byte, so the
+ * next poll is early, is not early, or, near the boundary, may be either.
  */
 
 /** POLL_INTERVAL=1, less the tolerance of 10 %. */
@@ -24,14 +24,14 @@ export class Pace {
     return poll.to - this.#taken.from < PACE_MS - SLACK_MS ? 'yes' : 'either'
   }
 
-  /** So long that the next poll is certainly not early, and hardly longer: a clock that early polls moved would show. */
+  /** Just long enough that the next poll is certainly not early, so that a restarted pace would be noticed. */
   waitMs(now: number): number {
     if (this.#taken === null) return 0
     const since = this.#taken === 'unknown' ? now : this.#taken.to
     return Math.max(0, since + PACE_MS + 2 * SLACK_MS - now)
   }
 
-  /** An early poll does not move the clock; every other one does. */
+  /** An early poll does not restart the pace; every other one does. */
   polled(poll: Span, early: Early): void {
     if (early === 'no') this.#taken = poll
     if (early === 'either') this.#taken = 'unknown'

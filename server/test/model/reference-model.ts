@@ -1,40 +1,40 @@
 /**
- * The life of one device code, told a second time: from docs/interface.md alone ("Statuses and transitions", "Delivery",
- * "The user decides"), as plainly as it can be told. Nothing of server/src is imported here, so that a mistake in one of
+ * Reference model of one device code, written from docs/interface.md alone ("Statuses and transitions", "Delivery",
+ * "The user decides"), as simply as possible. It imports nothing of server/src, so that a mistake in one of
  * the two shows as a difference between them.
  *
- * It is slow-witted on purpose: one object that changes, one number for the time, one question per method.
+ * Simple on purpose: one mutable object, one number for the time, one question per method.
  */
 export type Outcome = 'accepted' | 'rejected' | 'expired'
 
-/** The five statuses of the contract. `expired` is nothing that happens to a code: it is what the clock makes of it. */
+/** The five statuses of the contract. `expired` is not stored: it follows from the time. */
 export type VisibleStatus = 'pending' | Outcome | 'used'
 
 export type PollAnswer =
   | 'auth_pending'
   | 'slow_down'
   | 'invalid'
-  /** Another poll holds the outcome at this moment. */
+  /** Another poll holds the outcome. */
   | 'being_delivered'
-  /** This poll holds the outcome now and has to send it. */
+  /** This poll now holds the outcome and has to send it. */
   | Outcome
-  /** The outcome was sent before, and the same poll asks for it once more. */
+  /** The outcome was sent before, and the same poll repeats its request. */
   | `${Outcome} again`
 
 export type EntryAnswer = 'claimed' | 'taken' | 'not_recognised'
 
-/** So long the poll that got the outcome has it for itself. */
+/** Duration of a lease. */
 export const LEASE_MS = 10_000
 
-/** So long after it took the outcome, the poll that was answered gets it again by showing its key. */
+/** How long the answered poll may repeat its request with its key. */
 export const REPEAT_MS = 10 * 60 * 1000
 
-/** So long after expiry an outcome waits to be collected, and is remembered; then the code is `invalid`. */
+/** How long after expiry an outcome can be collected; then the code is `invalid`. */
 export const KEPT_MS = 24 * 60 * 60 * 1000
 
 type Lease = { readonly id: string; readonly until: number; readonly key: string | null }
 
-/** What can be compared with another telling of the same life. */
+/** The part that is compared with the implementation. */
 export type View = {
   readonly status: VisibleStatus
   readonly claimedBy: string | null
@@ -55,13 +55,13 @@ export class ReferenceCode {
   /** A user of another account entered the code, too. */
   passedAround = false
   decision: 'accepted' | 'rejected' | null = null
-  /** How many grants came out of this code. */
+  /** Number of grants of this code. */
   grants = 0
-  /** The poll that holds the outcome, or held it last; its key is remembered after it was sent. */
+  /** The poll that holds the outcome, or held it last; its key is kept after it was sent. */
   lease: Lease | null = null
-  /** Every poll that was ever given the outcome: some of them may send it late. */
+  /** Every poll that ever held the outcome: some may send it late. */
   readonly given = new Map<string, Lease & { readonly outcome: Outcome }>()
-  /** The outcome that was handed to the network: from then on the code is used. */
+  /** The outcome that was sent: from then on the code is used. */
   sent: Outcome | null = null
 
   constructor(now: number, expiresAt: number) {
@@ -79,7 +79,7 @@ export class ReferenceCode {
     return this.now >= this.expiresAt + KEPT_MS
   }
 
-  /** May the digits be entered, and may the one who entered them decide? Not when an outcome is already on its way. */
+  /** Whether the code may be entered and decided. Not when an outcome is being delivered. */
   get open(): boolean {
     return this.status === 'pending' && !this.passedAround && this.lease === null
   }
@@ -88,7 +88,7 @@ export class ReferenceCode {
     return this.sent === null && this.lease !== null && this.now < this.lease.until
   }
 
-  /** Is the answer young enough to be given again? */
+  /** Whether the answer may still be repeated. */
   get repeats(): boolean {
     return this.lease !== null && this.now < this.lease.until - LEASE_MS + REPEAT_MS
   }
@@ -107,7 +107,7 @@ export class ReferenceCode {
   poll(lease: string, early: boolean, key: string | null): PollAnswer {
     if (this.forgotten) return 'invalid'
     const status = this.status
-    // A final outcome beats pacing: slow_down exists only while the user has yet to act.
+    // A final outcome precedes pacing: slow_down is answered only while pending.
     if (status === 'pending') return early ? 'slow_down' : 'auth_pending'
     const sameKey = key !== null && this.lease?.key === key
     if (status === 'used') return sameKey && this.sent !== null && this.repeats ? `${this.sent} again` : 'invalid'
@@ -117,7 +117,7 @@ export class ReferenceCode {
     return status
   }
 
-  /** The answer was handed to the network: that counts, even if another poll has taken the outcome over since. */
+  /** The answer was sent: that counts, even if another poll has taken the lease over since. */
   confirm(lease: string): void {
     const given = this.given.get(lease)
     if (this.sent !== null || given === undefined) return
@@ -126,7 +126,7 @@ export class ReferenceCode {
     this.lease = held
   }
 
-  /** The client vanished before the answer was sent: the next poll may have it at once, unless another holds it. */
+  /** The client disconnected before the answer was sent: the next poll may have it at once, unless another holds it. */
   release(lease: string): void {
     if (this.sent === null && this.lease?.id === lease) this.lease = null
   }

@@ -1,10 +1,10 @@
-/** What a part of the proof has seen: a proof in which something never happened says nothing about it. */
+/** Coverage of a proof: what never occurred was not tested. */
 import fc from 'fast-check'
 
 export type Checked = {
   readonly operations: number
   readonly seen: Seen
-  /** The shrunk counterexample, or what never happened; null when all is well. */
+  /** The shrunk counterexample, or what never occurred; null on success. */
   readonly divergence: string | null
 }
 
@@ -35,14 +35,14 @@ export class Seen {
   }
 }
 
-/** The shortest failing sequence that was found, and what went wrong in it. */
+/** The shortest failing sequence found, and its difference. */
 export function describe<T>(run: fc.RunDetails<T>): string {
   const reason = run.errorInstance instanceof Error ? run.errorInstance.message : 'no error was given'
   const sequence = fc.stringify(run.counterexample).replaceAll('__proto__:null,', '')
   return `${reason}\nseed ${run.seed}, shrunk ${run.numShrinks} times: ${sequence}`
 }
 
-/** Far apart for neighbouring seeds, so that two runs do not walk the same ways. */
+/** Different for neighbouring seeds, so that two runs do not repeat the same sequences. */
 export function seedFor(seed: number, lane: number, round: number): number {
   return (Math.imul(seed, 0x9e3779b1) + Math.imul(lane, 0x85ebca6b) + Math.imul(round, 0xc2b2ae35)) | 0
 }

@@ -1,4 +1,4 @@
-/** One device code of a running server, beside its model: each operation is done to both, and the answers are compared. */
+/** One device code of a running server and its model: each operation is applied to both, and the answers are compared. */
 import { isDeepStrictEqual } from 'node:util'
 import { grantDeviceCode, rejectDeviceCode } from '../../src/flows/device/decide.ts'
 import { releaseDelivery } from '../../src/flows/device/deliver.ts'
@@ -26,7 +26,7 @@ export class ServerCode {
   readonly #record: CodeRecord
   readonly #place: { readonly id: string; readonly expiresAt: number }
   readonly #pace = new Pace()
-  /** What the model's clock shows when this process's monotonic one shows 0. */
+  /** The model's time at 0 of this process's monotonic clock. */
   #clockOffset: number
   #polls = 0
   #accepted: WireAnswer | null = null
@@ -50,7 +50,7 @@ export class ServerCode {
     this.model = new ReferenceCode(clock, opened.expiresAt)
   }
 
-  /** How long a poll has to wait now, so as not to be early. */
+  /** How long to wait before the next poll is not early. */
   get paceMs(): number {
     return this.#pace.waitMs(performance.now())
   }
@@ -60,7 +60,7 @@ export class ServerCode {
     this.tick()
   }
 
-  /** Time passes by itself, too. */
+  /** Real time passes, too. */
   tick(): void {
     this.model.now = this.#clockOffset + performance.now()
   }
@@ -85,12 +85,12 @@ export class ServerCode {
     return word
   }
 
-  /** One of the two wins, whatever there is to win; which one nobody can say. */
+  /** One of the two wins; either is correct. */
   async pollTwiceAtOnce(): Promise<string> {
     const from = performance.now()
     const answers = await Promise.all([1, 2].map(() => this.#device.poll(this.#record.device_code)))
     const span = { from, to: performance.now() }
-    // In the order in which they can have happened: a winner first.
+    // In the order in which they can have happened: the winner first.
     const order = ['accepted', 'rejected', 'expired', 'auth_pending', 'slow_down', 'invalid']
     const words = answers.map(wordOf).sort((a, b) => order.indexOf(a) - order.indexOf(b))
     for (const word of words) {
@@ -119,7 +119,7 @@ export class ServerCode {
     return 'invalid'
   }
 
-  /** A poll that goes as far as the answer in hand, in this process: then its client is gone, or the process is. */
+  /** A poll in this process up to the unsent answer: then its client disconnects, or the process dies. */
   async pollWithoutSending({ do: fate, key }: Polling): Promise<string> {
     const { context, application } = this.#world.service
     const from = performance.now()
@@ -156,7 +156,7 @@ export class ServerCode {
     return same('rejecting', outcome, this.model.reject(user))
   }
 
-  /** The row as it should be in the end; an answer's confirmation may still be on its way to it. */
+  /** The expected final row; the confirmation of an answer may still be pending. */
   async checkRow(): Promise<void> {
     const { model } = this
     const { service, users } = this.#world
@@ -179,7 +179,7 @@ export class ServerCode {
     }
   }
 
-  /** What the model answers. Where the pace may be either, it is what the answer says. */
+  /** The model's answer. Near the boundary of the pace, the one that the server gave. */
   async #expect(span: { from: number; to: number }, key: string | null, got: string): Promise<Expected> {
     this.#polls += 1
     const lease = `poll ${this.#polls}`
@@ -188,15 +188,15 @@ export class ServerCode {
     const open = judged === 'either' || (judged === 'yes' && paced === 'no' && (await this.#gateIsAway()))
     const early = open ? paced : judged
     this.#pace.polled(span, early)
-    // A lease may have begun as late as now: so its end in the model is never before its real one.
+    // A lease may have begun as late as now, so its end in the model is never before its real one.
     this.tick()
     const answer = this.model.poll(lease, early === 'yes', key)
-    // Nobody comes to free the outcome, so after some seconds the device is told to go on waiting.
+    // The outcome is not released, so after some seconds the device gets auth_pending.
     if (answer === 'being_delivered') return { expected: early === 'yes' ? 'slow_down' : 'auth_pending', lease }
     return { expected: answer, lease }
   }
 
-  /** A gate that is away may answer a poll a little too kindly (gate/gate.ts). On a machine that is busy enough, it is. */
+  /** An unavailable gate may accept an early poll (gate/gate.ts). On a busy machine this happens. */
   async #gateIsAway(): Promise<boolean> {
     const { address, context } = this.#world.service
     const { body } = await post(address, '/health/ready', { method: 'GET' })
@@ -224,7 +224,7 @@ function onTheWire(expected: PollAnswer): string {
   return expected.replace(/ again$/, '')
 }
 
-/** The six outcomes of a poll, in the model's words. Anything else stays as it is and fits nothing. */
+/** The six outcomes of a poll, in the model's terms. Anything else is left as it is and matches nothing. */
 function wordOf({ status, body, text }: WireAnswer): string {
   if (status === 200) return 'accepted' satisfies Outcome
   if (status !== 400) return `${status} ${text}`
@@ -236,7 +236,7 @@ function same(what: string, got: string, expected: string): string {
   return got
 }
 
-/** Another last character of the body, so that only the MAC can tell. */
+/** Another last character of the body, so that only the MAC differs. */
 function altered(code: string): string {
   const at = 20
   return code.slice(0, at) + (code[at] === 'A' ? 'B' : 'A') + code.slice(at + 1)

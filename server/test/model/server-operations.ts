@@ -1,4 +1,4 @@
-/** What can happen to one device code of a running server: the alphabet of the server part. */
+/** Operations on one device code of a running server: the alphabet of the server part. */
 import fc from 'fast-check'
 import type { WireVariant } from '../rig/device.ts'
 import { type Key, keys, type User, users } from './core-operations.ts'
@@ -6,15 +6,15 @@ import { type Key, keys, type User, users } from './core-operations.ts'
 export type Stranger = 'wrong secret' | 'other variant' | 'other application' | 'altered code'
 
 export type ServerOperation =
-  /** Over HTTP. `pace`: after a real wait that the interval asks for. */
+  /** Over HTTP. `pace`: after waiting for the interval. */
   | { readonly do: 'poll'; readonly pace: boolean; readonly key: Key }
   /** Two polls over HTTP at the same moment. */
   | { readonly do: 'poll twice at once' }
-  /** A poll that fits no code: `invalid`, and nothing else happens. */
+  /** A poll of an unknown code: `invalid`, without an effect. */
   | { readonly do: 'stranger'; readonly with: Stranger }
-  /** A poll whose client is gone before the answer can be sent. */
+  /** A poll whose client disconnects before the answer is sent. */
   | { readonly do: 'vanish'; readonly key: Key }
-  /** A poll in a process that dies with the answer in its hands. */
+  /** A poll in a process that dies before sending the answer. */
   | { readonly do: 'die'; readonly key: Key }
   | { readonly do: 'claim' | 'grant' | 'reject'; readonly user: User }
   | { readonly do: 'advance'; readonly to: 'when the lease ends' | 'at expiry' }
@@ -44,7 +44,7 @@ const timed = [
   { arbitrary: fc.record({ do: fc.constant('advance' as const), to: fc.constant('at expiry' as const) }), weight: 1 },
 ]
 
-/** Half of the sequences start where it gets interesting; from nothing, few would come that far. */
+/** Half of the sequences start with a decided code; otherwise few would get that far. */
 function beginnings(clock: boolean): fc.Arbitrary<ServerOperation[]> {
   const claimed = { do: 'claim', user: 'A' } as const
   return fc.constantFrom<ServerOperation[]>(

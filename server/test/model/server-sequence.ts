@@ -1,4 +1,4 @@
-/** One sequence of operations on one new code of a running server, from the code request to the row that is left. */
+/** One sequence of operations on one new code of a running server, from the code request to the final row. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Seen } from './seen.ts'
 import { ServerCode } from './server-code.ts'
@@ -6,12 +6,12 @@ import type { ServerOperation, ServerSequence } from './server-operations.ts'
 import type { World } from './server-world.ts'
 
 /**
- * No operation takes longer: a poll waits about 4.8 s for another one's lease. A lease that would end within this time is
- * ended before the operation starts, so that no answer depends on how fast this machine is.
+ * No operation takes longer: a poll waits about 4.8 s for another lease. A lease that would end within this time is
+ * ended before the operation starts, so that no answer depends on the speed of this machine.
  */
 const MAX_OPERATION_MS = 6_000
 
-/** After an advance, time stands clear of the boundary. */
+/** After an advance, the time is clear of the boundary. */
 const BEYOND_MS = 50
 
 export async function liveOnServer(world: World, sequence: ServerSequence, seen: Seen): Promise<ServerCode> {
@@ -40,7 +40,7 @@ export async function liveOnServer(world: World, sequence: ServerSequence, seen:
     await code.checkRow()
     return code
   } finally {
-    // Back to the time of day: the server pulls its clock only each second, and the next code must not be born expired.
+    // Back to the real time: the server pulls its clock only each second, and the next code must not be created expired.
     if (ahead > 0) await world.service.database.advance(-ahead)
   }
 }

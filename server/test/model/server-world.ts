@@ -1,4 +1,4 @@
-/** Where the server part runs: services in this process, each on a database of its own, with three users and two applications. */
+/** Environment of the server part: services in this process, each on a database of its own, with three users and two applications. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { engineUrl } from '../rig/database.ts'
 import { type MadeApplication, type MadeUser, makeAccount, makeApplication, makeUser } from '../rig/make.ts'
@@ -8,9 +8,9 @@ import type { User } from './core-operations.ts'
 export type World = {
   readonly service: TestService
   readonly users: Readonly<Record<User, MadeUser>>
-  /** Knows its own secret, and should learn nothing of the first application's codes. */
+  /** The second application, which must learn nothing of the first one's codes. */
   readonly stranger: MadeApplication
-  /** Whether one sequence at a time has this database, and so its clock, for itself. */
+  /** Whether one sequence at a time uses this database and its clock. */
   readonly clock: boolean
 }
 

@@ -1,12 +1,12 @@
 /**
- * An overload of the service as the rule gets to see it: what honest devices look like that polled through it, and the minutes that
- * the service marks because it shed requests in them (flows/overload/load.ts).
+ * An overload of the service as the rule sees it: codes of honest devices that polled during it, and the minutes
+ * that the service marks because it shed requests (flows/overload/load.ts).
  */
 import { between, EARLY_SHARE, strangersCode, type Traffic } from './suspension-traffic.ts'
 
 const MINUTE = 60_000
 
-/** What was shed is saved every two seconds, into the minute in which it is saved. */
+/** Counts of shed requests are saved every two seconds, into the minute of the save. */
 const SAVED_EVERY_MS = 2_000
 
 export type Overload = {
@@ -15,10 +15,10 @@ export type Overload = {
   readonly marks: readonly number[]
 }
 
-/** For so many seconds of this minute answers are late, and impatient devices poll each second. */
+/** For this many seconds of the minute answers are late, and impatient devices poll each second. */
 type BusyMinute = { readonly startsAt: number; readonly busySeconds: number }
 
-/** It begins and ends at any time of the last two hours, before, in or after the windows that are judged. */
+/** Starts and ends at any time of the last two hours, before, in or after the judged windows. */
 export function addOverload(traffic: Traffic): Overload {
   const { random, now } = traffic
   const codeLifetimeMs = between(random, 10, 60) * MINUTE
@@ -27,7 +27,7 @@ export function addOverload(traffic: Traffic): Overload {
   const impatientShare = 0.3 + 0.7 * random()
   for (let each = 0; each < 45 * grantsPerMinute; each += 1) {
     const grantedAt = now - Math.floor(random() * 45 * MINUTE)
-    // Half of the people grant within five minutes, the others at any time before the code expires.
+    // Half of the users grant within five minutes, the others at any time before the code expires.
     const waitedMs = between(random, 30_000, random() < 0.5 ? 5 * MINUTE : codeLifetimeMs)
     const impatient = random() < impatientShare
     const earlyPolls = impatient ? earlyPollsBetween(minutes, grantedAt - waitedMs, grantedAt) : 0
@@ -55,7 +55,7 @@ function earlyPollsBetween(minutes: readonly BusyMinute[], from: number, to: num
   return Math.floor(seconds * EARLY_SHARE)
 }
 
-/** The service notices an overload only by turning away a code request: a busy spell in which none arrives leaves no mark. */
+/** The service detects an overload only by shedding a code request: without one, the minute is not marked. */
 function marksOf({ random }: Traffic, minutes: readonly BusyMinute[], requestsPerMinute: number): readonly number[] {
   return minutes.flatMap(({ startsAt, busySeconds }) => {
     const noticed = random() >= Math.exp((-requestsPerMinute * busySeconds) / 60)

@@ -1,4 +1,4 @@
-/** Made-up traffic of one application, from a seed: what devices and attackers do, as codes that somebody granted or nobody did. */
+/** Generated traffic of one application, from a seed: codes of devices and attackers, granted or not. */
 import { spanOf } from '../../src/core/reviews/evidence.ts'
 import { defaultThresholds } from '../../src/core/reviews/suspension.ts'
 import type { Observation } from './evidence-windows.ts'
@@ -6,7 +6,7 @@ import type { Observation } from './evidence-windows.ts'
 const MINUTE = 60_000
 const DAY = 1_440 * MINUTE
 
-/** mulberry32: small, fast, and the same everywhere. */
+/** mulberry32: small, fast and reproducible. */
 export function randomFrom(seed: number): () => number {
   let state = seed >>> 0
   return () => {
@@ -24,7 +24,7 @@ export type Traffic = {
   readonly codes: Observation[]
 }
 
-/** Codes of the windows that are judged, and of a while before and after them. */
+/** Codes of the judged windows, and of some time before and after. */
 const MINUTES = 45
 
 export function between(random: () => number, least: number, max: number): number {
@@ -38,7 +38,7 @@ function momentBefore({ random, now }: Traffic, minutes: number): number {
 
 const OLD = 900 * DAY
 
-/** One of a million devices; so many of them are connected in the time that is looked at. Now and then one is a little early. */
+/** An application of a million devices, some of which connect in this time. A few poll slightly early. */
 export function addHonest(traffic: Traffic, count: number, minutes = MINUTES): void {
   const { random, codes, now } = traffic
   for (let each = 0; each < count; each += 1) {
@@ -54,7 +54,7 @@ export function addHonest(traffic: Traffic, count: number, minutes = MINUTES): v
   }
 }
 
-/** A hundred polls a second for an hour. Its owner grants as often as they like: it stays one account, in one network or a few. */
+/** A hundred polls a second for an hour. Its owner grants any number of codes, but from one account and few networks. */
 export function addRogue(traffic: Traffic): void {
   const { random, codes, now } = traffic
   const accountId = `stranger-${between(random, 0, 999_999)}`
@@ -71,12 +71,12 @@ export function addRogue(traffic: Traffic): void {
   }
 }
 
-/** Each of the thief's codes comes from an address, and a network, of its own. */
+/** Each code of the thief comes from another network. */
 export const THIEF_ADDRESSES = 10_000
 
 /**
- * The thief has the secret, 10,000 addresses, up to 500 young accounts, and `oldAccounts` that the rule cannot tell from those of
- * strangers. Each old account grants in every window that is judged: fewer grants would speak less against the application.
+ * The thief has the secret, 10,000 addresses, up to 500 young accounts, and `oldAccounts` that count as
+ * established. Each old account grants in every judged window: fewer grants would be less evidence.
  */
 export function addThief(traffic: Traffic, oldAccounts: number): void {
   const { random, codes } = traffic
@@ -96,7 +96,7 @@ export function addThief(traffic: Traffic, oldAccounts: number): void {
   for (let old = 1; old <= oldAccounts; old += 1) addOldAccount(traffic, `thief-${young + old}`)
 }
 
-/** One more account that is old enough: its devices ignore slow_down in every window that is judged. */
+/** One more established account: its devices ignore slow_down in every judged window. */
 export function addOldAccount(traffic: Traffic, accountId: string): void {
   const { from, to, windowMs } = spanOf(traffic.now, defaultThresholds)
   for (let startsAt = from; startsAt < to; startsAt += windowMs) {
@@ -122,10 +122,10 @@ function thiefsCode(
   }
 }
 
-/** A device that polls each second instead of every five is told slow_down four times in five. */
+/** A device that polls each second instead of every five gets slow_down four times in five. */
 export const EARLY_SHARE = 0.8
 
-/** A firmware with a fault, from this moment on: this share of the devices that are connected ignores slow_down. */
+/** A faulty firmware from this time on: this share of the newly connected devices ignores slow_down. */
 export function addFirmware(traffic: Traffic, count: number, share: number, since: number, until: number): void {
   const { random, codes } = traffic
   for (let each = 0; each < count; each += 1) {

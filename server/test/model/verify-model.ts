@@ -1,6 +1,6 @@
 /**
- * Is the service what the contract says? Three answers from one seed: the core against a second telling of the contract,
- * every reachable state of the core against its promises, and running servers against the same second telling.
+ * Compares the service with the contract, three times from one seed: the core with a reference model,
+ * every reachable state of the core with its invariants, and running servers with the same reference model.
  *
  *   npm run verify:model                 a new seed
  *   npm run verify:model -- --seed 42    the same sequences again
@@ -15,7 +15,7 @@ import { walkStates } from './walk-states.ts'
 
 const CORE_OPERATIONS = 300_000
 
-/** Whoever says that the service was compared with the model has compared so many operations. */
+/** Minimum number of operations to compare. */
 const LEAST = { core: 200_000, server: 5_000 } as const
 
 const { values } = parseArgs({

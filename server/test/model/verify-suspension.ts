@@ -1,12 +1,12 @@
 /**
- * Can an application be suspended by somebody who should not be able to, and is a broken firmware caught? Made-up traffic from one
- * seed, gathered and judged by the rule itself, as it comes.
+ * Checks that an application cannot be suspended by an attacker, and that a broken firmware is detected. Generated traffic from one
+ * seed, gathered and judged by the rule itself.
  *
  *   npm run verify:suspension                            a new seed, ten thousand runs of each
- *   npm run verify:suspension -- --seed 42 --runs 500    the same again, or fewer
+ *   npm run verify:suspension -- --seed 42 --runs 500    the same seed, or fewer runs
  *
- * The owner was always warned more than a day ago: nothing but the evidence stands before a suspension. The thief and the overload
- * have a control each, which has to be suspended: the same traffic with one old account more, and without the marks of the overload.
+ * The owner was always warned more than a day ago, so only the evidence prevents a suspension. The thief and the overload
+ * have a control each, which has to be suspended: the same traffic with one more old account, and without the marked minutes.
  */
 import { parseArgs } from 'node:util'
 import { spanOf } from '../../src/core/reviews/evidence.ts'
@@ -45,7 +45,7 @@ function verdictOn({ codes }: Traffic, now: number, { marks, codeLifetimeMs }: O
   return judge({ ...gathered, reports: 0, warnedAt: now - 25 * HOUR, now }, defaultThresholds).verdict
 }
 
-/** One seed for each run, so that a run that failed can be looked at alone. */
+/** One seed per run, so that a failed run can be repeated alone. */
 function each(scenario: string, run: (traffic: Traffic) => Verdict): Counted {
   const counted: Counted = { fine: 0, observe: 0, review: 0, warn: 0, suspend: 0 }
   for (let number = 0; number < runs; number += 1) {
@@ -69,8 +69,8 @@ const rogue = each('rogue', (traffic) => {
 })
 
 /**
- * So many accounts that ignore slow_down the rule claims to tolerate in each window, beside the honest accounts of this traffic. The
- * honest ones are counted here, not by the rule; what ignores slow_down is counted among those that granted, as the rule does.
+ * Number of accounts that ignore slow_down which the rule tolerates in each window, beside the honest accounts of this traffic.
+ * Honest accounts are counted here, not by the rule; ignoring ones count among the granting ones, as in the rule.
  */
 function tolerated({ codes, now }: Traffic): number {
   const { from, to, windowMs } = spanOf(now, defaultThresholds)
@@ -87,7 +87,7 @@ function tolerated({ codes, now }: Traffic): number {
 const thiefSizes = { fewestTolerated: Infinity, mostTolerated: 0, fewestAddresses: Infinity, atTheLimit: 0 }
 let thiefControl = 0
 
-/** Every second run is at the limit: as many accounts ignore slow_down as the rule claims to tolerate. Some of them are strangers'. */
+/** Every second run is at the limit: as many accounts ignore slow_down as tolerated. Some of them belong to others. */
 const thief = each('thief', (traffic) => {
   const { random, now, codes } = traffic
   addHonest(traffic, between(random, 0, random() < 0.5 ? 600 : 6_000))
@@ -113,14 +113,14 @@ const thief = each('thief', (traffic) => {
 
 let overloadControl = 0
 
-/** Honest devices poll too fast because this service is too busy to answer in time. */
+/** Honest devices poll too fast because the service is too busy to answer in time. */
 const overload = each('overload', (traffic) => {
   const made = addOverload(traffic)
   if (verdictOn(traffic, traffic.now, { ...made, marks: [] }) === 'suspend') overloadControl += 1
   return verdictOn(traffic, traffic.now, made)
 })
 
-/** Judged each minute, as the job does it: the owner is warned within so many minutes, and later the application is suspended. */
+/** Judged each minute, as by the job: the owner is warned within this many minutes, and later the application is suspended. */
 const FLAGGED_WITHIN_MINUTES = 20
 let slowest = 0
 let missed = 0
@@ -136,7 +136,7 @@ const firmware = each('firmware', (traffic) => {
   return verdictOn(traffic, since + 61 * MINUTE)
 })
 
-/** Only whole windows are judged, so the verdict can change only in the first minute after the end of one. */
+/** Only complete windows are judged, so the verdict can change only in the first minute after the end of one. */
 function firstFlagged(traffic: Traffic, since: number): number {
   let judgedTo = 0
   for (let minute = 1; minute <= 60; minute += 1) {
@@ -163,7 +163,7 @@ console.log(`firmware: runs=${runs} flagged_late=${missed} slowest_minutes=${slo
 
 const wrong = Object.values(harmless).reduce((sum, { suspend }) => sum + suspend, 0)
 const caught = missed === 0 && firmware.suspend === runs
-// A proof needs its extremes, large applications among them, where the share counts; and controls that are suspended.
+// The proof needs extremes, such as large applications, where the share counts; and controls that are suspended.
 const extremes =
   fewestAddresses >= THIEF_ADDRESSES && atTheLimit >= runs / 3 && mostTolerated > defaultThresholds.accounts
 const controls = thiefControl === atTheLimit && overloadControl >= runs / 10

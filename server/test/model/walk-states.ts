@@ -1,21 +1,21 @@
 /**
- * The exhaustive part: breadth first through every world that the steps of walk-steps.ts can lead to, all interleavings,
- * holding each step and each world against what the contract promises. The first broken promise comes with the shortest
- * way that leads to it.
+ * The exhaustive part: breadth-first search through every state that the steps of walk-steps.ts can reach, in all interleavings,
+ * checking each step and each state against the invariants of the contract. The first violation is reported with the shortest
+ * path to it.
  */
 import { FIRST_WORLD, type Polled, type Step, stepsFrom, type World } from './walk-steps.ts'
 
 export type WalkResult = {
   readonly states: number
   readonly transitions: number
-  /** What was broken, and the shortest way there. */
+  /** The violation, and the shortest path to it. */
   readonly divergence: string | null
 }
 
 export function walkStates(): WalkResult {
   const worlds: World[] = [FIRST_WORLD]
   const numbers = new Map([[nameOf(FIRST_WORLD), 0]])
-  /** How each world was reached first: from which one, by which step. */
+  /** How each state was first reached: from which one, by which step. */
   const origins: { from: number; what: string }[] = [{ from: -1, what: '' }]
   const arrivals: number[][] = [[]]
   let transitions = 0
@@ -86,7 +86,7 @@ function brokenAfterUse(world: World, polled: Polled | undefined, next: World): 
   return polled && polled.answer !== shouldBe ? `A used code was answered ${polled.answer}, not ${shouldBe}.` : null
 }
 
-/** A used code without its time: how long ago its outcome was taken is for the clock alone to change. */
+/** A used code without the time of its outcome, which only the clock may change. */
 function timeless({ code }: World): string {
   return JSON.stringify({ ...code, delivery: { ...code.delivery, until: 0 } })
 }
@@ -105,7 +105,7 @@ function brokenByWorld(world: World): string | null {
   return null
 }
 
-/** A world from which no sequence of steps ends in `used`: an application would poll there for ever. */
+/** A state from which no sequence of steps ends in `used`: an application would poll for ever. */
 function firstWithoutEnd(worlds: readonly World[], arrivals: readonly number[][]): number | null {
   const numbers = [...worlds.keys()]
   const ends = new Set(numbers.filter((number) => worlds[number]?.code.status === 'used'))

@@ -1,9 +1,9 @@
 /**
- * One code among two pollers and three users, two of them of one account: every step that any of them, or the clock, can take next. The steps go through
- * core/device/code.ts; what they mean for the people around the code is kept beside it.
+ * One code with two pollers and three users, two of them of one account: every step that any of them, or the clock, can take. The steps go through
+ * core/device/code.ts; their effect on pollers and users is kept beside it.
  *
- * Time is cut down to what the rules compare it with: before or after the code's expiry, before or after the end of the
- * lease, before or after the end of the time for repeats. Each world stands for all moments between two such boundaries.
+ * Time is reduced to what the rules compare: before or after the code's expiry, before or after the end of the
+ * lease, before or after the end of the time for repeats. Each state stands for all times between two boundaries.
  */
 import {
   accept,
@@ -33,14 +33,14 @@ const EXPIRY = 1_000_000
 export type World = {
   readonly code: DeviceCode
   readonly expired: boolean
-  /** The answer that a poll holds and has yet to send. */
+  /** The answer that a poll holds and has not sent yet. */
   readonly inFlight: Readonly<Record<Poller, Delivery | null>>
-  /** A transaction that began before expiry and has not got its row yet; see `begin`. */
+  /** A transaction that began before expiry and does not hold its row's lock yet; see `begin`. */
   readonly begun: Readonly<Record<Poller | User, boolean>>
   /** An outcome that was sent, or may have been. */
   readonly told: FinalOutcome | null
   readonly grants: number
-  /** Who met the code while it was open: claimed it, was told that it is taken, or closed it. */
+  /** Users who entered the code while it was open: claimed it, found it taken, or closed it. */
   readonly entered: Readonly<Record<User, boolean>>
 }
 
@@ -67,16 +67,16 @@ export const FIRST_WORLD: World = {
   entered: { A: false, B: false, C: false },
 }
 
-/** What a poll was answered, and what it met. */
+/** The answer of a poll, and the state it met. */
 export type Polled = {
   readonly answer: string
-  /** It showed the key of the poll that had the outcome last. */
+  /** It had the key of the poll that held the outcome last. */
   readonly sameKey: boolean
-  /** The outcome was taken so lately that its key may ask for it again. */
+  /** The outcome was taken recently enough to be repeated. */
   readonly repeats: boolean
   /** Another poll held the outcome. */
   readonly leased: boolean
-  /** By its own clock, there was no outcome yet. */
+  /** By its own time, there was no outcome yet. */
   readonly tooSoon: boolean
 }
 
@@ -97,7 +97,7 @@ export function stepsFrom(world: World): Step[] {
   ]
 }
 
-/** PostgreSQL's `now()` is the start of the transaction, so a step may be judged by a time from before expiry, after it. */
+/** PostgreSQL's `now()` is the start of the transaction, so a step may run after expiry with a time from before. */
 function times(world: World, who: Poller | User): { now: number; when: string; begun: World['begun'] }[] {
   const now = timeOf(world)
   const onTime = { now, when: '', begun: world.begun }
@@ -105,7 +105,7 @@ function times(world: World, who: Poller | User): { now: number; when: string; b
   return world.begun[who] ? [late] : [onTime]
 }
 
-/** `begin`, and then the network, a busy process or another transaction's lock before the row is ours. */
+/** `begin`, and then the network, a busy process or another transaction's lock, before the row is locked. */
 function begin(world: World, who: Poller | User): Step[] {
   if (world.expired || world.begun[who]) return []
   return [{ what: `${who} begins a transaction`, next: { ...world, begun: { ...world.begun, [who]: true } } }]
@@ -127,7 +127,7 @@ function asking(world: World, poller: Poller): Step[] {
         }
         if (!('delivery' in step)) return { what, polled, next: { ...world, begun } }
         const code = step.answer === 'deliver' ? step.next : world.code
-        // Its end is a matter of the code's lease; the answer itself knows no time.
+        // Its end depends on the code's lease; the answer itself has no time.
         const held = { ...step.delivery, until: 0 }
         return {
           what,
@@ -147,7 +147,7 @@ function sending(world: World, poller: Poller, held: Delivery): Step[] {
   return [
     { what: `${poller} sent it`, next: { ...world, inFlight, told, code: confirm(world.code, sent) } },
     { what: `${poller}'s client vanished`, next: { ...world, inFlight, code: release(world.code, held) } },
-    // Nobody knows whether the answer was sent: it has to be counted as told.
+    // Whether the answer was sent is unknown: it has to count as sent.
     { what: `${poller} crashes`, next: { ...world, inFlight, told } },
   ]
 }
@@ -198,7 +198,7 @@ function passing(world: World): Step[] {
     steps.push({ what: 'the time for repeats ends', next })
   }
   if (!expired) {
-    // What lives goes on living at first; its end is then a step of its own.
+    // Leases continue at first; their end is a separate step.
     const over = code.status === 'used' && !repeats(code, now)
     const moved = withLeaseUntil(code, leased ? EXPIRY + LEASE_MS : over ? EXPIRY - REPEAT_MS : EXPIRY)
     steps.push({ what: 'the code expires', next: { ...world, expired: true, code: moved } })
@@ -214,7 +214,7 @@ function repeats(code: DeviceCode, now: number): boolean {
   return code.delivery !== null && now < code.delivery.until - LEASE_MS + REPEAT_MS
 }
 
-/** Of a used code only the memory is left. */
+/** A used code keeps only its last outcome. */
 function isLeased(code: DeviceCode, now: number): boolean {
   return code.status !== 'used' && code.delivery !== null && now < code.delivery.until
 }

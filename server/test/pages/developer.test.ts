@@ -31,18 +31,18 @@ describe('the secret', () => {
     expect(html).toMatch(/<copy-button(?=[^>]* hidden)[^>]* from="application-secret"/)
   })
 
-  test('"I have stored it" leads to the application, and nothing else of the page is a way on', () => {
+  test('"I have stored it" leads to the application, and is the only link to continue', () => {
     const html = secretShownPage(frame, makeSecretShown())
     expect(html).toContain(`<a class="button" href="/developer/application?application=${ID}">I have stored it</a>`)
   })
 
-  test('changing the language would lose it, so that is not offered on its page, and is on every other', () => {
+  test('its page has no language menu, which would lose it; every other page has one', () => {
     for (const [name, html] of Object.entries(everyDeveloperPage(frame))) {
       expect([name, html.includes('action="/language"')]).toEqual([name, !/^secret/.test(name)])
     }
   })
 
-  test('an application that could not keep one is told why it has none', () => {
+  test('a public application has none, and the page says why', () => {
     const html = secretShownPage(frame, makeSecretShown({ secret: null }))
     expect(html).toContain('It has no secret, and needs none')
     expect(html).not.toMatch(/application-secret|I have stored it|\$SECRET is/)
@@ -55,20 +55,20 @@ describe('one application', () => {
   const REVOKE = '/developer/application/secret/revoke'
   const ADD = '/developer/application/secret'
 
-  test('that it is suspended is said before anything else about it', () => {
+  test('a suspension is shown first', () => {
     const html = show({ suspended: true, notice: 'saved' })
     const [main = ''] = /<main.*<\/main>/s.exec(html) ?? []
     expect(main).toMatch(/^<main[^>]*><div class="notice warning"><p><strong>This application is suspended</)
     expect(show()).not.toContain('suspended')
   })
 
-  test('every secret has its name, since when there is one, and when it was last used', () => {
+  test('every secret has its label, its age and its last use', () => {
     const [, first = '', second = ''] = show().split('<ul class="rows">')[1]?.split('<li>') ?? []
     expect(first).toMatch(/Server in Hamburg.*15 November 2026.*Not used yet/)
     expect(second).toMatch(/Without a name.*14 November 2026.*15 November 2026/)
   })
 
-  test('ending a secret asks first, and is tied to the application and that secret', () => {
+  test('revoking a secret needs a confirmation, and is bound to the application and that secret', () => {
     const html = show()
     const asked = Array.from(html.matchAll(/<details class="are-you-sure">.*?<\/details>/gs), ([found]) => found)
     expect(formsOf(asked.join(''), REVOKE)).toHaveLength(2)
@@ -78,13 +78,13 @@ describe('one application', () => {
     )
   })
 
-  test('the only secret cannot be ended, and why is said', () => {
+  test('the only secret cannot be revoked, and the page says why', () => {
     const html = show({ secrets: makeOwnApplication().secrets.slice(0, 1) })
     expect(formsOf(html, REVOKE)).toEqual([])
     expect(html).toContain('This is the only one. Add another before you end it.')
   })
 
-  test('one more can be added until there are the most; then the button says why it cannot be pressed', () => {
+  test('secrets can be added up to the maximum; then the button is disabled and says why', () => {
     expect(fieldsOf(formsOf(show(), ADD).join(''))).toEqual(['application', 'token', 'label'])
     const full = show({ maxSecrets: 2 })
     expect(formsOf(full, ADD)).toEqual([])
@@ -92,7 +92,7 @@ describe('one application', () => {
     expect(full).toContain('<p id="add-reason">There are 2 secrets, and that is the most.')
   })
 
-  test('a public application has no secrets to look after, and the page says why', () => {
+  test('a public application has no secrets, and the page says why', () => {
     const html = show({ public: true, secrets: [] })
     expect([...formsOf(html, ADD), ...formsOf(html, REVOKE)]).toEqual([])
     expect(html).toContain('It runs on other people’s machines, where anybody could read a secret.')
@@ -103,7 +103,7 @@ describe('one application', () => {
     [{ deviceFlow: false, redirects: [REDIRECT] }, ['dialog']],
     [{ deviceFlow: true, redirects: [REDIRECT] }, ['code', 'dialog']],
     [{ deviceFlow: false, redirects: [] }, []],
-  ])('there is a preview for every way in which it is connected: %j', (given, ways) => {
+  ])('there is a preview for every enabled flow: %j', (given, ways) => {
     const html = show(given)
     expect(Array.from(html.matchAll(/preview\?application=app_k3v9m2x7q4tz&amp;by=(\w+)/g), ([, by]) => by)).toEqual(
       ways,
@@ -118,7 +118,7 @@ describe('one application', () => {
     expect(show({ notice })).toContain(`<div class="notice success" role="status">${text}</div>`)
   })
 
-  test('the settings are tied to the application, and what is not ticked is not sent', () => {
+  test('the settings are bound to the application, and unticked boxes are not sent', () => {
     const html = applicationSettingsPage(frame, makeSettings({ deviceFlow: false }))
     expect(html).toContain(`value="signed /developer/application/settings {&quot;application&quot;:&quot;${ID}&quot;}"`)
     expect(html).toMatch(/<input(?![^>]*checked)[^>]*name="device_flow"/)
@@ -132,7 +132,7 @@ describe('a preview', () => {
   test.each([
     ['of a code', previewCode, 4],
     ['of the dialog', previewDialog, 3],
-  ])('%s looks like the question, has no form, and no button that can be pressed', (_, html, buttons) => {
+  ])('%s looks like the consent page, without a form and without an enabled button', (_, html, buttons) => {
     const [main = ''] = /<main.*<\/main>/s.exec(html) ?? []
     expect(main).toContain('This is a preview')
     expect(main).toMatch(/>Cancel<.*>Allow access</)
@@ -141,7 +141,7 @@ describe('a preview', () => {
     expect(main.match(/<button/g)).toHaveLength(buttons)
   })
 
-  test('leads back to its application and nowhere else', () => {
+  test('links back to its application only', () => {
     for (const html of [previewCode, previewDialog]) {
       const [main = ''] = /<main.*<\/main>/s.exec(html) ?? []
       expect(Array.from(main.matchAll(/href="([^"]*)"/g), ([, href]) => href)).toEqual([
@@ -166,7 +166,7 @@ describe('the list', () => {
   }
   const show = (given: Partial<typeof listed>) => developerListPage(frame, { applications: [{ ...listed, ...given }] })
 
-  test('says how each application is connected, and only of one without a secret that it has none', () => {
+  test('shows the flows of each application, and marks public ones', () => {
     expect(show({})).toMatch(/With a code that it shows(?!.*In a window)/)
     expect(show({ code: false, dialog: true, public: true })).toMatch(/In a window that it opens.*None, because/)
     expect(show({ code: false })).toContain('Not yet: it has neither codes nor an address to return to')
@@ -174,7 +174,7 @@ describe('the list', () => {
     expect(show({ suspended: true })).toContain('Suspended')
   })
 
-  test('is among the places of administrators, and marked wherever in the console one is', () => {
+  test('is in the navigation of administrators, and marked on every page of the console', () => {
     const nav = (path: string, administrator = true) =>
       developerListPage(makeFrame({ path, user: { email: 'maria@northwind.example', administrator } }), {
         applications: [],
@@ -191,7 +191,7 @@ describe('samples', () => {
   const titles = (ways: Parameters<typeof samplesFor>[2]) =>
     samplesFor(URL_OF_SERVICE, ID, ways).map(({ title }) => title)
 
-  test('are those of the ways in which the application is connected', () => {
+  test('are those of the application’s flows', () => {
     const code = ['code_oauth', 'code_key', 'poll', 'xml']
     const dialog = ['dialog', 'exchange']
     expect(titles({ code: true, redirect: null, public: false })).toEqual([...code, 'refresh'])
@@ -200,14 +200,14 @@ describe('samples', () => {
     expect(titles({ code: false, redirect: null, public: false })).toEqual([])
   })
 
-  test('of an application without a secret name none, and ask for codes in the standard dialect', () => {
+  test('of a public application have no secret, and request codes in the standard dialect', () => {
     const samples = samplesFor(URL_OF_SERVICE, ID, { code: true, redirect: REDIRECT, public: true })
     expect(samples.map(({ title }) => title)).toEqual(['code_oauth', 'poll', 'dialog', 'exchange', 'refresh'])
     expect(samples.map(({ text }) => text).join()).not.toContain('SECRET')
     expect(samples[0]?.text).toContain(`${URL_OF_SERVICE}/oauth/device_authorization`)
   })
 
-  test('are commands that a shell takes as they are meant, whatever is in the address', () => {
+  test('are correctly quoted for a shell, whatever is in the address', () => {
     const redirect = "https://app.example/it's/$HOME/(back);x?a=1&b=!"
     expect(redirectProblem(redirect)).toBeNull()
     const samples = samplesFor(URL_OF_SERVICE, ID, { code: true, redirect, public: false })
@@ -231,7 +231,7 @@ describe('samples', () => {
     expect(run('xml')[0]).toBe(`${URL_OF_SERVICE}/auth/oauth/device/code.xml`)
   })
 
-  test('the link of the window has everything in it but what is new each time', () => {
+  test('the dialog’s link has all parameters but those that are new each time', () => {
     const [link] = samplesFor(URL_OF_SERVICE, ID, { code: false, redirect: REDIRECT, public: true })
     const { pathname, searchParams } = new URL(link?.text ?? '')
     expect(pathname).toBe('/1/auth/oauth/authorize')

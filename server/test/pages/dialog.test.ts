@@ -1,4 +1,4 @@
-/** The window that an application opens: which account, the decision, and what is said when there is nothing to decide. */
+/** Pages of the dialog: choosing an account, the consent page, and its errors. */
 import { describe, expect, test } from 'vitest'
 import { chooseAccountPage } from '../../src/pages/dialog/choose-account.tsx'
 import { dialogConsentPage } from '../../src/pages/dialog/consent.tsx'
@@ -30,7 +30,7 @@ describe.each(Object.entries(everyDialogPage(makeFrame())).filter(([name]) => na
   })
 })
 
-test('getting in again opens a window of its own within a dialog, and only there', () => {
+test('account recovery opens a new window in a dialog, and only there', () => {
   expect(everyDialogPage(makeFrame()).dialogSignIn).toContain(
     '<a href="/recover" target="_blank" rel="noopener noreferrer">',
   )
@@ -41,14 +41,14 @@ test('starting to sign in again does not lose the dialog', () => {
   expect(everyDialogPage(makeFrame()).dialogSecondStep).toContain('href="/sign-in?next=%2Fdialog%3Frequest%3Dr"')
 })
 
-describe('which account', () => {
-  test('the accounts that this browser has used are one press away, each by its host', () => {
+describe('choosing an account', () => {
+  test('recently used accounts are buttons, each with its host', () => {
     const html = chooseAccountPage(base, makeChooseAccount())
     expect(values(html, 'account')).toEqual(['northwind', 'acme'])
     expect(html).toContain('<bdi dir="ltr">northwind.service.example:8080</bdi>')
   })
 
-  test('Enter in the field does not choose an account that was used before', () => {
+  test('Enter in the field does not choose a recent account', () => {
     const [typing = ''] = formsOf(chooseAccountPage(base, makeChooseAccount())).filter((form) =>
       form.includes('name="typed"'),
     )
@@ -56,19 +56,19 @@ describe('which account', () => {
     expect(typing).toContain('type="submit"')
   })
 
-  test('every form of a dialog brings its request along', () => {
+  test('every form of a dialog carries its request', () => {
     const forms = formsOf(chooseAccountPage(base, makeChooseAccount())).filter((form) => !form.includes('/language'))
     expect(forms).toHaveLength(2)
     for (const form of forms) expect(form).toMatch(/action="\/dialog".*name="request" value="request"/)
   })
 
-  test('the rest of the address stands beside the field and is read with it', () => {
+  test('the rest of the host is beside the field and part of its label', () => {
     const html = chooseAccountPage(base, makeChooseAccount())
     expect(html).toMatch(/<input[^>]*name="typed"[^>]*aria-describedby="typed-hint typed-after"/)
     expect(html).toContain('<span id="typed-after">.service.example:8080</span>')
   })
 
-  test('where a code is to be entered, nothing is filled in and no application is named', () => {
+  test('without a dialog, nothing is filled in and no application is named', () => {
     const html = chooseAccountPage(base, makeChooseAccount({ purpose: { kind: 'activate' }, known: [] }))
     expect(html).toContain('Enter your application code')
     expect(html).toContain('First, which account?')
@@ -88,7 +88,7 @@ describe('which account', () => {
   })
 })
 
-describe('the decision', () => {
+describe('the consent page', () => {
   test('Cancel comes first, and looks exactly as Allow does', () => {
     const html = dialogConsentPage(frame, makeDialogConsent())
     expect(values(html, 'decision')).toEqual(['cancel', 'allow'])
@@ -107,7 +107,7 @@ describe('the decision', () => {
     expect(html).not.toContain('ends after 60 days without use')
   })
 
-  test('the decision is tied to the request and to the permissions that were shown', () => {
+  test('the decision is bound to the request and the shown scopes', () => {
     const html = dialogConsentPage(frame, makeDialogConsent())
     expect(html).toContain(
       'value="signed /dialog/decision {&quot;request&quot;:&quot;request&quot;,&quot;shown&quot;:&quot;calendars,screens&quot;}"',
@@ -115,7 +115,7 @@ describe('the decision', () => {
     expect(html).toContain('value="signed /dialog/switch {&quot;request&quot;:&quot;request&quot;}"')
   })
 
-  test('says who is signed in, how long it lasts and where one is sent back to, and shows no code', () => {
+  test('shows the user, the lifetime and the redirect host, and no code', () => {
     const html = dialogConsentPage(frame, makeDialogConsent())
     expect(html).toContain('You are <bdi class="strong">maria@northwind.example</bdi>')
     expect(html).toContain('ends after 60 days without use')
@@ -123,7 +123,7 @@ describe('the decision', () => {
     expect(html).not.toMatch(/user-code|last_group|expiry-notice|not_me/)
   })
 
-  test('what the user lacks stands apart from what would be given', () => {
+  test('scopes that the user lacks are shown separately', () => {
     const html = dialogConsentPage(frame, makeDialogConsent())
     const [, given = '', lacking = ''] = html.split(/<ul class="permissions[^"]*">/)
     expect(given.split('</ul>')[0]).toContain('See your calendars')
@@ -131,7 +131,7 @@ describe('the decision', () => {
     expect(lacking.split('</ul>')[0]).toContain('Order screens')
   })
 
-  test('that it has changed since it was shown is said first, and in the title', () => {
+  test('a change since it was shown is shown first, and in the title', () => {
     const html = dialogConsentPage(frame, makeDialogConsent({ problem: 'changed' }))
     expect(html).toContain('<title>Problem: ')
     expect(html).toMatch(/role="alert".*What you can allow has changed.*<h1>/s)

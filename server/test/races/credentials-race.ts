@@ -4,7 +4,7 @@
  * Each code is polled once before it is granted, so every process starts from a live "pending" hint. What a poll may be
  * answered depends on when it was sent: before the decision was answered, `auth_pending` and `slow_down` are true as well;
  * after it, the hint is gone from the shared gate, and a poll gets the credentials or `invalid`, nothing else. Only where a
- * process said that an engine was silent meanwhile (engine-silences.ts) is the code polled again when the hint must have ended.
+ * process logged that an engine did not answer meanwhile (engine-silences.ts) is the code polled again when the hint must have ended.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { grantDeviceCode } from '../../src/flows/device/decide.ts'
@@ -21,14 +21,14 @@ const POLLS_BESIDE_THE_GRANT = 4
 
 type Answered = { readonly answer: WireAnswer; readonly wrongPath: boolean; readonly tookMs: number }
 
-/** `pollsPerCode` counts those sent after the decision was answered; the others come on top. */
+/** `pollsPerCode` counts polls sent after the decision was answered; the others are additional. */
 export async function raceForCredentials(
   track: RaceTrack,
   size: { codes: number; pollsPerCode: number },
 ): Promise<string[]> {
   const problems: string[] = []
   const counted = { polls: 0, pendingBeforeTheAnswer: 0, issuedBeforeTheAnswer: 0 }
-  // All of them first: a service that is busy with polls may tell a code request to come later.
+  // All codes first: a service that is busy with polls may shed code requests.
   const codes = await inLanes(size.codes, 8, (index) =>
     deviceAt(track, index, variantOf(index)).code({ state: `code ${index}` }),
   )

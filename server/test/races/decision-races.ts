@@ -1,6 +1,6 @@
 /**
- * Decisions that meet: grant against reject, grant against expiry, two accounts on one code. Each race has two ends, and
- * counts only where both happened: a race that one side always wins shows nothing about the other.
+ * Concurrent decisions: grant against reject, grant against expiry, two accounts on one code. Each race has two outcomes, and
+ * counts only if both occurred: a race with one outcome proves nothing about the other.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { grantDeviceCode, rejectDeviceCode } from '../../src/flows/device/decide.ts'
@@ -10,18 +10,18 @@ import type { CodeRecord, WireVariant } from '../rig/device.ts'
 import type { SilenceMark } from './engine-silences.ts'
 import { deviceAt, inLanes, type RaceTrack, retryUnavailable, variantOf } from './race-track.ts'
 
-/** Of all codes, what each end of a race has to have at least. */
+/** Minimum share of codes for each outcome of a race. */
 const MIN_SHARE = 0.1
 
-/** How far one outcome moves the moment of the next codes: towards the boundary, from either side. */
+/** How far one outcome moves the time of the next codes towards the boundary. */
 const STEP_MS = 5
 
-/** How much earlier or later a code's moment is than that of its neighbours. */
+/** Spread of the times of neighbouring codes. */
 const SPREAD_MS = 20
 
 const offsetOf = (index: number) => ((index * 7) % (2 * SPREAD_MS)) - SPREAD_MS
 
-/** Both decisions of the same user at the same instant: one counts, and the next poll of the device says which. */
+/** Both decisions of the same user at the same instant: one counts, and the next poll returns it. */
 export async function raceGrantAgainstReject(track: RaceTrack, codes: number): Promise<string[]> {
   const { context, users } = track
   const ends = { granted: 0, rejected: 0 }
@@ -30,7 +30,7 @@ export async function raceGrantAgainstReject(track: RaceTrack, codes: number): P
     const code = await deviceAt(track, index, variant).code()
     const entered = await retryUnavailable(() => enterUserCode(context, users[0].id, code.user_code))
     if (entered.outcome !== 'claimed') return `code ${index}: could not be entered: ${entered.outcome}`
-    // Leaves a hint that the code is pending, which the decision has to end.
+    // Leaves a pending hint, which the decision has to drop.
     const mark = track.silences.mark()
     const before = await pollAt(track, index, variant, code)
     if (before !== 'auth_pending') return `code ${index}: heard ${before} before any decision`
@@ -47,7 +47,7 @@ export async function raceGrantAgainstReject(track: RaceTrack, codes: number): P
   return judge('grant against reject', codes, ends, problems)
 }
 
-/** Not longer than PostgreSQL and Redis may differ about the end of a code on a busy machine. */
+/** At most what PostgreSQL and Redis may differ about the expiry on a busy machine. */
 const EXPIRY_IS_HEARD_MS = 1_000
 
 /**
@@ -76,7 +76,7 @@ export async function raceGrantAgainstExpiry(track: RaceTrack, codes: number): P
     const end = decision.outcome === 'granted' ? 'granted' : 'expired'
     leadMs += end === 'granted' ? -STEP_MS : STEP_MS
     const finals = answers.filter((each) => ![...PENDING, 'invalid'].includes(each))
-    // The answer to a grant ends the hint. Nobody answers for an expiry: its hint ends by itself, with the code.
+    // The answer to a grant drops the hint. Nobody drops it at expiry: it expires with the code.
     const pollAgain = end === 'granted' ? pollDecided : pollUntilExpired
     if (finals.length === 0) finals.push(await pollAgain(track, index, variant, code, mark))
     const heard = finals.join(' and ')
@@ -126,7 +126,7 @@ export async function raceTwoAccounts(track: RaceTrack, codes: number): Promise<
   return judge('two accounts', codes, ends, problems)
 }
 
-/** Prints both ends as they were counted, and complains of a race that had only one. */
+/** Prints the counts of both outcomes, and fails a race that had only one. */
 function judge(
   race: string,
   codes: number,
@@ -142,13 +142,13 @@ function judge(
 
 const PENDING = ['auth_pending', 'slow_down']
 
-/** One poll on the process of that lane, in one word: `accepted`, or the error that it was answered. */
+/** One poll on the process of that lane: `accepted`, or the error code. */
 async function pollAt(track: RaceTrack, lane: number, variant: WireVariant, code: CodeRecord): Promise<string> {
   const { status, body } = await deviceAt(track, lane, variant).poll(code.device_code)
   return status === 200 ? 'accepted' : (body.error ?? `status ${status}`)
 }
 
-/** A poll that is sent after a decision was answered: the first one hears the outcome, unless an engine was silent. */
+/** A poll sent after a decision was answered: it returns the outcome, unless an engine did not answer. */
 async function pollDecided(track: RaceTrack, lane: number, variant: WireVariant, code: CodeRecord, mark: SilenceMark) {
   const heard = await pollAt(track, lane, variant, code)
   if (!PENDING.includes(heard) || !(await track.silences.metSince(mark))) return heard

@@ -1,21 +1,21 @@
 /**
- * When PostgreSQL or Redis did not answer a process in time, as the processes themselves say in their logs.
+ * Times when PostgreSQL or Redis did not answer a process, taken from the logs of the processes.
  *
- * A decision ends the shared hint before it is answered, so that a poll sent afterwards hears the outcome. While Redis is
- * silent the gate promises less: a hint may live on for MAX_HINT_MS. On a machine that is too busy this happens; the
- * races hold such a code to the weaker promise, count it, and allow few of them.
+ * A decision drops the shared hint before it is answered, so that a later poll gets the outcome. While Redis does not
+ * answer, the gate guarantees less: a hint may live for MAX_HINT_MS. This happens on a busy machine; the
+ * races check such a code against the weaker guarantee, count it, and allow few of them.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Context } from '../../src/flows/context.ts'
 import type { ServerProcess } from '../rig/server-process.ts'
 
-/** Until what a process wrote has been read here. */
+/** Waits until the logs so far have been read. */
 const LOG_IS_READ_MS = 200
 
 export type EngineSilences = {
-  /** How many codes met one. */
+  /** Number of affected codes. */
   readonly codes: number
-  /** Whether a process missed an answer between the moment and now. A code that did is counted. */
+  /** Whether a process missed an answer since that time. Counts the code if so. */
   metSince(startedAt: SilenceMark): Promise<boolean>
   mark(): SilenceMark
 }
@@ -41,6 +41,6 @@ export function watchEngines(context: Context, servers: readonly ServerProcess[]
 function wasSilentSince(server: ServerProcess, at: number): boolean {
   const events = [...server.log().matchAll(/"time":"([^"]+)","event":"(engine_away|engine_back)"/g)]
   const last = events.at(-1)
-  // The silence may have begun before, and goes on until the process says that the engine is back.
+  // It may have started before, and lasts until the process logs that the engine is back.
   return last !== undefined && (last[2] === 'engine_away' || Date.parse(last[1] ?? '') >= at)
 }

@@ -1,4 +1,4 @@
-/** Grants whose first credentials were handed out a moment ago, without the code that would have led there. */
+/** Grants with credentials issued a moment ago, inserted without a code. */
 import { randomUUID } from 'node:crypto'
 import type { Context } from '../../src/flows/context.ts'
 import type { GrantWithSecret } from '../../src/secrets/credentials.ts'
@@ -21,13 +21,13 @@ export function placeIssuedGrant(
     if (!locked) throw new Error('the grant was not inserted')
     const issuedAt = locked.grant.createdAt
     await saveIssueTime(tx, id, issuedAt)
-    // It was used today. Else its first use would be noted within a second, and a process that notes a use reads anew.
+    // Marked as used today. Otherwise its first use would be saved within a second, and the process would read it again.
     await markUsed(tx, [id])
     return { ...locked.grant, secret, issuedAt }
   })
 }
 
-/** The status that a gateway would get for this credential; `scope`: all of it has to be carried. */
+/** Status of GET /auth/verify for this credential; `scope`: all of it is required. */
 export async function askVerify(address: string, credential: string, scope?: string): Promise<number> {
   const query = scope === undefined ? {} : { query: { scope } }
   const headers = { authorization: `Bearer ${credential}` }

@@ -1,4 +1,4 @@
-/** The five changes after which a credential may do less, each with what it takes and each made in one place. */
+/** The five changes that reduce the rights of a credential, each made in one process. */
 
 import { disablePerson } from '../../src/flows/accounts/people.ts'
 import { saveRole } from '../../src/flows/accounts/roles.ts'
@@ -14,15 +14,15 @@ import { type IssuedGrant, placeIssuedGrant } from './issued-grants.ts'
 export type Change = {
   readonly kind: Kind
   readonly credential: string
-  /** What is asked for. Undefined: nothing but that it is valid. */
+  /** Required scope. Undefined: validity only. */
   readonly scope?: string
-  /** The answer of a process that knows. */
+  /** The answer of a process that has pulled the change. */
   readonly refusal: 401 | 403
-  /** Resolves as soon as whoever makes the change is told that it is made. `address`: of the process that is asked. */
+  /** Resolves when the change was answered. `address`: the process that makes it. */
   make(address: string): Promise<Made>
 }
 
-/** `successor`: a credential that is good from this moment on, everywhere. */
+/** `successor`: a credential that is valid from this moment on, everywhere. */
 export type Made = { readonly successor?: string }
 
 /** An account with its administrator and one application of its own. */
@@ -50,11 +50,11 @@ export type Kind = (typeof KINDS)[number]
 const BOTH = ['orders:read', 'orders:write']
 
 /**
- * Whatever one change is announced for (a grant, a user, an account, an application) is nobody else's: else the news of one
- * would also carry another that was never told.
+ * The subject of each change (a grant, a user, an account, an application) belongs to one case only: otherwise the
+ * announcement of one change would hide that another was not announced.
  */
 export const prepare: Readonly<Record<Kind, (stage: Stage) => Promise<Change>>> = {
-  /** Given up by its application, over HTTP. */
+  /** Revoked by its application, over HTTP. */
   revoked: async (stage) => {
     const { application } = stage
     const grant = await grantTo(stage, stage.administrator, application)
@@ -120,7 +120,7 @@ export const prepare: Readonly<Record<Kind, (stage: Stage) => Promise<Change>>> 
     }
   },
 
-  /** Replaced by its application, over HTTP, with no time in which both work. */
+  /** Rotated by its application, over HTTP, without an overlap. */
   rotated: async (stage) => {
     const { application } = stage
     const grant = await grantTo(stage, stage.administrator, application, 'access_key')

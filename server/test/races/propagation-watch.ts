@@ -1,4 +1,4 @@
-/** How long every process goes on accepting a credential after a change that it was not told of. */
+/** How long every process accepts a credential after a change made in another one. */
 import { randomInt } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { askVerify } from './issued-grants.ts'
@@ -6,13 +6,13 @@ import type { Change } from './propagation-changes.ts'
 
 const ASK_EVERY_MS = 20
 
-/** As long as from one pull to the next: a change comes at any moment between them, not always soon after a pull. */
+/** One pull interval: changes are spread over it. */
 const MAX_PAUSE_MS = 1_000
 
-/** What takes longer than this is not coming. */
+/** Time limit. */
 const GIVE_UP_MS = 10_000
 
-/** A process that knows does not forget: it is asked so often before it is believed. */
+/** A process is asked this often before its refusal counts as permanent. */
 const REFUSALS = 3
 
 export type Watched = {
@@ -20,7 +20,7 @@ export type Watched = {
   readonly ms: number
   /** Processes that refused in the end. */
   readonly refused: number
-  /** Processes that still accepted after the commit, from memory. With none, nothing would have been measured. */
+  /** Processes that still accepted after the commit, from their cache. Without any, nothing was measured. */
   readonly remembered: number
   readonly problems: readonly string[]
 }
@@ -29,7 +29,7 @@ export async function watchChange(addresses: readonly string[], index: number, c
   const problems: string[] = []
   const say = (problem: string) => problems.push(`change ${index} (${change.kind}): ${problem}`)
   await sleep(randomInt(MAX_PAUSE_MS))
-  // The first time it is read, the second time it is remembered.
+  // The first request looks it up, the second is answered from the cache.
   for (const when of ['cold', 'hot']) {
     const statuses = await Promise.all(addresses.map((address) => askVerify(address, change.credential, change.scope)))
     for (const status of statuses) if (status !== 200) say(`answered ${status} before it was made, ${when}`)
@@ -38,7 +38,7 @@ export async function watchChange(addresses: readonly string[], index: number, c
   const { successor } = await change.make(addresses[index % addresses.length] ?? '')
   const committed = performance.now()
   const watches = addresses.map((address) => watch(address, change, committed, say))
-  // Asked for at once in one place only: a process that is shown the successor learns from it, and the others must not need to.
+  // Only one process is shown the successor at once: it learns from it, and the others must not need to.
   if (successor !== undefined) await expectAccepted([addresses[(index + 1) % addresses.length] ?? ''], successor, say)
   const heard = await Promise.all(watches)
   if (successor !== undefined) await expectAccepted(addresses, successor, say)

@@ -1,4 +1,4 @@
-/** One database, several built servers over it, and this process beside them, through the flows that pages and commands call. */
+/** One database, several built servers, and this process, which calls flows as pages and commands do. */
 import { startEngines } from '../../../tools/engines.ts'
 import { closeContext, createContext } from '../../src/app.ts'
 import type { Context } from '../../src/flows/context.ts'
@@ -11,9 +11,9 @@ const PROCESSES = 3
 export type RaceGround = {
   readonly database: TestDatabase
   readonly context: Context
-  /** Starts the servers, which know of everything that was registered before, and returns their addresses. */
+  /** Starts the servers, with all applications registered so far, and returns their addresses. */
   startServers(): Promise<readonly string[]>
-  /** What the servers said about themselves that nobody wants to read. */
+  /** Unexpected log lines of the servers. */
   complaints(): string[]
   end(): Promise<void>
 }

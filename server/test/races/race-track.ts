@@ -1,4 +1,4 @@
-/** What every race runs on, and how many run at a time. */
+/** Shared by all races: devices, users and their concurrency. */
 import type { Context } from '../../src/flows/context.ts'
 import { Unavailable } from '../../src/store/postgres/postgres.ts'
 import type { TestDatabase } from '../rig/database.ts'
@@ -22,7 +22,7 @@ export function deviceAt(track: RaceTrack, lane: number, variant: WireVariant): 
 
 export const variantOf = (index: number): WireVariant => (index % 2 === 0 ? 'oauth' : 'key')
 
-/** Runs `work` for 0 … count-1, so many at once, and returns the results in order. */
+/** Runs `work` for 0 … count-1 with this concurrency, and returns the results in order. */
 export async function inLanes<T>(count: number, lanes: number, work: (index: number) => Promise<T>): Promise<T[]> {
   const results: T[] = new Array(count)
   let next = 0
@@ -38,7 +38,7 @@ export async function inLanes<T>(count: number, lanes: number, work: (index: num
   return results
 }
 
-/** What a user does who is told that the service cannot do it at the moment: asks again, a few times. */
+/** Retries 503 a few times, as a user does. */
 export async function retryUnavailable<T>(work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {

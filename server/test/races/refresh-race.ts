@@ -1,4 +1,4 @@
-/** One refresh token presented many times at once, then again when it is old. docs/interface.md, "Refresh". */
+/** One refresh token presented many times at once, then reused later. docs/interface.md, "Refresh". */
 import type { Context } from '../../src/flows/context.ts'
 import { tokenSetOf } from '../../src/flows/grants/issue.ts'
 import type { TestDatabase } from '../rig/database.ts'
@@ -17,15 +17,15 @@ type Tokens = { readonly accessToken: string; readonly refreshToken: string }
 
 export type RefreshRace = {
   readonly grant: IssuedGrant
-  /** Refreshes of the first token at once that were answered, whatever the answer. */
+  /** Concurrent refreshes of the first token that were answered. */
   readonly answered: number
   /** Answered 200. */
   readonly renewed: number
-  /** Of these, with the very bytes of the first. */
+  /** Of these, those with exactly the bytes of the first. */
   readonly same: number
   readonly stepped: boolean
   readonly reuseRefused: boolean
-  /** All that was ever handed out for the grant, oldest first. */
+  /** All credentials issued for the grant, oldest first. */
   readonly handedOut: readonly Tokens[]
   readonly problems: readonly string[]
 }
@@ -62,7 +62,7 @@ export async function raceToRefresh(
     return { ...figures, reuseRefused: false, handedOut: [], problems }
   }
 
-  // Known on every process, so that each of them has something to forget.
+  // Cached in every process, so that each has something to evict.
   const handedOut = [first, second, third]
   for (const status of await askEverywhere(track, handedOut)) {
     if (status !== 200) say(`an access token was answered ${status} before the reuse`)
@@ -101,7 +101,7 @@ function askEverywhere(track: RefreshTrack, sets: readonly Tokens[]): Promise<nu
   return Promise.all(asked)
 }
 
-/** Null unless both are genuine and of this generation. */
+/** Null unless both are valid and of this generation. */
 function tokensIn(context: Context, answer: WireAnswer | undefined, generation: number): Tokens | null {
   const { access_token: accessToken = '', refresh_token: refreshToken = '' } = answer?.body ?? {}
   const [access, refresh] = [context.verifyCredential(accessToken), context.verifyCredential(refreshToken)]

@@ -1,6 +1,6 @@
 /**
- * npm run verify:propagation [-- --changes N]: whatever takes something from a credential is known to every process within
- * two seconds, although none of them asks an engine about a credential in use. docs/interface.md, "Check a credential".
+ * npm run verify:propagation [-- --changes N]: every change that reduces the rights of a credential reaches every process within
+ * two seconds, although none looks up a credential in use. docs/interface.md, "Check a credential".
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
@@ -11,12 +11,12 @@ import { inLanes } from './race-track.ts'
 
 const LIMIT_MS = 2_000
 
-/** Changes that are watched at a time: a thousand questions a second, which leaves two cores mostly idle. */
+/** Concurrent changes: a thousand requests a second, which leaves two cores mostly idle. */
 const LANES = 12
 
 /**
- * Of the processes that were watched, those that still accepted after the commit: a busy machine asks some of them too late for that.
- * Where nothing is remembered, there are none.
+ * Share of processes that still accepted after the commit: on a busy machine some are asked too late for that.
+ * Without a cache there are none.
  */
 const REMEMBERED_SHARE = 0.5
 
@@ -30,7 +30,7 @@ try {
   const kindOf = (index: number) => KINDS[index % KINDS.length] ?? 'revoked'
   const changes = await inLanes(count, 4, (index) => prepare[kindOf(index)](stage))
   const addresses = await ground.startServers()
-  // A process starts with a few slow requests, like every program.
+  // The first requests of a process are slow.
   await sleep(1_000)
 
   const watched = await inLanes(count, LANES, (index) => {

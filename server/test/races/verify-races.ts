@@ -1,5 +1,5 @@
 /**
- * npm run verify:races: nothing is spent twice and nothing is lost when everybody comes at once. Three server processes on
+ * npm run verify:races: nothing is issued twice and nothing is lost under concurrency. Three server processes on
  * one PostgreSQL and one Redis; users decide from this process, through the flows that the web interface calls.
  *
  *   npm run verify:races                                   2,000 codes for the race for credentials, 400 for each of the others
@@ -18,13 +18,13 @@ import type { RaceTrack } from './race-track.ts'
 
 const PROCESSES = 3
 
-/** After the decision was answered, over all processes at once. */
+/** Polls after the decision was answered, over all processes at once. */
 const POLLS_PER_CODE = 32
 
 const MIN_CODES = 500
 const MIN_DECISIONS = 100
 
-/** Of all codes: more that met a silent engine, and the machine is too busy for this to show anything. */
+/** Maximum share of codes with an unanswered engine: above it, the machine is too busy to prove anything. */
 const SILENT_AT_MOST = 0.05
 
 const { values } = parseArgs({
@@ -40,7 +40,7 @@ process.env.DATABASE_URL ??= databaseUrl
 process.env.REDIS_URL ??= redisUrl
 
 const database = await createTestDatabase()
-// A busy machine must not turn code requests away: that is not what is raced for here.
+// Without shedding: code requests are not what is raced for here.
 const environment = { DATABASE_URL: database.url, REDIS_URL: process.env.REDIS_URL, OVERLOAD_DELAY: '0' }
 const config = makeConfig(environment)
 const context = await createContext(config)

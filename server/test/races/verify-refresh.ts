@@ -1,6 +1,6 @@
 /**
- * npm run verify:refresh [-- --grants N]: however many present a refresh token at once, the grant makes one step and all of
- * them get the same set; and whoever presents it when it is old ends the grant, once, on every process. docs/interface.md,
+ * npm run verify:refresh [-- --grants N]: many concurrent refreshes of one token advance the grant once and all return
+ * the same token set; reuse of an old token revokes the grant, once, in every process. docs/interface.md,
  * "Refresh".
  */
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -13,10 +13,10 @@ import { checkEnded, raceToRefresh } from './refresh-race.ts'
 
 const REFRESHES_PER_GRANT = 32
 
-/** Grants at a time: 128 requests in flight, enough for every connection to wait for a lock or for another's turn. */
+/** Concurrent grants: 128 requests in flight, enough for every connection to wait for a lock. */
 const LANES = 4
 
-/** How long a revocation may take to be known everywhere: docs/interface.md, "Check a credential". */
+/** How long a revocation may take to reach every process: docs/interface.md, "Check a credential". */
 const KNOWN_EVERYWHERE_MS = 2_000
 
 const { values } = parseArgs({ options: { grants: { type: 'string', default: '1000' } } })
@@ -28,7 +28,7 @@ try {
   const { context, database } = ground
   const account = await makeAccount(context.db)
   const application = await makeApplication(context.db, context.config, account.slug)
-  // A user each: a mail says whom it is for, not which grant it is about.
+  // One user each: a mail names its user, not the grant.
   const grants = await inLanes(count, LANES, async () => {
     const user = await makeUser(context.db, account.slug)
     const about = { accountId: account.id, userId: user.id, applicationId: application.id }
@@ -81,7 +81,7 @@ try {
 
 type Left = { generation: number; reason: string | null; events: number; rightEvents: number; mails: number }
 
-/** Each grant with all events that say it ended, and all mails that told its user so, right and wrong ones. */
+/** Each grant with all its revocation events and mails. */
 function readRows(): Promise<Left[]> {
   return ground.database.query<Left>(
     `select g.generation, g.revocation_reason as reason, e.events, e.right as "rightEvents", m.mails
@@ -94,7 +94,7 @@ function readRows(): Promise<Left[]> {
   )
 }
 
-/** Two steps, one end, one event, one mail. */
+/** Two generations, one revocation, one event, one mail. */
 function isEndedOnce({ generation, reason, events, rightEvents, mails }: Left): boolean {
   return generation === 3 && reason === 'refresh_token_reused' && events === 1 && rightEvents === 1 && mails === 1
 }

@@ -1,4 +1,4 @@
-/** Who may be wrong how often. docs/interface.md, "Guessing". */
+/** Limits of wrong attempts. docs/interface.md, "Guessing". */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
@@ -34,13 +34,13 @@ describe('entering codes', () => {
     expect(locked).toEqual({ allowed: false, waitMs: 10 * MINUTE })
   })
 
-  test('UC-01: whoever waits that long may try again, once, and then once a miss has aged out', () => {
+  test('UC-01: after that time one attempt is allowed, and then one per expired miss', () => {
     const misses = [1, 2, 3, 4, 5].map((m) => m * MINUTE)
     expect(mayEnterCode(entries({ userMisses: misses.map((age) => age + 10 * MINUTE - 1) })).allowed).toBe(false)
     expect(mayEnterCode(entries({ userMisses: misses.map((age) => age + 10 * MINUTE) })).allowed).toBe(true)
   })
 
-  test('the lockout hits the guesser, not the others of the account or the network', () => {
+  test('the lockout concerns the guessing user, not others of the account or the network', () => {
     const crowded = { accountMisses: ACCOUNT_MISSES.max, networkMisses: NETWORK_MISSES.max }
     expect(mayEnterCode(entries(crowded))).toEqual({ allowed: true })
     expect(mayEnterCode(entries({ ...crowded, userMisses: [MINUTE] }))).toEqual({ allowed: false, waitMs: 14 * MINUTE })
@@ -56,13 +56,13 @@ describe('entering codes', () => {
     expect([mayTry(max - 1), mayTry(max)]).toEqual([true, false])
   })
 
-  test('UC-21: nobody claims more than twenty codes in ten minutes', () => {
+  test('UC-21: a user claims at most twenty codes in ten minutes', () => {
     const claims = Array.from({ length: USER_CLAIMS.max }, (_, index) => index * 1000)
     expect(mayEnterCode(entries({ userClaims: claims.slice(1) })).allowed).toBe(true)
     expect(mayEnterCode(entries({ userClaims: claims })).allowed).toBe(false)
   })
 
-  test('a wait is never longer than the window and never nothing', () => {
+  test('a wait is above zero and at most the window', () => {
     const ages = fc.array(fc.integer({ min: 0, max: 15 * MINUTE - 1 }), { minLength: 5, maxLength: 30 })
     fc.assert(
       fc.property(ages, (misses) => {
@@ -83,12 +83,12 @@ describe('signing in', () => {
     expect(maySignIn(signIns({ strangers: ten }))).toEqual({ allowed: false, waitMs: 15 * MINUTE - 9_000 })
   })
 
-  test('WB-07: a browser that the user signed in with before is not locked out by what strangers do', () => {
+  test('WB-07: a browser that the user signed in with before is not locked out by failures of unknown browsers', () => {
     expect(maySignIn(signIns({ strangers: ten, browser: [] })).allowed).toBe(true)
     expect(maySignIn(signIns({ strangers: [], browser: ten })).allowed).toBe(false)
   })
 
-  test('a network that failed a hundred times leaves one failure per address, and none of it to known browsers', () => {
+  test('a network with a hundred failures leaves one failure per address, and does not affect known browsers', () => {
     const network = NETWORK_FAILURES.max
     expect(maySignIn(signIns({ network })).allowed).toBe(true)
     expect(maySignIn(signIns({ network, strangers: [MINUTE] })).allowed).toBe(false)

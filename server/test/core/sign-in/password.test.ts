@@ -1,4 +1,4 @@
-/** What a password must be. docs/interface.md, "Signing in". */
+/** Rules for passwords. docs/interface.md, "Signing in". */
 import { describe, expect, test } from 'vitest'
 import { passwordProblem } from '../../../src/core/sign-in/password.ts'
 
@@ -16,7 +16,7 @@ describe('length', () => {
     expect(judge(password)).toBe(problem)
   })
 
-  test('counts the password as it is digested, not as the keyboard composed it', () => {
+  test('counts the normalised password, not the keyboard’s composition', () => {
     const decomposed = 'e\u0301'
     expect(judge(decomposed.repeat(6)), 'twelve code points, six letters').toBe('too_short')
     expect(judge(decomposed.repeat(256)), '512 code points, 256 letters').toBeNull()
@@ -27,16 +27,16 @@ describe('length', () => {
   })
 })
 
-describe('the second time', () => {
-  test('another password is refused', () => {
+describe('the repeated password', () => {
+  test('is refused if it differs', () => {
     expect(judge('a long enough one', 'a long enough two')).toBe('differ')
   })
 
-  test('the same password from another keyboard is the same', () => {
+  test('matches if another keyboard composed it differently', () => {
     expect(judge('un caf\u00e9 au lait', 'un cafe\u0301 au lait')).toBeNull()
   })
 })
 
-test('a common one is refused, whatever was typed the second time', () => {
+test('a common one is refused whatever is repeated', () => {
   expect(passwordProblem({ password: 'a long enough one', again: '' }, () => true)).toBe('common')
 })

@@ -1,4 +1,4 @@
-/** Webhooks: how often one is tried, and what counts as taken. docs/interface.md, "Webhooks". */
+/** Webhooks: attempts, and which answers count as delivered. docs/interface.md, "Webhooks". */
 import { describe, expect, test } from 'vitest'
 import { isDelivered, isDeliveryId, isGone, pauseAfter } from '../../../src/core/webhooks/webhook.ts'
 
@@ -21,7 +21,7 @@ describe('what a receiver answers', () => {
     expect(isGone({ status })).toBe(status === 410)
   })
 
-  test('and nothing at all is failure', () => {
+  test('no answer is failure', () => {
     expect([isDelivered({ error: 'timeout' }), isGone({ error: 'timeout' })]).toEqual([false, false])
   })
 })

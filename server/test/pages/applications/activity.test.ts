@@ -1,4 +1,4 @@
-/** What a developer reads about their application: first how it polls, in one sentence. */
+/** The activity page of an application: the polling rate first, in one sentence. */
 import { describe, expect, it } from 'vitest'
 import { defaultThresholds, figuresOf } from '../../../src/core/reviews/suspension.ts'
 import { type ApplicationActivityModel, applicationActivityPage } from '../../../src/pages/applications/activity.tsx'
@@ -57,33 +57,33 @@ describe('polling', () => {
     expect(text.indexOf('Polling')).toBeLessThan(text.indexOf('Codes in the last day'))
   })
 
-  it('says what comes of it', () => {
+  it('states the consequence', () => {
     const text = read({ polling: { polls: 9, early: 4, factor: 1.8 } })
     expect(text).toContain('An application that keeps on may be suspended pending review.')
   })
 })
 
 describe('the funnel', () => {
-  it('shows each step with its share, and what ran out or still waits', () => {
+  it('shows each step with its share, and the expired or pending rest', () => {
     const text = read({ funnel: { requested: 1_200, entered: 900, granted: 600, rejected: 60 } })
     expect(text).toContain(
       'Asked for 1,200 100% Entered by somebody 900 75% Allowed 600 50% Rejected 60 5% Ran out, or still waiting 540 45%',
     )
   })
 
-  it('has no number below nothing, and no share above all', () => {
+  it('has no negative number and no share above 100 %', () => {
     const text = read({ funnel: { requested: 2, entered: 3, granted: 3, rejected: 1 } })
     expect(text).toContain('Allowed 3 100% Rejected 1 50% Ran out, or still waiting 0 0%')
     expect(read({ funnel: { requested: 0, entered: 1, granted: 1, rejected: 0 } })).not.toMatch(/NaN|∞|Infinity/)
   })
 
-  it('is a sentence when there is nothing to show', () => {
+  it('is a sentence without data', () => {
     expect(htmlOf({})).not.toContain('<table aria-labelledby="codes"')
     expect(read({})).toContain('No codes were asked for in the last day.')
   })
 })
 
-it('warns of a secret in the address only when there was one', () => {
+it('warns of a secret in the URL only when there was one', () => {
   expect(read({})).not.toContain('address')
   expect(read({ secretsInUrl: 1 })).toContain('the secret was in the address once,')
   expect(read({ secretsInUrl: 12 })).toContain('the secret was in the address 12 times,')
@@ -100,7 +100,7 @@ describe('a request', () => {
   }
   const answered = { ...refused, refusal: null, message: null, remedy: null }
 
-  it('is answered, or refused with the words of the answer and what to do, as English', () => {
+  it('is shown as answered, or with its error, message and remedy, in English', () => {
     const html = htmlOf({ requests: [answered, refused] }, makeFrame({ words: wordsFor('ar') }))
     expect(html).toContain(
       '<p lang="en" dir="ltr"><code class="technical strong">invalid_scope</code> The scope is unknown. Leave <code class="technical">scope</code> out.</p>',
@@ -110,7 +110,7 @@ describe('a request', () => {
     expect(read({ requests: [refused] })).toContain('/1/auth/oauth/device/code Refused invalid_scope')
   })
 
-  it('cannot bring markup along', () => {
+  it('cannot contain markup', () => {
     const mark = '<img src=x>'
     const html = htmlOf({ name: mark, requests: [{ ...refused, operation: mark, message: mark, remedy: mark }] })
     expect(html).not.toContain(mark)
@@ -121,7 +121,7 @@ describe('suspension', () => {
   const when = Date.UTC(2026, 2, 1, 12, 0)
   const readSuspension = (given: Partial<SuspensionModel>) => read({ suspension: makeSuspension(given) })
 
-  it('is told in the figures of the rule, beside where it is considered', () => {
+  it('shows the figures of the rule beside its thresholds', () => {
     const evidence = makeEvidence({ windows: [makeWindow(), makeWindow(), makeWindow(MANY)] })
     const text = readSuspension({ figures: figuresOf(evidence, defaultThresholds), inARow: 1 })
     expect(text).toContain('after it had been told slow_down 20 times or more, in periods of 10 minutes')
@@ -132,14 +132,14 @@ describe('suspension', () => {
     expect(text).not.toContain('You were warned')
   })
 
-  it('is said to be only tried out, or not counted, where that is so', () => {
+  it('is marked as a dry run, or as not counted, if so', () => {
     const text = readSuspension({ dryRun: true, overloaded: true })
     expect(text).toContain('only being tried out')
     expect(text).toContain('had too much to do lately')
     expect(readSuspension({})).not.toMatch(/tried out|too much to do/)
   })
 
-  it('is announced by a warning, with the time that is left', () => {
+  it('is announced by a warning, with the remaining time', () => {
     const text = readSuspension({ warned: { at: when, until: when + 86_400_000 } })
     expect(text).toContain('we wrote to you on 1 March 2026 at 12:00 UTC')
     expect(text).toContain('may be suspended from 2 March 2026 at 12:00 UTC on')
@@ -159,7 +159,7 @@ describe('suspension', () => {
     expect(htmlOf({})).not.toContain('<textarea')
   })
 
-  it('keeps what was written in an appeal that came back, as text', () => {
+  it('shows the text of a refused appeal again, as text', () => {
     const problem = { suspended: true, problem: 'words', words: '<b>sorry</b>' } as const
     const html = htmlOf({ suspension: makeSuspension(problem) })
     expect(html).toContain('&lt;b>sorry')
@@ -167,7 +167,7 @@ describe('suspension', () => {
     expect(html).toContain('href="#words"')
   })
 
-  it('has left a longer interval', () => {
+  it('may leave a longer interval', () => {
     expect(readSuspension({ pollIntervalSeconds: 30 })).toContain('its new codes ask for 30 seconds between two polls')
     expect(readSuspension({})).not.toContain('By decision of a review')
   })

@@ -1,4 +1,4 @@
-/** Registering an application step by step, and the addresses that its window returns to. */
+/** Registration of an application step by step, and its redirect URIs. */
 import { describe, expect, test } from 'vitest'
 import { redirectProblem } from '../../../src/core/dialog/redirect-uri.ts'
 import { redirectProblemText } from '../../../src/pages/applications/redirects-field.tsx'
@@ -54,7 +54,7 @@ describe('registering', () => {
     expect(html.includes('>Register the application</button>')).toBe(text[5] === text.at(-1))
   })
 
-  test('nothing is chosen before somebody chose: neither a kind nor a permission', () => {
+  test('nothing is preselected: neither a kind nor a scope', () => {
     const none = scopes.map((scope) => ({ ...scope, use: 'no' as const }))
     const model = makeRegister({ name: '', kind: null, scopes: none, redirects: '' })
     expect(registerApplicationPage(frame, model)).not.toContain(' checked')
@@ -63,7 +63,7 @@ describe('registering', () => {
     expect(html.match(/<option(?=[^>]* selected)(?=[^>]* value="no")/g)).toHaveLength(scopes.length)
   })
 
-  test('one can go back a step without losing the answers so far', () => {
+  test('going back a step keeps the answers so far', () => {
     const [, back = ''] =
       /<a href="\/developer\/new\?([^"]*)">/.exec(registerApplicationPage(frame, makeRegister({ step: 'scopes' }))) ??
       []
@@ -80,7 +80,7 @@ describe('registering', () => {
     expect(hiddenOf(again)).toMatchObject({ step: 'kind', kind: 'web', redirects: REDIRECT, 'use.orders': 'default' })
   })
 
-  test('what a typed code never leads to can be asked for in a window, and not by what only shows codes', () => {
+  test('a scope excluded from the device flow can be chosen for the dialog, and not for the device flow alone', () => {
     const html = (kind: RegisterModel['kind']) => registerApplicationPage(frame, makeRegister({ step: 'scopes', kind }))
     expect(selectOf(html('web'), 'orders')).toMatch(
       /^<select(?![^>]*disabled).*<option(?=[^>]*selected)[^>]*value="default"/,
@@ -89,7 +89,7 @@ describe('registering', () => {
     expect(selectOf(html('device'), 'calendars:read')).not.toContain('disabled')
   })
 
-  test('dangerous permissions, and those never given by a code, are marked as such, and no others', () => {
+  test('dangerous scopes and those excluded from the device flow are marked, and no others', () => {
     const html = registerApplicationPage(frame, makeRegister({ step: 'scopes' }))
     const [, calendars = '', orders = '', screens = ''] = html.split('<div class="field">')
     for (const mark of ['>Dangerous<', '>Never by a typed code<']) {
@@ -98,13 +98,13 @@ describe('registering', () => {
     }
   })
 
-  test('a problem with the permissions leads to the first that can be chosen', () => {
+  test('a problem with the scopes links to the first that can be chosen', () => {
     const model = makeRegister({ step: 'scopes', kind: 'device', scopes: scopes.slice(1), problem: 'scopes' })
     expect(registerApplicationPage(frame, model)).toContain('<a href="#use-screens">Choose at least one permission')
   })
 })
 
-/** An address for each thing that can be wrong with one. */
+/** One redirect URI per possible problem. */
 const WRONG: Readonly<Record<RedirectProblemAt['reason'], string>> = {
   none: '',
   too_many: '',
@@ -121,8 +121,8 @@ const WRONG: Readonly<Record<RedirectProblemAt['reason'], string>> = {
 }
 const problems = Object.entries(WRONG).map(([reason, uri]) => ({ reason, uri }) as RedirectProblemAt)
 
-describe('addresses to return to', () => {
-  test.each(problems.filter(({ uri }) => uri !== ''))('$why is what is wrong with its example', ({ reason, uri }) => {
+describe('redirect URIs', () => {
+  test.each(problems.filter(({ uri }) => uri !== ''))('$why is the problem of its example', ({ reason, uri }) => {
     expect(redirectProblem(uri)).toBe(reason)
   })
 
@@ -136,12 +136,12 @@ describe('addresses to return to', () => {
     },
   )
 
-  test('the spelling that would do is named', () => {
+  test('the correct spelling is shown', () => {
     const problem = { reason: 'not_canonical', uri: WRONG.not_canonical } as const
     expect(redirectProblemText(frame.words, problem)).toContain('Write https://app.example/back instead.')
   })
 
-  test('an address that is too long does not fill the page', () => {
+  test('a long one is shortened', () => {
     expect(redirectProblemText(frame.words, { reason: 'too_long', uri: WRONG.too_long }).length).toBeLessThan(250)
   })
 

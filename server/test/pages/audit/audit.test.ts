@@ -1,4 +1,4 @@
-/** The audit log's page: what happened in plain words, in every language, and the way to find it again. */
+/** The audit log page: events in plain words, in every language, with search. */
 import { describe, expect, test } from 'vitest'
 import { auditDetails } from '../../../src/core/audit/detail.ts'
 import { auditGroups, everyAuditKind, kindsIn } from '../../../src/core/audit/kind.ts'
@@ -26,7 +26,7 @@ describe.each(languages)('$name', ({ code }) => {
     }
   })
 
-  test('has words for every detail that an account is shown, and for why access ends', () => {
+  test('has words for every detail shown to an account, and for every revocation reason', () => {
     for (const name of auditDetails) expect(words.t(`audit_detail.${name}`)).not.toBe('')
     for (const reason of revocationReasons) {
       const html = show({ entries: [makeEntry({ detail: { reason } })] }, makeFrame({ words }))
@@ -35,17 +35,17 @@ describe.each(languages)('$name', ({ code }) => {
   })
 })
 
-test('every kind is in one group that people can choose', () => {
+test('every kind is in one group of the filter', () => {
   expect(auditGroups.flatMap(kindsIn).sort()).toEqual([...everyAuditKind].sort())
 })
 
-test('what a newer version wrote is shown as it is', () => {
+test('an unknown kind is shown as stored', () => {
   const text = textOf(show({ entries: [makeEntry({ kind: 'moon.landed', detail: { rocket: { stages: 3 } } })] }))
   expect(text).toContain('moon.landed')
   expect(text).toContain('rocket {"stages":3}')
 })
 
-test('a filter goes along to older entries and into the file', () => {
+test('a filter is kept on the next page and in the export', () => {
   const filters = { ...NO_FILTERS, kind: 'people', person: 'ann+1@northwind.example' }
   const html = show({ filters, continued: '900', after: 850 })
   expect(html).toContain('href="/account/audit?kind=people&amp;person=ann%2B1%40northwind.example&amp;after=850"')
@@ -56,14 +56,14 @@ test('a filter goes along to older entries and into the file', () => {
   expect(auditHref('/account/audit', NO_FILTERS, null)).toBe('/account/audit')
 })
 
-test('an account is asked for only where there are several', () => {
+test('the account filter is shown to operators only', () => {
   expect(show({})).not.toContain('name="account"')
   const html = show({ base: '/operator/audit', filters: { ...NO_FILTERS, account: 'acme' } })
   expect(html).toContain('name="account"')
   expect(html).toContain('action="/operator/audit/export"')
 })
 
-test('an entry that has no seal yet says so', () => {
+test('an unsealed entry is marked', () => {
   expect(textOf(show({ entries: [makeEntry({ position: null })] }))).toContain('Seal Not yet')
   expect(textOf(show({}))).toContain('Seal Position 4,709')
   expect(textOf(show({}))).toContain('The log is sealed up to 15 November 2026 at 14:32 UTC , position 4,709.')

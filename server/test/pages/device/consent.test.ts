@@ -1,4 +1,4 @@
-/** The decision: what is shown before it, and two answers of the same weight. */
+/** The consent page: what is shown before the decision, and two answers of equal weight. */
 import { expect, test } from 'vitest'
 import { consentPage } from '../../../src/pages/device/consent.tsx'
 import { decidedPage } from '../../../src/pages/device/decided.tsx'
@@ -26,14 +26,14 @@ test.each([{ grantable: false }, { suspended: true }])('Allow is not offered whe
   expect(consentPage(frame, makeConsent({ ...reason, retype: true }))).not.toContain('name="last_group"')
 })
 
-test('the decision is tied to the code and to the permissions that were shown', () => {
+test('the decision is bound to the code and the shown scopes', () => {
   const html = consentPage(frame, makeConsent())
   expect(html).toContain(
     'value="signed /connect/decision {&quot;ref&quot;:&quot;ref&quot;,&quot;shown&quot;:&quot;calendars,screens&quot;}"',
   )
 })
 
-test('what the user lacks stands apart from what would be given, with the role to ask for', () => {
+test('scopes that the user lacks are shown separately, with the role that has them', () => {
   const html = consentPage(frame, makeConsent())
   const [, given = '', lacking = ''] = html.split(/<ul class="permissions[^"]*">/)
   expect(given).toContain('See your calendars')
@@ -42,26 +42,26 @@ test('what the user lacks stands apart from what would be given, with the role t
   expect(lacking).toContain('Ask an administrator of Northwind for the role Billing or Owner.')
 })
 
-test('what the application says of itself stands apart from what the server saw', () => {
+test('the device’s self-description is separate from what the server observed', () => {
   const [, quoted = ''] = /<blockquote>(.*?)<\/blockquote>/.exec(consentPage(frame, makeConsent())) ?? []
   expect(quoted).toBe('<bdi>Living room</bdi>')
 })
 
-test('a group that must be typed again is not on the page to be copied from', () => {
+test('the group of the code that must be retyped is not on the page', () => {
   expect(consentPage(frame, makeConsent())).toContain('432 324 981')
   const html = consentPage(frame, makeConsent({ retype: true }))
   expect(html).toContain('name="last_group"')
   expect(html).not.toContain('981')
 })
 
-test('a crowd is told of without saying whose people they are', () => {
+test('the warning of a crowd does not name accounts', () => {
   const html = consentPage(frame, makeConsent({ crowded: true }))
   const [, warning = ''] = /<div class="notice warning">(.*?)<\/div>/s.exec(html) ?? []
   expect(warning).toContain('many people were asked by this application from the same place')
   expect(warning).not.toContain('Northwind')
 })
 
-test('a permission that no role is named for is still told of, with whom to ask', () => {
+test('a lacking scope without a role is shown, with whom to ask', () => {
   const lacking = [{ name: 'orders', title: 'Order screens', dangerous: false, roles: [], required: false }]
   expect(consentPage(frame, makeConsent({ lacking }))).toContain(
     'You lack the permission. Ask an administrator of Northwind.',
@@ -75,13 +75,13 @@ test.each([
   expect(consentPage(frame, makeConsent({ variant }))).toContain(text)
 })
 
-test('a request that is no longer open is told of in one text', () => {
+test('a request that is no longer open has one text', () => {
   const closed = decidedPage(frame, { outcome: 'closed', application: null })
   expect(closed).toContain('This request is no longer open')
   expect(closed).not.toContain('Acme')
 })
 
-test('the field for a code is text with digits, without a length, and never remembered by the browser', () => {
+test('the field for a code is a numeric text field, without a maximum length and without autocomplete', () => {
   const html = enterCodePage(frame, { typed: '', problem: null, off: false, only: null })
   const [field = ''] = /<input[^>]*name="code"[^>]*>/.exec(html) ?? []
   expect(field).toContain('type="text"')
@@ -91,7 +91,7 @@ test('the field for a code is text with digits, without a length, and never reme
   expect(field).not.toContain('maxlength')
 })
 
-test('what is wrong takes the focus before the field does', () => {
+test('a problem takes the focus before the field', () => {
   const html = enterCodePage(frame, { typed: '1', problem: { kind: 'mistyped' }, off: false, only: null })
   expect(html.match(/autofocus/g)).toHaveLength(1)
   expect(html).toMatch(/<div[^>]*role="alert"[^>]*tabindex="-1"[^>]*autofocus/i)
