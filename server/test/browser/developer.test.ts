@@ -1,4 +1,4 @@
-/** A new developer in real Chromium, who knows what the pages say and nothing else: from the first click to the first token. */
+/** A new developer in real Chromium who follows only the pages: from the first click to the first token. */
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { wordsFor } from '../../src/pages/ui/words.ts'
@@ -10,7 +10,7 @@ import { tabTo } from '../rig/keyboard.ts'
 import { PASSWORD } from '../rig/northwind.ts'
 import { sendSample } from '../rig/shell-sample.ts'
 
-/** As the pages say it; what they say exactly may change without notice. */
+/** Texts of the pages, taken from the messages. */
 const { t } = wordsFor('en')
 
 const browsing = useBrowsing()
@@ -20,7 +20,7 @@ const link = (page: Page, name: string) => page.getByRole('link', { name, exact:
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click()
 const shows = (page: Page, text: string) => page.getByText(text, { exact: true }).first().waitFor()
 
-/** Ann, at the list of her account's own applications. */
+/** Ann, on the list of her account's applications. */
 async function openConsole(options: BrowserContextOptions = {}): Promise<Page> {
   const page = await browsing.open(options)
   await page.goto('/')
@@ -52,7 +52,7 @@ const textOf = async (page: Page, selector: string) => (await page.locator(selec
 const secretOn = (page: Page) => textOf(page, '#application-secret')
 const idOn = (page: Page) => textOf(page, '#application-id')
 
-/** Registered, with its page in the window: for what comes after that. */
+/** A registered application with its page open. */
 async function openOwn(page: Page, registration: Omit<Registration, 'uses'>): Promise<{ id: string; secret: string }> {
   await registerApplication(page, { uses: { 'orders:read': 'default' }, ...registration })
   const made = { id: await idOn(page), secret: await secretOn(page) }
@@ -64,7 +64,7 @@ const heard = async (sent: () => Promise<{ status: number }>, status: number) =>
   expect.poll(async () => (await sent()).status, { timeout: 5_000, interval: 200 }).toBe(status)
 
 describe('by following the pages alone', () => {
-  test('one registers an application that shows codes, asks for a code, decides it in test mode, and has tokens', async () => {
+  test('a developer registers an application, requests a code, decides it in test mode, and gets tokens', async () => {
     const { service, ann } = browsing.northwind
     const page = await openConsole({ permissions: ['clipboard-read', 'clipboard-write'] })
     await beginRegistration(page, 'Window Display', 'device')
@@ -102,7 +102,7 @@ describe('by following the pages alone', () => {
     const renewed = await sendSample(page, '#sample-refresh', { SECRET, REFRESH_TOKEN: polled.body.refresh_token })
     expect([renewed.status, Object.keys(renewed.body)]).toEqual([200, expect.arrayContaining(['access_token'])])
 
-    // And no, as the reference has it.
+    // The rejection, as in the reference.
     const other = (await sendSample(page, '#sample-code_oauth', { SECRET })).body
     const reader = await browsing.open()
     await reader.goto(`${service.config.publicUrl}/reference#decideTestCode`)
@@ -112,7 +112,7 @@ describe('by following the pages alone', () => {
     expect(refused.body.error).toBe('auth_rejected')
   })
 
-  test('one registers a web application; a mistyped address is named, with what is wrong, and nothing else is lost', async () => {
+  test('a developer registers a web application; a wrong redirect URI is shown with its problem, and other values are kept', async () => {
     const page = await openConsole()
     await beginRegistration(page, 'Parcel Corner', 'web')
     await button(page, t('register.continue'))
@@ -173,7 +173,7 @@ describe('the preview', () => {
 })
 
 describe('secrets', () => {
-  test('a second one works beside the first; when that is ended, only the second works', async () => {
+  test('a second one is valid beside the first; when the first is revoked, only the second is', async () => {
     const page = await browsing.open()
     await signIn(page, browsing.northwind.ann)
     const first = await openOwn(page, { name: 'Loading Bay', kind: 'device' })
@@ -207,8 +207,8 @@ describe('secrets', () => {
   })
 })
 
-describe('whoever', () => {
-  test('has no JavaScript registers, adds a secret, ends one and changes the settings all the same', async () => {
+describe('a developer who', () => {
+  test('has no JavaScript can register, add and revoke a secret, and change the settings', async () => {
     const page = await browsing.open({ javaScriptEnabled: false })
     await signIn(page, browsing.northwind.ann)
     const { id } = await openOwn(page, { name: 'Back Route', kind: 'web', redirects: 'https://route.example/' })
@@ -231,7 +231,7 @@ describe('whoever', () => {
     expect(row).toEqual({ name: 'Front Route', device_flow: true })
   })
 
-  test('has no mouse registers an application, and always sees where they are', async () => {
+  test('has no mouse can register an application, with a visible focus', async () => {
     const page = await browsing.open()
     await signIn(page, browsing.northwind.ann)
     await page.goto('/developer')

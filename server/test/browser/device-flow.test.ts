@@ -1,4 +1,4 @@
-/** The device flow as a person sees it, in real Chromium: from the code on a device to what the device is given. */
+/** The device flow as a user sees it, in real Chromium: from the code on a device to its credentials. */
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { wordsFor } from '../../src/pages/ui/words.ts'
@@ -10,7 +10,7 @@ import { HAMBURG, LISBON, PASSWORD, startNorthwind } from '../rig/northwind.ts'
 
 const MINUTE = 60_000
 
-/** As the pages say it; what they say exactly may change without notice. */
+/** Texts of the pages, taken from the messages. */
 const { t } = wordsFor('en')
 
 const browsing = useBrowsing(() => startNorthwind({}, { clock: true }))
@@ -20,7 +20,7 @@ const device = (variant: 'oauth' | 'key' = 'oauth') =>
 const grouped = (code: string) => code.match(/\d{3}/g)?.join(' ') ?? ''
 const heading = (page: Page) => page.getByRole('heading', { level: 1 })
 
-/** From the home page by clicks, as it is written in the documentation. */
+/** From the home page by clicks, as documented. */
 async function enterByClicks(page: Page, typed: string): Promise<void> {
   await page.getByRole('link', { name: t('home.enter_code') }).click()
   await page.getByRole('textbox', { name: t('enter_code.heading') }).pressSequentially(typed)
@@ -57,7 +57,7 @@ test.each(['oauth', 'key'] as const)(
   },
 )
 
-test('going back and reloading after the decision changes nothing, and says what became of it', async () => {
+test('going back and reloading after the decision changes nothing, and shows the outcome', async () => {
   const code = await device().code()
   const page = await browsing.open()
   await signIn(page, browsing.northwind.dana)
@@ -103,7 +103,7 @@ test.each(['oauth', 'key'] as const)(
   },
 )
 
-test('without JavaScript what is wrong with a code is said at the top and at the field, and what was typed stays', async () => {
+test('without JavaScript a problem with the code is shown at the top and at the field, and the input is kept', async () => {
   const page = await browsing.open({ javaScriptEnabled: false })
   await signIn(page, browsing.northwind.dana)
   await enterCode(page, '123 456')
@@ -115,7 +115,7 @@ test('without JavaScript what is wrong with a code is said at the top and at the
   expect(await page.locator('[role=alert]:focus').count()).toBe(1)
 })
 
-test('with the keyboard alone one gets from signing in to the decision, and always sees where one is', async () => {
+test('the keyboard is enough from signing in to the decision, with a visible focus', async () => {
   const code = await device().code()
   const page = await browsing.open({ viewport: { width: 1000, height: 600 } })
   const { keyboard } = page
@@ -140,7 +140,7 @@ test('with the keyboard alone one gets from signing in to the decision, and alwa
   expect((await device().poll(code.device_code)).status).toBe(200)
 })
 
-test('at 320 pixels no step has to be scrolled sideways', async () => {
+test('at 320 pixels no page scrolls sideways', async () => {
   const { northwind } = browsing
   const code = await northwind.ask(northwind.applications.signage, { says: `Player/${'4'.repeat(100)}` })
   const page = await browsing.open({ viewport: { width: 320, height: 640 } })
@@ -161,7 +161,7 @@ test('at 320 pixels no step has to be scrolled sideways', async () => {
   expect(widths).toEqual({ 'sign in': 320, home: 320, 'a wrong code': 320, consent: 320, decided: 320 })
 })
 
-test('a browser that asks for Arabic is answered in Arabic, from right to left, and takes Arabic digits', async () => {
+test('a browser that asks for Arabic is answered in Arabic, from right to left, and accepts Arabic digits', async () => {
   const { northwind } = browsing
   const code = await device().code()
   const page = await browsing.open({ locale: 'ar' })
@@ -169,7 +169,7 @@ test('a browser that asks for Arabic is answered in Arabic, from right to left, 
   expect(await page.locator('html').getAttribute('dir')).toBe('rtl')
   await enterCode(page, Array.from(code.user_code, (digit) => String.fromCodePoint(0x660 + Number(digit))).join(''))
   expect(await page.locator('html').getAttribute('lang')).toBe('ar')
-  // As on the device, whatever the language around it: in the same digits, in the same order.
+  // As on the device in every language: the same digits in the same order.
   expect(await page.locator('.user-code').textContent()).toBe(grouped(code.user_code))
   expect(await page.locator('.user-code').getAttribute('dir')).toBe('ltr')
   const [cancel, allow] = await Promise.all(
@@ -181,7 +181,7 @@ test('a browser that asks for Arabic is answered in Arabic, from right to left, 
   expect((await device().poll(code.device_code)).status).toBe(200)
 })
 
-test('whoever chooses Arabic at the bottom of the consent page reads on in Arabic, with the same request open', async () => {
+test('choosing Arabic on the consent page shows the same request in Arabic', async () => {
   const code = await device().code()
   const page = await browsing.open()
   await signIn(page, browsing.northwind.ann)
@@ -196,7 +196,7 @@ test('whoever chooses Arabic at the bottom of the consent page reads on in Arabi
   expect((await device().poll(code.device_code)).body).toMatchObject({ error: 'auth_rejected' })
 })
 
-test('in the dark the pages are dark, and as easy to read', async () => {
+test('the dark colour scheme has sufficient contrast', async () => {
   const { northwind } = browsing
   const code = await northwind.ask(northwind.applications.till, { from: LISBON })
   const page = await browsing.open({ colorScheme: 'dark', extraHTTPHeaders: { 'x-forwarded-for': HAMBURG } })
@@ -220,7 +220,7 @@ test('in the dark the pages are dark, and as easy to read', async () => {
   expect(problems).toEqual([])
 })
 
-test('an access key asks who it is when the sign-in is a while ago; a token set does not', async () => {
+test('an access key needs a recent sign-in; a token set does not', async () => {
   const { northwind } = browsing
   const page = await browsing.open()
   await signIn(page, northwind.dana)
@@ -244,7 +244,7 @@ test('an access key asks who it is when the sign-in is a while ago; a token set 
   expect((await device('key').poll(code.device_code)).body).toHaveProperty('access_key')
 })
 
-test('what a person lacks stands apart, with the role to ask for, and is not in what the device is given', async () => {
+test('scopes that the user lacks are shown separately, with the role to ask for, and are not granted', async () => {
   const code = await device().code({ scope: 'orders:read,orders:write' })
   const page = await browsing.open()
   await signIn(page, browsing.northwind.ben)
@@ -259,7 +259,7 @@ test('what a person lacks stands apart, with the role to ask for, and is not in 
   expect((await device().poll(code.device_code)).body).toMatchObject({ scope: 'orders:read' })
 })
 
-test('a request from another country warns, and wants the last group of the code from the device itself', async () => {
+test('a request from another country causes a warning, and the last group of the code has to be typed again', async () => {
   const { northwind } = browsing
   const code = await northwind.ask(northwind.applications.signage, { from: LISBON })
   const page = await browsing.open({ extraHTTPHeaders: { 'x-forwarded-for': HAMBURG } })
@@ -277,7 +277,7 @@ test('a request from another country warns, and wants the last group of the code
   expect((await device().poll(code.device_code)).status).toBe(200)
 })
 
-test('"Not you?" signs out and leaves the code to whoever signs in next', async () => {
+test('"Not you?" signs out and releases the code for the next user', async () => {
   const code = await device().code({ scope: 'orders:write' })
   const page = await browsing.open()
   await signIn(page, browsing.northwind.ben)

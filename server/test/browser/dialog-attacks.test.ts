@@ -1,4 +1,4 @@
-/** What pages of other origins, and texts that somebody made up, can do to the dialog in real Chromium: nothing. */
+/** Pages of other origins and hostile texts have no effect on the dialog in real Chromium. */
 import type { Page, Request } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { createAccount, createRole, createScope, createUser } from '../../src/flows/accounts/register.ts'
@@ -22,7 +22,7 @@ import { PASSWORD } from '../rig/northwind.ts'
 const dialogs = useDialogBrowsing()
 const { browsing } = dialogs
 
-/** A site of somebody else: another origin, and another site, than the service and the application. */
+/** A site of an attacker: another origin and site than the service and the application. */
 let crafted: CraftedPages
 beforeAll(async () => {
   crafted = await startCraftedPages()
@@ -44,7 +44,7 @@ function authorizeAddress(given: Readonly<Record<string, string>> = {}): string 
   return `${browsing.northwind.service.config.publicUrl}/1/auth/oauth/authorize?${query}`
 }
 
-/** Every page of the dialog, on both hosts, for a browser in which it was begun and somebody is signed in. */
+/** Every page of the dialog, on both hosts, in a browser with the dialog and a session. */
 async function dialogAddresses(): Promise<readonly string[]> {
   const { northwind } = browsing
   const pages = (await everyRoutePage(northwind)).filter(({ popup, name }) => popup || name.startsWith('activate'))
@@ -61,14 +61,14 @@ const WAYS: Readonly<Record<string, (address: string) => string>> = {
   embedded: (address) => `<embed type="text/html" src="${address}">`,
 }
 
-/** Of all frames on a page, those that show something of ours. */
+/** Frames of a page that show content of ours. */
 function shownFrames(page: Page): readonly string[] {
   const { host } = new URL(browsing.northwind.service.config.publicUrl)
   const urls = page.frames().map((frame) => frame.url())
   return urls.filter((url) => url.includes(host))
 }
 
-test('DG-13: the dialog is not shown in a frame, however it is put there', async () => {
+test('DG-13: the dialog is not shown in any kind of frame', async () => {
   const { northwind, chromium } = browsing
   const { ann } = await openViewers(northwind, () => chromium.open({ baseURL: northwind.origin }))
   onTestFinished(() => ann.context().close())
@@ -78,7 +78,7 @@ test('DG-13: the dialog is not shown in a frame, however it is put there', async
     const asked: string[] = []
     const listen = (request: Request) => asked.push(request.url())
     ann.on('request', listen)
-    // A script is no page: that it is shown says that this way of showing works at all.
+    // A script may be loaded: that shows that the frame itself works.
     crafted.show([...addresses, northwind.origin + script.path].map(frame).join(''))
     await ann.goto(attacker())
     ann.off('request', listen)
@@ -89,21 +89,21 @@ test('DG-13: the dialog is not shown in a frame, however it is put there', async
   expect(shown).toEqual(Object.fromEntries(Object.keys(WAYS).map((way) => [way, [northwind.origin + script.path]])))
 })
 
-/** Opens the dialog of an honest application, and listens. */
+/** Opens the dialog of another application, and listens for messages. */
 const EAVESDROPPER = `<button>Win a prize</button><script>
   globalThis.heard = []
   addEventListener('message', ({ data }) => heard.push(data))
   document.querySelector('button').onclick = () => { globalThis.popup = open(location.hash.slice(1), 'prize', 'popup') }
 </script>`
 
-/** Everything in the window that a page of another origin could read. */
+/** Everything of the popup that a page of another origin can read. */
 const LOOK = `(() => {
   const tries = [() => popup.location.href, () => popup.document, () => popup.history.length, () => popup.name]
   return tries.flatMap((look) => { try { return [String(look())] } catch { return [] } })
 })()`
 
-describe('DG-16: what the user allowed is told to nobody else', () => {
-  test('when another page opens the dialog of an honest application', async () => {
+describe('DG-16: the answer is sent to nobody else', () => {
+  test('when another page opens the dialog of the application', async () => {
     const page = await browsing.open()
     crafted.show(EAVESDROPPER)
     await page.goto(`${attacker()}/#${authorizeAddress()}`)
@@ -112,17 +112,17 @@ describe('DG-16: what the user allowed is told to nobody else', () => {
     expect(await page.evaluate(LOOK)).toEqual([])
     await goToQuestion(popup, browsing.northwind.ann)
     expect(await page.evaluate(LOOK)).toEqual([])
-    // So the two windows are not cut off from each other: what is not said is not heard for that reason alone.
+    // The two windows keep their references: only the target origin protects the message.
     await popup.evaluate(`opener.postMessage('a probe', '*')`)
     await answerAndClose(popup, 'allow')
     expect(await page.evaluate('heard')).toEqual(['a probe'])
   })
 
-  test('when the application’s own page is led elsewhere in the meantime', async () => {
+  test('when the application’s own page is navigated elsewhere meanwhile', async () => {
     const { page, popup } = await openPopup(await browsing.open(), dialogs.inBrowser, { violations: 'expected' })
     await goToQuestion(popup, browsing.northwind.ann)
     crafted.show(EAVESDROPPER)
-    // As the window's opener, or whoever has a hold on that, would do it. From the address bar, Chromium would cut them off.
+    // As by the popup's opener. From the address bar, Chromium would cut the reference.
     await Promise.all([page.waitForEvent('load'), page.evaluate((to) => location.assign(to), attacker())])
     await popup.evaluate(`opener.postMessage('a probe', '*')`)
     await answerAndClose(popup, 'allow')
@@ -130,7 +130,7 @@ describe('DG-16: what the user allowed is told to nobody else', () => {
   })
 })
 
-/** Sends a form from the page that is shown to another address, as markup that somehow got into it would. */
+/** Submits a form from the shown page to another address, as injected markup would. */
 async function sendFrom(page: Page, address: string): Promise<readonly string[]> {
   const refused: string[] = []
   const before = page.url()
@@ -143,13 +143,13 @@ async function sendFrom(page: Page, address: string): Promise<readonly string[]>
     form.requestSubmit()
   }, address)
   await expect.poll(() => refused.length + Number(page.url() !== before)).toBeGreaterThan(0)
-  // Playwright waits for where the form would have led; to look at the page anew ends that.
+  // Playwright waits for the blocked navigation; opening the page again ends that.
   if (refused.length > 0) await page.reload()
   return refused
 }
 
-describe('WB-12: forms of the dialog lead to where its answer goes, and nowhere else', () => {
-  test('the question’s own to the one origin of the application', async () => {
+describe('WB-12: forms of the dialog can only be submitted to their own targets', () => {
+  test('the consent form only to the origin of the application', async () => {
     const { popup } = await openPopup(await browsing.open(), dialogs.inBrowser, { violations: 'expected' })
     const other = dialogs.onServer.origin
     expect(await sendFrom(popup, attacker())).toHaveLength(1)
@@ -167,7 +167,7 @@ describe('WB-12: forms of the dialog lead to where its answer goes, and nowhere 
   })
 })
 
-/** Each would set `ran`, if anything of it were more than text. */
+/** Each would set `ran` if interpreted as markup. */
 const HOSTILE = [
   '<script>ran=1</script>',
   '"><img src=x onerror=ran=1>',
@@ -186,13 +186,13 @@ const STRANGE = `document.querySelectorAll(
   'script:not([nonce]), iframe, object, embed, base, [onerror], [onload], [onfocus], a[href^="javascript:"], img[src="x"]',
 ).length`
 
-/** Of each page, what ran on it or was built by somebody else. */
+/** What ran on a page, or was inserted into it. */
 async function suspects(page: Page): Promise<readonly unknown[]> {
   const found = [await page.evaluate('globalThis.ran'), await page.evaluate(STRANGE)]
   return found[0] === undefined && found[1] === 0 ? [] : [page.url(), ...found]
 }
 
-describe('DG-20: texts that somebody made up are texts', () => {
+describe('DG-20: hostile texts are text', () => {
   test('in an address or a form', async () => {
     const { service, origin } = browsing.northwind
     const page = await browsing.open()
@@ -215,7 +215,7 @@ describe('DG-20: texts that somebody made up are texts', () => {
     expect(found).toEqual([])
   })
 
-  test('in the names of an account, an application, a role and a permission, and state comes back as it was', async () => {
+  test('in the names of an account, an application, a role and a scope, and `state` is returned unchanged', async () => {
     const { northwind } = browsing
     const { db } = northwind.service.context
     const text = '"><img src=x onerror=ran=1><script>ran=1</script>'
@@ -247,7 +247,7 @@ describe('DG-20: texts that somebody made up are texts', () => {
     expect(found).toEqual([])
   })
 
-  test('and what would run, would be seen to be forbidden', async () => {
+  test('and a script that would run is blocked by the policy', async () => {
     const page = await browsing.chromium.open()
     onTestFinished(() => page.context().close())
     const planted = watchViolations(page)

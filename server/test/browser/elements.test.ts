@@ -1,4 +1,4 @@
-/** The five elements of assets/latchkey.js, in real Chromium. That none of them violates a page's policy, every case checks. */
+/** The five custom elements of assets/latchkey.js in real Chromium. Every case checks the content security policy. */
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { wordsFor } from '../../src/pages/ui/words.ts'
@@ -7,7 +7,7 @@ import { chooseLanguage, enterCode, signIn } from '../rig/clicks.ts'
 
 const MINUTE = 60_000
 
-/** As the pages say it; what they say exactly may change without notice. */
+/** Texts of the pages, taken from the messages. */
 const { t } = wordsFor('en')
 
 const browsing = useBrowsing()
@@ -20,7 +20,7 @@ async function codeField(page: Page) {
   return page.locator('#app-code')
 }
 
-test('digits are put into groups while they are typed, and the caret stays behind its digit', async () => {
+test('digits are grouped while typing, and the caret stays after its digit', async () => {
   const page = await browsing.open()
   const field = await codeField(page)
   const seen: string[] = []
@@ -37,7 +37,7 @@ test('digits are put into groups while they are typed, and the caret stays behin
   expect(await field.inputValue()).toBe('432 349 81')
 })
 
-test('deleting the gap deletes the digit beyond it, because the gap would come back', async () => {
+test('deleting a gap deletes the digit before it', async () => {
   const page = await browsing.open()
   const field = await codeField(page)
   await page.keyboard.type('432324981')
@@ -54,7 +54,7 @@ test.each([
   { what: 'with dots and a line break', pasted: '432.324.\n981' },
   { what: 'in full-width digits', pasted: '４３２　３２４　９８１' },
   { what: 'in Arabic-Indic digits', pasted: '٤٣٢ ٣٢٤ ٩٨١' },
-])('a code that is pasted $what is taken', async ({ pasted }) => {
+])('a code pasted $what is accepted', async ({ pasted }) => {
   const page = await browsing.open({ permissions: ['clipboard-read', 'clipboard-write'] })
   const field = await codeField(page)
   await page.evaluate((text) => navigator.clipboard.writeText(text), pasted)
@@ -62,14 +62,14 @@ test.each([
   expect(await field.inputValue()).toBe('432 324 981')
 })
 
-test('what is no digit stays as it was typed, for the reader to see', async () => {
+test('other characters stay as typed', async () => {
   const page = await browsing.open()
   const field = await codeField(page)
   await page.keyboard.type('43x2324')
   expect(await field.inputValue()).toBe('43x2324')
 })
 
-test('the consent page says until when the code works, and speaks up before it ends and when it has', async () => {
+test('the consent page shows the expiry of the code, and announces it before and after', async () => {
   const { northwind } = browsing
   const { user_code } = await northwind.ask(northwind.applications.mobile)
   const page = await browsing.openAlone({ timezoneId: 'Asia/Tokyo' })
@@ -96,7 +96,7 @@ test('the consent page says until when the code works, and speaks up before it e
   expect(await until.isVisible()).toBe(false)
 })
 
-test('the secret of an authenticator app is copied without its gaps, and that it was is said', async () => {
+test('the secret of an authenticator app is copied without gaps, and the copying is announced', async () => {
   const page = await browsing.open({ permissions: ['clipboard-read', 'clipboard-write'] })
   await signIn(page, browsing.northwind.dana)
   await page.goto('/security/authenticator')
@@ -109,7 +109,7 @@ test('the secret of an authenticator app is copied without its gaps, and that it
 test.each([
   { language: 'en', locale: 'en-GB', timezoneId: 'Europe/Berlin' },
   { language: 'de', locale: 'de-AT', timezoneId: 'America/New_York' },
-])('a moment is shown by the clock of the browser: $locale, $timezoneId', async ({ language, locale, timezoneId }) => {
+])('a time is shown in the browser’s time zone: $locale, $timezoneId', async ({ language, locale, timezoneId }) => {
   const page = await browsing.open({ locale, timezoneId })
   await signIn(page, browsing.northwind.dana)
   await page.goto('/security')
@@ -120,7 +120,7 @@ test.each([
   expect(await time.textContent()).toBe(wanted)
 })
 
-test('without JavaScript a moment is shown in UTC, and what only a script can do is not offered', async () => {
+test('without JavaScript a time is shown in UTC, and functions that need a script are not offered', async () => {
   const page = await browsing.open({ javaScriptEnabled: false })
   await signIn(page, browsing.northwind.dana)
   await page.goto('/security')

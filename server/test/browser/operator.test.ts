@@ -1,6 +1,6 @@
 /**
- * The operators' console in real Chromium, as an operator would use it: what is worst is seen first, why is seen in one look, and
- * what is decided reaches the developer by mail. Devices, codes, polls, grants, reports and mails are real.
+ * The operators' console in real Chromium: the worst application is first, its page shows why, and
+ * decisions reach the developer by mail. Devices, codes, polls, grants, reports and mails are real.
  */
 import type { Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -19,12 +19,12 @@ import { PASSWORD, startNorthwind } from '../rig/northwind.ts'
 import { reviewed } from '../rig/reviewed.ts'
 import { startSession } from '../rig/signed-in.ts'
 
-/** As the pages say it; what they say exactly may change without notice. */
+/** Texts of the pages, taken from the messages. */
 const { t } = wordsFor('en')
 
 const DAY = 24 * 3_600_000
 
-/** Everybody who connected a device is written to as well. */
+/** Users who connected a device get mails as well. */
 const MAILS_MS = 30_000
 
 let mailbox: Mailbox
@@ -48,7 +48,7 @@ async function openConsole(user: MadeUser, options = {}): Promise<Page> {
   return page
 }
 
-/** From the queue: its page. */
+/** Opens its page from the queue. */
 async function openApplication(page: Page, name: string): Promise<void> {
   await link(page, t('operator.nav_reviews'))
   await link(page, name)
@@ -66,7 +66,7 @@ async function decide(page: Page, { decision, reason, words }: Decided): Promise
 
 const asks = (application: MadeApplication) => browsing.northwind.service.device('oauth', application).request()
 
-/** In each of three windows, a day after the warning: thirty accounts with devices that do not slow down. */
+/** In each of three windows, a day after the warning: thirty accounts with devices that ignore slow_down. */
 async function pollTooFast(application: MadeApplication, strangers: readonly Stranger[]): Promise<void> {
   const { service } = browsing.northwind
   const window = async () => {
@@ -87,7 +87,7 @@ async function pollTooFast(application: MadeApplication, strangers: readonly Str
   await judged()
 }
 
-/** "I did not start this." */
+/** Reports it: "I did not start this." */
 async function report(application: MadeApplication, by: Stranger): Promise<void> {
   const { service } = browsing.northwind
   const { user_code } = await service.device('oauth', application).code()
@@ -97,7 +97,7 @@ async function report(application: MadeApplication, by: Stranger): Promise<void>
   await rejectDeviceCode(service.context, by.id, entered.code, { sessionId, reported: true })
 }
 
-describe('an application whose devices poll much too fast, and one that people complain about', () => {
+describe('an application whose devices poll much too fast, and a reported one', () => {
   let shady: MadeApplication
   beforeAll(async () => {
     const { service, own } = browsing.northwind
@@ -114,7 +114,7 @@ describe('an application whose devices poll much too fast, and one that people c
     await judgeNow(service)
   }, 120_000)
 
-  test('the worst is first in the queue, and its page says in one look what is wrong and what comes next', async () => {
+  test('the worst is first in the queue, and its page shows the problem and the next step at a glance', async () => {
     const { own } = browsing.northwind
     expect((await asks(own.board)).body.error).toBe('application_suspended')
     const page = await openConsole(browsing.northwind.olga, { viewport: { width: 1280, height: 800 } })
@@ -150,7 +150,7 @@ describe('an application whose devices poll much too fast, and one that people c
     expect(timeline).toContain(t('operator.fact_suspended'))
   })
 
-  test('reinstating it sends its developer the mail, with the words and the figures; undoing it sends another', async () => {
+  test('reinstating it sends its developer a mail with the message and the figures; undoing it sends another', async () => {
     const { own, ann, olga } = browsing.northwind
     const page = await openConsole(olga)
     await openApplication(page, 'Order Board')
@@ -179,7 +179,7 @@ describe('an application whose devices poll much too fast, and one that people c
     await expect.poll(async () => (await asks(own.board)).status, { timeout: 5_000 }).toBe(403)
   })
 
-  test('what people complained about comes back only when a second operator agrees', async () => {
+  test('a reported application is reinstated only when a second operator confirms', async () => {
     const { olga, omar } = browsing.northwind
     const page = await openConsole(olga)
     await openApplication(page, 'Free Invoices')
@@ -204,7 +204,7 @@ describe('an application whose devices poll much too fast, and one that people c
 })
 
 describe('an operator', () => {
-  test('ends every connection only after a second question, and can take it back', async () => {
+  test('revokes all grants only after a confirmation, and can undo it', async () => {
     const { northwind } = browsing
     const { service, gus, olga } = northwind
     const { settled } = await reviewed(northwind)
@@ -236,7 +236,7 @@ describe('an operator', () => {
     await expect.poll(works, { timeout: 5_000 }).toBe(200)
   })
 
-  test('suspends an application that nobody complained about, without JavaScript', async () => {
+  test('suspends an application without reports, without JavaScript', async () => {
     const { northwind } = browsing
     const { applications, olga } = northwind
     const page = await browsing.open({ javaScriptEnabled: false })
@@ -252,7 +252,7 @@ describe('an operator', () => {
     await shows(page, t('operator.next_stays'))
   })
 
-  test('goes through the queue with j and k and opens with Enter; elsewhere these keys do nothing', async () => {
+  test('moves through the queue with j and k and opens with Enter; elsewhere these keys do nothing', async () => {
     const { northwind } = browsing
     await reviewed(northwind)
     const page = await openConsole(northwind.olga)
@@ -273,7 +273,7 @@ describe('an operator', () => {
     expect(await textOf(page.locator('h1'))).toBe(names[1])
   })
 
-  test('is told what has changed meanwhile instead of deciding about something else', async () => {
+  test('sees what has changed meanwhile instead of deciding on outdated facts', async () => {
     const { northwind } = browsing
     const { fast } = await reviewed(northwind)
     const page = await openConsole(northwind.olga)
@@ -291,7 +291,7 @@ describe('an operator', () => {
     await shows(page, t('operator.notice_decided'))
   })
 
-  test('adds a permission, fixes its words, and puts the rule on trial', async () => {
+  test('adds a scope, changes its title, and starts a dry run of the rule', async () => {
     const { northwind } = browsing
     const page = await openConsole(northwind.olga)
     await link(page, t('operator.nav_scopes'))
@@ -318,7 +318,7 @@ describe('an operator', () => {
     expect(rule).toEqual({ share: 0.075, dry_run: true })
   })
 
-  test('has a telephone of 320 pixels, or reads from right to left, and never scrolls sideways', async () => {
+  test('never scrolls sideways at 320 pixels, also from right to left', async () => {
     const { northwind } = browsing
     const { fast } = await reviewed(northwind)
     const page = await openConsole(northwind.olga, { viewport: { width: 320, height: 640 } })

@@ -1,4 +1,4 @@
-/** Passkeys in real Chromium, with an authenticator in software: added, used to sign in and to confirm, and useless elsewhere. */
+/** Passkeys in real Chromium, with a virtual authenticator: added, used to sign in and to confirm, and useless elsewhere. */
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { wordsFor } from '../../src/pages/ui/words.ts'
@@ -8,19 +8,19 @@ import { makeAccount, makeUser } from '../rig/make.ts'
 import { PASSWORD, startNorthwind } from '../rig/northwind.ts'
 import { plugIn, type VirtualAuthenticator } from '../rig/virtual-authenticator.ts'
 
-/** As the pages say it; what they say exactly may change without notice. */
+/** Texts of the pages, taken from the messages. */
 const { t } = wordsFor('en')
 
 const browsing = useBrowsing(() => startNorthwind({}, { clock: true }))
 
 const heading = (page: Page, text: string) => page.getByRole('heading', { level: 1, name: text }).waitFor()
 
-/** What the page says when the browser came back without a passkey. */
+/** Text when the browser returned no passkey. */
 const failed = (page: Page) => page.getByText(t('elements.passkey_failed')).waitFor()
 
 /**
- * Dana's window, with a reader that holds a new passkey of hers. In software it takes what the field for the address
- * suggests as soon as it is suggested; where a case is about the button, the browser has no such suggestions.
+ * Dana's window, with an authenticator that holds a new passkey of hers. A virtual authenticator accepts autofill
+ * immediately; for cases about the button, autofill is disabled.
  */
 async function withPasskey(
   name: string,
@@ -40,7 +40,7 @@ async function withPasskey(
   return { page, authenticator }
 }
 
-/** Every POST that leaves the window from now on. */
+/** Every POST of the window from now on. */
 function watchPosts(page: Page): string[] {
   const paths: string[] = []
   page.on('request', (request) => {
@@ -49,7 +49,7 @@ function watchPosts(page: Page): string[] {
   return paths
 }
 
-test('a passkey that was added under "Security" signs its user in, without an address and without a password', async () => {
+test('a passkey added under "Security" signs its user in, without an address and a password', async () => {
   const { page, authenticator } = await withPasskey('Reader one')
   const { hostname } = new URL(browsing.northwind.origin)
   expect(await authenticator.passkeys()).toMatchObject([{ rpId: hostname, isResidentCredential: true }])
@@ -59,20 +59,20 @@ test('a passkey that was added under "Security" signs its user in, without an ad
   await page.getByText(browsing.northwind.dana.email).waitFor()
 })
 
-test('a passkey is among what the field for the address suggests, and signs in when it is picked', async () => {
+test('a passkey is offered by autofill, and signs in when chosen', async () => {
   const { page } = await withPasskey('Reader seven', { suggestions: true })
   await submit(page, '/sign-out')
   await heading(page, t('home.heading'))
 })
 
-test('a reader that holds a passkey of this user does not get a second one', async () => {
+test('an authenticator with a passkey of this user does not get a second one', async () => {
   const { page, authenticator } = await withPasskey('Reader two')
   await page.getByRole('button', { name: t('security.add_passkey') }).click()
   await failed(page)
   expect(await authenticator.passkeys()).toHaveLength(1)
 })
 
-test('where the finger is not the right one, nobody is signed in', async () => {
+test('failed user verification signs nobody in', async () => {
   const { page, authenticator } = await withPasskey('Reader three', { suggestions: true })
   await authenticator.verify(false)
   await submit(page, '/sign-out')
@@ -91,7 +91,7 @@ test('a passkey that was removed no longer signs in, and the page says so', asyn
   await page.getByRole('alert').getByText(t('sign_in.problem_passkey')).waitFor()
 })
 
-test('another account neither finds the passkey nor can it ask for it in the name of the first', async () => {
+test('another account neither finds the passkey nor can request it for the first account’s host', async () => {
   const { northwind } = browsing
   const sibling = await makeAccount(northwind.service.context.db, { slug: 'southwind' })
   await makeUser(northwind.service.context.db, sibling.slug, { email: northwind.dana.email, password: PASSWORD })
@@ -101,7 +101,7 @@ test('another account neither finds the passkey nor can it ask for it in the nam
   await page.getByRole('button', { name: t('sign_in.passkey') }).click()
   await failed(page)
 
-  // As a page of the sibling would that pretends to be the first: the browser knows better.
+  // As a page of a sibling host that claims to be the first: the browser refuses.
   await page.reload()
   const { hostname } = new URL(northwind.origin)
   await page.locator('passkey-button').evaluate((element, rpId) => {
@@ -113,7 +113,7 @@ test('another account neither finds the passkey nor can it ask for it in the nam
   expect(posts).toEqual([])
 })
 
-test('"Is it still you?" takes the passkey for an answer', async () => {
+test('"Is it still you?" accepts the passkey', async () => {
   const { page } = await withPasskey('Reader six')
   await browsing.northwind.service.database.advance(16 * 60_000)
   await page.getByRole('link', { name: t('security.add_authenticator') }).click()
@@ -122,7 +122,7 @@ test('"Is it still you?" takes the passkey for an answer', async () => {
   await heading(page, t('security.add_authenticator'))
 })
 
-test('without JavaScript no button for a passkey is there, and it is said why none can be added', async () => {
+test('without JavaScript there is no button for passkeys, and the page says why none can be added', async () => {
   const page = await browsing.open({ javaScriptEnabled: false })
   await page.goto('/sign-in')
   expect(await page.getByRole('button', { name: t('sign_in.passkey') }).count()).toBe(0)

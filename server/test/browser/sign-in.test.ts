@@ -1,4 +1,4 @@
-/** The ways in and out, in real Chromium: password, second factor, links by mail and by an operator, signing out everywhere. */
+/** Signing in and out in real Chromium: password, second factor, links by mail and by an operator, signing out everywhere. */
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { createSetupLink } from '../../src/flows/accounts/set-up.ts'
@@ -10,7 +10,7 @@ import { type Mailbox, type ReceivedMail, startMailbox } from '../rig/mailbox.ts
 import { PASSWORD, startNorthwind } from '../rig/northwind.ts'
 import { codeOf } from '../rig/totp.ts'
 
-/** As the pages say it; what they say exactly may change without notice. */
+/** Texts of the pages, taken from the messages. */
 const { t } = wordsFor('en')
 
 const SIGN_IN = t('sign_in.heading', { name: 'Northwind Traders' })
@@ -30,7 +30,7 @@ const browsing = useBrowsing(async () => {
 
 const heading = (page: Page, text: string) => page.getByRole('heading', { level: 1, name: text }).waitFor()
 
-/** The address in a mail that leads to this account. */
+/** The link in a mail that leads to this account. */
 function linkIn(mail: ReceivedMail): string {
   const [link] = /http:\/\/\S+\/link\?token=[\w.-]+/.exec(mail.text) ?? []
   if (!link) throw new Error(`there is no link in this mail:\n${mail.text}`)
@@ -43,7 +43,7 @@ async function choosePassword(page: Page, password: string): Promise<void> {
   await page.getByRole('button', { name: t('choose_password.continue') }).click()
 }
 
-/** PostgreSQL's time, which is the only one that counts. */
+/** PostgreSQL's time. */
 async function now(): Promise<number> {
   const [row] = await browsing.northwind.service.database.query<{ now: string }>(
     'select (extract(epoch from now()) * 1000)::text as now',
@@ -51,7 +51,7 @@ async function now(): Promise<number> {
   return Number(row?.now)
 }
 
-test('a wrong password says so, keeps the address and not the password, and has the focus on what is wrong', async () => {
+test('a wrong password is reported with the focus on the problem; the address is kept, the password is not', async () => {
   const page = await browsing.open()
   await signIn(page, browsing.northwind.dana, 'not this one at all')
   expect(await page.title()).toMatch(/^Problem: /)
@@ -62,7 +62,7 @@ test('a wrong password says so, keeps the address and not the password, and has 
   expect(await page.locator('#email:focus').count()).toBe(1)
 })
 
-test('whoever adds an authenticator app by the secret that is shown is asked for its code from then on, each code once', async () => {
+test('an authenticator app added by its secret is required from then on, each code once', async () => {
   const { northwind } = browsing
   const page = await browsing.open()
   await signIn(page, northwind.dana)
@@ -94,7 +94,7 @@ test('whoever adds an authenticator app by the secret that is shown is asked for
   await elsewhere.getByRole('alert').getByText(t('second_step.problem_wrong')).waitFor()
 })
 
-test('whoever cannot sign in gets a link by mail, once, and with it a new password; the old one and every session end', async () => {
+test('recovery sends a link by mail, valid once, that sets a new password; the old one and every session end', async () => {
   const { ben } = browsing.northwind
   const before = await browsing.open()
   await signIn(before, ben)
@@ -119,7 +119,7 @@ test('whoever cannot sign in gets a link by mail, once, and with it a new passwo
   await heading(before, t('home.heading'))
 })
 
-test('an address that nobody has is answered alike, and no mail goes anywhere', async () => {
+test('an unknown address gets the same answer, and no mail is sent', async () => {
   const page = await browsing.open()
   const ask = async (email: string) => {
     await page.goto('/recover')
@@ -134,7 +134,7 @@ test('an address that nobody has is answered alike, and no mail goes anywhere', 
   expect(mailbox.mails.filter(({ to }) => to.startsWith('zoe'))).toEqual([])
 })
 
-test('the link of an operator lets somebody choose a first password, and then no longer works', async () => {
+test('an operator’s link sets a first password, and is then invalid', async () => {
   const { service, slug, erik } = browsing.northwind
   const made = await createSetupLink(service.context.db, service.config, {
     account: slug,
@@ -156,7 +156,7 @@ test('the link of an operator lets somebody choose a first password, and then no
   await heading(page, t('link_gone.title'))
 })
 
-test('somebody who is invited comes in by the link in the mail, with the roles that were ticked', async () => {
+test('an invited user signs in by the link in the mail, with the chosen roles', async () => {
   const page = await browsing.open()
   await signIn(page, browsing.northwind.ann)
   await page.goto('/account/people/invite')
@@ -175,7 +175,7 @@ test('somebody who is invited comes in by the link in the mail, with the roles t
   await page.getByRole('listitem').filter({ hasText: 'zoe@' }).getByText(t('person_status.active')).waitFor()
 })
 
-test('the mail about a new connection has a link that removes it, without signing in', async () => {
+test('the mail about a new grant has a link that removes it without signing in', async () => {
   const { service, applications, ida } = browsing.northwind
   const device = service.device('oauth', applications.mobile)
   const code = await device.code()
@@ -209,7 +209,7 @@ test('signing out everywhere ends the session of the other browser, too', async 
   await heading(there, SIGN_IN)
 })
 
-test('signing out keeps the rest of the pages closed, also to the button "back"', async () => {
+test('after signing out, pages are not available by the back button either', async () => {
   const page = await browsing.open()
   await signIn(page, browsing.northwind.ann)
   await page.goto('/security')
@@ -218,7 +218,7 @@ test('signing out keeps the rest of the pages closed, also to the button "back"'
   await heading(page, SIGN_IN)
 })
 
-test('after signing in one is where one wanted to go', async () => {
+test('signing in leads to the page that was requested', async () => {
   const page = await browsing.open()
   await page.goto('/account/people')
   await page.getByLabel(t('sign_in.email')).fill(browsing.northwind.ann.email)

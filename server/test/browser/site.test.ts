@@ -1,4 +1,4 @@
-/** The documentation site in a real browser: without a script, in light and dark, on a desk and on a telephone. */
+/** The documentation site in a real browser: without a script, in light and dark, on desktop and telephone. */
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
@@ -17,7 +17,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
   '.png': 'image/png',
 }
-/** Not at the root: a site may be put anywhere. */
+/** Not at the root: a site may be served under any path. */
 const BELOW = '/some/where/'
 
 const folder = mkdtempSync(join(tmpdir(), 'latchkey-site-'))
@@ -58,7 +58,7 @@ test.each(PAGES)('%s has no axe violation in light and dark, and fits a telephon
   expect(violations).toEqual([])
 })
 
-test('pages are found by the navigation and turned, without a script', async () => {
+test('navigation and next and previous links work without a script', async () => {
   const page = await chromium.open({ javaScriptEnabled: false })
   await page.goto(at('index.html'))
   await page.getByRole('navigation', { name: 'All pages' }).getByRole('link', { name: 'Errors' }).click()

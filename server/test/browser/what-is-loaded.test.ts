@@ -1,4 +1,4 @@
-/** What a browser has to fetch to show any page: the page, one stylesheet, one small script, the icon, and the logos. */
+/** What a browser loads for any page: the page, one stylesheet, one small script, the icon, and logos. */
 import type { Page, Response } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { icon, script, stylesheet } from '../../src/pages/ui/assets.ts'
@@ -9,14 +9,14 @@ const MAX_SCRIPTS = 15_000
 
 const browsing = useBrowsing()
 
-/** Everything that a window receives from now on, in order. */
+/** Every response of a window from now on, in order. */
 function watchResponses(page: Page): Response[] {
   const responses: Response[] = []
   page.on('response', (response) => responses.push(response))
   return responses
 }
 
-test('the JavaScript of all pages together is below 15 kB as it is sent', async () => {
+test('the JavaScript of all pages together is below 15 kB compressed', async () => {
   const page = await browsing.open()
   const responses = watchResponses(page)
   await page.goto('/sign-in', { waitUntil: 'networkidle' })

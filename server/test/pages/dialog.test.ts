@@ -173,7 +173,7 @@ describe('nothing to decide', () => {
     expect(html).toContain('href="https://app.acme.example/&quot;>')
   })
 
-  test('the way back says where it leads, tells nothing of where it came from, and is no redirect', () => {
+  test('the link back names its target, sends no referrer, and is no redirect', () => {
     const html = dialogProblemPage(base, makeDialogProblem())
     expect(html).toContain(
       '<a class="button" href="https://app.acme.example/back?error=invalid_scope&amp;state=s" rel="noreferrer">Return to app.acme.example</a>',
@@ -181,13 +181,13 @@ describe('nothing to decide', () => {
     expect(html).not.toMatch(/http-equiv|You can close this window/)
   })
 
-  test('where nothing may be sent back, there is no way back, and the window can be closed', () => {
+  test('where nothing may be sent back, there is no link back, and the window can be closed', () => {
     const html = dialogProblemPage(base, makeDialogProblem({ problem: 'redirect_not_registered', returnTo: null }))
     expect(html).not.toMatch(/<a [^>]*href="[^#]/)
     expect(html).toContain('You can close this window.')
   })
 
-  test('what is for developers is marked as such, and only there when there is something', () => {
+  test('details for developers are marked as such, and shown only if there are any', () => {
     const known = dialogProblemPage(base, makeDialogProblem())
     expect(known).toMatch(/For the developers of the application:.*<code[^>]*dir="ltr">invalid_scope: /s)
     expect(dialogProblemPage(base, makeDialogProblem({ detail: null }))).not.toMatch(/developers|<code/)

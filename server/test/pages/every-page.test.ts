@@ -1,4 +1,4 @@
-/** What holds for every page, whatever it is about. docs/interface.md, "The web interface". */
+/** Rules for every page. docs/interface.md, "The web interface". */
 import { describe, expect, test } from 'vitest'
 import { languages, wordsFor } from '../../src/pages/ui/words.ts'
 import { everyPage, makeFrame } from './make.ts'
@@ -7,7 +7,7 @@ const pages = Object.entries(everyPage(makeFrame()))
 const all = (html: string, pattern: RegExp) => Array.from(html.matchAll(pattern), ([, found = '']) => found)
 
 describe.each(pages)('%s', (_, html) => {
-  test('has nothing that the content security policy forbids', () => {
+  test('contains nothing that the content security policy forbids', () => {
     expect(html).not.toMatch(/<[^>]*\s(style|on[a-z]+)=/)
     expect(
       all(html, /<(?:script|style)\b([^>]*)>/g).filter((tag) => !tag.includes('nonce="nonce-of-this-answer"')),
@@ -15,7 +15,7 @@ describe.each(pages)('%s', (_, html) => {
     expect(html).not.toMatch(/<script[^>]*>[^<]/)
   })
 
-  test('names every field, and says what belongs to it, with ids that are there once', () => {
+  test('labels and describes every field, with unique ids', () => {
     const ids = all(html, /\sid="([^"]*)"/g)
     expect(ids).toEqual([...new Set(ids)])
     const spoken = all(html, /\s(?:for|aria-labelledby|aria-describedby)="([^"]*)"/g).flatMap((list) => list.split(' '))
@@ -27,17 +27,17 @@ describe.each(pages)('%s', (_, html) => {
     expect(unnamed).toEqual([])
   })
 
-  test('leads from what is wrong to a field that is there', () => {
+  test('links from each problem to an existing field', () => {
     const [, summary = ''] = /<div class="notice danger" role="alert"[^>]*>(.*?)<\/div>/s.exec(html) ?? []
     const ids = all(html, /\sid="([^"]*)"/g)
     expect(all(summary, /href="#([^"]*)"/g).filter((id) => !ids.includes(id))).toEqual([])
   })
 
-  test('has one first heading', () => {
+  test('has one h1', () => {
     expect(all(html, /(<h1)\b/g)).toHaveLength(1)
   })
 
-  test('posts every form that is no search, and signs it when somebody is signed in', () => {
+  test('posts every form but searches, and signs it for a signed-in user', () => {
     const forms = Array.from(html.matchAll(/<form\b([^>]*)>(.*?)<\/form>/gs)).filter(([, tag = '', body = '']) => {
       return !tag.includes('method="get"') || /type="(hidden|password|file)"/.test(body)
     })
@@ -47,13 +47,13 @@ describe.each(pages)('%s', (_, html) => {
       if (tag.includes('method="get"')) return !tag.includes('class="search"') || body.includes('name="token"')
       return !tag.includes('method="post"') || !body.includes(`name="token" value="signed ${action} `)
     })
-    // Nobody is signed in where no form has a token; the test below says when that is.
+    // No form has a token where nobody is signed in; the test below checks when that is.
     expect(html.includes('name="token"') ? bare : []).toEqual([])
     expect(forms.length).toBeGreaterThan(0)
   })
 })
 
-test('somebody is signed in on every page of an account but those of signing in within a dialog', () => {
+test('all pages of an account but those of signing in have a signed-in user', () => {
   const bare = pages.filter(([, html]) => html.includes('Northwind</bdi>') && !html.includes('name="token"'))
   expect(bare.map(([name]) => name)).toEqual(['dialogSignIn', 'dialogSignInWrong', 'dialogSecondStep'])
 })
@@ -63,7 +63,7 @@ test('where nobody is signed in, no form is signed', () => {
   expect(out.filter((html) => html.includes('name="token"'))).toEqual([])
 })
 
-test('DG-20: a name that somebody chose is text wherever it stands', () => {
+test('DG-20: a chosen name is text everywhere', () => {
   const name = '<img src=x onerror=alert(1)>"\'</title></script>'
   const account = { name, host: 'northwind.service.example', colour: '#0a7d55;}*{display:none', logo: null }
   const frame = makeFrame({ account, user: { email: name, administrator: true } })
@@ -73,7 +73,7 @@ test('DG-20: a name that somebody chose is text wherever it stands', () => {
   expect(loose.map(([page]) => page)).toEqual([])
 })
 
-test('what no field can fix is said once, at the top, and blames no field', () => {
+test('a problem without a field is shown once, at the top', () => {
   const { inviteTooMany = '', personTooMany = '' } = everyPage(makeFrame())
   for (const [html, text] of [
     [inviteTooMany, 'Too many invitations were sent within an hour. Try again later.'],
@@ -85,13 +85,13 @@ test('what no field can fix is said once, at the top, and blames no field', () =
   }
 })
 
-test('the only passkey is not removed before there is a password: the problem leads to it', () => {
+test('the only passkey cannot be removed without a password: the problem links to it', () => {
   const { securityLastPasskey = '' } = everyPage(makeFrame())
   expect(securityLastPasskey).toContain('<a href="#password">This passkey is your only way in. ')
   expect(securityLastPasskey).not.toMatch(/aria-invalid|class="wrong"/)
 })
 
-test.each(languages)('every page speaks $name', ({ code }) => {
+test.each(languages)('every page is available in $name', ({ code }) => {
   const words = wordsFor(code)
   for (const html of Object.values(everyPage(makeFrame({ words })))) {
     expect(html).toContain(`<html lang="${code}" dir="${words.direction}">`)

@@ -1,4 +1,4 @@
-/** What pages say of e-mails, with a mail server and without one. */
+/** Texts about mails, with and without a mail server. */
 import { expect, test } from 'vitest'
 import { type MessageKey, wordsFor } from '../../src/pages/ui/words.ts'
 import { textOf } from '../rig/web.ts'
@@ -7,10 +7,10 @@ import { everyPage, makeFrame } from './make.ts'
 const { t } = wordsFor('en')
 const WAITS = t('notice.mail_waits')
 
-/** Said only where mails are sent. */
+/** Shown only with a mail server. */
 const SENT = ['decided.granted_what', 'recover.text', 'recover.sent'] as const
 
-/** Also said where mails wait for a mail server, and then together with that. */
+/** Also shown without a mail server, together with the notice that mails wait. */
 const PROMISED = ['invite.text', 'person.link_text', 'person.invitation_text', 'operator.decide_text'] as const
 
 const textsWith = (mail: boolean) =>
@@ -18,12 +18,12 @@ const textsWith = (mail: boolean) =>
 const saying = (key: (typeof SENT | typeof PROMISED)[number] & MessageKey, mail: boolean) =>
   textsWith(mail).filter(({ text }) => text.includes(t(key)))
 
-test.each(SENT)('%s is said with a mail server, and not without one', (key) => {
+test.each(SENT)('%s is shown with a mail server, and not without one', (key) => {
   expect(saying(key, true)).not.toEqual([])
   expect(saying(key, false)).toEqual([])
 })
 
-test.each(PROMISED)('%s is not said without a mail server unless the page says that mails wait', (key) => {
+test.each(PROMISED)('%s is shown without a mail server only together with the notice that mails wait', (key) => {
   expect(saying(key, true)).not.toEqual([])
   const silent = saying(key, false).filter(({ text }) => !text.includes(WAITS))
   expect(silent.map(({ name }) => name)).toEqual([])
@@ -33,7 +33,7 @@ test('with a mail server no page says that mails wait', () => {
   expect(textsWith(true).filter(({ text }) => text.includes(WAITS))).toEqual([])
 })
 
-test('where an access is allowed without a mail server, the page says where to remove it', () => {
+test('without a mail server, the page after a grant says where to remove it', () => {
   const { granted = '' } = everyPage(makeFrame({ mail: false }))
   expect(textOf(granted)).toContain(t('decided.granted_remove'))
 })

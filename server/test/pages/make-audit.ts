@@ -40,7 +40,7 @@ export function makeAudit(given: Partial<AuditModel> = {}): AuditModel {
   }
 }
 
-/** `name` stands wherever somebody else chose what stands there. */
+/** `name` is used wherever a user chose the text. */
 export function everyAuditPage(frame: Frame, name: string): Record<string, string> {
   const entries = [
     makeEntry({

@@ -162,7 +162,7 @@ export function makeLogo(given: Partial<ApplicationLogoModel> = {}): Application
   return { ...model, ...given }
 }
 
-/** The pages about whom an application comes from, and how it looks. */
+/** Pages about publisher, name and logo. */
 function everyChangePage(frame: Frame, name: string): Readonly<Record<string, string>> {
   const verified = { status: 'verified', name: 'acme.example' } as const
   const waiting = { name, logo: { address: '/logo' }, since: AT, declinedReason: null }
@@ -189,7 +189,7 @@ function everyChangePage(frame: Frame, name: string): Readonly<Record<string, st
   }
 }
 
-/** `application` is whatever somebody called an application, or one of its secrets. */
+/** `application` is used as the name of an application or the label of a secret. */
 export function everyDeveloperPage(frame: Frame, application = 'Acme Signage'): Readonly<Record<string, string>> {
   const name = application
   const hostile = { uri: application, reason: 'not_an_address' } as const
@@ -255,12 +255,12 @@ export function everyDeveloperPage(frame: Frame, application = 'Acme Signage'): 
   }
 }
 
-/** The forms that post to an address. */
+/** Forms that post to a path. */
 export const formsOf = (html: string, action: string) =>
   Array.from(html.matchAll(/<form\b.*?<\/form>/gs), ([form]) => form).filter((form) =>
     form.includes(`action="${action}"`),
   )
 
-/** The names of what a form sends. */
+/** Names of a form's fields. */
 export const fieldsOf = (form: string) =>
   Array.from(form.matchAll(/<(?:input|select|textarea)\b[^>]*\sname="([^"]*)"/g), ([, name]) => name)

@@ -218,7 +218,7 @@ export function makeRule(given: Partial<OperatorRuleModel> = {}): OperatorRuleMo
   }
 }
 
-/** `text` is whatever somebody called an application or an account, or wrote into a field. */
+/** `text` is used as the name of an application or account, and as text of fields. */
 export function everyOperatorPage(given: Frame, text = 'Acme Signage'): Readonly<Record<string, string>> {
   const frame = given.user ? { ...given, user: { ...given.user, operator: true } } : given
   const at = (path: string) => ({ ...frame, path })

@@ -1,4 +1,4 @@
-/** Builders for the pages' tests: a frame, models, and every page there is. */
+/** Builders for tests of pages: a frame, models, and every page. */
 
 import { brandingPage } from '../../src/pages/accounts/branding.tsx'
 import { homePage } from '../../src/pages/accounts/home.tsx'
@@ -93,7 +93,7 @@ function makeGrant(application: string): GrantLine {
   }
 }
 
-/** The pages of an application's dialog, and the ones that may come up within it. */
+/** Pages of the dialog, and those that may be shown within it. */
 export function everyDialogPage(given: Frame, application = 'Acme Signage'): Readonly<Record<string, string>> {
   const frame = { ...given, dialog: true }
   const out = { ...frame, user: null }
@@ -126,7 +126,7 @@ export function everyDialogPage(given: Frame, application = 'Acme Signage'): Rea
   }
 }
 
-/** Every page, with something wrong where that can be. `application` is whatever somebody called an application, a role or a key. */
+/** Every page, with problems where possible. `application` is used as the name of an application, a role or a key. */
 export function everyPage(frame: Frame, application = 'Acme Signage'): Readonly<Record<string, string>> {
   const email = 'maria@northwind.example'
   const next = '/'

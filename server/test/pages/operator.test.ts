@@ -1,4 +1,4 @@
-/** The operators' pages: what is wrong, what happens by itself, and what can be decided, in one look. */
+/** The operators' pages: problems, automatic steps and decisions at a glance. */
 import { describe, expect, it } from 'vitest'
 import { operatorOverviewPage } from '../../src/pages/operator/overview.tsx'
 import { operatorScopesPage } from '../../src/pages/operator/scopes.tsx'
@@ -29,7 +29,7 @@ describe('the overview', () => {
   const postgres = makeOverview().postgres
   const { schema } = postgres
 
-  it('says that everything is well when it is', () => {
+  it('reports a healthy service', () => {
     expect(read()).toContain('Everything is well.')
     expect(read()).not.toContain('needs you')
   })
@@ -53,20 +53,20 @@ describe('the overview', () => {
         ],
       },
     ],
-  ])('says first what is wrong: %s', (sentence, given) => {
+  ])('shows a problem first: %s', (sentence, given) => {
     const text = read(given)
     expect(text).toContain(sentence)
     expect(text.indexOf('Something needs you')).toBeLessThan(text.indexOf('Right now'))
     expect(text).not.toContain('Everything is well.')
   })
 
-  it('does not mind a Redis that nobody asked for, nor mails that were written a moment ago', () => {
+  it('accepts a missing Redis that is not configured, and mails queued a moment ago', () => {
     expect(read({ gate: { shared: false, answers: true } })).toContain('Everything is well.')
     const mail = { server: true, waiting: 12, oldest: NOW - 60_000, givenUp: 0 }
     expect(read({ mail })).toContain('Everything is well.')
   })
 
-  it('counts suspensions that wait for a review, and is not well when one has waited for more than a day', () => {
+  it('counts suspensions that wait for a review, and reports a problem when one waits for more than a day', () => {
     const day = 86_400_000
     const waiting = (ageMs: number) => read({ waitingSuspensions: { count: 2, oldest: NOW - ageMs } })
     expect(waiting(day)).toContain('Suspensions that wait 2')
@@ -75,7 +75,7 @@ describe('the overview', () => {
     expect(read({ waitingSuspensions: { count: 0, oldest: null } })).toContain('Everything is well.')
   })
 
-  it('has the figures, and says so when they are too many to count', () => {
+  it('shows the figures, and marks those that were not counted completely', () => {
     expect(read()).toContain('Devices that wait 1,204 Polls per second 241.3')
     const live = { ...makeOverview().live, outcomes: null }
     expect(read({ live })).toContain('Codes allowed, last hour too many to count')
@@ -98,7 +98,7 @@ describe('the queue', () => {
     expect(read(given)).toContain(sentence)
   })
 
-  it('shows what to look for at once: suspended, appealed, waits for somebody', () => {
+  it('has badges for suspended, appealed, and waiting for a second operator', () => {
     const text = read({ waitsForSecond: true })
     for (const badge of ['Suspended', 'Appeal', 'Waits for a second operator']) expect(text).toContain(badge)
     expect(text).toContain(
@@ -116,7 +116,7 @@ describe('an application', () => {
   const suspension = (given: Parameters<typeof makeOperatorApplication>[0] = {}) =>
     textOf(/<section class="notice suspension.*?<\/section>/s.exec(page(given))?.[0] ?? '')
 
-  it('says first what is wrong, how it stands, and what happens by itself', () => {
+  it('shows the problem, its state and the next automatic step first', () => {
     expect(suspension()).toMatch(
       /^Devices of 31 accounts .* 6\.2 times as often as it may\. They are in 14 networks\. It is suspended: .* If nobody decides, it is reinstated by itself: 16 November 2026 at 11:30 UTC/,
     )
@@ -149,7 +149,7 @@ describe('an application', () => {
     expect(suspension(given)).toMatch(sentence)
   })
 
-  it('offers what makes sense for how it stands', () => {
+  it('offers the decisions that fit its state', () => {
     const offered = (given: Parameters<typeof makeOperatorApplication>[0]) =>
       Array.from(page(given).matchAll(/type="radio"[^>]*|value="(\w+)" type="radio"/g), ([, value]) => value)
     expect(offered({})).toEqual(['reinstate', 'reinstate_slower', 'keep'])
@@ -162,7 +162,7 @@ describe('an application', () => {
     expect(page()).toContain('Keep it suspended')
   })
 
-  it('has no form for whoever has to prove themselves first', () => {
+  it('has no form before a recent sign-in', () => {
     const text = page({ form: null })
     expect(text).not.toContain('/operator/application/decide')
     expect(text).toContain(
@@ -170,7 +170,7 @@ describe('an application', () => {
     )
   })
 
-  it('brings back what was typed, and opens the question about everything where that is what came back', () => {
+  it('shows submitted values again, and opens the confirmation if that was refused', () => {
     const text = page({
       form: makeForm({ decision: 'keep_and_revoke', reason: 'phishing', words: 'Stop it', problem: 'words' }),
     })
@@ -180,7 +180,7 @@ describe('an application', () => {
     expect(page()).toContain('<details class="are-you-sure">')
   })
 
-  it('lets nobody be their own second', () => {
+  it('does not let an operator confirm their own decision', () => {
     const waiting = makeDecision({ needsSecond: true })
     expect(page({ decisions: [waiting] })).not.toContain('/operator/application/confirm')
     expect(page({ decisions: [waiting], operator: 'omar@operators.example' })).toContain(
@@ -190,7 +190,7 @@ describe('an application', () => {
     expect(page({ decisions: [over], operator: 'ida@operators.example' })).not.toMatch(/application\/(confirm|undo)/)
   })
 
-  it('has every figure beside its threshold, and says which do not count', () => {
+  it('shows every figure beside its threshold, and marks those that do not count', () => {
     const review = makeSeenReview()
     const [first, ...rest] = review.evidence.windows
     const windows = first ? [{ ...first, overloaded: true }, ...rest] : []
@@ -200,13 +200,13 @@ describe('an application', () => {
     expect(text).toContain('Accounts that reported it, last day 1 3')
   })
 
-  it('says when the figures are those of a review that is over', () => {
+  it('marks figures of a closed review', () => {
     expect(textOf(page())).not.toContain('which was closed')
     const closed = textOf(page({ review: makeSeenReview({ closedAt: NOW }) }))
     expect(closed).toContain('the last review, which was closed: 15 November 2026')
   })
 
-  it('has five charts, each with its table, and a sentence where there is nothing to draw', () => {
+  it('has five charts, each with its table, and a sentence without data', () => {
     const text = page()
     expect(text.match(/<figure class="chart/g)).toHaveLength(5)
     expect(text.match(/<svg class="picture/g)).toHaveLength(5)
@@ -217,7 +217,7 @@ describe('an application', () => {
     expect(textOf(empty)).toContain('It did not poll in the last three hours.')
   })
 
-  it('says of what happened who did it, except for those who reported it', () => {
+  it('names the actor of each event, except for reports', () => {
     const at = NOW
     const text = textOf(
       page({
@@ -241,7 +241,7 @@ describe('an application', () => {
 })
 
 describe('the rule', () => {
-  it('asks for every threshold within its limits, and a share in percent', () => {
+  it('has a field for every threshold with its limits, and a share in percent', () => {
     const text = operatorRulePage(frame, makeRule())
     for (const name of thresholdNames) expect(text).toContain(`id="${name}"`)
     expect(textOf(text)).toContain('Of all accounts that connected it in the same window. From 1 to 100.')
@@ -250,7 +250,7 @@ describe('the rule', () => {
     )
   })
 
-  it('says who changed it, or that nobody did', () => {
+  it('names who changed it last, if anybody', () => {
     expect(textOf(operatorRulePage(frame, makeRule()))).toContain('Version 3, changed by olga@operators.example:')
     const delivered = makeRule({ version: 0, by: null, createdAt: null, dryRun: false })
     expect(textOf(operatorRulePage(frame, delivered))).toContain('Version 0, as delivered.')
@@ -258,7 +258,7 @@ describe('the rule', () => {
 })
 
 describe('the scope catalogue', () => {
-  it('offers to fix words and nothing else, and says why', () => {
+  it('allows to change titles only, and says why', () => {
     const text = operatorScopesPage(frame, makeScopes())
     expect(textOf(text)).toContain('What a permission allows never changes, because people said yes to it as it was')
     expect(text.match(/action="\/operator\/scopes\/title"/g)).toHaveLength(2)
@@ -266,7 +266,7 @@ describe('the scope catalogue', () => {
   })
 })
 
-it('times that are over are told in the largest unit of which there are two', () => {
+it('past times are shown in the largest unit with at least two', () => {
   const { ago } = wordsFor('en')
   expect([0, 59_000, 119_000, 120_000, 119 * 60_000, 2 * HOUR, 47 * HOUR, 48 * HOUR].map(ago)).toEqual([
     '0 seconds ago',

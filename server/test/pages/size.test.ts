@@ -1,4 +1,4 @@
-/** How much a browser is sent to show a page, and that a page asks for nothing beyond that. */
+/** Size of what a browser loads for a page. */
 import { brotliCompressSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { icon, script, stylesheet } from '../../src/pages/ui/assets.ts'
@@ -8,7 +8,7 @@ const MAX_SCRIPT = 15_000
 
 const pages = Object.entries(everyPage(makeFrame()))
 
-test('the JavaScript of all pages together is below 15 kB as it is sent', () => {
+test('the JavaScript of all pages together is below 15 kB compressed', () => {
   const sizes = { JavaScript: script, stylesheet, icon }
   for (const [what, { bytes, brotli, gzip }] of Object.entries(sizes)) {
     console.log(`${what}: ${brotli.length} bytes with brotli, ${gzip.length} with gzip, ${bytes.length} as written`)
@@ -20,7 +20,7 @@ test('the JavaScript of all pages together is below 15 kB as it is sent', () => 
   expect(Math.max(script.brotli.length, script.gzip.length)).toBeLessThan(MAX_SCRIPT)
 })
 
-test.each(pages)('%s names one script, one stylesheet, the icon and the logo, and nothing else to load', (_, html) => {
+test.each(pages)('%s refers to one script, one stylesheet, the icon and the logo, and nothing else', (_, html) => {
   const loaded = Array.from(
     html.matchAll(
       /<(?:script|link|img|iframe|object|embed|source|video|audio|use)\b[^>]*\s(?:src|href|data|srcset)="([^"]*)"/g,
@@ -34,7 +34,7 @@ test.each(pages)('%s names one script, one stylesheet, the icon and the logo, an
   expect(html).not.toMatch(/url\(|@import/)
 })
 
-test('neither the script nor the stylesheet loads anything more', () => {
+test('neither the script nor the stylesheet loads anything else', () => {
   expect(script.bytes.toString()).not.toMatch(
     /\bimport\b\s*[({'"]|\bfetch\(|XMLHttpRequest|WebSocket|EventSource|sendBeacon/,
   )

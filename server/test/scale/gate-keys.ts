@@ -1,4 +1,4 @@
-/** Both of the gate's keys for every code, written by the gate itself and made to last for the whole measurement. */
+/** Both keys of the gate for every code, written by the gate itself, with a lifetime for the whole measurement. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createRedisGate } from '../../src/gate/redis-gate.ts'
 import { openRedis } from '../../src/gate/redis-link.ts'
@@ -6,13 +6,13 @@ import type { PrivateRedis } from './private-redis.ts'
 
 const LONG_MS = 60 * 60 * 1000
 
-/** Small enough that Redis answers well within the gate's patience. */
+/** Small enough that Redis answers well within the gate's time limit. */
 const CODES_AT_ONCE = 500
 
-/** Longer than the gate stays away from a Redis that let it wait once. */
+/** Longer than the gate avoids a Redis that was slow once. */
 const PAUSE_MS = 1_000
 
-/** Returns the bytes that Redis needs for all of them. */
+/** Returns the memory that Redis needs for all of them, in bytes. */
 export async function fillGate(redis: PrivateRedis, ids: readonly string[]): Promise<number> {
   let lost = false
   const link = openRedis(redis.url, (answers) => {
@@ -26,10 +26,10 @@ export async function fillGate(redis: PrivateRedis, ids: readonly string[]): Pro
       const some = ids.slice(start, start + CODES_AT_ONCE)
       lost = false
       for (const id of some) gate.hint(id, LONG_MS)
-      // Behind the hints on the same connection: when these are answered, those are written.
+      // After the hints on the same connection: when these are answered, the hints are written.
       await Promise.all(some.map((id) => gate.poll(id, LONG_MS)))
       if (!lost) continue
-      // On a busy machine Redis may be late once; the gate then goes on alone, and these codes are written again.
+      // On a busy machine Redis may be late once; the gate then continues alone, and these codes are written again.
       await sleep(PAUSE_MS)
       start -= CODES_AT_ONCE
     }
@@ -41,7 +41,7 @@ export async function fillGate(redis: PrivateRedis, ids: readonly string[]): Pro
   }
 }
 
-/** Until its connection stands, the gate answers on its own and writes nothing. */
+/** Until it is connected, the gate answers by itself and writes nothing. */
 async function connected(redis: PrivateRedis, poll: () => Promise<unknown>): Promise<void> {
   for (let tries = 0; tries < 100; tries += 1) {
     await poll()

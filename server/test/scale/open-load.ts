@@ -1,6 +1,6 @@
 /**
- * Requests at a steady pace, whatever becomes of those before: an open loop, in a process of its own, so that neither the server
- * nor whoever measures shares its event loop. How long a request took is counted from when it was due.
+ * An open loop: requests at a steady rate, independent of earlier answers, in a process of its own, so that it shares no event
+ * loop with the server or the measurement. Latency is counted from when a request was due.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { Agent, request } from 'node:http'
@@ -12,7 +12,7 @@ export type Stream = {
   readonly path: string
   /** Sent in turn. */
   readonly bodies: readonly string[]
-  /** Whom our proxy says it heard from, in turn; so many networks. */
+  /** Client addresses for X-Forwarded-For, in turn: this many networks. */
   readonly networks: readonly string[]
 }
 
@@ -21,9 +21,9 @@ export type Plan = {
   readonly streams: readonly Stream[]
   /** For each stream. */
   readonly connections: number
-  /** As `nice` has it: 0, or more for load that must not take the processor from what is measured. */
+  /** `nice`: 0, or more for load that must not take processor time from what is measured. */
   readonly nice: number
-  /** A request may be overtaken by so many of all streams that are answered with 200 while it waits; by more, it is late. */
+  /** A request is late if more than this many requests were answered 200 while it waited. */
   readonly overtakenBy?: number
 }
 
@@ -32,10 +32,10 @@ export type Measured = {
   readonly sent: number
   readonly p50Ms: number
   readonly p99Ms: number
-  /** By how many it was overtaken, in the middle. */
+  /** Median number of requests that overtook it. */
   readonly overtaken: number
   readonly late: number
-  /** Answers by status, with the error word where there is one. */
+  /** Answers by status, with the error code if there is one. */
   readonly answers: Readonly<Record<string, number>>
 }
 
@@ -77,7 +77,7 @@ if (process.argv[2] === 'open-load') {
   })
 }
 
-/** Requests of all streams that were answered with 200 so far. */
+/** Requests of all streams answered 200 so far. */
 let served = 0
 
 async function send(stream: Stream, seconds: number, agent: Agent, plan: Plan): Promise<Measured> {
@@ -92,7 +92,7 @@ async function send(stream: Stream, seconds: number, agent: Agent, plan: Plan): 
     const timer = setInterval(() => {
       const due = Math.min(total, Math.ceil(((performance.now() - begun) / 1000) * stream.perSecond))
       for (; sent < due; sent += 1) {
-        // Whoever finds no connection is somebody who did not even get through.
+        // A refused connection counts as an error.
         if (running.size >= plan.connections) {
           answers.unsent = (answers.unsent ?? 0) + 1
           continue

@@ -1,4 +1,4 @@
-/** A million pending codes in PostgreSQL: rows as the service inserts them, only many at a time. */
+/** A million pending codes in PostgreSQL: rows as the service inserts them, in bulk. */
 
 import { randomBytes } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
@@ -10,17 +10,17 @@ import { insertDeviceCode, type NewDeviceCode } from '../../src/store/device/cod
 import { readClock } from '../../src/store/device/partitions.ts'
 import type { TestDatabase } from '../rig/database.ts'
 
-/** As many as the service chooses when a million codes are live: docs/interface.md, "The user code". */
+/** The length that the service chooses with a million live codes: docs/interface.md, "The user code". */
 const RANDOM_DIGITS = 12
 
-/** The codes were requested one after the other, over as long as a code usually lives. */
+/** The codes were requested evenly over the lifetime of a code. */
 const REQUESTED_OVER_MS = 15 * 60 * 1000
 
 const ROWS_PER_STATEMENT = 10_000
 
 export type PendingCodes = {
   readonly ids: readonly string[]
-  /** The device codes as applications hold them, end to end, each of the same length. */
+  /** Device codes as applications hold them, concatenated, each of the same length. */
   readonly texts: SharedArrayBuffer
   readonly textLength: number
 }
@@ -39,7 +39,7 @@ export async function placePendingCodes(
   }
   const bytes = (await bytesOfCodes(database)) - before
   await checkLikeness(context, database, requested[0])
-  // A table that grew to this size in a quarter of an hour would have been analysed by autovacuum several times.
+  // Autovacuum would have analysed a table that grew to this size in a quarter of an hour.
   await database.query('analyze device_codes')
   return { codes: sealAll(context, requested), bytes }
 }
@@ -62,7 +62,7 @@ function requestCodes(context: Context, applicationId: string, count: number, no
       applicationId,
       variant: 'token_set',
       scopes: ['orders:read'],
-      // 128 random bits, as an application that cares about its state would send.
+      // 128 random bits, a typical `state`.
       state: randomBytes(16).toString('base64url'),
       requestedFrom: `203.0.113.${index % 256}`,
       requestedWith: 'AcmeTelevision/2.1 (Tizen 7.0)',
@@ -96,7 +96,7 @@ async function insertMany(database: TestDatabase, codes: readonly RequestedCode[
   )
 }
 
-/** A row of ours beside one that the service inserts: the same in every column that need not differ, and of the same size. */
+/** Compares such a row with one that the service inserts: equal in every comparable column, and of the same size. */
 async function checkLikeness(context: Context, database: TestDatabase, bulk: RequestedCode | undefined): Promise<void> {
   if (!bulk) throw new Error('there are no codes')
   const own = { ...bulk, id: createDeviceCodeId(Date.now()), userCode: createUserCode(RANDOM_DIGITS) }
@@ -126,7 +126,7 @@ function sealAll(context: Context, requested: readonly RequestedCode[]): Pending
   return { ids: requested.map((code) => code.id), texts, textLength }
 }
 
-/** Tables and indexes of all partitions. */
+/** Size of tables and indexes of all partitions. */
 async function bytesOfCodes(database: TestDatabase): Promise<number> {
   const [row] = await database.query<{ bytes: string }>(
     `select coalesce(sum(pg_total_relation_size(inhrelid)), 0) as bytes from pg_inherits

@@ -1,5 +1,5 @@
 /**
- * Polls at random over all codes: a closed loop of keep-alive connections (node:http) on a worker thread, so that the
+ * Random polls over all codes: a closed loop of keep-alive connections (node:http) on a worker thread, so that the
  * load does not share an event loop with anything else. The server is another process.
  */
 import { Agent, request } from 'node:http'
@@ -23,7 +23,7 @@ export type LoadResult = {
   readonly seconds: number
   readonly p50Ms: number
   readonly p99Ms: number
-  /** Answers by their error word. */
+  /** Answers by error code. */
   readonly answers: ReadonlyMap<string, number>
 }
 

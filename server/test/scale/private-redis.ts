@@ -1,4 +1,4 @@
-/** A Redis of our own, so that its memory holds nothing but what we put there. */
+/** A Redis of its own, whose memory holds nothing else. */
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -20,7 +20,7 @@ export async function startPrivateRedis(): Promise<PrivateRedis> {
   const engine = createRedis(folder, await freePort())
   engine.start()
   const redis = new Redis(engine.url)
-  // It has been started, but may need another moment to listen; the client tries again by itself.
+  // It may need another moment to listen; the client retries.
   redis.on('error', () => {})
   await redis.ping()
   return {

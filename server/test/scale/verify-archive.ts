@@ -1,15 +1,15 @@
 /**
- * Does anybody who records an event notice that a month of the audit log is archived?
+ * Checks that recording events is not delayed while a month of the audit log is archived.
  *
  *   npm run verify:archive                          a past month with a million events
- *   npm run verify:archive -- --events 20000        the same, small; less is refused
+ *   npm run verify:archive -- --events 20000        short form; less is refused
  *
- * Fills a month that is over and seals it as the service does. Then, while a server runs and this process records fifty events
- * per second, `latchkey audit archive` writes the month to a file and takes it out. At the end the file and the rest of the log
- * verify, and one byte of the file or one row of the rest, changed, does not.
+ * Fills a past month and seals it as the service does. Then, while a server runs and this process records fifty events
+ * per second, `latchkey audit archive` writes the month to a file and removes it. At the end the file and the rest of the log
+ * verify; with one byte of the file or one row of the rest changed, they do not.
  *
- * An insert that waits for a lock for longer than 100 ms fails. In the long form, one that takes longer for another reason is a
- * failure, too, unless inserts into an unrelated table, made at the same moments, took at least half as long: then it is the machine.
+ * An insert that waits for a lock for longer than 100 ms fails. In the long form, a slow insert without a lock wait is a
+ * failure, too, unless inserts into an unrelated table at the same moments took at least half as long: then the machine was slow.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -31,7 +31,7 @@ import { startServerProcess } from '../rig/server-process.ts'
 
 const EXECUTABLE = new URL('../../dist/latchkey.js', import.meta.url).pathname
 
-/** How long an insert may wait for a lock, and how long it may take, from asking for a connection to its commit. */
+/** Limits of the lock wait, and of the whole insert from acquiring a connection to its commit. */
 const MAX_MS = 100
 
 /** Fifty per second. */
@@ -43,7 +43,7 @@ const SEALED_AT_ONCE = 5_000
 
 const { values } = parseArgs({ options: { events: { type: 'string', default: '1000000' } } })
 const count = Number(values.events)
-/** The short form runs beside other proofs, where another process may hold the processor: it judges lock waits only. */
+/** The short form runs beside other proofs that may take the processor: it checks lock waits only. */
 const judgesTime = count > MIN_EVENTS
 if (!(Number.isInteger(count) && count >= MIN_EVENTS)) throw new Error(`--events takes ${MIN_EVENTS} or more`)
 
@@ -103,7 +103,7 @@ try {
 for (const problem of problems) say(`FAILED: ${problem}`)
 if (problems.length > 0) process.exitCode = 1
 
-/** Evenly over the month, as events of devices are. One of this month comes last: the end of the chain stays. */
+/** Evenly over the month. An event of this month comes last: the end of the chain stays. */
 async function fill(): Promise<void> {
   for (let from = 1; from <= count; from += CHUNK) {
     await database.query(
@@ -124,7 +124,7 @@ async function sealAll(): Promise<void> {
   const begun = performance.now()
   await insert(db)
   let sealed = 0
-  // Somebody else's transaction in the same PostgreSQL may keep it waiting.
+  // Another transaction in the same PostgreSQL may delay it.
   while (sealed < count + 1) {
     const more = await sealBatch({ db, config }, SEALED_AT_ONCE)
     if (more === 0) await sleep(100)
@@ -148,7 +148,7 @@ function insertElsewhere(by: Postgres): Promise<void> {
   })
 }
 
-/** One begins every 20 ms, whether or not those before it are done. */
+/** One starts every 20 ms, independent of earlier ones. */
 function startInserts(one: () => Promise<void>) {
   let [inserts, failed, slowest] = [0, 0, 0]
   const running = new Set<Promise<void>>()
@@ -194,7 +194,7 @@ async function latchkey(...args: string[]): Promise<Ended> {
   return { status: status ?? -1, stdout, stderr: stderr.trim() }
 }
 
-/** `change` is made and undone; between the two, verifying must end with status 3. */
+/** Makes and reverts `change`; in between, verification must exit with status 3. */
 async function demandFound(what: string, change: () => Promise<void>, args: readonly string[]): Promise<void> {
   await change()
   const { status, stderr } = await latchkey('verify', ...args)
@@ -203,7 +203,7 @@ async function demandFound(what: string, change: () => Promise<void>, args: read
   await change()
 }
 
-/** In the middle: made another one, and the same again by the next call. */
+/** Flips a byte in the middle; the next call flips it back. */
 async function changeByte(): Promise<void> {
   const middle = Math.floor(statSync(file).size / 2)
   const byte = Buffer.alloc(1)
@@ -214,7 +214,7 @@ async function changeByte(): Promise<void> {
   closeSync(handle)
 }
 
-/** By somebody whom no trigger stops. */
+/** As a superuser, without triggers. */
 function changeRow(): Promise<void> {
   return db.transaction(async (tx) => {
     await tx.query('set local session_replication_role = replica')

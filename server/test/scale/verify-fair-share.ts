@@ -1,8 +1,8 @@
 /**
- * Does an application notice that others flood the service?
+ * Checks that a flood of other applications does not delay an application.
  *
  *   npm run verify:fair-share                      two minutes
- *   npm run verify:fair-share -- --seconds 20      the same, short
+ *   npm run verify:fair-share -- --seconds 20      short form
  *
  * One built server in a process of its own, PostgreSQL, Redis. PostgreSQL takes 100 ms for each code, so that it is what there is too
  * little of, on any machine: the five connections that new codes may use make fifty a second. A quiet application asks for codes and
@@ -29,18 +29,18 @@ import { type Measured, type Stream, startOpenLoad } from './open-load.ts'
 
 const CODE_SECONDS = 0.1
 
-/** Codes a second. */
+/** Codes per second. */
 const SHARE = 5
 const QUIET = { codes: 4, polls: 20 }
 const FLOOD = 20 * SHARE
 
-/** Late: so many codes of others were made meanwhile, five for each connection. */
+/** Late: this many codes of others were issued meanwhile, five per connection. */
 const OVERTAKEN_BY = 25
 
-/** Of the quiet application's answers. Where the queue keeps the order of arrival, nearly all are late. */
+/** Maximum share of late answers for the quiet application. In order of arrival, nearly all are late. */
 const MAX_LATE = 0.1
 
-/** Of the flood's own codes, so many have to be refused by the limit, or to be late in the crowd. */
+/** Minimum share of the flood's codes that are refused by the limit, or late in the crowd. */
 const MIN_NOTICED = 0.5
 
 const { values } = parseArgs({ options: { seconds: { type: 'string', default: '120' } } })
@@ -84,7 +84,7 @@ async function register(): Promise<readonly [MadeApplication, ...MadeApplication
   }
 }
 
-/** Judges the quiet application, and returns what became of the flood's codes. */
+/** Judges the quiet application, and returns the outcomes of the flood's codes. */
 async function measure(
   name: string,
   perMinute: string,
@@ -95,7 +95,7 @@ async function measure(
     ...plain,
     CODE_REQUESTS_PER_NETWORK: '0',
     CODE_REQUESTS_PER_APPLICATION: perMinute,
-    // What is turned away because the machine is busy says nothing about turns.
+    // Requests shed because the machine is busy say nothing about the queue.
     OVERLOAD_DELAY: '0',
   })
   const streams = await Promise.all([
@@ -110,7 +110,7 @@ async function measure(
     overtakenBy: OVERTAKEN_BY,
   })
   try {
-    // Connections, compiled code, PostgreSQL's plans; and then the crowd is there.
+    // Warm-up of connections, compiled code and plans; then the crowd starts.
     await load.run(1)
     const [codes, polls, flood] = await load.run(seconds)
     if (!codes || !polls || !flood) throw new Error('the load did not measure every stream')
@@ -128,7 +128,7 @@ async function measure(
   }
 }
 
-/** Codes, and polls of codes that wait for a user: as applications have them that people are about to use. */
+/** Codes, and polls of pending codes. */
 async function streamsOf(
   address: string,
   name: 'quiet' | 'loud',
@@ -137,7 +137,7 @@ async function streamsOf(
 ): Promise<readonly Stream[]> {
   const devices = applications.map((application) => new Device(address, application))
   const form = (fields: Record<string, string>) => `${new URLSearchParams(fields)}`
-  // Fewer than the limit allows at once.
+  // Fewer than the burst allows.
   const waiting = devices.flatMap((device) =>
     Array.from({ length: 5 }, async () => ({ device, ...(await device.code()) })),
   )

@@ -1,4 +1,4 @@
-/** What people are told by mail. */
+/** Texts of mails. */
 import { expect, test } from 'vitest'
 import type { ReviewNotification } from '../../../src/core/mail.ts'
 import { reasons } from '../../../src/core/reviews/review.ts'
@@ -79,7 +79,7 @@ test.each(languages)(
   },
 )
 
-test('how a sign-in method came or went is told in its own words', () => {
+test('each change of a sign-in method has its own text', () => {
   const mails = makeMails('Northwind').filter(({ kind }) => kind.startsWith('sign_in_method_'))
   for (const { code } of languages) {
     const told = mails.map((mail) => renderMail(wordsFor(code), mail))
@@ -92,7 +92,7 @@ test('how a sign-in method came or went is told in its own words', () => {
   })
 })
 
-test('people of all accounts are counted, so an administrator is not told that they are all of this one', () => {
+test('users of all accounts are counted, and the text does not claim that they belong to this one', () => {
   const about = { accountName: 'Northwind', accountHost: 'northwind.service.example', email: 'maria@northwind.example' }
   const mail = { ...about, kind: 'many_codes', application: 'Acme Signage', place: null } as const
   const many = renderMail(wordsFor('en'), { ...mail, people: 12 }).text
@@ -102,7 +102,7 @@ test('people of all accounts are counted, so an administrator is not told that t
   expect(one).toContain('1 person in Northwind was asked for access by the application Acme Signage. It may be a fraud')
 })
 
-test('a name can neither add a header nor an element', () => {
+test('a name can add neither a header nor an element', () => {
   for (const mail of makeMails('<b>Acme</b>\r\nBcc: everybody@example.com')) {
     const { subject, html } = renderMail(wordsFor('en'), mail)
     expect(subject).not.toMatch(/[\r\n]/)
@@ -110,7 +110,7 @@ test('a name can neither add a header nor an element', () => {
   }
 })
 
-test('the mail about a new access says what, when and where, and leaves out what is not known', () => {
+test('the mail about a new grant has application, time and place, and leaves out what is unknown', () => {
   const about = { accountName: 'Northwind', accountHost: 'northwind.service.example', email: 'maria@northwind.example' }
   const mail = { ...about, kind: 'grant_created', application: 'Acme Signage', at: AT, link: LINK } as const
   const known = renderMail(wordsFor('en'), {
@@ -125,7 +125,7 @@ test('the mail about a new access says what, when and where, and leaves out what
   expect(renderMail(wordsFor('en'), { ...mail, permissions: [], place: null }).text).not.toMatch(/It can:|From:/)
 })
 
-test('an access that was ended without anybody asking is told of: what happened and when, what we did, and what to do', () => {
+test('a grant revoked by the service is reported: what happened, when, and what to do', () => {
   const about = { accountName: 'Northwind', accountHost: 'northwind.service.example', email: 'maria@northwind.example' }
   const mail = { ...about, kind: 'grant_ended', application: 'Acme Signage', at: AT } as const
   const reused = renderMail(wordsFor('en'), { ...mail, reason: 'refresh_token_reused' })
@@ -140,7 +140,7 @@ test('an access that was ended without anybody asking is told of: what happened 
   expect(reported.text).not.toContain('stolen')
 })
 
-test.each(languages)('in $name, each reason to end an access has its own words and is dated', ({ code }) => {
+test.each(languages)('in $name, each revocation reason has its own text and a date', ({ code }) => {
   const words = wordsFor(code)
   const texts = makeMails('Northwind')
     .filter(({ kind }) => kind === 'grant_ended')
@@ -150,7 +150,7 @@ test.each(languages)('in $name, each reason to end an access has its own words a
   expect(dated).toHaveLength(3)
 })
 
-test.each(languages)('in $name, everything that can come of a review is told in its own words', ({ code }) => {
+test.each(languages)('in $name, each outcome of a review has its own text', ({ code }) => {
   const told = makeMails('Northwind')
     .filter(({ kind }) => kind === 'application_review')
     .map((mail) => renderMail(wordsFor(code), mail))
@@ -161,7 +161,7 @@ test.each(languages)('in $name, everything that can come of a review is told in 
   expect(new Set(reason).size).toBe(reasons.length)
 })
 
-test('an owner is told that a suspension lasts until its review, or when it ends without one', () => {
+test('an owner reads that a suspension lasts until its review, or when it ends', () => {
   const about = { accountName: 'Northwind', accountHost: 'northwind.service.example', email: 'maria@northwind.example' }
   const suspended = (until: number | null) =>
     renderMail(wordsFor('en'), { ...about, ...makeNews('suspended', { until }) }).text
@@ -180,7 +180,7 @@ test('an operator reads which suspensions wait, and since when', () => {
   expect(text).toContain('2 applications: Acme Signage and Night Porter\nWaiting since: 15 November 2026 at 14:32 UTC')
 })
 
-test('an owner reads the figures that were decided on, beside where suspension is considered', () => {
+test('an owner reads the figures of the decision beside the thresholds', () => {
   const about = { accountName: 'Northwind', accountHost: 'northwind.service.example', email: 'maria@northwind.example' }
   const of = (what: ReviewNotification['what'], given: Partial<ReviewNotification> = {}) =>
     renderMail(wordsFor('en'), { ...about, ...makeNews(what, given) })
@@ -202,7 +202,7 @@ test('an owner reads the figures that were decided on, beside where suspension i
   expect(of('undone').text).toContain('It is not suspended, as it was before.')
 })
 
-test('figures that there are none of are not told', () => {
+test('missing figures are left out', () => {
   const about = { accountName: 'Northwind', accountHost: 'northwind.service.example', email: 'maria@northwind.example' }
   const figures = figuresOf(makeEvidence(), defaultThresholds)
   const { text } = renderMail(wordsFor('en'), { ...about, ...makeNews('kept', { figures, reason: null }) })

@@ -1,4 +1,4 @@
-/** Whatever colour an account chooses, its pages can be read. */
+/** Contrast of the accent colour that an account chooses. */
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -14,7 +14,7 @@ function property(name: string): { readonly light: string; readonly dark: string
 const channel = fc.integer({ min: 0, max: 255 }).map((value) => value.toString(16).padStart(2, '0'))
 const colours = fc.tuple(channel, channel, channel).map((channels) => `#${channels.join('')}`)
 
-test('an accent has a contrast of 4.5 and more on every ground, and so has the text on it', () => {
+test('an accent has a contrast of 4.5 and more on every background, and so has the text on it', () => {
   const others = ['canvas', 'surface', 'on-accent'].map(property)
   expect(others.flatMap(Object.values)).not.toContain('')
   fc.assert(
@@ -29,7 +29,7 @@ test('an accent has a contrast of 4.5 and more on every ground, and so has the t
   )
 })
 
-test('every text of the stylesheet has a contrast of 4.5 and more on the grounds it stands on', () => {
+test('every text of the stylesheet has a contrast of 4.5 and more on its backgrounds', () => {
   const pairs = [
     ...['ink', 'ink-soft', 'accent', 'danger', 'success', 'warning'].flatMap((text) =>
       ['canvas', 'surface', 'sunken'].map((ground) => [text, ground] as const),
@@ -45,6 +45,6 @@ test('every text of the stylesheet has a contrast of 4.5 and more on the grounds
   expect(faint).toEqual([])
 })
 
-test('what is not a colour gives no accent', () => {
+test('an invalid colour gives no accent', () => {
   expect([null, '', '#FFF', '#12345', 'red', '#12345g', '#123456;'].map(accentFor)).toEqual(Array(7).fill(null))
 })

@@ -1,4 +1,4 @@
-/** What browsers are sent beside pages. */
+/** Assets sent to browsers. */
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { findAsset, icon, script, stylesheet } from '../../../src/pages/ui/assets.ts'
@@ -12,12 +12,12 @@ test.each([stylesheet, script, icon])(
   },
 )
 
-test('nothing else is', () => {
+test('no other file is an asset', () => {
   expect(findAsset('/assets/latchkey.css')).toBeNull()
   expect(findAsset('/assets/../package.json')).toBeNull()
 })
 
-test('the script stays under five kilobytes on the wire, and writes no HTML', () => {
+test('the script is below five kilobytes compressed, and writes no HTML', () => {
   expect(script.gzip.length).toBeLessThan(5 * 1024)
   expect(script.bytes.toString()).not.toMatch(/innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b/)
 })

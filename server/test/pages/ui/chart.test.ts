@@ -1,4 +1,4 @@
-/** Charts: what is drawn, what is written beside it, and what is said where there is nothing to draw. */
+/** Charts: shapes, labels, and the text without data. */
 import { type ComponentChildren, h } from 'preact'
 import { renderToString } from 'preact-render-to-string'
 import { describe, expect, it } from 'vitest'
@@ -30,21 +30,21 @@ const EMPTY = '<svg></svg>'
 const noNonsense = (text: string) => expect(text).not.toMatch(/NaN|Infinity|undefined|null/)
 
 describe('values over time', () => {
-  it('are surfaces that stand on the ground, over the whole width and up to a round number', () => {
+  it('are areas from the baseline, over the whole width and up to a round number', () => {
     const text = overTime(bucketsOf([50], [100]))
-    // Each of the two with both of its edges, and back along the ground.
+    // Each of the two with both of its edges, and back along the baseline.
     expect(paths(text)).toEqual([['first', 'M0,500L500,500L500,0L1000,0L1000,1000L500,1000L500,1000L0,1000Z']])
     expect(written(text)).toEqual(expect.arrayContaining(['50', '100', '12:00', '12:05']))
     noNonsense(text)
   })
 
-  it('one alone has a width', () => {
+  it('a single value has a width', () => {
     const text = overTime(bucketsOf([7]))
     expect(paths(text)[0]?.[1]).toMatch(/^M0,[\d.]+L1000,[\d.]+L1000,1000L0,1000Z$/)
     noNonsense(text)
   })
 
-  it('go down to the ground where something is missing', () => {
+  it('drop to the baseline where data is missing', () => {
     const [first, , , last] = bucketsOf([10], [0], [0], [10])
     const text = overTime([first, last] as Bucket[])
     expect(paths(text)[0]?.[1]).toContain('M0,0L250,0L250,1000L750,1000L750,0L1000,0')
@@ -56,32 +56,32 @@ describe('values over time', () => {
     expect(paths(text)[2]?.[1]).toBe('M0,800L500,800L500,800L1000,800')
   })
 
-  it('parts of a whole go up to all of it, whatever the most is', () => {
+  it('shares use a scale up to 100 %, whatever the maximum', () => {
     const text = overTime(bucketsOf([0.25]), ['second'], true)
     expect(paths(text)[0]?.[1]).toContain('M0,750L1000,750')
     expect(written(text)).toEqual(expect.arrayContaining(['50%', '100%']))
   })
 
-  it('nothing but zeros is flat, not broken; and where there is nothing, nothing is drawn', () => {
+  it('zeros are a flat line, and without data nothing is drawn', () => {
     const flat = overTime(bucketsOf([0], [0]))
     expect(paths(flat)[0]?.[1]).toContain('M0,1000')
     noNonsense(flat)
     expect(overTime([])).toBe(EMPTY)
   })
 
-  it('of things there are no halves, and large numbers are short', () => {
+  it('counts have whole ticks, and large numbers are abbreviated', () => {
     expect(written(overTime(bucketsOf([1]))).filter((text) => /\d\.\d/.test(text))).toEqual([])
     expect(written(overTime(bucketsOf([2_000_000])))).toContain('2m')
   })
 
-  it('of more than two days have days below them, not times', () => {
+  it('over more than two days have dates as labels, not times', () => {
     const buckets = Array.from({ length: 4 }, (_, place) => ({ at: AT + place * DAY, values: [1] }))
     expect(written(overTime(buckets)).filter((text) => /Nov/.test(text)).length).toBeGreaterThan(1)
   })
 })
 
 describe('numbers of each day', () => {
-  it('are bars beside each other, as high as they are', () => {
+  it('are bars beside each other, with proportional heights', () => {
     const text = byDay(daysOf(3), ['first', 'second'])
     expect(bars(text).map(([tone, , height]) => `${tone} ${height}`)).toEqual([
       'first 0',
@@ -94,19 +94,19 @@ describe('numbers of each day', () => {
     noNonsense(text)
   })
 
-  it('have a few dates below them, however many there are', () => {
+  it('have a few dates as labels', () => {
     const dates = written(byDay(daysOf(30))).filter((text) => /Nov|Dec/.test(text))
     expect(dates).toEqual(['15 Nov', '23 Nov', '1 Dec', '9 Dec'])
   })
 
-  it('one day fills its place, no day leaves it empty', () => {
+  it('one day fills its slot, no day leaves it empty', () => {
     expect(bars(byDay(daysOf(1)))).toEqual([['first', '800', '0']])
     expect(byDay([])).toBe(EMPTY)
   })
 })
 
 describe('steps', () => {
-  it('are bars below each other, the longest over the whole width, each with its words and its number', () => {
+  it('are bars below each other, the longest over the whole width, each with its label and number', () => {
     const text = inSteps({ text: 'Asked for', value: 1_200 }, { text: 'Allowed', value: 300 })
     expect(
       bars(text)
@@ -116,7 +116,7 @@ describe('steps', () => {
     expect(written(text)).toEqual(['Asked for', '1,200', 'Allowed', '300'])
   })
 
-  it('all at nothing are not drawn', () => {
+  it('are not drawn if all are zero', () => {
     expect(inSteps({ text: 'Asked for', value: 0 })).toBe(EMPTY)
   })
 })
@@ -136,27 +136,27 @@ describe('a figure', () => {
       }),
     )
 
-  it('is named and described, and has its figures as a table', () => {
+  it('has a name, a description and a table of its data', () => {
     const text = figure()
     expect(text).toContain('role="img" aria-labelledby="chart-x-title chart-x-about"')
     expect(text).toContain('<title id="chart-x-title">New users</title><desc id="chart-x-about">Three of them.</desc>')
     expect(text).toContain('<th scope="row">15 November 2026</th><td class="figures">3</td>')
   })
 
-  it('runs from left to right in every language, and its words in theirs', () => {
+  it('runs from left to right in every language, with labels in their own direction', () => {
     const text = figure({ words: wordsFor('ar') })
     expect(text).toMatch(/^<figure class="chart" dir="ltr"/)
     expect(text).toContain('<figcaption dir="rtl">')
     expect(text).toContain('<details dir="rtl">')
   })
 
-  it('says so where there is nothing to draw, and draws nothing', () => {
+  it('shows a sentence without data, and draws nothing', () => {
     const text = figure({ picture: null })
     expect(text).toContain('Nobody.')
     expect(text).not.toMatch(/<svg|<table/)
   })
 
-  it('cannot bring markup along, and has no style of its own', () => {
+  it('cannot contain markup, and has no inline style', () => {
     const keys = [{ tone: 'first', text: MARK }] as const
     const table = { head: [MARK], rows: [[MARK, MARK]] }
     const picture = h(Steps, { words, steps: [{ text: MARK, value: 1 }] })

@@ -1,4 +1,4 @@
-/** Four languages that say the same, and how one of them is chosen. */
+/** Messages of the four languages, and how a language is chosen. */
 import { readFileSync } from 'node:fs'
 import { IntlMessageFormat } from 'intl-messageformat'
 import { describe, expect, test } from 'vitest'
@@ -47,7 +47,7 @@ test.each([
   expect(chooseLanguage(chosen, accepted)).toBe(language)
 })
 
-test('a name of the other direction, or with overrides in it, cannot turn the words around it about', () => {
+test('a name of the other direction, or with overrides, does not change the direction of the text around it', () => {
   expect(wordsFor('en').t('sign_in.heading', { name: 'Acme' })).toBe('Sign in to Acme')
   expect(wordsFor('en').t('sign_in.heading', { name: 'أكمي' })).toBe('Sign in to \u2068أكمي\u2069')
   expect(wordsFor('en').t('sign_in.heading', { name: '\u202eemcA' })).toBe('Sign in to \u2068\u202eemcA\u2069')

@@ -1,4 +1,4 @@
-/** The webhooks of an application: endpoints, their secret, and the log. */
+/** The webhooks page of an application: endpoints, secret and log. */
 import { describe, expect, test } from 'vitest'
 import { wordsFor } from '../../../src/pages/ui/words.ts'
 import { webhookSecretPage } from '../../../src/pages/webhooks/secret.tsx'
@@ -11,7 +11,7 @@ const show = (given: Parameters<typeof makeWebhooks>[0] = {}) => webhooksPage(fr
 const ACTION = '/developer/application/webhooks'
 
 describe('an endpoint', () => {
-  test('that is live can be tested, given a new secret and removed, each tied to it; the last two ask first', () => {
+  test('that is live can be tested, given a new secret and removed, each bound to it; the last two need a confirmation', () => {
     const html = show()
     const signed = `{&quot;application&quot;:&quot;${ID}&quot;,&quot;endpoint&quot;:&quot;whk_live&quot;}`
     for (const what of ['test', 'rotate', 'remove']) {
@@ -25,7 +25,7 @@ describe('an endpoint', () => {
     expect(html).toContain(`href="${ACTION}/secret?application=${ID}&amp;endpoint=whk_live"`)
   })
 
-  test('that is gone says why, and can only be removed', () => {
+  test('that is gone shows the reason, and can only be removed', () => {
     const gone = makeWebhooks().endpoints.filter((endpoint) => endpoint.gone)
     const html = show({ endpoints: gone })
     expect(html).toContain('It answered “410 Gone”')
@@ -33,14 +33,14 @@ describe('an endpoint', () => {
     expect([...formsOf(html, `${ACTION}/test`), ...formsOf(html, `${ACTION}/rotate`)]).toEqual([])
   })
 
-  test('can be added until there are the most of them, those that are gone not counted', () => {
+  test('can be added up to the maximum, not counting those that are gone', () => {
     expect(fieldsOf(formsOf(show({ maxEndpoints: 2 }), ACTION).join(''))).toEqual(['application', 'token', 'url'])
     const full = show({ maxEndpoints: 1 })
     expect(formsOf(full, ACTION)).toEqual([])
     expect(full).toContain('There are 1 endpoints, and that is the most.')
   })
 
-  test('that cannot be added comes back with what is wrong, at the field', () => {
+  test('that cannot be added is shown again with the problem at the field', () => {
     const html = show({ url: 'https://10.0.0.1/', problem: 'private' })
     expect(html).toContain('<a href="#url">This address leads into a private network')
     expect(html).toMatch(
@@ -60,7 +60,7 @@ describe('the secret', () => {
     expect(show()).not.toContain('whsec_')
   })
 
-  test('whose key was retired is not there, and what to do is', () => {
+  test('whose key was retired is not shown, but what to do', () => {
     expect(secretPage(null)).toContain('Make a new secret, and give it to your receiver.')
     expect(secretPage(null)).not.toContain('webhook-secret"')
   })
@@ -94,20 +94,20 @@ describe('the log', () => {
     if ('nextAt' in given) expect(text).not.toContain('next attempt')
   })
 
-  test('offers to resend each of them, tied to it, but for those whose endpoint is off', () => {
+  test('offers to resend each delivery, bound to it, except for disabled endpoints', () => {
     const forms = formsOf(show(), `${ACTION}/resend`)
     expect(forms).toHaveLength(3)
     expect(forms[0]).toContain(`{&quot;application&quot;:&quot;${ID}&quot;,&quot;delivery&quot;:&quot;7&quot;}`)
   })
 
-  test('names the address only where there are several', () => {
+  test('shows the address only with several endpoints', () => {
     const log = (html: string) => html.slice(html.indexOf('<h2 id="log">'))
     expect(log(show())).not.toContain(HOOK)
     const two = [makeDelivery(), makeDelivery({ id: '8', url: `${HOOK}/old` })]
     expect(log(show({ deliveries: two }))).toContain(`${HOOK}/old`)
   })
 
-  test('from right to left keeps what is technical from left to right', () => {
+  test('keeps technical text from left to right in right-to-left languages', () => {
     const html = webhooksPage(makeFrame({ words: wordsFor('ar') }), makeWebhooks())
     expect(html).toContain('<bdi class="technical" dir="ltr">evt_')
     expect(html).toContain('<code class="technical strong" dir="ltr">grant.created</code>')
