@@ -1,8 +1,8 @@
-/** Waiting for a program that does not say when it listens. */
+/** Waits for a program that does not report when it listens. */
 import { once } from 'node:events'
 import { connect } from 'node:net'
 
-/** As soon as somebody takes connections there: host and port. */
+/** Resolves when this host and port accept connections. */
 export async function accepting(listen: string): Promise<void> {
   const [host = '', port] = listen.split(':')
   for (;;) {

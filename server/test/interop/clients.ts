@@ -1,4 +1,4 @@
-/** Applications as a library of the field wants them: a dialog, the device flow, and one way to prove who asks. */
+/** Applications as OAuth libraries expect them: a dialog, the device flow, and one client authentication method. */
 import { CALLBACK, type MadeApplication, makeApplication } from '../rig/make.ts'
 import type { TestService } from '../rig/service.ts'
 
@@ -11,7 +11,7 @@ export function makeClient(service: TestService, method: Method): Promise<MadeAp
   return make(service, { public: method === 'none', redirectUris: [CALLBACK] })
 }
 
-/** An API that is shown credentials of every application. */
+/** A resource server, which introspects credentials of every application. */
 export function makeResourceServer(service: TestService): Promise<MadeApplication> {
   return make(service, { deviceFlow: false, resourceServer: true })
 }

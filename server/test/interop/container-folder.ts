@@ -1,6 +1,6 @@
 /**
- * The file system of the container's last stage, laid out in a folder by its own COPY lines, without a container engine. What the
- * earlier stages would make is taken from where it was made here: `npm run build` left the compiled files, `npm ci` the packages.
+ * The file system of the container's last stage in a folder, built from its COPY lines without a container engine. Files of
+ * earlier stages are taken from here: compiled files from `npm run build`, packages from `npm ci`.
  */
 import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
@@ -44,11 +44,11 @@ function lay({ from, sources, to }: Copy, workdir: string, inside: string): void
 
 type Locked = { readonly dev?: boolean; readonly link?: boolean; readonly resolved?: string }
 
-/** Those that `npm ci --omit=dev` would leave, links to our own packages as links. */
+/** Packages that `npm ci --omit=dev` would keep, links to our own packages as links. */
 function copyPackages(target: string): void {
   const lock: { packages: Record<string, Locked> } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'))
   for (const [path, { dev, link, resolved = '' }] of Object.entries(lock.packages)) {
-    // Those for other machines are not here, and would not be in the container.
+    // Packages for other platforms are not here, and would not be in the container.
     if (!path.startsWith('node_modules/') || dev || !existsSync(join(ROOT, path))) continue
     const place = join(dirname(target), path)
     mkdirSync(dirname(place), { recursive: true })

@@ -1,6 +1,6 @@
 /**
- * What deploy/container/Dockerfile and deploy/compose.yaml start, started bare: the same files, the same commands, the same
- * environment, as the same kind of nobody, who may read that one folder and write nowhere. docs/install.md says what this leaves open.
+ * Runs what deploy/container/Dockerfile and deploy/compose.yaml start, without containers: the same files, commands and
+ * environment, as an unprivileged user who may read that one folder and write nowhere. docs/install.md says what this leaves open.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -30,7 +30,7 @@ const root = mkdtempSync(join(tmpdir(), 'latchkey-container-'))
 const keys = mkdtempSync(join(tmpdir(), 'latchkey-keys-'))
 const database = `test_${randomBytes(6).toString('hex')}`
 const isRoot = process.getuid?.() === 0
-/** Only root can become somebody else. Anybody else is already not root. */
+/** Only root can switch users; other users are not root already. */
 const [uid, gid] = isRoot ? userOfTheContainer() : [process.getuid?.() ?? 0, process.getgid?.() ?? 0]
 let folder: string
 let port: number
@@ -38,7 +38,7 @@ let application: MadeApplication
 
 beforeAll(async () => {
   folder = layOut(stage, root)
-  // What mkdtemp makes is closed to others.
+  // A folder of mkdtemp is closed to others.
   for (const each of [root, keys]) chmodSync(each, 0o755)
   await asAdmin(`create database ${database}`)
   port = await freePort()
@@ -61,7 +61,7 @@ async function asAdmin(sql: string): Promise<void> {
   await client.end()
 }
 
-/** Of the image, then of compose; the engines, the port and the place of the key are this test's. */
+/** Environment of the image, then of compose; the engines, the port and the path of the key are the test's. */
 function environment(): Record<string, string> {
   const url = new URL(engineUrl('DATABASE_URL'))
   url.pathname = `/${database}`
@@ -76,7 +76,7 @@ function environment(): Record<string, string> {
     SMTP_URL: '',
     PORT: String(port),
     DRAIN_SECONDS: String(DRAIN_SECONDS),
-    // Node itself then refuses whatever would be read elsewhere, and whatever would be written at all.
+    // Node's permission model then refuses other reads, and all writes.
     NODE_OPTIONS: `--permission --allow-addons --allow-fs-read=${root} --allow-fs-read=${keys} --no-warnings`,
   }
 }
@@ -84,7 +84,7 @@ function environment(): Record<string, string> {
 /** In the container `node` is the one of the image. */
 const PATH = `${dirname(process.execPath)}:/usr/bin:/bin`
 
-/** As that user, without any power, and without a way to get one. */
+/** As that user, without capabilities. */
 function start(words: readonly string[], given: Record<string, string> = environment()): ChildProcess {
   const bare = [
     'setpriv',
@@ -108,7 +108,7 @@ async function run(words: readonly string[]): Promise<{ status: number; said: st
 /** `docker run latchkey …` and `docker compose run latchkey …` replace CMD, not ENTRYPOINT. */
 const latchkey = (...args: readonly string[]) => run([...commandOf(stage, 'ENTRYPOINT'), ...args])
 
-it('a key is made once, for the service alone to read', async () => {
+it('a key is created once, readable by the service only', async () => {
   const [command = ''] = COMPOSE.services.key.command
   const make = async () => {
     const words = command.replaceAll('/keys', keys).replace('1000:1000', `${uid}:${gid}`)
@@ -123,14 +123,14 @@ it('a key is made once, for the service alone to read', async () => {
   expect([mode & 0o777, owner]).toEqual([0o600, uid])
 })
 
-it('the schema comes up in an empty database, and a second time there is nothing to do', async () => {
+it('an empty database is migrated, and a second run applies nothing', async () => {
   const first = await latchkey(...COMPOSE.services.migrate.command)
   expect(first.status, first.said).toBe(0)
   expect(first.said).toContain('Applied 0001_accounts.sql')
   expect((await latchkey('migrate')).said).toContain('Nothing to do')
 })
 
-it('a scope, an account and an application are made by the same program', async () => {
+it('a scope, an account and an application are created by the same program', async () => {
   expect((await latchkey('scope', 'create', 'orders:read', '--title', 'See orders')).status).toBe(0)
   const account = ['account', 'create', '--slug', 'acme', '--name', 'Acme', '--administrator', 'ann@acme.example']
   expect((await latchkey(...account)).said).toContain(`http://acme.localhost:${port}/`)
@@ -139,7 +139,7 @@ it('a scope, an account and an application are made by the same program', async 
   application = { id, secret }
 })
 
-it('the service comes up, is healthy by its own check, serves both hosts, and drains on SIGTERM', async () => {
+it('the service starts, passes its health check, serves both hosts, and drains on SIGTERM', async () => {
   const child = start([...commandOf(stage, 'ENTRYPOINT'), ...commandOf(stage, 'CMD')])
   onTestFinished(() => void child.kill('SIGKILL'))
   const log = Promise.all([child.stdout, child.stderr].map((stream) => (stream ? text(stream) : '')))

@@ -1,4 +1,4 @@
-/** Texts in DNS, as a real name server tells them; and name servers that say nothing, or nothing of use. */
+/** TXT records of a real name server, and name servers that do not answer or answer with errors. */
 import { createSocket, type Socket } from 'node:dgram'
 import type { AddressInfo } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
@@ -39,7 +39,7 @@ describe('a name server that answers', () => {
     expect(await ask(name)).toEqual({ outcome: 'found', texts })
   })
 
-  it('is understood: several texts, in whatever order', async () => {
+  it('is understood: several texts, in any order', async () => {
     const answer = await ask('_latchkey.several.example')
     expect(answer.outcome === 'found' && answer.texts.toSorted()).toEqual([
       'a "quoted" one, with a comma',
@@ -53,7 +53,7 @@ describe('a name server that answers', () => {
     expect(answer.outcome === 'found' && answer.texts.toSorted()).toEqual(MANY.toSorted())
   })
 
-  it('says that there is nothing, where there is no such name and where it has no texts', async () => {
+  it('without such a name, or without texts, gives an empty result', async () => {
     expect(await ask('_latchkey.none.example')).toEqual({ outcome: 'none' })
     expect(await ask('alias.example')).toEqual({ outcome: 'none' })
     await server.know({ aliases: { '_latchkey.loose.example': 'nowhere.example' } })
@@ -61,13 +61,13 @@ describe('a name server that answers', () => {
   })
 })
 
-describe('name servers that are of no use', () => {
+describe('name servers that fail', () => {
   const sockets: Socket[] = []
   afterEach(() => {
     for (const socket of sockets.splice(0)) socket.close()
   })
 
-  /** `answer`: what is sent back for a question, if anything. */
+  /** `answer`: the response to a query, if any. */
   async function listen(answer: (question: Buffer) => Buffer | null): Promise<{ address: string; asked(): number }> {
     let asked = 0
     const socket = createSocket('udp4')
@@ -87,7 +87,7 @@ describe('name servers that are of no use', () => {
     return performance.now() - start
   }
 
-  it('are given up after a bounded time and number of questions, however silent they are', async () => {
+  it('are given up after a bounded time and number of queries', async () => {
     const silent = await listen(() => null)
     const names = createDns([silent.address], { tryMs: 100, tries: 2, wholeMs: 2_000 })
     const ms = await took(async () =>
@@ -97,7 +97,7 @@ describe('name servers that are of no use', () => {
     expect(silent.asked()).toBeLessThanOrEqual(4)
   })
 
-  it('are given up as a whole, whatever each of them was allowed', async () => {
+  it('are given up after a total time, whatever the limit of each', async () => {
     const silent = await listen(() => null)
     const names = createDns([silent.address], { tryMs: 60_000, tries: 5, wholeMs: 300 })
     const ms = await took(async () =>
@@ -107,13 +107,13 @@ describe('name servers that are of no use', () => {
     expect(ms).toBeLessThan(3_000)
   })
 
-  it('by default are waited for no longer than somebody waits for a page', async () => {
+  it('have a default time limit short enough for a page', async () => {
     const silent = await listen(() => null)
     const ms = await took(() => createDns([silent.address]).resolveTxt('_latchkey.one.example'))
     expect(ms).toBeLessThan(7_000)
   })
 
-  /** The question comes back as an answer with this code (RFC 1035, section 4.1.1). */
+  /** Returns the query as a response with this code (RFC 1035, section 4.1.1). */
   const withCode = (code: number) => (question: Buffer) => {
     const answer = Buffer.from(question)
     answer.writeUInt16BE(0x8180 | code, 2)
@@ -126,20 +126,20 @@ describe('name servers that are of no use', () => {
     ['do not know what that is', withCode(4)],
     ['send rubbish', () => Buffer.from('rubbish')],
     ['send nothing but zeros', () => Buffer.alloc(512)],
-  ])('are as good as silent when they %s', async (_what, answer) => {
+  ])('count as unanswered when they %s', async (_what, answer) => {
     const { address } = await listen(answer)
     const names = createDns([address], { tryMs: 100, tries: 2, wholeMs: 1_000 })
     expect(await names.resolveTxt('_latchkey.one.example')).toEqual({ outcome: 'silent' })
   })
 
-  it('are as good as silent when nobody is there at all', async () => {
+  it('count as unanswered when unreachable', async () => {
     const gone = await listen(() => null)
     sockets.splice(0).forEach((socket) => void socket.close())
     const names = createDns([gone.address], { tryMs: 100, tries: 2, wholeMs: 1_000 })
     expect(await names.resolveTxt('_latchkey.one.example')).toEqual({ outcome: 'silent' })
   })
 
-  it('do not keep others from being asked', async () => {
+  it('do not prevent queries to others', async () => {
     const silent = await listen(() => null)
     await server.know({ texts: { '_latchkey.one.example': ['latchkey-publisher=abc'] } })
     const names = createDns([silent.address, server.address], { tryMs: 100, tries: 2, wholeMs: 3_000 })

@@ -1,4 +1,4 @@
-/** A real nginx in a process of its own, with deploy/nginx/forward-auth.conf: the very file, with this test's ports filled in. */
+/** A real nginx with deploy/nginx/forward-auth.conf, with this test's ports filled in. */
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
@@ -53,7 +53,7 @@ async function startNginxAt(listen: string, behind: Behind): Promise<NginxProces
   }
 }
 
-/** The addresses that an operator changes; each stands in the file exactly once. */
+/** The addresses that an operator changes; each occurs in the file exactly once. */
 function fillIn(ports: Behind & { readonly listen: string }): string {
   const places = { '127.0.0.1:8080': ports.latchkey, '127.0.0.1:9000': ports.api, '127.0.0.1:8000': ports.listen }
   let text = readFileSync(REFERENCE, 'utf8')
@@ -65,10 +65,10 @@ function fillIn(ports: Behind & { readonly listen: string }): string {
   return text
 }
 
-/** What Debian's own nginx.conf is elsewhere. Everything that nginx writes goes into the folder. */
+/** The role of Debian's nginx.conf. All output of nginx goes into the folder. */
 function surroundings(): string {
   return [
-    // Workers of root would be somebody else, who may not enter the folder.
+    // Workers started by root would run as another user, without access to the folder.
     ...(process.getuid?.() === 0 ? ['user root;'] : []),
     'worker_processes 1;',
     'pid nginx.pid;',

@@ -1,4 +1,4 @@
-/** A real nginx asks /auth/verify before it lets a request through. docs/interface.md, "Check a credential". */
+/** A real nginx calls /auth/verify before it forwards a request. docs/interface.md, "Check a credential". */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -12,7 +12,7 @@ import { type NginxProcess, startNginx } from './nginx-process.ts'
 let service: TestService
 let api: Server
 let nginx: NginxProcess
-/** What the API behind nginx was asked. */
+/** Requests that the API behind nginx received. */
 let reached: { method: string; url: string; headers: IncomingMessage['headers']; body: string }[] = []
 
 beforeAll(async () => {
@@ -53,7 +53,7 @@ it('nginx finds nothing wrong with the reference configuration', () => {
 })
 
 describe.each(['oauth', 'key'] as const)('a credential of the %s variant', (variant) => {
-  it('is let through, and the API is told whose it is but not what it is', async () => {
+  it('is forwarded, and the API gets its user and scopes but not the credential', async () => {
     const { credential } = await connect(service, { variant })
     const answer = await ask('/things?page=2', credential)
     expect([answer.status, answer.text]).toEqual([200, 'from the API'])
@@ -71,7 +71,7 @@ describe.each(['oauth', 'key'] as const)('a credential of the %s variant', (vari
     expect(reached[0]?.headers).not.toHaveProperty('authorization')
   })
 
-  it('is stopped within two seconds after its application revoked it, though it was in use until then', async () => {
+  it('is refused within two seconds after its application revoked it, although it was in use until then', async () => {
     const { credential } = await connect(service, { variant })
     expect((await ask('/', credential)).status).toBe(200)
     const form = { ...service.device().credentials, [variant === 'oauth' ? 'token' : 'access_key']: credential }
@@ -79,14 +79,14 @@ describe.each(['oauth', 'key'] as const)('a credential of the %s variant', (vari
     expect(await stopped(credential)).toBeLessThan(2_000)
   })
 
-  it('is stopped within two seconds after somebody who found it reported it', async () => {
+  it('is refused within two seconds after it was reported', async () => {
     const { credential } = await connect(service, { variant })
     expect((await ask('/', credential)).status).toBe(200)
     expect((await post(service.address, '/auth/report', { form: { credential } })).body).toEqual({ revoked: true })
     expect(await stopped(credential)).toBeLessThan(2_000)
   })
 
-  it('has to carry the scope that a location wants', async () => {
+  it('needs the scope of the location', async () => {
     const narrow = await connect(service, { variant, scope: 'orders:read' })
     const refused = await ask('/orders/7', narrow.credential)
     expect([refused.status, refused.headers['www-authenticate']]).toEqual([403, 'Bearer error="insufficient_scope"'])
@@ -97,7 +97,7 @@ describe.each(['oauth', 'key'] as const)('a credential of the %s variant', (vari
   })
 })
 
-/** Milliseconds until nginx answers 401, asking as a client in a hurry does. */
+/** Milliseconds until nginx answers 401, with frequent requests. */
 async function stopped(credential: string): Promise<number> {
   const from = performance.now()
   while ((await ask('/', credential)).status !== 401) {
@@ -107,14 +107,14 @@ async function stopped(credential: string): Promise<number> {
   return performance.now() - from
 }
 
-describe('what is stopped at the route', () => {
-  it('a request without a credential: 401 and how to bring one', async () => {
+describe('nginx refuses', () => {
+  it('a request without a credential: 401 with a challenge', async () => {
     const answer = await ask('/things', null)
     expect([answer.status, answer.headers['www-authenticate']]).toEqual([401, 'Bearer'])
     expect(reached).toEqual([])
   })
 
-  it('everything that is not a living credential', async () => {
+  it('everything that is not a valid credential', async () => {
     const { credential, refreshToken, deviceCode, userCode } = await connect(service)
     const bent = `${credential.slice(0, -2)}${credential.endsWith('AA') ? 'BB' : 'AA'}`
     for (const text of ['x', 'lka_', bent, refreshToken, deviceCode, userCode, service.application.secret]) {
@@ -130,7 +130,7 @@ describe('what is stopped at the route', () => {
     expect(reached).toEqual([])
   })
 
-  it('a client cannot ask the question itself, nor answer it', async () => {
+  it('requests to the internal location, and headers that imitate its answer', async () => {
     const { credential } = await connect(service)
     expect((await ask('/_latchkey/', credential)).status).toBe(404)
     expect((await ask('/_latchkey/orders:write', null)).status).toBe(404)
@@ -145,7 +145,7 @@ describe('what is stopped at the route', () => {
     })
   })
 
-  it('everybody, with 503, while Latchkey cannot be asked', async () => {
+  it('all requests with 503 while Latchkey is unreachable', async () => {
     const { credential } = await connect(service)
     // Port 9 is for discarding; nobody listens there.
     const alone = await startNginx({ latchkey: `127.0.0.1:${await freePort()}`, api: apiHost() })
@@ -156,7 +156,7 @@ describe('what is stopped at the route', () => {
   })
 })
 
-describe('what the API and its client notice', () => {
+describe('the API and its client', () => {
   it.each(['POST', 'PUT', 'PATCH', 'DELETE'])(
     'a %s with a body that no form is arrives as it was sent',
     async (method) => {
@@ -169,7 +169,7 @@ describe('what the API and its client notice', () => {
     },
   )
 
-  it.each([403, 500, 502])('an answer %i of the API itself passes through', async (status) => {
+  it.each([403, 500, 502])('exchange an answer %i of the API itself unchanged', async (status) => {
     const { credential } = await connect(service)
     const answer = await ask(`/status/${status}`, credential)
     expect([answer.status, answer.text]).toEqual([status, 'from the API'])

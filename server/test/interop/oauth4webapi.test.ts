@@ -1,4 +1,4 @@
-/** oauth4webapi, unchanged from npm, against the standard dialect: each request and each check of it by its own function. */
+/** oauth4webapi, unchanged from npm, with the standard dialect: each request and each check by its own function. */
 import * as oauth from 'oauth4webapi'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { askMe } from '../rig/connect.ts'
@@ -37,7 +37,7 @@ function proving(method: Method, secret: string): oauth.ClientAuth {
   return method === 'client_secret_post' ? oauth.ClientSecretPost(secret) : oauth.ClientSecretBasic(secret)
 }
 
-/** The application's side of the dialog: what is sent, and what is kept to check the return with. */
+/** The application's side of the dialog: the request, and what the callback is checked with. */
 async function begin(client: oauth.Client) {
   const [verifier, state] = [oauth.generateRandomCodeVerifier(), oauth.generateRandomState()]
   const parameters = {
@@ -101,7 +101,7 @@ describe.each(METHODS)('with %s', (method) => {
     return oauth.processDeviceCodeResponse(server, client, response)
   }
 
-  it('a code is exchanged for a token set that opens a route', async () => {
+  it('a code is exchanged for a valid token set', async () => {
     const tokens = await authorize()
     expect(tokens).toMatchObject(TOKENS)
     const me = new URL('/1/me', service.config.publicUrl)
@@ -109,7 +109,7 @@ describe.each(METHODS)('with %s', (method) => {
     expect(await response.json()).toMatchObject({ application: client.client_id, user: service.user.id })
   })
 
-  it('a code is exchanged once: again is invalid_grant, and ends what it led to', async () => {
+  it('a code is exchanged once: a replay answers invalid_grant and revokes its tokens', async () => {
     const begun = await begin(client)
     const returned = await decideDialog(service, dialogAddress(begun.parameters))
     const tokens = await exchange(returned, begun)
@@ -131,7 +131,7 @@ describe.each(METHODS)('with %s', (method) => {
     expect(await exchange(await decideDialog(service, address), begun)).toMatchObject(TOKENS)
   })
 
-  it('a token set is renewed, and what was renewed works', async () => {
+  it('a token set is refreshed, and the new one is valid', async () => {
     const renewed = await refresh((await authorize()).refresh_token)
     expect(renewed).toMatchObject(TOKENS)
     expect(await refresh(renewed.refresh_token)).toMatchObject(TOKENS)
@@ -156,7 +156,7 @@ describe.each(METHODS)('with %s', (method) => {
     await expect(poll(code.device_code)).rejects.toMatchObject({ status: 400, error: 'invalid_grant' })
   })
 
-  it('a device is told that the user said no', async () => {
+  it('a device gets access_denied when the user rejects', async () => {
     const code = await requestDevice()
     await decideDevice(service, code, 'cancel')
     await expect(poll(code.device_code)).rejects.toMatchObject({ status: 400, error: 'access_denied' })
@@ -179,7 +179,7 @@ describe.each(METHODS)('with %s', (method) => {
     expect(await introspect()).toEqual({ active: false })
   })
 
-  it('the user says no: access_denied comes back, with state and issuer', async () => {
+  it('a rejection returns access_denied, with state and issuer', async () => {
     const begun = await begin(client)
     const returned = await decideDialog(service, dialogAddress(begun.parameters), 'cancel')
     expect(() => oauth.validateAuthResponse(server, client, returned, begun.state)).toThrow(
@@ -196,7 +196,7 @@ describe.each(METHODS)('with %s', (method) => {
   })
 })
 
-it('an application without a secret may not ask about tokens', async () => {
+it('a public application may not introspect', async () => {
   const client = { client_id: (await makeClient(service, 'none')).id }
   const response = await oauth.introspectionRequest(server, client, oauth.None(), 'lka_x', HTTP)
   await expect(oauth.processIntrospectionResponse(server, client, response)).rejects.toMatchObject({

@@ -1,4 +1,4 @@
-/** openid-client, unchanged from npm, against the standard dialect. docs/interface.md, "The standard dialect". */
+/** openid-client, unchanged from npm, with the standard dialect. docs/interface.md, "The standard dialect". */
 import * as client from 'openid-client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { askMe } from '../rig/connect.ts'
@@ -15,7 +15,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 
-/** All that a developer writes: the issuer, the application's id and its secret. */
+/** The configuration of a developer: issuer, client id and secret. */
 function discover(application: MadeApplication, method: Method): Promise<client.Configuration> {
   const authentication = {
     client_secret_post: () => client.ClientSecretPost(application.secret),
@@ -30,7 +30,7 @@ function discover(application: MadeApplication, method: Method): Promise<client.
 
 const SCOPE = 'orders:read orders:write'
 
-/** What is sent, and what the library keeps to check the return with. */
+/** The request, and what the library checks the callback with. */
 async function begin() {
   const [pkceCodeVerifier, expectedState] = [client.randomPKCECodeVerifier(), client.randomState()]
   const parameters = {
@@ -72,7 +72,7 @@ describe.each(METHODS)('with %s', (method) => {
     expect(me.body).toMatchObject({ application: application.id, user: service.user.id, variant: 'token_set' })
   })
 
-  it('a pushed request leads to the same dialog, and only a reference is in the address', async () => {
+  it('a pushed request leads to the same dialog, with only a reference in the URL', async () => {
     const { parameters, checks } = await begin()
     const address = await client.buildAuthorizationUrlWithPAR(config, parameters)
     expect([...address.searchParams.keys()].sort()).toEqual(['client_id', 'request_uri'])
@@ -80,7 +80,7 @@ describe.each(METHODS)('with %s', (method) => {
     expect(await client.authorizationCodeGrant(config, returned, checks)).toMatchObject(TOKENS)
   })
 
-  it('a token set is renewed, and what was renewed works', async () => {
+  it('a token set is refreshed, and the new one is valid', async () => {
     const tokens = await authorize(config)
     const renewed = await client.refreshTokenGrant(config, tokens.refresh_token ?? '')
     expect(renewed).toMatchObject(TOKENS)
@@ -88,19 +88,19 @@ describe.each(METHODS)('with %s', (method) => {
     expect((await askMe(service, renewed.access_token)).status).toBe(200)
   })
 
-  it('a device waits while the user grants its code on the page that it names', async () => {
+  it('a device polls until the user grants its code at the verification URI', async () => {
     const shown = await client.initiateDeviceAuthorization(config, { scope: SCOPE })
     expect(shown.verification_uri).toBe(`${service.config.publicUrl}/activate`)
     const [tokens] = await Promise.all([
       client.pollDeviceAuthorizationGrant(config, shown),
-      // Not before the first poll: the library has to hear authorization_pending and go on.
+      // Not before the first poll: the library has to get authorization_pending and continue.
       new Promise((resolve) => setTimeout(resolve, 1_500)).then(() => decideDevice(service, shown)),
     ])
     expect(tokens).toMatchObject(TOKENS)
     expect((await askMe(service, tokens.access_token)).body.application).toBe(application.id)
   })
 
-  it('a device is told that the user said no', async () => {
+  it('a device gets access_denied when the user rejects', async () => {
     const shown = await client.initiateDeviceAuthorization(config, { scope: SCOPE })
     await decideDevice(service, shown, 'cancel')
     await expect(client.pollDeviceAuthorizationGrant(config, shown)).rejects.toMatchObject({
@@ -136,13 +136,13 @@ describe.each(METHODS)('with %s', (method) => {
   })
 })
 
-describe('what goes wrong reaches the developer by the name that the RFCs give it', () => {
+describe('errors have the names of the RFCs', () => {
   let config: client.Configuration
   beforeAll(async () => {
     config = await discover(await makeClient(service, 'client_secret_basic'), 'client_secret_basic')
   })
 
-  it('the user says no: access_denied', async () => {
+  it('a rejection: access_denied', async () => {
     const { parameters, checks } = await begin()
     const returned = await decideDialog(service, client.buildAuthorizationUrl(config, parameters), 'cancel')
     await expect(client.authorizationCodeGrant(config, returned, checks)).rejects.toMatchObject({
@@ -155,7 +155,7 @@ describe('what goes wrong reaches the developer by the name that the RFCs give i
     ['state', 'somebody else’s'],
     ['iss', 'https://other.example'],
     ['iss', null],
-  ])('a return whose %s is %j is refused by the library, and the true one still works', async (name, value) => {
+  ])('a callback whose %s is %j is refused by the library, and the correct one still works', async (name, value) => {
     const { parameters, checks } = await begin()
     const returned = await decideDialog(service, client.buildAuthorizationUrl(config, parameters))
     const forged = new URL(returned)
@@ -167,7 +167,7 @@ describe('what goes wrong reaches the developer by the name that the RFCs give i
     expect(await client.authorizationCodeGrant(config, returned, checks)).toMatchObject(TOKENS)
   })
 
-  it('another verifier: invalid_grant', async () => {
+  it('a wrong verifier: invalid_grant', async () => {
     const { parameters, checks } = await begin()
     const returned = await decideDialog(service, client.buildAuthorizationUrl(config, parameters))
     const other = { ...checks, pkceCodeVerifier: client.randomPKCECodeVerifier() }
@@ -178,7 +178,7 @@ describe('what goes wrong reaches the developer by the name that the RFCs give i
     })
   })
 
-  it('a scope that the application may not ask for: invalid_scope', async () => {
+  it('a scope that the application is not allowed: invalid_scope', async () => {
     const { parameters } = await begin()
     const asked = { ...parameters, scope: 'orders:delete' }
     await expect(client.buildAuthorizationUrlWithPAR(config, asked)).rejects.toMatchObject({ error: 'invalid_scope' })

@@ -1,10 +1,10 @@
-/** The person in front of the browser, for libraries that know nothing of our pages: they give an address, and get one back. */
+/** The user of the browser, for libraries: opens an address, and returns the callback. */
 import { DialogWindow } from '../rig/dialog.ts'
 import type { TestService } from '../rig/service.ts'
 
 export type Decision = 'allow' | 'cancel'
 
-/** Opens the library's address, chooses the account, decides; gives back where the browser was sent. */
+/** Opens the library's address, chooses the account, decides; returns the redirect. */
 export async function decideDialog(
   service: TestService,
   address: string | URL,
@@ -18,7 +18,7 @@ export async function decideDialog(
   return left
 }
 
-/** Types the address that the device shows, chooses the account, types the code, decides. */
+/** Opens the verification URI, chooses the account, types the code, decides. */
 export async function decideDevice(
   service: TestService,
   shown: { readonly verification_uri: string; readonly user_code: string },

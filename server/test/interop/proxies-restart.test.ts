@@ -1,6 +1,6 @@
 /**
- * A process is replaced behind each of the proxies that we hand out. Behind HAProxy and Caddy no client notices; behind nginx only
- * requests of the instant in which the process stops listening are lost. docs/operations.md, "Drain and rolling restart".
+ * A process is replaced behind each proxy with its reference configuration. Behind HAProxy and Caddy no client notices; behind
+ * nginx only requests at the instant when the process stops listening fail. docs/operations.md, "Drain and rolling restart".
  */
 import { Agent } from 'node:https'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -15,15 +15,15 @@ import { startProxy } from './proxy-process.ts'
 const CLIENTS = 8
 
 /**
- * HAProxy and Caddy ask who is ready, and send a process that leaves nothing more. nginx does not ask: it sends until connections
- * are refused, and does not send a form twice. A connection that the kernel has taken and the process has not, when it stops
- * listening, is reset, and its request gets 502 (docs/install.md, "Behind a proxy"). That is one request of a client at most,
- * and nearly always none of any: the process closes in a turn in which no connection was waiting. A busy machine may stop it
+ * HAProxy and Caddy check readiness, and send nothing more to a draining process. nginx does not: it sends until connections
+ * are refused, and does not retry a POST. A connection in the accept backlog when the process stops
+ * listening is reset, and its request gets 502 (docs/install.md, "Behind a proxy"). That is at most one request per client,
+ * and nearly always none: the process closes when the backlog is empty. A busy machine may interrupt it
  * right there.
  */
 const LOST_BY_NGINX = CLIENTS
 
-/** Before the exit: stopping to listen, answering what is left, closing the pools. */
+/** Before the exit: closing the listener, answering remaining requests, closing the pools. */
 const INSTANT_MS = 1_500
 
 let certificate: Certificate
@@ -98,7 +98,7 @@ it.concurrent.each([
   90_000,
 )
 
-/** How many codes a process has handed out. */
+/** Number of codes that a process has issued. */
 async function codesFrom(metricsPort: number): Promise<number> {
   const figures = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text()
   return Number(/^latchkey_code_requests_total\{outcome="requested"\} (\d+)/m.exec(figures)?.[1])

@@ -1,4 +1,4 @@
-/** Real proxies in front of the service, with the configurations that we hand out. docs/install.md, "Behind a proxy". */
+/** Real proxies in front of the service with their reference configurations. docs/install.md, "Behind a proxy". */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { freePort, onFreePort } from '../../../tools/free-port.ts'
@@ -8,7 +8,7 @@ import { startTestService, type TestService } from '../rig/service.ts'
 import { ask, CLIENT, type Sent } from './proxy-client.ts'
 import { PROXIES, type ProxyProcess, startProxy } from './proxy-process.ts'
 
-/** What Caddy warns of: that a file asks for no redirects, as ours does, and that a certificate is a test's. */
+/** Expected warnings of Caddy: redirects are disabled in our file, and the certificate is a test's. */
 const ASKED_FOR = /automatic HTTP->HTTPS redirects are disabled|no OCSP server specified in certificate/
 
 let certificate: Certificate
@@ -43,7 +43,7 @@ describe.each(PROXIES)('%s with the reference configuration', (kind) => {
   const atAccount = (path: string, sent: Omit<Sent, 'host'> = {}) =>
     ask(at(), path, { host: `${service.account.slug}.service.example`, ...sent })
 
-  it('is found without fault by the proxy itself', () => {
+  it('passes the proxy’s own check', () => {
     expect(proxy.checked).toMatch(/successful|[Vv]alid/)
     const lines = proxy.checked.split('\n').filter((line) => !ASKED_FOR.test(line))
     expect(
@@ -51,7 +51,7 @@ describe.each(PROXIES)('%s with the reference configuration', (kind) => {
     ).toEqual([])
   })
 
-  it('lets a device through at the service’s host, from the code to its credential', async () => {
+  it('forwards a device flow at the service’s host', async () => {
     const code = await atService('/auth/oauth/device/code', { body: form({ state: 'kitchen' }) })
     expect([code.status, code.body.state]).toEqual([200, 'kitchen'])
     expect(await service.grant(code.body.user_code)).toBe('granted')
@@ -62,7 +62,7 @@ describe.each(PROXIES)('%s with the reference configuration', (kind) => {
     ])
   })
 
-  it('lets a person through at the account’s host, and says it is that host', async () => {
+  it('forwards pages at the account’s host, with its Host header', async () => {
     const page = await atAccount('/sign-in', { method: 'GET' })
     expect(page.status).toBe(200)
     expect(page.text).toContain(`Account ${service.account.slug}`)
@@ -71,17 +71,17 @@ describe.each(PROXIES)('%s with the reference configuration', (kind) => {
     expect(elsewhere.status).toBe(421)
   })
 
-  it('gives each request an id, which the answer carries, whatever the client calls it', async () => {
+  it('gives each request its own id, which the answer carries, whatever the client sends', async () => {
     const sent = { body: form({}), headers: { 'x-request-id': 'mine' } }
     const ids = [await atService('/auth/oauth/device/code', sent), await atService('/auth/oauth/device/code', sent)]
     const [first, second] = ids.map(({ headers }) => String(headers['x-request-id']))
     expect(first).toMatch(/^[\da-f-]{32,36}$/)
     expect(second).not.toBe(first)
-    // Caddy's log holds no header at all.
+    // Caddy's log has no headers.
     if (kind !== 'caddy') await expect.poll(() => proxy.written()).toContain(first)
   })
 
-  it('tells the service where a client is, and not what the client says of it', async () => {
+  it('sends the client’s address, not what the client claims', async () => {
     const sent = { body: form({}), headers: { 'x-forwarded-for': '203.0.113.9' } }
     const { body } = await atService('/auth/oauth/device/code', sent)
     const rows = await service.database.query<{ place: string }>(
@@ -91,18 +91,18 @@ describe.each(PROXIES)('%s with the reference configuration', (kind) => {
     expect(rows).toEqual([{ place: CLIENT }])
   })
 
-  it('refuses a body that is larger than anything the service takes, before the service sees it', async () => {
+  it('refuses a body larger than the service’s limit, before the service receives it', async () => {
     const answer = await atService('/auth/oauth/device/code', { body: Buffer.alloc(700 * 1024, 'a') }).catch(
       (error: NodeJS.ErrnoException) => error,
     )
-    // Whoever goes on sending after the answer may find the connection closed before having read it.
+    // A client that keeps sending may find the connection closed before it has read the answer.
     if (answer instanceof Error) expect(['EPIPE', 'ECONNRESET']).toContain(answer.code)
-    // The service itself would have said so in JSON.
+    // The service's own error would be JSON.
     else expect([answer.status, typeof answer.body]).toEqual([413, 'string'])
     await eventually(() => expect(proxy.written()).toMatch(/\b413\b/))
   })
 
-  it('writes which path was asked for, and nothing secret of it, also when it refuses and when nobody is behind it', async () => {
+  it('logs paths without secrets, also when it refuses and when no upstream is available', async () => {
     const { credential, refreshToken, deviceCode, userCode } = await connect(service)
     const canaries = ['canary-in-query', 'canary-in-form', 'canary-in-cookie', 'canary-in-referer', 'canary-in-key']
     const { SVCsecret } = credentials()

@@ -1,9 +1,9 @@
-/** A client of a proxy: speaks TLS, checks the certificate, and has an address of its own. */
+/** A client of a proxy: uses TLS, verifies the certificate, and has its own address. */
 import { type Agent, request } from 'node:https'
 import type { WireAnswer } from '../rig/device.ts'
 import type { Certificate } from '../rig/receiver.ts'
 
-/** All of 127.0.0.0/8 is this machine, so a client can have an address that is not the proxy's. */
+/** All of 127.0.0.0/8 is this machine, so a client can have another address than the proxy. */
 export const CLIENT = '127.0.0.7'
 
 export type Sent = {
@@ -13,10 +13,10 @@ export type Sent = {
   readonly body?: string | Buffer
 }
 
-/** Which proxy; with an agent, over connections that are kept. */
+/** The proxy; with an agent, over keep-alive connections. */
 type At = { readonly port: number; readonly certificate: Certificate; readonly agent?: Agent }
 
-/** A client out there: by TLS, with a certificate that it checks, to the proxy's port. */
+/** A remote client: TLS with a verified certificate, to the proxy's port. */
 export function ask(
   { port, certificate, agent }: At,
   path: string,

@@ -1,6 +1,6 @@
 /**
- * Real nginx, HAProxy and Caddy, each in a process of its own, with the reference configurations under deploy/: the very files, in
- * which only what an operator changes is changed, that is certificates, places of logs, and addresses.
+ * Real nginx, HAProxy and Caddy, each in a process of its own, with the reference configurations of deploy/, in
+ * which only what an operator changes is changed: certificates, log paths and addresses.
  */
 import { type ChildProcess, execFile } from 'node:child_process'
 import { once } from 'node:events'
@@ -20,9 +20,9 @@ export const PROXIES = ['nginx', 'haproxy', 'caddy'] as const
 export type ProxyKind = (typeof PROXIES)[number]
 
 export type ProxyProcess = {
-  /** What the proxy's own check said of the configuration. */
+  /** Output of the proxy's own check of the configuration. */
   readonly checked: string
-  /** Everything that it wrote: to its logs, to both of its streams, to any file at all. */
+  /** All output: logs, both streams, and files. */
   written(): string
   stop(): Promise<void>
 }
@@ -114,7 +114,7 @@ const prepare: Record<ProxyKind, (folder: string, settings: string, given: Given
   },
 }
 
-/** Each place stands in the file exactly once. */
+/** Each occurs in the file exactly once. */
 function fillIn(file: string, places: Readonly<Record<string, string>>): string {
   let text = readFileSync(new URL(file, DEPLOY), 'utf8')
   for (const [place, given] of Object.entries(places)) {
@@ -125,10 +125,10 @@ function fillIn(file: string, places: Readonly<Record<string, string>>): string 
   return text
 }
 
-/** What Debian's own nginx.conf is elsewhere: with an error log of its own, at its usual level. */
+/** The role of Debian's nginx.conf: with an error log at the usual level. */
 function nginxSurroundings(): string {
   return [
-    // Workers of root would be somebody else, who may not enter the folder.
+    // Workers started by root would run as another user, without access to the folder.
     ...(process.getuid?.() === 0 ? ['user root;'] : []),
     'worker_processes 1;',
     'pid nginx.pid;',

@@ -1,4 +1,4 @@
-/** requests-oauthlib, as Debian has it, against the standard dialect: a Python program does all of it, a person here decides. */
+/** requests-oauthlib, as packaged by Debian, with the standard dialect: a Python program uses it, a user here decides. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
@@ -19,7 +19,7 @@ afterAll(() => service.stop())
 
 const PROGRAM = new URL('requests-oauthlib-client.py', import.meta.url).pathname
 
-/** Debian's own Python, which is the one that Debian's packages are for. */
+/** Debian's Python, for which its packages are built. */
 const PYTHON = '/usr/bin/python3'
 
 type Line = {
@@ -30,7 +30,7 @@ type Line = {
   readonly done?: any
 }
 
-/** Runs the program, does what it asks a person to do, and gives back what it got. */
+/** Runs the program, decides as its user, and returns its results. */
 async function run(given: Record<string, unknown>) {
   const child = spawn(PYTHON, [PROGRAM], { env: { OAUTHLIB_INSECURE_TRANSPORT: '1' } })
   const exited = once(child, 'exit')
@@ -74,12 +74,12 @@ describe.each(METHODS)('with %s', (method) => {
     })
   })
 
-  it('a code is exchanged with PKCE for a token set that opens a route', () => {
+  it('a code is exchanged with PKCE for a valid token set', () => {
     expect(got.token).toMatchObject(TOKENS)
     expect(got.me).toMatchObject({ application: application.id, user: service.user.id, variant: 'token_set' })
   })
 
-  it('a token set is renewed on demand, and by the session itself when it has expired', () => {
+  it('a token set is refreshed on demand, and by the session itself when it has expired', () => {
     expect(got.refreshed).toMatchObject(TOKENS)
     expect(got.auto).toMatchObject({ status: 200, kept: [TOKENS] })
     const [first, second, third] = [got.token, got.refreshed, got.auto.kept[0]]
@@ -92,7 +92,7 @@ describe.each(METHODS)('with %s', (method) => {
     expect(got.after).toEqual({ active: false })
   })
 
-  it('a device waits for the person and gets its token set', () => {
+  it('a device polls until the user decides, and gets its token set', () => {
     const [asked, heard, token, me] = got.device
     expect(asked).toMatchObject({ verification_uri: `${service.config.publicUrl}/activate`, interval: 1 })
     expect(heard[0]).toBe('authorization_pending')

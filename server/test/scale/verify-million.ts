@@ -1,12 +1,12 @@
 /**
- * Does one server carry a million waiting devices, and what does each of them cost?
+ * Measures one server with a million pending codes, and the cost of each.
  *
  *   npm run verify:million                                      a million codes, a minute of polls
- *   npm run verify:million -- --codes 20000 --seconds 5         the same, small; less is refused
+ *   npm run verify:million -- --codes 20000 --seconds 5         short form; less is refused
  *
- * Fills PostgreSQL and a private Redis, weighs both, then polls at random through one built server. First for a few seconds
- * with every hint alive: what a poll costs that ends at the gate. Then, measured, with an empty gate: at a million codes a
- * random poll comes long after the hint of the one before it has ended, so nearly every poll has to look into PostgreSQL.
+ * Fills PostgreSQL and a private Redis, measures both, then polls at random through one built server. First for a few seconds
+ * with every hint alive: the cost of a poll that ends at the gate. Then, measured, with an empty gate: with a million codes a
+ * random poll comes long after the previous hint has expired, so nearly every poll has to query PostgreSQL.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
@@ -22,8 +22,8 @@ import { type Load, type LoadResult, runLoad } from './poll-load.ts'
 import { startPrivateRedis } from './private-redis.ts'
 
 /**
- * Each is the most that passes. 128 connections keep the server busy all the time, so how long a poll takes in the middle says
- * how fast the machine is, and the slowest hundredth is judged as a multiple of it: 4.3 and 4.9 in two short forms. The
+ * Upper limits. 128 connections keep the server busy all the time, so the median latency shows the speed of
+ * the machine, and the p99 is judged as a multiple of it: 4.3 and 4.9 in two short forms. The
  * server's memory grew to 336 MB with a million codes; what it keeps in process does not depend on how many there are.
  */
 const GOALS = {
@@ -34,10 +34,10 @@ const GOALS = {
   server_rss_mb: 400,
 } as const
 
-/** Less shows nothing of many codes, and a p99 of fewer polls is an accident. */
+/** With fewer, the result says nothing about many codes, and a p99 of few polls is random. */
 const LEAST = { codes: 20_000, seconds: 5, polls: 5_000 } as const
 
-/** Longer than the measurement takes: no code may expire while it is polled. */
+/** Longer than the measurement: no code may expire while it is polled. */
 const LIFETIME_SECONDS = 3_600
 
 const { values } = parseArgs({
@@ -115,7 +115,7 @@ async function pollThroughServer(environment: Record<string, string>, load: Omit
     say(`empty gate: ${describe(polled)}`)
     say(`resident memory of the server: ${rssBefore} MB before, ${rssMb} MB after`)
     await server.kill('SIGTERM')
-    // A connection reports its last statements when it ends.
+    // A connection flushes its statistics when it ends.
     await sleep(1_000)
     return { polled, rssMb, statements: (await countStatements()) - before }
   } finally {
@@ -123,14 +123,14 @@ async function pollThroughServer(environment: Record<string, string>, load: Omit
   }
 }
 
-/** Nobody decided anything: any other answer is a mistake. */
+/** No code was decided: any other answer is a mistake. */
 function onlyPending(result: LoadResult): LoadResult {
   const wrong = [...result.answers].filter(([word]) => word !== 'auth_pending' && word !== 'slow_down')
   if (wrong.length > 0) throw new Error(`polls of pending codes were answered ${JSON.stringify(wrong)}`)
   return result
 }
 
-/** Every transaction of that database, ours and the server's and autovacuum's: nothing is subtracted. */
+/** All transactions of the database, including the server's and autovacuum's. */
 async function countStatements(): Promise<number> {
   const client = new pg.Client({ connectionString: engineUrl('DATABASE_URL') })
   await client.connect()

@@ -1,4 +1,4 @@
-/** Application secrets: 256 random bits, kept only as a keyed hash. docs/interface.md, "Application credentials". */
+/** Application secrets: 256 random bits, stored only as a keyed hash. docs/interface.md, "Application credentials". */
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { type ApplicationSecret, MAX_LIVE_SECRETS } from '../../src/core/applications/application.ts'
@@ -24,10 +24,10 @@ test('a secret is 256 random bits behind lks_, another one each time', () => {
   expect(new Set(secrets).size).toBe(1_000)
 })
 
-describe('what is stored', () => {
+describe('the stored digest', () => {
   const secret = createApplicationSecret()
 
-  test('TK-14 is keyed: without the server’s key it cannot even be checked', () => {
+  test('TK-14 is keyed: without the server’s key it cannot be checked', () => {
     const { digest } = makeStored('sec_1', secret)
     expect(digest).toHaveLength(32)
     expect(digest).not.toEqual(createHash('sha256').update(secret).digest())
@@ -39,7 +39,7 @@ describe('matching', () => {
   const secrets = Array.from({ length: MAX_LIVE_SECRETS }, createApplicationSecret)
   const stored = secrets.map((secret, index) => makeStored(`sec_${index}`, secret))
 
-  test('AP-22 each of three live secrets is accepted, and it is known which one it was', () => {
+  test('AP-22 each of three live secrets is accepted and identified', () => {
     expect(secrets.map((secret) => matchApplicationSecret(keys, stored, secret)?.id)).toEqual([
       'sec_0',
       'sec_1',
@@ -47,7 +47,7 @@ describe('matching', () => {
     ])
   })
 
-  test('AP-22 a revoked secret is refused, the others go on', () => {
+  test('AP-22 a revoked secret is refused, the others stay valid', () => {
     const [revoked = '', ...living] = secrets
     const left = stored.slice(1)
     expect(matchApplicationSecret(keys, left, revoked)).toBeNull()
@@ -67,7 +67,7 @@ describe('matching', () => {
     }
   })
 
-  test('a secret whose key was taken out is refused, the others go on', () => {
+  test('a secret whose key was retired is refused, the others stay valid', () => {
     const newer = createApplicationSecret()
     const live = [...stored, makeStored('sec_new', newer, rotated)]
     const without = parseKeyset(second) as Keyset
@@ -100,7 +100,7 @@ describe('matching', () => {
     expect(digestsOf(stored, known), 'the right one').toBe(2)
   })
 
-  test('what only resembles the secret is refused', () => {
+  test('an altered secret is refused', () => {
     const secret = secrets[0] ?? ''
     const alike = [
       '',

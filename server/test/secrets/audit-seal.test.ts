@@ -1,4 +1,4 @@
-/** The seal of an entry of the audit log: what it covers, byte by byte, and that nothing can be moved within it. */
+/** The seal of an audit event: which bytes it covers, without ambiguity. */
 import { createHash, createHmac, hkdfSync } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -28,7 +28,7 @@ test('it is HMAC-SHA-256 over the seal before it, the position and the hash of t
   expect(sealEntry(key, place, ENTRY)).toEqual(expected)
 })
 
-test('another key, another place, another predecessor and another entry all make another seal', () => {
+test('another key, position, predecessor or event gives another seal', () => {
   const seals = [
     sealEntry(key, place, ENTRY),
     sealEntry(other, place, ENTRY),
@@ -39,12 +39,12 @@ test('another key, another place, another predecessor and another entry all make
   expect(new Set(seals.map((seal) => seal.toString('hex'))).size).toBe(seals.length)
 })
 
-test('a column that is null may come later without undoing a seal; an empty text is not null', () => {
+test('a null column may be added later without breaking a seal; an empty text is not null', () => {
   expect(encodeEntry({ ...ENTRY, actor: null })).toEqual(encodeEntry(ENTRY))
   expect(encodeEntry({ ...ENTRY, actor: '' })).not.toEqual(encodeEntry(ENTRY))
 })
 
-test('no two different rows have the same encoding, whatever stands in their columns', () => {
+test('no two different rows have the same encoding, whatever their columns contain', () => {
   const row = fc.dictionary(fc.string({ maxLength: 3 }), fc.option(fc.string({ maxLength: 4 })), {
     maxKeys: 4,
     noNullPrototype: true,
@@ -65,7 +65,7 @@ test('no two different rows have the same encoding, whatever stands in their col
 })
 
 describe('detail', () => {
-  test('is the same in whatever order and with whatever white space PostgreSQL writes it', () => {
+  test('is the same in any order and with any white space', () => {
     expect(canonicalJson('{"b": [1, {"y": 1, "x": "ü"}], "a": null}')).toBe('{"a":null,"b":[1,{"x":"ü","y":1}]}')
     expect(canonicalJson('{"a":null,\n "b":[1,{"x":"\\u00fc","y":1}]}')).toBe('{"a":null,"b":[1,{"x":"ü","y":1}]}')
   })
@@ -74,16 +74,16 @@ describe('detail', () => {
     expect(canonicalJson('[1.0, 1, 12345678901234567890, 0.1000]')).toBe('[1.0,1,12345678901234567890,0.1000]')
   })
 
-  test('with a name that JavaScript knows is an entry like others', () => {
+  test('with a name of Object.prototype is an ordinary field', () => {
     expect(canonicalJson('{"__proto__": {"a": 1}, "constructor": 2}')).toBe('{"__proto__":{"a":1},"constructor":2}')
   })
 
-  test('that is deeper than any of ours is sealed as it stands', () => {
+  test('with deep nesting is sealed as it is', () => {
     const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`
     expect(canonicalJson(deep)).toBe(deep)
   })
 
-  test('says the same to a reader whichever way it was written', () => {
+  test('has one meaning in every spelling', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 4 }), (value) => {
         expect(JSON.parse(canonicalJson(JSON.stringify(value)))).toEqual(JSON.parse(JSON.stringify(value)))

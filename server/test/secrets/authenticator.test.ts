@@ -1,4 +1,4 @@
-/** The time-based second factor: computed secrets, codes that work once, a setup that belongs to one user. */
+/** The time-based second factor: computed secrets, codes valid once, a setup bound to one user. */
 import { TOTP, URI } from 'otpauth'
 import { describe, expect, test } from 'vitest'
 import {
@@ -23,7 +23,7 @@ const secret = authenticatorSecret(keys, { id: ID, keyId: 1 }) as Buffer
 const RFC_SECRET = Buffer.from('12345678901234567890')
 
 describe('the secret', () => {
-  test('is 20 bytes, the same each time, also after a new key came in front', () => {
+  test('is 20 bytes, the same each time, also after a key rotation', () => {
     expect(secret).toHaveLength(20)
     expect(authenticatorSecret(keys, { id: ID, keyId: 1 })).toEqual(secret)
     expect(authenticatorSecret(rotated, { id: ID, keyId: 1 })).toEqual(secret)
@@ -34,15 +34,15 @@ describe('the secret', () => {
     expect(authenticatorSecret(rotated, { id: ID, keyId: 2 })).not.toEqual(secret)
   })
 
-  test('is gone with its key', () => {
+  test('is lost with its key', () => {
     expect(authenticatorSecret(parseKeyset(second) as Keyset, { id: ID, keyId: 1 })).toBeNull()
   })
 
-  test('can be typed: base32 in groups of four', () => {
+  test('is displayed as base32 in groups of four', () => {
     expect(secretText(RFC_SECRET)).toBe('GEZD GNBV GY3T QOJQ GEZD GNBV GY3T QOJQ')
   })
 
-  test('reaches an app by its address, and the app then shows codes that are accepted', () => {
+  test('is read by an app from its otpauth URI, and its codes are accepted', () => {
     const uri = authenticatorUri(secret, 'Acme: Tools & Söhne', 'ann+x@acme.example')
     expect(uri).toMatch(/^otpauth:\/\/totp\//)
     const app = URI.parse(uri) as TOTP
@@ -78,7 +78,7 @@ describe('codes', () => {
     expect(accepted).toEqual([null, null, step - 1, step, step + 1, null, null])
   })
 
-  test('a code works once, and takes the older ones with it', () => {
+  test('a code is valid once, and invalidates older ones', () => {
     const after = (lastStep: number) =>
       [-1, 0, 1].map((steps) => checkAuthenticatorCode(secret, codeAt(steps), now, lastStep))
     expect(after(step - 2)).toEqual([step - 1, step, step + 1])
@@ -108,7 +108,7 @@ describe('codes', () => {
     },
   )
 
-  test('a code with something beside it is refused', () => {
+  test('a code with other characters is refused', () => {
     for (const typed of [`${codeAt(0)}0`, `0${codeAt(0)}`, `${codeAt(0)}x`, codeAt(0).slice(1)]) {
       expect(checkAuthenticatorCode(secret, typed, now, 0)).toBeNull()
     }
@@ -118,7 +118,7 @@ describe('codes', () => {
 describe('the setup', () => {
   const text = signSetup(rotated, { id: ID, keyId: 2, userId: 'usr_000000000000' })
 
-  test('comes back as it was, to its own user', () => {
+  test('is verified for its own user', () => {
     expect(verifySetup(rotated, text, 'usr_000000000000')).toEqual({ id: ID, keyId: 2 })
     expect(verifySetup(rotated, text, 'usr_000000000001')).toBeNull()
     expect(verifySetup(keys, text, 'usr_000000000000')).toBeNull()
@@ -133,7 +133,7 @@ describe('the setup', () => {
     }
   })
 
-  test('TK-12 no other text of ours passes for one', () => {
+  test('TK-12 no other signed text is accepted as one', () => {
     const step = signSecondStep(keys, { userId: 'usr_000000000000', at: 1, passwordMark: '0123456789abcdef' }, 'acme')
     expect(verifySecondStep(keys, step, 'acme')).not.toBeNull()
     expect(verifySetup(keys, step, 'acme')).toBeNull()

@@ -21,8 +21,8 @@ const grant = makeGrant({ id: createGrantId(), secret: createGrantSecret() })
 const { accessToken, refreshToken } = makeTokenSet(keys, grant, NOW, HOUR)
 const accessKey = makeAccessKey(keys, grant)
 
-describe('opening', () => {
-  test('an access token says which grant, which generation and until when', () => {
+describe('verifying', () => {
+  test('an access token carries grant, generation and expiry', () => {
     const text = makeTokenSet(keys, makeGrant({ secret: grant.secret, generation: 7 }), NOW, HOUR).accessToken
     expect(verifyCredential(keys, text)).toEqual({
       is: 'access_token',
@@ -32,7 +32,7 @@ describe('opening', () => {
     })
   })
 
-  test('a refresh token and an access key say which grant and which generation of theirs', () => {
+  test('a refresh token and an access key carry grant and generation', () => {
     const later = makeGrant({ secret: grant.secret, generation: 4_294_967_295, keyGeneration: 3 })
     const refresh = makeTokenSet(keys, later, NOW, HOUR).refreshToken
     expect(verifyCredential(keys, refresh)).toEqual({
@@ -73,13 +73,13 @@ describe('opening', () => {
 })
 
 describe('the same grant gives the same text', () => {
-  test('DC-20 however often it is asked, and after a key change too', () => {
+  test('DC-20 every time, also after a key rotation', () => {
     expect(makeTokenSet(keys, { ...grant }, NOW, HOUR)).toEqual({ accessToken, refreshToken })
     expect(makeTokenSet(rotated, grant, NOW, HOUR)).toEqual({ accessToken, refreshToken })
     expect(makeAccessKey(rotated, grant)).toBe(accessKey)
   })
 
-  test('to the same second the access token is the same, to the next one it is not; the refresh token is', () => {
+  test('within a second the access token is the same, in the next it is not; the refresh token is', () => {
     expect(makeTokenSet(keys, grant, NOW - 999, HOUR)).toEqual({ accessToken, refreshToken })
     const later = makeTokenSet(keys, grant, NOW + 1, HOUR)
     expect(later.accessToken).not.toBe(accessToken)
@@ -97,10 +97,10 @@ describe('the same grant gives the same text', () => {
   })
 })
 
-describe('a key that was taken out', () => {
+describe('a retired key', () => {
   const without = parseKeyset(second) as Keyset
 
-  test('opens nothing that it signed', () => {
+  test('verifies nothing that it signed', () => {
     for (const text of [accessToken, refreshToken, accessKey]) {
       expect(verifyCredential(rotated, text)).not.toBeNull()
       expect(verifyCredential(without, text)).toBeNull()

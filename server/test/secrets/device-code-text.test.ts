@@ -30,7 +30,7 @@ function opens(given: string): boolean {
 }
 
 describe('a device code', () => {
-  test('carries what a poll needs, and gives it back', () => {
+  test('carries what a poll needs', () => {
     expect(verifyDeviceCode(keys, text, APPLICATION)).toEqual(code)
     fc.assert(
       fc.property(
@@ -48,7 +48,7 @@ describe('a device code', () => {
     )
   })
 
-  test('is legible to people, scanners and URLs: lkd_ and 59 characters that need no escape', () => {
+  test('is lkd_ and 59 characters that need no escape', () => {
     expect(text).toMatch(/^lkd_0000[A-Za-z0-9_-]{55}$/)
   })
 
@@ -57,7 +57,7 @@ describe('a device code', () => {
   })
 })
 
-describe('what is not exactly that text is refused', () => {
+describe('any other text is refused', () => {
   test('any flipped bit', () => {
     for (let bit = 0; bit < sealedBytes.length * 8; bit += 1) {
       const flipped = Buffer.from(sealedBytes)
@@ -99,7 +99,7 @@ describe('what is not exactly that text is refused', () => {
     }
   })
 
-  test('DC-04 another application, also where the code was opened for its own a moment ago', () => {
+  test('DC-04 another application, also right after the code was verified for its own', () => {
     const open = createDeviceCodeVerifier(keys)
     for (let time = 0; time < 2; time += 1) {
       expect(open(text, APPLICATION)).toEqual(code)
@@ -114,7 +114,7 @@ describe('what is not exactly that text is refused', () => {
 
   test('DC-08 ten thousand random well-formed texts', () => {
     const guesses = Array.from({ length: 10_000 }, () => {
-      // With the number of a key that exists: otherwise nearly all of them would fall at that.
+      // With an existing key id: otherwise nearly all would fail at that.
       return `lkd_0000${Buffer.concat([Buffer.of(1), randomBytes(sealedBytes.length - 1)]).toString('base64url')}`
     })
     expect(guesses.filter(opens)).toEqual([])

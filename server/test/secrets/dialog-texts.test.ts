@@ -1,4 +1,4 @@
-/** Texts of the dialog: what they are bound to, and that nothing else opens them. */
+/** Signed texts of the dialog: what they are bound to, and that nothing else is accepted. */
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import {
@@ -69,7 +69,7 @@ const texts: readonly Text[] = [
 describe.each(texts)('the text of $name', ({ shape, make, open, says }) => {
   const text = make(keys)
 
-  test('opens to what was put in, also after a new key signs, and is the same whenever it is made', () => {
+  test('verifies to its content, also after a key rotation, and is deterministic', () => {
     expect(text).toMatch(shape)
     expect(open(keys, text)).toEqual(says)
     expect(open(keysFrom(two, one), text)).toEqual(says)
@@ -77,7 +77,7 @@ describe.each(texts)('the text of $name', ({ shape, make, open, says }) => {
     expect(make(keysFrom(two, one))).not.toBe(text)
   })
 
-  test('is worth nothing tampered with, cut short, made up, or once its key is gone', () => {
+  test('is refused if altered, truncated or forged, or once its key is retired', () => {
     for (let at = 0; at < text.length; at += 1) {
       const other = text[at] === 'A' ? 'B' : 'A'
       expect(open(keys, text.slice(0, at) + other + text.slice(at + 1))).toBeNull()
@@ -89,7 +89,7 @@ describe.each(texts)('the text of $name', ({ shape, make, open, says }) => {
     expect(open(keysFrom(createKey(1)), text)).toBeNull()
   })
 
-  test('is not taken for a text of another kind, under any prefix', () => {
+  test('is not accepted as another kind, with any prefix', () => {
     const bare = text.replace(/^lk._|^urn:ietf:params:oauth:request_uri:/, '')
     const disguised = ['', 'lkc_', 'lkq_', 'lkp_', PUSHED].map((prefix) => prefix + bare)
     for (const other of texts.filter((each) => each.open !== open)) {
@@ -98,14 +98,14 @@ describe.each(texts)('the text of $name', ({ shape, make, open, says }) => {
   })
 })
 
-describe('what a text is bound to', () => {
-  test('DG-21: a request opens only for the browser that brought it', () => {
+describe('the binding of a text', () => {
+  test('DG-21: a request verifies only for its browser', () => {
     const text = signDialogReference(keys, id, mark)
     for (const other of [otherMark, '', digest, mark.slice(1)])
       expect(verifyDialogReference(keys, text, other)).toBeNull()
   })
 
-  test('DG-21: a visit opens only at its account, for its browser', () => {
+  test('DG-21: a visit verifies only at its account, for its browser', () => {
     const text = signAccountReference(keys, id, 'acme', digest)
     expect(verifyAccountReference(keys, text, 'globex', digest)).toBeNull()
     expect(verifyAccountReference(keys, text, 'acme', digestBrowserMark(otherMark))).toBeNull()
@@ -113,7 +113,7 @@ describe('what a text is bound to', () => {
     expect(verifyAccountReference(keys, text, 'acme\n', digest)).toBeNull()
   })
 
-  test('a pushed request opens only for the application that pushed it', () => {
+  test('a pushed request verifies only for the application that pushed it', () => {
     const text = signPushedRequest(keys, id, EXPIRES_AT, APPLICATION)
     expect(verifyPushedRequest(keys, text, 'app_000000000000')).toBeNull()
     expect(verifyPushedRequest(keys, text, '')).toBeNull()
@@ -126,7 +126,7 @@ describe('what a text is bound to', () => {
   })
 })
 
-describe('the mark of a browser', () => {
+describe('the browser cookie', () => {
   test('is 128 random bits, and no two are alike', () => {
     const marks = Array.from({ length: 1_000 }, createBrowserMark)
     expect(new Set(marks).size).toBe(1_000)
@@ -140,7 +140,7 @@ describe('the mark of a browser', () => {
     }
   })
 
-  test('cannot be read from its digest, which is what travels in addresses', () => {
+  test('cannot be computed from its digest, which is used in URLs', () => {
     expect(digest).toMatch(/^[A-Za-z0-9_-]{43}$/)
     expect(digestBrowserMark(mark)).toBe(digest)
     expect(digestBrowserMark(otherMark)).not.toBe(digest)

@@ -1,4 +1,4 @@
-/** docs/formats.md says of every code and credential what it is made of; fresh texts are held against its tables. */
+/** docs/formats.md documents the layout of every code and credential; new ones are compared with its tables. */
 import { createHmac, hkdfSync, randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -48,7 +48,7 @@ const keys = parseKeyset(key) as Keyset
 type Made = {
   readonly text: string
   readonly purpose: string
-  /** The bytes by the name that the document gives them; those in front of them are the prefix and the bucket. */
+  /** The bytes by their documented names; before them are the prefix and the bucket. */
   readonly bytes: Readonly<Record<string, Buffer>>
   readonly bound?: string
 }
@@ -125,7 +125,7 @@ const makers: Readonly<Record<string, () => Made>> = {
 const shapes = tableUnder('Format', 'Length', 'Expression')
 const layouts = tableUnder('Format', 'Bytes', 'Bound to')
 
-test('every format is in both tables, and nothing else but the application secret, which has no layout', () => {
+test('both tables list every format; only the application secret has no layout', () => {
   expect(shapes.map(([name]) => name)).toEqual([...Object.keys(makers), 'application secret'])
   expect(layouts.map(([name]) => name)).toEqual(Object.keys(makers))
 })
@@ -147,7 +147,7 @@ describe.each(layouts)('%s', (name = '', documented = '', boundTo = '') => {
   const sealed = Buffer.from(text.slice(prefix.length + 4), 'base64url')
   const parts = documented.split(', ').map((part) => /^(.*) (\d+)$/.exec(part)?.slice(1) ?? [])
 
-  test('carries these bytes at these places, and nothing else', () => {
+  test('has exactly these bytes at these positions', () => {
     let at = 0
     const found = parts.map(([part = '', size]) => {
       const start = at
@@ -183,7 +183,7 @@ describe('the bucket', () => {
     expect([bucketOf(moved), documented.exec(moved)?.[1]]).toEqual([0xfe10, 'fe10'])
   })
 
-  test('is in nothing else, and in nothing that people type', () => {
+  test('is in no other text, and in none that users type', () => {
     const none = [
       createUserCode(8),
       createApplicationSecret(),
@@ -225,7 +225,7 @@ describe('the expression for secret scanners', () => {
     'application secret',
   ]
 
-  test.each(leaked)('finds %s, whole, wherever it lies', (name) => {
+  test.each(leaked)('finds %s completely in any text', (name) => {
     for (let each = 0; each < 100; each += 1) {
       const text = makers[name]?.().text ?? createApplicationSecret()
       for (const around of [`${text}`, `token=${text}&x=1`, `"${text}"`, `Bearer ${text}\n`, `a ${text}, b`]) {
@@ -234,7 +234,7 @@ describe('the expression for secret scanners', () => {
     }
   })
 
-  test('finds nothing in what is longer, shorter or only looks alike', () => {
+  test('finds nothing in longer, shorter or similar texts', () => {
     const { text } = makers['access key']?.() ?? { text: '' }
     for (const other of [
       `${text}A`,

@@ -1,4 +1,4 @@
-/** LATCHKEY_KEYS: how it is read, what is said when it cannot be, and the sub-keys that come of it. */
+/** LATCHKEY_KEYS: parsing, error messages and sub-keys. */
 import { createHmac } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { createKey, type Keyset, type Purpose, parseKeyset } from '../../src/secrets/keyset.ts'
@@ -99,7 +99,7 @@ describe('sub-keys', () => {
     },
   )
 
-  test('do not depend on the key’s number or on its neighbours', () => {
+  test('do not depend on the key’s id or on other keys', () => {
     const alone = readKeyset(`1:${KEY}`).signing
     const second = readKeyset(`${createKey(1)},2:${KEY}`).byId.get(2)
     expect(second?.for['device-code']).toEqual(alone.for['device-code'])

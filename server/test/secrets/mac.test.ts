@@ -68,7 +68,7 @@ describe('against node:crypto', () => {
     }
   })
 
-  test('two keys in turn, long messages before short ones: nothing of one call is left in the next', () => {
+  test('two keys in turn, long messages before short ones: no call affects the next', () => {
     const keys = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)] as const
     const prepared = [macKey(keys[0]), macKey(keys[1])] as const
     fc.assert(
@@ -76,7 +76,7 @@ describe('against node:crypto', () => {
         fc.array(fc.tuple(fc.constantFrom(0 as const, 1 as const), bytes(512)), { maxLength: 20 }),
         (calls) => {
           const made = calls.map(([which, message]) => mac(prepared[which], message))
-          // Compared only now: a result must not be the room that a later call writes into.
+          // Compared only now: a result must not share memory with a later call.
           expect(made.map((code) => code.toString('hex'))).toEqual(
             calls.map(([which, message]) => hmac(keys[which], message)),
           )
@@ -86,7 +86,7 @@ describe('against node:crypto', () => {
   })
 })
 
-test('a key or a message that does not fit is refused, never cut', () => {
+test('a key or a message that does not fit is refused, never truncated', () => {
   expect(() => macKey(Buffer.alloc(65))).toThrow(RangeError)
   expect(() => mac(macKey(Buffer.alloc(32)), Buffer.alloc(513))).toThrow(RangeError)
 })

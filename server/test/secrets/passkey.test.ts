@@ -1,4 +1,4 @@
-/** Passkeys: what a browser is asked, and which answers are genuine. WebAuthn level 3, sections 7.1 and 7.2. */
+/** Passkeys: requests to the browser, and verification of its answers. WebAuthn level 3, sections 7.1 and 7.2. */
 import { createHash } from 'node:crypto'
 import { type RegistrationResponseJSON, verifyRegistrationResponse } from '@simplewebauthn/server'
 import fc from 'fast-check'
@@ -48,7 +48,7 @@ async function makePasskey(given = {}): Promise<{ soft: SoftPasskey; passkey: Pa
 
 type Answer = { id: string; rawId: string; type: string; response: Record<string, string> }
 
-/** The answer with something changed after it was signed. */
+/** The answer, changed after it was signed. */
 function changed(answer: string, change: (answer: Answer) => void): string {
   const parsed = JSON.parse(answer) as Answer
   change(parsed)
@@ -68,14 +68,14 @@ function* flips(answer: string, field: string): Generator<string> {
   }
 }
 
-/** The library reads the DER around a signature's two numbers loosely; the numbers are what is verified. */
+/** The library parses the DER of a signature loosely; its two numbers are verified. */
 function isFrame(signature: Buffer, at: number): boolean {
   const secondFrame = 4 + (signature[3] ?? 0)
   return at < 4 || at === secondFrame || at === secondFrame + 1
 }
 
 describe('a challenge', () => {
-  test('opens for what it was made for, for five minutes, and says what to remember', () => {
+  test('verifies for its purpose, for five minutes, and returns its id', () => {
     const opened = verifyChallenge(keys, challengeText, 'passkey:usr_1', NOW + 5 * MINUTES - 1)
     expect(opened).toEqual({
       digest: createHash('sha256').update(challengeText).digest(),
@@ -92,7 +92,7 @@ describe('a challenge', () => {
     expect(verifyChallenge(keys, many[0] ?? '', '', NOW)?.expiresAt).toBe(NOW + 5 * MINUTES)
   })
 
-  test('outlives a new key, and dies with its own', () => {
+  test('survives a key rotation, and ends with its own key', () => {
     expect(
       verifyChallenge(parseKeyset(`${second},${first}`) as Keyset, challengeText, 'passkey:usr_1', NOW),
     ).not.toBeNull()
@@ -110,7 +110,7 @@ describe('a challenge', () => {
   })
 })
 
-describe('what the browser is asked', () => {
+describe('the request to the browser', () => {
   test('to make a passkey: resident, with user verification, without attestation, not twice', () => {
     expect(creation).toMatchObject({
       challenge: challengeText,
@@ -143,14 +143,14 @@ describe('registration', () => {
     expect((await register(strange))?.transports).toEqual(['usb'])
   })
 
-  test('accepts a passkey that vouches for itself, if the signature is its own', async () => {
+  test('accepts self attestation with a valid signature', async () => {
     const soft = createSoftPasskey()
     expect((await register(soft.create(creation, origin, { attestation: 'self' })))?.id).toBe(soft.id)
     const statement = new Map<string, Cbor>(Object.entries({ alg: -7, sig: Buffer.alloc(70, 1) }))
     expect(await register(soft.create(creation, origin, { attestation: { fmt: 'packed', statement } }))).toBeNull()
   })
 
-  test('does not follow certificates that nobody asked for, not even sound ones', async () => {
+  test('does not accept attestation certificates, not even valid ones', async () => {
     const answer = createSoftPasskey().create(creation, origin, { attestation: 'certified' })
     const response = JSON.parse(answer) as RegistrationResponseJSON
     const sound = { response, expectedChallenge: challengeText, expectedOrigin: origin, supportedAlgorithmIDs: [-7] }
@@ -199,7 +199,7 @@ describe('an assertion', () => {
   const assert = (passkey: PasskeyRecord, answer: string) =>
     verifyAssertion({ answer, origin, rpId, challengeOk, passkey })
 
-  test('says which passkey answers which challenge, and is genuine', async () => {
+  test('names its passkey and challenge, and is verified', async () => {
     const { soft, passkey } = await makePasskey()
     const answer = soft.get(request, origin)
     expect(assertionSubject(answer)).toEqual({ credentialId: soft.id, challenge: challengeText })
@@ -234,7 +234,7 @@ describe('an assertion', () => {
     expect(await assert(passkey, soft.get(request, origin))).not.toBeNull()
   })
 
-  test('takes a passkey that does not count at all, as those that are shared between devices', async () => {
+  test('accepts a passkey without a counter, as synced ones are', async () => {
     const { soft, passkey } = await makePasskey({ counts: false })
     for (let time = 0; time < 2; time += 1)
       expect(await assert(passkey, soft.get(request, origin))).toEqual({ counter: 0 })
@@ -257,7 +257,7 @@ describe('an assertion', () => {
     expect(await assert(ann.passkey, answer)).not.toBeNull()
   })
 
-  test('refuses what is spelled so that two readers could read two things', async () => {
+  test('refuses ambiguous encodings', async () => {
     const { soft, passkey } = await makePasskey()
     const answer = soft.get(request, origin)
     for (const extra of ['=', '==', '\n', ' ', '.', '*']) {
@@ -295,11 +295,11 @@ describe('hostile answers', () => {
     '{"id":"AAAA","response":null}',
   ])('%s is refused without throwing', expectRefused)
 
-  test('whatever JSON arrives, nothing throws', async () => {
+  test('no JSON throws', async () => {
     await fc.assert(fc.asyncProperty(fc.json(), expectRefused), { numRuns: 200 })
   })
 
-  test('whatever stands in for a field of an answer, nothing throws', async () => {
+  test('no value of a field throws', async () => {
     const fields = [
       'id',
       'rawId',
@@ -329,7 +329,7 @@ describe('hostile answers', () => {
     )
   })
 
-  test('whatever bytes stand in for an attestation, nothing throws', async () => {
+  test('no attestation bytes throw', async () => {
     const answer = soft.create(creation, origin)
     const bytes = fc.oneof(
       fc.uint8Array({ maxLength: 200 }),
@@ -351,7 +351,7 @@ describe('hostile answers', () => {
     )
   })
 
-  test('an answer of more than 8 KiB is not looked at', async () => {
+  test('an answer of more than 8 KiB is not parsed', async () => {
     const { soft: own, passkey } = await makePasskey()
     const answer = own.get(request, origin)
     const padded = (bytes: number) => `${answer.slice(0, -1)},"x":"${'é'.repeat((bytes - answer.length - 7) / 2)}"}`

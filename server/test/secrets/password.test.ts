@@ -1,4 +1,4 @@
-/** Passwords of account users are kept as argon2id digests, and checked one at a time. */
+/** Passwords are stored as argon2id digests, and checked one at a time. */
 import { createHook } from 'node:async_hooks'
 import { verify } from '@node-rs/argon2'
 import { describe, expect, test } from 'vitest'
@@ -10,7 +10,7 @@ import {
   PasswordsBusy,
 } from '../../src/secrets/password.ts'
 
-test('a digest is argon2id with 19 MiB and two passes, salted, and fits its password only', async () => {
+test('a digest is argon2id with 19 MiB and two passes, salted, and matches its password only', async () => {
   const [digest, again] = await Promise.all([
     digestPassword('correct horse battery'),
     digestPassword('correct horse battery'),
@@ -24,7 +24,7 @@ test('a digest is argon2id with 19 MiB and two passes, salted, and fits its pass
 describe('matching', () => {
   const passwords = createPasswords()
 
-  test('a password fits its own digest, the command line’s too, and no other', async () => {
+  test('a password matches its own digest, the command line’s too, and no other', async () => {
     for (const digest of [
       await passwords.digest('correct horse battery'),
       await digestPassword('correct horse battery'),
@@ -35,14 +35,14 @@ describe('matching', () => {
     }
   })
 
-  test('the same letters are the same password, however a keyboard composes them', async () => {
+  test('a password matches in every Unicode composition', async () => {
     const digest = await passwords.digest('Crème brûlée ﬁne')
     expect(await passwords.matches(digest, 'Crème brûlée ﬁne'.normalize('NFD'))).toBe(true)
     expect(await passwords.matches(digest, 'Crème brûlée fine')).toBe(true)
     expect(await passwords.matches(digest, 'Creme brulee fine')).toBe(false)
   })
 
-  test('256 characters are taken, of any script; one more is never digested, so it never fits', async () => {
+  test('256 characters of any script are accepted; one more is never digested', async () => {
     const longest = '🔑'.repeat(256)
     const digest = await passwords.digest(longest)
     expect(await passwords.matches(digest, longest)).toBe(true)
@@ -52,7 +52,7 @@ describe('matching', () => {
     await expect(digestPassword('ﷺ'.repeat(20)), 'counted as it is digested').rejects.toThrow(RangeError)
   })
 
-  test('WB-08 nobody’s password never fits, and takes as long as somebody’s wrong one', async () => {
+  test('WB-08 the password of an unknown user never matches, and takes as long as a wrong one', async () => {
     const digest = await passwords.digest('correct horse battery')
     const took = { somebody: [] as number[], nobody: [] as number[] }
     for (let round = 0; round < 25; round += 1) {
@@ -65,7 +65,7 @@ describe('matching', () => {
         took[who].push(performance.now() - before)
       }
     }
-    // The fastest of each: what else the machine does only adds to some of them. Without a digest it would be a thousandth.
+    // The fastest of each: other load only adds time. Without a digest it would take a thousandth.
     const ratio = Math.min(...took.nobody) / Math.min(...took.somebody)
     expect(ratio).toBeGreaterThan(0.5)
     expect(ratio).toBeLessThan(2)
@@ -73,7 +73,7 @@ describe('matching', () => {
 })
 
 describe('WB-09 under a flood', () => {
-  /** How many digests Node had under way at most while `act` ran. The library names its native work `undefined`. */
+  /** Maximum number of concurrent digests in Node while `act` ran. The library names its native work `undefined`. */
   async function mostAtOnce(act: () => Promise<unknown>): Promise<number> {
     const underWay = new Set<number>()
     let max = 0
@@ -105,7 +105,7 @@ describe('WB-09 under a flood', () => {
         .catch((error) => (error instanceof PasswordsBusy ? 'busy' : error)),
     )
 
-  test('25 strangers wait for the one that runs, the rest are turned away at once, and then there is room again', async () => {
+  test('25 unknown browsers are queued, the rest are shed at once, and then there is room again', async () => {
     const passwords = createPasswords()
     const digest = await passwords.digest('correct horse battery')
     const asked = flood(passwords, digest, false)
@@ -122,7 +122,7 @@ describe('WB-09 under a flood', () => {
     expect(await passwords.matches(digest, 'correct horse battery')).toBe(true)
   })
 
-  test('however many strangers wait, there is room for 25 from browsers that are known', async () => {
+  test('25 known browsers are queued, however many unknown ones wait', async () => {
     const passwords = createPasswords()
     const digest = await passwords.digest('correct horse battery')
     const strangers = flood(passwords, digest, false)
@@ -131,7 +131,7 @@ describe('WB-09 under a flood', () => {
     expect((await Promise.all(strangers)).filter((outcome) => outcome !== 'busy')).toHaveLength(26)
   })
 
-  test('one that cannot be read holds up nobody behind it', async () => {
+  test('an invalid digest does not block the queue', async () => {
     const passwords = createPasswords({ maxWaiting: 2 })
     const broken = Array.from({ length: 3 }, () => passwords.matches('not a digest', 'x').catch(() => 'failed'))
     expect(await Promise.all(broken)).toEqual(['failed', 'failed', 'failed'])
@@ -173,11 +173,11 @@ describe('common passwords', () => {
     'abababababac',
     '!"§$%&/()=?*',
     'kT9-vvq2-Zmd',
-  ])('%s is none', (password) => {
+  ])('%s is not', (password) => {
     expect(isCommonPassword(password, about)).toBe(false)
   })
 
-  test('what is common for one is none for another', () => {
+  test('a password is common for one user and not for another', () => {
     expect(isCommonPassword('acmeacmeacme', ['bob@other.example', 'other', ''])).toBe(false)
   })
 })
