@@ -1,4 +1,4 @@
-/** The code is arranged as ARCHITECTURE.md says: imports run down, the core is pure, files and folders stay small. */
+/** The code has the structure of ARCHITECTURE.md: imports run down, the core is pure, files and folders stay small. */
 import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
@@ -25,7 +25,7 @@ function sourcesIn(folder: string): string[] {
 }
 
 const files = sourcesIn(SRC)
-/** Without comments, which may speak of anything. */
+/** Without comments. */
 const codeOf = (file: string) => readFileSync(join(SRC, file), 'utf8').replace(/\/\*.*?\*\/|(?<=^|\s)\/\/.*?$/gms, '')
 
 function importsOf(file: string): { readonly target: string }[] {
@@ -39,7 +39,7 @@ function mayImport(from: string, to: string): boolean {
 }
 
 describe('the layers', () => {
-  test('every file belongs to a module, and every import of another file was understood', () => {
+  test('every file belongs to a module, and every import of another file is resolved', () => {
     expect(files.filter((file) => layerOf(file) === -1)).toEqual([])
     expect(
       files.flatMap(importsOf).filter(({ target }) => !files.includes(target) && !target.endsWith('.json')),
@@ -62,16 +62,16 @@ test('only config.ts reads the environment', () => {
   expect(files.filter((file) => /\bprocess\s*(\.\s*env\b|\[)/.test(codeOf(file)))).toEqual(['config.ts'])
 })
 
-test('only the command line uses the client library, as anybody else would', () => {
+test('only the command line uses the client library, as a package', () => {
   expect(files.filter((file) => moduleOf(file) !== 'cli' && /['"]@latchkey\/sdk/.test(codeOf(file)))).toEqual([])
   expect(files.filter((file) => /['"][./]*\bsdk\//.test(codeOf(file)))).toEqual([])
 })
 
-test('events are recorded in one place, which also queues what webhooks tell of them', () => {
+test('events are recorded in one place, which also queues webhooks', () => {
   expect(files.filter((file) => /insert into audit_events/.test(codeOf(file)))).toEqual(['store/audit/events.ts'])
 })
 
-test('every file has a name of its own, in kebab-case', () => {
+test('every file name is in kebab-case and unique', () => {
   const vague = /(^|\/)(utils?|helpers?|common|shared|lib|misc|types|interfaces|managers?|services?|index)(\/|\.tsx?$)/
   expect(files.filter((file) => vague.test(file) || !/^[a-z0-9/.-]+$/.test(file))).toEqual([])
 })

@@ -1,4 +1,4 @@
-/** The environment: what is read, what is said when it cannot be, and what is never said. docs/configuration.md. */
+/** The environment: parsing, error messages, and no secrets in them. docs/configuration.md. */
 import { Resolver } from 'node:dns'
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -10,7 +10,7 @@ import { createKey } from '../src/secrets/keyset.ts'
 
 const GIVEN = { DATABASE_URL: 'postgres://localhost/latchkey', LATCHKEY_KEYS: createKey(1) }
 
-/** The problems, line by line, of reading everything. */
+/** The error messages, line by line, of reading everything. */
 function problemsOf(environment: Record<string, string>): string[] {
   try {
     readConfig(everyOption, environment)
@@ -45,7 +45,7 @@ describe('reading', () => {
     })
   })
 
-  test('nothing is measured for others unless a port or a collector is named', () => {
+  test('metrics are off unless a port or a collector is configured', () => {
     const names = ['metricsPort', 'metricsHost', 'otlpUrl', 'otlpTracesUrl', 'otlpMetricsUrl', 'tracedPart'] as const
     expect(readConfig(names, {})).toEqual({
       metricsPort: null,
@@ -69,7 +69,7 @@ describe('reading', () => {
     }
   })
 
-  test('nobody runs the service from a page unless an account is named, and then from anywhere unless networks are', () => {
+  test('the operators’ console is off unless an account is configured, and open to all networks unless restricted', () => {
     const read = (given: Record<string, string>) => readConfig(['operatorAccount', 'operatorNetworks'], given)
     expect(read({})).toEqual({ operatorAccount: null, operatorNetworks: [] })
     const given = { OPERATOR_ACCOUNT: 'operators', OPERATOR_NETWORKS: '192.0.2.0/24, 2001:db8::/32' }
@@ -86,7 +86,7 @@ describe('reading', () => {
     }
   })
 
-  test('name servers are addresses, with a port or without, as the resolver takes them', () => {
+  test('name servers are addresses, with a port or without, as the resolver accepts them', () => {
     const given = '192.0.2.53, 192.0.2.54:5353,2001:db8::53 [2001:db8::54]:5353'
     const { dnsServers } = readConfig(['dnsServers'], { DNS_SERVERS: given })
     expect(dnsServers).toEqual(['192.0.2.53', '192.0.2.54:5353', '2001:db8::53', '[2001:db8::54]:5353'])
@@ -94,24 +94,24 @@ describe('reading', () => {
     expect(readConfig(['dnsServers'], {})).toEqual({ dnsServers: [] })
   })
 
-  test('an empty value is as good as none', () => {
+  test('an empty value counts as missing', () => {
     expect(readConfig(['port', 'redisUrl'], { PORT: '', REDIS_URL: '' })).toEqual({ port: 8080, redisUrl: null })
     expect(problemsOf({ ...GIVEN, DATABASE_URL: '' })).toHaveLength(1)
   })
 
-  test('only what a command asks for has to be there, and nothing else is looked at', () => {
+  test('only the settings of a command are required and checked', () => {
     expect(readConfig(['databaseUrl'], { DATABASE_URL: GIVEN.DATABASE_URL, LATCHKEY_KEYS: 'broken' })).toEqual({
       databaseUrl: GIVEN.DATABASE_URL,
     })
   })
 
-  test('the result cannot be changed', () => {
+  test('the result is frozen', () => {
     expect(Object.isFrozen(readConfig(everyOption, GIVEN))).toBe(true)
   })
 
-  test('every example in the table can be used as it is, but for the key; and every name is there once', () => {
+  test('every example in the table is valid, but for the key; and every name is unique', () => {
     const examples = Object.fromEntries(Object.values(options).map(({ env, example }) => [env, example]))
-    // A key that stands in a document is nobody's secret, so it must not work.
+    // A published key is not secret, so it must not work.
     expect(problemsOf(examples)).toEqual([expect.stringMatching(/^LATCHKEY_KEYS cannot be read/)])
     expect(problemsOf({ ...examples, LATCHKEY_KEYS: GIVEN.LATCHKEY_KEYS })).toEqual([])
     expect(Object.keys(examples)).toHaveLength(everyOption.length)
@@ -233,7 +233,7 @@ describe('secrets in files', () => {
     },
   )
 
-  test('given both ways, nobody can tell which one is meant', () => {
+  test('given as value and as file are a problem', () => {
     const [problem] = problemsOf({ ...GIVEN, DATABASE_URL_FILE: fileWith(GIVEN.DATABASE_URL) })
     expect(problem).toMatch(/^DATABASE_URL is given twice, as DATABASE_URL and as DATABASE_URL_FILE\. Example: /)
   })
@@ -243,12 +243,12 @@ describe('secrets in files', () => {
     expect(problem).toMatch(/^LATCHKEY_KEYS cannot be read from LATCHKEY_KEYS_FILE: ENOENT\. Example: /)
   })
 
-  test('an empty file is a problem, also where nothing has to be given', () => {
+  test('an empty file is a problem, also for an optional setting', () => {
     const [problem] = problemsOf({ ...GIVEN, REDIS_URL_FILE: fileWith('\n') })
     expect(problem).toMatch(/^REDIS_URL is empty in REDIS_URL_FILE\./)
   })
 
-  test('what is not secret has no file', () => {
+  test('other settings have no file', () => {
     expect(readConfig(['port'], { PORT_FILE: fileWith('9090') })).toEqual({ port: 8080 })
   })
 })

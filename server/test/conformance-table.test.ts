@@ -25,7 +25,7 @@ const [, section = ''] = read('docs/interface.md').split(/^## Differences from t
 const differences = Array.from(section.split(/^## /m)[0]?.matchAll(/^(\d+)\. \*\*/gm) ?? [], ([, number]) => number)
 const cited = rows.flatMap(({ verdict }) => Array.from(verdict.matchAll(/\d+/g), ([number]) => number))
 
-test('no two rows have one number, and none is without a verdict', () => {
+test('every row has a number of its own and a verdict', () => {
   expect(rows.length).toBeGreaterThan(60)
   expect(new Set(rows.map(({ id }) => id)).size).toBe(rows.length)
   expect(rows.filter(({ verdict }) => !/^(conform|difference \d+(, \d+)*)$/.test(verdict))).toEqual([])
@@ -37,13 +37,13 @@ test('every difference that a row cites is listed in docs/interface.md, and ever
 })
 
 describe.each(rows)('row $id', ({ tests }) => {
-  test('is shown by tests that exist', () => {
+  test('names tests that exist', () => {
     expect(tests.length).toBeGreaterThan(0)
     expect(tests.filter(({ file, title }) => !existsSync(join(ROOT, file)) || !hasTest(read(file), title))).toEqual([])
   })
 })
 
-/** A title stands as the first argument of a call: `it('…', …)` or `it.each(…)('…', …)`. */
+/** A title is the first argument of a call: `it('…', …)` or `it.each(…)('…', …)`. */
 function hasTest(source: string, title: string): boolean {
   return ["'", '"', '`'].some((quote) => {
     const at = source.indexOf(`${quote}${title}${quote},`)

@@ -1,5 +1,5 @@
 /**
- * What is handed out under deploy/ fits the service as it is, and keeps the rules of its trade. What can be run without a container
+ * The files under deploy/ fit the service and follow the usual rules. What can be run without a container
  * engine is run, in server/test/interop/.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
@@ -25,7 +25,7 @@ const secretVariables = Object.values(options).flatMap(({ env, secret }) => (sec
 /** docs/operations.md, "Drain and rolling restart". */
 const AFTER_DRAIN_SECONDS = 40
 
-test('every health route that something under deploy/ polls at is one of the service', () => {
+test('every health route used under deploy/ exists', () => {
   const paths = routes.map(({ path }) => path)
   const asked = deployed.flatMap((name) => read(`deploy/${name}`).match(/\/health\/\w+/g) ?? [])
   expect(asked.length).toBeGreaterThan(5)
@@ -38,7 +38,7 @@ describe('the container', () => {
   const last = stages.at(-1)
   if (!last) throw new Error('deploy/container/Dockerfile has no stage')
 
-  test('stands in every stage on one release of Node, to the last digit, that is ours', () => {
+  test('uses one exact release of Node in every stage, the project’s own', () => {
     const bases = new Set(stages.map(({ base }) => base))
     expect(bases.size).toBe(1)
     expect([...bases][0]).toMatch(
@@ -46,20 +46,20 @@ describe('the container', () => {
     )
   })
 
-  test('installs what the lockfile says and fetches nothing else', () => {
+  test('installs from the lockfile and fetches nothing else', () => {
     const every = stages.flatMap(({ instructions }) => instructions)
     expect(every.map(({ name }) => name)).not.toContain('ADD')
     const runs = every.filter(({ name }) => name === 'RUN').map(({ rest }) => rest)
     expect(runs.filter((run) => !/^npm (ci|run build)\b/.test(run))).toEqual([])
   })
 
-  test('runs as somebody who is not root, and nothing is done after that was said', () => {
+  test('runs as an unprivileged user, set as the last step', () => {
     expect(named(last, 'USER').map(({ rest }) => rest)).toEqual(['1000:1000'])
     const after = last.instructions.slice(last.instructions.findIndex(({ name }) => name === 'USER') + 1)
     expect(after.filter(({ name }) => ['COPY', 'RUN', 'WORKDIR', 'USER'].includes(name))).toEqual([])
   })
 
-  test('has no shell between a signal and the process, and asks for its health without one', () => {
+  test('has no shell between a signal and the process, and none for its health check', () => {
     expect(commandOf(last, 'ENTRYPOINT')).toEqual(['node', 'server/dist/latchkey.js'])
     expect(commandOf(last, 'CMD')).toEqual(['serve'])
     expect(commandOf(last, 'HEALTHCHECK')[0]).toBe('node')
@@ -73,7 +73,7 @@ describe('the container', () => {
     expect(named(last, 'EXPOSE').map(({ rest }) => rest)).toEqual([environmentOf(last).PORT])
   })
 
-  test('copies what there is, and its context has what it copies and no more', () => {
+  test('copies existing files, and its context has only what it copies', () => {
     const copied = stages.flatMap(copiesOf).flatMap(({ from, sources }) => (from === null ? sources : []))
     expect(copied.filter((path) => !existsSync(join(ROOT, path)))).toEqual([])
     expect(copied.filter((path) => !isInContext(ignored, path))).toEqual([])
@@ -112,19 +112,19 @@ describe('compose', () => {
   const services = Object.entries(compose.services)
   const ours = services.filter(([, { image }]) => image === 'latchkey')
 
-  test('runs releases that it names, of everything that is not built here', () => {
+  test('pins the release of every image that is not built here', () => {
     const others = services.filter(([, { image }]) => image !== 'latchkey').map(([, { image = '' }]) => image)
     expect(others).toHaveLength(3)
     expect(others.filter((image) => !/^[a-z/]+:v?\d/.test(image))).toEqual([])
   })
 
-  test('publishes nothing beyond this machine', () => {
+  test('publishes ports on localhost only', () => {
     const ports = services.flatMap(([, each]) => each.ports ?? [])
     expect(ports.length).toBeGreaterThan(0)
     expect(ports.filter((port) => !port.startsWith('127.0.0.1:'))).toEqual([])
   })
 
-  test('lets the service write nothing, and leaves it no powers', () => {
+  test('has a read-only service without capabilities', () => {
     expect(ours.map(([name]) => name)).toEqual(['key', 'migrate', 'latchkey'])
     for (const [name, each] of ours) {
       expect([each.read_only, each.cap_drop, each.security_opt]).toEqual([true, ['ALL'], ['no-new-privileges:true']])
@@ -133,7 +133,7 @@ describe('compose', () => {
     }
   })
 
-  test('gives the service a configuration that it can read', () => {
+  test('gives the service a valid configuration', () => {
     const { LATCHKEY_KEYS_FILE, ...environment } = compose.services.latchkey?.environment ?? {}
     expect(LATCHKEY_KEYS_FILE).toMatch(/^\/keys\//)
     expect(Object.keys(environment).filter((name) => !variables.includes(name))).toEqual([])
@@ -147,7 +147,7 @@ describe('compose', () => {
     expect(hosts.filter((host) => !(host in compose.services))).toEqual([])
   })
 
-  test('waits for what is needed, in an order that exists', () => {
+  test('starts dependencies in a valid order', () => {
     const waits = services.flatMap(([, { depends_on = {} }]) => Object.entries(depends_on))
     const healthy = waits.filter(([, { condition }]) => condition === 'service_healthy')
     expect(waits.filter(([name]) => !(name in compose.services))).toEqual([])
@@ -190,7 +190,7 @@ describe('the chart', () => {
     expect(chart.appVersion).toBe(JSON.parse(read('server/package.json')).version)
   })
 
-  test('asks for values that are there, and every value is asked for', () => {
+  test('uses existing values, and every value is used', () => {
     const asked = new Set(Array.from(all.matchAll(/\.Values\.([\w.]+)/g), ([, path = '']) => path))
     const found = (path: string) =>
       path.split('.').reduce<unknown>((at, part) => (at as Record<string, unknown> | undefined)?.[part], values)
@@ -198,7 +198,7 @@ describe('the chart', () => {
     expect(leaves(values).filter((leaf) => ![...asked].some((path) => `${leaf}.`.startsWith(`${path}.`)))).toEqual([])
   })
 
-  test('includes what it defines, and closes what it opens', () => {
+  test('includes defined templates, and has balanced blocks', () => {
     const defined = Array.from(all.matchAll(/define "([^"]+)"/g), ([, name]) => name)
     const included = Array.from(all.matchAll(/include "([^"]+)"/g), ([, name]) => name)
     expect(new Set(included)).toEqual(new Set(defined))
@@ -220,7 +220,7 @@ describe('the chart', () => {
     expect(all).toMatch(/- name: DRAIN_SECONDS\n\s+value: \{\{ \.Values\.drainSeconds \| quote \}\}/)
   })
 
-  test('lets nothing write or rise in a pod, and gives it no account of the cluster', () => {
+  test('has a read-only pod without privilege escalation and service account token', () => {
     for (const rule of [
       'runAsNonRoot: true',
       'readOnlyRootFilesystem: true',
@@ -237,7 +237,7 @@ describe('the chart', () => {
   })
 })
 
-/** The paths of everything in a tree that is not a branch, or an empty one. */
+/** Paths of all leaves and empty nodes of a tree. */
 function leaves(tree: unknown, above: readonly string[] = []): string[] {
   const entries = typeof tree === 'object' && tree !== null && !Array.isArray(tree) ? Object.entries(tree) : []
   return entries.length === 0 ? [above.join('.')] : entries.flatMap(([name, each]) => leaves(each, [...above, name]))

@@ -1,4 +1,4 @@
-/** The generated documents say what the sources say, and code in documents is what runs. */
+/** Generated documents match the sources, and code in documents runs. */
 import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -21,14 +21,14 @@ test.each(Object.keys(documents))('docs/%s says in its first line that it is gen
   expect(read(name).split('\n')[0]).toMatch(/^(<!--|#) Generated from server\/src\/\S+ by `npm run docs`\./)
 })
 
-test.each(findSampled())('%s shows its samples as they stand in the files that they are taken from', (path) => {
+test.each(findSampled())('%s shows its samples as they are in their files', (path) => {
   const text = readFileSync(join(ROOT, path), 'utf8')
   expect(text).toBe(fillSamples(text))
 })
 
 test.each(readdirSync(join(DOCS, 'guides')))('every piece of code in docs/guides/%s is a sample', (name) => {
   const text = read(join('guides', name))
-  // What a terminal shows and what a service answers is not code.
+  // Terminal output and answers of the service are not code.
   const fences = Array.from(text.matchAll(/^(.*)\n\n```(\w*)\n[\s\S]*?\n```$/gm), ([, above, language]) => ({
     above,
     language,
@@ -49,7 +49,7 @@ test('every command of docs/first-hour.md is one of the README’s, which "npm r
 describe('docs/errors.md', () => {
   const sections = read('errors.md').split(/^### /m).slice(1)
 
-  test('has a section for every error code and for nothing else, the outcomes of a poll first', () => {
+  test('has a section for every error code only, the outcomes of a poll first', () => {
     const codes = sections.map((section) => /^`(\w+)`\n/.exec(section)?.[1])
     expect([...codes].sort()).toEqual(Object.keys(refusals).sort())
     expect(codes.slice(0, 5)).toEqual(['auth_pending', 'slow_down', 'auth_expired', 'auth_rejected', 'invalid'])
@@ -67,7 +67,7 @@ describe('docs/errors.md', () => {
 describe('docs/configuration.md', () => {
   const sections = read('configuration.md').split(/^## /m).slice(1)
 
-  test('has a section for every variable and for nothing else', () => {
+  test('has a section for every variable only', () => {
     const names = sections.map((section) => /^`(\w+)`\n/.exec(section)?.[1])
     expect(names).toEqual(Object.values(options).map(({ env }) => env))
   })
@@ -83,7 +83,7 @@ describe('docs/configuration.md', () => {
   })
 })
 
-test('every attack that docs/security.md names is tried by a test', () => {
+test('every attack that docs/security.md names has a test', () => {
   const tests = readdirSync(join(ROOT, 'server', 'test'), { recursive: true, encoding: 'utf8' })
   const tried = tests
     .filter((name) => name.endsWith('.ts'))

@@ -1,4 +1,4 @@
-/** Where an address is, read from real database files. docs/configuration.md, "GEOIP_CITY_FILE" and "GEOIP_ASN_FILE". */
+/** Locations of addresses, from real database files. docs/configuration.md, "GEOIP_CITY_FILE" and "GEOIP_ASN_FILE". */
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -47,23 +47,23 @@ describe('with both databases', async () => {
     expect(found.placeName('de')).toBe('Hansestadt Hamburg, Deutschland')
   })
 
-  test('a name that the database does not have in a language is given in English', () => {
+  test('a name that is missing in a language is given in English', () => {
     expect(find('203.0.113.7').placeName('es')).toBe('Hamburg, Alemania')
     expect(find('203.0.113.7').placeName('ar')).toBe('Hamburg, Germany')
   })
 
-  test('without a city the country is the place; the closest network counts', () => {
+  test('without a city the place is the country; the most specific network counts', () => {
     expect(find('198.51.100.7').placeName('de')).toBe('Deutschland')
     expect(find('198.51.100.7').network).toBeNull()
     expect(find('203.0.113.200')).toMatchObject({ country: 'US', network: 'Example Telecom' })
   })
 
-  test('IPv6 is found, and IPv4 that is dressed as IPv6', () => {
+  test('IPv6 and IPv4-mapped IPv6 are found', () => {
     expect(find('2001:db8:1::1').placeName('en')).toBe('Lima, Peru')
     expect(find('::ffff:203.0.113.7').country).toBe('DE')
   })
 
-  test('where a network is registered is not where it is', () => {
+  test('the registered country of a network is not its location', () => {
     expect(find('192.0.2.7').country).toBeNull()
     expect(find('192.0.2.7').placeName('en')).toBeNull()
   })
@@ -85,7 +85,7 @@ describe('with both databases', async () => {
 })
 
 describe('files', () => {
-  test('without any, every address is nowhere', async () => {
+  test('without files, no address has a location', async () => {
     const { find } = await openGeoIp(null, null)
     expect(find('203.0.113.7')).toMatchObject({ country: null, network: null })
     expect(find('203.0.113.7').placeName('en')).toBeNull()
@@ -97,13 +97,13 @@ describe('files', () => {
     expect(find('203.0.113.7')).toMatchObject({ country: null, network: 'Example Telecom' })
   })
 
-  test('a database of IPv4 alone knows no IPv6', async () => {
+  test('a database of IPv4 only has no IPv6', async () => {
     const { find } = await openGeoIp(writeMmdb(file('v4.mmdb'), [['32.1.13.0/24', hamburg]], { ipVersion: 4 }), null)
     expect(find('32.1.13.1').country).toBe('DE')
     expect(find('2001:d00::1'), 'whose first bytes are 32.1.13').toMatchObject({ country: null })
   })
 
-  test('a file that is not there is said, with what to do', async () => {
+  test('a missing file is reported, with what to do', async () => {
     await expect(openGeoIp(file('none.mmdb'), null)).rejects.toThrow(
       `GEOIP_CITY_FILE cannot be read from ${file('none.mmdb')}: ENOENT. Name a .mmdb file, or leave GEOIP_CITY_FILE out.`,
     )
@@ -117,14 +117,14 @@ describe('files', () => {
     ['still packed', gzipSync(readFileSync(cities))],
     ['cut off', readFileSync(cities).subarray(0, -100)],
     ['of something else', readFileSync(process.execPath).subarray(0, 100_000)],
-  ])('a file %s is said', async (name, bytes) => {
+  ])('a file %s is reported', async (name, bytes) => {
     writeFileSync(file(name), bytes)
     await expect(openGeoIp(file(name), null)).rejects.toThrow(
       /^GEOIP_CITY_FILE cannot be read from .*: it is no MaxMind database\./,
     )
   })
 
-  test('a damaged record is nowhere, and nothing throws', async () => {
+  test('a damaged record has no location, and nothing throws', async () => {
     const bytes = readFileSync(cities)
     const at = bytes.indexOf('Hamburg')
     bytes.fill(0, at - 40, at + 40)

@@ -1,4 +1,4 @@
-/** Mail, handed to a real mail server on this machine. */
+/** Mail, sent to a real mail server on this machine. */
 
 import type { AddressInfo } from 'node:net'
 import { createServer, type Server, type Socket } from 'node:net'
@@ -39,7 +39,7 @@ function makeMail(given: Partial<Mail> = {}): Mail {
   }
 }
 
-/** What arrived; sent mails are told apart by their number. */
+/** Received mails, identified by number. */
 const arrived = ({ messageId }: Mail) => mailbox.waitFor(({ raw }) => raw.includes(`Message-ID: ${messageId}\r\n`))
 
 /** Names of headers of the mail itself, not of its parts. */
@@ -54,7 +54,7 @@ test('without a mail server there is no mailer', () => {
 })
 
 describe('a mail', () => {
-  test('arrives with its two texts, as they were written', async () => {
+  test('arrives with its two texts, unchanged', async () => {
     const mail = makeMail({ subject: `Grüße aus Übersee 👋 ${'und mehr '.repeat(20)}` })
     await makeMailer().send(mail)
     const { to, subject, text, html } = await arrived(mail)
@@ -66,7 +66,7 @@ describe('a mail', () => {
     })
   })
 
-  test('says that a machine sent it, and not which', async () => {
+  test('is marked as automatic, without naming the host', async () => {
     const mail = makeMail()
     await makeMailer().send(mail)
     const { raw } = await arrived(mail)
@@ -115,15 +115,15 @@ describe('headers cannot be added', () => {
     `${'a'.repeat(242)}@acme.example`,
     'ann',
     '',
-  ])('and %j is not sent to', async (to) => {
+  ])('by the recipient %j, which is refused', async (to) => {
     const before = mailbox.mails.length
     await expect(makeMailer().send(makeMail({ to }))).rejects.toMatchObject({ name: 'MailNotSent', permanent: true })
     expect(mailbox.mails.length).toBe(before)
   })
 })
 
-describe('a mail that is not taken', () => {
-  test('for now, is said so, without the server’s words; the next attempt arrives', async () => {
+describe('a mail that is refused', () => {
+  test('temporarily is reported as such, without the server’s text; the next attempt arrives', async () => {
     const mailer = makeMailer()
     const mail = makeMail()
     mailbox.failNext(1)
@@ -135,12 +135,12 @@ describe('a mail that is not taken', () => {
     await arrived(mail)
   })
 
-  test('ever, is said so', async () => {
+  test('permanently is reported as such', async () => {
     mailbox.failNext(1, 550)
     await expect(makeMailer().send(makeMail())).rejects.toMatchObject({ permanent: true })
   })
 
-  test('because nobody listens, is said at once', async () => {
+  test('because the server is unreachable is reported at once', async () => {
     const other = await startMailbox()
     await other.stop()
     const before = performance.now()
@@ -148,7 +148,7 @@ describe('a mail that is not taken', () => {
     expect(performance.now() - before).toBeLessThan(1_000)
   })
 
-  test('because a password would go over the wire unencrypted', async () => {
+  test('because a password would be sent unencrypted', async () => {
     const before = mailbox.mails.length
     const url = mailbox.url.replace('smtp://', 'smtp://latchkey:a%20password@')
     await expect(makeMailer({ url }).send(makeMail())).rejects.toMatchObject({ name: 'MailNotSent', permanent: false })
@@ -156,11 +156,11 @@ describe('a mail that is not taken', () => {
   })
 })
 
-describe('a server that says nothing', () => {
+describe('a server that hangs', () => {
   const sockets = new Set<Socket>()
   let server: Server
 
-  /** Accepts, says `greeting`, and no more. */
+  /** Accepts a connection, sends `greeting`, and nothing more. */
   async function startSilence(greeting: string): Promise<string> {
     server = createServer((socket) => {
       sockets.add(socket)

@@ -1,4 +1,4 @@
-/** The one way out, against real sockets and a real name server on this machine. AD-03. */
+/** Outbound requests, with real sockets and a real name server on this machine. AD-03. */
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { createOutbound, isPublic, type OutboundSettings } from '../src/outbound.ts'
 import { type NameServer, startNameServer } from './rig/name-server.ts'
@@ -34,7 +34,7 @@ const outbound = (given: Partial<OutboundSettings> = {}) =>
   createOutbound({ privateToo: false, dnsServers: [], patienceMs: 600, ...given })
 const open = (given: Partial<OutboundSettings> = {}) => outbound({ privateToo: true, ...given })
 
-/** Each leads to this machine, or somewhere else that is nobody's business. */
+/** Each resolves to this machine or to another private address. */
 const PRIVATE_HOSTS = [
   '127.0.0.1',
   '127.1',
@@ -97,8 +97,8 @@ const PRIVATE_HOSTS = [
   'intranet.',
 ]
 
-describe('AD-03: an address that is nobody’s business', () => {
-  test.each(PRIVATE_HOSTS)('%s is refused as it stands, and no connection is made', async (host) => {
+describe('AD-03: an address that is not public', () => {
+  test.each(PRIVATE_HOSTS)('%s is refused as a literal, without a connection', async (host) => {
     const receiver = await receive()
     const url = `https://${host}:${receiver.port}/`
     expect(outbound().problemWith(url)).toBe('private')
@@ -127,7 +127,7 @@ describe('AD-03: an address that is nobody’s business', () => {
     ['hooks.example.com', 'not_an_address'],
     ['//hooks.example.com/', 'not_an_address'],
     ['', 'not_an_address'],
-  ])('%s is none to send to: %s', (url, problem) => {
+  ])('%s is refused: %s', (url, problem) => {
     expect(outbound().problemWith(url)).toBe(problem)
   })
 
@@ -139,7 +139,7 @@ describe('AD-03: an address that is nobody’s business', () => {
     'https://[2606:4700::1111]/',
     'https://local.example/',
     'https://localhost.example/',
-  ])('%s may be one', (url) => {
+  ])('%s is accepted', (url) => {
     expect(outbound().problemWith(url)).toBeNull()
   })
 
@@ -155,16 +155,16 @@ describe('AD-03: an address that is nobody’s business', () => {
     },
   )
 
-  test('of a name’s addresses only those are connected to that everybody may', async () => {
+  test('of a name’s addresses only public ones are connected to', async () => {
     const receiver = await receive(204, { certificate })
-    // Nobody has this one: it was never allocated.
+    // Never allocated, so nobody has it.
     const names = await start(startNameServer(() => ['127.0.0.1', '::1', '3000::1']))
     const posted = await outbound({ dnsServers: [names.address] }).post(`https://${NAME}:${receiver.port}/`, MESSAGE)
     expect(['unreachable', 'timeout']).toContain('error' in posted && posted.error)
     expect(receiver.connections.opened).toBe(0)
   })
 
-  test('a name that changes its mind between the look and the connection gains nothing', async () => {
+  test('a name whose addresses change between check and connection gains nothing', async () => {
     const first = await receive(204, { certificate, host: '127.0.0.2' })
     const second = await receive(204, { certificate, port: first.port })
     const asked: string[] = []
@@ -179,14 +179,14 @@ describe('AD-03: an address that is nobody’s business', () => {
     expect(await way.post(url, MESSAGE)).toMatchObject({ status: 204 })
     expect([first.received.length, second.connections.opened]).toEqual([1, 0])
     expect(asked.sort()).toEqual(['A', 'AAAA'])
-    // The next attempt asks anew, and what is private then is refused then.
+    // The next attempt resolves again, and refuses a private address then.
     expect(await outbound({ dnsServers: [names.address] }).post(url, MESSAGE)).toMatchObject({
       error: 'private_address',
     })
     expect([first.connections.opened, second.connections.opened]).toEqual([1, 0])
   })
 
-  test('a redirect is not followed, wherever it leads', async () => {
+  test('a redirect is never followed', async () => {
     const inside = await receive()
     for (const to of [inside.url, `http://localhost:${inside.port}/`, '//169.254.169.254/latest/meta-data/']) {
       const receiver = await receive({ to })
@@ -195,7 +195,7 @@ describe('AD-03: an address that is nobody’s business', () => {
     expect(inside.connections.opened).toBe(0)
   })
 
-  test('what comes back is its status and nothing else', async () => {
+  test('only the status of an answer is returned', async () => {
     const receiver = await receive('endless')
     const posted = await open().post(receiver.url, MESSAGE)
     expect(posted).toEqual({ status: 200, tookMs: expect.any(Number) })
@@ -220,12 +220,12 @@ test.each([
   ['1fff::', false],
   ['::ffff:8.8.8.8', false],
   ['nonsense', false],
-])('the edges are where IANA drew them: %s is for everybody: %s', (address, everybody) => {
+])('ranges end where IANA defines it: %s is public: %s', (address, everybody) => {
   expect(isPublic(address)).toBe(everybody)
 })
 
 describe('a message', () => {
-  test('arrives as it was given, under the name that was asked for', async () => {
+  test('arrives unchanged, with the requested host name', async () => {
     const receiver = await receive(204, { certificate })
     const names = await start(startNameServer(() => ['127.0.0.1']))
     const way = open({ dnsServers: [names.address], ca: certificate.cert })
@@ -259,7 +259,7 @@ describe('a message', () => {
   test.each([
     ['of a stranger', () => undefined, NAME],
     ['for another name', () => certificate.cert, 'hooks.elsewhere.example'],
-  ])('is not sent to a certificate %s', async (_, ca, name) => {
+  ])('is not sent to a host with a certificate %s', async (_, ca, name) => {
     const receiver = await receive(204, { certificate })
     const names = await start(startNameServer(() => ['127.0.0.1']))
     const trusted = ca()
@@ -290,19 +290,19 @@ describe('a receiver that', () => {
     await expect.poll(() => receiver.connections.open).toBe(0)
   })
 
-  test('is not there is said to be unreachable', async () => {
+  test('is not listening is reported as unreachable', async () => {
     const receiver = await startReceiver()
     await receiver.stop()
     expect(await open().post(receiver.url, MESSAGE)).toMatchObject({ error: 'unreachable' })
   })
 
-  test('has a name that nobody knows is said to', async () => {
+  test('has an unknown name is reported as such', async () => {
     const names = await start(startNameServer(() => []))
     const way = outbound({ dnsServers: [names.address] })
     expect(await way.post(`https://${NAME}/`, MESSAGE)).toMatchObject({ error: 'unknown_name' })
   })
 
-  test('has a name server that says nothing costs no more time than others', async () => {
+  test('has a name server that does not answer costs no more time than others', async () => {
     const names = await start(startNameServer(() => null))
     const began = Date.now()
     const way = outbound({ dnsServers: [names.address] })
@@ -310,7 +310,7 @@ describe('a receiver that', () => {
     expect(Date.now() - began).toBeLessThan(1_500)
   })
 
-  test('is waited for when it is said to stop, is not waited for any longer', async () => {
+  test('hangs is aborted by the caller’s signal', async () => {
     const receiver = await receive('hang')
     const stopping = new AbortController()
     const posting = open({ patienceMs: 10_000 }).post(receiver.url, MESSAGE, stopping.signal)

@@ -1,4 +1,4 @@
-/** What joins a change to a release: workflows that can do no more than they must, and a list of what the service is made of. */
+/** From a change to a release: workflows with minimal permissions, and the bill of materials. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -43,13 +43,13 @@ describe.each(workflows)('.github/workflows/%s', (name) => {
     expect(asked.filter((each) => !['read', 'write'].includes(each))).toEqual([])
   })
 
-  test('runs actions by the commit that somebody looked at, with its version beside it', () => {
+  test('pins actions by commit, with the version as a comment', () => {
     const used = Array.from(text.matchAll(/uses: (.*)$/gm), ([, line]) => line)
     expect(used).toHaveLength(steps.filter(({ uses }) => uses !== undefined).length)
     expect(used.filter((line) => !/^[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/.test(line ?? ''))).toEqual([])
   })
 
-  test('never runs strangers’ code with our rights, and never puts their words into a command', () => {
+  test('never runs code of forks with our permissions, and never interpolates their text into a command', () => {
     expect(Object.keys(workflow.on)).not.toContain('pull_request_target')
     expect(Object.keys(workflow.on)).not.toContain('workflow_run')
     expect(steps.filter(({ run = '' }) => run.includes('${{'))).toEqual([])
@@ -61,7 +61,7 @@ describe.each(workflows)('.github/workflows/%s', (name) => {
     expect(checkouts.map((step) => step.with?.['persist-credentials'])).toEqual(checkouts.map(() => false))
   })
 
-  test('ends by itself, and says in a sentence what every step shows', () => {
+  test('has time limits, and a sentence for every step', () => {
     expect(jobs.filter((job) => job['timeout-minutes'] === undefined)).toEqual([])
     expect(workflow.concurrency).toBeDefined()
     const names = [...jobs.map((job) => job.name), ...steps.map((step) => step.name)]
@@ -69,7 +69,7 @@ describe.each(workflows)('.github/workflows/%s', (name) => {
   })
 })
 
-test('a change is judged by .ci/run, and with no right but to read', () => {
+test('a change is checked by .ci/run, with read permission only', () => {
   const workflow: Workflow = parse(read('.github/workflows/ci.yml'))
   const [job] = Object.values(workflow.jobs)
   expect(job?.steps.map(({ run }) => run)).toContain('.ci/run')
@@ -78,7 +78,7 @@ test('a change is judged by .ci/run, and with no right but to read', () => {
   )
 })
 
-test('every benchmark runs by itself and by hand, and fails the run when it fails', () => {
+test('every benchmark runs on schedule and manually, and fails the run when it fails', () => {
   const workflow: Workflow = parse(read('.github/workflows/benchmarks.yml'))
   expect(Object.keys(workflow.on)).toEqual(['schedule', 'workflow_dispatch'])
   const run = Object.values(workflow.jobs).flatMap(({ steps }) => steps.map((step) => step.run))
@@ -93,20 +93,20 @@ test.each(['ci', 'benchmarks'])('%s.yml runs on the Debian and the Node that the
   expect(new Set(images)).toEqual(new Set([base]))
 })
 
-test('no job that publishes may propose a change, nor the other way round', () => {
+test('no job can both publish and open pull requests', () => {
   const { jobs }: Workflow = parse(read('.github/workflows/release.yml'))
   const rights = Object.values(jobs).map(({ permissions = {} }) => Object.keys(permissions))
   expect(rights.filter((each) => each.includes('id-token') && each.includes('pull-requests'))).toEqual([])
 })
 
-test('reports of holes are sent to where only we read them', () => {
+test('vulnerability reports are private', () => {
   const config = parse(read('.github/ISSUE_TEMPLATE/config.yml'))
   expect(config.blank_issues_enabled).toBe(false)
   expect(config.contact_links[0].url).toMatch(/\/security\/advisories\/new$/)
   expect(read('SECURITY.md')).toMatch(/^## Reporting$/m)
 })
 
-test('updates are looked for wherever a version is pinned', () => {
+test('updates are checked wherever a version is pinned', () => {
   const { updates } = parse(read('.github/dependabot.yml'))
   expect(updates.map((each: Record<string, string>) => [each['package-ecosystem'], each.directory])).toEqual([
     ['npm', '/'],
@@ -128,13 +128,13 @@ test('changesets name packages that exist, and release server and library togeth
   }
 })
 
-describe('the list of what the service is made of', () => {
+describe('the bill of materials', () => {
   const list = makeBillOfMaterials()
   const lock: { packages: Record<string, { dev?: boolean; version?: string; link?: boolean }> } = JSON.parse(
     read('package-lock.json'),
   )
 
-  test('is of the server, and has every package that it runs with and no other', () => {
+  test('describes the server, with exactly its run-time packages', () => {
     expect([list.bomFormat, list.metadata.component.purl]).toEqual([
       'CycloneDX',
       `pkg:npm/%40latchkey/server@${JSON.parse(read('server/package.json')).version}`,
@@ -152,7 +152,7 @@ describe('the list of what the service is made of', () => {
     expect(direct.filter(([name, version]) => !all.includes(`${name}@${version}`))).toEqual([])
   })
 
-  test('hangs together, and names no registry and no folder of ours', () => {
+  test('is consistent, and names no registry and no local folder', () => {
     const refs = new Set([list.metadata.component, ...list.components].map((component) => component['bom-ref']))
     const pointed = list.dependencies.flatMap(({ ref, dependsOn }) => [ref, ...dependsOn])
     expect(pointed.filter((ref) => !refs.has(ref))).toEqual([])

@@ -1,4 +1,4 @@
-/** The documentation site: every link leads somewhere, nothing comes from elsewhere, and what is written is well formed. */
+/** The documentation site: links resolve, nothing is loaded from other hosts, and pages are well formed. */
 import { mkdtempSync, readdirSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, posix } from 'node:path'
@@ -17,7 +17,7 @@ afterAll(() => removeFolder(folder))
 type Element = { readonly name: string; readonly attributes: Readonly<Record<string, string>> }
 type ReadPage = { readonly path: string; readonly elements: readonly Element[]; readonly ids: readonly string[] }
 
-/** Throws where a tag is not closed, or an attribute not quoted. */
+/** Throws for an unclosed tag or an unquoted attribute. */
 function readPage(path: string): ReadPage {
   const parser = new SaxesParser()
   const elements: Element[] = []
@@ -31,7 +31,7 @@ function readPage(path: string): ReadPage {
 
 const readPages = () => files.filter((path) => path.endsWith('.html')).map(readPage)
 
-/** Everything that a page names by an address: where it leads, or what it loads. */
+/** All addresses of a page: links and loaded files. */
 function addressesIn({ elements }: ReadPage) {
   return elements.flatMap(({ name, attributes: { href, src } }) =>
     [href, src].flatMap((address) => (address === undefined ? [] : [{ name, address }])),
@@ -40,7 +40,7 @@ function addressesIn({ elements }: ReadPage) {
 
 const isElsewhere = (address: string) => /^([a-z]+:|\/\/)/.test(address)
 
-test('every page is well formed, and has one title, one main part and ids that are its own', () => {
+test('every page is well formed, with one title, one main element and unique ids', () => {
   const pages = readPages()
   expect(pages.length).toBeGreaterThan(40)
   for (const { path, elements, ids } of pages) {
@@ -56,7 +56,7 @@ test('every document in docs/ is a page', () => {
   expect(expected.filter((path) => !files.includes(path))).toEqual([])
 })
 
-test('every link leads to a page or a file of the site, and to a place on it that exists', () => {
+test('every link leads to an existing page or file of the site, and to an existing fragment', () => {
   const pages = new Map(readPages().map((page) => [page.path, page]))
   const broken: string[] = []
   for (const page of pages.values()) {
@@ -83,7 +83,7 @@ function nextOf(page: ReadPage | undefined): string | undefined {
   return page && next ? posix.join(posix.dirname(page.path), next) : undefined
 }
 
-test('every page can be reached from the first by turning pages, one after the other', () => {
+test('every page can be reached from the first by "next" links', () => {
   const pages = new Map(readPages().map((page) => [page.path, page]))
   const seen: string[] = []
   for (let at: string | undefined = 'index.html'; at !== undefined && !seen.includes(at); at = nextOf(pages.get(at))) {
@@ -95,7 +95,7 @@ test('every page can be reached from the first by turning pages, one after the o
 describe('llms.txt', () => {
   const list = () => readFileSync(join(folder, 'llms.txt'), 'utf8')
 
-  test('has one line for every page, with what stands there', () => {
+  test('has one line for every page, with its description', () => {
     const lines = Array.from(list().matchAll(/^- \[(.+)\]\((.+\.html)\): (.*)$/gm), ([, title, path, about]) => ({
       title,
       path,
@@ -105,7 +105,7 @@ describe('llms.txt', () => {
     expect(lines.filter(({ title, about }) => !title || !about)).toEqual([])
   })
 
-  test('has the whole text beside it', () => {
+  test('has a companion file with the whole text', () => {
     const whole = readFileSync(join(folder, 'llms-full.txt'), 'utf8')
     for (const heading of ['# The interface', '# Errors', '# Configuration', '# Install']) {
       expect(whole).toContain(`${heading}\n`)

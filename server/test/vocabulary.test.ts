@@ -1,4 +1,4 @@
-/** Identifiers and file names use the words of docs/glossary.md and of the field; these were replaced by a usual one. */
+/** Identifiers and file names use the terms of docs/glossary.md and of the field; these were replaced. */
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 
-/** Each with the word to use instead. */
+/** Each with its replacement. */
 const REPLACED: Readonly<Record<string, string>> = {
   door: 'route',
   doors: 'routes',
@@ -50,7 +50,7 @@ test('no file is called by a word that was replaced', () => {
   expect(files.filter((file) => replacedIn(file).length > 0)).toEqual([])
 })
 
-/** Names that a file declares. What it imports or uses is declared somewhere, too. */
+/** Names that a file declares. Imported names are declared elsewhere. */
 const DECLARED =
   /\b(?:const|let|function|class|type|interface|enum|readonly|create table|create index|add column)\s+([A-Za-z_$][\w$]*)/g
 

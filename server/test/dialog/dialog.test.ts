@@ -27,7 +27,7 @@ const pkce = makePkce()
 const challenge = { code_challenge: pkce.challenge, code_challenge_method: 'S256' }
 
 describe.each(['/auth/oauth/authorize', '/1/auth/oauth/authorize', '/oauth/authorize'])('%s', (path) => {
-  it('asks for the account, then for the decision, and returns with code, state and issuer', async () => {
+  it('shows the account choice, then the consent page, and redirects with code, state and issuer', async () => {
     const { code, returned, pkce } = await allow(service, { application, path, parameters: { state: 'x &=y' } })
     expect(returned.origin + returned.pathname).toBe(CALLBACK)
     expect([...returned.searchParams.keys()]).toEqual(['code', 'state', 'iss'])
@@ -49,7 +49,7 @@ describe.each(['/auth/oauth/authorize', '/1/auth/oauth/authorize', '/oauth/autho
     expect((await askMe(service, renewed.body.access_token ?? '')).status).toBe(200)
   })
 
-  it('returns with access_denied when the user says no', async () => {
+  it('redirects with access_denied when the user rejects', async () => {
     const { window } = await openQuestion(service, { application, path, parameters: { ...challenge, state: 's' } })
     const { left } = await window.submit(window.account, '/dialog/decision', { decision: 'cancel' })
     expect(left?.href).toBe(
@@ -58,7 +58,7 @@ describe.each(['/auth/oauth/authorize', '/1/auth/oauth/authorize', '/oauth/autho
   })
 })
 
-it('asks who is there before it asks what they allow, and comes back to the question', async () => {
+it('asks to sign in first, and returns to the consent page', async () => {
   const user = await makeUser(service.context.db, service.account.slug, { password: 'a long enough password' })
   const window = new DialogWindow(service)
   await window.go(dialogAddress(service, { application, parameters: challenge }))

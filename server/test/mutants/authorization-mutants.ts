@@ -1,4 +1,4 @@
-/** Every condition that a flow looks at inside its transaction, left out: each has its row in flows/authorization-checks.test.ts. */
+/** Every condition that a flow checks inside its transaction, removed: each has its row in flows/authorization-checks.test.ts. */
 import type { Mutant } from './mutant.ts'
 
 const TESTS = ['server/test/flows/authorization-checks.test.ts']

@@ -1,20 +1,20 @@
-/** One change of the sources that must not go unnoticed. */
+/** A change of the sources that tests must detect. */
 export type Mutant = {
   readonly id: string
   /** From the root of the repository. */
   readonly file: string
-  /** Occurs in the file exactly once, so that a record survives what is added or moved around it. */
+  /** Occurs in the file exactly once, so that a record survives changes around it. */
   readonly text: string
   readonly replacement: string
   /** Test files of which at least one test has to fail. */
   readonly tests: readonly string[]
-  /** What somebody could do, or would lose, with this change. */
+  /** What an attacker could do, or a user would lose, with this change. */
   readonly allows: string
 }
 
 export class MisplacedMutant extends Error {}
 
-/** The file's text with the change in it. */
+/** The file's text with the change applied. */
 export function applyMutant({ id, file, text, replacement }: Mutant, source: string): string {
   const parts = source.split(text)
   if (parts.length !== 2) {

@@ -1,4 +1,4 @@
-/** The records of mutants are kept in step with the sources. What they are for: verify-mutants.ts. */
+/** The records of mutants match the sources. For their purpose see verify-mutants.ts. */
 import { existsSync, readFileSync } from 'node:fs'
 import { transformSync } from 'esbuild'
 import { describe, expect, test } from 'vitest'
@@ -24,7 +24,7 @@ test.each(all)('$id applies to its file as it is, still parses, and names tests 
 describe('a record', () => {
   const mutant: Mutant = { id: 'X', file: 'x.ts', text: 'b', replacement: 'c', tests: [], allows: '' }
 
-  test('whose text is not there, or there twice, is refused', () => {
+  test('whose text occurs not at all or twice is refused', () => {
     expect(applyMutant(mutant, 'a b a')).toBe('a c a')
     for (const source of ['a a', 'a b b']) expect(() => applyMutant(mutant, source)).toThrow(MisplacedMutant)
   })

@@ -1,4 +1,4 @@
-/** Changes that once passed every fast test, each with the test that notices it now. Conditions of flows: authorization-mutants.ts. */
+/** Changes that once passed every fast test, each with the test that detects it now. Conditions of flows: authorization-mutants.ts. */
 import type { Mutant } from './mutant.ts'
 
 export const mutants: readonly Mutant[] = [

@@ -1,4 +1,4 @@
-/** Runs test files in a copy of the repository, up to the first that fails. */
+/** Runs test files in a copy of the repository, up to the first failure. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync, rmSync } from 'node:fs'
@@ -7,7 +7,7 @@ import { join } from 'node:path'
 export type TestRun = {
   /** Every test ran and passed. */
   readonly passed: boolean
-  /** The name of a test that failed reasons of what it saw; null when there is none. */
+  /** Name of a test that failed by an assertion; null when there is none. */
   readonly failedTest: string | null
   readonly output: string
 }
@@ -25,7 +25,7 @@ type Report = {
   }[]
 }
 
-/** Sources that do not run at all; no test can have seen anything then. */
+/** The sources cannot be run; then no test has detected anything. */
 const DOES_NOT_RUN = /^(SyntaxError|ReferenceError)/
 
 export async function runTests(folder: string, files: readonly string[]): Promise<TestRun> {

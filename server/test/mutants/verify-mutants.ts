@@ -1,12 +1,12 @@
 /**
- * Do the fast tests notice when a rule is left out? Each mutant is applied alone, to a copy of the repository under .verify/, and
+ * Checks that the fast tests detect a missing rule. Each mutant is applied alone to a copy of the repository under .verify/, and
  * the test files that it names have to fail there. The working tree is only read.
  *
  *   npm run verify:mutants                           all of them
  *   npm run verify:mutants -- --only C11,H18         some of them
  *   npm run verify:mutants -- --sample 4 --seed 7    a few at random; without a seed, a new one
  *
- * A mutant is killed by a test that fails, and by nothing else: one that cannot even be run is broken, and its record has to be fixed.
+ * A mutant is killed only by a failing test: one that cannot be run is broken, and its record has to be fixed.
  */
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -20,10 +20,10 @@ import { runTests } from './run-tests.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..', '..')
 
-/** At once, each in a copy of its own: as many as there are cores where this usually runs. */
+/** In parallel, each in a copy of its own: as many as usual cores. */
 const LANES = 2
 
-/** Not in a copy: what is made here, and what is linked. */
+/** Not copied: generated and linked folders. */
 const LEFT_OUT = new Set(['.git', '.engines', '.site', '.verify', 'node_modules'])
 
 const { values } = parseArgs({

@@ -1,4 +1,4 @@
-/** Proof key for code exchange: the shapes of challenge and verifier, and which fits which. RFC 7636. */
+/** PKCE (RFC 7636): syntax of challenge and verifier, and matching. */
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -13,7 +13,7 @@ const verifiers = fc.string({ unit: fc.constantFrom(...UNRESERVED), minLength: 4
 
 const s256 = (text: string) => createHash('sha256').update(text).digest('base64url')
 
-/** ASCII, and some of what only looks like it. */
+/** ASCII, and characters that look like it. */
 const CHARACTERS = [
   ...Array.from({ length: 128 }, (_, point) => String.fromCodePoint(point)),
   'é',
@@ -44,7 +44,7 @@ describe('a challenge', () => {
     expect(isCodeChallenge(`${CHALLENGE}=`)).toBe(false)
   })
 
-  test('has 43 characters, as every S256 has', () => {
+  test('has 43 characters, the length of every S256 challenge', () => {
     const lengths = Array.from({ length: 200 }, (_, length) => length).filter((length) =>
       isCodeChallenge('a'.repeat(length)),
     )
@@ -53,12 +53,12 @@ describe('a challenge', () => {
   })
 })
 
-describe('fitting', () => {
-  test('the pair of RFC 7636, appendix B, fits', () => {
+describe('matching', () => {
+  test('the pair of RFC 7636, appendix B, matches', () => {
     expect(fitsChallenge(VERIFIER, CHALLENGE)).toBe(true)
   })
 
-  test('every verifier fits its own challenge, and no other', () => {
+  test('every verifier matches its own challenge, and no other', () => {
     fc.assert(
       fc.property(verifiers, verifiers, (one, other) => {
         expect(fitsChallenge(one, s256(one))).toBe(true)
@@ -81,7 +81,7 @@ describe('fitting', () => {
     ` ${VERIFIER}`,
     `${VERIFIER}=`,
     'é'.repeat(43),
-  ])('DG-12 the verifier %j has a wrong shape and fits nothing, not even its own hash', (verifier) => {
+  ])('DG-12 the verifier %j has a wrong syntax and matches nothing, not even its own hash', (verifier) => {
     expect(fitsChallenge(verifier, s256(verifier))).toBe(false)
   })
 
@@ -94,11 +94,11 @@ describe('fitting', () => {
     ` ${CHALLENGE}`,
     CHALLENGE.toLowerCase(),
     CHALLENGE.replace('-', '+'),
-    // The same 32 bytes, with other bits in the room that base64url leaves behind them.
+    // The same 32 bytes, with other unused bits at the end of the base64url text.
     CHALLENGE.replace(/M$/, 'N'),
     createHash('sha256').update(VERIFIER).digest('hex'),
     'é'.repeat(43),
-  ])('DG-11 nothing fits the challenge %j, and nothing throws', (challenge) => {
+  ])('DG-11 no verifier matches the challenge %j, and nothing throws', (challenge) => {
     expect(fitsChallenge(VERIFIER, challenge)).toBe(false)
     expect(fitsChallenge('', challenge)).toBe(false)
   })

@@ -1,4 +1,4 @@
-/** The record by which a publisher shows that a domain is theirs: for one application and one domain, and for no other. */
+/** The DNS record that verifies a publisher's domain: for one application and one domain. */
 import { describe, expect, test } from 'vitest'
 import { createKey, type Keyset, parseKeyset } from '../../src/secrets/keyset.ts'
 import { isPublisherRecord, publisherRecord } from '../../src/secrets/publisher-proof.ts'
@@ -21,23 +21,23 @@ describe('the record', () => {
     expect(record).toMatch(/^latchkey-publisher=[0-9a-f]{32}$/)
   })
 
-  test('proves this domain for this application', () => {
+  test('verifies this domain for this application', () => {
     expect(isPublisherRecord(keys, APP, 'acme.example', record)).toBe(true)
   })
 
-  test('proves nothing for another application, another domain, or one within the other', () => {
+  test('does not verify another application, another domain, or a subdomain', () => {
     expect(isPublisherRecord(keys, 'app_000000000000', 'acme.example', record)).toBe(false)
     for (const domain of ['evil.example', 'www.acme.example', 'example', 'acme.example.evil.example', '']) {
       expect(isPublisherRecord(keys, APP, domain, record)).toBe(false)
     }
   })
 
-  test('cannot be moved by cutting the application and the domain in another place', () => {
+  test('depends on the boundary between application and domain', () => {
     const shifted = publisherRecord(keys, `${APP}","a`, 'cme.example')
     expect(isPublisherRecord(keys, APP, 'acme.example', shifted)).toBe(false)
   })
 
-  test('may be written in capitals, and with spaces around it', () => {
+  test('may be in upper case, with spaces around it', () => {
     expect(isPublisherRecord(keys, APP, 'acme.example', ` ${record.toUpperCase()} `)).toBe(true)
   })
 
@@ -57,12 +57,12 @@ describe('the record', () => {
 })
 
 describe('keys', () => {
-  test('a record goes on proving while its key is among them, wherever it stands', () => {
+  test('a record stays valid while its key is in the key set, at any position', () => {
     expect(isPublisherRecord(readKeyset(NEW, OLD), APP, 'acme.example', record)).toBe(true)
     expect(publisherRecord(readKeyset(NEW, OLD), APP, 'acme.example')).not.toBe(record)
   })
 
-  test('and proves nothing without it, or under another key of the same number', () => {
+  test('a record is invalid without its key, or with another key of the same id', () => {
     expect(isPublisherRecord(readKeyset(NEW), APP, 'acme.example', record)).toBe(false)
     expect(isPublisherRecord(readKeyset(OTHER), APP, 'acme.example', record)).toBe(false)
   })

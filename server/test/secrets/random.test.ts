@@ -1,4 +1,4 @@
-/** Entropy: even digits, ids with their prefix, nothing twice. */
+/** Randomness: uniform digits, ids with prefixes, no repetition. */
 import { describe, expect, test } from 'vitest'
 import { readTypedCode } from '../../src/core/device/user-code.ts'
 import { isGrantId } from '../../src/core/grants/grant.ts'
@@ -14,7 +14,7 @@ import {
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
-/** How far the counts are from even. With even chances it exceeds CHANCE once in ten million tries. */
+/** Chi-squared distance from uniform. For uniform values it exceeds CHANCE once in ten million tries. */
 function chiSquare(counts: readonly number[]): number {
   const even = counts.reduce((sum, count) => sum + count, 0) / counts.length
   return counts.reduce((sum, count) => sum + (count - even) ** 2 / even, 0)
@@ -25,21 +25,21 @@ const CHANCE = { ofTen: 50, ofAHundred: 190 }
 describe('user codes', () => {
   const codes = Array.from({ length: 100_000 }, () => createUserCode(8))
 
-  /** How often each of `kinds` values was drawn. */
+  /** How often each of `kinds` values occurred. */
   function usage(kinds: number, values: Iterable<number>): number[] {
     const counts = new Array<number>(kinds).fill(0)
     for (const value of values) counts[value] = (counts[value] ?? 0) + 1
     return counts
   }
 
-  test('SC-01 all digits together are even: taking a byte modulo ten would show here', () => {
+  test('SC-01 all digits together are uniform: a byte modulo ten would fail here', () => {
     const random = codes.flatMap((code) => Array.from(code.slice(0, 8), Number))
     expect(chiSquare(usage(10, random))).toBeLessThan(CHANCE.ofTen)
     const biased = Array.from({ length: 800_000 }, (_, index) => (index % 256) % 10)
     expect(chiSquare(usage(10, biased)), 'the test has the power to see it').toBeGreaterThan(CHANCE.ofTen)
   })
 
-  test.each([0, 1, 2, 3, 4, 5, 6, 7, 8])('SC-01 the digit at place %d is even', (at) => {
+  test.each([0, 1, 2, 3, 4, 5, 6, 7, 8])('SC-01 the digit at position %d is uniform', (at) => {
     expect(
       chiSquare(
         usage(
@@ -50,7 +50,7 @@ describe('user codes', () => {
     ).toBeLessThan(CHANCE.ofTen)
   })
 
-  test.each([0, 1, 2, 3, 4, 5, 6])('SC-01 the digits at place %d and the next do not depend on each other', (at) => {
+  test.each([0, 1, 2, 3, 4, 5, 6])('SC-01 the digits at position %d and the next are independent', (at) => {
     expect(
       chiSquare(
         usage(
@@ -65,7 +65,7 @@ describe('user codes', () => {
     expect(codes.length - new Set(codes).size).toBeLessThan(110)
   })
 
-  test.each([8, 9, 11, 14])('of %d random digits have a check digit more, and can be typed', (randomDigits) => {
+  test.each([8, 9, 11, 14])('of %d random digits have an additional check digit, and can be typed', (randomDigits) => {
     for (let count = 0; count < 200; count += 1) {
       const code = createUserCode(randomDigits)
       expect(code).toHaveLength(randomDigits + 1)
@@ -94,7 +94,7 @@ describe('ids', () => {
     expect(1e24 / 2 ** (20 * Math.log2(32) + 1)).toBeLessThan(1e-6)
   })
 
-  test('the secrets of grants are 128 random bits: every byte takes part', () => {
+  test('the secrets of grants are 128 random bits: every byte varies', () => {
     const secrets = Array.from({ length: 2_000 }, createGrantSecret)
     for (const secret of secrets) expect(secret).toMatch(UUID)
     const bytes = secrets.map((id) => Buffer.from(id.replaceAll('-', ''), 'hex'))
@@ -119,7 +119,7 @@ describe('ids', () => {
   })
 })
 
-test('a request’s id is 16 digits, never the same twice, also where the pool is filled anew', () => {
+test('a request’s id is 16 digits, never the same twice, also when the pool is refilled', () => {
   const ids = Array.from({ length: 5_000 }, createRequestId)
   expect(ids.filter((id) => !/^[0-9a-f]{16}$/.test(id))).toEqual([])
   expect(new Set(ids).size).toBe(ids.length)

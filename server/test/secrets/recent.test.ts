@@ -1,10 +1,10 @@
-/** What was proven lately is remembered, for a while, and for nobody else. */
+/** The cache of verified texts: bounded, and separate for each application. */
 import { expect, test } from 'vitest'
 import { createDeviceCodeVerifier, signDeviceCode, verifyDeviceCode } from '../../src/secrets/device-code-text.ts'
 import { createKey, type Keyset, parseKeyset } from '../../src/secrets/keyset.ts'
 import { createRecent } from '../../src/secrets/recent.ts'
 
-test('remembers at most two generations, the lately used longest', () => {
+test('keeps at most two generations, the recently used longest', () => {
   const recent = createRecent<number>(10)
   for (let value = 0; value < 15; value += 1) recent.set(`text ${value}`, value)
   expect(recent.get('text 0')).toBe(0)
@@ -17,7 +17,7 @@ test('remembers at most two generations, the lately used longest', () => {
   expect(known.length).toBeLessThanOrEqual(20)
 })
 
-test('DC-04 a device code that was opened for its application stays closed to another, and to a changed letter', () => {
+test('DC-04 a device code verified for its application is refused for another, and with a changed letter', () => {
   const keys = parseKeyset(createKey(1)) as Keyset
   const open = createDeviceCodeVerifier(keys)
   const code = {

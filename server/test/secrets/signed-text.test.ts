@@ -1,4 +1,4 @@
-/** Texts that verify themselves: one text per content, and nothing else opens. */
+/** Signed texts: one text per content, and no other is accepted. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { bucketOf } from '../../src/secrets/bucket.ts'
@@ -8,14 +8,14 @@ import { type SignedText, sign, verify } from '../../src/secrets/signed-text.ts'
 const [first, second] = [createKey(1), createKey(2)]
 const keys = parseKeyset(first) as Keyset
 
-/** 1 + 20 + 16 bytes are 50 characters with four loose bits at the end: the forgiving case of base64. */
+/** 1 + 20 + 16 bytes are 50 characters with four unused bits at the end, which base64 decoders ignore. */
 const kind: SignedText = { prefix: 'lkr_', purpose: 'refresh-token', bodyBytes: 20 }
 const body = Buffer.from('a body of 20 bytes..')
 const text = sign(kind, keys.signing, body)
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 
-test('what is sealed opens again, with what it is bound to', () => {
+test('a signed text is verified with its binding', () => {
   const bodies = fc.uint8Array({ minLength: 20, maxLength: 20 }).map((bytes) => Buffer.from(bytes))
   fc.assert(
     fc.property(bodies, fc.string({ maxLength: 100 }), (sealed, bound) => {
@@ -25,18 +25,18 @@ test('what is sealed opens again, with what it is bound to', () => {
 })
 
 describe('keys', () => {
-  test('a new signing key in front leaves what the old one sealed open', () => {
+  test('after a key rotation, texts of the old key are still verified', () => {
     const rotated = parseKeyset(`${second},${first}`) as Keyset
     expect(verify(kind, rotated, text)).toEqual(body)
     expect(verify(kind, rotated, sign(kind, rotated.signing, body))).toEqual(body)
     expect(sign(kind, rotated.signing, body)).not.toBe(text)
   })
 
-  test('a key that was taken out opens nothing any more', () => {
+  test('texts of a retired key are refused', () => {
     expect(verify(kind, parseKeyset(second) as Keyset, text)).toBeNull()
   })
 
-  test('another key under the same number opens nothing', () => {
+  test('another key with the same id verifies nothing', () => {
     expect(verify(kind, parseKeyset(createKey(1)) as Keyset, text)).toBeNull()
   })
 
@@ -81,7 +81,7 @@ describe('the bucket', () => {
   const inBucket = (bucket: number): SignedText => ({ ...kind, bucket })
   const buckets = fc.nat(0xffff)
 
-  test('stands after the prefix, in four digits, and is read without a key', () => {
+  test('is after the prefix, in four digits, and readable without a key', () => {
     expect(sign(inBucket(0), keys.signing, body)).toMatch(/^lkr_0000[A-Za-z0-9_-]{50}$/)
     expect(sign(inBucket(0xbe0f), keys.signing, body)).toMatch(/^lkr_be0f[A-Za-z0-9_-]{50}$/)
     fc.assert(
@@ -93,7 +93,7 @@ describe('the bucket', () => {
     )
   })
 
-  test('is not another one: what is genuine there is refused here', () => {
+  test('is checked: a valid text of another bucket is refused', () => {
     fc.assert(
       fc.property(buckets, buckets, (bucket, other) => {
         fc.pre(bucket !== other)
@@ -110,21 +110,21 @@ describe('the bucket', () => {
     }
   })
 
-  test('is written in one way only', () => {
+  test('has one spelling only', () => {
     const sealed = sign(inBucket(0xabcd), keys.signing, body)
     for (const digits of ['ABCD', 'abcD', 'abc', '0abcd', ' bcd', '+bcd', 'ab_d']) {
       expect(verify(inBucket(0xabcd), keys, `lkr_${digits}${sealed.slice(8)}`), digits).toBeNull()
     }
   })
 
-  test('neither added to a text without one nor left out', () => {
+  test('can neither be added to a text without one nor be removed', () => {
     expect(verify(inBucket(0), keys, text)).toBeNull()
     expect(verify(inBucket(0), keys, text.replace('lkr_', 'lkr_0000'))).toBeNull()
     expect(verify(kind, keys, sign(inBucket(0), keys.signing, body).replace('lkr_0000', 'lkr_'))).toBeNull()
   })
 })
 
-test('what it is bound to must be known exactly', () => {
+test('the binding must match exactly', () => {
   const bound = sign(kind, keys.signing, body, 'app_one')
   expect(verify(kind, keys, bound, 'app_one')).toEqual(body)
   for (const other of ['', 'app_two', 'app_on', 'app_one ', 'APP_ONE']) {
@@ -133,7 +133,7 @@ test('what it is bound to must be known exactly', () => {
   expect(verify(kind, keys, text, 'app_one')).toBeNull()
 })
 
-test('anything else that arrives is refused without throwing', () => {
+test('any other input is refused without throwing', () => {
   fc.assert(
     fc.property(fc.oneof(fc.string(), fc.base64String()), (garbage) => {
       expect(verify(kind, keys, garbage)).toBeNull()

@@ -1,4 +1,4 @@
-/** Texts of the web interface: what they are bound to, and that nothing else opens them. */
+/** Signed texts of the web interface: their binding, and that nothing else is accepted. */
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { createKey, type Keyset, parseKeyset } from '../../src/secrets/keyset.ts'
@@ -30,17 +30,17 @@ describe.each([
 ] as const)('the text of %s', (_name, sign, open) => {
   const text = sign(keys, id, 'acme')
 
-  test('opens to its id, also after a new key signs', () => {
+  test('verifies to its id, also after a key rotation', () => {
     expect(open(keys, text, 'acme')).toBe(id)
     expect(open(keysFrom(two, one), text, 'acme')).toBe(id)
   })
 
-  test('TN-02: opens for nobody else than it was made for', () => {
+  test('TN-02: verifies only for its own account or user', () => {
     expect(open(keys, text, 'globex')).toBeNull()
     expect(open(keys, text, '')).toBeNull()
   })
 
-  test('WB-04: is worth nothing tampered with, cut short, made up, or once its key is gone', () => {
+  test('WB-04: is refused if altered, truncated or forged, or once its key is retired', () => {
     for (let at = 0; at < text.length; at += 1) {
       const other = text[at] === 'A' ? 'B' : 'A'
       expect(open(keys, text.slice(0, at) + other + text.slice(at + 1), 'acme')).toBeNull()
@@ -51,7 +51,7 @@ describe.each([
     expect(open(keysFrom(two), text, 'acme')).toBeNull()
   })
 
-  test('is not taken for a text of another kind', () => {
+  test('is not accepted as another kind', () => {
     const others = [verifySession, verifyLink, verifyBrowser].filter((each) => each !== open)
     const bare = text.slice(4)
     for (const other of others) {
@@ -60,14 +60,14 @@ describe.each([
   })
 })
 
-test('a half-finished sign-in says who and when, for this account only', () => {
+test('an unfinished sign-in carries user and time, for this account only', () => {
   const step = { userId: 'usr_k3v9m2x7q4tz', at: 1_772_366_400_123, passwordMark: '0123456789abcdef' }
   const text = signSecondStep(keys, step, 'acme')
   expect(verifySecondStep(keys, text, 'acme')).toEqual(step)
   expect(verifySecondStep(keys, text, 'globex')).toBeNull()
 })
 
-test('UC-22: a decision opens only for the user who entered the code', () => {
+test('UC-22: a decision verifies only for the user who entered the code', () => {
   const place = { id, expiresAt: 1_772_366_400_123 }
   const text = signDecision(keys, place, 'usr_k3v9m2x7q4tz')
   expect(verifyDecision(keys, text, 'usr_k3v9m2x7q4tz')).toEqual(place)
@@ -78,7 +78,7 @@ describe('a signed form', () => {
   const holder = { userId: 'usr_k3v9m2x7q4tz', sessionCreatedAt: 1_772_366_400_123 }
   const token = signForm(keys, holder, '/applications/remove', { grant: id })
 
-  test('is good for its session, its action and its values, in any order', () => {
+  test('is valid for its session, its action and its values, in any order', () => {
     expect(isSignedForm(keys, holder, '/applications/remove', { grant: id }, token)).toBe(true)
     const two = signForm(keys, holder, '/a', { one: '1', two: '2' })
     expect(isSignedForm(keys, holder, '/a', { two: '2', one: '1' }, two)).toBe(true)
@@ -96,14 +96,14 @@ describe('a signed form', () => {
     expect(isSignedForm(keys, by, action, bound as Record<string, string>, token)).toBe(false)
   })
 
-  test('WB-02: a token is not something that can be made up or left out', () => {
+  test('WB-02: a token cannot be forged or omitted', () => {
     for (const made of ['', '1.', '1', `${token}x`, token.slice(2), `2${token.slice(1)}`, 'undefined']) {
       expect(isSignedForm(keys, holder, '/applications/remove', { grant: id }, made)).toBe(false)
     }
   })
 })
 
-test('an address is counted without being kept, and apart for each account', () => {
+test('an e-mail address is counted by digest, separately for each account', () => {
   const digest = digestAddress(keys, 'acc_1', 'ann@acme.example')
   expect(digest).toHaveLength(32)
   expect(digestAddress(keys, 'acc_1', 'ann@acme.example')).toEqual(digest)

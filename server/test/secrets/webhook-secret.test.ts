@@ -1,4 +1,4 @@
-/** The secret of an endpoint: computed, never kept; and signatures as a receiver checks them, with the standard's own library. */
+/** The secret of an endpoint is computed, never stored; signatures are checked with the standard's own library. */
 import { Webhook } from 'standardwebhooks'
 import { describe, expect, test } from 'vitest'
 import { createKey, type Keyset, parseKeyset } from '../../src/secrets/keyset.ts'
@@ -12,7 +12,7 @@ const REFERENCE = { endpointId: 'whk_k3v9m2x7q4tz', keyId: 1, generation: 1 }
 const secret = webhookSecret(keys, REFERENCE) ?? ''
 
 describe('the secret', () => {
-  test('is whsec_ and 32 bytes in base64, the same each time, also after a new key came in front', () => {
+  test('is whsec_ and 32 bytes in base64, the same each time, also after a key rotation', () => {
     expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/)
     expect(webhookSecret(keys, REFERENCE)).toBe(secret)
     expect(webhookSecret(rotated, REFERENCE)).toBe(secret)
@@ -27,7 +27,7 @@ describe('the secret', () => {
     expect(webhookSecret(rotated, { ...REFERENCE, ...other })).not.toBe(secret)
   })
 
-  test('is gone with its key', () => {
+  test('is lost with its key', () => {
     expect(webhookSecret(parseKeyset(second) as Keyset, REFERENCE)).toBeNull()
   })
 })
@@ -55,7 +55,7 @@ describe('the signature', () => {
     expect(() => new Webhook(secret).verify(body, headers)).toThrow('No matching signature')
   })
 
-  test('during a rotation is accepted by whoever has either secret, and by nobody else', () => {
+  test('during a rotation is accepted with either secret, and with no other', () => {
     const headers = webhookHeaders([next, secret], message)
     expect(headers['webhook-signature']).toMatch(/^v1,\S+ v1,\S+$/)
     for (const held of [secret, next]) new Webhook(held).verify(message.body, headers)

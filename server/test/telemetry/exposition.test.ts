@@ -1,4 +1,4 @@
-/** Prometheus's text format 0.0.4, as its documentation has it. */
+/** Prometheus' text format 0.0.4, as documented. */
 import { describe, expect, test } from 'vitest'
 import { createCounts } from '../../src/telemetry/counts.ts'
 import { writeExposition } from '../../src/telemetry/exposition.ts'
@@ -22,7 +22,7 @@ describe('the text', () => {
     )
   })
 
-  test('writes what is no number as Go reads it', () => {
+  test('writes NaN and infinities as Go parses them', () => {
     const samples = [Number.NaN, Number.NEGATIVE_INFINITY].map((value) => ({ labels: {}, value }))
     expect(writeExposition([gauge('a', 'x', samples)])).toContain('\na NaN\na -Inf\n')
   })
@@ -40,7 +40,7 @@ describe('a histogram', () => {
       .filter((line) => line.startsWith('latchkey_http_request_duration_seconds_'))
   }
 
-  test('counts in each bucket what is in the smaller ones, bounds included, and everything in the last', () => {
+  test('has cumulative buckets with inclusive bounds, and everything in the last', () => {
     const lines = linesOf([0.0001, 0.001, 0.0011, 2.5, 2.6, 60])
     const bucket = (le: string) => lines.find((line) => line.includes(`{route="/a",le="${le}"}`))?.split(' ')[1]
     expect(['0.001', '0.0025', '1', '2.5', '+Inf'].map(bucket)).toEqual(['2', '3', '3', '4', '6'])
@@ -48,13 +48,13 @@ describe('a histogram', () => {
     expect(lines.find((line) => line.includes('_sum{'))).toMatch(/ 65\.102/)
   })
 
-  test('is not there for a route that nobody asked for', () => {
+  test('is absent for a route without requests', () => {
     expect(linesOf([])).toEqual([])
     expect(linesOf([1]).filter((line) => line.includes('/b'))).toEqual([])
   })
 })
 
-test('a route is there before its first request, with the classes of status that alerts look at', () => {
+test('a route is present before its first request, with the status classes that alerts use', () => {
   const { requests, families } = createCounts(['/a'])
   requests.began()
   requests.ended('/a', 303, 0.1)
