@@ -25,7 +25,7 @@ function clientOf(options: Partial<ClientOptions> = {}): Client {
   return createClient({ baseUrl: service.address, appId: id, appSecret: secret, clock: hastyClock, ...options })
 }
 
-/** Everything that the polls of a session bring, as it comes. */
+/** All polls of a session, in order. */
 function listenTo(session: DeviceSession): { readonly heard: readonly string[]; readonly ended: Promise<void> } {
   const heard: string[] = []
   const listen = async () => {
@@ -59,13 +59,13 @@ describe.each<Variant>(['oauth', 'key'])('in the %s variant', (variant) => {
     expect(await failure(session.wait())).toMatchObject({ code: 'auth_rejected' })
   })
 
-  test('a code that ran out ends with code_expired', async () => {
+  test('an expired code ends with code_expired', async () => {
     const session = await clientOf().device.start({ variant })
     await service.database.advance(901_000)
     expect(await failure(session.wait())).toMatchObject({ code: 'code_expired' })
   })
 
-  test('a code that somebody else has collected ends with code_used', async () => {
+  test('a code collected elsewhere ends with code_used', async () => {
     const session = await clientOf().device.start({ variant })
     await service.grant(session.userCode)
     await service.device(variant).poll(session.toJSON().deviceCode)
@@ -94,7 +94,7 @@ describe.each<Variant>(['oauth', 'key'])('in the %s variant', (variant) => {
     },
   )
 
-  test('a session goes on in another process, also after the first one got the outcome and lost it', async () => {
+  test('a session continues in another process, also after the first one got the outcome and lost it', async () => {
     const client = clientOf()
     const session = await client.device.start({ variant })
     const saved = JSON.stringify(session)
@@ -111,7 +111,7 @@ describe.each<Variant>(['oauth', 'key'])('in the %s variant', (variant) => {
   })
 })
 
-test('a public application has the device flow without a secret', async () => {
+test('a public application can use the device flow without a secret', async () => {
   const { id } = await makeApplication(service.context.db, service.config, service.account.slug, { public: true })
   await service.context.applications.refresh()
   const client = clientOf({ appId: id, appSecret: undefined })
@@ -123,7 +123,7 @@ test('a public application has the device flow without a secret', async () => {
   expect(await client.credentials()).toBeNull()
 })
 
-test('the page on which the user decides shows what the device calls itself', async () => {
+test('the consent page shows the device’s self-description', async () => {
   const session = await clientOf({ userAgent: 'Acme TV (living room)' }).device.start({ variant: 'oauth' })
   const [row] = await service.database.query('select requested_with from device_codes where user_code = $1', [
     session.userCode,
@@ -136,12 +136,12 @@ test.each([
   ['unknown applications', { appId: 'app_unknown00000' }, {}, 'invalid_application'],
   ['unknown scopes', {}, { scope: ['no:such'] }, 'invalid_scope'],
   ['states that are too long', {}, { state: 'x'.repeat(1025) }, 'invalid_request'],
-])('%s are told apart', async (_, options, wish, code) => {
+])('%s have their own error', async (_, options, wish, code) => {
   const error = await failure(clientOf(options).device.start({ variant: 'oauth', ...wish }))
   expect(error).toMatchObject({ name: 'LatchkeyError', code })
 })
 
-test('an application without the device flow is told so', async () => {
+test('an application without the device flow gets its own error', async () => {
   const { id, secret } = await makeApplication(service.context.db, service.config, service.account.slug, {
     deviceFlow: false,
     redirectUris: ['https://app.example/callback'],

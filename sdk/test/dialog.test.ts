@@ -1,6 +1,6 @@
 /**
- * The dialog of the packed library in real Chromium: an application's page on an origin of its own, the real service, and people
- * who allow, cancel, close windows and go back. docs/interface.md, "The dialog".
+ * The dialog of the packed library in real Chromium: an application's page on an origin of its own, the real service, and users
+ * who grant, cancel, close windows and go back. docs/interface.md, "The dialog".
  */
 import type { Frame, Page } from 'playwright-core'
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
@@ -41,7 +41,7 @@ async function visit(site = inBrowser, headers: Record<string, string> = {}): Pr
   return page
 }
 
-/** Somebody presses a button that opens a window. */
+/** Clicks a button that opens a window. */
 async function pressFor(page: Page, button: string, where: Page | Frame = page): Promise<Page> {
   const [popup] = await Promise.all([page.waitForEvent('popup'), where.click(button)])
   const violations = watchViolations(popup)
@@ -50,13 +50,13 @@ async function pressFor(page: Page, button: string, where: Page | Frame = page):
   return popup
 }
 
-/** The library's `state` of the attempt that this window shows. */
+/** The library's `state` of the attempt in this window. */
 const stateIn = async (popup: Page) => new URL(await asked(popup)).searchParams.get('state') ?? ''
 const addresses = new WeakMap<Page, string>()
 async function asked(popup: Page): Promise<string> {
   return addresses.get(popup) ?? ''
 }
-/** Every authorization address that the windows of this page are sent to. */
+/** Every authorization URL that the windows of this page open. */
 function noteAddresses(page: Page): void {
   page.context().on('request', (request) => {
     if (request.isNavigationRequest() && request.url().includes('/oauth/authorize?')) {
@@ -71,7 +71,7 @@ async function expectWorkingTokens(page: Page | Frame): Promise<void> {
 }
 
 describe('in a window of its own', () => {
-  test('the user allows: the page has working tokens, the window is gone, and nothing is left of the attempt', async () => {
+  test('the user grants: the page has valid tokens, the window is closed, and nothing of the attempt is stored', async () => {
     const page = await visit()
     const popup = await pressFor(page, '#popup')
     await goToQuestion(popup, browsing.northwind.ann)
@@ -81,7 +81,7 @@ describe('in a window of its own', () => {
     expect(await page.evaluate('Object.keys(sessionStorage)')).toEqual(['latchkey'])
   })
 
-  test('the user cancels, and the application is told so', async () => {
+  test('the user cancels, and the application gets that error', async () => {
     const page = await visit()
     const popup = await pressFor(page, '#popup')
     await goToQuestion(popup, browsing.northwind.ben)
@@ -90,7 +90,7 @@ describe('in a window of its own', () => {
     expect(await page.evaluate('client.credentials()')).toBeNull()
   })
 
-  test('the user closes it: that is noticed, but not at once, because an answer might be on its way', async () => {
+  test('the user closes it: detected after a delay, because an answer might be on its way', async () => {
     const page = await visit()
     const popup = await pressFor(page, '#popup')
     await page.waitForTimeout(1_500)
@@ -100,7 +100,7 @@ describe('in a window of its own', () => {
     await says(page, 'dialog_closed')
   })
 
-  test('one that the application opened before it had something else to wait for', async () => {
+  test('it may be opened by the application before it waits for something else', async () => {
     const page = await visit()
     const popup = await pressFor(page, '#ready')
     await goToQuestion(popup, browsing.northwind.ann)
@@ -119,7 +119,7 @@ describe('in a window of its own', () => {
     expect(body).toMatchObject({ application: onServer.id })
   })
 
-  test('an application with a secret that forgets its server is told what to do', async () => {
+  test('an application with a secret and without a server gets an error that says what to do', async () => {
     const page = await visit(onServer)
     const popup = await pressFor(page, '#popup')
     await goToQuestion(popup, browsing.northwind.ann)
@@ -128,7 +128,7 @@ describe('in a window of its own', () => {
     expect(await page.evaluate('failure.message')).toContain('exchange "server"')
   })
 
-  test('its second press has the same window, and only the last attempt counts', async () => {
+  test('a second click uses the same window, and only the last attempt counts', async () => {
     const page = await visit()
     const [popup] = await Promise.all([
       page.waitForEvent('popup'),
@@ -146,7 +146,7 @@ describe('in a window of its own', () => {
     await says(page, GRANTED)
   })
 
-  test('the application gives up: the window goes away', async () => {
+  test('the application aborts: the window is closed', async () => {
     const page = await visit()
     await page.evaluate(`globalThis.over = new AbortController()`)
     const [popup] = await Promise.all([
@@ -173,7 +173,7 @@ describe('in a window of its own', () => {
     await says(second, GRANTED)
   })
 
-  test('a scope that the application may not ask for comes back by the button of the problem’s page', async () => {
+  test('a scope that is not allowed is reported through the link of the error page', async () => {
     const page = await visit()
     const [popup] = await Promise.all([
       page.waitForEvent('popup'),
@@ -186,15 +186,15 @@ describe('in a window of its own', () => {
   })
 })
 
-describe('where one way back is cut off, the other is used', () => {
-  test('a page that lets go of every window it opens still gets the answer', async () => {
+describe('where one channel is cut off, the other is used', () => {
+  test('a page without a reference to its windows still gets the answer', async () => {
     const page = await visit(inBrowser, { 'cross-origin-opener-policy': 'same-origin' })
     await page.evaluate(
       '{ const { open } = globalThis; globalThis.open = (...given) => (globalThis.popup = open(...given)) }',
     )
     const popup = await pressFor(page, '#popup')
     expect(await page.evaluate('popup.closed')).toBe(true)
-    // Longer than what is given to a window that was seen at the service.
+    // Longer than the time given to a window that was seen at the service.
     await page.waitForTimeout(6_000)
     expect(await page.locator('output').textContent()).toBe('ready')
     await goToQuestion(popup, browsing.northwind.ann)
@@ -203,9 +203,9 @@ describe('where one way back is cut off, the other is used', () => {
     await expectWorkingTokens(page)
   })
 
-  test('a page in somebody else’s frame, too', async () => {
+  test('a page in a frame of another site does, too', async () => {
     const page = await browsing.openAlone()
-    // Browsers keep channels in such a frame apart from those of windows; this one is started without that.
+    // Browsers partition channels in such a frame; this one is started without partitioning.
     await page.addInitScript(
       'globalThis.BroadcastChannel = class extends BroadcastChannel { constructor(name) { super("apart " + name) } }',
     )
@@ -221,8 +221,8 @@ describe('where one way back is cut off, the other is used', () => {
   })
 })
 
-describe('in the window itself', () => {
-  test('the page goes to the dialog and comes back with tokens; the code is off the address, and nothing is done twice', async () => {
+describe('by redirect in the same window', () => {
+  test('the page goes to the dialog and returns with tokens; the code is removed from the URL, and nothing is done twice', async () => {
     const page = await visit()
     await page.click('#here')
     await page.locator('#typed').waitFor()
@@ -239,7 +239,7 @@ describe('in the window itself', () => {
     await expectWorkingTokens(page)
   })
 
-  test('a browser that blocks the window: told so, or the way without one', async () => {
+  test('a browser that blocks the window: an error, or a redirect', async () => {
     const page = await visit()
     await page.evaluate('globalThis.open = () => null')
     await page.click('#popup')
@@ -252,12 +252,12 @@ describe('in the window itself', () => {
   })
 })
 
-describe('an answer that is not ours', () => {
+describe('a forged answer', () => {
   const crafted = (site: DialogSite, fields: Record<string, string>) =>
     `${site.callback}?${new URLSearchParams(fields)}`
   const iss = () => browsing.northwind.service.config.publicUrl
 
-  test('a link with somebody else’s code, sent to a user, connects nothing', async () => {
+  test('a link with another user’s code connects nothing', async () => {
     const page = await visit()
     await page.goto(crafted(inBrowser, { code: `lkc_${'x'.repeat(44)}`, state: 'theirs', iss: iss() }))
     await says(page, 'undelivered')
@@ -275,7 +275,7 @@ describe('an answer that is not ours', () => {
     ['another issuer', 'wrong_issuer', () => ({ iss: 'https://elsewhere.example' })],
     ['no issuer', 'wrong_issuer', () => ({ iss: '' })],
     ['no code', 'unexpected_answer', () => ({ code: '' })],
-  ])('%s in the right window is %s, and the code goes nowhere', async (_, code, changed) => {
+  ])('%s in the right window is %s, and the code is not exchanged', async (_, code, changed) => {
     const page = await visit()
     noteAddresses(page)
     const exchanges: string[] = []
@@ -289,7 +289,7 @@ describe('an answer that is not ours', () => {
     expect(exchanges.filter((url) => url.includes('/auth/oauth/token'))).toEqual([])
   })
 
-  test('a page of another origin that has hold of the window cannot answer for it', async () => {
+  test('a page of another origin with a reference to the window cannot answer for it', async () => {
     const page = await visit()
     noteAddresses(page)
     const popup = await pressFor(page, '#popup')
@@ -302,13 +302,13 @@ describe('an answer that is not ours', () => {
 })
 
 describe('a page', () => {
-  test('that is given the application’s secret refuses to work with it', async () => {
+  test('with the application’s secret gets an error', async () => {
     const page = await visit()
     const code = `(() => { try { createClient({ baseUrl: 'https://x.example', appId: 'app_x', appSecret: 'lks_x' }) } catch (error) { return error.code } })()`
     expect(await page.evaluate(code)).toBe('secret_in_browser')
   })
 
-  test('that names a redirect address on another origin is told that this cannot work', async () => {
+  test('with a redirect URI on another origin gets an error', async () => {
     const page = await visit()
     await page.evaluate('void openDialog({ redirectUri: "https://elsewhere.example/callback" })')
     await says(page, 'invalid_request')

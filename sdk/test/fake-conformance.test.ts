@@ -1,6 +1,6 @@
 /**
- * The fake service answers as the real one does: the same script, by the same client, against both, and every answer that came
- * over the wire compared. What differs by nature (credentials, digits, moments, sentences) is compared by its form.
+ * The fake service answers as the real one does: the same script, by the same client, against both, comparing every answer
+ * over the wire. What necessarily differs (credentials, digits, times, messages) is compared by its form.
  */
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -16,7 +16,7 @@ const CODE_LIFETIME = 4
 
 type Identity = { readonly id: string; readonly secret: string }
 
-/** One of the two services, with the user at hand. */
+/** One of the two services, with its user. */
 type Side = {
   readonly baseUrl: string
   readonly application: Identity
@@ -73,7 +73,7 @@ function fakeSide(isPublic: boolean): Side {
   return { ...service, pass: (ms) => service.clock.advance(ms) }
 }
 
-/** What came over the wire, with its differences by nature taken out. */
+/** Recorded answers, with necessary differences removed. */
 type Heard = readonly [request: string, status: number, body: unknown, headers: Record<string, string>]
 
 const COMPARED = [
@@ -104,7 +104,7 @@ function record(side: Side): { heard: Heard[]; fetch: typeof globalThis.fetch } 
   return { heard, fetch: recording }
 }
 
-/** Some answers are repeated on purpose; that they are the same is kept. */
+/** Some answers are repeated on purpose; equal values stay equal. */
 function mask(value: unknown, name = ''): unknown {
   if (typeof value === 'object' && value !== null) {
     const entries = Object.entries(value).sort(([one], [other]) => one.localeCompare(other))
@@ -114,7 +114,7 @@ function mask(value: unknown, name = ''): unknown {
   if (['account', 'iss', 'verification_uri', 'sub', 'user', 'application', 'client_id'].includes(name)) return 'a name'
   if (name === 'user_code') return String(value).replace(/\d/g, '9')
   if (['iat', 'exp'].includes(name)) return 'a moment'
-  // Of what lives for an hour, a few seconds may have passed.
+  // A few seconds of an hour's lifetime may have passed.
   if (name === 'expires_in') return Math.ceil(Number(value) / 10) * 10
   if (name === 'state') return String(value).replace(/^[0-9a-f-]{36}$/, 'made up')
   if (typeof value !== 'string') return value
@@ -122,7 +122,7 @@ function mask(value: unknown, name = ''): unknown {
 }
 
 type Script = (side: Side, client: Client, ask: Ask) => Promise<void>
-/** A request that the client would not make. */
+/** A request that the client does not send itself. */
 type Ask = (
   path: string,
   form?: Record<string, string>,
@@ -153,7 +153,7 @@ async function compare(script: Script, isPublic = false): Promise<readonly Heard
   return fromReal
 }
 
-// At the same time: most of it is waiting, and no two share an application.
+// In parallel: most of it is waiting, and no two share an application.
 const statuses = (heard: readonly Heard[]) => heard.map(([, status]) => status)
 const outcome = (work: Promise<unknown>) => work.then(() => 'done').catch((error: { code?: string }) => error.code)
 
@@ -169,7 +169,7 @@ test.concurrent.each(['oauth', 'key'] as const)(
       expect((await first).value?.type).toBe('pending')
       await side.grant(session.userCode)
       expect((await events.next()).value?.type).toBe('accepted')
-      // Another key: another poll, and the outcome was delivered.
+      // Another key is another poll, and the outcome was delivered.
       const again = client.device.resume({ ...session.toJSON(), idempotencyKey: 'another' })
       const repeated = outcome(again.wait())
       await side.pass(1_600)
@@ -220,7 +220,7 @@ test.concurrent('requests that are wrong, and polls that are early', async () =>
   ])
 })
 
-test.concurrent('a token set is renewed, repeated, checked and ended; an older refresh token ends it all', async () => {
+test.concurrent('a token set is refreshed, repeated, checked and revoked; an older refresh token revokes the grant', async () => {
   await compare(async (side, client, ask) => {
     const { baseUrl, application } = side
     const session = await client.device.start({ variant: 'oauth' })
@@ -256,12 +256,12 @@ test.concurrent('a token set is renewed, repeated, checked and ended; an older r
   })
 })
 
-/** The client would renew, which is not what is asked here. */
+/** The client would refresh, which is not tested here. */
 async function fetchStatus(client: Client, address: string): Promise<number> {
   return (await client.fetch(address, { method: 'GET' }).catch(() => ({ status: 401 }))).status
 }
 
-test.concurrent('an access key is replaced and ended', async () => {
+test.concurrent('an access key is rotated and revoked', async () => {
   await compare(async (side, client, ask) => {
     const session = await client.device.start({ variant: 'key' })
     await side.grant(session.userCode)
@@ -305,7 +305,7 @@ test.concurrent('a public application: the device flow and introspection in the 
   expect(statuses(heard)).toContain(401)
 })
 
-test.concurrent('the dialog: allowed and exchanged once, cancelled, and with what does not fit', async () => {
+test.concurrent('the dialog: granted and exchanged once, rejected, and with wrong parameters', async () => {
   await compare(async (side, client, ask) => {
     const verifier = 'v'.repeat(43)
     const address = `${side.baseUrl}/1/auth/oauth/authorize?${new URLSearchParams({
@@ -336,7 +336,7 @@ test.concurrent('the dialog: allowed and exchanged once, cancelled, and with wha
     ).toBe('code_used')
     expect(await outcome(client.dialog.exchange({ code: burned, verifier, redirectUri: CALLBACK }))).toBe('code_used')
     const by = { SVCappid: side.application.id, SVCsecret: side.application.secret }
-    // Without a challenge, as an application with a secret may: exchanged without a verifier, and not with one.
+    // Without a challenge, as for an application with a secret: exchanged without a verifier, and not with one.
     const plain = address.replace(/&code_challenge=.*$/, '')
     const answerPlain = async () => new URL(await side.answerDialog(plain, 'allow')).searchParams.get('code') ?? ''
     const exchanged = await ask('/auth/oauth/token', { ...by, code: await answerPlain(), redirect_uri: CALLBACK })

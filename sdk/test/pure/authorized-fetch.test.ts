@@ -1,4 +1,4 @@
-/** `client.fetch` against real servers: who gets the credential, and who does not. */
+/** `client.fetch` with real servers: which requests carry the credential. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import type { Client, Credentials } from '../../src/index.ts'
@@ -22,7 +22,7 @@ function tokens(number: number, age = 60_000): Credentials {
   }
 }
 
-/** A service that renews what it is given by the next number, and counts. */
+/** A service that answers each refresh with the next number, and counts. */
 async function holding(credentials: Credentials): Promise<{ readonly client: Client; refreshed: number }> {
   const held = { client: null as unknown as Client, refreshed: 0 }
   const baseUrl = await listen((request, response) => {
@@ -39,7 +39,7 @@ async function holding(credentials: Credentials): Promise<{ readonly client: Cli
 
 type Seen = { readonly method: string; readonly authorization: string | undefined; readonly body: string }
 
-/** An API that notes what it was sent, and answers as it is told. */
+/** An API that records requests, and answers as configured. */
 async function api(answer: (seen: Seen, request: IncomingMessage, response: ServerResponse) => void) {
   const seen: Seen[] = []
   const address = await listen(async (request, response) => {
@@ -53,13 +53,13 @@ async function api(answer: (seen: Seen, request: IncomingMessage, response: Serv
   return { address, seen }
 }
 
-/** Good for `lka_2` and later. */
+/** Accepts `lka_2` and later. */
 const wantsNewer = ({ authorization }: Seen, _: IncomingMessage, response: ServerResponse) => {
   response.statusCode = authorization === 'Bearer lka_1' ? 401 : 200
 }
 
 describe('the credential', () => {
-  test('goes into the header, with everything else as it was given', async () => {
+  test('is sent in the header, with everything else unchanged', async () => {
     const { client } = await holding(tokens(1))
     const { address, seen } = await api(() => {})
     await client.fetch(`${address}/orders`, { method: 'PUT', body: 'three', headers: { authorization: 'other' } })
@@ -72,7 +72,7 @@ describe('the credential', () => {
     ])
   })
 
-  test('is renewed once when it is refused, and the request is sent again', async () => {
+  test('is refreshed once when it is refused, and the request is sent again', async () => {
     const held = await holding(tokens(1))
     const { address, seen } = await api(wantsNewer)
     const response = await held.client.fetch(address, { method: 'POST', body: 'three' })
@@ -84,7 +84,7 @@ describe('the credential', () => {
     expect(held.refreshed).toBe(1)
   })
 
-  test('is renewed once by all whose requests were refused at the same time', async () => {
+  test('is refreshed once for several requests refused at the same time', async () => {
     const held = await holding(tokens(1))
     const { address } = await api(wantsNewer)
     const answers = await Promise.all(Array.from({ length: 20 }, () => held.client.fetch(address)))
@@ -92,7 +92,7 @@ describe('the credential', () => {
     expect(held.refreshed).toBe(1)
   })
 
-  test('is not renewed again and again by an API that always refuses', async () => {
+  test('is not refreshed repeatedly for an API that always refuses', async () => {
     const held = await holding(tokens(1))
     const { address, seen } = await api((_, __, response) => {
       response.statusCode = 401
@@ -102,7 +102,7 @@ describe('the credential', () => {
     expect(seen).toHaveLength(4)
   })
 
-  test('is not renewed where that would not help: an access key, or a body that was read from a stream', async () => {
+  test('is not refreshed for an access key, or for a body that was read from a stream', async () => {
     const key = await holding({ variant: 'key', accessKey: 'lkk_1', scope: [], state: '' })
     const set = await holding(tokens(1))
     const { address, seen } = await api((_, __, response) => {
@@ -152,14 +152,14 @@ describe('a redirect', () => {
     expect(seen).toHaveLength(1)
   })
 
-  test('without end is given up', async () => {
+  test('loop is given up', async () => {
     const { client } = await holding(tokens(1))
     const { address, seen } = await to(() => '/here')
     expect(await failure(client.fetch(`${address}/here`))).toMatchObject({ code: 'unexpected_answer' })
     expect(seen).toHaveLength(11)
   })
 
-  test('is left to the application if it asked for that', async () => {
+  test('is left to the application if configured', async () => {
     const { client } = await holding(tokens(1))
     const { address } = await to(() => 'https://elsewhere.example')
     expect((await client.fetch(`${address}/here`, { redirect: 'manual' })).status).toBe(302)

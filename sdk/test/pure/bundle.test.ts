@@ -1,10 +1,10 @@
-/** What a page has to load, and what it must not: the library is packed by npm and bundled from node_modules, as applications do it. */
+/** The bundle for pages: the library is packed by npm and bundled from node_modules, as applications do it. */
 import { expect, test } from 'vitest'
 import { bundle } from '../rig/bundle.ts'
 
 const MAX_BYTES = 8_000
 
-test('the entry for pages is smaller than 8 KB, compressed, and has neither the device flow nor Node in it', async () => {
+test('the entry for pages is smaller than 8 KB, compressed, and contains neither the device flow nor Node modules', async () => {
   const { text, bytes, compressedBytes } = await bundle("export * from '@latchkey/sdk/browser'")
   process.stdout.write(`@latchkey/sdk/browser: ${bytes} bytes minified, ${compressedBytes} compressed\n`)
   expect(compressedBytes).toBeLessThan(MAX_BYTES)

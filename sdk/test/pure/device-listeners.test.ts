@@ -1,4 +1,4 @@
-/** Who listens to a session, how it is kept, and who may ask for a code at all. docs/interface.md, "Request a device code". */
+/** Listeners of a session, saved sessions, and public applications. docs/interface.md, "Request a device code". */
 import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import type { DeviceEvent, DeviceSession } from '../../src/index.ts'
@@ -6,27 +6,27 @@ import { failure } from '../rig/failure.ts'
 import { ACCESS, pending, record, refusal, scripted, tokenSet } from '../rig/scripted.ts'
 import { accepted, gapsOf, start } from '../rig/started.ts'
 
-describe('whoever listens', () => {
+describe('a listener', () => {
   const types = async (session: DeviceSession, count: number): Promise<string[]> => {
     const seen: DeviceEvent[] = []
     for await (const event of session) if (seen.push(event) === count) break
     return seen.map(({ type }) => type)
   }
 
-  test('hears every poll, and the end', async () => {
+  test('gets every poll, and the end', async () => {
     const { clock, next, session, state } = await start()
     next(pending, refusal('slow_down'), pending, accepted(state))
     expect(await clock.during(types(session, 9))).toEqual(['pending', 'slow_down', 'pending', 'accepted'])
     expect(await types(session, 9)).toEqual(['accepted'])
   })
 
-  test.each(['rejected', 'expired'])('hears %s as an event, not as an error', async (outcome) => {
+  test.each(['rejected', 'expired'])('gets %s as an event, not as an error', async (outcome) => {
     const { clock, next, session } = await start()
     next(refusal(`auth_${outcome}`))
     expect(await clock.during(types(session, 9))).toEqual([outcome])
   })
 
-  test('shares the polls with everybody else who does', async () => {
+  test('shares the polls with other listeners', async () => {
     const { asked, clock, next, session, state } = await start()
     next(pending, pending, accepted(state))
     const [tokens, again, seen] = await clock.during(Promise.all([session.wait(), session.wait(), types(session, 9)]))
@@ -51,7 +51,7 @@ describe('whoever listens', () => {
     expect(asked).toHaveLength(3)
   })
 
-  test('can go on later, at the same pace', async () => {
+  test('can continue later, at the same pace', async () => {
     const { asked, clock, next, session, state } = await start()
     next(pending)
     expect(await clock.during(types(session, 1))).toEqual(['pending'])
@@ -60,7 +60,7 @@ describe('whoever listens', () => {
     expect(gapsOf(asked)).toEqual([5.5, 5.5])
   })
 
-  test('is not answered when the signal was aborted before', async () => {
+  test('gets nothing when the signal was aborted before', async () => {
     const { asked, session } = await start()
     expect(await failure(session.wait({ signal: AbortSignal.abort() }))).toMatchObject({ code: 'aborted' })
     expect(asked).toHaveLength(1)
@@ -68,7 +68,7 @@ describe('whoever listens', () => {
 })
 
 describe('a session that is saved', () => {
-  test('goes on in another process, with the same key, after one interval', async () => {
+  test('continues in another process, with the same key, after one interval', async () => {
     const { asked, clock, next, session, state } = await start({ state: 'kiosk-7' })
     next(pending)
     const events = session.events()
@@ -94,7 +94,7 @@ describe('a session that is saved', () => {
     },
   )
 
-  test('is shown to nobody who only looks at it', async () => {
+  test('is not revealed by printing it', async () => {
     const { client, session } = await start()
     const seen = inspect([session, client], { depth: 9, showHidden: true })
     expect(seen).not.toMatch(/lk[a-z]_/)
@@ -102,7 +102,7 @@ describe('a session that is saved', () => {
 })
 
 describe('a public application', () => {
-  test('has the device flow by the standard dialect, without a secret', async () => {
+  test('uses the device flow of the standard dialect, without a secret', async () => {
     const { asked, client, clock, next } = scripted({ appSecret: undefined })
     next(
       record({ state: undefined, verification_uri: 'https://public.example/activate' }),
@@ -138,7 +138,7 @@ describe('a public application', () => {
     expect(await failure(clock.during(session.wait()))).toMatchObject({ code })
   })
 
-  test('cannot ask for an access key', async () => {
+  test('cannot request an access key', async () => {
     const { asked, client } = scripted({ appSecret: undefined })
     expect(await failure(client.device.start({ variant: 'key' }))).toMatchObject({ code: 'invalid_request' })
     expect(asked).toHaveLength(0)

@@ -1,4 +1,4 @@
-/** How a session polls, hour by hour, against a service that says what it is told to. docs/interface.md, "Poll for authorization". */
+/** Polling of a session, on a virtual clock, with a scripted service. docs/interface.md, "Poll for authorization". */
 import { describe, expect, test } from 'vitest'
 import { failure } from '../rig/failure.ts'
 import {
@@ -96,7 +96,7 @@ describe('a session that waits', () => {
     expect(asked).toHaveLength(3)
   })
 
-  test('never asks for another code by itself', async () => {
+  test('never requests another code by itself', async () => {
     const { asked, clock, next, session } = await start({ record: { expires_in: 60 } })
     next(({ at }) => (at < session.expiresAt ? pending : refusal('auth_expired')))
     expect(await failure(clock.during(session.wait()))).toMatchObject({ code: 'code_expired' })
@@ -104,7 +104,7 @@ describe('a session that waits', () => {
     expect(session.remaining()).toBe(0)
   })
 
-  test('collects what was granted in the last moment, after the time is over', async () => {
+  test('collects a late grant after the expiry', async () => {
     const { clock, next, session, state } = await start({ record: { expires_in: 10 } })
     next(pending, ({ at }) => {
       expect(at).toBeGreaterThan(session.expiresAt)
@@ -113,13 +113,13 @@ describe('a session that waits', () => {
     expect(await clock.during(session.wait())).toMatchObject({ accessToken: ACCESS })
   })
 
-  test('goes on for a moment after the time is over, while the service cannot look', async () => {
+  test('continues for a while after the expiry, while the service answers 503', async () => {
     const { clock, next, session, state } = await start({ record: { expires_in: 10 } })
     next(({ at }) => (at < session.expiresAt + 30_000 ? pending : accepted(state)))
     expect(await clock.during(session.wait())).toMatchObject({ accessToken: ACCESS })
   })
 
-  test('stops a minute after the time is over, if the service still cannot say what became of the code', async () => {
+  test('stops a minute after the expiry, if the service still answers 503', async () => {
     const { asked, clock, next, session, state } = await start({ record: { expires_in: 10 } })
     next(pending)
     expect(await failure(clock.during(session.wait()))).toMatchObject({ code: 'unavailable' })
@@ -129,7 +129,7 @@ describe('a session that waits', () => {
   })
 })
 
-test('a clock that is set right by years does not end a code', async () => {
+test('a wall clock corrected by years does not end a code', async () => {
   const { clock, next, session, state } = await start()
   let polls = 0
   next(() => {
@@ -157,7 +157,7 @@ describe('slow_down', () => {
     expect(asked).toHaveLength(4)
   })
 
-  test('is remembered by a session that is taken up again', async () => {
+  test('is kept by a restored session', async () => {
     const { client, clock, next, session } = await start()
     next(refusal('slow_down'), refusal('slow_down'), pending)
     const events = session.events()
@@ -194,14 +194,14 @@ describe('when answers are lost', () => {
     expect(third).toBeLessThanOrEqual(22 * 1.25)
   })
 
-  test('the waits are short again after the first answer', async () => {
+  test('the delays are short again after the first answer', async () => {
     const { asked, clock, next, session, state } = await start()
     next(lost(), lost(), pending, lost(), accepted(state))
     await clock.during(session.wait())
     expect(gapsOf(asked)[4]).toBeLessThanOrEqual(5.5 * 1.25)
   })
 
-  test('a session whose time is long over is given up soon', async () => {
+  test('a session that expired long ago is given up soon', async () => {
     const { asked, clock, next, session } = await start()
     await clock.pass(86_400_000)
     next(lost())
@@ -231,7 +231,7 @@ describe('when answers are lost', () => {
     expect(gapsOf(asked)).toEqual([5.5, 40])
   })
 
-  test('Retry-After is honoured as long as the code lives', async () => {
+  test('Retry-After is honoured until the code expires', async () => {
     const { asked, clock, next, session } = await start({ record: { expires_in: 60 } })
     next(refusal('unavailable', { 'retry-after': '86400' }, 503), refusal('auth_expired'))
     expect(await failure(clock.during(session.wait()))).toMatchObject({ code: 'code_expired' })
@@ -246,7 +246,7 @@ describe('when answers are lost', () => {
     expect(gapsOf(asked)[1]).toBeLessThan(15 + 5.5 * 1.25)
   })
 
-  test('nothing is invented: when nobody answers until the time is long over, the error says so', async () => {
+  test('without any answer until long after the expiry, the error says so', async () => {
     const { clock, next, session, state } = await start({ record: { expires_in: 10 } })
     next(lost('ENOTFOUND'))
     expect(await failure(clock.during(session.wait()))).toMatchObject({ code: 'network' })
@@ -254,7 +254,7 @@ describe('when answers are lost', () => {
     expect(await clock.during(session.wait())).toMatchObject({ accessToken: ACCESS })
   })
 
-  test("somebody else's answer is not taken for one's own", async () => {
+  test("an answer with another state is not accepted", async () => {
     const { asked, clock, next, session, state } = await start()
     next(accepted('another state'), accepted(state))
     await clock.during(session.wait())

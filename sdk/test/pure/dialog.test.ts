@@ -1,4 +1,4 @@
-/** The dialog's rules on a clock of their own, with a window that does what a test says. Real windows: sdk/test/dialog.test.ts. */
+/** The dialog on a virtual clock, with a scripted window. Real windows: sdk/test/dialog.test.ts. */
 import { inspect } from 'node:util'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createClient, type DialogWindow } from '../../src/index.ts'
@@ -8,7 +8,7 @@ const ORIGIN = 'https://app.test'
 const redirectUri = `${ORIGIN}/callback`
 const failing = (code: string) => expect.objectContaining({ name: 'LatchkeyError', code })
 
-/** A window that was opened: where it was sent, and whether it can be looked into. */
+/** An opened window: its address, and whether it is readable. */
 class FakeWindow implements DialogWindow {
   closed = false
   elsewhere = false
@@ -75,7 +75,7 @@ function goTo(address: string): void {
 
 const dialog = () => createClient(service.clientOptions).dialog
 
-/** What the page in the window does, on its own side of the channel. */
+/** The page in the window, on its side of the channel. */
 function answer(address: string): void {
   const { search, searchParams } = new URL(address)
   const channel = new BroadcastChannel(`latchkey.dialog.${searchParams.get('state')}`)
@@ -83,7 +83,7 @@ function answer(address: string): void {
   setTimeout(() => channel.close(), 50)
 }
 
-/** RFC 7636, section 4.2, with what pages have. */
+/** RFC 7636, section 4.2, with Web Crypto. */
 async function challengeOf(verifier: string): Promise<string> {
   const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(verifier))
   const text = btoa(String.fromCharCode(...new Uint8Array(digest)))
@@ -91,7 +91,7 @@ async function challengeOf(verifier: string): Promise<string> {
 }
 
 describe('opening', () => {
-  test('is done before anything is awaited, and leads to the dialog with PKCE and a state', async () => {
+  test('happens before anything is awaited, and leads to the dialog with PKCE and a state', async () => {
     const opened = vi.fn(() => popup)
     vi.stubGlobal('open', opened)
     const waiting = dialog().open({ redirectUri, scope: ['orders:read'] })
@@ -114,7 +114,7 @@ describe('opening', () => {
     expect(kept.size).toBe(0)
   })
 
-  test('makes up another state and another verifier every time', async () => {
+  test('uses a new state and verifier every time', async () => {
     const seen = new Set<string>()
     for (let round = 0; round < 20; round += 1) {
       popup = new FakeWindow()
@@ -132,7 +132,7 @@ describe('opening', () => {
     expect(seen.size).toBe(60)
   })
 
-  test('is refused where no window is possible: blocked, aborted, on a server', async () => {
+  test('fails where no window is possible: blocked, aborted, on a server', async () => {
     vi.stubGlobal('open', () => null)
     await expect(dialog().open({ redirectUri })).rejects.toEqual(failing('popup_blocked'))
     await expect(dialog().open({ redirectUri, signal: AbortSignal.abort() })).rejects.toEqual(failing('aborted'))
@@ -141,7 +141,7 @@ describe('opening', () => {
   })
 })
 
-test('an attempt that is given up, or followed by another, before it got anywhere goes nowhere', async () => {
+test('an attempt that is aborted or replaced before it opened is not continued', async () => {
   const over = new AbortController()
   const given = dialog().open({ redirectUri, signal: over.signal })
   over.abort()
@@ -167,7 +167,7 @@ describe('a window that seems closed', () => {
     return { outcome: () => outcome, pass: (ms: number) => service.clock.advance(ms) }
   }
 
-  test('after it was seen at the service, is given five seconds', async () => {
+  test('after it was seen at the service is given five seconds', async () => {
     const { outcome, pass } = await watch()
     await pass(60_000)
     popup.close()
@@ -177,7 +177,7 @@ describe('a window that seems closed', () => {
     expect(outcome()).toBe('dialog_closed')
   })
 
-  test('from the start may be out of sight: it is given three minutes, and may answer in them', async () => {
+  test('from the start may only be severed: it is given three minutes to answer', async () => {
     const { outcome, pass } = await watch()
     popup.close()
     await pass(179_000)
@@ -186,7 +186,7 @@ describe('a window that seems closed', () => {
     await vi.waitFor(() => expect(outcome()).toBe('connected'))
   })
 
-  test('just when it got there is out of sight, too: browsers take a moment to let go of one', async () => {
+  test('just when it arrived may be severed, too: browsers take a moment to cut the reference', async () => {
     const { outcome, pass } = await watch()
     await pass(600)
     popup.close()
@@ -194,7 +194,7 @@ describe('a window that seems closed', () => {
     expect(outcome()).toBeNull()
   })
 
-  test('and never answers, is closed after them', async () => {
+  test('and never answers is treated as closed after them', async () => {
     const { outcome, pass } = await watch()
     popup.close()
     await pass(181_000)
@@ -202,14 +202,14 @@ describe('a window that seems closed', () => {
   })
 })
 
-describe('the way in this window', () => {
+describe('by redirect', () => {
   async function leave(): Promise<{ address: string; waiting: Promise<unknown> }> {
     const waiting = dialog().open({ redirectUri, mode: 'redirect' })
     await Promise.race([waiting.catch(() => {}), vi.waitFor(() => expect(left).toHaveLength(1))])
     return { address: left[0] ?? '', waiting }
   }
 
-  test('keeps the attempt for the page that it returns to, once', async () => {
+  test('the attempt is stored for the callback page, once', async () => {
     const { address } = await leave()
     const back = service.answerDialog(address, 'allow')
     expect(kept.size).toBe(1)
@@ -222,13 +222,13 @@ describe('the way in this window', () => {
     await expect(dialog().resumeAfterRedirect()).rejects.toEqual(failing('state_mismatch'))
   })
 
-  test('ends the attempt for whoever comes back by the browser’s button', async () => {
+  test('the back button ends the attempt', async () => {
     const { waiting } = await leave()
     page.dispatchEvent(Object.assign(new Event('pageshow'), { persisted: true }))
     await expect(waiting).rejects.toEqual(failing('dialog_closed'))
   })
 
-  test('is not begun where the browser keeps nothing', async () => {
+  test('fails where the browser has no storage', async () => {
     vi.stubGlobal('sessionStorage', {
       setItem: () => {
         throw new Error('QuotaExceededError')
@@ -255,7 +255,7 @@ describe('the exchange', () => {
     return connected
   }
 
-  test.each(['network', 'unavailable'] as const)('is repeated after %s, and not for ever', async (fault) => {
+  test.each(['network', 'unavailable'] as const)('is retried after %s, a limited number of times', async (fault) => {
     service.fail(fault, 3)
     expect(await connect()).toMatchObject({ variant: 'oauth' })
     expect(service.requests.length).toBe(4)
@@ -263,7 +263,7 @@ describe('the exchange', () => {
     await expect(connect()).rejects.toEqual(failing(fault))
   })
 
-  test('that is refused tells neither the code nor the verifier, whatever the service repeats', async () => {
+  test('that is refused reveals neither the code nor the verifier, whatever the service answers', async () => {
     const sent: string[] = []
     const fetch = async (_: unknown, init?: RequestInit) => {
       sent.push(...new URLSearchParams(String(init?.body)).values())

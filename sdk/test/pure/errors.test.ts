@@ -1,4 +1,4 @@
-/** An error says what happened and what to do, and nothing that should not lie about. */
+/** Errors say what happened and what to do, and contain no secrets. */
 import { inspect } from 'node:util'
 import { expect, test } from 'vitest'
 import type { Credentials, Store } from '../../src/index.ts'
@@ -22,7 +22,7 @@ const { ERROR_CODES, isLatchkeyError, LatchkeyError, memoryStore } = await impor
 
 const everything = EVERY_SECRET.join(' ')
 
-/** Something on the way that repeats all it heard, and a service that says all it should keep to itself. */
+/** A proxy that echoes the request, and a service that reveals secrets. */
 const chatty: [string, Script | Response | Error][] = [
   [
     'refusal',
@@ -97,7 +97,7 @@ test.each(flows.flatMap(([flow, run]) => chatty.map(([name, step]) => [flow, nam
   },
 )
 
-test('the error of a store that fails keeps to itself what should have been written', async () => {
+test('the error of a failing store does not contain the credentials', async () => {
   const store: Store = {
     ...memoryStore(held),
     read: () => Promise.reject(new Error(`cannot parse ${everything}`)),
@@ -128,14 +128,14 @@ test('an error is recognised, by its code as well, also if it comes from another
   expect([isLatchkeyError(new Error('network')), isLatchkeyError(null)]).toEqual([false, false])
 })
 
-test('a malformed request is explained in the service’s own words', async () => {
+test('a malformed request has the service’s message', async () => {
   const service = scripted()
   service.next(json(400, { error: 'invalid_request', message: 'The state is longer than 1024 bytes.' }))
   const error = await failure(service.client.device.start({ variant: 'oauth', state: 'x'.repeat(2000) }))
   expect(error).toMatchObject({ message: 'The service refused the request: The state is longer than 1024 bytes.' })
 })
 
-test('a secret has no place in a browser', () => {
+test('a secret is refused in a browser', () => {
   Object.assign(globalThis, { document: {} })
   try {
     expect(() => scripted()).toThrow(expect.objectContaining({ code: 'secret_in_browser' }))

@@ -1,4 +1,4 @@
-/** The fake service, as an application's own tests would use it: no network, no waiting, the user at hand. */
+/** The fake service as applications use it in tests: no network, no waiting, with a user. */
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createClient } from '../../src/index.ts'
 import { createFakeService } from '../../src/testing.ts'
@@ -51,7 +51,7 @@ describe('the device flow', () => {
     expect(() => service.grant(session.userCode)).toThrow('No code with these digits is waiting')
   })
 
-  test('while nobody has decided, time stands still until it is told to pass', async () => {
+  test('without a decision, time stands still until it is advanced', async () => {
     const service = createFakeService()
     const session = await createClient(service.clientOptions).device.start({ variant: 'oauth' })
     const types: string[] = []
@@ -67,7 +67,7 @@ describe('the device flow', () => {
     expect(types.at(-1)).toBe('expired')
   })
 
-  test('a repeated poll states what is left, and ends with the access token, a renewal or ten minutes', async () => {
+  test('a repeated poll states the remaining lifetime, until the token expires, is refreshed, or ten minutes passed', async () => {
     const service = createFakeService({ accessTokenLifetime: 3600 })
     const form = { SVCappid: service.application.id, SVCsecret: service.application.secret }
     const ask = async (path: string, more: Record<string, string> = {}) => {
@@ -98,7 +98,7 @@ describe('the device flow', () => {
     expect(await renewed.poll()).toMatchObject({ error: 'invalid' })
   })
 
-  test('a repeated poll does not hand out a dead access token', async () => {
+  test('a repeated poll does not return an expired access token', async () => {
     const service = createFakeService({ accessTokenLifetime: 60 })
     const { id, secret } = service.application
     const ask = async (path: string, more: Record<string, string> = {}) => {
@@ -115,7 +115,7 @@ describe('the device flow', () => {
     expect(await ask('/auth/oauth/device/polling', { device_code })).toMatchObject({ error: 'invalid' })
   })
 
-  test('polls that come too early hear slow_down, and the clock runs from the last one that did not', async () => {
+  test('early polls answer slow_down, and do not restart the interval', async () => {
     const service = createFakeService({ interval: 5 })
     const { id, secret } = service.application
     const form = { SVCappid: id, SVCsecret: secret }
@@ -132,7 +132,7 @@ describe('the device flow', () => {
     expect(await poll()).toBe('auth_pending')
   })
 
-  test('a test runner’s own timers, which stand still as well, do not get in the way', async () => {
+  test('a test runner’s fake timers do not interfere', async () => {
     vi.useFakeTimers()
     onTestFinished(() => void vi.useRealTimers())
     const service = createFakeService()
@@ -178,7 +178,7 @@ describe('faults', () => {
   )
 })
 
-describe('what was granted', () => {
+describe('credentials', () => {
   async function connect(options: Parameters<typeof createFakeService>[0] = {}) {
     const service = createFakeService(options)
     const client = createClient(service.clientOptions)
@@ -187,7 +187,7 @@ describe('what was granted', () => {
     return { service, client, first: await session.wait() }
   }
 
-  test('opens /me, and is renewed before it ends', async () => {
+  test('are accepted by /me, and refreshed before they expire', async () => {
     const { service, client, first } = await connect()
     const me = await client.fetch(`${service.baseUrl}/1/me`)
     expect(await me.json()).toMatchObject({
@@ -200,7 +200,7 @@ describe('what was granted', () => {
     expect(await client.bearer()).not.toBe(first.accessToken)
   })
 
-  test('a lost refresh is repeated with the same set; a much older refresh token ends the access', async () => {
+  test('a lost refresh is repeated with the same set; an older refresh token revokes the grant', async () => {
     const { service, client, first } = await connect()
     await service.clock.advance(3_600_000)
     service.fail('lost_answer')
@@ -217,7 +217,7 @@ describe('what was granted', () => {
     await expect(client.fetch(`${service.baseUrl}/me`)).rejects.toEqual(failing('reauthorize'))
   })
 
-  test('ends when the user removes the application, and when the application gives it back', async () => {
+  test('end when the user removes the application, and when the application revokes them', async () => {
     const { service, client } = await connect()
     service.removeAccess()
     await service.clock.advance(3_600_000)
@@ -231,7 +231,7 @@ describe('what was granted', () => {
 })
 
 describe('the dialog', () => {
-  test('an answered address leads back with a code that is exchanged once', async () => {
+  test('a decided request redirects with a code that is exchanged once', async () => {
     const redirectUri = 'https://app.test/callback'
     const service = createFakeService({ redirectUris: [redirectUri] })
     const client = createClient(service.clientOptions)
@@ -257,7 +257,7 @@ describe('the dialog', () => {
   })
 })
 
-test('nothing but the service is reached', async () => {
+test('no other host is reached', async () => {
   const service = createFakeService()
   await expect(service.fetch('https://elsewhere.test/')).rejects.toThrow(TypeError)
   expect((await service.fetch(`${service.baseUrl}/nowhere`)).status).toBe(404)

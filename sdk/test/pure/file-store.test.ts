@@ -1,4 +1,4 @@
-/** Credentials in a file: for their owner only, whole or not at all, and one process at a time. */
+/** Credentials in a file: readable by the owner only, written atomically, and by one process at a time. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmod, mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
@@ -19,10 +19,10 @@ async function folder(): Promise<string> {
   return made
 }
 
-/** How a program is given to the runtime that this test runs on. */
+/** How this runtime is started with a program. */
 const EVALUATE = 'Deno' in globalThis ? ['eval'] : 'Bun' in globalThis ? ['-e'] : ['--input-type=module', '-e']
 
-/** A process of its own that does this with the store. */
+/** A separate process that uses the store. */
 async function program(path: string, code: string): Promise<ChildProcess> {
   const start = `import { fileStore } from ${JSON.stringify(await entryOf('./node'))}
     const store = fileStore({ path: ${JSON.stringify(path)} })
@@ -44,7 +44,7 @@ test('what was written is read again, by another store of the same file, until i
   expect(await fileStore({ path }).read()).toBeNull()
 })
 
-test('nobody but the owner can read the file or look into the folder that was made for it', async () => {
+test('only the owner can read the file and the created folder', async () => {
   const made = join(await folder(), 'mine')
   const path = join(made, 'credentials.json')
   await fileStore({ path }).write(key(1))
@@ -55,7 +55,7 @@ test('nobody but the owner can read the file or look into the folder that was ma
   expect((await stat(path)).mode & 0o777).toBe(0o600)
 })
 
-test('a file of somebody else is not overwritten silently: reading it says so', async () => {
+test('a foreign file is not overwritten silently: reading it fails', async () => {
   const path = join(await folder(), 'credentials.json')
   for (const text of ['not json', '{"variant":"oauth"}', '[]', '"lka_1"']) {
     await writeFile(path, text)
@@ -63,7 +63,7 @@ test('a file of somebody else is not overwritten silently: reading it says so', 
   }
 })
 
-test('a writer that is killed leaves the old file or the new one, never a part', async () => {
+test('a writer that is killed leaves the old file or the new one, never a partial one', async () => {
   const path = join(await folder(), 'credentials.json')
   await fileStore({ path }).write(key(0))
   for (let round = 0; round < 8; round += 1) {
@@ -83,7 +83,7 @@ test('a writer that is killed leaves the old file or the new one, never a part',
 })
 
 describe('the lock', () => {
-  test('lets one process at a time work, and leaves nothing behind', async () => {
+  test('is held by one process at a time, and leaves no file', async () => {
     const made = await folder()
     const path = join(made, 'credentials.json')
     await fileStore({ path }).write(key(0))
@@ -109,7 +109,7 @@ describe('the lock', () => {
     expect(await Promise.race([waiting, long])).toBe('mine')
   })
 
-  test('of another machine is taken over when nobody has touched it for half a minute', async () => {
+  test('of another machine is taken over half a minute after its last update', async () => {
     const path = join(await folder(), 'credentials.json')
     const lock = `${path}.lock`
     await writeFile(lock, `${process.pid} another-${hostname()} 7`)
@@ -120,13 +120,13 @@ describe('the lock', () => {
     expect(await waiting).toBe('mine')
   })
 
-  test('that was taken over is not removed by the one who had it', async () => {
+  test('that was taken over is not removed by its previous holder', async () => {
     const path = join(await folder(), 'credentials.json')
     await fileStore({ path }).withLock(() => writeFile(`${path}.lock`, 'somebody else'))
     expect(await readFile(`${path}.lock`, 'utf8')).toBe('somebody else')
   })
 
-  test('is given back when the work fails', async () => {
+  test('is released when the work fails', async () => {
     const path = join(await folder(), 'credentials.json')
     const store = fileStore({ path })
     expect(await failure(store.withLock(() => Promise.reject(new Error('no'))))).toMatchObject({ message: 'no' })

@@ -1,4 +1,4 @@
-/** `requireAuth` in front of a route: who gets through, and what the others are told (RFC 6750). */
+/** `requireAuth` in front of a route: who is let through, and the errors (RFC 6750). */
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import createExpress, { type Response as ExpressResponse } from 'express'
@@ -22,7 +22,7 @@ users.set('express', async (verifier, options, authorization) => {
   application.get('/', expressGuard.requireAuth(verifier, options), (request, response) => {
     response.send(expressGuard.credentialOf(request).user)
   })
-  // Four parameters make a handler of errors (express, "Error handling").
+  // Express recognises an error handler by its four parameters.
   application.use((error: LatchkeyError, _: unknown, response: ExpressResponse, __: unknown) => {
     response.status(500).send(error.code)
   })
@@ -72,14 +72,14 @@ describe.each([...users])('%s', (_, ask) => {
   })
   afterAll(() => service.removeAccess())
 
-  test('lets a good credential through, and says whose it is', async () => {
+  test('lets a valid credential through, with its user', async () => {
     for (const scheme of ['Bearer', 'bearer', 'BEARER ']) {
       const response = await ask(verifier, { scope: 'orders:read' }, `${scheme} ${bearer}`)
       expect([response.status, await response.text()]).toEqual([200, expect.stringMatching(/^usr_/)])
     }
   })
 
-  test('asks whoever brings none for one, without an error', async () => {
+  test('answers a request without one with a challenge, without an error', async () => {
     const response = await ask(verifier, {})
     expect([response.status, response.headers.get('www-authenticate')]).toEqual([401, 'Bearer'])
     expect(await response.json()).toEqual({ error: 'invalid_credential', message: expect.stringContaining('Bearer') })
@@ -99,7 +99,7 @@ describe.each([...users])('%s', (_, ask) => {
     expect(await response.json()).toMatchObject({ error: 'invalid_credential' })
   })
 
-  test('says which scope is needed and which is lacking', async () => {
+  test('names the required and the lacking scope', async () => {
     const response = await ask(verifier, { scope: ['orders:read', 'orders:write'] }, `Bearer ${bearer}`)
     expect(response.status).toBe(403)
     expect(response.headers.get('www-authenticate')).toBe(
@@ -111,7 +111,7 @@ describe.each([...users])('%s', (_, ask) => {
     })
   })
 
-  test('lets nobody in while the service cannot be asked, and says when to come back', async () => {
+  test('answers 503 with Retry-After while the service is unreachable', async () => {
     const away = createFakeService()
     away.fail('network')
     const response = await ask(createVerifier(away.verifierOptions), {}, `Bearer ${bearer}`)
@@ -119,7 +119,7 @@ describe.each([...users])('%s', (_, ask) => {
     expect(await response.json()).toMatchObject({ error: 'unavailable' })
   })
 
-  test('leaves to the framework what only the developer can fix', async () => {
+  test('passes configuration errors to the framework', async () => {
     const wrong = createVerifier({ ...service.verifierOptions, resourceSecret: 'wrong' })
     const response = await ask(wrong, {}, `Bearer lka_${'y'.repeat(56)}`)
     expect([response.status, await response.text()]).toEqual([500, 'invalid_application'])
@@ -133,6 +133,6 @@ test('a scope that could break a header is refused before any request', () => {
   }
 })
 
-test('without requireAuth in front, nobody is taken for a user', () => {
+test('without requireAuth in front, there is no user', () => {
   expect(() => expressGuard.credentialOf({})).toThrow('requireAuth does not stand in front of this route.')
 })

@@ -1,4 +1,4 @@
-/** What npm puts into the package, and what an application's compiler makes of it: the README's own programs. */
+/** The npm package, and the README's programs compiled with it. */
 import { execFile } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { cp, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
@@ -27,12 +27,12 @@ test('the package is dist, a manifest, a licence and a README, and depends on no
     expect(manifest[kind]).toBeUndefined()
 })
 
-test('publint finds nothing to say', async () => {
+test('publint reports nothing', async () => {
   const { messages } = await publint({ pkgDir: packed, pack: false, strict: true })
   expect(messages).toEqual([])
 })
 
-test('every entry leads to a module and to its types, and its source can be looked at', () => {
+test('every entry has a module, its types and its source map', () => {
   for (const entry of Object.values<Entry>(manifest.exports)) {
     const files = typeof entry === 'string' ? [entry] : [entry.default, entry.types, `${entry.default}.map`]
     expect(files.filter((file) => !existsSync(join(packed, file)))).toEqual([])

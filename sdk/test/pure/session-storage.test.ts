@@ -1,4 +1,4 @@
-/** Credentials in a browser tab. Two tabs are two storages here, with Node's own BroadcastChannel and locks between them. */
+/** Credentials in a browser tab. Two tabs are two storages here, with Node's BroadcastChannel and locks between them. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Store, TokenSet } from '../../src/index.ts'
@@ -37,7 +37,7 @@ test('what was written is read again after a reload, until it is cleared', async
   expect(kept.size).toBe(0)
 })
 
-test('a duplicated tab hears of the renewal, and one with other credentials does not', async () => {
+test('a duplicated tab gets the refreshed set, and one with other credentials does not', async () => {
   const first = openTab()
   await first.store.write(tokens(1))
   const [copy, other] = [openTab(first.kept), openTab()]
@@ -48,8 +48,8 @@ test('a duplicated tab hears of the renewal, and one with other credentials does
   expect(await other.store.read()).toEqual(tokens(7))
 })
 
-// Every browser has locks; Node 20 and Bun, which have no tabs either, have none.
-test.runIf('navigator' in globalThis && 'locks' in navigator)('tabs take turns', async () => {
+// Every browser has locks; Node 20 and Bun, which have no tabs either, do not.
+test.runIf('navigator' in globalThis && 'locks' in navigator)('tabs exclude each other', async () => {
   const tabs = [openTab(), openTab()]
   let inside = 0
   const max = await Promise.all(
@@ -65,7 +65,7 @@ test.runIf('navigator' in globalThis && 'locks' in navigator)('tabs take turns',
   expect(max).toEqual([0, 0, 0, 0, 0, 0])
 })
 
-test('what somebody else put there is not used', async () => {
+test('foreign content is not used', async () => {
   const { store, kept } = openTab()
   for (const text of ['{', '{"variant":"key"}']) {
     kept.set('mine', text)

@@ -1,4 +1,4 @@
-/** The life of a token set on a clock of its own. docs/interface.md, "Refresh". */
+/** The lifetime of a token set, on a virtual clock. docs/interface.md, "Refresh". */
 import { describe, expect, test } from 'vitest'
 import type { Credentials, Store, TokenSet } from '../../src/index.ts'
 import { failure } from '../rig/failure.ts'
@@ -37,14 +37,14 @@ test('without credentials there is nothing to send', async () => {
   expect(await client.hasGranted('orders:read')).toBe(false)
 })
 
-test('what was granted can be asked for', async () => {
+test('the granted scopes can be read', async () => {
   const { client } = await holding()
   expect(await client.hasGranted('orders:read')).toBe(true)
   expect(await client.hasGranted('orders:read', 'orders:write')).toBe(false)
 })
 
 describe('a token', () => {
-  test('is used as it is for most of its life, and renewed before it ends', async () => {
+  test('is used for most of its lifetime, and refreshed before it expires', async () => {
     const { asked, client, clock, next, store } = await holding()
     next(numbered(2))
     await clock.pass(HOUR - 6.5 * 60_000)
@@ -61,7 +61,7 @@ describe('a token', () => {
     expect(await store.read()).toMatchObject({ refreshToken: `${REFRESH}2`, state: 'mine' })
   })
 
-  test('of a short life is renewed in the last tenth of it', async () => {
+  test('with a short lifetime is refreshed in its last tenth', async () => {
     const { client, clock, next, store, held } = await holding()
     await store.write({ ...held, expiresAt: held.issuedAt + 60_000 })
     next(numbered(2))
@@ -71,7 +71,7 @@ describe('a token', () => {
     expect(await client.bearer()).toBe(`${ACCESS}2`)
   })
 
-  test('is renewed once, however many ask for it at the same time', async () => {
+  test('is refreshed once for many requests at the same time', async () => {
     const { asked, client, clock, next } = await holding()
     next(async () => {
       await clock.sleep(500)
@@ -83,7 +83,7 @@ describe('a token', () => {
     expect(asked).toHaveLength(1)
   })
 
-  test('is renewed once also where the store has no lock', async () => {
+  test('is refreshed once also if the store has no lock', async () => {
     const store: Store = { ...memoryStore(), withLock: (work) => work() }
     const { asked, client, clock, next } = await holding({ store })
     next(async () => {
@@ -95,7 +95,7 @@ describe('a token', () => {
     expect(asked).toHaveLength(1)
   })
 
-  test('is renewed once by two clients that share a store', async () => {
+  test('is refreshed once by two clients that share a store', async () => {
     const { client, clock, next, store, asked } = await holding()
     const other = scripted({ store, clock })
     next(numbered(2))
@@ -108,7 +108,7 @@ describe('a token', () => {
     expect(asked.length + other.asked.length).toBe(1)
   })
 
-  test('is kept before it is used', async () => {
+  test('is stored before it is used', async () => {
     const memory = memoryStore()
     const order: string[] = []
     const store: Store = {
@@ -130,8 +130,8 @@ describe('a token', () => {
   })
 })
 
-describe('a clock that is set right', () => {
-  test('by years, back, does not make a token live for years', async () => {
+describe('a corrected wall clock', () => {
+  test('by years back does not extend a token by years', async () => {
     const { asked, client, clock, next, store, held } = await holding()
     await store.write({ ...held, issuedAt: held.issuedAt + 1e11, expiresAt: held.expiresAt + 1e11 })
     next(numbered(2))
@@ -149,7 +149,7 @@ describe('a clock that is set right', () => {
 })
 
 describe('while the service cannot be reached', () => {
-  test('a token that still works is used, and nobody waits longer than two seconds for its successor', async () => {
+  test('a valid token is used, and no request waits longer than two seconds for a refresh', async () => {
     const { client, clock, next } = await holding()
     next(() => new Promise(() => {}))
     await clock.pass(HOUR - 60_000)
@@ -158,7 +158,7 @@ describe('while the service cannot be reached', () => {
     expect(clock.now() - began).toBe(2_000)
   })
 
-  test('a refresh that failed is not tried again with every request', async () => {
+  test('a failed refresh is not retried with every request', async () => {
     const { asked, client, clock, next } = await holding()
     next(refusal('invalid_application', {}, 401))
     await clock.pass(HOUR - 60_000)
@@ -169,7 +169,7 @@ describe('while the service cannot be reached', () => {
     expect(asked).toHaveLength(2)
   })
 
-  test('a lost answer is asked for again at once, as long as the service gives the same one', async () => {
+  test('a lost answer is requested again at once, within the grace period', async () => {
     const { asked, client, clock, next } = await holding()
     next(lost(), lost(), numbered(2))
     await clock.pass(HOUR)
@@ -177,7 +177,7 @@ describe('while the service cannot be reached', () => {
     expect(new Set(asked.map(({ form }) => form.refresh_token))).toEqual(new Set([REFRESH]))
   })
 
-  test('and not later: an old refresh token looks stolen after 30 s', async () => {
+  test('it is not requested again later: an old refresh token counts as reuse after 30 s', async () => {
     const { asked, client, clock, next } = await holding()
     next(lost())
     await clock.pass(HOUR)
@@ -186,7 +186,7 @@ describe('while the service cannot be reached', () => {
     expect(asked.length).toBeGreaterThan(4)
   })
 
-  test('whoever gives up does not end the renewal that others wait for', async () => {
+  test('an aborted request does not abort the refresh that others wait for', async () => {
     const { client, clock, next } = await holding()
     next(
       async () => {
@@ -205,8 +205,8 @@ describe('while the service cannot be reached', () => {
   })
 })
 
-describe('when the access has ended', () => {
-  test('the application is told once, and nothing more is asked', async () => {
+describe('when the grant has ended', () => {
+  test('the application is notified once, and nothing more is sent', async () => {
     const { asked, client, clock, next, store, held } = await holding()
     const told: unknown[] = []
     client.on('reauthorize', (error) => told.push(error.code))
@@ -221,7 +221,7 @@ describe('when the access has ended', () => {
     expect(await client.bearer()).toBe(ACCESS)
   })
 
-  test('it has not, if somebody else has renewed it meanwhile', async () => {
+  test('it has not, if another process refreshed it meanwhile', async () => {
     const { client, clock, next, store, held } = await holding()
     next(async () => {
       await store.write({
@@ -255,7 +255,7 @@ describe('a store that fails', () => {
     }
   }
 
-  test('is told apart, and the new set is not lost: it is offered again', async () => {
+  test('has its own error, and the new set is not lost: it is written again', async () => {
     const { asked, client, clock, next, store } = await holding({ store: failing(1) })
     next(numbered(2))
     await clock.pass(HOUR)
@@ -266,7 +266,7 @@ describe('a store that fails', () => {
     expect(await store.read()).toMatchObject({ refreshToken: `${REFRESH}2` })
   })
 
-  test('and one that holds something else is not used', async () => {
+  test('and one with foreign content is not used', async () => {
     const { client, store } = await holding()
     await store.write({ variant: 'oauth', accessToken: 7 } as never)
     expect(await failure(client.bearer())).toMatchObject({ code: 'store' })
@@ -276,7 +276,7 @@ describe('a store that fails', () => {
 describe('an access key', () => {
   const key: Credentials = { variant: 'key', accessKey: KEY, scope: ['orders:read'], state: 'mine' }
 
-  test('is replaced by another one, which is kept', async () => {
+  test('is rotated, and the new one is stored', async () => {
     const store = memoryStore(key)
     const { asked, client, clock, next } = scripted({ store })
     next(lost(), json(200, { access_key: `${KEY}2`, scope: 'orders:read', overlap: 86400 }))
@@ -288,7 +288,7 @@ describe('an access key', () => {
     )
   })
 
-  test('that is not valid any more has to be asked for again, and a token set has none', async () => {
+  test('that is no longer valid has to be requested again, and a token set has none', async () => {
     const { client, next } = scripted({ store: memoryStore(key) })
     next(refusal('invalid_grant'))
     expect(await failure(client.rotateKey())).toMatchObject({ code: 'reauthorize' })
@@ -297,7 +297,7 @@ describe('an access key', () => {
 })
 
 describe('revoking', () => {
-  test('ends the access at the service and forgets it here', async () => {
+  test('revokes at the service and clears the store', async () => {
     const { asked, client, next, store } = await holding()
     next(json(200, {}))
     await client.revoke()
@@ -317,7 +317,7 @@ describe('revoking', () => {
     expect(await store.read()).toBeNull()
   })
 
-  test('forgets nothing that the service did not end', async () => {
+  test('clears nothing that the service did not revoke', async () => {
     const { client, clock, next, store } = await holding()
     next(refusal('unavailable', {}, 503))
     expect(await failure(clock.during(client.revoke()))).toMatchObject({ code: 'unavailable' })
@@ -325,8 +325,8 @@ describe('revoking', () => {
   })
 })
 
-// What nobody caught is looked for where Node, Deno and Bun say it.
-test.runIf('process' in globalThis)('a listener that fails costs nobody a token set', async () => {
+// Unhandled rejections are reported where Node, Deno and Bun report them.
+test.runIf('process' in globalThis)('a failing listener loses no token set', async () => {
   const { client, clock, next } = await holding()
   const seen: unknown[] = []
   const note = (error: unknown) => seen.push(error)

@@ -1,4 +1,4 @@
-/** The verifier of a resource server: what it asks, what it remembers, and for how long. */
+/** The verifier of a resource server: its requests, its cache, and their lifetime. */
 import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { createClient, createVerifier, type VerifierOptions } from '../../src/index.ts'
@@ -18,7 +18,7 @@ async function connect(variant: 'oauth' | 'key' = 'oauth', options: Partial<Veri
 
 const asked = ({ requests }: FakeService) => requests.filter(({ path }) => path === '/oauth/introspect').length
 
-/** Something of the right form that nobody issued. */
+/** A well-formed credential that was never issued. */
 const madeUp = (number: number) => `lka_${String(number).padStart(56, 'x')}`
 
 describe('a credential', () => {
@@ -38,7 +38,7 @@ describe('a credential', () => {
     },
   )
 
-  test('that is none is not asked about', async () => {
+  test('that is malformed causes no request', async () => {
     const { service, verifier } = await connect()
     for (const text of ['', 'x', 'lks_0123456789012345678901234567890123456789012', `lkr_${'x'.repeat(50)}`, 'lka_ü']) {
       expect(await verifier.verify(text)).toBeNull()
@@ -47,8 +47,8 @@ describe('a credential', () => {
   })
 })
 
-describe('an answer is remembered', () => {
-  test('for ten seconds, or as long as was said; what was taken back is noticed after them', async () => {
+describe('an answer is cached', () => {
+  test('for ten seconds, or as configured; a revocation is noticed after that', async () => {
     const { service, bearer, verifier } = await connect()
     await verifier.verify(bearer)
     service.removeAccess()
@@ -74,7 +74,7 @@ describe('an answer is remembered', () => {
     }
   })
 
-  test('never beyond the end of the credential', async () => {
+  test('never beyond the expiry of the credential', async () => {
     const { service, bearer, verifier } = await connect('oauth', { cacheSeconds: 30 })
     await service.clock.advance(3_590_000)
     const verified = await verifier.verify(bearer)
@@ -84,7 +84,7 @@ describe('an answer is remembered', () => {
     expect(asked(service)).toBe(2)
   })
 
-  test('not at all when the application says so', async () => {
+  test('not at all if configured so', async () => {
     const { service, bearer, verifier } = await connect('oauth', { cacheSeconds: 0 })
     await verifier.verify(bearer)
     await verifier.verify(bearer)
@@ -93,7 +93,7 @@ describe('an answer is remembered', () => {
     expect(await verifier.verify(bearer)).toBeNull()
   })
 
-  test('for three seconds when it is a no', async () => {
+  test('for three seconds if it is inactive', async () => {
     const { service, verifier } = await connect()
     expect(await verifier.verify(madeUp(1))).toBeNull()
     expect(await verifier.verify(madeUp(1))).toBeNull()
@@ -103,7 +103,7 @@ describe('an answer is remembered', () => {
     expect(asked(service)).toBe(2)
   })
 
-  test('though somebody tries made-up credentials by the thousand; ten thousand good ones, and no more', async () => {
+  test('although thousands of invalid credentials are tried; ten thousand valid ones at most', async () => {
     let asked = 0
     const yes = { active: true, account: 'acme', sub: 'usr_x', client_id: 'app_x', grant: 'grt_x', scope: '' }
     const fetch = async (_: unknown, init?: RequestInit) => {
@@ -127,14 +127,14 @@ describe('an answer is remembered', () => {
   })
 })
 
-test('a hundred requests with one credential ask once', async () => {
+test('a hundred concurrent requests with one credential cause one request', async () => {
   const { service, bearer, verifier } = await connect()
   const answers = await Promise.all(Array.from({ length: 100 }, () => verifier.verify(bearer)))
   expect(new Set(answers).size).toBe(1)
   expect(asked(service)).toBe(1)
 })
 
-describe('where it cannot be found out, nobody is let in', () => {
+describe('if it cannot be verified, nobody is let in', () => {
   test.each([
     ['network', 'network'],
     ['unavailable', 'unavailable'],
@@ -145,7 +145,7 @@ describe('where it cannot be found out, nobody is let in', () => {
     expect(await verifier.verify(bearer)).not.toBeNull()
   })
 
-  test('a wrong secret is the developer’s to fix, and appears nowhere', async () => {
+  test('a wrong secret is a configuration error, and appears nowhere', async () => {
     const { service, bearer } = await connect()
     const resourceSecret = `lks_${'s'.repeat(43)}`
     const verifier = createVerifier({ ...service.verifierOptions, resourceSecret })
@@ -165,7 +165,7 @@ describe('where it cannot be found out, nobody is let in', () => {
     [{ active: 'yes' }, 'unexpected_answer'],
     [{ active: true }, 'unexpected_answer'],
     [[], 'unexpected_answer'],
-  ])('the answer %j is none', async (body, code) => {
+  ])('the answer %j is invalid', async (body, code) => {
     const fetch = async () => new Response(JSON.stringify(body))
     const verifier = createVerifier({ baseUrl: 'https://x.test', resourceId: 'a', resourceSecret: 'b', fetch })
     await expect(verifier.verify(madeUp(1))).rejects.toEqual(failing(code))

@@ -1,4 +1,4 @@
-/** What comes back over a real socket, told apart: an answer, a refusal, a fault. */
+/** Responses over a real socket: an answer, a refusal or a fault. */
 import type { ServerResponse } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import { failure } from '../rig/failure.ts'
@@ -32,7 +32,7 @@ describe('it is unexpected_answer', () => {
     expect(await answered(answer)).toMatchObject({ name: 'LatchkeyError', code: 'unexpected_answer' })
   })
 
-  test('when it does not end: it is not read on and on', async () => {
+  test('when it is endless: it is not read completely', async () => {
     let sent = 0
     const error = await answered((response) => {
       const chunk = Buffer.alloc(16_384, 32)
@@ -52,10 +52,10 @@ describe('it is unexpected_answer', () => {
 })
 
 describe('it is network', () => {
-  test('when nobody listens', async () => {
+  test('when nothing listens', async () => {
     const client = createClient({ baseUrl: await nowhere(), appId: 'app_one', appSecret: 'lks_one' })
     const error = await failure(client.device.start({ variant: 'oauth' }))
-    // Why, where the runtime has one of the usual words for it: Deno and Bun have none.
+    // The reason, where the runtime has one of the usual codes: Deno and Bun have none.
     const reason = 'Deno' in globalThis || 'Bun' in globalThis ? 'could not be reached' : '(ECONNREFUSED)'
     expect(error).toMatchObject({ code: 'network', message: expect.stringContaining(reason) })
   })
@@ -69,11 +69,11 @@ describe('it is network', () => {
         response.write('{"device_code":"lkd_', () => setTimeout(() => response.destroy(), 20))
       },
     ],
-  ])('when the connection is cut %s', async (_, answer) => {
+  ])('when the connection is closed %s', async (_, answer) => {
     expect(await answered(answer)).toMatchObject({ code: 'network' })
   })
 
-  test('when there is no answer within the time limit, and the error says how long that is', async () => {
+  test('when there is no answer within the time limit, and the error names it', async () => {
     const clock = new VirtualClock()
     const baseUrl = await listen(() => {})
     const client = createClient({ baseUrl, appId: 'app_one', appSecret: 'lks_one', clock })

@@ -1,4 +1,4 @@
-/** The packed library as a page loads it: one file, made by a bundler from node_modules. */
+/** The packed library as a page loads it: one file, bundled from node_modules. */
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 import { packedSdk } from './packed.ts'

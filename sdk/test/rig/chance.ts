@@ -1,4 +1,4 @@
-/** Randomness that can be had again (mulberry32). */
+/** Reproducible randomness (mulberry32). */
 export function createChance(seed: number): () => number {
   let state = seed >>> 0
   return () => {

@@ -1,6 +1,6 @@
 /**
- * An application with a web site of its own that has nothing but the packed library: a page that opens the dialog, a page that
- * it returns to, and, where the application has a secret, a server that exchanges the code.
+ * An application with a web site that uses only the packed library: a page that opens the dialog, a callback
+ * page, and, for an application with a secret, a server that exchanges the code.
  */
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -12,9 +12,9 @@ import { importSdk } from './packed.ts'
 export type DialogSite = MadeApplication & {
   readonly origin: string
   readonly callback: string
-  /** Of its server: what was exchanged there. */
+  /** Exchanges made by its server. */
   readonly exchanged: readonly string[]
-  /** Sent with every page from now on. */
+  /** Headers of every page from now on. */
   headers: Record<string, string>
   stop(): Promise<void>
 }
@@ -32,7 +32,7 @@ const PAGE = (
 import { createClient, isLatchkeyError, memoryStore, sessionStorageStore } from '/sdk.js'
 const { baseUrl, appId, redirectUri } = ${about}
 const say = (text) => { document.querySelector('output').textContent = text }
-// A browser may deny its storage to a page in somebody else's frame.
+// A browser may deny storage to a page in a frame of another site.
 const client = createClient({ baseUrl, appId, store: self === top ? sessionStorageStore() : memoryStore() })
 const told = (set) => 'connected for ' + set.scope.join(',')
 const fail = (error) => { globalThis.failure = error; say(isLatchkeyError(error) ? error.code : 'a bug: ' + error) }
@@ -97,9 +97,9 @@ export async function startDialogSite(
       .writeHead(200, { 'content-type': `${type}; charset=utf-8`, 'cache-control': 'no-store', ...site.headers })
       .end(body)
 
-  /** A client for this user: it keeps one token set. */
+  /** A client for this user, with one token set. */
   async function exchange(body: string): Promise<string> {
-    // A browser may deny its storage to a page in somebody else's frame.
+    // A browser may deny storage to a page in a frame of another site.
     const client = createClient({ baseUrl: config.publicUrl, appId: application.id, appSecret: application.secret })
     const set = await client.dialog.exchange(JSON.parse(body))
     exchanged.push(await client.bearer())

@@ -1,6 +1,6 @@
 /**
- * A bad network between an application and the service: a proxy over raw sockets that loses, delays, cuts and repeats what goes
- * through it, as `choose` says for every exchange. It does to bytes what networks do; it invents no answers but a proxy's own page.
+ * A bad network between an application and the service: a proxy over raw sockets that loses, delays, cuts and repeats
+ * bytes, as `choose` says for every exchange. It invents no answers but a proxy's own error page.
  */
 import { once } from 'node:events'
 import { Agent, request } from 'node:http'
@@ -9,30 +9,30 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 export type Fault =
   | 'none'
-  /** The connection breaks before the service has heard the question. */
+  /** The connection breaks before the service has received the request. */
   | 'question_lost'
-  /** The service has answered, and the connection breaks without a byte of it. */
+  /** The service has answered, and the connection breaks before the first byte of it. */
   | 'answer_lost'
-  /** It breaks within the head, or within the body. */
+  /** It breaks within the headers, or within the body. */
   | 'head_cut'
   | 'body_cut'
-  /** The service has answered, and nobody ever hears of it; the connection stays. */
+  /** The service has answered, and the answer is never forwarded; the connection stays open. */
   | 'answer_withheld'
   | 'question_delayed'
   | 'answer_delayed'
   /** The same bytes twice, at once or a moment later. */
   | 'answer_doubled'
   | 'answer_doubled_later'
-  /** Something on the way asks the service twice, and passes the first answer on. */
+  /** The proxy sends the request twice, and forwards the first answer. */
   | 'question_doubled'
-  /** The service has answered, and something on the way says that it has not. */
+  /** The service has answered, and the proxy answers with its own error. */
   | 'bad_gateway'
 
 export type Exchange = { readonly path: string; readonly body: string; readonly answer: string; readonly fault: Fault }
 
 export type FaultProxy = {
   readonly address: string
-  /** What the service was asked and answered, whatever became of it. */
+  /** Requests and answers of the service, forwarded or not. */
   readonly exchanges: Exchange[]
   close(): Promise<void>
 }
@@ -48,7 +48,7 @@ export async function startFaultProxy(upstream: string, choose: (path: string) =
     const { fault, delayMs = 0 } = choose(question.path)
     if (fault === 'question_lost') return void socket.destroy()
     if (fault === 'question_delayed') await sleep(delayMs)
-    // Whoever hung up meanwhile is not asked for any more.
+    // A client that disconnected meanwhile is skipped.
     if (socket.destroyed) return
     const answer = await forward(upstream, agent, question)
     exchanges.push({ path: question.path, body: question.body, answer, fault })
@@ -60,7 +60,7 @@ export async function startFaultProxy(upstream: string, choose: (path: string) =
         return void socket.destroy()
       case 'head_cut':
       case 'body_cut':
-        // At the end of what was written, not in front of it.
+        // After what was written, not before it.
         return void socket.end(answer.slice(0, fault === 'head_cut' ? bodyAt / 2 : (bodyAt + answer.length) / 2))
       case 'answer_withheld':
         return
@@ -71,7 +71,7 @@ export async function startFaultProxy(upstream: string, choose: (path: string) =
       case 'answer_doubled_later':
         socket.write(answer)
         await sleep(delayMs)
-        // In the middle of another exchange nobody could tell whose it is.
+        // Within another exchange it could not be attributed.
         if (!busy.has(socket)) socket.write(answer)
         return
       default:
@@ -117,11 +117,11 @@ type Question = {
   readonly path: string
   readonly headers: Record<string, string>
   readonly body: string
-  /** Of all of it, in bytes. */
+  /** Length of the whole message in bytes. */
   readonly length: number
 }
 
-/** The first whole request in the text, if there is one. Clients under test send a length and no chunks. */
+/** The first complete request in the text, if any. Clients under test send a length and no chunks. */
 function readQuestion(text: string): Question | null {
   const headEnd = text.indexOf('\r\n\r\n')
   if (headEnd < 0) return null
@@ -135,7 +135,7 @@ function readQuestion(text: string): Question | null {
   return { method, path, headers, body: text.slice(headEnd + 4, length), length }
 }
 
-/** Asks the service, and returns its answer as bytes that go over a wire. */
+/** Sends the request to the service, and returns its answer as bytes. */
 function forward(upstream: string, agent: Agent, { method, path, headers, body }: Question): Promise<string> {
   return new Promise((resolve, reject) => {
     const outgoing = request(`${upstream}${path}`, { method, headers, agent }, (response) => {

@@ -1,6 +1,6 @@
 /**
- * The real time, but nobody waits long between two polls: for codes that are decided already, where pacing no longer counts.
- * Time limits stay what they are.
+ * Real time with short waits between polls: for codes that are already decided, where pacing does not matter.
+ * Time limits are unchanged.
  */
 import { systemClock } from '../../src/clock.ts'
 import type { Clock } from '../../src/index.ts'

@@ -14,7 +14,7 @@ export async function listen(answer: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-/** An address at which nobody listens any more. */
+/** An address without a listener. */
 export async function nowhere(): Promise<string> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')

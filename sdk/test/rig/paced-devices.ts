@@ -1,6 +1,6 @@
 /**
- * Many devices with this library at once, in real time, against the real server with the gate on a Redis of its own, through a
- * network that delays questions and answers. What came of it is counted by the server and by Redis, not by the devices.
+ * Many devices with this library in real time, with the real server, its gate on a Redis of its own, through a
+ * network that delays requests and answers. The server and Redis count the result, not the devices.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
@@ -20,9 +20,9 @@ export type Paced = {
   /** Polls that the server answered, and those of them that it answered slow_down. */
   readonly polls: number
   readonly slowDowns: number
-  /** Polls that Redis was asked about: all of them, or the server paced some on its own. */
+  /** Polls that reached Redis: all of them, unless the server paced some by itself. */
   readonly atRedis: number
-  /** What the server counts when a device does poll too early: the check of the check. */
+  /** Count of a device that polls too early on purpose: verifies the measurement. */
   readonly slowDownsOfHasty: number
 }
 
@@ -60,7 +60,7 @@ export async function pollInRealTime(polls: number, chance: () => number): Promi
   }
 }
 
-/** One device, whose user does not decide. */
+/** One device whose code is not decided. */
 async function pollSo(service: TestService, baseUrl: string, variant: Variant, polls: number): Promise<void> {
   const { createClient } = await importSdk()
   const { id, secret } = service.application
@@ -79,7 +79,7 @@ async function pollsOf({ metricsAddress }: TestService): Promise<{ polls: number
   return { polls: sum(counts), slowDowns: sum(counts.filter(([, outcome]) => outcome === 'slow_down')) }
 }
 
-/** The gate looks once for the hint of each poll that it paces. */
+/** The gate reads the hint once for each poll that it paces. */
 async function pacesAt(url: string): Promise<number> {
   const redis = new Redis(url)
   try {

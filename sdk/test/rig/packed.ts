@@ -1,6 +1,6 @@
 /**
- * The library as an application gets it: packed by npm, unpacked into a node_modules of its own, and resolved by its exports. It is
- * built once per state of its sources; whoever comes first does it.
+ * The library as an application gets it: packed by npm, unpacked into a node_modules of its own, and resolved by its exports.
+ * Built once per state of its sources, by the first process that needs it.
  */
 import { execFile } from 'node:child_process'
 import { createHash, randomUUID } from 'node:crypto'
@@ -39,7 +39,7 @@ export async function packedSdk(): Promise<string> {
   return folder
 }
 
-/** `.`, `./node` and so on, as the exports of the package lead there. */
+/** Entries of the package's exports: `.`, `./node` and so on. */
 export async function entryOf(
   path: '.' | './node' | './express' | './fastify' | './hono' | './testing',
 ): Promise<string> {

@@ -1,4 +1,4 @@
-/** A service that says what a test tells it to, one answer after the other, and remembers what it was asked. */
+/** A scripted service: answers in order, and records its requests. */
 import type { Client, ClientOptions } from '../../src/index.ts'
 import { importSdk } from './packed.ts'
 import { VirtualClock } from './virtual-clock.ts'
@@ -19,14 +19,14 @@ export const ACCESS = 'lka_theaccesstokentheaccesstokentheaccesstokentheaccessto
 export const REFRESH = 'lkr_therefreshtokentherefreshtokentherefreshtoken12'
 export const KEY = 'lkk_theaccesskeytheaccesskeytheaccesskeytheaccessk'
 export const USER_CODE = '432324981'
-/** What must not be seen anywhere. */
+/** Secrets that must not appear anywhere. */
 export const EVERY_SECRET = [SECRET, DEVICE_CODE, ACCESS, REFRESH, KEY, USER_CODE]
 
 export type Scripted = {
   readonly client: Client
   readonly clock: VirtualClock
   readonly asked: Asked[]
-  /** What comes next; the last one is repeated. */
+  /** The next answer; the last one is repeated. */
   next(...steps: (Script | Response | Error)[]): void
 }
 
@@ -64,7 +64,7 @@ export function scripted(options: Partial<ClientOptions> = {}): Scripted {
   }
 }
 
-/** As the platform does it when the one who asks gives up. */
+/** Rejects as the platform's fetch does on abort. */
 function hungUp(signal: AbortSignal | null | undefined): Promise<Error> {
   return new Promise((resolve) => {
     signal?.addEventListener('abort', () => resolve(new DOMException('This operation was aborted', 'AbortError')))
@@ -94,7 +94,7 @@ export const refusal = (error: string, headers: Record<string, string> = {}, sta
 
 export const pending: Response = refusal('auth_pending')
 
-/** As the service says it, with the code's interval. */
+/** The service's answer with the code's interval. */
 export const pendingFor = (interval: number): Response => refusal('auth_pending', { 'retry-after': `${interval}` })
 
 export const tokenSet = (fields: object = {}): Response =>

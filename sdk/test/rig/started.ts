@@ -1,4 +1,4 @@
-/** A session of a scripted service, and how its polls are looked at. */
+/** A session with a scripted service, and its polls. */
 import type { DeviceSession } from '../../src/index.ts'
 import { type Asked, record, type Scripted, scripted, tokenSet } from './scripted.ts'
 

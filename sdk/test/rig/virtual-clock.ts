@@ -1,4 +1,4 @@
-/** Time that passes only when everybody sleeps. Hours of polling take as long as the work in them. */
+/** A virtual clock that advances only when all code sleeps. Hours of polling take as long as their work. */
 import { setImmediate as turn } from 'node:timers/promises'
 import { LatchkeyError } from '../../src/errors.ts'
 import type { Clock } from '../../src/index.ts'
@@ -7,7 +7,7 @@ type Sleeper = { at: number; readonly wake: () => void }
 
 export class VirtualClock implements Clock {
   #now = 1_700_000_000_000
-  /** Those who wake last come first. */
+  /** Sorted by wake-up time, the latest first. */
   readonly #sleepers: Sleeper[] = []
 
   now(): number {
@@ -38,14 +38,14 @@ export class VirtualClock implements Clock {
     })
   }
 
-  /** Somebody sets the clock; nobody sleeps longer or shorter for it. */
+  /** Sets the wall clock; sleeps are not affected. */
   set(now: number): void {
     const by = now - this.#now
     this.#now = now
     for (const sleeper of this.#sleepers) sleeper.at += by
   }
 
-  /** Lets time pass until the work is done. */
+  /** Advances until the work is done. */
   async during<T>(work: Promise<T>): Promise<T> {
     let done = false
     const finished = () => {
@@ -53,14 +53,14 @@ export class VirtualClock implements Clock {
     }
     work.then(finished, finished)
     while (!done) {
-      // Everything between two sleeps is promises, so one turn of the event loop ends it.
+      // Between two sleeps there are only promises, so one turn of the event loop completes them.
       await turn()
       if (!done) this.#wakeNext()
     }
     return work
   }
 
-  /** Lets so much time pass. */
+  /** Advances by this much. */
   async pass(ms: number): Promise<void> {
     await this.during(this.sleep(ms))
     await turn()

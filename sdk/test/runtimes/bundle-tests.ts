@@ -1,4 +1,4 @@
-/** Makes one program of the library's tests, the packed library and a small runner: what a runtime without vitest can run. */
+/** Bundles the library's tests, the packed library and a small runner into one program for a runtime without vitest. */
 import { join, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { build, type Plugin } from 'esbuild'
@@ -12,7 +12,7 @@ const SOURCES = join(HERE, '..', '..', 'src')
 type Where = {
   /** Whether it is for a page, or for a runtime that has what Node has. */
   readonly page: boolean
-  /** Where real-service.ts finds the server. */
+  /** Address of the server for real-service.ts. */
   readonly service?: Service
 }
 
@@ -42,7 +42,7 @@ function program(files: readonly string[]): string {
   return `import { run } from 'vitest'\nexport const told = await run({\n${loads.join('\n')}\n})\n`
 }
 
-/** The tests' imports as they are on this stage: the runner for vitest, and the packed library for its sources. */
+/** Replaces imports of the tests: the runner for vitest, and the packed library for its sources. */
 const stage = (dist: string, page: boolean): Plugin => ({
   name: 'stage',
   setup: ({ onResolve }) => {

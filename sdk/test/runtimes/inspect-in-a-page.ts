@@ -1,6 +1,6 @@
 /**
- * Stands in for `node:util` inside a bundle for pages: what somebody finds who opens an object in the console, down to the last
- * property, hidden ones and those of an error included.
+ * Replaces `node:util` in a bundle for pages: prints an object as the console shows it, with hidden
+ * properties and those of an error.
  */
 export function inspect(value: unknown): string {
   const seen = new Set<object>()

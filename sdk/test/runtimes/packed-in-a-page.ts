@@ -1,2 +1,2 @@
-/** Stands in for rig/packed.ts inside a bundle for pages, which have no `@latchkey/sdk/node`. */
+/** Replaces rig/packed.ts in a bundle for pages, which have no `@latchkey/sdk/node`. */
 export const importSdk = () => import('@latchkey/sdk')
