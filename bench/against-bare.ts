@@ -1,4 +1,4 @@
-/** Our server and the bare one under the same load, in turn: rounds of wrk that alternate between them within one run. */
+/** Our server and the bare one under the same load: rounds of wrk that alternate between them within one run. */
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -13,16 +13,16 @@ const ROUND_SECONDS = 2
 const WARM_UP_SECONDS = 5
 export const CONNECTIONS = 64
 
-/** Of Linux, per second, on every machine. */
+/** Clock ticks of Linux per second, on every machine. */
 const CLOCK_TICKS = 100
 
 export type Load = {
   readonly path: string
-  /** Lua: what wrk sends. */
+  /** Lua: the requests of wrk. */
   readonly requests: string
-  /** Lua: an expression over `status`, `headers` and `body` that is true of every right answer. */
+  /** Lua: an expression over `status`, `headers` and `body` that is true for every correct answer. */
   readonly expected: string
-  /** How many of the right answers have a status of 400 or more. */
+  /** How many of the correct answers have a status of 400 or more. */
   readonly refused: 'none' | 'some' | 'all'
 }
 
@@ -30,7 +30,7 @@ export type Comparison = {
   readonly rounds: number
   /** The median of the rounds' ratios, each of two neighbours in time. */
   readonly ratio: number
-  /** The same of the processor time that an answer takes. */
+  /** The same for the processor time per answer. */
   readonly ratio_by_cpu: number
   readonly bare_per_second: number
   readonly ours_per_second: number
@@ -43,11 +43,11 @@ type Round = { readonly perSecond: number; readonly requests: number; readonly c
 
 export type Driven = {
   readonly address: string
-  /** Of all processes that work for an answer. */
+  /** All processes that take part in an answer. */
   readonly pids: readonly number[]
 }
 
-/** `reply`: what it answers, the same every time. */
+/** `reply`: its fixed answer. */
 export async function startBareServer(reply: Reply): Promise<Driven & { stop(): void }> {
   const program = [join(import.meta.dirname, 'bare-server.ts'), JSON.stringify(reply)]
   const child = spawnTied('KILL', process.execPath, program, { stdio: ['ignore', 'pipe', 'inherit'] })
@@ -62,7 +62,7 @@ export function alternate(ours: Driven, bare: Driven, load: Load): Comparison {
     const [checking, plain] = [join(folder, 'checking.lua'), join(folder, 'plain.lua')]
     writeFileSync(checking, load.requests + checkOf(load.expected))
     writeFileSync(plain, load.requests)
-    // The first round warms both up and looks at every answer. Looking costs wrk time, so the measured rounds only count.
+    // The first round warms both up and checks every answer. Checking costs wrk time, so the measured rounds only count.
     for (const { address } of [ours, bare]) expectRight(wrk(address + load.path, checking, WARM_UP_SECONDS))
     const rounds = Array.from({ length: ROUNDS }, () => ({
       ours: drive(ours, load, plain),
@@ -87,7 +87,7 @@ function summarise(rounds: readonly { readonly ours: Round; readonly bare: Round
   }
 }
 
-/** What our server answers to this, for the bare one to repeat. node:http adds some headers by itself; they are left to it. */
+/** Our server's answer, for the bare one to repeat. Headers that node:http adds by itself are left out. */
 export async function replyOf(address: string, path: string, sent: Parameters<typeof post>[2]): Promise<Reply> {
   const answer = await post(address, path, sent)
   const {
@@ -130,7 +130,7 @@ function done() io.write('unexpected=' .. tostring(threads[1]:get('unexpected'))
 
 const figure = (output: string, pattern: RegExp) => Number(pattern.exec(output)?.[1])
 
-/** User and system time of processes so far: fields 14 and 15 of proc(5), stat; the name in field 2 may hold spaces. */
+/** User and system time of processes so far: fields 14 and 15 of proc(5), stat; the name in field 2 may contain spaces. */
 function cpuSeconds(pids: readonly number[]): number {
   const ticks = pids.flatMap((pid) => {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? []

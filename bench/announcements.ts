@@ -1,10 +1,10 @@
 /**
- * npm run measure:announcements: what it costs to announce a decision to other processes, in decisions committed per second.
+ * npm run measure:announcements: the cost of announcing a decision to other processes, in committed decisions per second.
  * docs/decisions/0026-decisions-are-announced-by-the-audit-log.md has the figures.
  *
  * pgbench runs a transaction of a decision's weight on the real tables: lock the code, insert the grant, save the code, record the
- * event. Four readers stand for four processes. Ways are measured in turn, round after round; what counts are the ratios, and how many
- * flushes to disk a commit takes: those that commit at the same moment can share one. Other users of the machine do not change that.
+ * event. Four readers stand for four processes. Variants alternate, round after round; what counts are the ratios, and how many
+ * flushes to disk a commit takes: concurrent commits can share one. Other load on the machine does not change that.
  */
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'

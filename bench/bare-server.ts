@@ -1,5 +1,5 @@
 /**
- * The reference: node:http, a form read to its end where there is one, and one fixed reply of the same size and headers as the
+ * The reference: node:http that reads the form, if any, and sends one fixed reply of the same size and headers as the
  * real server's. The reply is given as JSON.
  */
 import { createServer } from 'node:http'

@@ -1,5 +1,5 @@
 /**
- * How a benchmark is judged: its ratios are compared with those in baseline.json, and the program ends with an error when both are
+ * Judges a benchmark: its ratios are compared with those in baseline.json, and the program fails when both are
  * more than a tenth worse twice in a row. Rates differ from machine to machine; ratios within one run mostly do not.
  *
  *   npm run bench:poll                          compares
@@ -13,24 +13,24 @@ import { describeMachine, type Machine } from './machine.ts'
 
 const FILE = join(import.meta.dirname, 'baseline.json')
 
-/** How much worse than the baseline a ratio may be. */
+/** Allowed deviation of a ratio from the baseline. */
 const ALLOWED_LOSS = 0.1
-/** The median of fewer rounds says too little. */
+/** The median of fewer rounds is not reliable. */
 const MIN_ROUNDS = 15
 
 export type Ratios = {
   /** Answers per second, ours against the bare server's; more is better. */
   readonly ratio: number
-  /** Processor time of an answer, the bare server's against ours; more is better. */
+  /** Processor time per answer, the bare server's against ours; more is better. */
   readonly ratio_by_cpu: number
 }
 
 export type Measured = Ratios & {
   /** Alternating rounds that the ratios are the medians of. */
   readonly rounds: number
-  /** Goals beside the ratios that were missed, each as a sentence. */
+  /** Missed goals beside the ratios, each as a sentence. */
   readonly missed: readonly string[]
-  /** Everything else that was counted; printed, not judged. */
+  /** Other counts; printed, not judged. */
   readonly [figure: string]: unknown
 }
 
@@ -38,7 +38,7 @@ export type Bench = 'poll' | 'verify' | 'pages'
 type Baselines = Partial<Record<Bench, Ratios & { readonly machine: Machine }>>
 export type Verdict = 'passed' | 'measure again' | 'failed'
 
-/** One measurement may be bad luck; the second decides. */
+/** One bad measurement may be chance; the second decides. */
 export function verdictOf(measurements: readonly Measured[], baseline: Ratios): Verdict {
   const last = measurements.at(-1)
   if (last && isGood(last, baseline)) return 'passed'
@@ -47,7 +47,7 @@ export function verdictOf(measurements: readonly Measured[], baseline: Ratios): 
 
 /**
  * Other work on the machine lowers our rate more than the bare server's, because our answers also wait for engines, but hardly the
- * processor time of an answer. A change that makes answers dearer lowers both.
+ * processor time per answer. A change that makes answers more expensive lowers both.
  */
 function isGood({ ratio, ratio_by_cpu, rounds, missed }: Measured, baseline: Ratios): boolean {
   const holds = ratio >= leastOf(baseline.ratio) || ratio_by_cpu >= leastOf(baseline.ratio_by_cpu)

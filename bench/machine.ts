@@ -1,4 +1,4 @@
-/** What a benchmark runs on: written beside a baseline, because a figure without its machine says little. */
+/** The machine of a benchmark, saved with a baseline: a figure says little without it. */
 import { cpus, totalmem } from 'node:os'
 import { Redis } from 'ioredis'
 import { engineUrl, type TestDatabase } from '../server/test/rig/database.ts'

@@ -2,8 +2,8 @@
  * Every page of the web interface, of accounts, of operators, of the dialog and of the base host, with one server process: pages
  * per second against a bare node:http server that sends the page of median length again and again.
  *
- * And time to the first byte with fifty people at once, each of whom looks at a page for half a second and goes on to any
- * other. The goal is 50 ms at the 99th percentile, apart from hashing passwords, and from what the bare server takes meanwhile.
+ * And time to the first byte with fifty concurrent users, each of whom views a page for half a second and opens any
+ * other. The goal is 50 ms at the 99th percentile, without hashing passwords, and without what the bare server takes meanwhile.
  *
  *   npm run bench:pages
  */
@@ -20,7 +20,7 @@ import { openPages, type Visited } from './visited-pages.ts'
 
 const PEOPLE = 50
 const SECONDS = 30
-/** From nothing to twice as much, half a second on average: faster than anybody reads. */
+/** From zero to twice as much, half a second on average: faster than anybody reads. */
 const LOOK_MS = 500
 const MAX_TTFB_P99_MS = 50
 
@@ -37,7 +37,7 @@ try {
 
 async function measure(): Promise<Measured> {
   const { config, database } = northwind.service
-  // Accounts are told apart by the Host that is sent, so the port that the server binds need not be the one of PUBLIC_URL.
+  // The Host header selects the account, so the server's port may differ from that of PUBLIC_URL.
   const server = await startServerProcess({
     DATABASE_URL: database.url,
     PUBLIC_URL: config.publicUrl,
@@ -68,7 +68,7 @@ function headersOf({ host, cookies }: Visited) {
   return { host, cookie: cookies[randomInt(cookies.length)] ?? '' }
 }
 
-/** Each page once. A redirect to the sign-in would be quick, too, and is no page. */
+/** Each page once. A redirect to the sign-in would be fast, too, but is no page. */
 async function look(server: ServerProcess, pages: readonly Visited[]) {
   const seen: { readonly page: Visited; readonly status: number; readonly length: number }[] = []
   for (const page of pages) {
@@ -83,7 +83,7 @@ async function look(server: ServerProcess, pages: readonly Visited[]) {
   return { typical: middle.page, statuses: new Set(seen.map(({ status }) => status)) }
 }
 
-/** Each request asks for the next page. */
+/** Each request is for the next page. */
 function scriptOf(pages: readonly Visited[]): string {
   const row = (page: Visited) => {
     const { host, cookie } = headersOf(page)
@@ -103,7 +103,7 @@ function request() at = at % #requests + 1 return requests[at] end
 
 type Times = { readonly ours: ReadonlyMap<string, number[]>; readonly bare: number[] }
 
-/** Every other page comes from the bare server: what it takes there, it takes because of the machine. */
+/** Every other page comes from the bare server, which shows the share of the machine. */
 async function visit(address: string, bareAddress: string, pages: readonly Visited[]): Promise<Times> {
   const agent = new Agent({ keepAlive: true, maxSockets: PEOPLE })
   const times = { ours: new Map<string, number[]>(pages.map(({ name }) => [name, []])), bare: [] as number[] }

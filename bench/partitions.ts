@@ -1,9 +1,9 @@
 /**
- * npm run measure:partitions: how long polls wait while a partition of device_codes is dropped, by the way it is dropped, without
- * and with somebody who reads the table meanwhile. docs/decisions/0031-dropping-a-partition-never-waits.md has the figures.
+ * npm run measure:partitions: how long polls wait while a partition of device_codes is dropped, by method, without
+ * and with a concurrent reader of the table. docs/decisions/0031-dropping-a-partition-never-waits.md has the figures.
  *
- * Polls ask at a fixed rate, whether the ones before were answered or not, and are timed from when they should have asked: what queues
- * is counted. One in ten takes a transaction that locks its code, as a poll does that has an outcome to deliver.
+ * Polls are sent at a fixed rate, independent of earlier answers, and timed from when they were due: queueing
+ * is counted. One in ten is a transaction that locks its code, as a poll with an outcome does.
  */
 import { hash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -34,7 +34,7 @@ const HOUR = 3_600_000
 const postgres = await startOwnPostgres()
 const db = openPostgres(postgres.url, 10)
 const owner = new pg.Pool({ connectionString: postgres.url, max: 4 })
-/** Polls that waited for a connection for a second: the machine is too slow for so many. */
+/** Polls that waited a second for a connection: the machine is too slow for this rate. */
 let refused = 0
 const live = await placeCodes(Date.now() - (Date.now() % HOUR) + HOUR)
 
@@ -52,7 +52,7 @@ async function placeCodes(start: number): Promise<{ name: string; expiresAt: num
   return { name: `device_codes_${date.replaceAll('-', '')}${hour}`, expiresAt }
 }
 
-/** Each returns whether the partition is gone. */
+/** Each returns whether the partition was dropped. */
 const ways: Readonly<Record<string, (partition: string) => Promise<boolean>>> = {
   'not at all': async () => false,
   'waiting half a second for the lock': async (partition) => {
@@ -86,7 +86,7 @@ const randomPlace = () => {
   return { id, expiresAt: live.expiresAt }
 }
 
-/** How long each poll took, in ms. */
+/** Duration of each poll, in ms. */
 async function pollFor(ms: number): Promise<number[]> {
   const took: number[] = []
   const polls: Promise<void>[] = []
@@ -113,7 +113,7 @@ async function poll(collects: boolean): Promise<void> {
   else await readDeviceCodeStatuses(db.reads, [place])
 }
 
-/** For how long a poll has stood in a queue for a table, at worst: PostgreSQL says so, whatever else the machine is busy with. */
+/** Longest time that a poll waited for a table lock, as PostgreSQL reports it, independent of other load. */
 async function watchQueue(): Promise<() => Promise<number>> {
   const client = await owner.connect()
   let longest = 0

@@ -55,7 +55,7 @@ async function measure(): Promise<Measured> {
 async function requestCodes(address: string): Promise<string[]> {
   const device = new Device(address, service.application)
   const forms: string[] = []
-  // The server learns of a new application within a second.
+  // The server pulls a new application within a second.
   while ((await device.request()).status !== 200) await sleep(100)
   while (forms.length < CODES) {
     const codes = await Promise.all(Array.from({ length: 50 }, () => device.code()))

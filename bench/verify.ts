@@ -22,7 +22,7 @@ const MAX_STATEMENTS_PER_VERIFICATION = 0.01
 /** In use at the same time. */
 const CREDENTIALS = 1_000
 
-/** A connection of PostgreSQL that has nothing to do reports within ten seconds what it did before. */
+/** An idle connection of PostgreSQL reports its statistics within ten seconds. */
 const IDLE_REPORT_MS = 11_000
 
 const { databaseUrl, redisUrl } = await startEngines()
@@ -70,7 +70,7 @@ async function measure(credentials: readonly string[]): Promise<Measured> {
     const ours = { address: server.address, pids: [server.pid, await redisPid()] }
     const compared = alternate(ours, bare, load)
     await server.kill('SIGTERM')
-    // A connection reports its last statements when it ends.
+    // A connection flushes its statistics when it ends.
     await sleep(1_000)
     const statements = (await countStatements()) - before
     const each = Number((statements / compared.ours_requests).toFixed(6))
@@ -91,7 +91,7 @@ async function measure(credentials: readonly string[]): Promise<Measured> {
   }
 }
 
-/** Every transaction of the database, ours and the server's and autovacuum's: nothing is subtracted. */
+/** All transactions of the database, including the server's and autovacuum's. */
 async function countStatements(): Promise<number> {
   const [row] = await service.database.query<{ count: string }>(
     'select xact_commit + xact_rollback as count from pg_stat_database where datname = current_database()',
@@ -99,7 +99,7 @@ async function countStatements(): Promise<number> {
   return Number(row?.count)
 }
 
-/** Each request brings the next credential. */
+/** Each request has the next credential. */
 function scriptOf(credentials: readonly string[]): string {
   return `local credentials = {${credentials.map((credential) => `'${credential}'`).join(',')}}
 local requests = {}

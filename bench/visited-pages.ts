@@ -1,4 +1,4 @@
-/** Every page of the web interface as a request: path, Host, and the cookies that the viewer's browser has for it. */
+/** Every page of the web interface as a request: path, Host, and the cookies of the viewer's browser. */
 import { randomUUID } from 'node:crypto'
 import { DIALOG, SESSION } from '../server/src/http/web/cookies.ts'
 import { signSession } from '../server/src/secrets/web-texts.ts'
@@ -10,13 +10,13 @@ export type Visited = {
   readonly name: string
   readonly path: string
   readonly host: string
-  /** Of several browsers of the same person, which differ in their session. */
+  /** Several browsers of the same user, with different sessions. */
   readonly cookies: readonly string[]
 }
 
 const BROWSERS = 3
 
-/** Answers with a redirect to `dialog-consent`, which is in the list. */
+/** Redirects to `dialog-consent`, which is in the list. */
 const NO_PAGE = 'dialog-enter'
 
 export async function openPages(northwind: Northwind): Promise<readonly Visited[]> {

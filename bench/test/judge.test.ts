@@ -1,4 +1,4 @@
-/** When a benchmark passes, when it measures once more, and when it ends with an error. CONTRIBUTING.md, "Benchmarks". */
+/** When a benchmark passes, is repeated, and fails. CONTRIBUTING.md, "Benchmarks". */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -14,7 +14,7 @@ test.each<{ measurements: [ratio: number, byCpu: number][]; verdict: Verdict }>(
   { measurements: [[0.6, 0.5]], verdict: 'passed' },
   { measurements: [[0.9, 0.9]], verdict: 'passed' },
   { measurements: [[0.541, 0.451]], verdict: 'passed' },
-  // Others used the machine: the rate fell, the work did not grow.
+  // Other load on the machine: the rate fell, the work did not grow.
   { measurements: [[0.3, 0.451]], verdict: 'passed' },
   { measurements: [[0.541, 0.2]], verdict: 'passed' },
   { measurements: [[0.539, 0.449]], verdict: 'measure again' },
@@ -48,12 +48,12 @@ test.each<{ measurements: [ratio: number, byCpu: number][]; verdict: Verdict }>(
     ],
     verdict: 'failed',
   },
-])('against 0.6 and 0.5 by processor time, $measurements comes to: $verdict', ({ measurements, verdict }) => {
+])('against 0.6 and 0.5 by processor time, $measurements is judged: $verdict', ({ measurements, verdict }) => {
   const all = measurements.map(([ratio, byCpu]) => measured(ratio, byCpu))
   expect(verdictOf(all, BASELINE)).toBe(verdict)
 })
 
-describe('good ratios are not enough', () => {
+describe('good ratios do not suffice', () => {
   test.each([
     ['when a goal was missed', { missed: ['twice as many statements as allowed'] }],
     ['when they are the medians of fewer than fifteen rounds', { rounds: 14 }],
@@ -65,7 +65,7 @@ describe('good ratios are not enough', () => {
   })
 })
 
-test('every benchmark has a baseline that says on which machine it was measured', () => {
+test('every benchmark has a baseline with its machine', () => {
   const baselines = JSON.parse(readFileSync(join(import.meta.dirname, '..', 'baseline.json'), 'utf8'))
   const machine = {
     cores: expect.any(Number),

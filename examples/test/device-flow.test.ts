@@ -1,4 +1,4 @@
-/** The device flow without the client library, in shell and in Python: what is promised of each, against the real service. */
+/** The device flow without the client library, in shell and in Python, with the real service. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { startFaultProxy } from '../../sdk/test/rig/fault-proxy.ts'
@@ -8,7 +8,7 @@ import { codeOf, useTrying } from './rig/trying.ts'
 const trying = useTrying()
 const FILES = ['shell/device-flow.sh', 'python/device_flow.py']
 
-test.each(FILES)('%s prints the token set of a code that was granted, and ends with 0', async (file) => {
+test.each(FILES)('%s prints the token set of a granted code, and exits with 0', async (file) => {
   const program = trying.start(file)
   expect(await trying.service.grant(await codeOf(program))).toBe('granted')
   expect(await program.ended).toBe(0)
@@ -18,13 +18,13 @@ test.each(FILES)('%s prints the token set of a code that was granted, and ends w
   expect(body.user).toBe(trying.service.user.id)
 })
 
-test.each(FILES)('%s says that the user said no, prints nothing, and ends with 2', async (file) => {
+test.each(FILES)('%s reports a rejection, prints nothing, and exits with 2', async (file) => {
   const program = trying.start(file)
   expect(await trying.service.reject(await codeOf(program))).toBe('rejected')
   expect([await program.ended, program.stdout()]).toEqual([2, ''])
 })
 
-test.each(FILES)('%s says that the code has run out, asks for no other, and ends with 3', async (file) => {
+test.each(FILES)('%s reports an expired code, requests no other, and exits with 3', async (file) => {
   const codes = () => trying.service.database.query('select from device_codes')
   const before = (await codes()).length
   const program = trying.start(file)
@@ -34,7 +34,7 @@ test.each(FILES)('%s says that the code has run out, asks for no other, and ends
   expect((await codes()).length).toBe(before + 1)
 })
 
-test.each(FILES)('%s keeps the interval while it waits, and loses no outcome with its answer', async (file) => {
+test.each(FILES)('%s keeps the interval while it polls, and loses no outcome when an answer is lost', async (file) => {
   let [decided, lost] = [false, 0]
   const proxy = await startFaultProxy(trying.service.address, (path) => {
     const lose = decided && path.endsWith('/polling') && lost === 0
@@ -67,7 +67,7 @@ test.each(FILES)(
     onTestFinished(() => proxy.close())
     const program = trying.start(file, { LATCHKEY_BASE_URL: proxy.address })
     await codeOf(program)
-    // Somebody else polls with the same code, and keeps the interval for the two of them.
+    // Another client polls the same code, and keeps the interval for both.
     const deviceCode = /"device_code":"([^"]+)"/.exec(proxy.exchanges[0]?.answer ?? '')?.[1] ?? ''
     const isSlowedDown = () => proxy.exchanges.some(({ answer }) => answer.includes('slow_down'))
     for (const until = Date.now() + 30_000; Date.now() < until && !isSlowedDown(); ) {
@@ -76,13 +76,13 @@ test.each(FILES)(
     }
     const before = polls.length
     await expect.poll(() => polls.length, { timeout: 30_000 }).toBe(before + 1)
-    // It pauses after the answer, so the machine can only make this longer.
+    // It pauses after the answer, so a slow machine can only make this longer.
     expect((polls.at(-1) ?? 0) - (polls.at(-2) ?? 0)).toBeGreaterThan(5_900)
   },
   90_000,
 )
 
-test.each(FILES)('%s says what is wrong with its secret, and ends with 1', async (file) => {
+test.each(FILES)('%s reports a wrong secret, and exits with 1', async (file) => {
   const program = trying.start(file, { LATCHKEY_APP_SECRET: 'lks_wrong' })
   await program.says(/There is no code: /)
   expect([await program.ended, program.stdout()]).toEqual([1, ''])

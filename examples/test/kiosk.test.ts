@@ -1,4 +1,4 @@
-/** The kiosk: asks once, remembers, and notices when the access was taken back. */
+/** The kiosk: asks once, stores its key, and notices when it was revoked. */
 import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,7 +14,7 @@ async function emptyFolder(): Promise<string> {
   return folder
 }
 
-test('a kiosk gets its key, goes on with it after a restart, and asks again when it was taken back', async () => {
+test('a kiosk gets its key, uses it after a restart, and asks again when it was revoked', async () => {
   const { service } = trying
   const file = join(await emptyFolder(), 'kiosk', 'key.json')
   const start = () => trying.start('kiosk/kiosk.ts', { KIOSK_FILE: file, KIOSK_SECONDS: '0.2' })
@@ -42,7 +42,7 @@ test('a kiosk gets its key, goes on with it after a restart, and asks again when
   expect(JSON.parse(await readFile(file, 'utf8')).accessKey).not.toBe(accessKey)
 })
 
-test('a kiosk to which somebody says no, or whose code runs out, asks for no other by itself', async () => {
+test('a kiosk whose code is rejected or expires requests no other by itself', async () => {
   const { service } = trying
   const codes = async () => (await service.database.query('select from device_codes')).length
   const kiosk = trying.start('kiosk/kiosk.ts', { KIOSK_FILE: join(await emptyFolder(), 'key.json') })

@@ -16,7 +16,7 @@ function startApi(): Promise<string> {
   })
 }
 
-test('the API lets in who has the scope, whoever asks, and says to others what is missing', async () => {
+test('the API accepts credentials with the scope, and names the lacking scope otherwise', async () => {
   const api = await startApi()
   const orders = (credential: string | null, init: RequestInit = {}) =>
     fetch(`${api}/orders`, {
@@ -40,7 +40,7 @@ test('the API lets in who has the scope, whoever asks, and says to others what i
   })
 })
 
-test('the command-line tool logs in with a code, lists what the API has, and logs out', async () => {
+test('the command-line tool logs in with a code, lists the orders of the API, and logs out', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'latchkey-orders-'))
   onTestFinished(() => rm(folder, { recursive: true }))
   const environment = { ORDERS_API_URL: await startApi(), XDG_CONFIG_HOME: folder }

@@ -1,4 +1,4 @@
-/** The television in real Chromium, and in a second window the account of the person who sits in front of it. */
+/** The television in real Chromium, and its user's account in a second window. */
 import type { Page } from 'playwright-core'
 import { renderSVG } from 'uqr'
 import { expect, onTestFinished, test } from 'vitest'
@@ -27,7 +27,7 @@ async function switchOn(): Promise<Page> {
   return screen
 }
 
-test('a code goes from the television to the account, the person allows it, and the television is connected', async () => {
+test('the user enters the television’s code, grants it, and the television is connected', async () => {
   const { northwind } = browsing
   const screen = await switchOn()
   await heading(screen, 'Your orders, on the big screen').waitFor()
@@ -47,7 +47,7 @@ test('a code goes from the television to the account, the person allows it, and 
   await heading(screen, 'Connected').waitFor()
   expect(await screen.locator('#connected').textContent()).toContain(northwind.slug)
   expect(await screen.locator('#connected').textContent()).toContain('orders:read, displays:write')
-  // Whoever comes to the screen later sees the same.
+  // A screen opened later shows the same.
   await screen.reload()
   await heading(screen, 'Connected').waitFor()
 
@@ -56,7 +56,7 @@ test('a code goes from the television to the account, the person allows it, and 
   expect(await page.locator('main').textContent()).not.toContain('Acme Television')
 })
 
-test('the time is seen to run, and a code that has run out is not replaced until somebody asks', async () => {
+test('the remaining time is shown, and an expired code is not replaced until the user asks', async () => {
   const screen = await switchOn()
   await pressOk(screen, 'code')
   const shown = await screen.locator('#left').textContent()
@@ -76,7 +76,7 @@ test('the time is seen to run, and a code that has run out is not replaced until
   expect(await codes()).toBe(before + 1)
 })
 
-test('every screen can be read by everybody, and nothing hangs over', async () => {
+test('every screen is accessible, and nothing overflows', async () => {
   const screen = await switchOn()
   const look = async () => [...(await accessibilityProblems(screen)), await overhang(screen)]
   const seen = [await look()]

@@ -1,4 +1,4 @@
-/** The web application in real Chromium: the dialog in a window of its own, and the guarded API called from the page. */
+/** The web application in real Chromium: the dialog in a popup, and the API called from the page. */
 
 import type { Page } from 'playwright-core'
 import { afterAll, expect, test } from 'vitest'
@@ -20,7 +20,7 @@ afterAll(async () => {
   for (const program of programs) await program.stop()
 })
 
-/** The page and the API, each at an address of its own. */
+/** The page and the API, each at its own address. */
 const startExamples = (northwind: Northwind) => onFreePort((pagePort) => startExamplesAt(pagePort, northwind))
 
 async function startExamplesAt(pagePort: number, { service: { context, config } }: Northwind): Promise<string> {
@@ -57,7 +57,7 @@ async function openDialog(page: Page): Promise<Page> {
   return popup
 }
 
-test('a person connects in a window of its own, sees the orders, and disconnects', async () => {
+test('a user connects in a popup, sees the orders, and disconnects', async () => {
   const page = await browsing.openAlone({ baseURL: origin })
   await page.goto('/')
   await status(page, 'Not connected.')
@@ -73,7 +73,7 @@ test('a person connects in a window of its own, sees the orders, and disconnects
   expect(await page.evaluate('Object.keys(sessionStorage)')).toEqual([])
 })
 
-test('whoever says no is told that this is fine, and may start over', async () => {
+test('a user who rejects can start over', async () => {
   const page = await browsing.openAlone({ baseURL: origin })
   await page.goto('/')
   const popup = await openDialog(page)

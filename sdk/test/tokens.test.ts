@@ -1,4 +1,4 @@
-/** The packed library and the real server, as long as a token set lives. docs/interface.md, "The life of a token set". */
+/** The packed library and the real server over the lifetime of a token set. docs/interface.md, "The life of a token set". */
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -19,7 +19,7 @@ const { fileStore } = await importNode()
 const run = promisify(execFile)
 
 let service: TestService
-/** How far the application's clock is ahead; the service's is moved along. */
+/** How far the application's clock is ahead; the service's is moved as well. */
 let ahead = 0
 const clock: Clock = { now: () => systemClock.now() + ahead, sleep: systemClock.sleep }
 
@@ -53,7 +53,7 @@ async function holding(variant: 'oauth' | 'key' = 'oauth', options: Partial<Clie
 const me = (client: Client): Promise<Response> => client.fetch(`${service.address}/me`)
 
 describe('a token set', () => {
-  test('is renewed before it ends, and again, and every one works', async () => {
+  test('is refreshed before it expires, and again, and every one is valid', async () => {
     const { client, grantId } = await holding()
     for (const generation of [2, 3, 4]) {
       await pass(3_500_000)
@@ -62,14 +62,14 @@ describe('a token set', () => {
     }
   })
 
-  test('that ended while the application slept is renewed by the first request', async () => {
+  test('that expired while the application slept is refreshed by the first request', async () => {
     const { client } = await holding()
     await pass(7_200_000)
     const answers = await Promise.all(Array.from({ length: 10 }, () => me(client)))
     expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200))
   })
 
-  test('whose clock is wrong is renewed when it is refused', async () => {
+  test('on a machine with a wrong clock is refreshed when it is refused', async () => {
     const { client, grantId } = await holding()
     // A token's expiry is rounded up to a whole second.
     await service.database.advance(3_601_000)
@@ -99,7 +99,7 @@ describe('a token set', () => {
     },
   )
 
-  test('that several processes share is renewed by one of them, and all go on', async () => {
+  test('shared by several processes is refreshed by one of them, and all use it', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'latchkey-share-'))
     onTestFinished(() => rm(folder, { recursive: true, force: true }))
     const path = join(folder, 'credentials.json')
@@ -120,8 +120,8 @@ describe('a token set', () => {
   })
 })
 
-describe('when the access has ended', () => {
-  test('because somebody had a copy, the application is told to ask the user again', async () => {
+describe('when the grant has ended', () => {
+  test('because a copy was used, the application has to ask the user again', async () => {
     const { client, store, held, grantId } = await holding()
     await pass(3_600_000)
     expect((await me(client)).status).toBe(200)
@@ -134,7 +134,7 @@ describe('when the access has ended', () => {
     expect(await grantEvents(service, grantId)).toMatchObject([{ kind: 'grant.revoked' }])
   })
 
-  test('because it was revoked elsewhere, the refused request leads there', async () => {
+  test('because it was revoked elsewhere, the refused request reports it', async () => {
     const { client, store } = await holding()
     const { id, secret } = service.application
     const other = createClient({
@@ -150,7 +150,7 @@ describe('when the access has ended', () => {
   })
 })
 
-test('an access key is replaced without a gap', async () => {
+test('an access key is rotated without a gap', async () => {
   const { client, grantId } = await holding('key')
   const old = await client.bearer()
   await client.rotateKey()
@@ -160,7 +160,7 @@ test('an access key is replaced without a gap', async () => {
   expect(await grantLine(service, grantId)).toMatchObject({ key: 2 })
 })
 
-test.each(['oauth', 'key'] as const)('revoking ends the access of the %s variant', async (variant) => {
+test.each(['oauth', 'key'] as const)('revoking ends the grant of the %s variant', async (variant) => {
   const { client, grantId } = await holding(variant)
   const bearer = await client.bearer()
   await client.revoke()

@@ -1,4 +1,4 @@
-/** The packed verifier against the real service, behind a middleware on a real socket. docs/interface.md, "Check a credential". */
+/** The packed verifier with the real service, behind a middleware on a real socket. docs/interface.md, "Check a credential". */
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -79,7 +79,7 @@ test.each(['oauth', 'key'] as const)(
   },
 )
 
-test('fifty requests at once ask the service once', async () => {
+test('fifty concurrent requests cause one request to the service', async () => {
   const client = await connect('key')
   const before = api.asked
   const statuses = await Promise.all(Array.from({ length: 50 }, async () => (await client.fetch(api.address)).status))
@@ -87,7 +87,7 @@ test('fifty requests at once ask the service once', async () => {
   expect(api.asked - before).toBe(1)
 })
 
-test('what was taken back is refused everywhere within its time: two seconds at the service, one in the memory', async () => {
+test('a revoked credential is refused everywhere in time: two seconds at the service, one in the cache', async () => {
   const client = await connect('key')
   expect((await client.fetch(api.address)).status).toBe(200)
   const { id, secret } = service.application
@@ -98,7 +98,7 @@ test('what was taken back is refused everywhere within its time: two seconds at 
   expect([response.status, response.headers.get('www-authenticate')]).toEqual([401, 'Bearer error="invalid_token"'])
 })
 
-test('a user who lacks the scope is told which', async () => {
+test('a request without the scope is told which one is lacking', async () => {
   const user = await makeUser(service.context.db, service.account.slug, { holds: ['orders:write'] })
   const client = await connect('oauth', 'orders:read,orders:write', user)
   const response = await client.fetch(api.address)
@@ -109,7 +109,7 @@ test('a user who lacks the scope is told which', async () => {
   })
 })
 
-test('a refresh token opens nothing', async () => {
+test('a refresh token is refused', async () => {
   const client = await connect('oauth')
   const set = await client.credentials()
   const authorization = `Bearer ${set?.variant === 'oauth' ? set.refreshToken : ''}`

@@ -1,7 +1,7 @@
 /**
- * npm run verify:sdk-faults [-- --flows N --seed N]: devices with this library and people with a browser, with a bad network between
- * the devices and the service. Whoever was granted access ends up with credentials that work, nobody is told to slow down, and
- * no code is asked for that the user did not ask for. `--seed` draws the same faults and wishes again; the moments are the machine's.
+ * npm run verify:sdk-faults [-- --flows N --seed N]: devices with this library and users with a browser, with a bad network between
+ * the devices and the service. Every granted device ends up with valid credentials, none gets slow_down, and
+ * no code is requested that the user did not ask for. `--seed` repeats faults and decisions; the timing is the machine's.
  */
 import { randomInt } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -14,10 +14,10 @@ import { createChance } from './rig/chance.ts'
 import { type Choice, type Exchange, type Fault, startFaultProxy } from './rig/fault-proxy.ts'
 import { importSdk } from './rig/packed.ts'
 
-/** Devices that wait at a time. */
+/** Concurrent devices. */
 const LANES = 100
 
-/** Of a hundred exchanges. The rest goes well. */
+/** Faults in a hundred exchanges. The rest succeeds. */
 const SHARES: readonly [Fault, number][] = [
   ['question_lost', 3],
   ['answer_lost', 6],
@@ -57,14 +57,14 @@ const service = await startTestService({
   DEVICE_CODE_LIFETIME: '45',
   LOG_LEVEL: 'silent',
 })
-/** What the service was asked and answered, before something happened to the answer. */
+/** Requests and answers of the service, before a fault changed them. */
 const exchanges: Exchange[] = []
 try {
   let next = 0
   const lane = async () => {
     for (let flow = next++; flow < count; flow = next++) {
       await sleep(chance() * 500)
-      // A device has connections of its own: an answer that the network repeats never reaches another device.
+      // A device has its own connections: a repeated answer never reaches another device.
       const proxy = await startFaultProxy(service.address, chooseFault)
       await oneFlow(flow, proxy.address).catch((error) => problems.push(`flow ${flow}: ${error}`))
       exchanges.push(...proxy.exchanges)
@@ -92,7 +92,7 @@ function chooseFault(): Choice {
   return { fault: 'none' }
 }
 
-/** One device, one person. The person wants it: whatever goes wrong before a code is shown, they press the button again. */
+/** One device, one user. Whatever fails before a code is shown, the user presses the button again. */
 async function oneFlow(flow: number, baseUrl: string): Promise<void> {
   const { id, secret } = service.application
   const client = createClient({ baseUrl, appId: id, appSecret: secret })
@@ -117,7 +117,7 @@ async function oneFlow(flow: number, baseUrl: string): Promise<void> {
   else problems.push(`flow ${flow} (${variant}) got a credential that is answered ${status}`)
 }
 
-/** What the service itself says of a credential, once its engines have time for it. */
+/** The state of a credential in the service, retried while its engines are busy. */
 async function statusOf(bearer: string): Promise<number> {
   for (let attempt = 0; ; attempt += 1) {
     const { status } = await askMe(service, bearer)
@@ -128,7 +128,7 @@ async function statusOf(bearer: string): Promise<number> {
 
 type Truth = 'granted' | 'rejected' | 'expired'
 
-/** A person, who tries again when the page says that the service is busy, until the code has run out. */
+/** A user who retries while the page says that the service is busy, until the code expires. */
 async function decide(userCode: string, wish: Truth): Promise<void> {
   if (wish === 'expired') return
   await sleep(chance() * 8_000)
@@ -142,7 +142,7 @@ async function decide(userCode: string, wish: Truth): Promise<void> {
   }
 }
 
-/** What became of a code, by the only truth there is. */
+/** The outcome of a code in PostgreSQL. */
 async function truthOf(userCode: string): Promise<Truth> {
   const [row] = await service.database.query<{ granted: boolean; rejected: boolean | null }>(
     `select grant_id is not null as granted, status = 'rejected' or outcome = 'rejected' as rejected
@@ -153,7 +153,7 @@ async function truthOf(userCode: string): Promise<Truth> {
   return row?.rejected ? 'rejected' : 'expired'
 }
 
-/** An application that cannot reach the service for long may wait again: nothing was decided against it. */
+/** An application that cannot reach the service for long may wait again: nothing was decided. */
 async function outcomeOf(session: DeviceSession): Promise<string> {
   for (let attempt = 0; ; attempt += 1) {
     try {

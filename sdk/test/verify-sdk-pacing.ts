@@ -1,9 +1,9 @@
 /**
- * npm run verify:sdk-pacing [-- --polls N --real-polls N --seed N]: an application with this library is never told to slow down.
+ * npm run verify:sdk-pacing [-- --polls N --real-polls N --seed N]: an application with this library never gets slow_down.
  *
- * In virtual time, for the volume: sessions poll the gate that a server without Redis has, alone, through a network whose every way
- * takes 400 ms, more or less by up to 400 ms. As a check of the check, devices that count the interval from one sending to the
- * next, with the same margin, go through the same network. In real time: many devices at once, the real server and the Redis gate.
+ * In virtual time, for the volume: sessions poll the gate of a server without Redis through a network whose every direction
+ * takes 400 ms ± 400 ms. As a control, devices that count the interval from one sending to the
+ * next, with the same margin, use the same network. In real time: many devices at once, the real server and the Redis gate.
  */
 import { randomInt } from 'node:crypto'
 import { parseArgs } from 'node:util'
@@ -57,7 +57,7 @@ const proofs: readonly (readonly [claim: string, holds: boolean])[] = [
   ['none of them early', bySdk.early === 0],
   ['some early when counted from sending', bySending.early > 0],
   [`${realCount} polls in real time`, real.polls >= realCount],
-  // Where the machine is busy, Redis answers some too late, and the process paces them itself.
+  // On a busy machine Redis answers some too late, and the process paces them itself.
   ['most of them paced by Redis', real.atRedis * 2 > real.polls],
   ['none of them answered slow_down', real.slowDowns === 0],
   ['one that is too early is answered slow_down', real.slowDownsOfHasty === 1],
@@ -94,7 +94,7 @@ async function measure(poller: Poller): Promise<{ polls: number; early: number }
   return seen
 }
 
-/** The library itself, behind a `fetch` that answers as the service does while nobody decides. */
+/** The library, with a `fetch` that answers as the service does for a pending code. */
 async function pollBySdk({ clock, poll }: Network, id: string, interval: number, polls: number): Promise<void> {
   const fetch: typeof globalThis.fetch = async (input, init) => {
     if (String(input).endsWith('/code')) {
@@ -113,7 +113,7 @@ async function pollBySdk({ clock, poll }: Network, id: string, interval: number,
   }
 }
 
-/** How it is often done: every `interval` and a margin, whenever the last answer came. */
+/** A common mistake: polls every `interval` and a margin, whenever the last answer came. */
 async function pollBySending({ clock, poll }: Network, id: string, interval: number, polls: number): Promise<void> {
   const sent: Promise<boolean>[] = []
   for (let each = 0; each < polls; each += 1) {

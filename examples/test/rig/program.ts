@@ -1,4 +1,4 @@
-/** An example in a process of its own, as a developer starts it: what it says, what is typed into it, how it ends. */
+/** An example in a process of its own, as a developer starts it: its output, its input, its exit status. */
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -10,7 +10,7 @@ const PATIENCE_MS = 20_000
 export type Program = {
   /** Standard output alone, from the beginning. */
   stdout(): string
-  /** Waits until it has said something like this, after what was waited for before. Both streams. */
+  /** Waits for matching output after the previous match. Both streams. */
   says(pattern: RegExp): Promise<RegExpExecArray>
   type(line: string): void
   /** The exit status. */

@@ -1,4 +1,4 @@
-/** The television of examples/, registered at Northwind's service and switched on; and somebody who takes its code to their account. */
+/** The television of examples/, registered at Northwind's service and started; and a user who enters its code. */
 import type { Page } from 'playwright-core'
 import { setApplicationPublisher } from '../../../server/src/flows/applications/manage.ts'
 import { press, submit } from '../../../server/test/rig/clicks.ts'
@@ -31,14 +31,14 @@ export async function startTelevision({ service }: Northwind): Promise<Televisio
   })
 }
 
-/** Presses the button that is chosen, as a remote control does, and waits for the screen with this id. */
+/** Presses the focused button, as a remote control does, and waits for the screen with this id. */
 export async function pressOk(screen: Page, next: string): Promise<void> {
   await screen.locator('button:focus').waitFor()
   await screen.keyboard.press('Enter')
   await screen.locator(`#${next}:not([hidden])`).waitFor()
 }
 
-/** From the address on the screen to the page on which one decides. The account is asked for first, then who one is. */
+/** From the address on the screen to the consent page: first the account, then the sign-in. */
 export async function takeCodeToAccount(page: Page, screen: Page, slug: string, user: MadeUser): Promise<void> {
   await page.goto(`http://${await screen.locator('#address').textContent()}`)
   await page.fill('#typed', slug)

@@ -1,4 +1,4 @@
-/** For a test file: a service with the applications that the examples need, and the examples themselves, ended with their test. */
+/** For a test file: a service with the applications of the examples, and the examples, ended with their test. */
 import { afterAll, beforeAll, onTestFinished } from 'vitest'
 import { type MadeApplication, makeApplication } from '../../../server/test/rig/make.ts'
 import { startTestService, type TestService } from '../../../server/test/rig/service.ts'
@@ -6,13 +6,13 @@ import { type Program, startExample } from './program.ts'
 
 export type Trying = {
   readonly service: TestService
-  /** Without a secret. */
+  /** Public. */
   readonly publicApplication: MadeApplication
   readonly resource: MadeApplication
   start(file: string, environment?: Readonly<Record<string, string>>, args?: readonly string[]): Program
 }
 
-/** On a clock that can be moved. A poll each second, so that nobody waits long. */
+/** With a movable clock, and an interval of one second. */
 export function useTrying(): Trying {
   let service: TestService
   let publicApplication: MadeApplication

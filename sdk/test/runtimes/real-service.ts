@@ -45,7 +45,7 @@ test.each<Variant>(['oauth', 'key'])(
   },
 )
 
-test('a token set that has run out is renewed, works, and ends when it is given up', async () => {
+test('an expired token set is refreshed, is valid, and ends when it is revoked', async () => {
   const store = memoryStore()
   const client = newClient(store)
   const session = await client.device.start({ variant: 'oauth' })

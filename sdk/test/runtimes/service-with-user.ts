@@ -1,4 +1,4 @@
-/** A real server with the Redis gate, and its user at an address of its own: POST /grant/{user code} or /reject/{user code}. */
+/** A real server with the Redis gate, and a user who decides by POST /grant/{user code} or /reject/{user code}. */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -1,5 +1,5 @@
 /**
- * Stands in for `vitest` where it does not run: Node 20, Deno, Bun, a page. The matchers are vitest's own; what is here collects
+ * Replaces `vitest` where it does not run: Node 20, Deno, Bun, a page. The matchers are vitest's own; this file collects
  * the tests of the files that were bundled with it and runs them one after the other.
  */
 import { chai, JestAsymmetricMatchers, JestChaiExpect } from '@vitest/expect'
@@ -19,7 +19,7 @@ const newSuite = (name: string): Suite => {
 let suite = newSuite('')
 let finishing: Work[] = []
 
-/** One file after the other, as vitest does it: what a file finds out while it is loaded is still true when its tests run. */
+/** One file after the other, as vitest does: what a file finds out while loading still holds when its tests run. */
 export async function run(files: Readonly<Record<string, () => Promise<unknown>>>): Promise<Told> {
   const told = { passed: 0, failures: [] as string[] }
   for (const [name, load] of Object.entries(files)) {
@@ -61,7 +61,7 @@ async function runSuite(
   for (const hook of hooks.afterAll) await hook()
 }
 
-// As they were before a test put them to sleep.
+// The real timers, before a test replaces them.
 const { setTimeout, clearTimeout } = globalThis
 
 async function within(ms: number, work: Work): Promise<void> {
@@ -76,7 +76,7 @@ async function within(ms: number, work: Work): Promise<void> {
   }
 }
 
-/** Longer than vitest's: a page's timers take four milliseconds each, and a fake clock takes hundreds of them to pass minutes. */
+/** Longer than vitest's: a page's timers take at least four milliseconds, and a fake clock needs hundreds of them. */
 const DEFAULT_MS = 30_000
 const add = (name: string, work: Work, timeLimitMs = DEFAULT_MS) => void suite.parts.push({ name, work, timeLimitMs })
 
@@ -155,7 +155,7 @@ export const vi = {
   waitFor,
   stubGlobal,
   unstubAllGlobals,
-  /** They never go off. */
+  /** These never fire. */
   useFakeTimers: () => {
     for (const name of TIMERS) if (name in globalThis) stubGlobal(name, () => 0)
   },

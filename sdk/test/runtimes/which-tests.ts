@@ -1,4 +1,4 @@
-/** Which files of sdk/test/pure/ run where: all of them, but for those in this table, each with its reason. */
+/** Files of sdk/test/pure/ by runtime: all of them, except for those in this table, each with its reason. */
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 
@@ -28,5 +28,5 @@ export async function chooseTests(): Promise<Chosen> {
   }
 }
 
-/** For the log: what does not run in Chromium, and why. */
+/** For the log: files not run in Chromium, and why. */
 export const reasons = Object.entries(LEFT).map(([name, { reason }]) => `${name} ${reason}`)
