@@ -254,7 +254,7 @@ describe('when answers are lost', () => {
     expect(await clock.during(session.wait())).toMatchObject({ accessToken: ACCESS })
   })
 
-  test("an answer with another state is not accepted", async () => {
+  test('an answer with another state is not accepted', async () => {
     const { asked, clock, next, session, state } = await start()
     next(accepted('another state'), accepted(state))
     await clock.during(session.wait())

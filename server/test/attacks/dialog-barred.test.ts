@@ -150,31 +150,34 @@ describe('the policy of the account', () => {
   it.each([
     ['only others', { onlyApplications: [] }],
     ['no unverified publishers', { unverifiedPublishers: false }],
-  ])('an account that allows %s refuses the dialog, before and after the consent page was shown', async (_what, ruled) => {
-    const account = await makeAccount(service.context.db)
-    const user = await makeUser(service.context.db, account.slug)
-    const home = { ...service, account, user }
-    const application = await makeDialogApplication(service)
-    const { window, at } = await openQuestion(home, { application, user, parameters: challenge })
-    expect(offers(at.page)).toEqual(['cancel', 'allow'])
-    expect((await savePolicy(service.context, user.id, { ...EVERYTHING, ...ruled })).outcome).toBe('saved')
+  ])(
+    'an account that allows %s refuses the dialog, before and after the consent page was shown',
+    async (_what, ruled) => {
+      const account = await makeAccount(service.context.db)
+      const user = await makeUser(service.context.db, account.slug)
+      const home = { ...service, account, user }
+      const application = await makeDialogApplication(service)
+      const { window, at } = await openQuestion(home, { application, user, parameters: challenge })
+      expect(offers(at.page)).toEqual(['cancel', 'allow'])
+      expect((await savePolicy(service.context, user.id, { ...EVERYTHING, ...ruled })).outcome).toBe('saved')
 
-    const before = await everyRow(service)
-    const forced = await forceYes(window, user, { url: at.url, shown: 'orders:read' })
-    const shown = await window.account.send('GET', at.url.pathname + at.url.search)
-    for (const page of [forced, shown]) {
-      expect([page.status, page.location]).toEqual([400, null])
-      expect(textOf(page.text)).toContain(t('dialog_problem.barred'))
-      expect(offers(page)).toEqual([])
-    }
-    expect(await everyRow(service)).toEqual(before)
-    expect((await openQuestion(home, { application, user, parameters: challenge })).at.page.status).toBe(400)
-    expect(await grantsOf(service, user)).toEqual([])
+      const before = await everyRow(service)
+      const forced = await forceYes(window, user, { url: at.url, shown: 'orders:read' })
+      const shown = await window.account.send('GET', at.url.pathname + at.url.search)
+      for (const page of [forced, shown]) {
+        expect([page.status, page.location]).toEqual([400, null])
+        expect(textOf(page.text)).toContain(t('dialog_problem.barred'))
+        expect(offers(page)).toEqual([])
+      }
+      expect(await everyRow(service)).toEqual(before)
+      expect((await openQuestion(home, { application, user, parameters: challenge })).at.page.status).toBe(400)
+      expect(await grantsOf(service, user)).toEqual([])
 
-    await savePolicy(service.context, user.id, { ...EVERYTHING, ...ruled, onlyApplications: [application.id] })
-    await setApplicationPublisher(service.context.db, application.id, { status: 'verified', name: 'till.example' })
-    expect((await window.account.send('GET', at.url.pathname + at.url.search)).status).toBe(200)
-  })
+      await savePolicy(service.context, user.id, { ...EVERYTHING, ...ruled, onlyApplications: [application.id] })
+      await setApplicationPublisher(service.context.db, application.id, { status: 'verified', name: 'till.example' })
+      expect((await window.account.send('GET', at.url.pathname + at.url.search)).status).toBe(200)
+    },
+  )
 
   it('disabling codes does not disable the dialog', async () => {
     const account = await makeAccount(service.context.db)

@@ -248,18 +248,21 @@ describe('an old sign-in', () => {
     expect(delicate.filter(({ fresh }) => !fresh).map(({ method, path }) => `${method} ${path}`)).toEqual([])
   })
 
-  it.each(named(routes.filter(({ fresh }) => fresh)))('AD-06: %s does nothing without a recent one', async (_name, route) => {
-    const user = await makeUser(service.context.db, 'operators')
-    const late = await signInAs(service, user, { account: operators, headers: INSIDE })
-    const form = await formFor(user, route)
-    await service.database.advance(16 * MINUTE)
-    await service.context.applications.refresh()
-    const before = await everyRow(service)
-    const page = await late.send(route.method, addressOf(route), form)
-    expect([page.status, page.text]).toEqual([303, ''])
-    expect(page.location).toMatch(/^\/confirm\?next=%2Foperator/)
-    expect(await everyRow(service)).toEqual(before)
-  })
+  it.each(named(routes.filter(({ fresh }) => fresh)))(
+    'AD-06: %s does nothing without a recent one',
+    async (_name, route) => {
+      const user = await makeUser(service.context.db, 'operators')
+      const late = await signInAs(service, user, { account: operators, headers: INSIDE })
+      const form = await formFor(user, route)
+      await service.database.advance(16 * MINUTE)
+      await service.context.applications.refresh()
+      const before = await everyRow(service)
+      const page = await late.send(route.method, addressOf(route), form)
+      expect([page.status, page.text]).toEqual([303, ''])
+      expect(page.location).toMatch(/^\/confirm\?next=%2Foperator/)
+      expect(await everyRow(service)).toEqual(before)
+    },
+  )
 
   it('AD-06: the queue and an application can be viewed, without a form to decide', async () => {
     const user = await makeUser(service.context.db, 'operators')

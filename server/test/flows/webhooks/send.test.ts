@@ -182,12 +182,15 @@ describe('a receiver that', () => {
     expect(new Set(ids()).size).toBe(1)
   })
 
-  it.each(['endless', 'cut short', 'drip body'] as const)('answers 200 with a broken body counts as delivered: %s', async (answer) => {
-    receiver.answer(answer)
-    await happen()
-    await send()
-    expect(await deliveries()).toMatchObject([{ attempts: 1, last_status: 200, delivered_at: expect.any(Date) }])
-  })
+  it.each(['endless', 'cut short', 'drip body'] as const)(
+    'answers 200 with a broken body counts as delivered: %s',
+    async (answer) => {
+      receiver.answer(answer)
+      await happen()
+      await send()
+      expect(await deliveries()).toMatchObject([{ attempts: 1, last_status: 200, delivered_at: expect.any(Date) }])
+    },
+  )
 
   it('is unreachable is retried', async () => {
     await receiver.stop()
