@@ -52,10 +52,22 @@ describe('from nothing to a granted device', () => {
       json(['scope', 'create', 'account:close', '--title', 'Close the account', '--dangerous', '--not-by-device']),
     ).toEqual({ name: 'account:close', title: 'Close the account', dangerous: true, device_flow: false })
     json(['role', 'create', '--account', 'acme', '--name', 'clerk', '--scopes', 'orders:read'])
-    json(
-      ['user', 'create', '--account', 'acme', '--email', 'Ann@acme.example', '--role', 'clerk', '--password-stdin'],
-      'correct horse\n',
-    )
+    const ann = [
+      'user',
+      'create',
+      '--account',
+      'acme',
+      '--email',
+      'Ann@acme.example',
+      '--role',
+      'clerk',
+      '--password-stdin',
+    ]
+    expect(run(ann, { input: 'password2026!\n' })).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('easy to guess'),
+    })
+    json(ann, 'correct horse battery\n')
     const application = json([
       'app',
       'create',

@@ -4,7 +4,7 @@ import { isName } from '../../core/applications/name.ts'
 import { BY_COMMAND_LINE } from '../../core/audit/actor.ts'
 import { isScopeName } from '../../core/grants/scope.ts'
 import { readEmail } from '../../core/sign-in/email.ts'
-import { MAX_CHARACTERS, MIN_CHARACTERS, passwordProblem } from '../../core/sign-in/password.ts'
+import { MAX_CHARACTERS, MIN_CHARACTERS } from '../../core/sign-in/password.ts'
 import { digestPassword } from '../../secrets/password.ts'
 import { createId } from '../../secrets/random.ts'
 import { findAccount, insertAccount } from '../../store/accounts/accounts.ts'
@@ -13,6 +13,7 @@ import { insertUser } from '../../store/accounts/users.ts'
 import { insertScope, unknownScopes } from '../../store/applications/scopes.ts'
 import { recordEvent } from '../../store/audit/events.ts'
 import type { Postgres, Transaction } from '../../store/postgres/postgres.ts'
+import { problemOfPassword } from '../sign-in/chosen-password.ts'
 
 /** Name of the role with every scope that each new account starts with, so that one user can grant everything. */
 export const ADMINISTRATOR = 'administrator'
@@ -75,7 +76,10 @@ export async function createUser(
   user: { account: string; email: string; roles: readonly string[]; password: string | null },
 ): Promise<Registered<{ id: string }>> {
   if (user.password !== null) {
-    const problem = passwordProblem({ password: user.password, again: user.password }, () => false)
+    const given = { password: user.password, again: user.password }
+    const problem = await problemOfPassword(given, { email: user.email, names: [user.account] })
+    if (problem === 'common')
+      return refused('This password is easy to guess. Choose one that is not made of common words.')
     if (problem) return refused(`A password has ${MIN_CHARACTERS} to ${MAX_CHARACTERS} characters.`)
   }
   const passwordDigest = user.password === null ? null : await digestPassword(user.password)

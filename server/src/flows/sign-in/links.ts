@@ -6,8 +6,7 @@ import { randomUUID } from 'node:crypto'
 import type { Config } from '../../config.ts'
 import { byAnybody, byMailLink } from '../../core/audit/actor.ts'
 import type { MailContent } from '../../core/mail.ts'
-import { type PasswordProblem, passwordProblem } from '../../core/sign-in/password.ts'
-import { isCommonPassword } from '../../secrets/password.ts'
+import type { PasswordProblem } from '../../core/sign-in/password.ts'
 import { signLink, verifyLink } from '../../secrets/web-texts.ts'
 import { lockUserForChange } from '../../store/accounts/users.ts'
 import { recordEvent } from '../../store/audit/events.ts'
@@ -27,6 +26,7 @@ import { findSignInUser, readSignInUser, savePassword } from '../../store/sign-i
 import { deleteSessions, type HostAccount } from '../../store/sign-in/sessions.ts'
 import { accountOrigin } from '../accounts/address.ts'
 import type { Context } from '../context.ts'
+import { problemOfPassword, publicNames } from './chosen-password.ts'
 import { busy } from './prove.ts'
 import type { Browser } from './sessions.ts'
 import { enterWithPassword, type SignInResult } from './sign-in.ts'
@@ -124,7 +124,7 @@ export async function setPasswordByLink(
 ): Promise<LinkResult> {
   const link = await readLink(context, account, given.link)
   if (!link || link.kind === 'remove_grant') return { outcome: 'gone' }
-  const problem = passwordProblem(given, (password) => isCommonPassword(password, [link.email, account.slug]))
+  const problem = await problemOfPassword(given, { email: link.email, names: publicNames(context, account) })
   if (problem) return { outcome: 'unfit', problem, kind: link.kind, email: link.email }
   const digest = await context.passwords.digest(given.password).catch(busy)
   if (typeof digest !== 'string') return digest

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { byUser } from '../../core/audit/actor.ts'
 import type { MailContent } from '../../core/mail.ts'
-import { type PasswordProblem, passwordProblem } from '../../core/sign-in/password.ts'
+import type { PasswordProblem } from '../../core/sign-in/password.ts'
 import {
   authenticatorSecret,
   authenticatorUri,
@@ -12,7 +12,6 @@ import {
   verifySetup,
 } from '../../secrets/authenticator.ts'
 import { createChallenge, creationOptions, verifyChallenge, verifyRegistration } from '../../secrets/passkey.ts'
-import { isCommonPassword } from '../../secrets/password.ts'
 import { lockUserForChange } from '../../store/accounts/users.ts'
 import { type AuditEvent, recordEvent } from '../../store/audit/events.ts'
 import { revokeGrants } from '../../store/grants/grants.ts'
@@ -34,6 +33,7 @@ import {
 import { deleteSessions, type HostAccount, type SessionUser } from '../../store/sign-in/sessions.ts'
 import { relyingParty } from '../accounts/address.ts'
 import type { Context } from '../context.ts'
+import { problemOfPassword, publicNames } from './chosen-password.ts'
 import { attemptOf, type Refused, withAttempt } from './prove.ts'
 import type { Browser } from './sessions.ts'
 
@@ -71,7 +71,7 @@ export async function changePassword(
   given: PasswordChange,
   browser: Browser,
 ): Promise<PasswordChangeResult> {
-  const problem = passwordProblem(given, (password) => isCommonPassword(password, [sessionUser.email, account.slug]))
+  const problem = await problemOfPassword(given, { email: sessionUser.email, names: publicNames(context, account) })
   if (problem) return { outcome: 'unfit', problem }
   const user = await readSignInUser(context.db, account.id, sessionUser.id)
   if (!user) return { outcome: 'wrong' }

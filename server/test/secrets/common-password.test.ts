@@ -1,0 +1,74 @@
+/** Passwords that an attacker tries first are refused. ASVS 5, 6.2.4 and 6.2.11. */
+import { randomInt } from 'node:crypto'
+import { dictionary } from '@zxcvbn-ts/language-common'
+import { describe, expect, test } from 'vitest'
+import { MIN_CHARACTERS } from '../../src/core/sign-in/password.ts'
+import { loadCommonPasswords } from '../../src/secrets/common-password.ts'
+
+const isCommonPassword = await loadCommonPasswords()
+const context = ['ann.lee@acme.example', 'acme', 'Acme Trading', 'Latchkey', 'svc.test']
+
+describe('refused', () => {
+  test.each([
+    ['one character', 'aaaaaaaaaaaa aaaaaaaaaaa1 🔑🔑🔑🔑🔑🔑🔑🔑🔑🔑🔑🔑'],
+    [
+      'a sequence',
+      'abcdefghijkl ABCDEFGHIJKLMNOP lkjihgfedcba 123456789012 098765432109 uvwxyzabcdef 123456789abc abc123abc123',
+    ],
+    [
+      'a keyboard run',
+      'qwertyuiop12 qwertzuiop12 azertyuiop12 1q2w3e4r5t6y 1qaz2wsx3edc qwerasdfzxcv 147258369147 qweasdzxc123',
+    ],
+    [
+      'a listed password with digits and signs',
+      'password2024 Password2025! welcome2024! football12345 2024-iloveyou letmein12345',
+    ],
+    ['a listed password in look-alike characters', 'p@ssw0rd1234 Pa$$word2026 passw0rd!!!! F00tball2024'],
+    ['two listed passwords', 'dragonmonkey sunshine-princess monkey.dragon1'],
+    ['a listed password several times', 'adminadminadmin passwordpassword rootrootroot'],
+    ['a number', '１２３４５６７８９０１２ 31.12.1999-24.12 495117202612'],
+    ['the account and the user', 'acmeacmeacme Acme-Acme-Acme ann.leeann.lee ann.lee@acme.example trading-acme-2026'],
+    ['the service', 'latchkey2026! Latchkey-Acme'],
+    ['famous ones', 'correcthorsebatterystaple a1b2c3d4e5f6'],
+  ])('%s', (_kind, passwords) => {
+    for (const password of passwords.split(' '))
+      expect([password, isCommonPassword(password, context)]).toEqual([password, true])
+  })
+
+  test('each of the 3,000 most common passwords, made long enough by digits', () => {
+    const extended = dictionary['passwords-common']
+      .slice(0, 3000)
+      .map((stem) => `${stem}20261234567`.slice(0, Math.max(stem.length, MIN_CHARACTERS)))
+    expect(extended.filter((password) => !isCommonPassword(password, []))).toEqual([])
+  })
+})
+
+describe('accepted', () => {
+  test.each([
+    'correct horse battery',
+    'acme is where ann.lee works',
+    'kT9-vvq2-Zmd',
+    '!"§$%&/()=?*',
+    'seven green bottles',
+  ])('%s', (password) => {
+    expect(isCommonPassword(password, context)).toBe(false)
+  })
+
+  test('what another account is called', () => {
+    expect(isCommonPassword('halvorsen-2026', ['bob@halvorsen.example'])).toBe(true)
+    expect(isCommonPassword('halvorsen-2026', context)).toBe(false)
+  })
+
+  const among = (texts: readonly string[]) => texts[randomInt(texts.length)] ?? ''
+
+  test('random passwords, and passphrases of four words: all but one in a thousand', () => {
+    const letters = Array.from('abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789')
+    const random = Array.from({ length: 2000 }, () => Array.from({ length: 14 }, () => among(letters)).join(''))
+    const phrases = Array.from({ length: 2000 }, () =>
+      Array.from({ length: 4 }, () => among(dictionary['diceware-common'])).join(' '),
+    )
+    expect(
+      [...random, ...phrases].filter((password) => isCommonPassword(password, context)).length,
+    ).toBeLessThanOrEqual(4)
+  })
+})
