@@ -13,11 +13,13 @@ export type GeoLocation = {
   placeName(language: string): string | null
   /** Operator of the network: "Example Telecom". */
   readonly network: string | null
+  /** Autonomous system number of the network. */
+  readonly asn: number | null
 }
 
 export type GeoIp = { find(address: string | null): GeoLocation }
 
-const NOWHERE: GeoLocation = { country: null, placeName: () => null, network: null }
+const NOWHERE: GeoLocation = { country: null, placeName: () => null, network: null, asn: null }
 
 /** A file that is null is not looked up: its fields are null in every location. */
 export async function openGeoIp(geoipCityFile: string | null, geoipAsnFile: string | null): Promise<GeoIp> {
@@ -28,11 +30,13 @@ export async function openGeoIp(geoipCityFile: string | null, geoipAsnFile: stri
       const address = given === null ? null : readAddress(given)
       if (address === null || isPrivate(address)) return NOWHERE
       const { city, country } = look(places, address) ?? {}
+      const system = look(networks, address)
       const names = [city?.names, country?.names] as (Readonly<Record<string, string>> | undefined)[]
       return {
         country: country?.iso_code ?? null,
         placeName: (language) => names.flatMap((each) => each?.[language] ?? each?.en ?? []).join(', ') || null,
-        network: look(networks, address)?.autonomous_system_organization ?? null,
+        network: system?.autonomous_system_organization ?? null,
+        asn: system?.autonomous_system_number ?? null,
       }
     },
   }

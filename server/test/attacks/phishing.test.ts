@@ -24,7 +24,7 @@ const GERMANY = '198.51.100.7'
 const AMERICA = '203.0.113.9'
 const NOWHERE = '192.0.2.1'
 const { t } = wordsFor('en')
-const WARNING = t('consent.elsewhere')
+const WARNING = t('consent.other_country')
 
 const folder = mkdtempSync(join(tmpdir(), 'places-'))
 let service: TestService
@@ -132,13 +132,42 @@ describe('a code from another country', () => {
   })
 
   it.each([
-    ['the same country', AMERICA],
-    ['a place that nobody knows', NOWHERE],
-  ])('UC-11: a code from %s causes no warning', async (_where, address) => {
-    const code = await codeFrom(address, await someApplication())
-    const { user, web } = await makeSignedInUser(service, { headers: from(AMERICA) })
+    ['two countries are unknown', NOWHERE, '192.0.3.1'],
+    ['one country is unknown', NOWHERE, AMERICA],
+    ['both use IPv6', '2001:db8:1::7', '2001:db8:2::7'],
+  ])(
+    'UC-11: where %s, another network than the user’s is shown, and the last group wanted',
+    async (_why, requester, user) => {
+      const code = await codeFrom(requester, await someApplication())
+      const { web } = await makeSignedInUser(service, { headers: from(user) })
+      expect(textOf((await web.enterCode(code.user_code)).text)).toContain(t('consent.other_network'))
+      const refused = await web.submit('/connect/decision', { decision: 'allow' })
+      expect([refused.status, textOf(refused.text)]).toEqual([
+        400,
+        expect.stringContaining(t('consent.problem_retype')),
+      ])
+      const page = await web.submit('/connect/decision', { decision: 'allow', last_group: lastGroup(code) })
+      expect(textOf(page.text)).toContain(t('decided.granted'))
+    },
+  )
+
+  it('UC-11: where networks cannot be compared, an unverified publisher has the last group typed, without a warning', async () => {
+    const code = await codeFrom('2001:db8::7', await someApplication())
+    const { web } = await makeSignedInUser(service, { headers: from(NOWHERE) })
     const page = await web.enterCode(code.user_code)
-    expect(textOf(page.text)).not.toContain(WARNING)
+    expect(textOf(page.text)).not.toContain(t('consent.other_network'))
+    expect(textOf(page.text), 'the last group has to be read from the application').not.toContain(lastGroup(code))
+    expect((await web.submit('/connect/decision', { decision: 'allow' })).status).toBe(400)
+  })
+
+  it.each([
+    ['country', AMERICA, '203.0.113.77'],
+    ['network', NOWHERE, '192.0.2.77'],
+  ])('UC-11: a code from the same %s shows no warning', async (_where, address, at) => {
+    const code = await codeFrom(address, await someApplication())
+    const { user, web } = await makeSignedInUser(service, { headers: from(at) })
+    const page = await web.enterCode(code.user_code)
+    expect(textOf(page.text)).not.toContain(t('consent.beware'))
     expect(textOf(await web.submit('/connect/decision', { decision: 'allow' }).then(({ text }) => text))).toContain(
       t('decided.granted'),
     )

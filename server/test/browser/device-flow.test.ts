@@ -265,7 +265,7 @@ test('a request from another country causes a warning, and the last group of the
   const page = await browsing.open({ extraHTTPHeaders: { 'x-forwarded-for': HAMBURG } })
   await signIn(page, northwind.ann)
   await enterCode(page, code.user_code)
-  await page.getByText(t('consent.elsewhere')).waitFor()
+  await page.getByText(t('consent.other_country')).waitFor()
   await page.getByText('Lisbon, Portugal').waitFor()
   const last = code.user_code.slice(-3)
   expect(await page.locator('main').textContent()).not.toContain(last)

@@ -14,7 +14,7 @@ import { refreshTokenSet } from '../../src/flows/grants/refresh.ts'
 import { reportCredential, revokeCredential } from '../../src/flows/grants/revoke-credential.ts'
 import { rotateAccessKey } from '../../src/flows/grants/rotate-access-key.ts'
 import type { MadeUser } from '../rig/make.ts'
-import { createScene, type Scene } from '../rig/scene.ts'
+import { createScene, SCENE_ADDRESS, type Scene } from '../rig/scene.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 import { startSession } from '../rig/signed-in.ts'
 import { everyRow } from '../rig/witness.ts'
@@ -100,7 +100,7 @@ const person = (refusal: string | undefined): Row[] => [
 const SHOWN = ['orders:read', 'orders:write']
 const outcome = async (result: Promise<{ readonly outcome: string }>) => (await result).outcome
 
-const onPage = ({ sessionId }: Scene) => ({ shown: SHOWN, sessionId, address: null, lastGroup: '' })
+const onPage = ({ sessionId }: Scene) => ({ shown: SHOWN, sessionId, address: SCENE_ADDRESS, lastGroup: '' })
 
 checks(
   'granting an access key',

@@ -15,7 +15,7 @@ export function makeConsent(given: Partial<ConsentModel> = {}): ConsentModel {
     variant: 'token_set',
     unusedDays: 60,
     maxDays: 365,
-    request: { address: '203.0.113.9', place: 'Hamburg', network: 'AS 64496', elsewhere: false, says: 'Living room' },
+    request: { address: '203.0.113.9', place: 'Hamburg', network: 'AS 64496', origin: 'same', says: 'Living room' },
     can: [{ name: 'calendars', title: 'See your calendars', dangerous: false }],
     lacking: [
       { name: 'orders', title: 'Order screens', dangerous: true, roles: ['Billing', 'Owner'], required: false },

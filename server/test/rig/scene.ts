@@ -18,6 +18,9 @@ import { startSession } from './signed-in.ts'
 
 const SCOPES = ['orders:read', 'orders:write']
 
+/** Address of the requesting device and of the user. */
+export const SCENE_ADDRESS = '198.51.100.7'
+
 export type Scene = Awaited<ReturnType<typeof createScene>>
 
 export async function createScene(service: TestService) {
@@ -48,7 +51,7 @@ export async function createScene(service: TestService) {
       variant,
       scope: SCOPES.join(','),
       state: '',
-      requestedFrom: null,
+      requestedFrom: SCENE_ADDRESS,
       requestedWith: null,
       lifetimeSeconds: null,
     })

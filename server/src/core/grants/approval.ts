@@ -1,5 +1,6 @@
 /** Approval rule: what a user must do before allowing a request. One rule for the page and for the granting transaction. */
 import type { Variant } from '../device/code.ts'
+import type { Origin } from '../device/origin.ts'
 
 export type ApprovalFacts = {
   readonly variant: Variant
@@ -7,8 +8,9 @@ export type ApprovalFacts = {
   readonly dangerous: boolean
   /** Many users claimed codes that this application requested from the same network, within minutes. */
   readonly crowded: boolean
-  /** The request came from another country than the user's. */
-  readonly elsewhere: boolean
+  readonly origin: Origin
+  /** The publisher of the application is unverified. */
+  readonly unverified: boolean
   readonly authenticatedAt: number
   readonly now: number
   /** How long after signing in a user may allow sensitive requests. */
@@ -19,8 +21,13 @@ export type ApprovalFacts = {
 export type Approval = 'ok' | 'reauthenticate' | 'retype'
 
 export function approvalOf(facts: ApprovalFacts): Approval {
-  const { variant, dangerous, crowded, elsewhere, authenticatedAt, now, freshMs } = facts
+  const { variant, dangerous, crowded, origin, unverified, authenticatedAt, now, freshMs } = facts
   const sensitive = crowded || dangerous || variant === 'access_key'
   if (sensitive && now - authenticatedAt > freshMs) return 'reauthenticate'
-  return elsewhere || crowded ? 'retype' : 'ok'
+  return crowded || isSuspect(origin, unverified) ? 'retype' : 'ok'
+}
+
+/** An unknown origin is suspect only without a verified publisher: otherwise it would alarm too many honest users. */
+function isSuspect(origin: Origin, unverified: boolean): boolean {
+  return origin === 'unknown' ? unverified : origin !== 'same'
 }

@@ -74,7 +74,7 @@ export async function grantDeviceCode(
     if (onPage && session) {
       const scopes = await readScopes(tx, consent.granted)
       const approver = { authenticatedAt: session.authenticatedAt, address: onPage.address, now }
-      const { approval } = await readApproval(context, tx, code, scopes, approver)
+      const { approval } = await readApproval(context, tx, code, application, scopes, approver)
       if (approval === 'reauthenticate') return { outcome: 'reauthenticate' } as const
       if (approval === 'retype' && !isLastGroup(code.userCode, onPage.lastGroup)) return { outcome: 'retype' } as const
     }

@@ -1,5 +1,7 @@
 /** Facts about a device code for the approval rule (core/grants/approval.ts). */
 
+import type { Application } from '../../core/applications/application.ts'
+import { type Client, compareOrigin, type Origin } from '../../core/device/origin.ts'
 import { type Approval, approvalOf } from '../../core/grants/approval.ts'
 import { networkOf } from '../../core/network.ts'
 import { CROWD } from '../../core/sign-in/attempts.ts'
@@ -12,25 +14,26 @@ import type { Context } from '../context.ts'
 /** The user who decides: when they last authenticated, their address, and the time of the request. */
 export type Approver = { readonly authenticatedAt: number; readonly address: string | null; readonly now: number }
 
-export type ReadApproval = { readonly crowded: boolean; readonly elsewhere: boolean; readonly approval: Approval }
+export type ReadApproval = { readonly crowded: boolean; readonly origin: Origin; readonly approval: Approval }
 
 /** `scopes`: those to be granted. */
 export async function readApproval(
   context: Context,
   db: Queryable,
   code: StoredDeviceCode,
+  application: Pick<Application, 'publisher'>,
   scopes: readonly Scope[],
   { authenticatedAt, address, now }: Approver,
 ): Promise<ReadApproval> {
   const crowded = (await countCrowd(db, code.applicationId, networkOf(code.requestedFrom))) >= CROWD.max
-  const elsewhere = isElsewhere(context, code.requestedFrom, address)
+  const origin = compareOrigin(locate(context, code.requestedFrom), locate(context, address))
+  const unverified = application.publisher.status === 'unverified'
   const dangerous = scopes.some((scope) => scope.dangerous)
-  const facts = { variant: code.variant, dangerous, crowded, elsewhere, authenticatedAt, now }
-  return { crowded, elsewhere, approval: approvalOf({ ...facts, freshMs: context.config.freshMs }) }
+  const facts = { variant: code.variant, dangerous, crowded, origin, unverified, authenticatedAt, now }
+  return { crowded, origin, approval: approvalOf({ ...facts, freshMs: context.config.freshMs }) }
 }
 
-/** True only if both countries are known: guessing would alarm half of all honest users. */
-function isElsewhere(context: Context, requestedFrom: string | null, address: string | null): boolean {
-  const [asked, here] = [requestedFrom, address].map((each) => context.geoip.find(each).country)
-  return asked != null && here != null && asked !== here
+function locate({ geoip }: Context, address: string | null): Client {
+  const { country, asn } = geoip.find(address)
+  return { address, country, asn }
 }

@@ -3,6 +3,7 @@
 import { mayConnectByCode } from '../../core/accounts/policy.ts'
 import { deviceFlowPolicy, type LogoName, type Publisher, shownLogo } from '../../core/applications/application.ts'
 import { isOpen, type Variant } from '../../core/device/code.ts'
+import type { Origin } from '../../core/device/origin.ts'
 import { groupDigits } from '../../core/device/user-code.ts'
 import { readAccount } from '../../store/accounts/accounts.ts'
 import { readUser } from '../../store/accounts/users.ts'
@@ -26,8 +27,7 @@ export type OpenDecision = DescribedConsent & {
   readonly requestedFrom: string | null
   readonly requestedWith: string | null
   readonly suspended: boolean
-  /** The code was requested from another country than the user's. */
-  readonly elsewhere: boolean
+  readonly origin: Origin
   /** Many users claimed codes that this application requested from the same network, within minutes. */
   readonly crowded: boolean
   /** Another user of the same account also entered this code. */
@@ -70,7 +70,14 @@ export async function readDecision(
 
   const consent = await describeConsent(context.db, user, code.scopes, deviceFlowPolicy(application))
   const approver = { authenticatedAt: sessionUser.session.authenticatedAt, address, now: asked }
-  const { crowded, elsewhere, approval } = await readApproval(context, context.db, code, consent.can, approver)
+  const { crowded, origin, approval } = await readApproval(
+    context,
+    context.db,
+    code,
+    application,
+    consent.can,
+    approver,
+  )
   if (approval === 'reauthenticate') return { outcome: 'stale_session' }
   return {
     outcome: 'open',
@@ -85,7 +92,7 @@ export async function readDecision(
     requestedWith: code.requestedWith,
     ...consent,
     suspended: application.suspended,
-    elsewhere,
+    origin,
     crowded,
     shared,
     retype: approval === 'retype',

@@ -11,6 +11,6 @@ export function dialogApproval(
   now: number,
 ): Approval {
   const dangerous = scopes.some((scope) => scope.dangerous)
-  const facts = { variant: 'token_set', dangerous, crowded: false, elsewhere: false } as const
+  const facts = { variant: 'token_set', dangerous, crowded: false, origin: 'same', unverified: false } as const
   return approvalOf({ ...facts, authenticatedAt, now, freshMs: config.freshMs })
 }

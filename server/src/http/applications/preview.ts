@@ -46,7 +46,7 @@ export const showPreview: PageHandler<UserRequest> = async (context, request) =>
         address: browser.address,
         place: location.placeName(frame.words.language),
         network: location.network,
-        elsewhere: false,
+        origin: 'same',
         says: null,
       },
       retype: false,

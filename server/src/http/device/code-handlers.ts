@@ -125,7 +125,7 @@ function consentModel(
       address: requestedFrom,
       place: location.placeName(frame.words.language),
       network: location.network,
-      elsewhere: view.elsewhere,
+      origin: view.origin,
       says: requestedWith,
     },
     problem,

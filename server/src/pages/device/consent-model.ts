@@ -35,8 +35,8 @@ export type ConsentModel = ConsentQuestion & {
     readonly address: string | null
     readonly place: string | null
     readonly network: string | null
-    /** The request came from another country than the viewer's. */
-    readonly elsewhere: boolean
+    /** Where the request came from, compared with the viewer. */
+    readonly origin: 'same' | 'other_country' | 'other_network' | 'unknown'
     /** Self-description of the device, as sent by the application. */
     readonly says: string | null
   }

@@ -9,10 +9,12 @@ import type { ConsentModel } from './consent-model.ts'
 
 export function Warnings({ frame, model }: { readonly frame: Frame; readonly model: ConsentModel }) {
   const { words } = frame
-  if (!model.crowded && !model.shared && !model.request.elsewhere) return null
+  const { origin } = model.request
+  const elsewhere = origin === 'other_country' || origin === 'other_network'
+  if (!model.crowded && !model.shared && !elsewhere) return null
   return (
     <Notice kind="warning" title={words.t('consent.beware')}>
-      {model.request.elsewhere && <p>{words.t('consent.elsewhere')}</p>}
+      {elsewhere && <p>{words.t(`consent.${origin}`)}</p>}
       {model.crowded && <p>{words.t('consent.crowded')}</p>}
       {model.shared && <p>{words.t('consent.shared', { name: frame.account?.name ?? '' })}</p>}
       <p>{words.t('consent.when_in_doubt')}</p>

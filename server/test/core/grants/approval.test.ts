@@ -8,7 +8,8 @@ const plain: ApprovalFacts = {
   variant: 'token_set',
   dangerous: false,
   crowded: false,
-  elsewhere: false,
+  origin: 'same',
+  unverified: true,
   authenticatedAt: NOW - FRESH_MS - 1,
   now: NOW,
   freshMs: FRESH_MS,
@@ -24,7 +25,10 @@ describe('granting a request', () => {
     ['of an access key is possible right after signing in', { variant: 'access_key', ...fresh }, 'ok'],
     ['of a dangerous scope is possible right after signing in', { dangerous: true, ...fresh }, 'ok'],
     ['in a crowd then wants the last group of the code', { crowded: true, ...fresh }, 'retype'],
-    ['from another country wants the last group of the code', { elsewhere: true }, 'retype'],
+    ['from another country wants the last group of the code', { origin: 'other_country', unverified: false }, 'retype'],
+    ['from another network wants the last group of the code', { origin: 'other_network', unverified: false }, 'retype'],
+    ['from an unknown network wants it of an unverified publisher', { origin: 'unknown' }, 'retype'],
+    ['from an unknown network is possible for a verified publisher', { origin: 'unknown', unverified: false }, 'ok'],
   ] as const)('%s', (_, given, approval) => {
     expect(approvalOf({ ...plain, ...given })).toBe(approval)
   })
