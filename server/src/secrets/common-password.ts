@@ -44,7 +44,7 @@ function createIsCommonPassword(listed: readonly string[], keyboards: readonly K
     const words = wordsOf(context)
     const whole = password.normalize('NFKC').toLowerCase()
     const variants = [whole, onceOnly(whole), withoutEnd(whole), withoutEnds(whole)].filter((text) => text !== '')
-    return isNumber(whole) || variants.some((text) => fewestStems(text, { stems, words, isRun }) <= MAX_STEMS)
+    return isNumber(whole) || variants.some((text) => minStems(text, { stems, words, isRun }) <= MAX_STEMS)
   }
 }
 
@@ -122,22 +122,22 @@ type Pieces = {
  * The fewest listed stems that make up the text together with runs, context words and separators, which count nothing.
  * Infinity: the text has another part.
  */
-function fewestStems(text: string, { stems, words, isRun }: Pieces): number {
+function minStems(text: string, { stems, words, isRun }: Pieces): number {
   const characters = Array.from(text)
   const fold = Array.from(folded(text))
-  const fewest: number[] = [0]
+  const min: number[] = [0]
   for (let end = 1; end <= characters.length; end += 1) {
-    let best = isSeparator(characters[end - 1] ?? '') ? (fewest[end - 1] ?? Infinity) : Infinity
+    let best = isSeparator(characters[end - 1] ?? '') ? (min[end - 1] ?? Infinity) : Infinity
     for (let start = end - MIN_STEM; start >= 0; start -= 1) {
-      const before = fewest[start] ?? Infinity
+      const before = min[start] ?? Infinity
       if (before >= best) continue
       const piece = fold.slice(start, end).join('')
       if (words.has(piece) || (end - start >= MIN_RUN && isRun(characters.slice(start, end)))) best = before
       else if (stems.has(piece)) best = Math.min(best, before + 1)
     }
-    fewest.push(best)
+    min.push(best)
   }
-  return fewest[characters.length] ?? Infinity
+  return min[characters.length] ?? Infinity
 }
 
 function isSeparator(character: string): boolean {
