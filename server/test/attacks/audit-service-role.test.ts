@@ -99,7 +99,7 @@ describe('with this role the service', () => {
     await db.close()
   })
 
-  it('cannot migrate, and does not need to know who can', async () => {
+  it('cannot migrate, while the owner can', async () => {
     await expect(asService.query("insert into migrations values ('9999_mine.sql', now())")).rejects.toMatchObject({
       code: '42501',
     })

@@ -53,7 +53,7 @@ describe.each(pages)('%s', (_, html) => {
   })
 })
 
-test('all pages of an account but those of signing in have a signed-in user', () => {
+test('all pages of an account but those of signing in within a dialog have a signed-in user', () => {
   const bare = pages.filter(([, html]) => html.includes('Northwind</bdi>') && !html.includes('name="token"'))
   expect(bare.map(([name]) => name)).toEqual(['dialogSignIn', 'dialogSignInWrong', 'dialogSecondStep'])
 })

@@ -188,7 +188,7 @@ describe('the life of a review', () => {
     expect(review?.evidence.windows.map(({ ignoringAccounts }) => ignoringAccounts)).toEqual([40, 40, 40])
   })
 
-  it('closes a review after a week without evidence or reports', async () => {
+  it('closes a review after a week without new evidence', async () => {
     await misbehaving()
     await advance(service, 7 * DAY - HOUR)
     await judgeNow(service)
