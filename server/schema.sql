@@ -15,14 +15,14 @@ begin
   end if;
   loop
     begin
-      -- First the partition, which polls do not need: whoever uses it keeps the parent from being locked at all.
+      -- The partition first: polls do not need it, and if it is in use, the parent is not locked at all.
       execute format('lock table only %I in access exclusive mode nowait', name);
       lock table only device_codes in access exclusive mode nowait;
       execute format('alter table device_codes detach partition %I', name);
       execute format('drop table %I', name);
       return true;
     exception when lock_not_available then
-      -- With the attempt its locks are gone.
+      -- The locks of a failed attempt are released with its subtransaction.
       if clock_timestamp() > give_up then
         return false;
       end if;
@@ -75,8 +75,8 @@ begin
   if utc <> date_trunc('hour', utc) then
     raise invalid_parameter_value using message = 'a partition of device_codes starts on the hour';
   end if;
-  -- Made beside the parent and then attached: `attach partition` does not lock out the polls that run meanwhile, as
-  -- `create table … partition of` would. The check lets PostgreSQL attach without a scan.
+  -- `attach partition` does not block running polls, as `create table … partition of` would. The check constraint lets
+  -- PostgreSQL attach without a scan.
   execute format('create table %I (like device_codes including defaults including constraints,
     constraint %I check (expires_at >= %L and expires_at < %L), constraint %I primary key (id, expires_at))',
     name, name || '_expires_at_check', starts, ends, name || '_pkey');
