@@ -92,13 +92,16 @@ function watch(client: object, text: string, values: readonly unknown[] | undefi
 
 type Query = (first: string | pg.QueryConfig, second?: unknown, ...more: unknown[]) => unknown
 
-const query = pg.Client.prototype.query as Query
-pg.Client.prototype.query = function (this: object, ...given: Parameters<Query>): unknown {
+/** Vitest runs this file again for each test file of a process: what is watched is PostgreSQL's client, not the last watch of it. */
+const client: { query: unknown; unwatched?: Query } = pg.Client.prototype
+client.unwatched ??= client.query as Query
+const query = client.unwatched
+client.query = function (this: object, ...given: Parameters<Query>): unknown {
   const [first, second] = given
   const [text, values] = typeof first === 'string' ? [first, second] : [first.text, first.values ?? second]
   watch(this, text, Array.isArray(values) ? values : undefined)
   return query.apply(this, given)
-} as pg.Client['query']
+}
 
 const inOrder = () => expect(takeProblems(), 'ARCHITECTURE.md, "Lock order"').toEqual([])
 afterEach(inOrder)
