@@ -1,7 +1,8 @@
 /**
- * Four projects. `pure` needs nothing but Node; the others need the PostgreSQL and Redis that tools/engines.ts starts, `browser`
- * also Chromium. `timing` measures time: its files run last and one at a time, so that no other test slows them. One
- * that fails is tried once more: another program may have had the processor, while a fault is there the second time, too.
+ * Five projects. `pure` needs nothing but Node; the others need the PostgreSQL and Redis that tools/engines.ts starts, `browser`
+ * also Chromium. `waiting` lets real time pass, a second at a time: its files run after the others, several at once, because they
+ * leave the processor alone. `timing` measures time: its files run last and one at a time, so that no other test slows them. One
+ * of these two that fails is tried once more: another program may have had the processor, while a fault is there the second time, too.
  */
 import { defineConfig } from 'vitest/config'
 
@@ -16,16 +17,17 @@ const PURE = [
   'bench/test/**',
 ]
 
-const TIMING = [
-  'examples/test/device-flow.test.ts',
-  'server/test/attacks/limits-{expressions,herd,overload,silent-clients}.test.ts',
-  'server/test/attacks/signing-in.test.ts',
+const WAITING = [
   'server/test/conformance/{decision-elsewhere,limits,transitions}.test.ts',
   'server/test/faults/drain.test.ts',
-  'server/test/flows/overload/load.test.ts',
   'server/test/gate/contract.test.ts',
-  'server/test/http/web/picture.test.ts',
   'server/test/interop/proxies-restart.test.ts',
+]
+
+const TIMING = [
+  'server/test/attacks/limits-{expressions,herd,overload,silent-clients}.test.ts',
+  'server/test/flows/overload/load.test.ts',
+  'server/test/http/web/picture.test.ts',
   'server/test/secrets/password.test.ts',
 ]
 
@@ -33,13 +35,14 @@ const BROWSER = ['server/test/browser/**']
 
 /** Two cores, and one file for the time that the others wait. Equal in all projects of a group, or one would wait for the other. */
 const TOGETHER = { maxWorkers: 3, sequence: { groupOrder: 0 } }
-const ALONE = { maxWorkers: 1, sequence: { groupOrder: 1 }, retry: 1 }
+const AFTERWARDS = { maxWorkers: 4, sequence: { groupOrder: 1 }, retry: 1 }
+const ALONE = { maxWorkers: 1, sequence: { groupOrder: 2 }, retry: 1 }
 
 const testsIn = (folders: readonly string[]) => folders.map((folder) => folder.replace(/\*\*$/, '**/*.test.ts'))
 
 /** Far longer than anything takes on a quiet machine: only what hangs is ended. */
 const ON_ENGINES = {
-  setupFiles: 'server/test/rig/lock-order.ts',
+  setupFiles: ['server/test/rig/lock-order.ts', 'server/test/rig/patience.ts'],
   globalSetup: 'server/test/rig/engines.ts',
   testTimeout: 120_000,
   hookTimeout: 120_000,
@@ -54,7 +57,7 @@ export default defineConfig({
         test: {
           name: 'engines',
           include: ['server/test/**/*.test.ts', 'sdk/test/**/*.test.ts', 'examples/test/**/*.test.ts'],
-          exclude: [...PURE, ...BROWSER, ...TIMING],
+          exclude: [...PURE, ...BROWSER, ...WAITING, ...TIMING],
           // Each file starts services of its own, so modules can be shared: loading them again takes as long as the tests.
           isolate: false,
           ...ON_ENGINES,
@@ -72,7 +75,11 @@ export default defineConfig({
           ...TOGETHER,
         },
       },
-      { test: { name: 'timing', include: TIMING, ...ON_ENGINES, ...ALONE } },
+      { test: { name: 'waiting', include: WAITING, ...ON_ENGINES, ...AFTERWARDS } },
+      {
+        // The service gives up waiting when it would in life: what it does then is what some of these are about.
+        test: { name: 'timing', include: TIMING, ...ON_ENGINES, setupFiles: 'server/test/rig/lock-order.ts', ...ALONE },
+      },
     ],
   },
 })

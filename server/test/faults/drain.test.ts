@@ -22,7 +22,7 @@ afterAll(() => service.stop())
 
 const MAX_ROUNDS = 6
 
-it('F31: processes are replaced one after the other under load: every poll, code request, delivery and refresh is answered, and nothing is lost', async () => {
+it.concurrent('F31: processes are replaced one after the other under load: every poll, code request, delivery and refresh is answered, and nothing is lost', async () => {
   // Without shedding: that is another test's subject.
   const settings = { ...environment(), OVERLOAD_DELAY: '0' }
   const servers = await Promise.all([startServerProcess(settings), startServerProcess(settings)])
@@ -102,7 +102,7 @@ it('F31: processes are replaced one after the other under load: every poll, code
   expect(left.sort()).toEqual(expected.sort())
 }, 180_000)
 
-it('answers on kept connections carry Connection: close while draining, and /health/ready answers 503', async () => {
+it.concurrent('answers on kept connections carry Connection: close while draining, and /health/ready answers 503', async () => {
   const server = await startServerProcess(environment())
   expect((await post(server.address, '/health/ready', { method: 'GET' })).body).toEqual({ status: 'ready', gate: 'up' })
   const stopping = server.kill('SIGTERM')
@@ -114,7 +114,7 @@ it('answers on kept connections carry Connection: close while draining, and /hea
   expect(server.log()).toContain('"event":"stopped"')
 })
 
-it('F32: a client that stalls within its request does not keep the process from ending', async () => {
+it.concurrent('F32: a client that stalls within its request does not keep the process from ending', async () => {
   const server = await startServerProcess({ ...environment(), DRAIN_SECONDS: '0' })
   const { hostname, port } = new URL(server.address)
   const socket = connect(Number(port), hostname)
@@ -126,7 +126,7 @@ it('F32: a client that stalls within its request does not keep the process from 
   expect(server.log()).toContain('"event":"stopped"')
 })
 
-it('an idle connection is kept for longer than by usual balancers', async () => {
+it.concurrent('an idle connection is kept for longer than by usual balancers', async () => {
   const server = await startServerProcess(environment())
   const answer = await post(server.address, '/health/live', { method: 'GET' })
   expect(Number(/timeout=(\d+)/.exec(String(answer.headers['keep-alive']))?.[1])).toBeGreaterThan(65)

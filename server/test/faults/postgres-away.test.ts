@@ -10,7 +10,10 @@ import { Device } from '../rig/device.ts'
 import { gates } from '../rig/gates.ts'
 import { type MadeApplication, type MadeUser, makeAccount, makeApplication, makeConfig, makeUser } from '../rig/make.ts'
 import { type OwnPostgres, startOwnPostgres } from '../rig/own-postgres.ts'
+import { useOwnTimeouts } from '../rig/patience.ts'
 import { type ServerProcess, startServerProcess } from '../rig/server-process.ts'
+
+useOwnTimeouts()
 
 const INTERVAL_MS = 1_000
 /** Long enough to decide on a busy machine. */

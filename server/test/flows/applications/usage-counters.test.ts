@@ -4,7 +4,10 @@ import { createUsageCounters } from '../../../src/flows/applications/usage-count
 import { listRequests, type NotedRequest, readCounts } from '../../../src/store/applications/activity.ts'
 import { openPostgres, type Postgres, Unavailable } from '../../../src/store/postgres/postgres.ts'
 import { makeApplication } from '../../rig/make.ts'
+import { useOwnTimeouts } from '../../rig/patience.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
+
+useOwnTimeouts()
 
 const HOUR = 3_600_000
 const NONE = { requested: 0, polls: 0, earlyPolls: 0, secretsInUrl: 0 }

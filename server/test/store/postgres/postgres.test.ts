@@ -3,6 +3,9 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openPostgres, type Postgres, Unavailable } from '../../../src/store/postgres/postgres.ts'
 import { createTestDatabase, type TestDatabase } from '../../rig/database.ts'
+import { useOwnTimeouts } from '../../rig/patience.ts'
+
+useOwnTimeouts()
 
 let database: TestDatabase
 let db: Postgres
