@@ -6,6 +6,7 @@ import { verifyArchive } from '../../src/flows/audit/archive-file.ts'
 import { createSealer } from '../../src/flows/audit/seal.ts'
 import { type ArchivedLog, makeKeys, OLDEST, openThreeMonths } from '../rig/archived-log.ts'
 import { recordAt, tamper } from '../rig/audit.ts'
+import { sized } from '../rig/size.ts'
 
 const keys = makeKeys()
 let { database, log, newFile, archive } = {} as ArchivedLog
@@ -21,8 +22,8 @@ describe('AD-07: later tampering is detected', () => {
     await archive(file)
     const bytes = readFileSync(file)
     const undetected: number[] = []
-    // Every seventh byte covers each part of a line.
-    for (let at = 0; at < bytes.length; at += 7) {
+    // Steps that are prime reach each part of a line.
+    for (let at = 0; at < bytes.length; at += sized(7, 53)) {
       const changed = Buffer.from(bytes)
       changed[at] = (changed[at] ?? 0) ^ 1
       writeFileSync(file, changed)

@@ -7,6 +7,7 @@ import { wordsFor } from '../../src/pages/ui/words.ts'
 import { type MadeUser, makeAccount, makeApplication, makeScopes, makeUser } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 import { signedFor, signInAs } from '../rig/signed-in.ts'
+import { sized } from '../rig/size.ts'
 import { textOf, unescapeHtml, type Web } from '../rig/web.ts'
 import { makeDelivered } from '../rig/webhooks.ts'
 import { everyRow } from '../rig/witness.ts'
@@ -122,7 +123,8 @@ describe('texts that are more than texts', () => {
       return shown
     }
     const usual = (await pages('Harmless')).map(markupOf)
-    for (const name of some(texts.filter(isApplicationName), 40)) expectHarmless(name, await pages(name), usual)
+    for (const name of some(texts.filter(isApplicationName), sized(40, 12)))
+      expectHarmless(name, await pages(name), usual)
   })
 
   it.each(['kind', 'scopes', 'redirects', 'of the settings'] as const)(
@@ -140,7 +142,7 @@ describe('texts that are more than texts', () => {
       // What cannot be a name is the problem then; where it can, the address is.
       const usual = (await page('harmless')).map(markupOf)
       const unnamed = (await page('harmless\u200b')).map(markupOf)
-      for (const text of some(texts, 60)) {
+      for (const text of some(texts, sized(60, 20))) {
         const asName = step === 'kind' || isApplicationName(text.trim())
         expectHarmless(text, await page(text), asName ? usual : unnamed)
       }
@@ -162,7 +164,7 @@ describe('texts that are more than texts', () => {
         return [(await web.send('GET', `${path}?${query}`)).text]
       }
       const usual = (await page('harmless')).map(markupOf)
-      for (const text of some(texts, 30)) expectHarmless(text, await page(text), usual)
+      for (const text of some(texts, sized(30, 10))) expectHarmless(text, await page(text), usual)
     }
   })
 })

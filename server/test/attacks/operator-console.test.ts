@@ -16,6 +16,7 @@ import { drawLogo } from '../rig/logo.ts'
 import { type MadeApplication, type MadeUser, makeAccount, makeApplication, makeUser } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 import { signedFor, signInAs } from '../rig/signed-in.ts'
+import { sized } from '../rig/size.ts'
 import { textOf, unescapeHtml, type Web } from '../rig/web.ts'
 import { everyRow } from '../rig/witness.ts'
 import { markupCorpus } from './markup-corpus.ts'
@@ -354,7 +355,7 @@ describe('markup in texts', () => {
       return shown
     }
     const usual = (await pages('Harmless')).map(markupOf)
-    for (const text of some(40)) {
+    for (const text of some(sized(40, 12))) {
       const shown = await pages(text)
       expect([text, ...differing(shown, usual)]).toEqual([text])
       if (/[<"&]/.test(text)) expect([text, shown.filter((html) => html.includes(text))]).toEqual([text, []])
@@ -385,7 +386,7 @@ describe('markup in texts', () => {
       service.database.query("update scopes set title = 'Harmless' where title = $1", [text])
     const usual = (await answers('No harm')).map(markupOf)
     await titled('No harm')
-    for (const text of some(20).filter(isName)) {
+    for (const text of some(sized(20, 8)).filter(isName)) {
       const shown = await answers(text)
       await titled(text)
       await writeEverywhere('Harmless')

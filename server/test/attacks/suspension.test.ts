@@ -6,6 +6,7 @@ import { listReviews, readReviewedApplication } from '../../src/flows/reviews/li
 import { advance, connectDevice, judgeNow, makeStrangers, misbehave, nextWindow, type Stranger } from '../rig/fleet.ts'
 import { type MadeApplication, makeApplication } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
+import { figure, sized } from '../rig/size.ts'
 import { mailsOf } from '../rig/witness.ts'
 
 const HOUR = 3_600_000
@@ -90,14 +91,14 @@ async function requestCodes(count: number, from: (index: number) => string): Pro
     if (made.outcome !== 'requested') throw new Error(`the code request was answered ${made.outcome}`)
     return made
   }
-  return inGroups(count, ask)
+  return inLanes(count, ask)
 }
 
 /** Each code is polled so often, as fast as it goes. Returns how many of the polls were told slow_down. */
 async function hammer(codes: readonly Asked[], polls: number): Promise<number> {
   const { id: applicationId, secret } = application
   let told = 0
-  await inGroups(codes.length * polls, async (index) => {
+  await inLanes(codes.length * polls, async (index) => {
     const { deviceCode } = codes[Math.floor(index / polls)] as Asked
     const request = { applicationId, secret, deviceCode, variant: 'token_set', idempotencyKey: null } as const
     if ((await pollDeviceCode(service.context, request)).outcome === 'slow_down') told += 1
@@ -105,13 +106,14 @@ async function hammer(codes: readonly Asked[], polls: number): Promise<number> {
   return told
 }
 
-/** Twenty at once. */
-async function inGroups<T>(count: number, work: (index: number) => Promise<T>): Promise<T[]> {
+/** Twenty at once: each begins the next as soon as it has ended one. */
+async function inLanes<T>(count: number, work: (index: number) => Promise<T>): Promise<T[]> {
   const done: T[] = []
-  while (done.length < count) {
-    const group = Array.from({ length: Math.min(20, count - done.length) }, (_, index) => work(done.length + index))
-    done.push(...(await Promise.all(group)))
+  let next = 0
+  const lane = async () => {
+    for (let index = next++; index < count; index = next++) done[index] = await work(index)
   }
+  await Promise.all(Array.from({ length: 20 }, lane))
   return done
 }
 
@@ -119,10 +121,11 @@ async function inGroups<T>(count: number, work: (index: number) => Promise<T>): 
 const honestly = (by: readonly Stranger[]) => connectAll(by, 1, 203)
 
 describe('RL-01: one rogue device among many', () => {
-  /** A hundred polls a second for ten minutes. */
-  const POLLS = 60_000
+  const PER_SECOND = sized(100, 10)
+  /** For ten minutes. */
+  const POLLS = PER_SECOND * 600
 
-  it('polls a hundred times a second for an hour, and nothing happens to its application or to others', async () => {
+  it(`polls ${PER_SECOND} times a second for an hour, and nothing happens to its application or to others`, async () => {
     await warnedByTheRule()
     const [rogue, ...others] = strangers.slice(0, 30)
     let [told, refused] = [0, 0]
@@ -142,10 +145,10 @@ describe('RL-01: one rogue device among many', () => {
 })
 
 describe('RL-02: a thief with the secret', () => {
-  const CODES = 10_000
+  const CODES = sized(10_000, 1_000)
   const NETWORKS = 5
 
-  it('hammers 10,000 codes from five networks, and the application goes on as if he were not there', async () => {
+  it(`hammers ${figure(CODES)} codes from five networks, and the application goes on as if he were not there`, async () => {
     await warnedByTheRule()
     let refused = 0
     let hammered = 0
@@ -171,10 +174,12 @@ describe('RL-02: a thief with the secret', () => {
   })
 })
 
-describe('RL-03: a thief who grants with a hundred accounts of his own', () => {
+const SYBILS = sized(100, 40)
+
+describe(`RL-03: a thief who grants with ${SYBILS} accounts of his own`, () => {
   it('has a person called, and nothing suspended', async () => {
     await warnedByTheRule()
-    const sybils = await makeStrangers(service, 100, 3)
+    const sybils = await makeStrangers(service, SYBILS, 3)
     const told = (await mailsOf(service, service.user)).length
     await threeWindows(async () => {
       await connectAll(sybils, 22)
@@ -184,7 +189,7 @@ describe('RL-03: a thief who grants with a hundred accounts of his own', () => {
     expect([suspended, review?.verdict]).toEqual([false, 'review'])
     expect(review?.evidence.windows.map(({ ignoringAccounts }) => ignoringAccounts)).toEqual([0, 0, 0])
     expect(await listReviews(service.context, 'open')).toContainEqual(
-      expect.objectContaining({ applicationId: application.id, people: 100 }),
+      expect.objectContaining({ applicationId: application.id, people: SYBILS }),
     )
     expect(await mailsOf(service, service.user), 'its owner is told nothing').toHaveLength(told)
   })

@@ -6,13 +6,14 @@ import { useBrowsing } from '../rig/browsing.ts'
 import { signIn } from '../rig/clicks.ts'
 import { hostileNames } from '../rig/hostile-names.ts'
 import { PASSWORD } from '../rig/northwind.ts'
+import { sample, sized } from '../rig/size.ts'
 
 const browsing = useBrowsing()
 
 const hostile = hostileNames
   .flatMap(([, names]) => names)
   .filter((name) => name !== '' && !/[\0\ud800-\udfff]/.test(name))
-const texts = [...markupCorpus, ...hostile]
+const texts = sample([...markupCorpus, ...hostile])
 
 /** As names are kept: a hundred characters at most. */
 const names = [...new Set(texts.map((text) => text.slice(0, 100)))]
@@ -109,7 +110,8 @@ test('AD-01: names, appeals, reasons and whatever else others wrote, as operator
   const at = (path: string) => `${northwind.operators}/operator${path}`
   await page.goto(at(''))
   await page.goto(at('/reviews'))
-  expect(await page.locator('key-list li').count()).toBe(500)
+  // A page shows five hundred; a few are Northwind's own.
+  expect(await page.locator('key-list li').count()).toBeGreaterThanOrEqual(Math.min(500, names.length))
   expect(await goThrough(page, at('/applications'))).toBeGreaterThan(names.length / 50)
   expect(await goThrough(page, at('/accounts'))).toBeGreaterThan(names.length / 50)
   await page.goto(at('/scopes'))
@@ -123,7 +125,7 @@ test('AD-01: names, appeals, reasons and whatever else others wrote, as operator
   }
   // Each name and each appeal where they stand largest.
   for (const n of names.keys()) {
-    if (n % 12 !== 0) continue
+    if (n % sized(12, 4) !== 0) continue
     await page.goto(at(`/application?application=app_${String(n + 1).padStart(12, '0')}`))
     expect(await page.title()).toContain('Service Operators')
   }

@@ -11,6 +11,7 @@ import { type Dialect, describeDialect, readXml, type Spoken } from '../rig/dial
 import { allow, exchange, makeDialogApplication, refresh } from '../rig/dialog.ts'
 import { CALLBACK, type MadeApplication } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
+import { figure, sized } from '../rig/size.ts'
 
 let service: TestService
 let application: MadeApplication
@@ -299,7 +300,9 @@ describe('what a life of renewals leaves in the database', () => {
   /** Free space in a page, a page of an index, the maps beside them. */
   const SLACK_BYTES = 128 * 1024
 
-  it('10,000 refreshes of one grant change its row and nothing else, and the database does not grow', {
+  const REFRESHES = sized(10_000, 1_000)
+
+  it(`${figure(REFRESHES)} refreshes of one grant change its row and nothing else, and the database does not grow`, {
     timeout: 180_000,
   }, async () => {
     const { refreshToken, grantId } = await connect(service, { application })
@@ -315,7 +318,7 @@ describe('what a life of renewals leaves in the database', () => {
     await service.context.applications.saveUses()
     const resting = await restingRows(service)
     const before = await tables()
-    for (let refreshed = 0; refreshed < 10_000; refreshed += 1) token = await renew(token)
+    for (let refreshed = 0; refreshed < REFRESHES; refreshed += 1) token = await renew(token)
     const after = await tables()
 
     expect(after.map(({ name, rows }) => [name, rows])).toEqual(before.map(({ name, rows }) => [name, rows]))
@@ -323,7 +326,7 @@ describe('what a life of renewals leaves in the database', () => {
     const { grants: was, ...rest } = resting
     expect(grown).not.toBe(was)
     expect(others).toEqual(rest)
-    expect(await grantLine(service, grantId)).toEqual({ generation: 10_002, key: 1, revocation_reason: null })
+    expect(await grantLine(service, grantId)).toEqual({ generation: REFRESHES + 2, key: 1, revocation_reason: null })
     const bytes = (of: readonly Table[]) => of.reduce((sum, each) => sum + each.bytes, 0)
     expect(bytes(after) - bytes(before)).toBeLessThanOrEqual(SLACK_BYTES)
     expect((await refresh(service, application, token)).status).toBe(200)
