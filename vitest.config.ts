@@ -48,18 +48,20 @@ const ON_ENGINES = {
   hookTimeout: 120_000,
 }
 
+/** Each file starts services of its own, so modules can be shared: loading them again takes as long as the tests. */
+const SHARED = { isolate: false }
+
 export default defineConfig({
   test: {
     projects: [
       // Projects of a group start in the order of their names: the slowest files first.
-      { test: { name: 'browser', include: testsIn(BROWSER), ...ON_ENGINES, ...TOGETHER } },
+      { test: { name: 'browser', include: testsIn(BROWSER), ...SHARED, ...ON_ENGINES, ...TOGETHER } },
       {
         test: {
           name: 'engines',
           include: ['server/test/**/*.test.ts', 'sdk/test/**/*.test.ts', 'examples/test/**/*.test.ts'],
           exclude: [...PURE, ...BROWSER, ...WAITING, ...TIMING],
-          // Each file starts services of its own, so modules can be shared: loading them again takes as long as the tests.
-          isolate: false,
+          ...SHARED,
           ...ON_ENGINES,
           ...TOGETHER,
         },

@@ -13,7 +13,9 @@ import { useBrowsing } from '../rig/browsing.ts'
 import { signIn } from '../rig/clicks.ts'
 import { type CraftedPages, startCraftedPages } from '../rig/crafted-pages.ts'
 import { post } from '../rig/device.ts'
+import { EVERY_ANSWER } from '../rig/every-answer.ts'
 import { everyRoutePage, openViewers, PICTURES, type RoutePage } from '../rig/every-page.ts'
+import { LAYOUTS } from '../rig/kinds-of-page.ts'
 import { PASSWORD, startNorthwind } from '../rig/northwind.ts'
 import { everyRow } from '../rig/witness.ts'
 
@@ -41,6 +43,14 @@ const ORIGINS = [
   { who: 'a sibling account', host: 'southwind.service.localhost', withCookies: true },
   { who: 'an attacker', host: 'attacker.localhost', withCookies: false },
 ]
+
+/** At this account's address: those for operators are not there (AD-06). */
+const postPaths = pageRoutes
+  .filter(({ method, access }) => method === 'POST' && access !== 'operator')
+  .map(({ path }) => path)
+
+/** One place refuses them all, and attacks/web-sessions.test.ts tries each without a browser (WB-01): here some of them are enough. */
+const sentPaths = postPaths.filter((_path, at) => EVERY_ANSWER || at % 4 === 0)
 
 /** Ann's window. What she is shown elsewhere is the test's; the policy of her own pages is not at stake there. */
 async function openAnn(): Promise<Page> {
@@ -72,11 +82,11 @@ describe.each(ORIGINS)('$who', ({ host, withCookies }) => {
       ])
   })
 
-  test('cannot send any form, not even one that is signed for the session it meets, and no row changes', async () => {
+  test(`cannot send any of ${sentPaths.length} forms, not even one that is signed for the session it meets, and no row changes`, async () => {
     const page = await openAnn()
     const before = await everyRow(browsing.northwind.service)
     const statuses: Record<string, number> = {}
-    for (const path of postPaths) {
+    for (const path of sentPaths) {
       await lure(page, host, await formFor(path))
       const [request] = await Promise.all([
         page.waitForRequest((each) => each.method() === 'POST'),
@@ -87,7 +97,7 @@ describe.each(ORIGINS)('$who', ({ host, withCookies }) => {
       expect(cookies.includes('__Host-session=')).toBe(withCookies)
       statuses[path] = (await request.response())?.status() ?? 0
     }
-    expect(statuses).toEqual(Object.fromEntries(postPaths.map((path) => [path, 403])))
+    expect(statuses).toEqual(Object.fromEntries(sentPaths.map((path) => [path, 403])))
     expect(await everyRow(browsing.northwind.service)).toEqual(before)
   })
 })
@@ -102,11 +112,6 @@ test('the same form, sent from a page of the account itself, is taken: it was th
   expect(new URL(page.url()).pathname).toBe('/account/policy')
   expect(await everyRow(browsing.northwind.service)).not.toEqual(before)
 })
-
-/** At this account's address: those for operators are not there (AD-06). */
-const postPaths = pageRoutes
-  .filter(({ method, access }) => method === 'POST' && access !== 'operator')
-  .map(({ path }) => path)
 
 /** A form that would be taken, if it came from the right page: Ann's newest session has signed it. */
 async function formFor(path: string): Promise<string> {
@@ -156,10 +161,11 @@ async function fieldsFor(path: string): Promise<Record<string, string>> {
 }
 
 describe('looking', () => {
-  test('at every page in a browser changes no row, sessions and audit included', async () => {
+  test(`at ${EVERY_ANSWER ? 'every page' : 'a page of each kind'} in a browser changes no row, sessions and audit included`, async () => {
     const viewers = await openViewers(browsing.northwind, () => browsing.open())
     const before = await everyRow(browsing.northwind.service)
-    for (const { as, path } of routes.filter(({ name }) => !PICTURES.includes(name))) await viewers[as].goto(path)
+    const pages = routes.filter(({ name }) => (EVERY_ANSWER ? !PICTURES.includes(name) : LAYOUTS.includes(name)))
+    for (const { as, path } of pages) await viewers[as].goto(path)
     expect(await everyRow(browsing.northwind.service)).toEqual(before)
   })
 

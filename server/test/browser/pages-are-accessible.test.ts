@@ -6,8 +6,9 @@ import { baseRoutes } from '../../src/http/web/base-routes.ts'
 import { accessibilityProblems, contrastProblems, problemsButForColours } from '../rig/accessibility.ts'
 import type { AnswerPage } from '../rig/answer-page.ts'
 import { useBrowsing } from '../rig/browsing.ts'
-import { answersToLookAt, EVERY_ANSWER } from '../rig/every-answer.ts'
+import { answersToLookAt, EVERY_ANSWER, everyAnswer } from '../rig/every-answer.ts'
 import { everyRoutePage, openViewers, PICTURES, type Viewers } from '../rig/every-page.ts'
+import { CAME_BACK, COLOURED, LAYOUTS, WORDED } from '../rig/kinds-of-page.ts'
 import { HAMBURG } from '../rig/northwind.ts'
 
 const browsing = useBrowsing()
@@ -19,9 +20,10 @@ const viewers = (language: string): Promise<Viewers> => {
 
 type Opened = Omit<AnswerPage, 'says'>
 
-/** The routes as if each were an answer, without the pictures, which are no pages. */
+/** The routes as if each were an answer, without the pictures, which are no pages, and without the long reference: reference.test.ts. */
 async function everyPage(): Promise<readonly Opened[]> {
-  const routes = (await everyRoutePage(browsing.northwind)).filter(({ name }) => !PICTURES.includes(name))
+  const left = [...PICTURES, 'reference']
+  const routes = (await everyRoutePage(browsing.northwind)).filter(({ name }) => !left.includes(name))
   return routes.map(({ name, as, path }) => ({ name, as, open: (page: Page) => page.goto(path) }))
 }
 
@@ -37,46 +39,27 @@ async function inLightAndDark(page: Page): Promise<readonly string[]> {
   return [...light, ...(await contrastProblems(page)).map((problem) => `dark: ${problem}`)]
 }
 
-/** One page of each kind: forms, lists, tables, charts, the decision. `npm run verify:pages` looks at all of them. */
-const LAYOUTS = [
-  'sign-in',
-  'link-setup',
-  'consent',
-  'consent-elsewhere',
-  'home',
-  'enter-code',
-  'applications',
-  'security',
-  'policy',
-  'person',
-  'role',
-  'audit',
-  'developer-application',
-  'developer-activity',
-  'operator',
-  'operator-application',
-  'dialog-consent',
-]
-
-async function layouts(): Promise<readonly Opened[]> {
-  const pages = await everyPage()
-  if (EVERY_ANSWER) return pages
-  const chosen = pages.filter(({ name }) => LAYOUTS.includes(name))
-  if (chosen.length < LAYOUTS.length) throw new Error('a kind of page has another name now')
-  return chosen
-}
-
 type Look = (page: Page) => Promise<readonly string[]>
 
-async function problemsOf(pages: readonly Opened[], windows: Viewers, look: Look): Promise<readonly string[]> {
+async function problemsOf(
+  pages: readonly Opened[],
+  windows: Viewers,
+  lookAt: (name: string) => Look,
+): Promise<readonly string[]> {
   const problems: string[] = []
   for (const { name, as, open, after } of pages) {
     await open(windows[as])
-    problems.push(...(await look(windows[as])).map((problem) => `${name}: ${problem}`))
+    problems.push(...(await lookAt(name)(windows[as])).map((problem) => `${name}: ${problem}`))
     await after?.()
   }
   return problems
 }
+
+test('the kinds of pages and answers are among them', async () => {
+  const answers = everyAnswer(browsing.northwind)
+  const names = [...(await everyPage()), ...answers].map(({ name }) => name)
+  expect([...LAYOUTS, ...COLOURED, ...WORDED, ...CAME_BACK].filter((kind) => !names.includes(kind))).toEqual([])
+})
 
 test('the list of pages has every GET route', async () => {
   const { service } = browsing.northwind
@@ -91,19 +74,20 @@ test('the list of pages has every GET route', async () => {
   expect(routes.filter((path) => !listed.has(path))).toEqual([])
 })
 
-test('what the routes show has no axe violation', { timeout: 600_000 }, async () => {
-  expect(await problemsOf(await everyPage(), await viewers('en'), inLight)).toEqual([])
-})
-
-test('nor has any kind of page in the dark', { timeout: 600_000 }, async () => {
-  expect(await problemsOf(await layouts(), await viewers('en'), inLightAndDark)).toEqual([])
+test('what the routes show has no axe violation, and no kind of page has one in the dark', {
+  timeout: 600_000,
+}, async () => {
+  const look = (name: string) => (EVERY_ANSWER || LAYOUTS.includes(name) ? inLightAndDark : inLight)
+  expect(await problemsOf(await everyPage(), await viewers('en'), look)).toEqual([])
 })
 
 test('what the forms answer has no axe violation either', { timeout: 600_000 }, async () => {
-  expect(await problemsOf(answersToLookAt(browsing.northwind), await viewers('en'), inLightAndDark)).toEqual([])
+  const look = (name: string) => (EVERY_ANSWER || COLOURED.includes(name) ? inLightAndDark : problemsButForColours)
+  expect(await problemsOf(answersToLookAt(browsing.northwind), await viewers('en'), look)).toEqual([])
 })
 
-test('nor have they from right to left', { timeout: 600_000 }, async () => {
-  const pages = [...(await layouts()), ...(EVERY_ANSWER ? answersToLookAt(browsing.northwind) : [])]
-  expect(await problemsOf(pages, await viewers('ar'), problemsButForColours)).toEqual([])
+test('nor has any kind of page from right to left', { timeout: 600_000 }, async () => {
+  const routes = (await everyPage()).filter(({ name }) => EVERY_ANSWER || LAYOUTS.includes(name))
+  const pages = [...routes, ...(EVERY_ANSWER ? answersToLookAt(browsing.northwind) : [])]
+  expect(await problemsOf(pages, await viewers('ar'), () => problemsButForColours)).toEqual([])
 })
