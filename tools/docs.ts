@@ -1,8 +1,8 @@
 /**
- * Documents that are generated from the sources, so that they cannot drift from them, and code in other documents that is taken
- * from files (samples.ts). server/test/docs.test.ts keeps what is in docs/ equal to what this file renders.
+ * Generates documents from the sources, and fills in code samples of other documents (samples.ts). server/test/docs.test.ts
+ * checks that docs/ is up to date.
  *
- *   npm run docs    write them
+ *   npm run docs    write the documents
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -19,7 +19,7 @@ const DOCS = join(import.meta.dirname, '..', 'docs')
 const POLL_OUTCOMES: readonly RefusalCode[] = ['auth_pending', 'slow_down', 'auth_expired', 'auth_rejected', 'invalid']
 
 function generatedFrom(source: string): string {
-  return `<!-- Generated from ${source} by \`npm run docs\`. To change this page, change that file and run it again. -->`
+  return `<!-- Generated from ${source} by \`npm run docs\`. Do not edit: change that file and run the command again. -->`
 }
 
 export function renderErrors(): string {
@@ -28,25 +28,24 @@ export function renderErrors(): string {
 
 # Errors
 
-Every refusal is one object with two fields, in JSON or, with \`.xml\` after the path, in XML:
+An error response is an object with two fields, in JSON or, if the path ends in \`.xml\`, in XML:
 
 \`\`\`json
 ${JSON.stringify({ error: 'auth_pending', message: refusals.auth_pending.message }, null, 2)}
 \`\`\`
 
-Let your program look at \`error\`: the codes on this page are part of the interface and do not change. Show \`message\` to a
-developer, not to a user, and do not compare it: it is worded for people, and sometimes says more than this page.
+Programs should evaluate \`error\`: the codes on this page are part of the interface and do not change. \`message\` is intended for
+developers, not for end users. Do not compare it: its wording may change, and it may contain more detail than this page.
 
-The standard dialect (\`/oauth/…\`) has \`error\` and \`error_description\` instead, with the names of the RFCs; where such a name differs, it
-is given below. A status of 403 is 400 there.
+The standard dialect (\`/oauth/…\`) returns \`error\` and \`error_description\`, with the error codes of the RFCs. Where the code differs, it
+is listed below. The standard dialect uses status 400 instead of 403.
 
 ## Outcomes of a poll
 
-A poll has six outcomes. One is \`accepted\`, with HTTP status 200 and the token set or the access key. These are the other
-five.
+A poll has six outcomes. \`accepted\` has HTTP status 200 and returns the token set or the access key. The other five are errors.
 
 ${POLL_OUTCOMES.map(renderRefusal).join('\n')}
-## Everything else
+## Other errors
 
 ${others.map(renderRefusal).join('\n')}`
 }
@@ -66,11 +65,11 @@ export function renderConfiguration(): string {
 
 # Configuration
 
-Latchkey reads its configuration from environment variables, once, when it starts. If something is missing or cannot be read,
-it says everything that is wrong in one go and ends with status 2. An empty variable counts as absent.
+Latchkey reads its configuration from environment variables at startup. If settings are missing or invalid, it lists all of them and
+exits with status 2. An empty variable counts as unset.
 
-Variables that hold a secret can also be given as a file: set the name with \`_FILE\` at its end to the file's path, and leave
-the variable itself out. White space around the file's content does not count.
+A variable that holds a secret can also be read from a file: set the variable with the suffix \`_FILE\` to the path of the file, and leave
+the variable itself unset. Leading and trailing white space of the file is removed.
 
 ${Object.values(options).map(renderOption).join('\n')}`
 }
@@ -87,10 +86,10 @@ ${about}
 ${file}`
 }
 
-/** The description that a server hands out at /openapi.json, for the address that it has when nobody chose one. */
+/** The document that the server returns at /openapi.json, with the default PUBLIC_URL. */
 export function renderOpenApi(): string {
   const comment =
-    '# Generated from server/src/http/ by `npm run docs`. To change this page, change that folder and run it again.'
+    '# Generated from server/src/http/ by `npm run docs`. Do not edit: change that folder and run the command again.'
   const document = describeRoutes(routes, options.publicUrl.fallback ?? '')
   return `${comment}\n\n${stringify(document, { lineWidth: 0, blockQuote: 'literal', aliasDuplicateObjects: false })}`
 }
@@ -110,6 +109,6 @@ if (import.meta.main) {
   for (const path of findSampled()) {
     const file = join(DOCS, '..', path)
     writeFileSync(file, fillSamples(readFileSync(file, 'utf8')))
-    console.log(`filled in the samples of ${path}`)
+    console.log(`updated the samples of ${path}`)
   }
 }

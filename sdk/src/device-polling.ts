@@ -50,7 +50,7 @@ export interface Polls<V extends Variant = Variant> {
 /** How long polling continues after the code's expiry while the service still answers `pending` or does not answer. */
 const GRACE_MS = 60_000
 
-/** The service answers `pending` when it cannot look the code up: docs/interface.md, "When an engine is away". */
+/** The service answers `pending` when it cannot look the code up: docs/interface.md, "When PostgreSQL or Redis is unavailable". */
 const NOBODY_KNOWS =
   'The time of the code is over, and the service cannot say what became of it. Wait again, or let the user ask for a new code.'
 

@@ -26,7 +26,7 @@ export const options = {
   databaseUrl: option({
     env: 'DATABASE_URL',
     secret: true,
-    about: 'The PostgreSQL database (15 or later). The only truth: everything that is decided or issued is there.',
+    about: 'URL of the PostgreSQL database (15 or later). It stores all persistent state.',
     example: 'postgres://latchkey:password@localhost:5432/latchkey',
     parse: url('postgres:', 'postgresql:'),
   }),
@@ -35,32 +35,32 @@ export const options = {
     secret: true,
     fallback: '',
     about:
-      'The Valkey or Redis (7 or later) that paces polls for several processes; `redis+cluster://` for a cluster. Disposable: losing it loses nothing. Absent, each process paces on its own.',
+      'URL of a Redis or Valkey server (7 or later) that paces polls and counts limits for all processes; `redis+cluster://` for a cluster. It stores no persistent data and needs no backup. If unset, each process paces and counts on its own.',
     example: 'redis://localhost:6379',
     parse: (text) => (text === '' ? null : url('redis:', 'rediss:', 'redis+cluster:', 'rediss+cluster:')(text)),
   }),
   publicUrl: option({
     env: 'PUBLIC_URL',
     fallback: 'http://localhost:8080',
-    about: 'The base address that applications use. An account `acme` lives at `acme.` in front of its host.',
+    about: 'Base URL of the service. The account `acme` is served on the subdomain `acme.` of its host.',
     example: 'https://service.example',
     parse: (text) => {
       const { origin, href } = new URL(url('http:', 'https:')(text))
-      if (href !== `${origin}/`) throw new Error('has more than a scheme, a host and a port')
+      if (href !== `${origin}/`) throw new Error('must consist of a scheme, a host and an optional port')
       return origin
     },
   }),
   host: option({
     env: 'HOST',
     fallback: '',
-    about: 'The interface to listen on. Absent: all of them.',
+    about: 'Address to listen on. If unset, all interfaces.',
     example: 'localhost',
     parse: (text) => text,
   }),
   port: option({
     env: 'PORT',
     fallback: '8080',
-    about: 'The port to listen on.',
+    about: 'Port to listen on.',
     example: '8080',
     parse: whole(0, 65_535),
   }),
@@ -68,11 +68,11 @@ export const options = {
     env: 'LATCHKEY_KEYS',
     secret: true,
     about:
-      'The keys that sign codes and credentials, as `id:key` separated by commas: the first signs, all verify. Make one with `latchkey key create`. Taking a key out ends everything that it signed.',
-    example: '1:(43 characters made by latchkey key create)',
+      'Keys that sign codes and credentials, as a comma-separated list of `id:key`. The first key signs, all keys verify. Create a key with `latchkey key create`. Removing a key invalidates everything that was signed with it.',
+    example: '1:(43 characters printed by latchkey key create)',
     parse: (text) => {
       const keyset = parseKeyset(text)
-      if ('problem' in keyset) throw new Error(`cannot be read: ${keyset.problem}`)
+      if ('problem' in keyset) throw new Error(`is invalid: ${keyset.problem}`)
       return keyset
     },
   }),
@@ -80,28 +80,30 @@ export const options = {
     env: 'DEVICE_CODE_LIFETIME',
     fallback: '900',
     about:
-      'Seconds until a code expires. Long enough to find the page and type nine digits; short enough to guess nothing.',
+      'Lifetime of a device code and its user code in seconds. The default gives users time to open the page and type the code, and limits the time for guessing.',
     example: '900',
     parse: seconds(1, 86_400),
   }),
   pollIntervalSeconds: option({
     env: 'POLL_INTERVAL',
     fallback: '5',
-    about: 'Seconds between two polls, as told to applications. A poll more than 10 % earlier is answered `slow_down`.',
+    about:
+      'Poll interval in seconds, as returned to applications. A poll that is more than 10 % early is answered `slow_down`.',
     example: '5',
     parse: whole(1, 60),
   }),
   accessTokenLifetimeMs: option({
     env: 'ACCESS_TOKEN_LIFETIME',
     fallback: '3600',
-    about: 'Seconds until an access token expires.',
+    about: 'Lifetime of an access token in seconds.',
     example: '3600',
     parse: seconds(60, 86_400),
   }),
   refreshTokenLifetimeMs: option({
     env: 'REFRESH_TOKEN_LIFETIME',
     fallback: '5184000',
-    about: 'Seconds until an unused refresh token expires; each use starts them anew. 60 days.',
+    about:
+      'Lifetime of a refresh token in seconds. Each refresh issues a new refresh token with the full lifetime. Default: 60 days.',
     example: '5184000',
     parse: seconds(3_600, 31_536_000),
   }),
@@ -109,21 +111,22 @@ export const options = {
     env: 'GRANT_LIFETIME',
     fallback: '31536000',
     about:
-      'Seconds after which a token set ends even if it is refreshed all the time, and the user is asked again. A year. Access keys are not concerned.',
+      'Maximum lifetime of a grant with a token set in seconds, regardless of refreshes. After that, the user has to authorize the application again. Does not apply to access keys. Default: one year.',
     example: '31536000',
     parse: seconds(3_600, 315_360_000),
   }),
   accessKeyOverlapMs: option({
     env: 'ACCESS_KEY_OVERLAP',
     fallback: '86400',
-    about: 'Seconds for which an access key goes on working after its application replaced it. A day.',
+    about:
+      'Seconds for which the previous access key remains valid after its application has rotated it. Default: one day.',
     example: '86400',
     parse: seconds(0, 2_592_000),
   }),
   dialogCodeLifetimeMs: option({
     env: 'DIALOG_CODE_LIFETIME',
     fallback: '60',
-    about: 'Seconds within which an application exchanges the code that the dialog returned.',
+    about: 'Lifetime of an authorization code of the dialog in seconds.',
     example: '60',
     parse: seconds(10, 600),
   }),
@@ -131,7 +134,7 @@ export const options = {
     env: 'GRANT_RETENTION_DAYS',
     fallback: '365',
     about:
-      'Days for which a grant is kept after it was revoked or its token set ran out. A year: long enough to answer who had access when somebody asks late. What the audit log says about it stays.',
+      'Days for which a grant is stored after it was revoked or has expired. The default of one year lets you answer later who had access. Entries of the audit log are not affected.',
     example: '365',
     parse: days(7, 3_650),
   }),
@@ -139,14 +142,14 @@ export const options = {
     env: 'ADDRESS_RETENTION_DAYS',
     fallback: '90',
     about:
-      'Days for which a grant keeps the address that it was asked from, also while it lives. Long enough to look into a theft that was noticed late; the operators’ charts show 30 days, so not less than that.',
+      'Days for which a grant stores the IP address of the request, also while the grant is active. The address helps to investigate a stolen credential. The charts of the operator console show 30 days, which is the minimum.',
     example: '90',
     parse: days(30, 3_650),
   }),
   sessionLifetimeMs: option({
     env: 'SESSION_LIFETIME',
     fallback: '604800',
-    about: 'Seconds until somebody who signed in to the web interface has to sign in again. 7 days.',
+    about: 'Lifetime of a session of the web interface in seconds. Default: 7 days.',
     example: '604800',
     parse: seconds(300, 31_536_000),
   }),
@@ -154,7 +157,7 @@ export const options = {
     env: 'SESSION_FRESH',
     fallback: '900',
     about:
-      'Seconds for which a sign-in counts as fresh. After them, access keys, dangerous permissions and changes to how somebody signs in ask once more who it is.',
+      'Seconds for which a sign-in counts as recent. After that, users have to authenticate again to grant access keys or dangerous scopes, or to change their sign-in methods.',
     example: '900',
     parse: seconds(60, 86_400),
   }),
@@ -163,14 +166,14 @@ export const options = {
     secret: true,
     fallback: '',
     about:
-      'The mail server for invitations, recovery and what users are told. Absent: mails wait in the outbox, and `latchkey user link` prints what they would carry.',
+      'URL of the mail server for invitations, recovery links and notifications. If unset, mails stay in the outbox; `latchkey user link` prints one-time links instead.',
     example: 'smtps://user:password@mail.example:465',
     parse: (text) => (text === '' ? null : url('smtp:', 'smtps:')(text)),
   }),
   mailFrom: option({
     env: 'MAIL_FROM',
     fallback: 'Latchkey <no-reply@localhost>',
-    about: 'The sender of mails.',
+    about: 'Sender address of mails.',
     example: 'Acme <no-reply@service.example>',
     parse: sender,
   }),
@@ -178,7 +181,7 @@ export const options = {
     env: 'TRUST_PROXY',
     fallback: '',
     about:
-      'Networks of the proxies in front, separated by commas. Only from them is `X-Forwarded-For` believed, when users are shown where a code was asked from and when guesses are counted.',
+      'Networks of trusted reverse proxies, separated by commas. `X-Forwarded-For` is evaluated only for requests from these networks. The client address is shown on the consent page and used for rate limits.',
     example: '10.0.0.0/8,fd00::/8',
     parse: networks,
   }),
@@ -186,10 +189,10 @@ export const options = {
     env: 'OPERATOR_ACCOUNT',
     fallback: '',
     about:
-      'The account whose administrators run this service: at its address, and nowhere else, is the operators’ console (`/operator`). Absent: there is none.',
+      'Account whose administrators are the operators of the service. The operator console (`/operator`) is served only on the subdomain of this account. If unset, there is no operator console.',
     example: 'operators',
     parse: (text) => {
-      if (!/^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)?$/.test(text)) throw new Error('is not the name of an account')
+      if (!/^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)?$/.test(text)) throw new Error('is not a valid account name')
       return text || null
     },
   }),
@@ -197,7 +200,7 @@ export const options = {
     env: 'OPERATOR_NETWORKS',
     fallback: '',
     about:
-      'Networks from which the operators’ console can be opened, separated by commas. Behind a proxy, `TRUST_PROXY` says whose word counts. Absent: from anywhere.',
+      'Networks that may access the operator console, separated by commas. Behind a proxy, also set `TRUST_PROXY`, so that the client address is known. If unset, access is not restricted by network.',
     example: '192.0.2.0/24,2001:db8::/32',
     parse: networks,
   }),
@@ -205,14 +208,15 @@ export const options = {
     env: 'GEOIP_CITY_FILE',
     fallback: '',
     about:
-      'A MaxMind database of cities or countries (.mmdb), for the place on the consent page. Absent: the address alone is shown.',
+      'Path of a MaxMind database of cities or countries (.mmdb). The consent page uses it to show the location of the request. If unset, only the IP address is shown.',
     example: '/var/lib/latchkey/GeoLite2-City.mmdb',
     parse: (text) => text || null,
   }),
   geoipAsnFile: option<string | null>({
     env: 'GEOIP_ASN_FILE',
     fallback: '',
-    about: 'A MaxMind database of autonomous systems (.mmdb), for the name of the network on the consent page.',
+    about:
+      'Path of a MaxMind database of autonomous systems (.mmdb). The consent page uses it to show the name of the network.',
     example: '/var/lib/latchkey/GeoLite2-ASN.mmdb',
     parse: (text) => text || null,
   }),
@@ -220,7 +224,7 @@ export const options = {
     env: 'OUTBOUND_PRIVATE',
     fallback: 'false',
     about:
-      'Whether webhooks may go to private and loopback addresses, to loopback also over http: `true` or `false`. For development and tests; anywhere else it lets developers reach into your network.',
+      'Whether webhooks may be sent to private and loopback addresses, and to loopback addresses also over http: `true` or `false`. For development and tests only: in production it gives developers access to your internal network.',
     example: 'false',
     parse: (text) => oneOf('true', 'false')(text) === 'true',
   }),
@@ -228,14 +232,14 @@ export const options = {
     env: 'DNS_SERVERS',
     fallback: '',
     about:
-      "Name servers to ask, separated by commas. Absent: the machine's own. They are asked where webhooks go and for the records by which publishers prove their domains, so name some that know the public names only.",
+      'DNS servers, separated by commas, for the hosts of webhooks and the TXT records of publishers. If unset, the DNS servers of the system. Use servers that resolve public names only, so that internal names are not disclosed.',
     example: '192.0.2.53,[2001:db8::53]:5353',
     parse: nameServers,
   }),
   databaseConnections: option({
     env: 'DATABASE_CONNECTIONS',
     fallback: '10',
-    about: 'Connections to PostgreSQL per process for everything that decides; two more are kept for polls.',
+    about: 'Maximum number of connections to PostgreSQL per process. Two more are reserved for polls.',
     example: '10',
     parse: whole(1, 200),
   }),
@@ -243,7 +247,7 @@ export const options = {
     env: 'CODE_REQUESTS_PER_NETWORK',
     fallback: '300',
     about:
-      'Code requests per minute from one network (a /24 of IPv4, a /48 of IPv6), right or wrong. Enough for an office or a shop full of devices that start together; raise it where an application asks from its own servers. 0: no limit.',
+      'Maximum number of code requests per minute from one network (IPv4 /24 or IPv6 /48), including failed ones. The default is enough for an office or a shop whose devices start at the same time. Raise it if an application requests codes from its own servers. 0: no limit.',
     example: '300',
     parse: whole(0, 1_000_000),
   }),
@@ -251,7 +255,7 @@ export const options = {
     env: 'CODE_REQUESTS_PER_APPLICATION',
     fallback: '12000',
     about:
-      'Codes per minute for one application, evenly: two seconds’ worth fits at once. As many again are kept for networks that have had little, so that whoever stole a secret cannot use up what honest devices need. 0: no limit.',
+      'Maximum number of codes per minute for one application, with a burst of two seconds’ worth. The same number again is reserved for networks with few requests, so that an attacker with a stolen secret cannot exhaust the limit for other devices. 0: no limit.',
     example: '12000',
     parse: whole(0, 1_000_000),
   }),
@@ -259,7 +263,7 @@ export const options = {
     env: 'DIALOGS_PER_NETWORK',
     fallback: '600',
     about:
-      'Dialogs per minute from one network, opened or pushed. Each is a row that is written before anybody signed in. Raise it for applications that push requests for all their users from their own servers. 0: no limit.',
+      'Maximum number of dialogs per minute from one network, opened or pushed. Each dialog writes a row before the user has signed in. Raise it if an application pushes authorization requests for all its users from its own servers. 0: no limit.',
     example: '600',
     parse: whole(0, 1_000_000),
   }),
@@ -267,7 +271,7 @@ export const options = {
     env: 'OVERLOAD_DELAY',
     fallback: '50',
     about:
-      'Milliseconds that a request waits, on average, until the process even looks at it. Beyond them, only one new code or dialog of each application waits for a connection and the others are turned away; at four times as much all code requests, at eight times all new dialogs, at sixteen times the developer console, and never anything else. 0: nothing is turned away for it.',
+      'Mean event loop delay in milliseconds above which the process sheds load. Above this value, each application may have only one code or dialog request waiting for a connection; further ones are rejected with 503. Above 4 times the value all code requests are rejected, above 8 times all new dialogs, above 16 times the pages of the developer console. Other requests are never rejected. 0: no load shedding by delay.',
     example: '50',
     parse: whole(0, 60_000),
   }),
@@ -275,14 +279,14 @@ export const options = {
     env: 'METRICS_PORT',
     fallback: '',
     about:
-      'A second port, for Prometheus alone: figures at `/metrics`, without authentication. Never the port that your proxy reaches. Absent: there is none.',
+      'Port that serves metrics for Prometheus at `/metrics`, without authentication. Do not expose it through the proxy. If unset, metrics are not served.',
     example: '9464',
     parse: (text) => (text === '' ? null : whole(0, 65_535)(text)),
   }),
   metricsHost: option({
     env: 'METRICS_HOST',
     fallback: '127.0.0.1',
-    about: 'The interface for `METRICS_PORT`. Name another one only where nobody but Prometheus can reach it.',
+    about: 'Address to listen on for `METRICS_PORT`. Change it only to an address that only Prometheus can reach.',
     example: '10.0.0.7',
     parse: (text) => text,
   }),
@@ -290,7 +294,7 @@ export const options = {
     env: 'OTEL_EXPORTER_OTLP_ENDPOINT',
     fallback: '',
     about:
-      'An OpenTelemetry collector that speaks OTLP over HTTP: traces go to `/v1/traces` behind it, metrics to `/v1/metrics`. Its own `OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_EXPORTER_OTLP_TIMEOUT`, `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` are heeded. Absent: nothing of it is even loaded.',
+      'Base URL of an OpenTelemetry collector (OTLP over HTTP). Traces are sent to `/v1/traces`, metrics to `/v1/metrics` below it. `OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_EXPORTER_OTLP_TIMEOUT`, `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` are supported. If unset, the OpenTelemetry SDK is not loaded.',
     example: 'http://localhost:4318',
     parse: collector,
   }),
@@ -298,14 +302,15 @@ export const options = {
     env: 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
     fallback: '',
     about:
-      'Where traces go, as it stands, instead of `OTEL_EXPORTER_OTLP_ENDPOINT`. Also without that one: then only traces are sent.',
+      'Complete URL for traces. Takes precedence over `OTEL_EXPORTER_OTLP_ENDPOINT`. If only this variable is set, only traces are sent.',
     example: 'http://localhost:4318/v1/traces',
     parse: collector,
   }),
   otlpMetricsUrl: option<string | null>({
     env: 'OTEL_EXPORTER_OTLP_METRICS_ENDPOINT',
     fallback: '',
-    about: 'The same for metrics.',
+    about:
+      'Complete URL for metrics. Takes precedence over `OTEL_EXPORTER_OTLP_ENDPOINT`. If only this variable is set, only metrics are sent.',
     example: 'http://localhost:4318/v1/metrics',
     parse: collector,
   }),
@@ -313,14 +318,14 @@ export const options = {
     env: 'OTEL_TRACES_SAMPLER_ARG',
     fallback: '1',
     about:
-      'The part of requests that is traced, from 0 to 1; where a proxy of `TRUST_PROXY` sends a `traceparent`, the proxy decides. With thousands of polls a second, 0.01 is plenty.',
+      'Ratio of requests that are traced, from 0 to 1. If a proxy in `TRUST_PROXY` sends a `traceparent` header, its sampling decision applies. With thousands of polls per second, use 0.01.',
     example: '0.01',
     parse: part,
   }),
   metricsEveryMs: option({
     env: 'OTEL_METRIC_EXPORT_INTERVAL',
     fallback: '60000',
-    about: 'Milliseconds between two sendings of metrics to the collector.',
+    about: 'Interval in milliseconds at which metrics are exported to the collector.',
     example: '15000',
     parse: whole(100, 3_600_000),
   }),
@@ -328,15 +333,14 @@ export const options = {
     env: 'DRAIN_SECONDS',
     fallback: '5',
     about:
-      'Seconds between SIGTERM and closing its port. `/health/ready` says no from the first moment; requests are served to the end.',
+      'Seconds between SIGTERM and closing the port. During this time requests are served and `/health/ready` returns 503.',
     example: '5',
     parse: seconds(0, 300),
   }),
   logLevel: option({
     env: 'LOG_LEVEL',
     fallback: 'info',
-    about:
-      'The least important thing worth a line: `debug` (a line for every request), `info`, `warn`, `error` or `silent`.',
+    about: 'Minimum level of log lines: `debug` (one line per request), `info`, `warn`, `error` or `silent`.',
     example: 'info',
     parse: oneOf('debug', 'info', 'warn', 'error', 'silent'),
   }),
@@ -379,7 +383,7 @@ export const everyOption = Object.keys(options) as readonly OptionName[]
 export function readOption<T>({ env, secret, fallback, parse }: Option<T>, environment = process.env): T {
   const direct = environment[env]
   const file = secret ? environment[`${env}_FILE`] : undefined
-  if (direct && file) throw new Error(`is given twice, as ${env} and as ${env}_FILE`)
+  if (direct && file) throw new Error(`is set twice, as ${env} and as ${env}_FILE`)
   const text = direct || (file ? readSecretFile(env, file) : fallback)
   if (text === null || (file && text === '')) throw new Error(file ? `is empty in ${env}_FILE` : 'is missing')
   return parse(text)

@@ -57,37 +57,39 @@ export function createEvents(level: string, about: () => About = () => ({})): Ev
   })
   return {
     listening: (address) => log.info({ event: 'listening', address }, `listening on ${address}`),
-    metricsListening: (address) => log.info({ event: 'metrics_listening', address }, `metrics on ${address}/metrics`),
+    metricsListening: (address) =>
+      log.info({ event: 'metrics_listening', address }, `serving metrics on ${address}/metrics`),
     draining: (seconds) => log.info({ event: 'draining', seconds }, `draining for ${seconds} s, then stopping`),
     stopped: () => log.info({ event: 'stopped' }, 'stopped'),
     engine: (name, answers, reason) =>
       answers
-        ? log.info({ event: 'engine_back', engine: name }, `${name} answers again`)
-        : log.error({ event: 'engine_away', engine: name, reason }, `${name} does not answer`),
+        ? log.info({ event: 'engine_back', engine: name }, `${name} is reachable again`)
+        : log.error({ event: 'engine_away', engine: name, reason }, `${name} is unreachable`),
     granted: (grantId, applicationId, accountId) =>
-      log.info({ event: 'granted', grantId, applicationId, accountId }, 'a user connected an application'),
+      log.info({ event: 'granted', grantId, applicationId, accountId }, 'access granted'),
     codeRejected: (applicationId, accountId) =>
-      log.info({ event: 'code_rejected', applicationId, accountId }, 'a code was rejected'),
+      log.info({ event: 'code_rejected', applicationId, accountId }, 'code rejected'),
     dialogDenied: (applicationId, accountId) =>
-      log.info({ event: 'dialog_denied', applicationId, accountId }, 'a dialog was denied'),
+      log.info({ event: 'dialog_denied', applicationId, accountId }, 'dialog denied'),
     grantRevoked: (grantId, reason) =>
       log.warn({ event: 'grant_revoked', grantId, reason }, 'grant revoked: a credential leaked or was reused'),
     mailFailed: (mailId, attempts, givenUp, error) =>
       log.warn(
         { event: 'mail_failed', mailId, attempts, givenUp, ...described(error) },
-        givenUp ? 'a mail could not be sent and was given up' : 'a mail could not be sent; it stays due',
+        givenUp ? 'mail not sent; no further attempt' : 'mail not sent; will be retried',
       ),
     shedding: (requests) =>
       requests > 0
-        ? log.warn({ event: 'shedding', requests }, 'too busy: new code requests are turned away')
-        : log.info({ event: 'shedding_over' }, 'nobody is turned away any more'),
-    mailOff: () => log.warn({ event: 'mail_off' }, 'SMTP_URL is not set: mails wait in the outbox'),
+        ? log.warn({ event: 'shedding', requests }, 'overloaded: rejecting new code requests and dialogs')
+        : log.info({ event: 'shedding_over' }, 'overload ended'),
+    mailOff: () => log.warn({ event: 'mail_off' }, 'SMTP_URL is not set: mails stay in the outbox'),
     auditHead: (position, hash) =>
-      log.info({ event: 'audit_head', head: `${position}:${hash}` }, 'the audit log is sealed up to here'),
+      log.info({ event: 'audit_head', head: `${position}:${hash}` }, 'newest seal of the audit log'),
     auditDiffers: (position) =>
-      log.error({ event: 'audit_differs', position }, 'the audit log no longer has what was sealed before'),
+      log.error({ event: 'audit_differs', position }, 'audit log changed: a sealed entry is missing'),
     taskFailed: (task, error) => log.warn({ event: 'task_failed', task, ...described(error) }, `${task} failed`),
-    unexpected: (where, error) => log.error({ event: 'unexpected', where, ...described(error) }, `bug in ${where}`),
+    unexpected: (where, error) =>
+      log.error({ event: 'unexpected', where, ...described(error) }, `unexpected error in ${where}`),
     answered: log.isLevelEnabled('debug')
       ? ({ method, status, ms }) =>
           log.debug({ event: 'answered', method, status, ms: Math.round(ms * 10) / 10 }, `answered ${status}`)

@@ -14,13 +14,13 @@ const CONFIGURATION = 2
 
 /** Error codes of the operating system and of PostgreSQL, as sentences. */
 const SENTENCES: Record<string, string> = {
-  EADDRINUSE: 'The port is in use. Choose another one with PORT, or end what listens there.',
-  EACCES: 'The port may not be used by this user. Choose one above 1023 with PORT.',
+  EADDRINUSE: 'The port is in use. Choose another one with PORT, or stop the process that listens on it.',
+  EACCES: 'This user may not listen on the port. Choose one above 1023 with PORT.',
   '3D000': 'The database in DATABASE_URL does not exist. Create it, then run "latchkey migrate".',
-  '28000': 'PostgreSQL does not let the user in DATABASE_URL in.',
-  '28P01': 'PostgreSQL refuses the password in DATABASE_URL.',
+  '28000': 'PostgreSQL rejects the user in DATABASE_URL.',
+  '28P01': 'PostgreSQL rejects the password in DATABASE_URL.',
   '42501':
-    'The user in DATABASE_URL lacks rights. To migrate, it must own the database; to serve, docs/operations.md says what it needs.',
+    'The user in DATABASE_URL lacks privileges. To migrate, it must own the database; for "serve", see docs/operations.md, "A role that owns nothing".',
   '42P01': 'The database was not migrated. Run "latchkey migrate" first.',
 }
 

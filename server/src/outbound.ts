@@ -1,5 +1,5 @@
 /**
- * Outbound HTTP: POST to a URL that a third party chose, guarded against SSRF (docs/operations.md, "What goes out").
+ * Outbound HTTP: POST to a URL that a third party chose, guarded against SSRF (docs/operations.md, "Outbound connections").
  * flows/ decides what is sent. Only the status of the response is kept, so that the response cannot be used to read
  * from internal hosts.
  */

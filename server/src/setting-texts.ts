@@ -3,7 +3,7 @@ import { isIP } from 'node:net'
 
 export function url(...protocols: string[]): (text: string) => string {
   return (text) => {
-    if (!URL.canParse(text)) throw new Error('is not an address')
+    if (!URL.canParse(text)) throw new Error('is not a URL')
     if (!protocols.includes(new URL(text).protocol))
       throw new Error(`does not start with ${protocols.join('// or ')}//`)
     return text
@@ -64,7 +64,7 @@ export function nameServers(text: string): readonly string[] {
     const isAddress = isIP(part) !== 0 || isIP(address) === (bracketed === undefined ? 4 : 6)
     return !isAddress || Number(port) < 1 || Number(port) > 65_535
   })
-  if (wrong !== undefined) throw new Error(`has "${wrong}", which is not an address with or without a port`)
+  if (wrong !== undefined) throw new Error(`has "${wrong}", which is not an IP address with an optional port`)
   return given
 }
 

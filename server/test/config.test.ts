@@ -112,7 +112,7 @@ describe('reading', () => {
   test('every example in the table is valid, but for the key; and every name is unique', () => {
     const examples = Object.fromEntries(Object.values(options).map(({ env, example }) => [env, example]))
     // A published key is not secret, so it must not work.
-    expect(problemsOf(examples)).toEqual([expect.stringMatching(/^LATCHKEY_KEYS cannot be read/)])
+    expect(problemsOf(examples)).toEqual([expect.stringMatching(/^LATCHKEY_KEYS is invalid/)])
     expect(problemsOf({ ...examples, LATCHKEY_KEYS: GIVEN.LATCHKEY_KEYS })).toEqual([])
     expect(Object.keys(examples)).toHaveLength(everyOption.length)
   })
@@ -129,12 +129,12 @@ describe('problems', () => {
   })
 
   test.each([
-    ['DATABASE_URL', 'localhost', 'is not an address'],
+    ['DATABASE_URL', 'localhost', 'is not a URL'],
     ['REDIS_URL', 'http://localhost', 'does not start with redis:// or rediss:// or redis+cluster://'],
     ['PUBLIC_URL', 'ftp://service.example', 'does not start with http:// or https://'],
-    ['LATCHKEY_KEYS', 'secret', 'cannot be read: each key is written as id:key'],
-    ['LATCHKEY_KEYS', ' , ', 'cannot be read: no key is given'],
-    ['PUBLIC_URL', 'https://service.example/base', 'has more than a scheme, a host and a port'],
+    ['LATCHKEY_KEYS', 'secret', 'is invalid: each key is written as id:key'],
+    ['LATCHKEY_KEYS', ' , ', 'is invalid: no key is given'],
+    ['PUBLIC_URL', 'https://service.example/base', 'must consist of a scheme, a host and an optional port'],
     ['POLL_INTERVAL', '61', 'is not a whole number from 1 to 60'],
     ['SMTP_URL', 'https://mail.example', 'does not start with smtp:// or smtps://'],
     ['MAIL_FROM', 'Latchkey', 'is not an e-mail address'],
@@ -142,11 +142,11 @@ describe('problems', () => {
     ['TRUST_PROXY', '10.0.0.0/33', 'has "10.0.0.0/33", which is not a network'],
     ['OUTBOUND_PRIVATE', 'yes', 'is not one of true, false'],
     ['TRUST_PROXY', 'proxy.example', 'has "proxy.example", which is not a network'],
-    ['DNS_SERVERS', 'dns.example', 'has "dns.example", which is not an address'],
-    ['DNS_SERVERS', '192.0.2.53,192.0.2.54:0', 'has "192.0.2.54:0", which is not an address'],
-    ['DNS_SERVERS', '192.0.2.53:65536', 'has "192.0.2.53:65536", which is not an address'],
-    ['DNS_SERVERS', '[192.0.2.53]:53', 'has "[192.0.2.53]:53", which is not an address'],
-    ['DNS_SERVERS', 'https://192.0.2.53', 'has "https://192.0.2.53", which is not an address'],
+    ['DNS_SERVERS', 'dns.example', 'has "dns.example", which is not an IP address'],
+    ['DNS_SERVERS', '192.0.2.53,192.0.2.54:0', 'has "192.0.2.54:0", which is not an IP address'],
+    ['DNS_SERVERS', '192.0.2.53:65536', 'has "192.0.2.53:65536", which is not an IP address'],
+    ['DNS_SERVERS', '[192.0.2.53]:53', 'has "[192.0.2.53]:53", which is not an IP address'],
+    ['DNS_SERVERS', 'https://192.0.2.53', 'has "https://192.0.2.53", which is not an IP address'],
   ])('%s=%s: %s', (name, value, reason) => {
     const [problem, ...others] = problemsOf({ ...GIVEN, [name]: value })
     expect(problem?.startsWith(`${name} ${reason}`), problem).toBe(true)
@@ -235,7 +235,7 @@ describe('secrets in files', () => {
 
   test('given as value and as file are a problem', () => {
     const [problem] = problemsOf({ ...GIVEN, DATABASE_URL_FILE: fileWith(GIVEN.DATABASE_URL) })
-    expect(problem).toMatch(/^DATABASE_URL is given twice, as DATABASE_URL and as DATABASE_URL_FILE\. Example: /)
+    expect(problem).toMatch(/^DATABASE_URL is set twice, as DATABASE_URL and as DATABASE_URL_FILE\. Example: /)
   })
 
   test('a file that cannot be read is a problem like any other', () => {

@@ -13,12 +13,9 @@ export function addAccountCommands(program: Command): void {
     .description('Accounts, each at its own subdomain.')
     .command('create')
     .description('Register an account. It starts with the role "administrator", which holds every scope.')
-    .requiredOption('--slug <slug>', 'its subdomain, for example acme')
-    .requiredOption('--name <name>', 'its name, as people know it')
-    .option(
-      '--administrator <address>',
-      'the e-mail address of its first user; prints the link with which they come in',
-    )
+    .requiredOption('--slug <slug>', 'subdomain, for example acme')
+    .requiredOption('--name <name>', 'display name')
+    .option('--administrator <address>', 'e-mail address of the first administrator; prints a one-time sign-in link')
     .option('--json', 'print one JSON object')
     .action((options: OutputOptions & { slug: string; name: string; administrator?: string }) =>
       withDatabase(readConfig(['databaseUrl']).databaseUrl, async (db) => {
@@ -29,7 +26,7 @@ export function addAccountCommands(program: Command): void {
         }
         const config = readConfig(['keys', 'publicUrl'])
         const { id, userId, address: link } = unwrap(await setUpAccount(db, config, { slug, name, administrator }))
-        const words = `Created the account ${slug} (${id}).\n\n${administrator} comes in here, once, within 7 days, and chooses a password:\n\n  ${link}\n`
+        const words = `Created the account ${slug} (${id}).\n\nOne-time link for ${administrator} to set a password, valid for 7 days:\n\n  ${link}\n`
         print(options, { id, slug, name, administrator: userId, link }, words)
       }),
     )
@@ -41,7 +38,7 @@ export function addAccountCommands(program: Command): void {
     .description('Add a role to an account.')
     .requiredOption('--account <slug>', 'the account')
     .requiredOption('--name <name>', 'the name of the role')
-    .option('--scopes <list>', 'what it holds, comma-separated', '')
+    .option('--scopes <list>', 'scopes of the role, comma-separated', '')
     .option('--json', 'print one JSON object')
     .action((options: OutputOptions & { account: string; name: string; scopes: string }) =>
       withDatabase(readConfig(['databaseUrl']).databaseUrl, async (db) => {
@@ -54,13 +51,13 @@ export function addAccountCommands(program: Command): void {
 
   program
     .command('scope')
-    .description('The catalogue of what can be granted.')
+    .description('Catalogue of scopes.')
     .command('create')
     .description('Add a scope to the catalogue.')
     .argument('<name>', 'for example orders:read')
-    .requiredOption('--title <words>', 'what it allows, in words for the person who decides')
-    .option('--dangerous', 'mark it where it is asked for, and ask for a fresh sign-in')
-    .option('--not-by-device', 'never grant it by a typed code')
+    .requiredOption('--title <words>', 'what the scope allows, as shown on the consent page')
+    .option('--dangerous', 'highlight it on the consent page and require a recent sign-in')
+    .option('--not-by-device', 'do not allow it in the device flow')
     .option('--json', 'print one JSON object')
     .action((name: string, options: OutputOptions & { title: string; dangerous?: boolean; notByDevice?: boolean }) =>
       withDatabase(readConfig(['databaseUrl']).databaseUrl, async (db) => {

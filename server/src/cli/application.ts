@@ -32,26 +32,21 @@ type CreateOptions = OutputOptions & {
 const gather = (value: string, before: string[]) => [...before, value]
 
 export function addApplicationCommands(program: Command): void {
-  const app = program.command('app').description('Applications of third parties.')
+  const app = program.command('app').description('Third-party applications.')
 
   app
     .command('create')
-    .description('Register an application and print its id and its secret. The secret is shown this once.')
+    .description('Register an application and print its id and secret. The secret is shown only once.')
     .requiredOption('--account <slug>', 'the account that owns it')
-    .requiredOption('--name <name>', 'its name, as users will read it')
-    .requiredOption('--scopes <list>', 'all it may ever ask for, comma-separated')
-    .option('--default-scopes <list>', 'what it asks for when it names nothing (default: all of --scopes)')
-    .option('--required-scopes <list>', 'what it cannot work without', '')
-    .option('--device-flow', 'let it use the device flow')
-    .option(
-      '--redirect-uri <address>',
-      'let it open the dialog and return there; may be given several times',
-      gather,
-      [],
-    )
-    .option('--public', 'it cannot keep a secret (a page, a program on other people’s machines) and gets none')
-    .option('--require-pkce', 'refuse to open its dialog without a code challenge; always so for a public application')
-    .option('--resource-server', 'let it ask about the credentials of every application')
+    .requiredOption('--name <name>', 'display name, shown to users')
+    .requiredOption('--scopes <list>', 'scopes that the application may request, comma-separated')
+    .option('--default-scopes <list>', 'scopes of a request without a scope parameter (default: all of --scopes)')
+    .option('--required-scopes <list>', 'scopes that every grant must include', '')
+    .option('--device-flow', 'enable the device flow')
+    .option('--redirect-uri <address>', 'enable the dialog with this redirect URI; may be repeated', gather, [])
+    .option('--public', 'public client without a secret, such as a web page or a desktop program')
+    .option('--require-pkce', 'require PKCE in the dialog; always required for public applications')
+    .option('--resource-server', 'allow introspection of the credentials of every application')
     .option('--json', 'print one JSON object')
     .action((options: CreateOptions) => {
       const { databaseUrl, keys } = readConfig(['databaseUrl', 'keys'])
@@ -79,8 +74,8 @@ export function addApplicationCommands(program: Command): void {
         const created = { id, secret, account, name, scopes: allowedScopes, default_scopes: defaultScopes }
         const shown =
           secret === null
-            ? `  id      ${id}\n\nIt is public: it has no secret, and proves with PKCE that an exchange is its own.`
-            : `  id      ${id}\n  secret  ${secret}\n\nKeep the secret now: it cannot be shown again.`
+            ? `  id      ${id}\n\nIt is a public application: it has no secret and uses PKCE.`
+            : `  id      ${id}\n  secret  ${secret}\n\nStore the secret now: it cannot be shown again.`
         print(
           options,
           { ...created, device_flow: deviceFlow, redirect_uris: redirectUris },
@@ -91,7 +86,9 @@ export function addApplicationCommands(program: Command): void {
 
   app
     .command('rotate-secret')
-    .description('Add a secret and print it. Up to three live at once; the oldest ends when a fourth is made.')
+    .description(
+      'Create an additional secret and print it. Up to three are valid at once; creating a fourth revokes the oldest.',
+    )
     .argument('<id>', 'the application, app_…')
     .option('--json', 'print one JSON object')
     .action((id: string, options: OutputOptions) => {
@@ -105,11 +102,14 @@ export function addApplicationCommands(program: Command): void {
 
   app
     .command('set-publisher')
-    .description('Say whom an application comes from, as users will read it when they decide.')
+    .description('Set the publisher of an application, as shown on the consent page.')
     .argument('<id>', 'the application, app_…')
-    .option('--name <domain>', 'the domain of its publisher, for example acme.example')
+    .option('--name <domain>', 'domain of the publisher, for example acme.example')
     .addOption(
-      new Option('--status <status>', 'own: this service itself; verified: you checked that the domain is theirs')
+      new Option(
+        '--status <status>',
+        'own: published by this service; verified: you checked that the publisher owns the domain',
+      )
         .choices(publisherStatuses)
         .makeOptionMandatory(),
     )
@@ -125,47 +125,49 @@ export function addApplicationCommands(program: Command): void {
 
   app
     .command('set-redirects')
-    .description('Say where the dialog may return to: these addresses, to the character, and no others.')
+    .description('Replace the redirect URIs of an application. They are compared character by character.')
     .argument('<id>', 'the application, app_…')
-    .argument('[addresses...]', 'https, or http on 127.0.0.1, [::1] and localhost; none: no dialog')
+    .argument('[addresses...]', 'https, or http on 127.0.0.1, [::1] and localhost; none disables the dialog')
     .option('--json', 'print one JSON object')
     .action((id: string, addresses: string[], options: OutputOptions) =>
       withDatabase(readConfig(['databaseUrl']).databaseUrl, async (db) => {
         unwrap(await setApplicationRedirects(db, id, addresses))
-        const list = addresses.length === 0 ? ' nowhere: it has no dialog.' : `\n\n  ${addresses.join('\n  ')}`
-        print(options, { id, redirect_uris: addresses }, `The dialog of ${id} now returns to${list}`)
+        const list = addresses.length === 0 ? ' none; the dialog is disabled.' : `\n\n  ${addresses.join('\n  ')}`
+        print(options, { id, redirect_uris: addresses }, `Redirect URIs of ${id}:${list}`)
       }),
     )
 
   app
     .command('suspend')
-    .description('Refuse new codes, dialogs and grants. What was granted before goes on, unless --revoke.')
+    .description(
+      'Suspend an application: reject new codes, dialogs and grants. Existing grants stay valid unless --revoke is given.',
+    )
     .argument('<id>', 'the application, app_…')
-    .option('--revoke', 'also end everything that users granted to it; this cannot be taken back')
-    .option('--reason <words>', 'why, for the audit log, where its owner reads it', 'by operator')
+    .option('--revoke', 'also revoke all grants of the application; cannot be undone')
+    .option('--reason <words>', 'reason for the audit log; visible to the owner of the application', 'by operator')
     .option('--json', 'print one JSON object')
     .action((id: string, options: OutputOptions & { reason: string; revoke?: boolean }) =>
       withDatabase(readConfig(['databaseUrl']).databaseUrl, async (db) => {
         const { revoked } = unwrap(await suspendApplication(db, id, options.reason, options.revoke ?? false))
-        const ended = options.revoke ? ` and ended its ${revoked} grants` : ''
+        const ended = options.revoke ? ` and revoked ${revoked} grants` : ''
         print(
           options,
           { id, suspended: true, revoked },
-          `Suspended ${id}${ended}. Every server knows within two seconds.`,
+          `Suspended ${id}${ended}. It takes effect in every process within two seconds.`,
         )
       }),
     )
 
   app
     .command('restore')
-    .description('Take a suspension back.')
+    .description('Lift the suspension of an application.')
     .argument('<id>', 'the application, app_…')
-    .option('--reason <words>', 'why, for the audit log, where its owner reads it', 'by operator')
+    .option('--reason <words>', 'reason for the audit log; visible to the owner of the application', 'by operator')
     .option('--json', 'print one JSON object')
     .action((id: string, options: OutputOptions & { reason: string }) =>
       withDatabase(readConfig(['databaseUrl']).databaseUrl, async (db) => {
         unwrap(await restoreApplication(db, id, options.reason))
-        print(options, { id, suspended: false }, `Restored ${id}. Every server knows within two seconds.`)
+        print(options, { id, suspended: false }, `Restored ${id}. It takes effect in every process within two seconds.`)
       }),
     )
 

@@ -18,10 +18,10 @@ export function addArchiveCommand(audit: Command): void {
   audit
     .command('archive')
     .description(
-      'Write the oldest month to a file, read it back, and take it out of the database. Nothing waits for it. Needs the owner of the tables.',
+      'Write the oldest month to a file, verify the file, and remove the month from the database. The service keeps running. Requires the role that owns the tables.',
     )
-    .requiredOption('--before <month>', 'only a month before this one (UTC), for example 2026-11', parseMonth)
-    .requiredOption('--to <file>', 'the file; run again with the same one, it goes on where it was cut off')
+    .requiredOption('--before <month>', 'archive only months before this one (UTC), for example 2026-11', parseMonth)
+    .requiredOption('--to <file>', 'file to write; to resume an interrupted run, give the same file')
     .option('--json', 'print one JSON object')
     .action(async (options: ArchiveOptions) => {
       const { databaseUrl, keys } = readConfig(['databaseUrl', 'keys'])
@@ -32,11 +32,11 @@ export function addArchiveCommand(audit: Command): void {
         if (done.outcome === 'refused') throw new CommandRefused(done.reason)
         if (done.outcome === 'tampered') throw new CommandRefused(done.reason, TAMPERED)
         if (done.outcome === 'nothing') {
-          print(options, { archived: null, more: [] }, `There is nothing before ${before} to archive.`)
+          print(options, { archived: null, more: [] }, `Nothing to archive before ${before}.`)
           return
         }
-        const more = done.more.length > 0 ? [`Before ${before} there is also ${done.more.join(', ')}.`] : []
-        const words = `${contents(done.record)}: in ${file}, and out of the database.`
+        const more = done.more.length > 0 ? [`Further months before ${before}: ${done.more.join(', ')}.`] : []
+        const words = `${contents(done.record)}: written to ${file} and removed from the database.`
         print(options, { archived: asJson(done.record), more: done.more }, [words, ...more].join('\n'))
       } finally {
         await session.close()
@@ -55,7 +55,7 @@ export async function verifyFile(
   })
   const { problem, record } = found
   const value = { intact: problem === null, problem, archived: record && asJson(record) }
-  if (record) print(options, value, `The archive is as it was sealed: ${contents(record)}.`)
+  if (record) print(options, value, `The archive is unchanged: ${contents(record)}.`)
   else if (options.json) print(options, value, '')
   if (problem) {
     throw new CommandRefused(`${file}: ${problemInWords(problem)}`, problem.kind === 'key_missing' ? 1 : TAMPERED)
@@ -63,7 +63,8 @@ export async function verifyFile(
 }
 
 function parseMonth(text: string): string {
-  if (!/^[1-9]\d{3}-(0[1-9]|1[0-2])$/.test(text)) throw new InvalidArgumentError('Write a month as 2026-11.')
+  if (!/^[1-9]\d{3}-(0[1-9]|1[0-2])$/.test(text))
+    throw new InvalidArgumentError('The format of a month is YYYY-MM, for example 2026-11.')
   return text
 }
 
@@ -80,16 +81,16 @@ function asJson({ month, events, runs, sha256, keyId }: ArchiveRecord) {
 function problemInWords(problem: ArchiveProblem): string {
   switch (problem.kind) {
     case 'incomplete':
-      return 'the last line is not the record of an archive. The end is missing or was changed, or it is no archive.'
+      return 'the last line is not the signed record of an archive. The end of the file is missing or was changed, or the file is not an archive.'
     case 'changed':
-      return `line ${problem.line} is not as it was sealed. Entries were changed, removed or put in there.`
+      return `line ${problem.line} does not match its seal. Entries were changed, removed or inserted there.`
     case 'key_missing':
-      return `it was sealed or signed with key ${problem.keyId}, which is not in LATCHKEY_KEYS. Add it, at the end, for this command.`
+      return `it was sealed or signed with key ${problem.keyId}, which is not in LATCHKEY_KEYS. Append the key for this command.`
     case 'forged':
-      return 'the record in its last line was changed since it was signed.'
+      return 'the signed record in the last line was changed.'
     case 'differs':
-      return 'its lines are not all of those that its record speaks of.'
+      return 'the number of entries does not match the signed record.'
     case 'chopped':
-      return `it does not contain the head that was noted at position ${problem.position}.`
+      return `it does not contain the given head at position ${problem.position}.`
   }
 }

@@ -24,15 +24,15 @@ type ExportOptions = {
 }
 
 export function addAuditCommands(program: Command): void {
-  const audit = program.command('audit').description('The audit log: what happened, sealed.')
+  const audit = program.command('audit').description('Audit log with tamper-evident seals.')
 
   audit
     .command('verify')
     .description(
-      'Check every entry against its seal. Needs every key that ever sealed, in LATCHKEY_KEYS. Changes nothing.',
+      'Verify every entry against its seal. LATCHKEY_KEYS must contain every key that ever sealed. Changes nothing.',
     )
-    .option('--since-head <position:hash>', 'a head that was noted earlier: the log must still contain it', parseHead)
-    .option('--archive <file>', 'check an archived month in this file instead; asks no database')
+    .option('--since-head <position:hash>', 'a head recorded earlier, which the log must still contain', parseHead)
+    .option('--archive <file>', 'verify the archived month in this file instead; needs no database')
     .option('--json', 'print one JSON object')
     .action((options: OutputOptions & { sinceHead?: AuditHead; archive?: string }) => {
       if (options.archive !== undefined) return verifyFile(options.archive, options)
@@ -45,12 +45,12 @@ export function addAuditCommands(program: Command): void {
         }
         if (found.notedIn !== null) {
           throw new CommandRefused(
-            `The head is in the archive of ${found.notedIn}: give that file with --archive, and the head with it.`,
+            `The head is in the archive of ${found.notedIn}: pass that file with --archive together with --since-head.`,
           )
         }
         if (found.waiting > 0) {
           throw new CommandRefused(
-            `${entries(found.waiting)} waited for more than a minute to be sealed. Is the service running?`,
+            `${entries(found.waiting)} without a seal for more than a minute. Is the service running?`,
           )
         }
       })
@@ -58,29 +58,29 @@ export function addAuditCommands(program: Command): void {
 
   audit
     .command('head')
-    .description('Print the newest seal. Keep it somewhere else: with it, a log that was cut off is found out.')
+    .description('Print the newest seal. Store it outside the database to detect a truncated log later.')
     .option('--json', 'print one JSON object')
     .action((options: OutputOptions) =>
       withDatabase(readConfig(['databaseUrl']).databaseUrl, async (db) => {
         const head = await readHead({ db })
-        if (!head) throw new CommandRefused('Nothing is sealed yet. The service does it, each second.')
+        if (!head) throw new CommandRefused('Nothing is sealed yet. The running service seals every second.')
         print(options, headAsJson(head), headInWords(head))
       }),
     )
 
   audit
     .command('export')
-    .description('Print the log, the oldest entry first. That it was printed is an entry as well.')
-    .option('--account <slug>', 'only this account’s')
-    .option('--since <day>', 'from this day (UTC) or moment on, for example 2026-11-15', parseSince)
-    .option('--until <day>', 'up to the end of this day (UTC), or before this moment', parseUntil)
+    .description('Print the log, oldest entry first. The export itself is recorded in the log.')
+    .option('--account <slug>', 'only entries of this account')
+    .option('--since <day>', 'from this day (UTC) or time on, for example 2026-11-15', parseSince)
+    .option('--until <day>', 'up to the end of this day (UTC), or before this time', parseUntil)
     .addOption(
-      new Option('--kind <kind>', 'only this kind; may be given several times')
+      new Option('--kind <kind>', 'only this kind; may be repeated')
         .choices(everyAuditKind)
         .argParser(gatherKinds)
         .default([], 'all kinds'),
     )
-    .addOption(new Option('--format <format>', 'how it is written').choices(exportFormats).default('ndjson'))
+    .addOption(new Option('--format <format>', 'output format').choices(exportFormats).default('ndjson'))
     .action((options: ExportOptions) =>
       withDatabase(readConfig(['databaseUrl']).databaseUrl, async (db) => {
         const { kind, format } = options
@@ -122,7 +122,7 @@ function parseSince(text: string): number {
   const moment = /^(?!0000|9999)\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)$/.test(text) ? Date.parse(text) : Number.NaN
   const ms = readDay(text) ?? moment
   if (Number.isNaN(ms))
-    throw new InvalidArgumentError('Write a day as 2026-11-15, or a moment as 2026-11-15T08:00:00Z.')
+    throw new InvalidArgumentError('The format is 2026-11-15 for a day, 2026-11-15T08:00:00Z for a time.')
   return ms
 }
 
@@ -166,12 +166,12 @@ function asJson({ problem, verified, archived, head, keys, young, waiting, backd
 function inWords({ verified, archived, head, keys, young, backdated }: Verification): string {
   const sealedBy = keys.map(({ keyId, from, to }) => `key ${keyId}: ${from} to ${to}`).join(', ')
   return [
-    `The log is as it was sealed: ${entries(verified)}${sealedBy === '' ? '' : ` (${sealedBy})`}.`,
-    ...(archived > 0 ? [`Archived, and fitting by the records: ${entries(archived)}.`] : []),
-    ...(young > 0 ? [`Not sealed yet: ${entries(young)}, a moment old.`] : []),
+    `The audit log is unchanged: ${entries(verified)}${sealedBy === '' ? '' : ` (${sealedBy})`}.`,
+    ...(archived > 0 ? [`Archived, with matching records: ${entries(archived)}.`] : []),
+    ...(young > 0 ? [`Not sealed yet: ${entries(young)}, less than a minute old.`] : []),
     ...(backdated
       ? [
-          `Dated more than an hour before one in front: ${entries(backdated.count)}, the first at position ${backdated.first}. The clock was set back, or it is not what it says.`,
+          `Dated more than an hour before an earlier entry: ${entries(backdated.count)}, the first at position ${backdated.first}. The clock was set back, or the entry is forged.`,
         ]
       : []),
     ...(head ? [`Head: ${headInWords(head)}`] : []),
@@ -184,21 +184,21 @@ function problemInWords(problem: AuditProblem): string {
     case 'changed':
       return `Position ${position}: entry ${problem.eventId} was changed since it was sealed.`
     case 'reordered':
-      return `Position ${position}: entry ${problem.eventId} was exchanged with another one, or put elsewhere.`
+      return `Position ${position}: entry ${problem.eventId} was swapped with another entry or moved.`
     case 'inserted':
       if (position === null)
-        return `Entry ${problem.eventId} was added behind the chain’s back: it claims to be older than what is sealed, and has no seal.`
-      return `Position ${position}: entry ${problem.eventId} was put in here; what was sealed here comes after it.`
+        return `Entry ${problem.eventId} was inserted: it is dated before sealed entries and has no seal.`
+      return `Position ${position}: entry ${problem.eventId} was inserted before the entry that was sealed here.`
     case 'removed':
       if (problem.eventId !== null) return `Position ${position}: entry ${problem.eventId} was removed.`
-      return `Positions ${position} to ${problem.upTo} are missing, and no archive has them.`
+      return `Positions ${position} to ${problem.upTo} are missing, also from the archives.`
     case 'rewritten':
-      return `Position ${position}: from here on no seal fits. Entries were removed or put in and the rest renumbered, or seals were made without the key.${position === 1 ? ' Are these the keys of this service?' : ''}`
+      return `Position ${position}: no seal matches from here on. Entries were removed or inserted and the rest renumbered, or the seals were forged without the key.${position === 1 ? ' Are these the keys of this service?' : ''}`
     case 'chopped':
-      return `The log no longer contains the head that was noted at position ${position}: its end was cut off, or it was made anew.`
+      return `The log does not contain the given head at position ${position}: it was truncated or rebuilt.`
     case 'key_missing':
-      return `Position ${position} was sealed with key ${problem.keyId}, which is not in LATCHKEY_KEYS. Add it, at the end, for this command.`
+      return `Position ${position} was sealed with key ${problem.keyId}, which is not in LATCHKEY_KEYS. Append the key for this command.`
     case 'archive':
-      return `Position ${position}: the record of the archive of ${problem.month} was changed, or does not fit what stands before it.`
+      return `Position ${position}: the record of the archive of ${problem.month} was changed, or does not match the entries before it.`
   }
 }

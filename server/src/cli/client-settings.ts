@@ -20,7 +20,7 @@ export type ChosenApplication = {
 const SERVER = option({
   env: 'LATCHKEY_SERVER',
   fallback: '',
-  about: 'the address of the service',
+  about: 'URL of the service',
   example: 'https://service.example',
   parse: (value) => value,
 })
@@ -28,7 +28,7 @@ const SERVER = option({
 const APPLICATION = option({
   env: 'LATCHKEY_APP',
   fallback: '',
-  about: 'the id of the application',
+  about: 'id of the application',
   example: 'app_a5vweekf4kf3',
   parse: (value) => value,
 })
@@ -37,7 +37,7 @@ const SECRET = option({
   env: 'LATCHKEY_SECRET',
   secret: true,
   fallback: '',
-  about: 'the secret of the application, if it has one',
+  about: 'the secret of the application, if it has one,',
   example: 'lks_… (43 characters)',
   parse: (value) => value,
 })
@@ -46,7 +46,7 @@ const SECRET = option({
 const CONFIG_HOME = option({
   env: 'XDG_CONFIG_HOME',
   fallback: '',
-  about: 'where programs keep what belongs to a person',
+  about: 'base directory of user-specific configuration files',
   example: '/home/ann/.config',
   parse: (value) => (isAbsolute(value) ? value : join(homedir(), '.config')),
 })
@@ -68,7 +68,7 @@ export function addClientOptions(command: Command): Command {
 export function addSecretOption(command: Command): Command {
   return command.option(
     '--secret-stdin',
-    `read ${SECRET.about}, from standard input; otherwise from ${SECRET.env} or the file in ${SECRET.env}_FILE`,
+    `read ${SECRET.about} from standard input; otherwise from ${SECRET.env} or the file in ${SECRET.env}_FILE`,
   )
 }
 
@@ -79,10 +79,13 @@ export async function readChosen(
 ): Promise<ChosenApplication> {
   const server = options.server ?? (read(SERVER) || known?.server)
   const application = options.app ?? (read(APPLICATION) || known?.application)
-  if (!server) throw new CommandRefused(`Which service? Say it with --server or ${SERVER.env}: ${SERVER.example}.`)
+  if (!server)
+    throw new CommandRefused(
+      `The URL of the service is missing. Set it with --server or ${SERVER.env}, for example ${SERVER.example}.`,
+    )
   if (!application)
     throw new CommandRefused(
-      `Which application? Say its id with --app or ${APPLICATION.env}. Whoever runs the service, or its developer console, gives you one.`,
+      `The id of the application is missing. Set it with --app or ${APPLICATION.env}. The developer console or the operator of the service provides it.`,
     )
   return { server: readServer(server), application, secret: await readSecret(options) }
 }
@@ -96,7 +99,7 @@ export async function readSecret({ secretStdin }: ClientOptions): Promise<string
 function readServer(given: string): string {
   const url = URL.canParse(given) ? new URL(given) : null
   if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash) {
-    throw new CommandRefused(`The address of the service looks like this: ${SERVER.example}.`)
+    throw new CommandRefused(`The URL of the service is not valid. Example: ${SERVER.example}.`)
   }
   return url.href.endsWith('/') ? url.href.slice(0, -1) : url.href
 }

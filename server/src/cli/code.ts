@@ -18,11 +18,13 @@ type Who = { account: string; user: string }
 type DecisionOptions = OutputOptions & Who
 
 export function addCodeCommands(program: Command, wiring: Wiring): void {
-  const code = program.command('code').description('Codes that applications show to users.')
+  const code = program.command('code').description('User codes of the device flow.')
 
   code
     .command('show')
-    .description('What became of a code; with a user, also what they would meet if they entered it now.')
+    .description(
+      'Show the state of a code. With --account and --user, also show what would happen if that user entered it now.',
+    )
     .argument('<user-code>', 'the digits, in any grouping')
     .option('--account <slug>', 'the account of the user')
     .option('--user <email>', 'the user who wants to enter the code')
@@ -30,10 +32,10 @@ export function addCodeCommands(program: Command, wiring: Wiring): void {
     .action((typed: string, options: OutputOptions & Partial<Who>) =>
       withDatabase(readConfig(['databaseUrl']).databaseUrl, async (db) => {
         if ((options.account === undefined) !== (options.user === undefined)) {
-          throw new CommandRefused('--account and --user belong together: give both or neither.')
+          throw new CommandRefused('--account and --user must be given together.')
         }
         const shown = await showDeviceCode({ db }, typed)
-        if (!shown) throw new CommandRefused('There is no code with these digits, or it was mistyped.')
+        if (!shown) throw new CommandRefused('There is no code with these digits.')
         const { code: found, now } = shown
         const foreseen = await foresee(db, shown, options)
         const status = found.status === 'pending' && isExpired(found, now) ? 'expired' : found.status
@@ -55,7 +57,7 @@ export function addCodeCommands(program: Command, wiring: Wiring): void {
       }),
     )
 
-  decision(code, 'grant', 'Enter a code as a user and allow what it asks for.').action(
+  decision(code, 'grant', 'Enter a code as a user and grant the request.').action(
     (typed: string, options: DecisionOptions) =>
       asUser(wiring, options, async (context, userId) => {
         const entered = await enter(context, userId, typed)
@@ -63,7 +65,7 @@ export function addCodeCommands(program: Command, wiring: Wiring): void {
         if (result.outcome === 'granted') {
           const { granted, lacking } = result.consent
           const without =
-            lacking.length > 0 ? ` ${options.user} lacks ${formatScope(lacking)}, so that is left out.` : ''
+            lacking.length > 0 ? ` Not granted, because ${options.user} lacks it: ${formatScope(lacking)}.` : ''
           const words = `Granted ${groupDigits(entered.userCode)}: ${formatScope(granted)}.${without}`
           return print(options, { outcome: 'granted', grant: result.grantId, granted, lacking }, words)
         }
@@ -77,13 +79,14 @@ export function addCodeCommands(program: Command, wiring: Wiring): void {
       }),
   )
 
-  decision(code, 'reject', 'Enter a code as a user and refuse it.').action((typed: string, options: DecisionOptions) =>
-    asUser(wiring, options, async (context, userId) => {
-      const entered = await enter(context, userId, typed)
-      const { outcome } = await rejectDeviceCode(context, userId, entered)
-      if (outcome === 'not_open') throw new CommandRefused('The code is no longer open.')
-      print(options, { outcome }, `Rejected ${groupDigits(entered.userCode)}.`)
-    }),
+  decision(code, 'reject', 'Enter a code as a user and reject the request.').action(
+    (typed: string, options: DecisionOptions) =>
+      asUser(wiring, options, async (context, userId) => {
+        const entered = await enter(context, userId, typed)
+        const { outcome } = await rejectDeviceCode(context, userId, entered)
+        if (outcome === 'not_open') throw new CommandRefused('The code is no longer open.')
+        print(options, { outcome }, `Rejected ${groupDigits(entered.userCode)}.`)
+      }),
   )
 }
 
@@ -123,14 +126,14 @@ export async function enter(context: Context, userId: string, typed: string) {
   const entered = await enterUserCode(context, userId, typed)
   if (entered.outcome === 'claimed') return entered.code
   if (entered.outcome === 'taken') {
-    throw new CommandRefused('Another user of this account has entered this code and has yet to decide.')
+    throw new CommandRefused('Another user of this account has entered this code and has not decided yet.')
   }
   if (entered.outcome === 'not_recognised') {
     throw new CommandRefused(
-      'This code is not recognised: unknown, expired, decided already, or entered in another account.',
+      'This code is not recognised: it is unknown, expired, already decided, or entered in another account.',
     )
   }
-  throw new CommandRefused('This is not a code: check the digits.')
+  throw new CommandRefused('This is not a valid code: check the digits.')
 }
 
 export async function asUser(

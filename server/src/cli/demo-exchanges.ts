@@ -37,26 +37,26 @@ function meaningOf(path: string, { status, headers }: Response, body: Body): str
   switch (body.error) {
     case 'auth_pending':
     case 'authorization_pending':
-      return `Nobody has decided yet. The device asks again in ${headers.get('retry-after') ?? 'a few'} seconds or a little more.`
+      return `The user has not decided yet. The device polls again after ${headers.get('retry-after') ?? 'a few'} seconds.`
     case 'slow_down':
-      return 'Asked too early. Nothing is lost; the device slows down.'
+      return 'The poll came too early. The code stays valid; the device waits longer.'
     case 'auth_rejected':
     case 'access_denied':
-      return 'The user said no. Both codes have ended.'
+      return 'The user rejected the request. Both codes are invalid now.'
     case 'auth_expired':
     case 'expired_token':
-      return 'Nobody decided in time. Both codes have ended.'
+      return 'The codes expired before the user decided.'
     default:
-      return typeof body.message === 'string' ? body.message : 'Refused.'
+      return typeof body.message === 'string' ? body.message : 'The request was rejected.'
   }
 }
 
 function meaningOfSuccess(path: string, { expires_in: seconds, interval, scope, account }: Body): string {
   if (/device\/code$|device_authorization$/.test(path))
-    return `A code to show and one to poll with, good for ${seconds} seconds; poll every ${interval} seconds, not faster.`
+    return `A user code to display and a device code to poll with, valid for ${seconds} seconds. Poll interval: ${interval} seconds.`
   if (/polling$|oauth\/token$/.test(path))
-    return `The user said yes: a token set for ${scope}, good for ${seconds} seconds. The codes have ended.`
-  if (/\/me$/.test(path)) return `What the credential is at this moment: the account ${account}, ${scope}.`
-  if (/\/revoke$/.test(path)) return 'The device gives the access back. From now on its credentials open nothing.'
+    return `The user granted access: a token set for ${scope}, valid for ${seconds} seconds. Both codes are used up.`
+  if (/\/me$/.test(path)) return `The access token is valid for the account ${account} and the scope ${scope}.`
+  if (/\/revoke$/.test(path)) return 'The device revokes the grant. Its tokens are no longer valid.'
   return ''
 }

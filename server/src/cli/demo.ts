@@ -1,6 +1,6 @@
 /**
- * `latchkey demo`: plays a device against a running service, from the code request to the revocation, with one line for
- * each exchange. To try it: `npm run dev` in one terminal, `npm run latchkey -- demo --grant` in another.
+ * `latchkey demo`: runs the device flow against a running service, from the code request to the revocation, and
+ * explains each request in one line. To try it: `npm run dev` in one terminal, `npm run latchkey -- demo --grant` in another.
  */
 import { type Client, createClient } from '@latchkey/sdk'
 import type { Command } from 'commander'
@@ -18,12 +18,12 @@ type DemoOptions = ClientOptions & { grant?: boolean; account: string; user: str
 
 export function addDemoCommand(program: Command, wiring: Wiring): void {
   addClientOptions(
-    program.command('demo').description('Play a device against a running service, and explain every exchange.'),
+    program.command('demo').description('Run the device flow against a running service and explain each request.'),
   )
-    .option('--grant', 'also play its user, with the configuration of the service; otherwise the demo waits for you')
+    .option('--grant', 'also act as the user, with the configuration of the service; otherwise wait for your decision')
     .option('--account <slug>', 'the account of the user', 'acme')
     .option('--user <email>', 'the user who decides', 'ann@acme.example')
-    .option('--json', 'explain on standard error, and print one JSON object at the end')
+    .option('--json', 'write the explanations to standard error and print one JSON object at the end')
     .action((options: DemoOptions) => demo(wiring, options))
 }
 
@@ -39,7 +39,7 @@ async function demo(wiring: Wiring, options: DemoOptions): Promise<void> {
     print(
       options,
       value,
-      '\nThat was all of it. docs/interface.md has every word; the client library does the waiting for you.',
+      '\nThe device flow is complete. docs/interface.md describes every request; the client library does the polling.',
     )
   } catch (error) {
     throw explainRefusal(error, chosen)
@@ -56,15 +56,13 @@ async function play(
   const session = await client.device.start({ variant: 'oauth' })
   say(`\n    The device shows:   ${session.displayCode}\n`)
   if (!options.grant) {
-    say(
-      `Open ${session.verificationUrl}, sign in, type the code and decide. Or let the command line do it, in another terminal:`,
-    )
+    say(`Open ${session.verificationUrl}, sign in, type the code and decide. Or grant it in another terminal:`)
     say(`  npm run latchkey -- code grant ${session.userCode} --account ${options.account} --user ${options.user}\n`)
   }
   let toGrant = options.grant
   for await (const event of session) {
-    if (event.type === 'rejected') throw new CommandRefused('The answer was no. That is an outcome, too.', REJECTED)
-    if (event.type === 'expired') throw new CommandRefused('The code ran out. Start again for a new one.', EXPIRED)
+    if (event.type === 'rejected') throw new CommandRefused('The user rejected the request.', REJECTED)
+    if (event.type === 'expired') throw new CommandRefused('The code expired. Start again for a new one.', EXPIRED)
     if (event.type === 'pending' && toGrant) {
       toGrant = false
       say(await grant(wiring, options, session.userCode))
@@ -80,8 +78,9 @@ async function grant(wiring: Wiring, options: DemoOptions, userCode: string): Pr
   let words = ''
   await asUser(wiring, options, async (context, userId) => {
     const result = await grantDeviceCode(context, userId, await enter(context, userId, userCode))
-    if (result.outcome !== 'granted') throw new CommandRefused(`${options.user} could not allow it: ${result.outcome}.`)
-    words = `\n    ${options.user} types the code on the account's page and allows ${formatScope(result.consent.granted)}.\n`
+    if (result.outcome !== 'granted')
+      throw new CommandRefused(`${options.user} could not grant the request: ${result.outcome}.`)
+    words = `\n    ${options.user} enters the code on the account's page and grants ${formatScope(result.consent.granted)}.\n`
   })
   return words
 }

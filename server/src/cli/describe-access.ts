@@ -46,14 +46,14 @@ export function describedInWords(access: Partial<Described>, path: string): stri
     ['account', account],
     ['user', user],
     ['scope', scope],
-    ['until', access.variant === undefined ? undefined : untilWhen(seconds)],
-    ['kept in', path],
+    ['valid until', access.variant === undefined ? undefined : untilWhen(seconds)],
+    ['stored in', path],
   ]
   return lines.flatMap(([name, value]) => (value ? [`  ${name?.padEnd(13)}${value}`] : [])).join('\n')
 }
 
 function untilWhen(seconds: number | undefined): string {
-  if (seconds === undefined) return 'you log out, or remove it on your account’s page'
+  if (seconds === undefined) return 'revoked: log out, or remove it on your account’s page'
   const at = new Date(Date.now() + seconds * 1000).toTimeString().slice(0, 5)
-  return `${at}, and renews itself while it is used`
+  return `${at}, renewed automatically while in use`
 }

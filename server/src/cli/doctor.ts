@@ -18,7 +18,9 @@ const COLOUR = { ok: 'green', warning: 'yellow', broken: 'red' } as const
 export function addDoctorCommand(program: Command): void {
   program
     .command('doctor')
-    .description('Examine configuration, keys, engines, schema, clocks, hosts and mail, and say what to fix.')
+    .description(
+      'Check configuration, keys, PostgreSQL, Redis, schema, clocks, hosts and mail, and print how to fix problems.',
+    )
     .option('--json', 'print one JSON object')
     .action(async (options: OutputOptions) => {
       const findings = await examine()
@@ -75,15 +77,15 @@ async function examineMail(smtpUrl: string | null): Promise<Finding> {
   const { createMailer } = await import('../mail.ts')
   const mailer = createMailer(smtpUrl, 'doctor@localhost')
   if (!mailer) {
-    const remedy = 'Set SMTP_URL; until then "latchkey user link" prints what a mail would carry.'
-    return warning('mail', 'SMTP_URL is not set: invitations and recovery wait in the outbox.', remedy)
+    const remedy = 'Set SMTP_URL. Until then, "latchkey user link" prints one-time links.'
+    return warning('mail', 'SMTP_URL is not set: invitations and recovery mails stay in the outbox.', remedy)
   }
   try {
     await mailer.greet()
-    return ok('mail', 'The mail server answers.')
+    return ok('mail', 'The mail server is reachable.')
   } catch (error) {
-    const remedy = 'Start it, or correct SMTP_URL; mails wait in the outbox meanwhile.'
-    return broken('mail', `The mail server does not take mails: ${(error as Error).message}.`, remedy)
+    const remedy = 'Start it, or correct SMTP_URL. Mails stay in the outbox until then.'
+    return broken('mail', `The mail server does not accept mails: ${(error as Error).message}.`, remedy)
   } finally {
     mailer.close()
   }
@@ -96,6 +98,6 @@ function inWords(findings: readonly Finding[]): string {
   ])
   const count = (wanted: Severity) => findings.filter(({ severity }) => severity === wanted).length
   const [bad, doubtful] = [count('broken'), count('warning')]
-  if (bad + doubtful === 0) return [...lines, '', 'All is well.'].join('\n')
+  if (bad + doubtful === 0) return [...lines, '', 'No problems found.'].join('\n')
   return [...lines, '', `${bad} broken, ${doubtful} ${doubtful === 1 ? 'warning' : 'warnings'}.`].join('\n')
 }

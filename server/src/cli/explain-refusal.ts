@@ -9,7 +9,7 @@ type Explained = readonly [words: string, status: number]
 export function explainRefusal(error: unknown, chosen: ChosenApplication): unknown {
   if (!isLatchkeyError(error)) return error
   const [words, status] = explain(error, chosen)
-  const request = error.requestId ? ` (Request ${error.requestId}, for whoever runs the service.)` : ''
+  const request = error.requestId ? ` (Request id for the operator: ${error.requestId}.)` : ''
   return new CommandRefused(`${words}${request}`, status)
 }
 
@@ -18,44 +18,44 @@ function explain(error: LatchkeyError, { server, application, secret }: ChosenAp
   switch (error.code) {
     case 'auth_rejected':
     case 'access_denied':
-      return ['The answer was no: whoever entered the code did not allow it. Nothing was kept here.', REJECTED]
+      return ['The user who entered the code rejected the request. Nothing was stored on this machine.', REJECTED]
     case 'code_expired':
-      return ['The code ran out before anybody decided. Run "latchkey login" for a new one.', EXPIRED]
+      return ['The code expired before it was entered and decided. Run "latchkey login" for a new one.', EXPIRED]
     case 'code_used':
       return [
-        'The code is no longer valid: something else collected its outcome. Run "latchkey login" for a new one.',
+        'The code is no longer valid: another program has collected its outcome. Run "latchkey login" for a new one.',
         1,
       ]
     case 'too_many_slow_downs':
       return [
-        'The service said three times that it is asked too often, so waiting ended here: another program uses the same code. End it, then run "latchkey login" again.',
+        'The service rejected three polls as too early, so this command stopped: another program uses the same code. End it, then run "latchkey login" again.',
         1,
       ]
     case 'too_many_requests':
-      return [`The service gets too many requests from your network. Try again ${later}.`, UNREACHABLE]
+      return [`The service receives too many requests from your network. Try again ${later}.`, UNREACHABLE]
     case 'network':
       return [
-        `${server} could not be reached${faultOf(error)}. Check the address and your connection, then try again.`,
+        `${server} could not be reached${faultOf(error)}. Check the URL and your connection, then try again.`,
         UNREACHABLE,
       ]
     case 'unavailable':
-      return [`The service at ${server} cannot answer at the moment. Try again ${later}.`, UNREACHABLE]
+      return [`The service at ${server} is temporarily unavailable. Try again ${later}.`, UNREACHABLE]
     case 'unexpected_answer':
-      return [`What answers at ${server} does not answer as Latchkey does. Check the address.`, UNREACHABLE]
+      return [`The server at ${server} does not respond like Latchkey. Check the URL.`, UNREACHABLE]
     case 'reauthorize':
     case 'not_authorized':
-      return ['The access has ended: it was taken back, or it ran out. Run "latchkey login" again.', NOT_LOGGED_IN]
+      return ['The access was revoked or has expired. Run "latchkey login" again.', NOT_LOGGED_IN]
     case 'invalid_application':
       return [explainNoApplication(error, application, secret), 1]
     case 'application_suspended':
-      return [`The application ${application} is suspended pending review. Ask whoever runs the service why.`, 1]
+      return [`The application ${application} is suspended pending review. Contact the operator of the service.`, 1]
     case 'invalid_scope':
       return [
-        `${application} may not ask for all of this scope. Ask for less with --scope, or leave it out for the usual one.`,
+        `${application} may not request all of this scope. Request less with --scope, or omit it for the default scope.`,
         1,
       ]
     case 'aborted':
-      return ['Ended.', INTERRUPTED]
+      return ['Interrupted.', INTERRUPTED]
     default:
       return [error.message, 1]
   }
@@ -69,8 +69,8 @@ function faultOf({ message }: LatchkeyError): string {
 
 function explainNoApplication({ refusal }: LatchkeyError, application: string, secret: string | undefined): string {
   if (refusal === 'device_flow_disabled' || refusal === 'unauthorized_client') {
-    return `${application} is not registered for the device flow, or it is suspended. Its developer finds that in the console.`
+    return `${application} is not registered for the device flow, or it is suspended. Its developer can check this in the developer console.`
   }
-  if (secret) return `The service does not accept ${application} with this secret. Check both.`
-  return `The service does not accept ${application} without a secret. Check the id; if the application has a secret, give it in LATCHKEY_SECRET, in the file named by LATCHKEY_SECRET_FILE, or with --secret-stdin.`
+  if (secret) return `The service does not accept ${application} with this secret. Check the id and the secret.`
+  return `The service does not accept ${application} without a secret. Check the id. If the application has a secret, set it in LATCHKEY_SECRET, in the file named by LATCHKEY_SECRET_FILE, or with --secret-stdin.`
 }

@@ -45,7 +45,7 @@ export function openKeptLogin(): KeptLogin {
       } catch (error) {
         const reason = (error as NodeJS.ErrnoException).code ?? 'unknown error'
         throw new CommandRefused(
-          `Nothing can be kept in ${folder} (${reason}), so you were not logged in. Make it writable, or set XDG_CONFIG_HOME.`,
+          `Cannot write to ${folder} (${reason}), so you were not logged in. Make it writable, or set XDG_CONFIG_HOME.`,
         )
       }
     },
@@ -81,7 +81,7 @@ async function readLogin(path: string): Promise<Login | null> {
   if (text === null) return null
   const { server, application } = parse(text)
   if (typeof server === 'string' && typeof application === 'string') return { server, application }
-  throw new CommandRefused(`${path} is not what "latchkey login" wrote. Remove it, and log in again.`)
+  throw new CommandRefused(`${path} was not written by "latchkey login". Remove it and log in again.`)
 }
 
 function parse(text: string): Record<string, unknown> {

@@ -23,11 +23,11 @@ export function openLoginScreen(session: Shown, { qr = false }: { qr?: boolean }
   const code = styleText('bold', displayCode, { stream: stderr })
   say(`\n  Your code   ${code}        valid until ${until}\n`)
   say(`  1  Open ${verificationUrl} and sign in to your account`)
-  say('  2  Type the code, look who asks for what, and decide\n')
+  say('  2  Enter the code, check the request, and decide\n')
   if (qr) showQr()
   // Without a terminal on both sides there is no user to press a key, and no browser to open.
   const keys = stdin.isTTY && stderr.isTTY
-  if (keys) say('  Press Enter to open the page in your browser, q for a QR code of it.')
+  if (keys) say('  Press Enter to open the page in your browser, q to show its QR code.')
 
   const progress = () => {
     if (!stderr.isTTY) return

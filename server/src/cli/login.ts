@@ -13,10 +13,10 @@ type LoginOptions = ClientOptions & { scope?: string; key?: boolean; qr?: boolea
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 export function addLoginCommand(program: Command): void {
-  addClientOptions(program.command('login').description('Log in to a service: shows a code, and waits for your yes.'))
-    .option('--scope <list>', 'what to ask for, comma-separated (default: what the application usually asks for)')
-    .option('--key', 'ask for an access key, which does not run out, instead of tokens that renew themselves')
-    .option('--qr', 'show a QR code of the page at once')
+  addClientOptions(program.command('login').description('Log in to a service: show a code and wait for your decision.'))
+    .option('--scope <list>', 'scopes to request, comma-separated (default: the default scopes of the application)')
+    .option('--key', 'request an access key, which does not expire, instead of a token set')
+    .option('--qr', 'show a QR code of the page immediately')
     .option('--json', 'print JSON, one object per line: first the code, then the outcome')
     .action(login)
 }
@@ -64,7 +64,7 @@ async function refuseIfStillIn(kept: KeptLogin, before: ChosenApplication): Prom
   try {
     const { account } = await describeAccess(createClientFor(before, kept.store), before)
     throw new CommandRefused(
-      `You are logged in already, at ${before.server} in the account ${account}. Run "latchkey logout" first.`,
+      `You are already logged in at ${before.server}, in the account ${account}. Run "latchkey logout" first.`,
     )
   } catch (error) {
     if (!hasEnded(error)) throw explainRefusal(error, before)
@@ -83,7 +83,7 @@ async function waitForDecision(session: DeviceSession, options: LoginOptions, en
     return await session.wait({ signal: end.signal })
   } catch (error) {
     if (!end.signal.aborted) throw error
-    const words = `Ended: nothing was kept here. Do not enter ${session.displayCode} any more; it runs out by itself.`
+    const words = `Interrupted; nothing was stored on this machine. Do not enter ${session.displayCode} any more; it expires by itself.`
     throw new CommandRefused(words, INTERRUPTED)
   } finally {
     screen.close()

@@ -26,18 +26,18 @@ export const EXPIRED = 7
 /** Ctrl-C, as shells report it: 128 plus the number of SIGINT. */
 export const INTERRUPTED = 130
 
-/** Printed by `--help`; docs/operations.md, "Exit status", says the same. */
+/** Printed by `--help`; docs/command-line.md, "Exit status", says the same. */
 export const STATUSES = `
 Exit status:
-  0    done
-  1    refused: the message says why; doctor: warnings only
-  2    a setting cannot be read; doctor: something is broken
-  3    the audit log is not as it was sealed
-  4    not logged in, or the access has ended
-  5    the service could not be reached, or cannot answer at the moment
-  6    somebody said no
-  7    the code ran out
-  130  ended by Ctrl-C`
+  0    success
+  1    the command failed, see the message; doctor: warnings only
+  2    invalid configuration; doctor: something is broken
+  3    the audit log was changed
+  4    not logged in, or the access was revoked or has expired
+  5    the service is unreachable or unavailable
+  6    the user rejected the request
+  7    the code expired
+  130  interrupted by Ctrl-C`
 
 export type OutputOptions = { readonly json?: boolean }
 

@@ -22,19 +22,19 @@ import { type Wiring, withDatabase } from './wiring.ts'
 
 export function createProgram(wiring: Wiring): Command {
   const program = new Command('latchkey')
-    .description('The authorization server for services whose accounts live on their own subdomains.')
+    .description('OAuth 2.0 authorization server for services whose accounts have their own subdomains.')
     .configureHelp({ showGlobalOptions: true })
-    .showHelpAfterError('(add --help for what this command takes)')
+    .showHelpAfterError('(add --help for usage)')
     .addHelpText('after', STATUSES)
 
   program
     .command('serve')
-    .description('Run the service until SIGTERM.')
+    .description('Run the server until SIGTERM.')
     .action(() => wiring.serve())
 
   program
     .command('migrate')
-    .description('Bring the database to this version. Safe to run from several places at once.')
+    .description('Apply pending migrations. Safe to run from several processes at once.')
     .option('--json', 'print one JSON object')
     .action(async (options: OutputOptions) => {
       const applied = await migrate(readConfig(['databaseUrl']).databaseUrl)
@@ -45,13 +45,15 @@ export function createProgram(wiring: Wiring): Command {
 
   program
     .command('sweep')
-    .description('Make partitions for the hours to come, drop what is forgotten. The service does this by itself, too.')
+    .description(
+      'Create upcoming partitions and delete expired data. The running service does this every five minutes.',
+    )
     .option('--json', 'print one JSON object')
     .action((options: OutputOptions) =>
       withDatabase(readConfig(['databaseUrl']).databaseUrl, async (db) => {
         const dropped = await sweep(db, readConfig(SWEEP_SETTINGS))
-        const left = dropped.left.length > 0 ? `, left ${dropped.left.length} because the table was in use` : ''
-        const words = `Dropped ${dropped.partitions.length} partitions${left}; ended ${dropped.revokedGrants} grants that nobody collected.`
+        const left = dropped.left.length > 0 ? `, skipped ${dropped.left.length} because the table was in use` : ''
+        const words = `Dropped ${dropped.partitions.length} partitions${left}; revoked ${dropped.revokedGrants} grants whose credentials were never collected.`
         print(options, dropped, words)
       }),
     )
@@ -61,9 +63,9 @@ export function createProgram(wiring: Wiring): Command {
     .description('Signing keys.')
     .command('create')
     .description(
-      'Print a new entry for LATCHKEY_KEYS. Put it behind the others in every process first, then in front, to sign with it.',
+      'Print a new entry for LATCHKEY_KEYS. Append it to the list in every process first, then move it to the front to sign with it.',
     )
-    .option('--id <number>', 'a number from 1 to 255 that no other key has', '1')
+    .option('--id <number>', 'number of the key, from 1 to 255, unique in LATCHKEY_KEYS', '1')
     .option('--json', 'print one JSON object')
     .action((options: OutputOptions & { id: string }) => {
       const id = Number(options.id)
@@ -79,7 +81,7 @@ export function createProgram(wiring: Wiring): Command {
   addCodeCommands(program, wiring)
   addAuditCommands(program)
   addDoctorCommand(program)
-  program.commandsGroup('For whoever uses a service:')
+  program.commandsGroup('Commands for users of a service:')
   addLoginCommand(program)
   addStatusCommands(program)
   addDemoCommand(program, wiring)

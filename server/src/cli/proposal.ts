@@ -14,55 +14,60 @@ import { withDatabase } from './wiring.ts'
 export function addProposalCommands(app: Command): void {
   app
     .command('proposals')
-    .description('List new names and logos of applications that somebody vouches for. People do not see them yet.')
-    .option('--logos <folder>', 'write the new logos there, to look at them')
+    .description('List new names and logos of verified applications that wait for your review.')
+    .option('--logos <folder>', 'write the new logos to this folder')
     .option('--json', 'print one JSON object')
     .action((options: OutputOptions & { logos?: string }) =>
       withDatabase(readConfig(['databaseUrl']).databaseUrl, async (db) => {
         const proposals = await listProposals(db)
         if (options.logos !== undefined) await saveLogos(db, proposals, options.logos)
-        const words = proposals.length === 0 ? 'Nothing waits.' : proposals.map(inWords).join('\n\n')
+        const words = proposals.length === 0 ? 'No pending changes.' : proposals.map(inWords).join('\n\n')
         print(options, { proposals: proposals.map(asJson) }, words)
       }),
     )
 
   app
     .command('accept-proposal')
-    .description('Show people the new name and logo of an application from now on.')
+    .description('Accept the new name and logo of an application.')
     .argument('<id>', 'the application, app_…')
-    .requiredOption('--version <number>', 'the version that you looked at')
+    .requiredOption('--version <number>', 'the version that you reviewed')
     .option('--json', 'print one JSON object')
     .action((id: string, options: OutputOptions & { version: string }) =>
       withDatabase(readConfig(['databaseUrl']).databaseUrl, async (db) => {
         const version = Number(options.version)
         const { outcome } = await acceptProposal({ db }, BY_COMMAND_LINE, id, version)
         if (outcome !== 'accepted') throw new CommandRefused(REFUSED_REASON[outcome](id))
-        print(options, { id, version, outcome }, `Accepted. Everybody sees the new name and logo of ${id}.`)
+        print(options, { id, version, outcome }, `Accepted. Users now see the new name and logo of ${id}.`)
       }),
     )
 
   app
     .command('decline-proposal')
-    .description('Leave the name and logo of an application as they are, and say why.')
+    .description('Decline the new name and logo of an application.')
     .argument('<id>', 'the application, app_…')
-    .requiredOption('--version <number>', 'the version that you looked at')
-    .requiredOption('--reason <words>', 'why, for the people who proposed it')
+    .requiredOption('--version <number>', 'the version that you reviewed')
+    .requiredOption('--reason <words>', 'reason, shown to the owner of the application')
     .option('--json', 'print one JSON object')
     .action((id: string, options: OutputOptions & { version: string; reason: string }) =>
       withDatabase(readConfig(['databaseUrl']).databaseUrl, async (db) => {
         const version = Number(options.version)
         const { outcome } = await declineProposal({ db }, BY_COMMAND_LINE, id, version, options.reason)
         if (outcome !== 'declined') throw new CommandRefused(REFUSED_REASON[outcome](id))
-        print(options, { id, version, outcome }, `Declined. ${id} looks as before, and its people are told why.`)
+        print(
+          options,
+          { id, version, outcome },
+          `Declined. ${id} keeps its name and logo; its owner is notified of the reason.`,
+        )
       }),
     )
 }
 
 const REFUSED_REASON = {
-  not_found: (id: string) => `Nothing of "${id}" waits for a second look.`,
-  stale: (id: string) => `What "${id}" proposes has been changed since. Look at it again: latchkey app proposals.`,
-  taken: (id: string) => `The new name of "${id}" looks like that of an application of another account.`,
-  no_words: () => 'Say why, with --reason.',
+  not_found: (id: string) => `"${id}" has no pending changes.`,
+  stale: (id: string) =>
+    `The pending changes of "${id}" have been edited since this version. Review them again with "latchkey app proposals".`,
+  taken: (id: string) => `The new name of "${id}" is too similar to the name of an application of another account.`,
+  no_words: () => 'Give a reason with --reason.',
 } as const
 
 async function saveLogos(db: Postgres, proposals: readonly ListedProposal[], folder: string): Promise<void> {
@@ -95,9 +100,9 @@ function inWords(proposal: ListedProposal): string {
     `${proposal.applicationId}, version ${proposal.version}`,
     `  account    ${proposal.accountName} (${proposal.accountSlug})`,
     `  publisher  ${publisher}`,
-    `  name       ${proposal.nameNow}${proposal.name === proposal.nameNow ? ' (stays)' : `  ->  ${proposal.name}`}`,
+    `  name       ${proposal.nameNow}${proposal.name === proposal.nameNow ? ' (unchanged)' : `  ->  ${proposal.name}`}`,
     `  logo       ${logoChange(proposal)}`,
-    `  proposed   ${new Date(proposal.proposedAt).toISOString()}, by ${proposal.proposedBy ?? 'nobody who is still here'}`,
+    `  proposed   ${new Date(proposal.proposedAt).toISOString()}, by ${proposal.proposedBy ?? 'a deleted user'}`,
   ].join('\n')
 }
 

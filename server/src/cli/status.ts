@@ -11,7 +11,7 @@ import { CommandRefused, print, UNREACHABLE } from './output.ts'
 
 export function addStatusCommands(program: Command): void {
   addSecretOption(
-    program.command('status').description('Say where you are logged in, as whom, for what and until when.'),
+    program.command('status').description('Show the current login: service, account, user, scope and expiry.'),
   )
     .option('--json', 'print one JSON object')
     .action(status)
@@ -19,13 +19,15 @@ export function addStatusCommands(program: Command): void {
   addSecretOption(
     program
       .command('token')
-      .description('Print the credential of your login, good to be sent now, for other programs. It is a secret.'),
+      .description('Print a valid credential of the current login, for use by other programs. It is a secret.'),
   )
     .option('--json', 'print one JSON object')
     .action(token)
 
-  addSecretOption(program.command('logout').description('End your access at the service, then forget it here.'))
-    .option('--forget', 'forget it here even if the service cannot be asked to end it')
+  addSecretOption(
+    program.command('logout').description('Revoke your access at the service, then delete the stored login.'),
+  )
+    .option('--forget', 'delete the stored login even if the service is unreachable')
     .option('--json', 'print one JSON object')
     .action(logout)
 }
@@ -61,7 +63,7 @@ async function logout(options: ClientOptions & { forget?: boolean }): Promise<vo
   const chosen = { ...login, secret: await readSecret(options) }
   const { server } = chosen
   try {
-    process.stderr.write(`Asking ${server} to end the access …\n`)
+    process.stderr.write(`Revoking the access at ${server} …\n`)
     await createClientFor(chosen, kept.store).revoke()
   } catch (error) {
     const reason = explainRefusal(error, chosen)
@@ -69,7 +71,7 @@ async function logout(options: ClientOptions & { forget?: boolean }): Promise<vo
     if (!options.forget) throw new CommandRefused(`${reason.message}\n${whatIsLeft(kept.path)}`, reason.status)
     await kept.forget()
     throw new CommandRefused(
-      `${reason.message}\nIt was forgotten here, but the access still exists at the service: remove it on your account’s page.`,
+      `${reason.message}\nThe stored login was deleted, but the access still exists at the service: remove it on your account’s page.`,
       UNREACHABLE,
     )
   }
@@ -77,10 +79,10 @@ async function logout(options: ClientOptions & { forget?: boolean }): Promise<vo
   print(
     options,
     { logged_out: true, server },
-    `Logged out: the access at ${server} has ended, and nothing is kept here.`,
+    `Logged out: the access at ${server} was revoked and the stored login was deleted.`,
   )
 }
 
 function whatIsLeft(path: string): string {
-  return `You are still logged in: the access exists, and its credentials are in ${path}. Run "latchkey logout" again later; with --forget they are deleted here at once, and you remove the access on your account’s page.`
+  return `You are still logged in; the credentials are in ${path}. Run "latchkey logout" again later, or run it with --forget to delete them now and remove the access on your account’s page.`
 }

@@ -14,9 +14,9 @@ export function addUserCommands(program: Command): void {
     .command('create')
     .description('Add a user to an account.')
     .requiredOption('--account <slug>', 'the account')
-    .requiredOption('--email <address>', 'the address the user signs in with')
-    .requiredOption('--role <name>', 'a role of the account; may be given several times', collect)
-    .option('--password-stdin', 'read the password from standard input, so that it is in no argument list')
+    .requiredOption('--email <address>', 'e-mail address that the user signs in with')
+    .requiredOption('--role <name>', 'role of the account; may be repeated', collect)
+    .option('--password-stdin', 'read the password from standard input')
     .option('--json', 'print one JSON object')
     .action((options: OutputOptions & { account: string; email: string; role: string[]; passwordStdin?: boolean }) =>
       withDatabase(readConfig(['databaseUrl']).databaseUrl, async (db) => {
@@ -29,10 +29,10 @@ export function addUserCommands(program: Command): void {
 
   user
     .command('link')
-    .description('Print a one-time link with which a user sets a password and comes in.')
+    .description('Print a one-time link with which a user sets a password and signs in.')
     .requiredOption('--account <slug>', 'the account')
     .requiredOption('--user <email>', 'the user')
-    .option('--reset', 'first take away password, passkeys and second factor, and end every session')
+    .option('--reset', 'first remove the password, passkeys and second factor, and end all sessions')
     .option('--json', 'print one JSON object')
     .action((options: OutputOptions & { account: string; user: string; reset?: boolean }) => {
       const { databaseUrl, keys, publicUrl } = readConfig(['databaseUrl', 'keys', 'publicUrl'])
@@ -42,7 +42,7 @@ export function addUserCommands(program: Command): void {
         print(
           options,
           { account, email, reset, link: address },
-          `${email} comes in here, once, within 7 days:\n\n  ${address}`,
+          `One-time link for ${email}, valid for 7 days:\n\n  ${address}`,
         )
       })
     })

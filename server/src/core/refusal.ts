@@ -8,67 +8,66 @@ export const refusals = {
     status: 400,
     standard: 'authorization_pending',
     message: 'The user has not yet processed the code. Keep polling, no faster than the interval.',
-    remedy: 'Nothing is wrong. Poll again after `interval` seconds; `Retry-After` repeats the number.',
+    remedy: 'This is not an error. Poll again after `interval` seconds; `Retry-After` has the same number.',
   },
   slow_down: {
     status: 400,
     standard: 'slow_down',
     message: 'Polling is faster than the interval allows. Wait for the interval between polls.',
     remedy:
-      'Wait `interval` seconds between polls. The early poll did not move the clock, and the interval has not grown. An application that keeps ignoring this may be suspended pending review.',
+      'Wait `interval` seconds between polls. The early poll does not restart the interval, and the interval is not increased. An application that repeatedly ignores this may be suspended pending review.',
   },
   auth_expired: {
     status: 400,
     standard: 'expired_token',
-    message: 'The code expired before the user authorized it. Tell the user, and let them ask for a new code.',
-    remedy: 'Tell the user and offer a new code. Do not request one without the user asking for it.',
+    message: 'The code expired before the user authorized it. Inform the user, and let them request a new code.',
+    remedy: 'Inform the user and offer a new code. Do not request a new code without an action of the user.',
   },
   auth_rejected: {
     status: 400,
     standard: 'access_denied',
     message: 'The user rejected the application.',
-    remedy: 'Stop polling. Ask again only when the user starts over.',
+    remedy: 'Stop polling. Request a new code only when the user starts again.',
   },
   invalid: {
     status: 400,
     standard: 'invalid_grant',
-    message: 'The code is not valid: it was used already, or the request does not fit it.',
+    message: 'The code is not valid: it was already used, or the request does not match it.',
     remedy:
-      'The outcome was already delivered, or the application id, secret, device code and path do not belong together. Nothing was changed. Check the four against the code request; otherwise start with a new code.',
+      'The outcome was already delivered, or the application id, secret, device code and path do not match. The code is unchanged. Compare these four values with the code request; otherwise request a new code.',
   },
   invalid_request: {
     status: 400,
     standard: 'invalid_request',
     message: 'The request is malformed.',
-    remedy:
-      'A required parameter is missing, a name is given twice, or a value cannot be read. The message says which.',
+    remedy: 'A required parameter is missing, a parameter is repeated, or a value is malformed. The message names it.',
   },
   invalid_scope: {
     status: 400,
     standard: 'invalid_scope',
     message: 'The scope is unknown or not allowed for this application.',
     remedy:
-      'Ask only for scopes in the application’s allowed set, or leave `scope` out to get its default set. Without `scope`, it is that set which cannot be granted: its owner has to change it.',
+      'Request only allowed scopes of the application, or omit `scope` to request its default scopes. If the request had no `scope`, the default scopes cannot be granted: the owner of the application has to change them.',
   },
   invalid_grant: {
     status: 400,
     standard: 'invalid_grant',
-    message: 'The code, token or key is not valid, not any more, or not for this application.',
+    message: 'The code, token or key is invalid, expired or revoked, or was issued to another application.',
     remedy:
-      'A code is exchanged once, within a minute, with the same redirect address and its own verifier. Of refresh tokens only the newest counts; an older one ends the access, because somebody may have stolen it. Otherwise the user took the access back or it ran out: ask the user again.',
+      'A code can be exchanged once, within a minute, with the same redirect URI and the matching code verifier. Only the newest refresh token is valid; using an older one revokes the grant, because it may have been stolen. Otherwise the user revoked the access or it expired: start a new authorization.',
   },
   unsupported_grant_type: {
     status: 400,
     standard: 'unsupported_grant_type',
-    message: 'This grant_type is not known here.',
+    message: 'The grant_type is not supported.',
     remedy:
-      'Use `authorization_code`, `refresh_token` or `urn:ietf:params:oauth:grant-type:device_code`. Only the standard dialect looks at it.',
+      'Use `authorization_code`, `refresh_token` or `urn:ietf:params:oauth:grant-type:device_code`. Only the standard dialect uses this parameter.',
   },
   unsupported_response_type: {
     status: 400,
     standard: 'unsupported_response_type',
     message: 'The response_type must be code.',
-    remedy: 'Send `response_type=code`; there is no other.',
+    remedy: 'Send `response_type=code`; no other value is supported.',
   },
   invalid_application: {
     status: 401,
@@ -79,69 +78,67 @@ export const refusals = {
   invalid_credential: {
     status: 401,
     standard: 'invalid_token',
-    message: 'The credential is missing, or it is not valid any more.',
+    message: 'The credential is missing or no longer valid.',
     remedy:
-      'Send the access token or the access key as `Authorization: Bearer …`, nowhere else. If it has expired, renew it; if the user took the access back, ask the user again.',
+      'Send the access token or the access key in the header `Authorization: Bearer …`. If the token has expired, refresh it; if the user revoked the access, start a new authorization.',
   },
   insufficient_scope: {
     status: 403,
     standard: 'insufficient_scope',
-    message: 'The credential does not carry the permission that this needs.',
+    message: 'The credential does not have the scope that this request requires.',
     remedy:
-      'Ask the user for the scope. If they granted it, they may have lost it since: `GET /1/me` says what the credential carries now.',
+      'Request the scope from the user. If the user granted it, they may have lost it since: `GET /1/me` returns the current scopes of the credential.',
   },
   application_suspended: {
     status: 403,
     standard: 'unauthorized_client',
     message:
-      'The application is suspended pending review. Codes that were granted before and issued credentials go on working; nothing else can be granted until the review has ended.',
+      'The application is suspended pending review. Codes that were already granted and issued credentials remain valid; nothing else can be granted until the review has ended.',
     remedy:
-      'New codes and dialogs are refused, and a code that no user has granted yet cannot be granted, until an operator has reviewed the application and restored it. Ask the operator of the service why.',
+      'New codes and dialogs are rejected, and pending codes cannot be granted, until an operator has reviewed and restored the application. Contact the operator of the service.',
   },
   device_flow_disabled: {
     status: 403,
     standard: 'unauthorized_client',
     message: 'The device flow is not enabled for this application.',
     remedy:
-      'The application was registered without the device flow. Switch it on in the settings of the developer console.',
+      'The application was registered without the device flow. Enable it in the settings of the developer console.',
   },
   test_mode_off: {
     status: 403,
     standard: 'unauthorized_client',
-    message: 'The application is not in test mode, so its codes are decided by people.',
-    remedy:
-      'Switch test mode on in the developer console. While it is on, nobody can enter the codes of the application on a page.',
+    message: 'The application is not in test mode, so only users can decide its codes.',
+    remedy: 'Enable test mode in the developer console. In test mode, users cannot enter the codes of the application.',
   },
   not_found: {
     status: 404,
     standard: 'invalid_request',
-    message: 'There is nothing at this address.',
-    remedy: 'Check the path; `/reference` lists every one. Paths are case-sensitive and have no trailing slash.',
+    message: 'There is no resource at this path.',
+    remedy: 'Check the path; `/reference` lists all paths. Paths are case-sensitive and have no trailing slash.',
   },
   method_not_allowed: {
     status: 405,
     standard: 'invalid_request',
-    message: 'This method is not allowed here.',
-    remedy: 'The `Allow` header says which method is. Device flow requests use POST.',
+    message: 'The method is not allowed for this path.',
+    remedy: 'The `Allow` header lists the allowed methods. Device flow requests use POST.',
   },
   payload_too_large: {
     status: 413,
     standard: 'invalid_request',
     message: 'The request body is too large.',
-    remedy: 'A request needs less than 16 KiB.',
+    remedy: 'The limit is 16 KiB.',
   },
   unsupported_media_type: {
     status: 415,
     standard: 'invalid_request',
     message: 'Send parameters as application/x-www-form-urlencoded or multipart/form-data, in UTF-8.',
-    remedy: 'JSON and XML bodies are not read. Parameters go into the form or the query.',
+    remedy: 'JSON and XML bodies are not supported. Send parameters in the form or in the query string.',
   },
   misdirected: {
     status: 421,
     standard: 'invalid_request',
-    message: 'This page lives at the address of an account, in front of this host.',
-    remedy:
-      'Put the account in front: the page of `acme` is at `acme.` and this host, spelled as in PUBLIC_URL, port included.',
+    message: 'This page is served only on the subdomain of an account.',
+    remedy: 'Use the subdomain of the account: the host is `acme.` followed by the host of PUBLIC_URL, port included.',
   },
   too_many_requests: {
     status: 429,
@@ -150,25 +147,27 @@ export const refusals = {
     standard: 'temporarily_unavailable',
     message: 'Too many requests from this network or for this application. Try again later.',
     remedy:
-      'Wait for `Retry-After` seconds and repeat the request. Ask for a code when somebody wants one, not again and again. Where many devices share one address, or your own server asks for all of them, tell the operator of the service. Polls are never answered like this.',
+      'Wait for `Retry-After` seconds and repeat the request. Request a code only when a user starts the flow. If many devices share one address, or your server requests codes for all of them, contact the operator of the service. Polls never get this error.',
   },
   headers_too_large: {
     status: 431,
     standard: 'invalid_request',
     message: 'The request line or its headers are too large.',
-    remedy: 'Send parameters in the form instead of the query.',
+    remedy: 'Send parameters in the form instead of the query string.',
   },
   server_error: {
     status: 500,
     standard: 'server_error',
-    message: 'Something went wrong on our side. Try again.',
-    remedy: 'Repeat the request. If it stays, tell the operator the time of the request.',
+    message: 'An internal error occurred. Try again.',
+    remedy:
+      'Repeat the request. If the error persists, send the `X-Request-Id` and the time of the request to the operator.',
   },
   unavailable: {
     status: 503,
     standard: 'temporarily_unavailable',
-    message: 'The service cannot do this at the moment. Try again shortly.',
-    remedy: 'Wait for `Retry-After` seconds and repeat the request. A code that was placed in vain expires by itself.',
+    message: 'The service is temporarily unavailable. Try again shortly.',
+    remedy:
+      'Wait for `Retry-After` seconds and repeat the request. A code that was created but not received expires by itself.',
   },
 } as const satisfies Record<string, { status: number; standard: string; message: string; remedy: string }>
 

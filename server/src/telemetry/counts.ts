@@ -54,25 +54,25 @@ export function createCounts(routes: readonly string[]): Counts {
   const counters = {
     polls: of(
       'polls',
-      'Polls by outcome.',
+      'Number of polls, by outcome.',
       ['outcome'],
       POLL_OUTCOMES.map((outcome) => [outcome]),
     ),
     codeRequests: of(
       'code_requests',
-      'Code requests by outcome.',
+      'Number of code requests, by outcome.',
       ['outcome'],
       CODE_REQUEST_OUTCOMES.map((outcome) => [outcome]),
     ),
     decisions: of<'granted' | 'rejected'>(
       'decisions',
-      'What people decided, by code or in the dialog.',
+      'Number of decisions by users, by code or in the dialog.',
       ['decision'],
       [['granted'], ['rejected']],
     ),
     credentials: of<'token_set' | 'access_key' | 'first' | 'renewed'>(
       'credentials_issued',
-      'Token sets and access keys that were handed out, for the first time or renewed.',
+      'Number of token sets and access keys issued, by variant and by first issue or renewal.',
       ['variant', 'issue'],
       [
         ['token_set', 'first'],
@@ -83,7 +83,7 @@ export function createCounts(routes: readonly string[]): Counts {
     ),
     grantsRevoked: of<string>(
       'grants_revoked',
-      'Grants revoked because a credential leaked or was reused, by reason.',
+      'Number of grants revoked because a credential leaked or was reused, by reason.',
       ['reason'],
       [
         ['refresh_token_reused'],
@@ -94,25 +94,25 @@ export function createCounts(routes: readonly string[]): Counts {
     ),
     mailFailures: of<'due' | 'given_up'>(
       'mail_failures',
-      'Mails that the mail server did not take: still due, or given up.',
+      'Number of failed attempts to send a mail, by what follows: due (retried) or given_up.',
       ['then'],
       [['due'], ['given_up']],
     ),
     taskFailures: of<string>(
       'task_failures',
-      'Background tasks that failed for another reason than an outage.',
+      'Number of background task failures, by task. Outages of PostgreSQL are not counted.',
       ['task'],
       [],
     ),
     unexpected: of(
       'unexpected_errors',
-      'Bugs: something was thrown that nobody expected.',
+      'Number of unexpected exceptions, by the module that caught them.',
       ['where'],
       ['http', 'pages', 'poll', 'delivery', 'usage'].map((where) => [where]),
     ),
     auditDifferences: of<never>(
       'audit_differences',
-      'Times that the audit log lacked what was sealed before.',
+      'Number of times a sealed entry was found missing from the audit log.',
       [],
       [[]],
     ),

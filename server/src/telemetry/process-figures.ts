@@ -16,16 +16,20 @@ export function readProcess(): readonly Family[] {
   return [
     {
       name: 'process_cpu_seconds_total',
-      help: 'Processor time that was used.',
+      help: 'User and system CPU time used in seconds.',
       type: 'counter',
       samples: [{ labels: {}, value: (user + system) / 1e6 }],
     },
-    gauge('process_resident_memory_bytes', 'Memory that is resident.', rss),
-    gauge('process_start_time_seconds', 'When the process started, since 1970.', performance.timeOrigin / 1000),
-    gauge('nodejs_heap_size_total_bytes', 'The heap.', heapTotal),
-    gauge('nodejs_heap_size_used_bytes', 'What of the heap is in use.', heapUsed),
-    gauge('nodejs_external_memory_bytes', 'Memory outside the heap.', external),
-    gauge('latchkey_build_info', 'Which version this is.', [
+    gauge('process_resident_memory_bytes', 'Resident memory size in bytes.', rss),
+    gauge(
+      'process_start_time_seconds',
+      'Start time of the process in seconds since the Unix epoch.',
+      performance.timeOrigin / 1000,
+    ),
+    gauge('nodejs_heap_size_total_bytes', 'Size of the V8 heap in bytes.', heapTotal),
+    gauge('nodejs_heap_size_used_bytes', 'Used part of the V8 heap in bytes.', heapUsed),
+    gauge('nodejs_external_memory_bytes', 'Memory of C++ objects bound to JavaScript objects in bytes.', external),
+    gauge('latchkey_build_info', 'Always 1; the labels hold the versions of Latchkey and Node.js.', [
       { labels: { version: VERSION, node_version: process.version }, value: 1 },
     ]),
   ]

@@ -66,21 +66,25 @@ export function createRequestCounts(known: readonly string[]): RequestCounts {
     families: () => [
       {
         name: 'latchkey_http_requests_total',
-        help: 'Answered requests by route and class of status. Route none: no route was found; broken: it was not HTTP.',
+        help: 'Number of HTTP requests answered, by route and status class. Route none: no route matched; broken: malformed HTTP.',
         type: 'counter',
         samples: [...routes].flatMap(([route, { answered }]) => samplesOf(route, answered)),
       },
       {
         name: 'latchkey_http_request_duration_seconds',
-        help: 'From the head of a request until its answer was written, by route. Only routes that were asked for.',
+        help: 'Time from receiving the request headers to sending the response in seconds, by route. Only routes with requests.',
         type: 'histogram',
         bounds: BOUNDS,
         samples: [...routes].flatMap(([route, { took, sum }]): Distribution[] =>
           took.some((count) => count > 0) ? [{ labels: { route }, counts: took, sum }] : [],
         ),
       },
-      gauge('latchkey_http_requests_in_flight', 'Requests that are being answered.', underWay),
-      gauge('latchkey_leases_open', 'Final outcomes on their way to a client, not yet written down as sent.', leases),
+      gauge('latchkey_http_requests_in_flight', 'Number of HTTP requests in progress.', underWay),
+      gauge(
+        'latchkey_leases_open',
+        'Number of final poll outcomes being sent whose delivery is not recorded yet.',
+        leases,
+      ),
     ],
   }
 }

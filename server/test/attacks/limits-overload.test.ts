@@ -1,4 +1,4 @@
-/** Overload: what is shed, what never is, and how it is counted (RL-07 depends on it). docs/interface.md, "Too busy". */
+/** Overload: what is shed, what never is, and how it is counted (RL-07 depends on it). docs/interface.md, "Overload". */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openPostgres, type Postgres } from '../../src/store/postgres/postgres.ts'

@@ -111,13 +111,13 @@ it('the rest of the log and the file are verified, each on its own', async () =>
   const verified = run(['verify'])
   expect([verified.status, verified.stderr]).toEqual([0, ''])
   expect(verified.stdout).toMatch(
-    /^The log is as it was sealed: 3 entries \(key 1: 3 to 5\)\.\nArchived, and fitting by the records: 2 entries\.\nHead: 5:/,
+    /^The audit log is unchanged: 3 entries \(key 1: 3 to 5\)\.\nArchived, with matching records: 2 entries\.\nHead: 5:/,
   )
   // Without a database.
   expect(run(['verify', '--archive', file()], { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' })).toEqual({
     status: 0,
     stderr: '',
-    stdout: `The archive is as it was sealed: ${OLDEST}, 2 entries (positions 1 to 2, signed with key 1).`,
+    stdout: `The archive is unchanged: ${OLDEST}, 2 entries (positions 1 to 2, signed with key 1).`,
   })
   const told = JSON.parse(run(['verify', '--archive', file(), '--json']).stdout)
   expect(told).toEqual({
@@ -133,7 +133,7 @@ it('a file that was changed ends with status 3, a key that is not given with sta
   expect(run(['verify', '--archive', changed])).toEqual({
     status: 3,
     stdout: '',
-    stderr: `${changed}: line 1 is not as it was sealed. Entries were changed, removed or put in there.`,
+    stderr: `${changed}: line 1 does not match its seal. Entries were changed, removed or inserted there.`,
   })
   expect(run(['verify', '--archive', file()], { LATCHKEY_KEYS: createKey(7) })).toMatchObject({ status: 1 })
 })
@@ -143,7 +143,7 @@ it('a head that was noted in the archived time is looked for in the file', async
   const head = `1:${JSON.parse(first ?? '').hash}`
   expect(run(['verify', '--since-head', head])).toMatchObject({
     status: 1,
-    stderr: `The head is in the archive of ${OLDEST}: give that file with --archive, and the head with it.`,
+    stderr: `The head is in the archive of ${OLDEST}: pass that file with --archive together with --since-head.`,
   })
   expect(run(['verify', '--archive', file(), '--since-head', head]).status).toBe(0)
   expect(run(['verify', '--archive', file(), '--since-head', `1:${'ab'.repeat(32)}`]).status).toBe(3)
@@ -158,6 +158,6 @@ it('when there is nothing more, that is said', () => {
   expect(run(['archive', '--before', THIS, '--to', join(folder, 'x')])).toEqual({
     status: 0,
     stderr: '',
-    stdout: `There is nothing before ${THIS} to archive.`,
+    stdout: `Nothing to archive before ${THIS}.`,
   })
 })

@@ -67,7 +67,7 @@ const places = () =>
     ['/home/ann/.config/', `${home.folder}/config/`],
     ['account acme', `account ${service.account.slug}`],
     [
-      'role latchkey_service owns nothing and lacks nothing',
+      'role latchkey_service does not own the tables and has all required privileges',
       `role ${new URL(service.database.url).username} owns the tables`,
     ],
   ] as const

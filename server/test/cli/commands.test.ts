@@ -216,7 +216,7 @@ describe('what can be fixed is said in a sentence', () => {
       'Allowed choices are own, verified, unverified.',
     ],
     [['code', 'show', '123'], 'There is no code with these digits'],
-    [['code', 'show', '123', '--account', 'acme'], '--account and --user belong together'],
+    [['code', 'show', '123', '--account', 'acme'], '--account and --user must be given together'],
   ])('%j', (args, words) => {
     const result = run(args)
     expect(result.status).toBe(1)
@@ -285,7 +285,7 @@ describe('a second look', () => {
       '--device-flow',
     ])
     json(['app', 'set-publisher', id, '--name', 'lamps.example', '--status', 'verified'])
-    expect(run(['app', 'proposals'])).toEqual({ status: 0, stdout: 'Nothing waits.', stderr: '' })
+    expect(run(['app', 'proposals'])).toEqual({ status: 0, stdout: 'No pending changes.', stderr: '' })
     const propose = (name: string) =>
       database.query(
         `insert into application_proposals (application_id, version, name, logo, logo_version, proposed_at, proposed_by)
@@ -318,15 +318,15 @@ describe('a second look', () => {
     expect(run(['app', 'proposals']).stdout).toContain('Lamp  ->  Bright Lamp')
 
     const stale = run(['app', 'accept-proposal', id, '--version', '0'])
-    expect([stale.status, stale.stderr]).toEqual([1, expect.stringContaining('has been changed since')])
+    expect([stale.status, stale.stderr]).toEqual([1, expect.stringContaining('have been edited since')])
     const silent = run(['app', 'decline-proposal', id, '--version', version, '--reason', ' '])
-    expect([silent.status, silent.stderr]).toEqual([1, expect.stringContaining('Say why')])
+    expect([silent.status, silent.stderr]).toEqual([1, expect.stringContaining('Give a reason')])
     expect(json(['app', 'decline-proposal', id, '--version', version, '--reason', 'Too bright.'])).toEqual({
       id,
       version: first?.version,
       outcome: 'declined',
     })
-    expect(run(['app', 'accept-proposal', id, '--version', version]).stderr).toContain('waits for a second look')
+    expect(run(['app', 'accept-proposal', id, '--version', version]).stderr).toContain('has no pending changes')
 
     await database.query('delete from application_proposals')
     const [second] = await propose('Dim Lamp')

@@ -36,7 +36,7 @@ it('with --grant plays both sides, one line per exchange, and gives the access b
       'POST /auth/oauth/revoke -> 200',
     ],
   )
-  expect(stdout).toContain(`${service.user.email} types the code on the account's page and allows orders:read.`)
+  expect(stdout).toContain(`${service.user.email} enters the code on the account's page and grants orders:read.`)
   expect(stdout).not.toMatch(/lk[a-z]_/)
   expect(await service.database.query('select from grants where revoked_at is null')).toEqual([])
 })
@@ -47,7 +47,7 @@ it('without it waits for a person, and takes a no for an outcome', async () => {
   expect(command.stdout()).toContain(`Open ${service.config.publicUrl}/activate, sign in, type the code and decide.`)
   await service.reject(code)
   const { status, stdout, stderr } = await command.ended
-  expect([status, stderr]).toEqual([6, 'The answer was no. That is an outcome, too.\n'])
+  expect([status, stderr]).toEqual([6, 'The user rejected the request.\n'])
   expect(stdout).toContain('400 auth_rejected')
 })
 

@@ -28,8 +28,8 @@ describe('an engine that does not answer', () => {
       {
         check: 'postgresql',
         severity: 'broken',
-        what: `PostgreSQL does not answer: connect ECONNREFUSED ${NOBODY}.`,
-        remedy: 'Start it, or correct host and port in DATABASE_URL.',
+        what: `PostgreSQL is unreachable: connect ECONNREFUSED ${NOBODY}.`,
+        remedy: 'Start it, or correct the host and port in DATABASE_URL.',
       },
     ])
     expect(findings.map(({ check }) => check)).not.toContain('migrations')
@@ -49,7 +49,7 @@ describe('an engine that does not answer', () => {
       {
         check: 'redis',
         severity: 'warning',
-        what: `Redis does not answer (connect ECONNREFUSED ${NOBODY}): each process paces and counts on its own.`,
+        what: `Redis is unreachable (connect ECONNREFUSED ${NOBODY}): each process paces polls and counts limits on its own.`,
         remedy: 'Start it, or correct REDIS_URL.',
       },
     ])
@@ -94,7 +94,7 @@ describe('the role of the service', () => {
 
   it('that owns nothing and lacks nothing is as it should be', async () => {
     expect((await doctor({ DATABASE_URL: as() })).found('role')).toMatchObject([
-      { severity: 'ok', what: `The role ${role} owns nothing and lacks nothing.` },
+      { severity: 'ok', what: `The role ${role} does not own the tables and has all required privileges.` },
     ])
   })
 
@@ -107,7 +107,7 @@ describe('the role of the service', () => {
       {
         check: 'role',
         severity: 'broken',
-        what: `The role ${role} lacks rights: grants, mails, making partitions.`,
+        what: `The role ${role} lacks privileges: grants, mails, making partitions.`,
         remedy: 'As the owner, run: psql "$OWNER_URL" -f deploy/postgresql/service-role.sql',
       },
     ])
@@ -147,7 +147,10 @@ describe('the schema', () => {
     expect(await take(-1)).toMatchObject({
       status: 1,
       partitions: [
-        { severity: 'warning', what: expect.stringContaining('Partitions of the audit log for 1 of the months') },
+        {
+          severity: 'warning',
+          what: expect.stringContaining('Partitions of the audit log are missing for 1 of the next months'),
+        },
       ],
     })
     expect(await take(0)).toMatchObject({
@@ -162,7 +165,9 @@ describe('the schema', () => {
     await ahead.query("insert into migrations values ('0999_later.sql', now())")
     const { status, found } = await doctor({ DATABASE_URL: ahead.url })
     expect(status).toBe(1)
-    expect(found('migrations')[0]?.what).toContain('migrated by a newer version: 0999_later.sql')
+    expect(found('migrations')[0]?.what).toContain(
+      'migrated by a newer version: this version does not include 0999_later.sql',
+    )
     expect(found('partitions')).toMatchObject([
       { severity: 'warning', remedy: expect.stringContaining('latchkey sweep') },
     ])

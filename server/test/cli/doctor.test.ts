@@ -43,9 +43,9 @@ describe('a set-up that is well', () => {
   it('in words: one line each, and no colour where it is not a terminal', async () => {
     const { status, stdout } = await runCommand(['doctor'], { environment: setUp.environment({}) })
     expect(status).toBe(0)
-    expect(stdout).toMatch(/^ok {7}postgresql {9}PostgreSQL \d+\.\d+ answers\.$/m)
+    expect(stdout).toMatch(/^ok {7}postgresql {9}PostgreSQL \d+\.\d+ is reachable\.$/m)
     expect(stdout).toContain(`ok       public address     The service answers at ${service.config.publicUrl}.\n`)
-    expect(stdout.trimEnd().split('\n').at(-1)).toBe('All is well.')
+    expect(stdout.trimEnd().split('\n').at(-1)).toBe('No problems found.')
     expect(stdout).not.toContain('\u001b')
   })
 
@@ -66,8 +66,8 @@ describe('a wrong key', () => {
       {
         check: 'keys',
         severity: 'broken',
-        what: 'Key 1 is not the key 1 that this service used before: the newest seal of the audit log does not fit it.',
-        remedy: expect.stringMatching(/^Find the right key 1 .* "latchkey audit verify" says where\.$/),
+        what: 'Key 1 has a different value than before: the newest seal of the audit log does not match it.',
+        remedy: expect.stringMatching(/^Restore the previous value of key 1 .* run "latchkey audit verify"\.$/),
       },
     ])
   })
@@ -79,12 +79,12 @@ describe('a wrong key', () => {
       'Key 1 is not in LATCHKEY_KEYS, and nothing that it made works: 1 application secrets.',
       'The audit log ends with a seal of key 1, which is not in LATCHKEY_KEYS.',
     ])
-    expect(found('keys')[0]?.remedy).toContain('Put key 1 back at the end of LATCHKEY_KEYS')
+    expect(found('keys')[0]?.remedy).toContain('Append key 1 to LATCHKEY_KEYS')
   })
 
   it('that is only in front of the right one is fine', async () => {
     expect((await doctor({ LATCHKEY_KEYS: `${createKey(9)},${TEST_KEYS}` })).found('keys')).toMatchObject([
-      { severity: 'ok', what: 'Key 9 signs; 9, 1 are known.' },
+      { severity: 'ok', what: 'Key 9 signs; 9, 1 verify.' },
     ])
   })
 })
@@ -98,8 +98,8 @@ describe('a host that does not match', () => {
       {
         check: 'public address',
         severity: 'broken',
-        what: `The service at ${publicUrl} calls itself ${service.config.publicUrl}: it runs with another PUBLIC_URL than this one.`,
-        remedy: `Give every process and this command the same PUBLIC_URL: ${service.config.publicUrl}, or ${publicUrl}.`,
+        what: `The service at ${publicUrl} has the issuer ${service.config.publicUrl}: it runs with a different PUBLIC_URL.`,
+        remedy: `Use the same PUBLIC_URL, ${service.config.publicUrl} or ${publicUrl}, for every process and this command.`,
       },
     ])
   })
@@ -119,8 +119,8 @@ describe('a host that does not match', () => {
       {
         check: 'account addresses',
         severity: 'broken',
-        what: `The service does not see that ${publicUrl.replace('//', `//${slug}.`)} was asked for: the proxy changes Host on the way.`,
-        remedy: expect.stringContaining('Let the proxy pass Host on as it came, port included'),
+        what: `Requests for ${publicUrl.replace('//', `//${slug}.`)} arrive at the service with another Host header: the proxy changes it.`,
+        remedy: expect.stringContaining('Configure the proxy to pass the Host header unchanged, port included'),
       },
     ])
   })
@@ -135,7 +135,7 @@ describe('a host that does not match', () => {
     })
     expect(status).toBe(2)
     expect(found('account addresses')).toMatchObject([
-      { remedy: 'Set PUBLIC_URL to a name; on this machine localhost is one.' },
+      { remedy: 'Set PUBLIC_URL to a host name, for example localhost on this machine.' },
     ])
   })
 
@@ -147,7 +147,7 @@ describe('a host that does not match', () => {
     const { status, found } = await doctor({ PUBLIC_URL: publicUrl })
     expect(status).toBe(2)
     expect(found('public address')).toMatchObject([
-      { what: `What answers at PUBLIC_URL, ${publicUrl}, is not Latchkey: HTTP 200.` },
+      { what: `The server at PUBLIC_URL, ${publicUrl}, is not Latchkey: HTTP 200.` },
     ])
   })
 
@@ -162,7 +162,7 @@ describe('a host that does not match', () => {
     onTestFinished(other.stop)
     const { found } = await doctor({ DATABASE_URL: other.database.url })
     expect(found('account addresses')).toMatchObject([
-      { severity: 'broken', remedy: 'Give every process and this command the same DATABASE_URL.' },
+      { severity: 'broken', remedy: 'Use the same DATABASE_URL for every process and this command.' },
     ])
   })
 })
@@ -173,9 +173,9 @@ describe('the configuration', () => {
     expect(status).toBe(2)
     expect(found('configuration').map(({ what }) => what)).toEqual([
       'PORT is not a whole number from 0 to 65535.',
-      'LATCHKEY_KEYS cannot be read: each key is written as id:key, a number and 43 base64url characters.',
+      'LATCHKEY_KEYS is invalid: each key is written as id:key, a number and 43 base64url characters.',
     ])
-    expect(found('configuration')[0]?.remedy).toBe('Set it, and start again. Example: PORT=8080')
+    expect(found('configuration')[0]?.remedy).toBe('Correct it and start again. Example: PORT=8080')
     expect(found('migrations')).toMatchObject([{ severity: 'ok' }])
     expect(found('keys')).toEqual([])
   })
@@ -208,7 +208,7 @@ it('clocks that differ are named, and from half a minute on it is broken', async
       check: 'clocks',
       severity: 'broken',
       what: "The clock of PostgreSQL is 300 s behind this machine's: codes of authenticators are refused.",
-      remedy: expect.stringContaining('Set the clocks right'),
+      remedy: expect.stringContaining('Synchronize the clocks'),
     },
   ])
 })

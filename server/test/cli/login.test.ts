@@ -39,7 +39,7 @@ describe('in a terminal', () => {
     const code = await codeOf(command)
     const page = `${service.config.publicUrl}/activate`
     expect(command.stdout().trimStart()).toMatch(/^Your code {3}\S*\d{3} \d{3} \d{3}\S* +valid until \d\d:\d\d\s/)
-    await command.until(/Press Enter to open the page in your browser, q for a QR code of it\./)
+    await command.until(/Press Enter to open the page in your browser, q to show its QR code\./)
     expect(command.stdout()).toContain(`1  Open ${page} and sign in to your account`)
     await command.until(/Waiting for your decision, 14:5\d left/)
     expect(home.opened()).toBe('')
@@ -53,7 +53,7 @@ describe('in a terminal', () => {
     expect(status).toBe(0)
     expect(stdout).toContain(`Logged in at ${service.config.publicUrl}.`)
     expect(stdout).toMatch(new RegExp(`account +${service.account.slug}`))
-    expect(stdout).toMatch(/until +\d\d:\d\d, and renews itself while it is used/)
+    expect(stdout).toMatch(/valid until +\d\d:\d\d, renewed automatically while in use/)
     expect(stdout).not.toMatch(secretTexts)
   })
 
@@ -90,7 +90,7 @@ describe('in a terminal', () => {
     const { status, stdout } = await command.ended
     expect(status).toBe(130)
     expect(stdout).toContain(
-      `Ended: nothing was kept here. Do not enter ${code.replace(/\d{3}(?=\d{2})/g, '$& ')} any more; it runs out by itself.`,
+      `Interrupted; nothing was stored on this machine. Do not enter ${code.replace(/\d{3}(?=\d{2})/g, '$& ')} any more; it expires by itself.`,
     )
     expect(existsSync(kept())).toBe(false)
   })
@@ -169,7 +169,10 @@ describe('what goes wrong is said with what to do', () => {
     const command = login()
     await service.reject(await codeOf(command))
     const { status, stderr } = await command.ended
-    expect([status, stderr]).toEqual([6, expect.stringContaining('The answer was no: whoever entered the code')])
+    expect([status, stderr]).toEqual([
+      6,
+      expect.stringContaining('The user who entered the code rejected the request.'),
+    ])
     expect(existsSync(kept())).toBe(false)
   })
 
@@ -183,11 +186,7 @@ describe('what goes wrong is said with what to do', () => {
   })
 
   it.each([
-    [
-      ['--server', 'http://127.0.0.1:2'],
-      5,
-      'http://127.0.0.1:2 could not be reached (ECONNREFUSED). Check the address',
-    ],
+    [['--server', 'http://127.0.0.1:2'], 5, 'http://127.0.0.1:2 could not be reached (ECONNREFUSED). Check the URL'],
     [['--app', 'app_aaaaaaaaaaaa'], 1, 'The service does not accept app_aaaaaaaaaaaa without a secret. Check the id;'],
     [['--scope', 'moon:land'], 1, 'may not ask for all of this scope. Ask for less with --scope'],
     [['--server', 'service'], 1, 'The address of the service looks like this: https://service.example.'],
@@ -204,10 +203,11 @@ describe('what goes wrong is said with what to do', () => {
     const { environment } = home
     expect(await runCommand(['login'], { environment })).toMatchObject({
       status: 1,
-      stderr: 'Which service? Say it with --server or LATCHKEY_SERVER: https://service.example.\n',
+      stderr:
+        'The URL of the service is missing. Set it with --server or LATCHKEY_SERVER, for example https://service.example.\n',
     })
     const { stderr } = await runCommand(['login'], { environment: { ...environment, LATCHKEY_SERVER: 'http://x' } })
-    expect(stderr).toMatch(/^Which application\? Say its id with --app or LATCHKEY_APP\./)
+    expect(stderr).toMatch(/^The id of the application is missing\. Set it with --app or LATCHKEY_APP\./)
   })
 
   it('a place where nothing can be kept, before anybody is asked for anything', async () => {
@@ -227,7 +227,7 @@ describe('an application with a secret', () => {
     const command = login(['--app', service.application.id, '--key', ...args], given())
     await service.grant(await codeOf(command))
     const { status, stdout, stderr } = await command.ended
-    expect([status, stdout]).toEqual([0, expect.stringContaining('until        you log out')])
+    expect([status, stdout]).toEqual([0, expect.stringContaining('valid until  revoked')])
     expect(stdout + stderr).not.toMatch(secretTexts)
   })
 

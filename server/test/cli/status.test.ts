@@ -61,8 +61,8 @@ describe('who is logged in', () => {
   account      ${service.account.slug}
   user         ${service.user.id}
   scope        orders:read
-  until        HH:MM, and renews itself while it is used
-  kept in      ${kept('credentials.json')}
+  valid until  HH:MM, renewed automatically while in use
+  stored in    ${kept('credentials.json')}
 `)
     expect(JSON.parse((await run('status', '--json')).stdout)).toEqual({
       server: way.address,
@@ -91,7 +91,7 @@ describe('who is logged in', () => {
     expect(await runCommand(['login'], { environment })).toMatchObject({
       status: 1,
       stdout: '',
-      stderr: `You are logged in already, at ${way.address} in the account ${service.account.slug}. Run "latchkey logout" first.\n`,
+      stderr: `You are already logged in at ${way.address}, in the account ${service.account.slug}. Run "latchkey logout" first.\n`,
     })
     expect((await run('status')).status).toBe(0)
   })
@@ -113,7 +113,7 @@ describe('who is not', () => {
     await login()
     await removeAccess()
     const { status, stderr } = await run('status')
-    expect([status, stderr]).toEqual([4, expect.stringContaining('The access has ended: it was taken back')])
+    expect([status, stderr]).toEqual([4, expect.stringContaining('The access was revoked or has expired.')])
     expect((await login()).status).toBe(0)
     expect((await run('status')).status).toBe(0)
   })
@@ -133,7 +133,7 @@ describe('logging out', () => {
     const { status, stdout } = await run('logout')
     expect([status, stdout]).toEqual([
       0,
-      `Logged out: the access at ${way.address} has ended, and nothing is kept here.\n`,
+      `Logged out: the access at ${way.address} was revoked and the stored login was deleted.\n`,
     ])
     expect(existsSync(kept())).toBe(false)
     await expect.poll(() => me(credential), { timeout: 3_000 }).toBe(401)
@@ -145,7 +145,7 @@ describe('logging out', () => {
     const { id, secret } = service.application
     await login([], { LATCHKEY_APP: id, LATCHKEY_SECRET: secret })
     const without = await run('logout')
-    expect([without.status, without.stderr]).toEqual([1, expect.stringContaining('give it in LATCHKEY_SECRET')])
+    expect([without.status, without.stderr]).toEqual([1, expect.stringContaining('set it in LATCHKEY_SECRET')])
     expect(existsSync(kept('credentials.json'))).toBe(true)
     const environment = { ...home.environment, LATCHKEY_SECRET: secret }
     expect((await runCommand(['logout', '--json'], { environment })).stdout).toBe(
@@ -160,7 +160,7 @@ describe('logging out', () => {
     const away = await run('status')
     expect([away.status, away.stderr]).toEqual([
       5,
-      `${way.address} could not be reached (ECONNREFUSED). Check the address and your connection, then try again.\n`,
+      `${way.address} could not be reached (ECONNREFUSED). Check the URL and your connection, then try again.\n`,
     ])
     const twin = makeHome()
     cpSync(kept(), join(twin.folder, 'config', 'latchkey'), { recursive: true })
@@ -169,10 +169,8 @@ describe('logging out', () => {
       runCommand(['logout', '--forget'], { environment: twin.environment }),
     ])
     expect([ended.status, ended.stdout]).toEqual([5, ''])
-    expect(ended.stderr).toContain(
-      `You are still logged in: the access exists, and its credentials are in ${kept('credentials.json')}.`,
-    )
-    expect(ended.stderr).toContain('Run "latchkey logout" again later; with --forget')
+    expect(ended.stderr).toContain(`You are still logged in; the credentials are in ${kept('credentials.json')}.`)
+    expect(ended.stderr).toContain('Run "latchkey logout" again later, or run it with --forget')
     expect(existsSync(kept('credentials.json'))).toBe(true)
 
     expect([forgotten.status, forgotten.stdout]).toEqual([5, ''])

@@ -164,7 +164,7 @@ describe('credentials', () => {
     })
     await standard(service, application, '/oauth/par', { redirect_uri: 'https://elsewhere.example/' })
     await expectLines(application, [
-      ['token', 'unsupported_grant_type', 'This grant_type is not known here.'],
+      ['token', 'unsupported_grant_type', 'The grant_type is not supported.'],
       ['token', 'invalid_grant', null],
       ['introspect', null, null],
       ['revokeToken', 'invalid_request', MISSING('token')],

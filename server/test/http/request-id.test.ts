@@ -229,7 +229,7 @@ describe('the log', () => {
         route: '/sign-in',
         event: 'unexpected',
         where: 'pages',
-        msg: 'bug in pages',
+        msg: 'unexpected error in pages',
       })
       expect(answered).toMatchObject({ event: 'answered', status: 500 })
     } finally {

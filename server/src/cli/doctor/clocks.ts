@@ -11,18 +11,17 @@ const NOTICEABLE_MS = 2_000
 /** One step of an authenticator (TOTP): beyond it, its codes are refused. */
 const HARMFUL_MS = 30_000
 
-const REMEDY =
-  'Set the clocks right and keep them so: chrony, systemd-timesyncd or your provider’s own, on every machine.'
+const REMEDY = 'Synchronize the clocks of all machines, for example with chrony or systemd-timesyncd.'
 
 export async function examineClocks(db: Postgres, redis: ExaminedRedis['clock']): Promise<readonly Finding[]> {
   const asked = Date.now()
   const theirs = await readClock(db)
   const postgres = theirs - (asked + Date.now()) / 2
   const findings = [
-    ...judge('PostgreSQL', postgres, 'codes of authenticators are refused'),
+    ...judge('PostgreSQL', postgres, 'authenticator codes are rejected'),
     ...(redis ? judge('Redis', redis.theirs - redis.ours, null) : []),
   ]
-  return findings.length > 0 ? findings : [ok('clocks', 'The clocks agree.')]
+  return findings.length > 0 ? findings : [ok('clocks', 'The clocks are synchronized.')]
 }
 
 function judge(engine: string, aheadMs: number, harm: string | null): readonly Finding[] {

@@ -26,12 +26,12 @@ export async function examineConfiguration(
   const findings = [
     ...problems.map((problem) => {
       const [what = '', example = ''] = problem.split(/(?<=\.) (?=Example: )/)
-      return broken(CHECK, what, `Set it, and start again. ${example}`)
+      return broken(CHECK, what, `Correct it and start again. ${example}`)
     }),
     ...(await examineGeoIp(config)),
     ...examinePublic(config),
   ]
-  return findings.length > 0 ? findings : [ok(CHECK, 'Every setting can be read.')]
+  return findings.length > 0 ? findings : [ok(CHECK, 'All settings are valid.')]
 }
 
 async function examineGeoIp({
@@ -42,7 +42,7 @@ async function examineGeoIp({
     await openGeoIp(geoipCityFile, geoipAsnFile)
     return []
   } catch (error) {
-    return [broken(CHECK, (error as Error).message, 'Put a MaxMind database there, or unset the variable.')]
+    return [broken(CHECK, (error as Error).message, 'Provide a MaxMind database at this path, or unset the variable.')]
   }
 }
 
@@ -51,10 +51,11 @@ function examinePublic({ publicUrl, trustProxy, outboundPrivate }: Partial<Confi
   if (publicUrl === undefined || isLocal(publicUrl)) return []
   const findings: Finding[] = []
   if (publicUrl.startsWith('http:')) {
-    const remedy = 'Put a proxy that speaks TLS in front, and set PUBLIC_URL to its https address.'
-    findings.push(warning(CHECK, `PUBLIC_URL is ${publicUrl}: without https nobody can sign in.`, remedy))
+    const remedy = 'Run a TLS proxy in front of the service and set PUBLIC_URL to its https URL.'
+    findings.push(warning(CHECK, `PUBLIC_URL is ${publicUrl}: users cannot sign in without https.`, remedy))
   } else if (trustProxy?.length === 0) {
-    const what = 'TRUST_PROXY is not set: every request seems to come from the proxy, and all the world is one network.'
+    const what =
+      'TRUST_PROXY is not set: all requests appear to come from the proxy, so all clients share the limits of one network.'
     findings.push(warning(CHECK, what, 'Set TRUST_PROXY to the network of your proxy, for example 10.0.0.0/8.'))
   }
   if (outboundPrivate) {

@@ -17,8 +17,11 @@ export async function examineHosts(publicUrl: string, db: Postgres | null): Prom
   if (!slug) return [base]
   const { protocol, host, hostname } = new URL(publicUrl)
   if (isIP(hostname.replace(/[[\]]/g, ''))) {
-    const what = `PUBLIC_URL is ${publicUrl}: no account can have a name in front of an address.`
-    return [base, broken('account addresses', what, 'Set PUBLIC_URL to a name; on this machine localhost is one.')]
+    const what = `PUBLIC_URL is ${publicUrl}: an IP address cannot have subdomains for accounts.`
+    return [
+      base,
+      broken('account addresses', what, 'Set PUBLIC_URL to a host name, for example localhost on this machine.'),
+    ]
   }
   const account = `${protocol}//${slug}.${host}`
   return [base, judgeAccount(account, slug, host, await ask(`${account}/sign-in`))]
@@ -27,16 +30,16 @@ export async function examineHosts(publicUrl: string, db: Postgres | null): Prom
 function judgeBase(publicUrl: string, asked: Asked): Finding {
   const check = 'public address'
   if ('fault' in asked) {
-    const what = `Nothing answers at PUBLIC_URL, ${publicUrl} (${asked.fault}).`
+    const what = `PUBLIC_URL, ${publicUrl}, is unreachable (${asked.fault}).`
     if (CERTIFICATE.test(asked.fault)) {
-      return broken(check, what, 'Give the proxy a certificate for this host, and for all names in front of it.')
+      return broken(check, what, 'Install a certificate for this host and all its subdomains on the proxy.')
     }
     return warning(check, what, 'Start the service with "latchkey serve", or correct PUBLIC_URL or the proxy in front.')
   }
   const issuer = issuerOf(asked.body)
   if (asked.status !== 200 || issuer === null) {
     const instead = asked.location ? `a redirect to ${asked.location}` : `HTTP ${asked.status}`
-    const what = `What answers at PUBLIC_URL, ${publicUrl}, is not Latchkey: ${instead}.`
+    const what = `The server at PUBLIC_URL, ${publicUrl}, is not Latchkey: ${instead}.`
     return broken(
       check,
       what,
@@ -44,8 +47,12 @@ function judgeBase(publicUrl: string, asked: Asked): Finding {
     )
   }
   if (issuer !== publicUrl) {
-    const what = `The service at ${publicUrl} calls itself ${issuer}: it runs with another PUBLIC_URL than this one.`
-    return broken(check, what, `Give every process and this command the same PUBLIC_URL: ${issuer}, or ${publicUrl}.`)
+    const what = `The service at ${publicUrl} has the issuer ${issuer}: it runs with a different PUBLIC_URL.`
+    return broken(
+      check,
+      what,
+      `Use the same PUBLIC_URL, ${issuer} or ${publicUrl}, for every process and this command.`,
+    )
   }
   return ok(check, `The service answers at ${publicUrl}.`)
 }
@@ -60,21 +67,21 @@ function judgeAccount(account: string, slug: string, host: string, asked: Asked)
   }
   if (asked.status === 200) return ok(check, `The account ${slug} is at ${account}.`)
   if (asked.status === 421) {
-    const what = `The service does not see that ${account} was asked for: the proxy changes Host on the way.`
+    const what = `Requests for ${account} arrive at the service with another Host header: the proxy changes it.`
     return broken(
       check,
       what,
-      'Let the proxy pass Host on as it came, port included (nginx: proxy_set_header Host $http_host).',
+      'Configure the proxy to pass the Host header unchanged, port included (nginx: proxy_set_header Host $http_host).',
     )
   }
   if (asked.status === 404) {
-    const what = `The service at ${account} does not know the account ${slug}: it uses another database than this command.`
-    return broken(check, what, 'Give every process and this command the same DATABASE_URL.')
+    const what = `The service at ${account} has no account ${slug}: it uses a different database.`
+    return broken(check, what, 'Use the same DATABASE_URL for every process and this command.')
   }
   return broken(
     check,
     `${account} answers HTTP ${asked.status}.`,
-    'Look at what stands between, and into the log of the service.',
+    'Check the proxy in between and the log of the service.',
   )
 }
 

@@ -11,7 +11,7 @@ export async function examineKeys(db: Postgres, keys: Keyset): Promise<readonly 
   const findings = [...missing(keys, await readKeyUse(db)), ...(await examineSeal(db, keys))]
   if (findings.length > 0) return findings
   const ids = [...keys.byId.keys()].join(', ')
-  return [ok('keys', `Key ${keys.signing.id} signs; ${ids} ${keys.byId.size > 1 ? 'are' : 'is'} known.`)]
+  return [ok('keys', `Key ${keys.signing.id} signs; ${ids} ${keys.byId.size > 1 ? 'verify' : 'verifies'}.`)]
 }
 
 function missing(keys: Keyset, used: readonly KeyUse[]): readonly Finding[] {
@@ -20,8 +20,8 @@ function missing(keys: Keyset, used: readonly KeyUse[]): readonly Finding[] {
     const made = used.filter(({ keyId }) => keyId === id).map(({ what, count }) => `${count} ${what}`)
     return broken(
       'keys',
-      `Key ${id} is not in LATCHKEY_KEYS, and nothing that it made works: ${made.join(', ')}.`,
-      `Put key ${id} back at the end of LATCHKEY_KEYS, in every process (docs/operations.md, "Keys").`,
+      `Key ${id} is not in LATCHKEY_KEYS. Invalid without it: ${made.join(', ')}.`,
+      `Append key ${id} to LATCHKEY_KEYS in every process again (docs/operations.md, "Keys").`,
     )
   })
 }
@@ -40,15 +40,21 @@ async function examineSeal(db: Postgres, keys: Keyset): Promise<readonly Finding
   if (!seal?.entry || !before) return []
   const { keyId, position } = seal
   if (!keys.byId.has(keyId)) {
-    const remedy = `Put key ${keyId} back into LATCHKEY_KEYS: the service sealed with it a moment ago.`
-    return [broken('keys', `The audit log ends with a seal of key ${keyId}, which is not in LATCHKEY_KEYS.`, remedy)]
+    const remedy = `Add key ${keyId} to LATCHKEY_KEYS again: it made the newest seal.`
+    return [
+      broken(
+        'keys',
+        `The newest seal of the audit log was made with key ${keyId}, which is not in LATCHKEY_KEYS.`,
+        remedy,
+      ),
+    ]
   }
   if (fits(keys, seal, { previous: before, position }, seal.entry)) return []
   return [
     broken(
       'keys',
-      `Key ${keyId} is not the key ${keyId} that this service used before: the newest seal of the audit log does not fit it.`,
-      `Find the right key ${keyId} and put it into LATCHKEY_KEYS; if it is the right one, the log was changed: "latchkey audit verify" says where.`,
+      `Key ${keyId} has a different value than before: the newest seal of the audit log does not match it.`,
+      `Restore the previous value of key ${keyId} in LATCHKEY_KEYS. If the value is correct, the audit log was changed: run "latchkey audit verify".`,
     ),
   ]
 }

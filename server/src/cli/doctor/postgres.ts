@@ -19,25 +19,25 @@ const REFUSALS: Readonly<Record<string, readonly [what: string, remedy: string]>
     'The database in DATABASE_URL does not exist.',
     'Create it ("create database latchkey"), then run "latchkey migrate".',
   ],
-  '28000': ['PostgreSQL does not let the user in DATABASE_URL in.', 'Correct the user, or pg_hba.conf.'],
-  '28P01': ['PostgreSQL refuses the password in DATABASE_URL.', 'Correct the password in DATABASE_URL.'],
+  '28000': ['PostgreSQL rejects the user in DATABASE_URL.', 'Correct the user or pg_hba.conf.'],
+  '28P01': ['PostgreSQL rejects the password in DATABASE_URL.', 'Correct the password in DATABASE_URL.'],
 }
 
 export async function examinePostgres(db: Postgres): Promise<Finding> {
   try {
     const { version, versionNumber, readOnly } = await readServerFacts(db)
     if (versionNumber < OLDEST)
-      return broken('postgresql', `PostgreSQL is ${version}; 15 is needed.`, 'Upgrade PostgreSQL to 15 or later.')
+      return broken('postgresql', `PostgreSQL is ${version}; 15 or later is required.`, 'Upgrade PostgreSQL.')
     if (readOnly) {
-      const remedy = 'Name the primary in DATABASE_URL; if it is the primary, set default_transaction_read_only to off.'
-      return broken('postgresql', 'This PostgreSQL takes no writes: it is a standby.', remedy)
+      const remedy = 'Set DATABASE_URL to the primary. If it is the primary, set default_transaction_read_only to off.'
+      return broken('postgresql', 'PostgreSQL is read-only, for example a standby.', remedy)
     }
-    return ok('postgresql', `PostgreSQL ${version.split(' ')[0]} answers.`)
+    return ok('postgresql', `PostgreSQL ${version.split(' ')[0]} is reachable.`)
   } catch (error) {
     const { code = '', message } = error as Error & { code?: string }
     const [what, remedy] = REFUSALS[code] ?? [
-      `PostgreSQL does not answer: ${message.replace(/^PostgreSQL: /, '')}.`,
-      'Start it, or correct host and port in DATABASE_URL.',
+      `PostgreSQL is unreachable: ${message.replace(/^PostgreSQL: /, '')}.`,
+      'Start it, or correct the host and port in DATABASE_URL.',
     ]
     return broken('postgresql', what, remedy)
   }
@@ -50,10 +50,10 @@ export async function examineMigrations(databaseUrl: string, db: Postgres): Prom
   }
   const { unknown, newest } = await readSchemaState(db)
   if (unknown.length > 0) {
-    const what = `The database was migrated by a newer version: ${unknown.join(', ')} is not known to this one.`
-    return warning('migrations', what, 'Run the version that it was migrated with.')
+    const what = `The database was migrated by a newer version: this version does not include ${unknown.join(', ')}.`
+    return warning('migrations', what, 'Run the version of Latchkey that migrated it.')
   }
-  return ok('migrations', `The schema is this version's (${newest}).`)
+  return ok('migrations', `The schema is up to date (${newest}).`)
 }
 
 /** See docs/operations.md, "A role that owns nothing". */
@@ -61,28 +61,41 @@ export async function examineRole(db: Postgres, publicUrl: string | undefined): 
   const { role, owner, lacking } = await readRoleFacts(db)
   const script = 'psql "$OWNER_URL" -f deploy/postgresql/service-role.sql'
   if (lacking.length > 0) {
-    return broken('role', `The role ${role} lacks rights: ${lacking.join(', ')}.`, `As the owner, run: ${script}`)
+    return broken('role', `The role ${role} lacks privileges: ${lacking.join(', ')}.`, `As the owner, run: ${script}`)
   }
   if (owner && publicUrl !== undefined && !isLocal(publicUrl)) {
-    const what = `The role ${role} owns the tables: whoever takes over the service can rewrite the audit log.`
-    return warning('role', what, `Let the service run under a role that owns nothing: ${script}`)
+    const what = `The role ${role} owns the tables: an attacker who controls the service could rewrite the audit log.`
+    return warning('role', what, `Run the service under a role that does not own the tables: ${script}`)
   }
-  return ok('role', owner ? `The role ${role} owns the tables.` : `The role ${role} owns nothing and lacks nothing.`)
+  return ok(
+    'role',
+    owner
+      ? `The role ${role} owns the tables.`
+      : `The role ${role} does not own the tables and has all required privileges.`,
+  )
 }
 
 export async function examinePartitions(db: Postgres, config: Pick<Config, 'deviceCodeLifetimeMs'>): Promise<Finding> {
   const months = await countMissingMonths(db)
   if (months.now) {
-    const what = 'The audit log has no partition for this month: nothing that it records can happen.'
+    const what = 'The audit log has no partition for this month: every action that is recorded fails.'
     return broken('partitions', what, 'Run "latchkey sweep", or start the service.')
   }
   if (months.count > 0) {
-    const what = `Partitions of the audit log for ${months.count} of the months to come are missing: no service runs, or its sweeps fail.`
-    return warning('partitions', what, 'Run "latchkey sweep"; if the service runs, look for task_failed in its log.')
+    const what = `Partitions of the audit log are missing for ${months.count} of the next months: the service is not running, or its sweeps fail.`
+    return warning(
+      'partitions',
+      what,
+      'Run "latchkey sweep". If the service is running, look for task_failed in its log.',
+    )
   }
   const missing = await missingPartitions(db, config.deviceCodeLifetimeMs)
   if (missing === 0)
-    return ok('partitions', 'There is room for the codes of the hours and the events of the months to come.')
-  const what = `Partitions for ${missing} of the hours to come are missing: no service runs, or its sweeps fail.`
-  return warning('partitions', what, 'Run "latchkey sweep"; if the service runs, look for task_failed in its log.')
+    return ok('partitions', 'Partitions exist for the next hours of device codes and the next months of audit events.')
+  const what = `Partitions of device_codes are missing for ${missing} of the next hours: the service is not running, or its sweeps fail.`
+  return warning(
+    'partitions',
+    what,
+    'Run "latchkey sweep". If the service is running, look for task_failed in its log.',
+  )
 }

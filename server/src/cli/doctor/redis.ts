@@ -16,7 +16,7 @@ export type ExaminedRedis = {
 
 export async function examineRedis(url: string | null): Promise<ExaminedRedis> {
   if (url === null) {
-    return { findings: [ok('redis', 'REDIS_URL is not set: each process paces on its own.')], clock: null }
+    return { findings: [ok('redis', 'REDIS_URL is not set: each process paces polls on its own.')], clock: null }
   }
   let failure = 'no answer'
   const link = openRedis(url, (_, reason) => {
@@ -27,7 +27,7 @@ export async function examineRedis(url: string | null): Promise<ExaminedRedis> {
     const facts = await readInfo(link.redis)
     return { findings: [judge(facts)], clock: await readTime(link.redis) }
   } catch {
-    const what = `Redis does not answer (${failure}): each process paces and counts on its own.`
+    const what = `Redis is unreachable (${failure}): each process paces polls and counts limits on its own.`
     return { findings: [warning('redis', what, 'Start it, or correct REDIS_URL.')], clock: null }
   } finally {
     await link.close()
@@ -49,12 +49,12 @@ async function readInfo(redis: RedisClient): Promise<Facts> {
 
 function judge({ version, maxMemory, policy }: Facts): Finding {
   if (Number.parseInt(version, 10) < OLDEST)
-    return warning('redis', `Redis is ${version}; 7 is needed.`, 'Upgrade it to Redis or Valkey 7 or later.')
+    return warning('redis', `Redis is ${version}; 7 or later is required.`, 'Upgrade to Redis or Valkey 7 or later.')
   if (maxMemory > 0 && policy === 'noeviction') {
-    const what = 'Redis refuses writes when its memory is full (noeviction), and then each process paces on its own.'
-    return warning('redis', what, 'Run "redis-cli config set maxmemory-policy volatile-ttl": nothing in it is missed.')
+    const what = 'Redis rejects writes when its memory is full (noeviction); each process then paces polls on its own.'
+    return warning('redis', what, 'Run "redis-cli config set maxmemory-policy volatile-ttl". Evicted keys do no harm.')
   }
-  return ok('redis', `Redis ${version} answers.`)
+  return ok('redis', `Redis ${version} is reachable.`)
 }
 
 async function readTime(redis: RedisClient): Promise<NonNullable<ExaminedRedis['clock']>> {

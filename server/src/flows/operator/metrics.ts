@@ -13,7 +13,7 @@ import type { Context } from '../context.ts'
 
 export type MetricsReader = () => Promise<readonly Family[]>
 
-/** Cache time of the figures from PostgreSQL, however many scrapers ask. */
+/** Cache time of the figures from PostgreSQL, regardless of the number of scrapers. */
 const KEPT_MS = 5_000
 
 export function createMetricsReader(context: Context): MetricsReader {
@@ -38,34 +38,34 @@ function readOwn({ config, db, gate, load, liveCodes, tasks }: Context): readonl
   return [
     {
       name: 'latchkey_shed_total',
-      help: 'Requests that were turned away because there were too many, by what they wanted; line: waited in vain.',
+      help: 'Number of requests rejected under overload, by kind. line: dropped from the queue for a connection.',
       type: 'counter',
       samples: Object.entries(shed).map(([what, value]) => ({ labels: { what }, value })),
     },
     gauge(
       'latchkey_event_loop_delay_seconds',
-      'How long a request waits before this process looks at it, over the last seconds.',
+      'Mean event loop delay over the last seconds, in seconds.',
       delayMs / 1000,
     ),
     gauge(
       'latchkey_gate_shared',
-      '1: polls are paced on Redis for all processes; 0: in this one.',
+      '1 if polls are paced in Redis for all processes, 0 if in this process only.',
       flag(config.redisUrl),
     ),
     gauge(
       'latchkey_gate_up',
-      '1: the gate answers; 0: Redis is away, and this process paces alone.',
+      '1 if the gate is available, 0 if Redis is unreachable and this process paces polls on its own.',
       flag(gate.answers),
     ),
     {
       name: 'latchkey_gate_failures_total',
-      help: 'Times that Redis did not answer.',
+      help: 'Number of failed or timed-out calls to Redis.',
       type: 'counter',
       samples: [{ labels: {}, value: gate.failures }],
     },
     gauge(
       'latchkey_postgres_connections',
-      'Connections to PostgreSQL.',
+      'Number of open connections to PostgreSQL, by pool and state.',
       pools.flatMap(({ name: pool, used, idle }) => [
         { labels: { pool, state: 'used' }, value: used },
         { labels: { pool, state: 'idle' }, value: idle },
@@ -73,18 +73,18 @@ function readOwn({ config, db, gate, load, liveCodes, tasks }: Context): readonl
     ),
     gauge(
       'latchkey_postgres_connections_max',
-      'Connections there may be.',
+      'Maximum number of connections to PostgreSQL, by pool.',
       perPool(({ max }) => max),
     ),
     gauge(
       'latchkey_postgres_waiting',
-      'Requests that wait for a connection.',
+      'Number of requests waiting for a connection to PostgreSQL, by pool.',
       perPool(({ waiting }) => waiting),
     ),
-    gauge('latchkey_waiting_devices', 'Codes that are pending, as counted each half minute.', liveCodes.count()),
+    gauge('latchkey_waiting_devices', 'Number of pending device codes, counted every 30 seconds.', liveCodes.count()),
     gauge(
       'latchkey_task_overdue',
-      '1: a background task has not succeeded for three turns and half a minute.',
+      '1 if a background task has not succeeded for three intervals plus 30 seconds, by task.',
       tasks.list().map(({ name: task, overdue }) => ({ labels: { task }, value: flag(overdue) })),
     ),
   ]
@@ -100,37 +100,37 @@ async function readBacklogs({ db }: Context): Promise<readonly Family[]> {
     const age = (oldest: number | null) => (oldest === null ? 0 : Math.max(0, now - oldest) / 1000)
     return [
       up(true),
-      gauge('latchkey_mails_waiting', 'Mails in the outbox.', mails.waiting),
-      gauge('latchkey_mails_oldest_age_seconds', 'How old the oldest mail in the outbox is.', age(mails.oldest)),
-      gauge('latchkey_webhooks_waiting', 'Webhooks in the outbox.', webhooks.waiting),
+      gauge('latchkey_mails_waiting', 'Number of mails in the outbox.', mails.waiting),
+      gauge('latchkey_mails_oldest_age_seconds', 'Age of the oldest mail in the outbox in seconds.', age(mails.oldest)),
+      gauge('latchkey_webhooks_waiting', 'Number of webhook deliveries in the outbox.', webhooks.waiting),
       gauge(
         'latchkey_webhooks_oldest_age_seconds',
-        'How old the oldest webhook in the outbox is.',
+        'Age of the oldest webhook delivery in the outbox in seconds.',
         age(webhooks.oldest),
       ),
       gauge(
         'latchkey_webhooks_overdue_seconds',
-        'How long the oldest webhook that is due has waited to be sent.',
+        'Time since the oldest unsent webhook delivery became due, in seconds.',
         webhooks.overdueMs / 1000,
       ),
       gauge(
         'latchkey_suspensions_waiting',
-        'Suspended applications that wait for an operator to review them.',
+        'Number of suspended applications waiting for a review by an operator.',
         suspensions.length,
       ),
       gauge(
         'latchkey_suspension_wait_seconds',
-        'How long the first of them has waited.',
+        'Longest time a suspended application has been waiting for its review, in seconds.',
         age(suspensions[0]?.since ?? null),
       ),
       gauge(
         'latchkey_audit_seal_lag_seconds',
-        'How long the oldest event has waited for its seal.',
+        'Age of the oldest audit event without a seal, in seconds.',
         (await readSealLagMs(db)) / 1000,
       ),
       gauge(
         'latchkey_partitions_ahead_seconds',
-        'For how long codes find their partition ready.',
+        'Time until device codes need a partition that does not exist yet, in seconds.',
         (await readAheadMs(db)) / 1000,
       ),
     ]
@@ -141,7 +141,7 @@ async function readBacklogs({ db }: Context): Promise<readonly Family[]> {
 }
 
 function up(answers: boolean): Family {
-  return gauge('latchkey_postgres_up', '1: PostgreSQL answered; 0: it did not.', flag(answers))
+  return gauge('latchkey_postgres_up', '1 if PostgreSQL is reachable, 0 if not.', flag(answers))
 }
 
 function flag(value: unknown): number {
