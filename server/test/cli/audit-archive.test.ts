@@ -62,8 +62,8 @@ it('a role that does not own the tables is told so', async () => {
 })
 
 it.each([
-  [['archive', '--before', 'yesterday', '--to', 'x'], 'Write a month as 2026-11.'],
-  [['archive', '--before', '2026-13', '--to', 'x'], 'Write a month as 2026-11.'],
+  [['archive', '--before', 'yesterday', '--to', 'x'], 'The format of a month is YYYY-MM'],
+  [['archive', '--before', '2026-13', '--to', 'x'], 'The format of a month is YYYY-MM'],
   [['archive', '--before', monthAgo(-1), '--to', 'x'], `${THIS} is not over: --before takes ${THIS} at the latest.`],
   [['verify', '--archive', '/nowhere/at/all'], '/nowhere/at/all cannot be read'],
 ])('%j is told what is wrong', (args, words) => {
@@ -102,7 +102,7 @@ it('killed while it waits for a transaction, it goes on when it is run again', a
   expect(run(['archive', '--before', THIS, '--to', file()])).toEqual({
     status: 0,
     stderr: '',
-    stdout: `${OLDEST}, 2 entries (positions 1 to 2, signed with key 1): in ${file()}, and out of the database.\nBefore ${THIS} there is also ${OLDER}.`,
+    stdout: `${OLDEST}, 2 entries (positions 1 to 2, signed with key 1): written to ${file()} and removed from the database.\nFurther months before ${THIS}: ${OLDER}.`,
   })
 })
 

@@ -186,8 +186,8 @@ describe('a log to take along', () => {
 
   it.each([
     [['--account', 'nobody'], 'There is no account "nobody".'],
-    [['--since', 'yesterday'], 'Write a day as 2026-11-15'],
-    [['--until', '2026-02-30'], 'Write a day as 2026-11-15'],
+    [['--since', 'yesterday'], 'The format is 2026-11-15 for a day'],
+    [['--until', '2026-02-30'], 'The format is 2026-11-15 for a day'],
     [['--kind', 'moon.landed'], 'Allowed choices are account.created,'],
     [['--format', 'xml'], 'Allowed choices are csv, ndjson.'],
   ])('%j is told what is wrong', (args, words) => {

@@ -76,8 +76,8 @@ describe('a wrong key', () => {
     const { status, found } = await doctor({ LATCHKEY_KEYS: createKey(7) })
     expect(status).toBe(2)
     expect(found('keys').map(({ what }) => what)).toEqual([
-      'Key 1 is not in LATCHKEY_KEYS, and nothing that it made works: 1 application secrets.',
-      'The audit log ends with a seal of key 1, which is not in LATCHKEY_KEYS.',
+      'Key 1 is not in LATCHKEY_KEYS. Invalid without it: 1 application secrets.',
+      'The newest seal of the audit log was made with key 1, which is not in LATCHKEY_KEYS.',
     ])
     expect(found('keys')[0]?.remedy).toContain('Append key 1 to LATCHKEY_KEYS')
   })
@@ -188,7 +188,7 @@ describe('the configuration', () => {
       'OUTBOUND_PRIVATE is true',
     ])
     expect(found('role')).toMatchObject([{ severity: 'warning', remedy: expect.stringContaining('service-role.sql') }])
-    expect(found('public address')[0]?.what).toMatch(/service\.invalid \((ENOTFOUND|EAI_AGAIN)\)/)
+    expect(found('public address')[0]?.what).toMatch(/service\.invalid, is unreachable \((ENOTFOUND|EAI_AGAIN)\)/)
   })
 })
 
@@ -207,7 +207,7 @@ it('clocks that differ are named, and from half a minute on it is broken', async
     {
       check: 'clocks',
       severity: 'broken',
-      what: "The clock of PostgreSQL is 300 s behind this machine's: codes of authenticators are refused.",
+      what: "The clock of PostgreSQL is 300 s behind this machine's: authenticator codes are rejected.",
       remedy: expect.stringContaining('Synchronize the clocks'),
     },
   ])

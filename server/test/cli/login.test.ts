@@ -187,9 +187,9 @@ describe('what goes wrong is said with what to do', () => {
 
   it.each([
     [['--server', 'http://127.0.0.1:2'], 5, 'http://127.0.0.1:2 could not be reached (ECONNREFUSED). Check the URL'],
-    [['--app', 'app_aaaaaaaaaaaa'], 1, 'The service does not accept app_aaaaaaaaaaaa without a secret. Check the id;'],
-    [['--scope', 'moon:land'], 1, 'may not ask for all of this scope. Ask for less with --scope'],
-    [['--server', 'service'], 1, 'The address of the service looks like this: https://service.example.'],
+    [['--app', 'app_aaaaaaaaaaaa'], 1, 'The service does not accept app_aaaaaaaaaaaa without a secret. Check the id.'],
+    [['--scope', 'moon:land'], 1, 'may not request all of this scope. Request less with --scope'],
+    [['--server', 'service'], 1, 'The URL of the service is not valid. Example: https://service.example.'],
     [['--secret', 'lks_x'], 1, "unknown option '--secret'"],
     [['--secret-stdin'], 1, 'There is no secret on standard input.'],
   ])('%j', async (args, status, words) => {
