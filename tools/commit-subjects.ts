@@ -1,6 +1,6 @@
 /**
  * `npm run check:commits`: subjects of new commits are `scope: imperative subject`, at most 72 characters (CONTRIBUTING.md).
- * Commits up to BASE were made before the rule was checked. Without git history (an archive, a shallow clone) nothing is new.
+ * Commits up to BASE predate the rule. Without git history (an archive, a shallow clone) there are no new commits.
  */
 import { spawnSync } from 'node:child_process'
 
@@ -9,7 +9,7 @@ const BASE = 'ea5ac49b68b9'
 const MAX_LENGTH = 72
 const FORM = /^[a-z][a-z0-9-]*(, [a-z][a-z0-9-]*)*: ([a-z]\S*) \S/
 
-/** First words that are no imperative: participles, and the openings of a sentence. */
+/** First words that are not imperative verbs: participles, articles, pronouns, conjunctions. */
 const NOT_IMPERATIVE =
   /(ed|ing)$|^(the|a|an|what|who|whoever|where|when|nobody|nothing|every|each|all|no|one|it|its|is|are|to|so|in|on|of)$/
 const IMPERATIVE_ALL_THE_SAME = ['embed', 'feed', 'need', 'shed', 'speed', 'bring', 'ping', 'string']

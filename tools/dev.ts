@@ -1,6 +1,6 @@
 /**
- * `npm run dev`: engines, migrations, demo data, the server from source, and the lines to try, printed.
- * What it makes lives under .engines/ and is found again next time.
+ * `npm run dev`: starts PostgreSQL and Redis, applies migrations, creates demo data, runs the server from source and prints
+ * commands to try. All data is under .engines/ and is reused the next time.
  */
 import { spawn } from 'node:child_process'
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
@@ -28,7 +28,7 @@ const ENVIRONMENT = join(ROOT, '.engines', 'dev.env')
 const DEMO = join(ROOT, '.engines', 'demo.json')
 const EXAMPLES = join(ROOT, '.engines', 'examples.env')
 
-/** A television with a secret; a page and program without one; and an API that both call. */
+/** Demo applications: a television with a secret, a public page and program, and an API that both call. */
 type Demo = {
   readonly id: string
   readonly secret: string
@@ -60,7 +60,7 @@ writeFileSync(
     `PORT=${port}`,
     'DRAIN_SECONDS=0',
     'OUTBOUND_PRIVATE=true',
-    // Whoever tries things out is one network.
+    // All requests come from one network.
     'CODE_REQUESTS_PER_NETWORK=0',
     'CODE_REQUESTS_PER_APPLICATION=0',
     'DIALOGS_PER_NETWORK=0',
@@ -83,12 +83,12 @@ writeFileSync(
   ].join('\n'),
   { mode: 0o600 },
 )
-// For "npm run latchkey -- login" and "… demo", which speak for an application.
+// For "npm run latchkey -- login" and "… demo", which act as an application.
 appendFileSync(ENVIRONMENT, `LATCHKEY_SERVER=${address}\nLATCHKEY_APP=${demo.id}\nLATCHKEY_SECRET=${demo.secret}\n`)
 const links = await makeLinks()
 
 const args = ['--import', 'tsx', `--env-file=${ENVIRONMENT}`, join(ROOT, 'server', 'src', 'latchkey.ts'), 'serve']
-// The demo runs on its own engines, whatever database this terminal is meant for otherwise.
+// The demo uses its own PostgreSQL and Redis, regardless of the environment of this terminal.
 const env = { PATH: process.env.PATH, HOME: process.env.HOME }
 const server = spawn(process.execPath, args, { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'inherit'] })
 createInterface({ input: server.stdout }).on('line', (line) => {
@@ -103,7 +103,7 @@ server.once('exit', (code) => {
   void mailbox.stop()
 })
 
-/** No mail leaves this machine: what would be sent is printed here. */
+/** Mails are printed here instead of being sent. */
 let shown = 0
 function showMails(): void {
   for (const { to, subject, text } of mailbox.mails.slice(shown)) {
@@ -117,10 +117,10 @@ function knownKeys(): string | undefined {
   return /^LATCHKEY_KEYS=(.+)$/m.exec(readFileSync(ENVIRONMENT, 'utf8'))?.[1]
 }
 
-/** An account with an administrator and a clerk who lacks something, a television that asks for it, and somebody who runs it all. */
+/** Creates an account with an administrator and a user who lacks a permission, applications, and an operator account. */
 async function makeDemo(): Promise<Demo> {
   const keyset = parseKeyset(keys)
-  if ('problem' in keyset) throw new Error(`LATCHKEY_KEYS cannot be read: ${keyset.problem}`)
+  if ('problem' in keyset) throw new Error(`LATCHKEY_KEYS is invalid: ${keyset.problem}`)
   const db = openPostgres(databaseUrl, 2)
   try {
     await createAccount(db, { slug: 'operators', name: 'Operators' })
@@ -173,10 +173,10 @@ async function makeDemo(): Promise<Demo> {
   }
 }
 
-/** The way in for those who have not chosen a password yet. */
+/** One-time links for users without a password. */
 async function makeLinks(): Promise<readonly string[]> {
   const keyset = parseKeyset(keys)
-  if ('problem' in keyset) throw new Error(`LATCHKEY_KEYS cannot be read: ${keyset.problem}`)
+  if ('problem' in keyset) throw new Error(`LATCHKEY_KEYS is invalid: ${keyset.problem}`)
   const db = openPostgres(databaseUrl, 2)
   try {
     const { rows } = await db.query<{ email: string }>(
@@ -200,33 +200,33 @@ function done<T>(result: Registered<T>): T {
 function linesToTry(): string {
   const credentials = `-d SVCappid=${demo.id} -d SVCsecret=${demo.secret}`
   const account = `http://acme.localhost:${port}`
-  const comeIn = links.length > 0 ? `\nFirst choose a password (each link works once):\n\n${links.join('\n')}\n` : ''
+  const comeIn = links.length > 0 ? `\nFirst set a password (each link works once):\n\n${links.join('\n')}\n` : ''
   return `
-Try it. In another terminal, the whole of it, explained line by line:
+Run the whole device flow with explanations, in another terminal:
 
   npm run latchkey -- demo --grant
 
 The account's pages are at ${account}
 ${comeIn}
-A television to connect, in a window of its own (more in examples/README.md):
+Connect a television (more examples in examples/README.md):
 
   npm run example television
 
-Or by hand. The application asks for a code:
+Or use curl. The application requests a code:
 
   curl ${credentials} -d state=living-room ${address}/auth/oauth/device/code
 
-Type the user_code at ${account}/connect/code and decide. (ben@acme.example lacks a permission.)
-The application polls, no faster than the interval (put the device_code in):
+Enter the user_code at ${account}/connect/code and decide. (ben@acme.example lacks a permission.)
+The application polls, no faster than the interval (insert the device_code):
 
   curl ${credentials} -d device_code=DEVICE_CODE ${address}/auth/oauth/device/polling
 
-With /auth/key/… instead of /auth/oauth/…, for one access key; with .xml after a path, for XML. What a credential may do:
+Use /auth/key/… instead of /auth/oauth/… for an access key, and append .xml to a path for XML. Describe a credential:
 
   curl -H "Authorization: Bearer CREDENTIAL" ${address}/1/me
 
 Operators sign in at http://operators.localhost:${port}/operator (olga@operators.example).
 
-Mails are printed here instead of being sent. Ctrl-C ends the server; "npm run engines -- --stop" ends the engines.
+Mails are printed here instead of being sent. Ctrl-C ends the server; "npm run engines -- --stop" stops PostgreSQL and Redis.
 `
 }

@@ -15,7 +15,7 @@ import { fillSamples, findSampled } from './samples.ts'
 
 const DOCS = join(import.meta.dirname, '..', 'docs')
 
-/** docs/interface.md, "Errors": the five outcomes of a poll beside `accepted`, in its order. */
+/** The five outcomes of a poll other than `accepted`, in the order of docs/interface.md, "Errors". */
 const POLL_OUTCOMES: readonly RefusalCode[] = ['auth_pending', 'slow_down', 'auth_expired', 'auth_rejected', 'invalid']
 
 function generatedFrom(source: string): string {
@@ -94,7 +94,7 @@ export function renderOpenApi(): string {
   return `${comment}\n\n${stringify(document, { lineWidth: 0, blockQuote: 'literal', aliasDuplicateObjects: false })}`
 }
 
-/** By their name in docs/. */
+/** Generated documents by their name in docs/. */
 export const documents: Readonly<Record<string, () => string>> = {
   'errors.md': renderErrors,
   'configuration.md': renderConfiguration,

@@ -1,4 +1,4 @@
-/** One PostgreSQL and one Redis process each, in a folder of its own: started, found again, stopped, killed. */
+/** One PostgreSQL and one Redis process, each in its own folder: start, find, stop, kill. */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { hash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
@@ -10,7 +10,7 @@ const DATABASE = 'latchkey'
 
 export type EngineProcess = {
   readonly url: string
-  /** Returns when it answers. Does nothing where it runs already. */
+  /** Returns when the process is ready. Does nothing if it is already running. */
   start(): void
   pid(): number | null
 }
@@ -50,7 +50,7 @@ export function createPostgres(
   }
 }
 
-/** Root runs PostgreSQL as another user; where that user cannot reach the folder, its files go to the temporary one. */
+/** Root runs PostgreSQL as another user; if that user cannot access the folder, a temporary folder is used. */
 function reachableByPostgres(folder: string): boolean {
   if (process.getuid?.() !== 0) return true
   return (
@@ -60,7 +60,7 @@ function reachableByPostgres(folder: string): boolean {
 
 function asPostgres(program: string, ...args: string[]): string {
   const [file = '', ...rest] = command(program, args)
-  // Not inherited: a background server must not keep our caller's pipes open.
+  // Not inherited: a background server must not keep the caller's pipes open.
   return execFileSync(file, rest, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], cwd: '/' })
 }
 
@@ -69,13 +69,13 @@ function succeeds(program: string, ...args: string[]): boolean {
   return spawnSync(file, rest, { stdio: 'ignore', cwd: '/' }).status === 0
 }
 
-/** PostgreSQL refuses to run as root, so root runs it as the user that Debian's package made for it. */
+/** PostgreSQL refuses to run as root, so root runs it as the user that Debian's package creates. */
 function command(program: string, args: string[]): string[] {
   const path = join(postgresFolder(), program)
   return process.getuid?.() === 0 ? ['runuser', '-u', 'postgres', '--', path, ...args] : [path, ...args]
 }
 
-/** Debian keeps each major version in a folder of its own; elsewhere `pg_config` knows. */
+/** Debian installs each major version in its own folder; elsewhere `pg_config` prints the folder. */
 export function postgresFolder(): string {
   const debian = '/usr/lib/postgresql'
   const [newest] = existsSync(debian) ? readdirSync(debian).sort((a, b) => Number(b) - Number(a)) : []
@@ -84,7 +84,7 @@ export function postgresFolder(): string {
 
 export function createRedis(folder: string, port: number): EngineProcess & { stop(signal: NodeJS.Signals): void } {
   const pidFile = join(folder, 'redis.pid')
-  // A stale pid may belong to another program by now; Redis shows its port in its title.
+  // A stale pid may belong to another program; Redis shows its port in the process title.
   const runs = (pid: number) => titleOf(pid).includes(`redis-server 127.0.0.1:${port}`)
   const pid = () => {
     const known = readPid(pidFile)
@@ -102,14 +102,14 @@ export function createRedis(folder: string, port: number): EngineProcess & { sto
         if (stdout.trim() === 'PONG' && pid() !== null) return
         pause(50)
       }
-      throw new Error(`Redis does not answer on port ${port}; ${join(folder, 'redis.log')} may say why`)
+      throw new Error(`Redis does not respond on port ${port}; see ${join(folder, 'redis.log')}`)
     },
     pid,
     stop: (signal) => {
       const running = pid()
       if (running === null) return
       process.kill(running, signal)
-      // Redis removes its pid file before it exits and logs once more after: only the process itself tells when it is over.
+      // Redis removes its pid file before it exits and logs afterwards: only the end of the process is reliable.
       for (let attempt = 0; attempt < 250 && runs(running); attempt += 1) pause(20)
     },
   }

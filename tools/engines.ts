@@ -1,10 +1,10 @@
 /**
  * A private PostgreSQL and Redis for development and tests, on free ports, under the ignored folder .engines/.
  *
- *   npm run engines                start them, or find them running
+ *   npm run engines                start them if they are not running
  *   npm run engines -- --env       the same, and print exports for `eval`
- *   npm run engines -- --running   say by the exit status whether they run
- *   npm run engines -- --stop      end them
+ *   npm run engines -- --running   exit status 0 if they are running
+ *   npm run engines -- --stop      stop them
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -26,7 +26,7 @@ export async function startEngines(): Promise<Engines> {
   return { databaseUrl: postgres.url, redisUrl: redis.url }
 }
 
-/** The same ones as last time, so that exports in an open terminal stay true. */
+/** Reuses the previous ports, so that exports in an open terminal stay valid. */
 async function ports(): Promise<Ports> {
   if (existsSync(RECORD)) return JSON.parse(readFileSync(RECORD, 'utf8'))
   const chosen = { postgresPort: await freePort(), redisPort: await freePort() }
@@ -38,7 +38,7 @@ if (import.meta.main) {
   try {
     await run(process.argv[2])
   } catch (error) {
-    console.error(`${(error as Error).message}\nThe engines need Debian's packages postgresql and redis-server.`)
+    console.error(`${(error as Error).message}\nThe Debian packages postgresql and redis-server are required.`)
     process.exitCode = 1
   }
 }

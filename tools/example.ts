@@ -19,19 +19,19 @@ const EXAMPLES: Readonly<Record<string, readonly [program: string, file: string]
 const [name = '', ...rest] = process.argv.slice(2)
 const example = EXAMPLES[name]
 if (!example) fail(`npm run example ${Object.keys(EXAMPLES).join(' | ')}`)
-// What this terminal says already goes before it.
+// Variables of this terminal take precedence.
 if (existsSync(ENVIRONMENT)) process.loadEnvFile(ENVIRONMENT)
 else if (!process.env.LATCHKEY_BASE_URL)
   fail('There is no service to try it with. First, in another terminal: npm run dev')
 
 const [program, file] = example
 if (program === process.execPath) {
-  // The examples have the library as an application has it: built.
+  // The examples use the built library, like an application.
   const { status } = spawnSync('npm', ['run', '-s', 'build', '--workspace', 'sdk'], { cwd: ROOT, stdio: 'inherit' })
   if (status !== 0) fail('The client library does not build.')
 }
 const child = spawn(program, [join(ROOT, file), ...rest], { stdio: 'inherit' })
-// Ctrl-C reaches both; who ends this one by its pid means the example.
+// Ctrl-C reaches both processes; a signal to this process is forwarded to the example.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal))
 child.once('exit', (code, signal) => {
   process.exitCode = code ?? (signal === 'SIGINT' ? 130 : 1)

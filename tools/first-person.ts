@@ -1,4 +1,4 @@
-/** Ann, who has just been invited: chooses a password, takes codes to her account and allows them, by clicks. */
+/** Simulates the user Ann in a browser: sets a password, enters codes and grants them. */
 import type { Page } from 'playwright-core'
 import { decide, press, submit } from '../server/test/rig/clicks.ts'
 
@@ -7,7 +7,7 @@ const PASSWORD = 'four quiet lighthouses'
 
 export type FirstPerson = {
   choosePassword(link: string): Promise<void>
-  /** The page that a device names: asks for the account, then who one is. Ends where codes are typed. */
+  /** Opens the verification page, selects the account and signs in. Ends on the code page. */
   beginAt(address: string, account: string): Promise<void>
   allow(code: string): Promise<void>
 }

@@ -1,9 +1,9 @@
-/** Ports for programs that have to be given a number, because they cannot choose one themselves and say which. */
+/** Free ports for programs that cannot choose a port themselves. */
 import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 
-/** Below those that the kernel gives to clients: otherwise a connection could take it before the program does. */
+/** Below the ephemeral port range: otherwise an outgoing connection could take the port first. */
 const [LOWEST, HIGHEST] = [20_000, 32_000]
 const ATTEMPTS = 10
 
@@ -14,7 +14,7 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/** As `start` finds it. Another program can take the port in between; then `start` fails with that, and is called with another one. */
+/** Calls `start` with a free port. If another program takes the port first, retries with another one. */
 export async function onFreePort<T>(start: (port: number) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {

@@ -1,6 +1,6 @@
 /**
- * Makes a picture of a page small: few colours, each named by one byte (PNG, third edition, section 11.2.2). Only for what
- * Chromium writes: eight bits a channel, red, green and blue, with or without alpha, not interlaced.
+ * Reduces the size of a screenshot with a palette of at most 256 colours (PNG, third edition, section 11.2.2). Supports only
+ * the output of Chromium: eight bits per channel, RGB with or without alpha, not interlaced.
  */
 import { crc32, deflateSync, inflateSync } from 'node:zlib'
 
@@ -29,7 +29,7 @@ export function palettePng(png: Buffer): Buffer {
   ])
 }
 
-/** The colours that are there most often; whatever else is there becomes the nearest of them. */
+/** The most frequent colours; all others are mapped to the nearest of them. */
 function choosePalette(pixels: Uint32Array): { palette: readonly number[]; indexOf: (colour: number) => number } {
   const counts = new Map<number, number>()
   for (const colour of pixels) counts.set(colour, (counts.get(colour) ?? 0) + 1)
@@ -75,7 +75,7 @@ function readPixels(png: Buffer): Picture {
   return { width, height, pixels }
 }
 
-/** Section 9: each row says how it was predicted from its neighbours. */
+/** Section 9: each row starts with its filter type. */
 function unfilter(filtered: Buffer, rowBytes: number, rows: number, pixelBytes: number): Buffer {
   const raw = Buffer.alloc(rowBytes * rows)
   for (let row = 0; row < rows; row += 1) {

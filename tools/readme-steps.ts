@@ -1,15 +1,15 @@
-/** A section of the README as somebody reads it who does what it says: commands, files to write, and answers that are shown. */
+/** Parses a section of the README into steps: commands with sample responses, and files to write. */
 
 export type Command = {
   readonly kind: 'command'
   readonly text: string
-  /** What the README shows as its answer. */
+  /** Sample response in the README. */
   readonly sample: Readonly<Record<string, unknown>> | null
 }
 
 export type Step = Command | { readonly kind: 'file'; readonly path: string; readonly text: string }
 
-/** In their order. A JSON block is what the command before it answers; a JS block is the file that the text before it names. */
+/** Returns the steps in order. A JSON block is the response of the command before it; a JS block is the file named in the text before it. */
 export function readSteps(markdown: string, heading: string): readonly Step[] {
   const section = markdown.split(/^(?=## )/m).find((each) => each.startsWith(`## ${heading}\n`))
   if (!section) throw new Error(`there is no section "${heading}"`)
@@ -24,7 +24,7 @@ export function readSteps(markdown: string, heading: string): readonly Step[] {
     }
     if (language === 'js') {
       const path = prose.match(/`(\S+\.mjs)`/)?.[1]
-      if (!path) throw new Error(`nothing says where this goes:\n${block}`)
+      if (!path) throw new Error(`no file name before this block:\n${block}`)
       steps.push({ kind: 'file', path, text: block })
     }
     const last = steps.at(-1)
@@ -35,10 +35,10 @@ export function readSteps(markdown: string, heading: string): readonly Step[] {
   return steps
 }
 
-/** What a reader puts in: for `app_…` what they last saw that begins so, and for a value of a sample what they got instead. */
+/** Fills in placeholders: `app_…` becomes the last seen value with this prefix, and a sample value becomes the actual one. */
 export function createFilling(): {
   see(output: string): void
-  /** That the command with this sample answered so. The two have the same fields, or the README is out of date. */
+  /** Records the actual response for a sample. Throws if their fields differ. */
   compare(sample: Readonly<Record<string, unknown>>, answer: Readonly<Record<string, unknown>>): void
   fill(text: string): string
 } {
@@ -50,7 +50,7 @@ export function createFilling(): {
     },
     compare: (sample, answer) => {
       const [wanted, given] = [Object.keys(sample).join(', '), Object.keys(answer).join(', ')]
-      if (wanted !== given) throw new Error(`the README shows ${wanted}, the service answers ${given}`)
+      if (wanted !== given) throw new Error(`the README shows ${wanted}, the service returns ${given}`)
       for (const [name, value] of Object.entries(sample)) {
         if (typeof value === 'string' && value !== '') instead.set(value, String(answer[name]))
       }
@@ -58,7 +58,7 @@ export function createFilling(): {
     fill: (text) => {
       const filled = text.replace(/\b([a-z]{3}_)…/g, (_, prefix: string) => {
         const found = seen.match(new RegExp(`\\b${prefix}[\\w-]+`, 'g'))?.at(-1)
-        if (!found) throw new Error(`nothing that begins with ${prefix} was seen`)
+        if (!found) throw new Error(`no value with the prefix ${prefix} was seen`)
         return found
       })
       return [...instead].reduce((whole, [sample, real]) => whole.replaceAll(sample, real), filled)

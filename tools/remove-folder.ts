@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs'
 
-/** Removes a folder that a process which is just exiting may still write into. */
+/** Removes a folder, with retries, because an exiting process may still write to it. */
 export function removeFolder(folder: string): void {
   rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })
 }

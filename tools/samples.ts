@@ -1,8 +1,8 @@
 /**
- * Code in documents is taken from files that CI runs. A line `<!-- sample: path -->` or `<!-- sample: path#part -->` in front of a
- * fenced block says which; `npm run docs` fills the block, and server/test/docs.test.ts compares it.
+ * Code samples in documents are copied from files that CI runs. A line `<!-- sample: path -->` or `<!-- sample: path#part -->` before a
+ * fenced block names the file; `npm run docs` fills the block, and server/test/docs.test.ts compares it.
  *
- * A part is what stands between `#region part` and `#endregion` in comments of the file, or else its declaration of that name.
+ * A part is the text between the comments `#region part` and `#endregion`, or the declaration of that name.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
@@ -22,7 +22,7 @@ const LANGUAGES: Readonly<Record<string, string>> = {
 
 const SAMPLE = /^<!-- sample: ([^\s#]+)(?:#([\w-]+))? -->\n\n?```[^\n]*\n(?:[\s\S]*?\n)??```$/gm
 
-/** Paths from the root of the repository. */
+/** Paths relative to the root of the repository. */
 export function findSampled(): readonly string[] {
   const documents = readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
   const names = documents.filter((name) => name.endsWith('.md')).map((name) => join('docs', name))
@@ -63,7 +63,7 @@ function takeRegion(file: string, part: string): string | null {
   return lines.slice(from + 1, from + length).join('\n')
 }
 
-/** With the comment right above it, down to the first line that ends it: one that is neither indented nor empty. */
+/** Includes the comment directly above, up to the first line that is neither indented nor empty. */
 function takeDeclaration(file: string, part: string): string | null {
   const lines = file.split('\n')
   const declares = new RegExp(

@@ -1,10 +1,10 @@
 /**
- * What the service is made of, as CycloneDX: every package that it runs with, and no other.
+ * Software bill of materials in CycloneDX format: all packages that the server uses at run time.
  *
  *   npm run -s sbom > latchkey.cdx.json
  *
- * `npm sbom --omit dev` would leave out what a tool needs as well (pino, because fastify has it, too), so the whole list is asked for and
- * the packages that only tools need are taken off here.
+ * `npm sbom --omit dev` would omit packages that a development tool also uses (pino, a dependency of fastify), so the complete list is
+ * requested, and packages that only development tools use are removed here.
  */
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
@@ -37,7 +37,7 @@ export function makeBillOfMaterials(): BillOfMaterials {
   const kept = new Set([server, ...components].map((component) => component['bom-ref']))
   return {
     ...whole,
-    // npm names the folder that it was run in.
+    // npm uses the name of the folder.
     metadata: { ...whole.metadata, component: server },
     components,
     dependencies: whole.dependencies

@@ -1,7 +1,7 @@
 /**
- * `npm run screenshots`: every page, in light and dark, wide and narrow, into `.gallery/`, which git ignores; those that the
- * documentation shows are copied to docs/screenshots/. The account is the one that the tests click through
- * (server/test/rig/northwind.ts), on a database of its own that is dropped again.
+ * `npm run screenshots`: takes screenshots of every page, light and dark, wide and narrow, in `.gallery/`, which git ignores;
+ * those of the documentation are copied to docs/screenshots/. The account is the one of the browser tests
+ * (server/test/rig/northwind.ts), in a temporary database.
  */
 import { copyFileSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -19,11 +19,11 @@ import { GALLERY, SCREENSHOTS, shownScreenshots } from './shown-screenshots.ts'
 import { takeTelevision } from './television-pictures.ts'
 
 const WIDTHS = { wide: 1280, narrow: 360 } as const
-/** The window that an application opens for the dialog. */
+/** Size of the dialog window. */
 const POPUP = { width: 480, height: 640 }
 const COLOURS = ['light', 'dark'] as const
 
-/** Beside what every route shows. The rest differs from one of these by a sentence. */
+/** Additional states of pages. Other states differ from these only by a sentence. */
 const ANSWERS = [
   'sign-in-wrong',
   'recover-sent',
@@ -59,7 +59,7 @@ const ANSWERS = [
   'refusal-not-found',
 ]
 
-/** No page, the page of another route, one that is longer than anybody looks at in a picture, and what is taken of a busier service. */
+/** Routes without a page, duplicates, very long pages, and pages taken from the busy service below. */
 const NOT_TAKEN = [
   ...PICTURES,
   'dialog-enter',
@@ -85,7 +85,7 @@ for (const folder of [GALLERY, SCREENSHOTS]) {
   mkdirSync(folder, { recursive: true })
 }
 
-// Always the same address, because it is in some of the pictures.
+// A fixed address, because it is visible in some screenshots.
 const northwind = await startNorthwind({ PORT: '28080', PUBLIC_URL: 'http://service.localhost:28080' })
 const chromium = await startChromium()
 try {
@@ -112,7 +112,7 @@ try {
 
 await takeTelevision(chromium)
 
-// The operators' console means something only with much to look at: a service after thirty days.
+// The operator console needs data: a service after thirty days.
 const busy = await startBusyService({ PORT: '28080', PUBLIC_URL: 'http://service.localhost:28080' })
 try {
   const operators = await chromium.open({ baseURL: busy.originOf('operators') })
@@ -130,7 +130,7 @@ try {
   await takeAll(developer, 'developer-activity-suspended')
   const shown = shownScreenshots()
   for (const name of shown) copyFileSync(join(GALLERY, name), join(SCREENSHOTS, name))
-  console.log(`${readdirSync(GALLERY).length} pictures in ${GALLERY}, ${shown.length} of them in ${SCREENSHOTS}`)
+  console.log(`${readdirSync(GALLERY).length} screenshots in ${GALLERY}, ${shown.length} of them in ${SCREENSHOTS}`)
 } finally {
   await chromium.close()
   await busy.stop()
@@ -161,7 +161,7 @@ async function takeAll(page: Page, name: string, popup = false): Promise<void> {
   }
 }
 
-/** A page whole, however long it is; a window as it opens. */
+/** Captures the full page, or the visible part of a dialog window. */
 async function take(
   page: Page,
   name: string,

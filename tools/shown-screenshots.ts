@@ -1,4 +1,4 @@
-/** The pictures that the documentation shows. All others stay in the gallery, which is not committed. */
+/** Screenshots that the documentation shows. All others stay in the gallery, which is not committed. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -7,7 +7,7 @@ const ROOT = join(import.meta.dirname, '..')
 export const GALLERY = join(ROOT, '.gallery')
 export const SCREENSHOTS = join(ROOT, 'docs', 'screenshots')
 
-/** File names, as README.md and docs/ refer to them. */
+/** File names referred to by README.md and docs/. */
 export function shownScreenshots(): readonly string[] {
   const documents = readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.md'))

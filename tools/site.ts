@@ -1,8 +1,8 @@
 /**
- * The documentation as a site: every page of docs/ and its neighbours, one style sheet, no script, nothing from anywhere else. It can
- * be put on any web server, under any path, or be opened from the folder.
+ * Builds the documentation site: all pages of docs/ and the documents beside it, one stylesheet, no script, no external resources. It works
+ * on any web server, under any path, or opened as files.
  *
- *   npm run site    write it to .site/
+ *   npm run site    write the site to .site/
  */
 import { copyFileSync, existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
@@ -14,7 +14,7 @@ import { renderMarkdown } from './site/render.ts'
 const PROMISE =
   'An authorization server for web services whose accounts live on their own subdomains: device flow, access keys and dialog.'
 
-/** Returns the paths of everything that was written. */
+/** Returns the paths of all written files. */
 export function buildSite(folder: string): readonly string[] {
   const chapters = readChapters()
   const pages = chapters.flatMap((chapter) => chapter.pages)
@@ -44,7 +44,7 @@ export function buildSite(folder: string): readonly string[] {
 
 type Followed = { readonly path: string; readonly copied?: string }
 
-/** Where a link of a document leads: out, to another page, or to a file of the repository, which then comes along. */
+/** Resolves a link of a document: external, another page, or a file of the repository, which is then copied. */
 function follow(href: string, page: Page, pages: readonly Page[]): Followed {
   if (/^(https?:|mailto:|#)/.test(href)) return { path: href }
   const [file = '', anchor] = href.split('#')
@@ -55,11 +55,11 @@ function follow(href: string, page: Page, pages: readonly Page[]): Followed {
   if (source === 'README.md') return { path: 'index.html' }
   if (!existsSync(join(ROOT, source)) || !statSync(join(ROOT, source)).isFile())
     throw new Error(`${page.source} links to ${href}, which is neither a page nor a file`)
-  // Servers know what to say of text and pictures, and take .ts for a film.
+  // Text and images have a correct media type on web servers; .ts would be served as a video.
   return { path: /\.(png|svg|txt)$/.test(source) ? `files/${source}` : `files/${source}.txt`, copied: source }
 }
 
-/** https://llmstxt.org: one line per page, for readers who read everything. */
+/** https://llmstxt.org: one line per page. */
 function renderList(chapters: readonly Chapter[]): string {
   const lines = chapters.flatMap(({ title, pages }) => [
     `\n## ${title}\n`,

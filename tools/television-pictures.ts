@@ -1,6 +1,5 @@
 /**
- * Three pictures of one connection: the television of examples/ waits, somebody decides on their phone, the television is
- * connected. Part of `npm run screenshots`.
+ * Screenshots of the television example: waiting, the consent page on a phone, connected. Part of `npm run screenshots`.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -14,7 +13,7 @@ import { GALLERY } from './shown-screenshots.ts'
 
 const PHONE = { viewport: { width: 430, height: 860 }, colorScheme: 'light' } as const
 
-/** At a service of its own: outside a browser, not every machine finds what is below localhost. */
+/** Uses its own service: outside a browser, not every system resolves subdomains of localhost. */
 export async function takeTelevision(chromium: Chromium): Promise<void> {
   const northwind = await startNorthwind({ PORT: '28080', PUBLIC_URL: 'http://localhost:28080' })
   const television = await startTelevision(northwind)

@@ -1,19 +1,19 @@
-/** A command in a shell, with its own group of processes, so that Ctrl-C reaches all that it started and nobody else. */
+/** Runs a command in a shell, with its own process group, so that Ctrl-C reaches all its children and no other process. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export type Running = {
-  /** Both streams, as they came. */
+  /** Standard output and standard error, interleaved. */
   output(): string
   stdout(): string
-  /** Waits for it in the output, from the beginning; fails when the command ends first. */
+  /** Waits until the output matches; fails if the command ends first. */
   says(pattern: RegExp, limitMs?: number): Promise<RegExpExecArray>
   /** Its exit status. */
   readonly ended: Promise<number | null>
-  /** Ctrl-C, and what does not end by it is killed. */
+  /** Sends Ctrl-C, then kills remaining processes. */
   interrupt(): Promise<void>
-  /** At once, for whoever cannot wait any more. */
+  /** Kills the process group immediately. */
   kill(): void
 }
 
@@ -50,7 +50,7 @@ export function runInShell(command: string, cwd: string, env: NodeJS.ProcessEnv)
         const ending = over
         const found = pattern.exec(output)
         if (found) return found
-        if (ending || Date.now() > until) throw new Error(`"${command}" did not say ${pattern}, but:\n${output}`)
+        if (ending || Date.now() > until) throw new Error(`"${command}" did not print ${pattern}, but:\n${output}`)
       }
     },
     ended,

@@ -1,7 +1,7 @@
 /**
- * `npm run verify:first-hour`: somebody who has never seen this clones it into an empty folder and does what the README says under "Try
- * it", word for word; a person in a real browser chooses a password, takes codes to the account and allows. It has to end with
- * granted devices, one of them an application with nothing but the packed client library. Prints how long each step takes.
+ * `npm run verify:first-hour`: clones the repository into an empty folder and executes "Try it" of the README word by word, with a
+ * simulated user in a real browser who sets a password, enters codes and grants them. Passes if the devices were granted access, one of them
+ * an application that uses only the packed client library. Prints the duration of each step.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
@@ -18,10 +18,10 @@ const ROOT = join(import.meta.dirname, '..')
 const GOAL_SECONDS = 300
 const STOP = 'npm run engines -- --stop'
 
-/** What is made here, and is in no clone. */
+/** Generated folders, which are not part of a clone. */
 const MADE = ['.git', '.engines', '.site', '.verify', 'dist', 'node_modules']
 
-/** These go on in a terminal of their own; with what they say when they are ready. */
+/** Commands that keep running, with the output that shows that they are ready. */
 const STAYING: Readonly<Record<string, RegExp>> = {
   'npm run dev': /Ctrl-C ends the server/,
   'npm run example television': /The television is on: (\S+)/,
@@ -39,7 +39,7 @@ async function time<T>(step: string, work: () => Promise<T> | T, download = fals
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'latchkey-first-hour-'))
-// Otherwise PostgreSQL, which root runs as another user, could not reach its files in there.
+// PostgreSQL, which root runs as another user, needs access to its files in this folder.
 chmodSync(folder, 0o755)
 const clone = join(folder, 'latchkey')
 const running: Running[] = []
@@ -76,7 +76,7 @@ try {
   console.log(
     `${clock(total)} minutes in all, and ${clock(downloads)} minutes of downloads; the goal is ${clock(GOAL_SECONDS)}`,
   )
-  if (granted.length < 3) throw new Error('The README promises three: the television, curl, and a program of your own.')
+  if (granted.length < 3) throw new Error('The README describes three: the television, curl, and your own program.')
   if (total > GOAL_SECONDS) throw new Error('That took too long.')
 } catch (error) {
   console.error(`FAILED: ${(error as Error).message}`)
@@ -86,25 +86,25 @@ try {
   await interruptAll()
 }
 
-/** Where this is no repository, an unpacked archive for one, or one of somebody whom git does not trust: a copy. */
+/** Copies the folder if it is not a repository (an unpacked archive) or if git does not trust its owner. */
 function takeClone(): void {
   try {
-    if (git('status', '--porcelain') !== '') console.log('What is not committed is not cloned, and so not tried.')
+    if (git('status', '--porcelain') !== '') console.log('Uncommitted changes are not cloned and not verified.')
     git('clone', '--quiet', ROOT, clone)
   } catch {
-    console.log('git does not clone this folder; it is copied, without what was made in it.')
+    console.log('git cannot clone this folder; it is copied without generated folders.')
     cpSync(ROOT, clone, { recursive: true, filter: (source) => !MADE.includes(basename(source)) })
   }
 }
 
-/** However this ends, by Ctrl-C as well. */
+/** Cleans up in any case, also after Ctrl-C. */
 function leaveNothing(): void {
   for (const command of running) command.kill()
   if (enginesRun) spawnSync('bash', ['-c', STOP], { cwd: clone, env: environment() })
   removeFolder(folder)
 }
 
-/** Until it is ready; then it is used. */
+/** Starts a command that keeps running, waits until it is ready and uses it. */
 async function stay(text: string, ready: RegExp, person: FirstPerson, port: number): Promise<void> {
   const command = runInShell(text, clone, { ...environment(), PORT: String(port) })
   running.push(command)
@@ -128,7 +128,7 @@ async function stay(text: string, ready: RegExp, person: FirstPerson, port: numb
   granted.push('the television')
 }
 
-/** To its end, with everything filled in. A program that shows a code gets its yes. */
+/** Runs a command to its end, with placeholders filled in. If it shows a code, the code is granted. */
 async function run(step: Command, text: string, person: FirstPerson): Promise<void> {
   const isDownload = text.startsWith('npm ci')
   const command = runInShell(text, clone, environment())
@@ -156,14 +156,14 @@ async function run(step: Command, text: string, person: FirstPerson): Promise<vo
 }
 
 async function interruptAll(): Promise<void> {
-  // What was started last ends first.
+  // Stops in reverse order.
   for (let last = running.at(-1); last; last = running.at(-1)) {
     await last.interrupt()
     running.pop()
   }
 }
 
-/** As in a fresh terminal: nothing of this repository's own environment, nor of the npm that runs this. */
+/** Environment of a fresh terminal, without variables of this repository or of npm. */
 function environment(): NodeJS.ProcessEnv {
   const ours =
     /^(DATABASE_URL|REDIS_URL|PORT|INIT_CWD|NODE_OPTIONS|LATCHKEY_\w+|npm_(?!config_(registry|cache|userconfig)$)\w+)$/
@@ -172,11 +172,11 @@ function environment(): NodeJS.ProcessEnv {
   return { ...Object.fromEntries(kept), PATH: path.join(':'), npm_config_prefer_offline: 'true' }
 }
 
-/** The README's own, unless somebody is there already. */
+/** The port of the README, or another one if it is in use. */
 async function portOr(wanted: number): Promise<number> {
   if (await isFree(wanted)) return wanted
   const port = await freePort()
-  console.log(`Port ${wanted} is taken; it is ${port} wherever the README says ${wanted}.`)
+  console.log(`Port ${wanted} is in use; ${port} replaces ${wanted} of the README.`)
   return port
 }
 

@@ -1,13 +1,13 @@
 /**
- * An API that lets in who has a good credential with the right scope, whichever application got it and by whichever flow. It is registered
- * as a resource server: its own id and secret let it ask what a credential is.
+ * An API that requires a valid credential with the right scope, issued to any application in any flow. It is registered as a resource server:
+ * its own id and secret allow it to introspect credentials.
  */
 import { createVerifier } from '@latchkey/sdk'
 import { credentialOf, requireAuth } from '@latchkey/sdk/express'
 import express from 'express'
 
 const port = Number(process.env.PORT ?? 4001)
-/** The page that may call it from a browser: examples/web-app. */
+/** Origin of the page that may call the API from a browser: examples/web-app. */
 const pageOrigin = process.env.PAGE_ORIGIN ?? 'http://127.0.0.1:4002'
 const verifier = createVerifier({
   baseUrl: process.env.LATCHKEY_BASE_URL ?? 'http://localhost:8080',

@@ -1,6 +1,6 @@
 /**
- * A command-line tool: `login` with a code, `list` what the guarded API of examples/api has, `logout`. It is on other people's machines and
- * cannot keep a secret, so it is registered as a public application and has none.
+ * A command-line tool: `login` with a code, `list` the orders of the API in examples/api, `logout`. It runs on users' machines and cannot
+ * keep a secret, so it is registered as a public application without one.
  */
 import { homedir } from 'node:os'
 import { join } from 'node:path'
@@ -20,8 +20,8 @@ const commands: Record<string, () => Promise<void>> = {
   login: async () => {
     const session = await client.device.start({ variant: 'oauth', scope: ['orders:read'] })
     console.error(`Your code is ${session.displayCode}\nEnter it at ${session.verificationUrl}`)
-    console.error(`It is good for ${Math.ceil(session.remaining() / 60)} minutes. Waiting …`)
-    // Ctrl-C ends the waiting, and the program.
+    console.error(`It is valid for ${Math.ceil(session.remaining() / 60)} minutes. Waiting …`)
+    // Ctrl-C stops waiting and ends the program.
     await session.wait()
     console.error('You are logged in.')
   },
@@ -33,7 +33,7 @@ const commands: Record<string, () => Promise<void>> = {
   },
   logout: async () => {
     await client.revoke()
-    console.error('You are logged out, and the access is ended.')
+    console.error('You are logged out, and the access is revoked.')
   },
 }
 

@@ -1,6 +1,6 @@
 /**
- * A kiosk: asks once for an access key, which does not expire, and keeps it in a file that only its owner can read. After a
- * restart it goes on with it. When somebody takes the access back, it says so, and asks again when somebody is there.
+ * A kiosk: requests an access key once, which does not expire, and stores it in a file that only its owner can read. After a
+ * restart it uses the stored key. When the access is revoked, it reports this and requests a new key when a user presses Enter.
  */
 import { homedir } from 'node:os'
 import { join } from 'node:path'
@@ -29,14 +29,14 @@ for (;;) {
   else await sleep(everySeconds * 1000)
 }
 
-/** A code at a time, and only while somebody stands in front. */
+/** Requests one code at a time, and only on user interaction. */
 async function askForKey(): Promise<void> {
   for (;;) {
     console.log('This kiosk is not connected. Press Enter for a code.')
     if ((await keyboard.next()).done) process.exit(0)
     try {
       const session = await client.device.start({ variant: 'key', scope: ['orders:read'], state: 'entrance' })
-      console.log(`Your code is ${session.displayCode}. Take it to ${session.verificationUrl}`)
+      console.log(`Your code is ${session.displayCode}. Enter it at ${session.verificationUrl}`)
       const { scope } = await session.wait()
       console.log(`Connected for ${scope.join(', ')}.`)
       return
@@ -47,11 +47,11 @@ async function askForKey(): Promise<void> {
   }
 }
 
-/** What a kiosk is there for. This one only asks whose it is. */
+/** The work of the kiosk. This one only reads the account of its key. */
 async function work(): Promise<{ readonly text: string; readonly refused: boolean }> {
   try {
     const response = await client.fetch(`${baseUrl}/1/me`)
-    if (response.status === 401) return { text: 'The access was taken back.', refused: true }
+    if (response.status === 401) return { text: 'The access was revoked.', refused: true }
     if (!response.ok) return { text: `The service answered ${response.status}. Trying again.`, refused: false }
     const { account } = (await response.json()) as { account: string }
     return { text: `Open for the guests of ${account}.`, refused: false }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The device flow with Python's standard library: asks for a code, shows it, waits for the decision, prints the token set.
+"""The device flow with Python's standard library: requests a code, shows it, waits for the decision, prints the token set.
 
-Ends with 0 when granted, 2 when rejected, 3 when the code has run out, 1 for anything else.
+Exit status: 0 granted, 2 rejected, 3 expired, 1 any other error.
 """
 
 import json
@@ -18,7 +18,7 @@ APPLICATION = {"SVCappid": os.environ["LATCHKEY_APP_ID"], "SVCsecret": os.enviro
 
 
 def post(path, headers, **form):
-    """The answer, whatever its status: refusals have a body as well. Raises OSError or ValueError where there is none."""
+    """Returns the JSON body, also of error responses. Raises OSError or ValueError if there is none."""
     body = urllib.parse.urlencode({**APPLICATION, **form}).encode()
     request = urllib.request.Request(BASE_URL + path, body, headers)
     try:
@@ -29,11 +29,11 @@ def post(path, headers, **form):
 
 
 def wait(record):
-    """Polls no faster than the interval, until there is an outcome."""
+    """Polls at the interval until there is a final outcome."""
     interval = record["interval"]
-    # With the same key, an outcome whose answer was lost is given again.
+    # With the same key, an outcome whose response was lost is returned again.
     headers = {"Idempotency-Key": str(uuid.uuid4())}
-    # The service says when the code has run out; this is for one that is gone.
+    # The service reports expiry; this limit applies if the service is unreachable.
     give_up = time.monotonic() + record["expires_in"] + 60
     pause = interval
     while time.monotonic() < give_up:
@@ -48,7 +48,7 @@ def wait(record):
             interval += 5
         elif error in ("auth_expired", "auth_rejected", "invalid") or "access_token" in answer:
             return answer
-        # Pending; or nothing that this service says of a code, and something on the way is in trouble.
+        # Pending, or an unexpected response, for example from a proxy.
         pause = interval
     return {"error": "unavailable", "message": "The service cannot be reached."}
 

@@ -1,8 +1,8 @@
-/** The television's screen: shows what its own server says, counts the seconds, and passes the one button on. */
+/** The screen of the television: shows the state of its server, counts down the seconds, and forwards the button. */
 
 /**
  * @typedef {{ show: string, code: string, address: string, qr: string, seconds: number, secondsLeft: number,
- *   account: string, scope: string[], message: string }} Screen As server.ts describes it: not everything is there at once.
+ *   account: string, scope: string[], message: string }} Screen As described in server.ts; fields depend on the state.
  */
 
 const at = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id))
@@ -14,13 +14,13 @@ let endsAt = 0
 const draw = {
   code: (screen) => {
     at('digits').textContent = screen.code
-    // A busy service has longer codes.
+    // Codes are longer when many are live.
     at('digits').style.setProperty('--characters', String(screen.code.length))
     at('address').textContent = screen.address.replace(/^https?:\/\//, '')
     qr.src = `data:image/svg+xml,${encodeURIComponent(screen.qr)}`
     qr.alt = `The address ${screen.address} as a QR code`
     bar.max = screen.seconds
-    // By this page's own clock: the two need not agree what time it is.
+    // Measured with the clock of this page, which may differ from the server's.
     endsAt = performance.now() + screen.secondsLeft * 1000
     count()
   },
@@ -36,7 +36,7 @@ const draw = {
 function count() {
   const left = Math.max(0, Math.ceil((endsAt - performance.now()) / 1000))
   bar.value = left
-  at('left').textContent = `Good for ${Math.floor(left / 60)}:${String(left % 60).padStart(2, '0')}`
+  at('left').textContent = `Valid for ${Math.floor(left / 60)}:${String(left % 60).padStart(2, '0')}`
 }
 setInterval(count, 250)
 
@@ -45,7 +45,7 @@ new EventSource('/events').onmessage = ({ data }) => {
   const screen = JSON.parse(data)
   draw[screen.show]?.(screen)
   for (const section of document.querySelectorAll('section')) section.hidden = section.id !== screen.show
-  // A remote control has arrows and OK: there is one button at most, and it is the chosen one.
+  // For remote controls with arrows and OK: there is at most one button, and it has the focus.
   for (const button of document.querySelectorAll('button')) if (!button.closest('[hidden]')) button.focus()
 }
 

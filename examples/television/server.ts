@@ -1,13 +1,13 @@
 /**
- * A television: shows a code and where to take it, waits until somebody has decided, and says how it went. This program is the
- * part that holds the secret and talks to the service; page.html is its screen, and hears from it by Server-Sent Events.
+ * A television: shows a code and the address where to enter it, waits for the decision, and shows the outcome. This program
+ * keeps the secret and communicates with the service; page.html is its screen and receives updates by Server-Sent Events.
  */
 import { readFileSync } from 'node:fs'
 import { createServer, type ServerResponse } from 'node:http'
 import { createClient, isLatchkeyError } from '@latchkey/sdk'
 import { renderSVG } from 'uqr'
 
-/** What page.html can show. */
+/** States of page.html. */
 type Screen =
   | { readonly show: 'welcome' | 'rejected' | 'expired' }
   | {
@@ -29,7 +29,7 @@ const files: Record<string, readonly [name: string, type: string]> = {
   '/page.js': ['page.js', 'text/javascript; charset=utf-8'],
 }
 
-// Forgets everything when it is switched off. One that remembers is in examples/kiosk.
+// Credentials are kept in memory only. examples/kiosk stores them in a file.
 const client = createClient({
   baseUrl,
   appId: process.env.LATCHKEY_APP_ID ?? '',
@@ -49,7 +49,7 @@ function draw(screen: ServerResponse): void {
   screen.write(`data: ${JSON.stringify(current())}\n\n`)
 }
 
-/** Only when somebody presses the button: a television in an empty room asks for no codes. */
+/** Requests a code only when the user presses the button. */
 let connecting = false
 async function connect(): Promise<void> {
   if (connecting) return
@@ -88,7 +88,7 @@ const server = createServer((request, response) => {
     response.once('close', () => screens.delete(response))
     draw(response)
   } else if ((url === '/connect' || url === '/disconnect') && method === 'POST') {
-    // Pages of others may send forms here, too.
+    // Rejects forms of other sites.
     if (request.headers['sec-fetch-site'] !== 'same-origin') return void response.writeHead(403).end()
     const work = url === '/connect' ? connect() : disconnect()
     work.catch((error: Error) => show({ show: 'problem', message: error.message }))

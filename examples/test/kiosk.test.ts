@@ -34,7 +34,7 @@ test('a kiosk gets its key, uses it after a restart, and asks again when it was 
   const { id: SVCappid, secret: SVCsecret } = service.application
   const form = { SVCappid, SVCsecret, access_key: accessKey }
   expect((await post(service.address, '/auth/key/revoke', { form })).status).toBe(200)
-  await second.says(/The access was taken back/)
+  await second.says(/The access was revoked/)
   await second.says(/Press Enter/)
   second.type('')
   await service.grant(await codeOf(second))

@@ -33,7 +33,7 @@ test('the user enters the television’s code, grants it, and the television is 
   await heading(screen, 'Your orders, on the big screen').waitFor()
   await pressOk(screen, 'code')
   expect(await screen.locator('#digits').textContent()).toMatch(/^\d{3} \d{3} \d{3}$/)
-  expect(await screen.locator('#left').textContent()).toMatch(/^Good for (15:00|14:5\d)$/)
+  expect(await screen.locator('#left').textContent()).toMatch(/^Valid for (15:00|14:5\d)$/)
   const { publicUrl } = northwind.service.config
   const src = (await screen.locator('#qr').getAttribute('src')) ?? ''
   expect(decodeURIComponent(src)).toContain(renderSVG(`${publicUrl}/activate`, { border: 2 }))
@@ -63,7 +63,7 @@ test('the remaining time is shown, and an expired code is not replaced until the
   await expect.poll(() => screen.locator('#left').textContent(), { timeout: 5_000 }).not.toBe(shown)
   const before = await codes()
   await browsing.northwind.service.database.advance(901_000)
-  await heading(screen, 'The code has run out').waitFor()
+  await heading(screen, 'The code has expired').waitFor()
   expect(await codes()).toBe(before)
   await pressOk(screen, 'code')
   expect(await codes()).toBe(before + 1)
@@ -84,7 +84,7 @@ test('every screen is accessible, and nothing overflows', async () => {
   seen.push(await look())
   expect(await screen.evaluate('document.documentElement.scrollHeight')).toBe(SOFA.viewport.height)
   await browsing.northwind.service.database.advance(901_000)
-  await heading(screen, 'The code has run out').waitFor()
+  await heading(screen, 'The code has expired').waitFor()
   seen.push(await look())
   expect(seen.flat()).toEqual([0, 0, 0])
 })

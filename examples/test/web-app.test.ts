@@ -79,6 +79,6 @@ test('a user who rejects can start over', async () => {
   const popup = await openDialog(page)
   await goToQuestion(popup, browsing.northwind.dana)
   await answerAndClose(popup, 'cancel')
-  await status(page, 'You said no, and that is fine.')
+  await status(page, 'You rejected the request.')
   await page.getByRole('button', { name: 'Connect' }).waitFor()
 })

@@ -1,4 +1,4 @@
-/** The page: opens the dialog in the click, then lists what the guarded API of examples/api has for this user. */
+/** The page: opens the dialog on a click, then lists the orders from the API in examples/api. */
 import { createClient, isLatchkeyError, sessionStorageStore } from '@latchkey/sdk/browser'
 
 const { baseUrl, appId, apiUrl } = await (await fetch('/settings.json')).json()
@@ -25,15 +25,15 @@ async function show() {
 /** @param {unknown} error */
 function explain(error) {
   const said = isLatchkeyError(error, 'access_denied')
-    ? 'You said no, and that is fine.'
+    ? 'You rejected the request.'
     : /** @type {Error} */ (error).message
   status.textContent = said
-  // Whatever it was, one may start over; only the user can help where the access was taken back.
+  // The user can always start again, which is necessary after a revocation.
   connect.hidden = false
 }
 
 connect.addEventListener('click', () => {
-  // Before anything is awaited: otherwise the browser blocks the window.
+  // Before the first await: otherwise the browser blocks the window.
   const opened = client.dialog.open({ redirectUri: `${location.origin}/connected`, scope: ['orders:read'] })
   opened.then(show).catch(explain)
 })
@@ -41,7 +41,7 @@ disconnect.addEventListener('click', async () => {
   try {
     await client.revoke()
     await show()
-    status.textContent = 'Disconnected. The access is ended.'
+    status.textContent = 'Disconnected. The access is revoked.'
   } catch (error) {
     explain(error)
   }

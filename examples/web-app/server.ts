@@ -1,6 +1,6 @@
 /**
- * A web application without a server of its own to speak of: two pages, two scripts and the client library, sent as they are. It
- * has no secret, so it is registered as a public application.
+ * Static server of a web application: two pages, two scripts and the client library. The application has no secret and is
+ * registered as a public application.
  */
 import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
@@ -17,7 +17,7 @@ const script = 'text/javascript; charset=utf-8'
 const pages: Record<string, readonly [file: string, type: string]> = {
   '/': ['index.html', html],
   '/orders.js': ['orders.js', script],
-  // The registered redirect address.
+  // The registered redirect URI.
   '/connected': ['connected.html', html],
   '/connected.js': ['connected.js', script],
 }
@@ -25,7 +25,7 @@ const pages: Record<string, readonly [file: string, type: string]> = {
 const server = createServer(async (request, response) => {
   const { pathname } = new URL(request.url ?? '/', 'http://127.0.0.1')
   const page = pages[pathname]
-  // In a real application a bundler puts the library in; here its files are served, and the pages' import maps name them.
+  // A real application bundles the library; here its files are served, and the import maps of the pages refer to them.
   const library = /^\/sdk\/([\w/-]+\.js)$/.exec(pathname)?.[1]
   if (pathname === '/settings.json') {
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(settings))

@@ -1,4 +1,4 @@
-/** What stands around a page: where one is, where else one can go, and what comes next. Works without a script; there is none. */
+/** Layout of a page: breadcrumb, navigation and next page. Works without a script. */
 import { posix } from 'node:path'
 import type { Chapter, Page } from './pages.ts'
 import { escapeHtml, type Rendered } from './render.ts'
@@ -15,7 +15,7 @@ export function layOut({ html, headings }: Rendered, { chapters, page, previous,
   const link = (each: Page, rel: 'prev' | 'next') => `<a rel="${rel}" href="${to(each.path)}">${inline(each.title)}</a>`
   const isDecision = page.path.startsWith('decisions/')
   const parts = headings.filter(({ depth }) => depth === 2)
-  // A decision has four parts of half a page, and some documents say themselves what is in them.
+  // Decisions are short, and some documents have their own table of contents.
   const contents =
     parts.length < 3 || isDecision || /^Contents: /m.test(page.markdown)
       ? ''
@@ -53,7 +53,7 @@ ${chapters.map(({ title, pages }) => renderChapter(title, shownOf(pages, isDecis
 `
 }
 
-/** Two dozen decisions would hide the rest from whoever does not read them. */
+/** Decisions are hidden in the navigation, except on their own pages. */
 function shownOf(pages: readonly Page[], isDecision: boolean): readonly Page[] {
   return isDecision ? pages : pages.filter(({ path }) => !/^decisions\/\d/.test(path))
 }
@@ -70,12 +70,12 @@ function withContents(html: string, contents: string): string {
   return html.replace(/(<\/h1>\n)/, `$1${contents}`)
 }
 
-/** A heading may hold a link of its own; within another link it may not. */
+/** Removes links from a heading, because links cannot be nested. */
 function withoutLinks(html: string): string {
   return html.replace(/<\/?a\b[^>]*>/g, '')
 }
 
-/** Titles hold code, and nothing else. */
+/** Titles may contain code, but no other markup. */
 function inline(title: string): string {
   return escapeHtml(title).replace(/`([^`]+)`/g, '<code>$1</code>')
 }

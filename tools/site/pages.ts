@@ -1,15 +1,15 @@
-/** Which documents are pages of the site, in which order, and what each begins with. */
+/** Documents that are pages of the site, their order, and their first sentence. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 export const ROOT = join(import.meta.dirname, '..', '..')
 
 export type Page = {
-  /** From the root of the repository. */
+  /** Path relative to the root of the repository. */
   readonly source: string
-  /** From the root of the site. */
+  /** Path relative to the root of the site. */
   readonly path: string
-  /** As the document says it, in Markdown, unless it is better known by another name here. */
+  /** Title of the document in Markdown, or a shorter one for the site. */
   readonly title: string
   readonly markdown: string
 }
@@ -54,7 +54,7 @@ function readPage(source: string): Page {
   return { source, path: pathOf(source), title: TITLES[source] ?? titleOf(markdown), markdown }
 }
 
-/** A list of them, which nobody has to keep, and each. */
+/** A generated list of decisions, and each decision. */
 function readDecisions(): readonly Page[] {
   const names = readdirSync(join(ROOT, 'docs/decisions')).filter((name) => name.endsWith('.md'))
   const decisions = names.sort().map((name) => readPage(join('docs/decisions', name)))
@@ -79,7 +79,7 @@ function titleOf(markdown: string): string {
   return /^# (.+)$/m.exec(markdown)?.[1] ?? ''
 }
 
-/** The first sentence below the title, without marks: what a reader finds there. */
+/** The first sentence below the title, without markup. */
 export function summaryOf({ markdown }: Page): string {
   const paragraphs = markdown.split(/\n{2,}/).filter((each) => /^[\p{L}`*_[]/u.test(each))
   const text = (paragraphs[0] ?? '').replace(/\s+/g, ' ').replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')

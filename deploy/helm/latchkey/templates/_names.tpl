@@ -25,7 +25,7 @@ securityContext:
 
 {{- define "latchkey.pod" -}}
 automountServiceAccountToken: false
-# Variables that the cluster makes up for other services are none of our settings.
+# Disables the environment variables that Kubernetes adds for other services.
 enableServiceLinks: false
 {{- with .Values.imagePullSecrets }}
 imagePullSecrets:
