@@ -20,5 +20,5 @@ test('a grant is revoked for the reasons that docs/interface.md lists', () => {
 })
 
 test('an application is warned, suspended and restored for the reasons that docs/interface.md lists', () => {
-  expect(documented('`reason` of the three about the application:')).toEqual([...suspensionReasons].sort())
+  expect(documented('`reason` of the three events about the application:')).toEqual([...suspensionReasons].sort())
 })
