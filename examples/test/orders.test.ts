@@ -60,7 +60,7 @@ test('the command-line tool logs in with a code, lists the orders of the API, an
   expect(list.stdout()).toBe('1\ttwo bottles of ink\n')
 
   const logout = orders('logout')
-  await logout.says(/the access is ended/)
+  await logout.says(/the access is revoked/)
   expect(await logout.ended).toBe(0)
   expect(await orders('list').ended).toBe(1)
 

@@ -69,7 +69,7 @@ test('a user connects in a popup, sees the orders, and disconnects', async () =>
   await page.reload()
   await status(page, 'Orders of northwind')
   await page.getByRole('button', { name: 'Disconnect' }).click()
-  await status(page, 'Disconnected. The access is ended.')
+  await status(page, 'Disconnected. The access is revoked.')
   expect(await page.evaluate('Object.keys(sessionStorage)')).toEqual([])
 })
 
