@@ -95,7 +95,7 @@ describe('TN-04: for every request', () => {
       expect([question, status, foreign(typed)]).toEqual([question, 200, []])
     }
     const own = await ours.web.get(`/account/audit?application=${theirs.application.id}`)
-    expect(textOf(own.text)).toContain('Allowed Application of theirs access')
+    expect(textOf(own.text)).toContain('Allowed access for Application of theirs')
     expect(textOf(own.text)).not.toContain('Suspended')
   })
 
@@ -138,7 +138,7 @@ describe('TN-04: for every request', () => {
       }),
     )
     const { text } = await ours.web.get('/account/audit')
-    expect(textOf(text)).toContain('Took back the suspension of Application of ours The operator of the service')
+    expect(textOf(text)).toContain('Reinstated Application of ours Operator of the service')
     expect(foreign(text)).toEqual([])
     const [newest] = lines((await exported(ours.web)).text).filter(({ kind }) => kind === 'application.restored')
     expect(newest).toMatchObject({ who: 'operator', detail: { reason: 'looked into' } })
@@ -148,7 +148,7 @@ describe('TN-04: for every request', () => {
   it('the owner of an application sees its events, but not its users in other accounts', async () => {
     const { text } = await theirs.web.get(`/account/audit?application=${theirs.application.id}`)
     expect(textOf(text)).toContain('Suspended Application of theirs')
-    expect(textOf(text)).not.toContain('Allowed Application of theirs access')
+    expect(textOf(text)).not.toContain('Allowed access for Application of theirs')
     expect(text).not.toContain(ours.clerk.email)
   })
 
@@ -179,7 +179,7 @@ describe('AP-19: input', () => {
     for (const field of ['from', 'until']) {
       const { status, text } = await ours.web.get(`/account/audit?${new URLSearchParams({ [field]: day })}`)
       expect([field, status]).toEqual([field, 400])
-      expect(textOf(text)).toContain('Write the day as year, month and day, for example 2026-11-15.')
+      expect(textOf(text)).toContain('Enter the date as year, month and day, for example 2026-11-15.')
     }
     expect((await exported(ours.web, { until: day })).status).toBe(400)
   })
@@ -196,7 +196,7 @@ describe('AP-19: input', () => {
       for (const field of ['person', 'application']) {
         const { status, text } = await ours.web.get(`/account/audit?${new URLSearchParams({ [field]: typed })}`)
         expect([field, status]).toEqual([field, 200])
-        expect(textOf(text)).toContain('Nothing matches.')
+        expect(textOf(text)).toContain('No matching entries.')
       }
       expect((await ours.web.get(`/account/audit?${new URLSearchParams({ kind: typed, after: typed })}`)).status).toBe(
         200,

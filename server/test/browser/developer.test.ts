@@ -180,7 +180,7 @@ describe('secrets', () => {
     await shows(page, t('own_application.only_secret'))
     await page.getByLabel(t('own_application.label')).fill('Bay 2')
     await button(page, t('own_application.add'))
-    await heading(page).getByText('A new secret for Loading Bay').waitFor()
+    await heading(page).getByText('New secret for Loading Bay').waitFor()
     const second = await secretOn(page)
     expect(second).not.toBe(first.secret)
     await link(page, t('secret_shown.stored'))

@@ -96,7 +96,7 @@ test.each(['oauth', 'key'] as const)(
     const page = await browsing.open({ javaScriptEnabled: false })
     await signInByClicks(page, browsing.northwind.ann.email)
     await enterByClicks(page, grouped(code.user_code))
-    await page.getByText('The code works for another').waitFor()
+    await page.getByText('This code expires in').waitFor()
     await page.getByRole('button', { name: t('consent.allow') }).click()
     await heading(page).getByText(t('decided.granted')).waitFor()
     expect((await device(variant).poll(code.device_code)).status).toBe(200)

@@ -124,14 +124,14 @@ describe('an application whose devices poll much too fast, and a reported one', 
     expect(lines).toHaveLength(2)
     expect(lines[0]).toContain('Order Board')
     expect(lines[0]).toContain(t('operator.suspended'))
-    expect(lines[0]).toMatch(/Devices of 30 accounts go on polling .* it polls \d[\d.]* times as often as it may/)
+    expect(lines[0]).toMatch(/Devices of 30 accounts ignore slow_down; the application polls \d[\d.]* times as often as allowed/)
     expect(lines[1]).toContain('Free Invoices')
     expect(lines[1]).toContain('People of 3 accounts reported it.')
 
     await link(page, 'Order Board')
     const suspension = page.locator('.suspension')
     const text = await textOf(suspension)
-    expect(text).toMatch(/Devices of 30 accounts .* They are in 30 networks\./)
+    expect(text).toMatch(/Devices of 30 accounts .* They use 30 networks\./)
     expect(text).toContain(t('operator.state_suspended'))
     expect(text).toContain(t('operator.next_stays'))
     const box = await suspension.boundingBox()
@@ -156,7 +156,7 @@ describe('an application whose devices poll much too fast, and a reported one', 
     await openApplication(page, 'Order Board')
     const words = 'Version 4.3 waits as it should. Thank you for fixing it so quickly.'
     await link(page, t('operator.to_decision'))
-    await decide(page, { decision: t('operator.suspended_reinstate'), reason: t('operator.reason_fixed'), words })
+    await decide(page, { decision: t('operator.suspended_reinstate'), reason: t('suspension_reason.fixed'), words })
     await shows(page, t('operator.notice_decided'))
     await shows(page, t('operator.state_running'))
     const mail = await mailbox.waitFor(({ to, text }) => to === ann.email && text.includes(words), MAILS_MS)
@@ -175,7 +175,7 @@ describe('an application whose devices poll much too fast, and a reported one', 
     await past.getByRole('button', { name: t('operator.undo') }).click()
     await shows(page, t('operator.notice_undone'))
     await shows(page, t('operator.state_suspended'))
-    await mailbox.waitFor(({ to, subject }) => to === ann.email && subject.includes('was taken back'), MAILS_MS)
+    await mailbox.waitFor(({ to, subject }) => to === ann.email && subject.includes(' undone'), MAILS_MS)
     await expect.poll(async () => (await asks(own.board)).status, { timeout: 5_000 }).toBe(403)
   })
 
@@ -183,12 +183,12 @@ describe('an application whose devices poll much too fast, and a reported one', 
     const { olga, omar } = browsing.northwind
     const page = await openConsole(olga)
     await openApplication(page, 'Free Invoices')
-    const reason = t('operator.reason_phishing')
+    const reason = t('suspension_reason.phishing')
     await decide(page, { decision: t('operator.running_keep'), reason, words: 'It asks people for codes by mail.' })
     await shows(page, t('operator.notice_decided'))
     await expect.poll(async () => (await asks(shady)).status, { timeout: 5_000 }).toBe(403)
     const words = 'They have shown us that it was somebody else.'
-    await decide(page, { decision: t('operator.suspended_reinstate'), reason: t('operator.reason_mistaken'), words })
+    await decide(page, { decision: t('operator.suspended_reinstate'), reason: t('suspension_reason.mistaken'), words })
     await shows(page, t('operator.notice_waits_for_second'))
     await shows(page, t('operator.waits_for_other'))
     expect(await page.getByRole('button', { name: t('operator.confirm') }).count()).toBe(0)
@@ -247,7 +247,7 @@ describe('an operator', () => {
     await button(page, t('operator.decide_send'))
     expect(await textOf(page.getByRole('alert'))).toContain(t('operator.problem_decision'))
     const words = 'Its makers asked us to.'
-    await decide(page, { decision: t('operator.running_keep'), reason: t('operator.reason_other'), words })
+    await decide(page, { decision: t('operator.running_keep'), reason: t('suspension_reason.other'), words })
     await shows(page, t('operator.notice_decided'))
     await shows(page, t('operator.next_stays'))
   })
@@ -283,7 +283,7 @@ describe('an operator', () => {
       [fast.id],
     )
     const words = 'Nobody answers.'
-    await decide(page, { decision: t('operator.suspended_keep'), reason: t('operator.reason_no_answer'), words })
+    await decide(page, { decision: t('operator.suspended_keep'), reason: t('suspension_reason.no_answer'), words })
     expect(await textOf(page.getByRole('alert'))).toContain(t('operator.problem_stale'))
     await shows(page, 'Look again!')
     expect(await page.locator('#words').inputValue()).toBe(words)

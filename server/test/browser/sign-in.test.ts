@@ -104,7 +104,7 @@ test('recovery sends a link by mail, valid once, that sets a new password; the o
   await page.getByLabel(t('sign_in.email')).fill(ben.email)
   await page.getByRole('button', { name: t('recover.continue') }).click()
   await heading(page, t('recover.sent'))
-  const mail = await mailbox.waitFor(({ to, subject }) => to === ben.email && subject.includes('new password'))
+  const mail = await mailbox.waitFor(({ to, subject }) => to === ben.email && subject.includes('Reset your password'))
   await page.goto(linkIn(mail))
   await choosePassword(page, NEW_PASSWORD)
   await heading(page, t('home.heading'))

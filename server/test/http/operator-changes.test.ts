@@ -40,7 +40,7 @@ it('AD-02: a new name is shown to operators while users see the old one, and to 
   expect([status, text.includes('Acme Signage'), text.includes('Acme Displays')]).toEqual([200, true, true])
   expect(await nameNow()).toBe('Acme Signage')
   const answer = await web.submit('/operator/changes/accept', {})
-  expect(answer.text).toContain('People see the new name and logo from now on')
+  expect(answer.text).toContain('Change approved and visible to users')
   expect(await nameNow()).toBe('Acme Displays')
 })
 
@@ -49,7 +49,7 @@ it('AD-08: a proposal edited meanwhile is not accepted, but shown again', async 
   await open()
   await rename('Acme Bank')
   const answer = await web.submit('/operator/changes/accept', {})
-  expect([answer.status, answer.text.includes('changed while you looked at it')]).toEqual([400, true])
+  expect([answer.status, answer.text.includes('The proposal was changed in the meantime')]).toEqual([400, true])
   expect(answer.text).toContain('Acme Bank')
   expect(await nameNow()).toBe('Acme Displays')
 })
@@ -57,9 +57,9 @@ it('AD-08: a proposal edited meanwhile is not accepted, but shown again', async 
 it('a proposal is declined only with a reason, which the developer sees', async () => {
   await open()
   const wordless = await web.submit('/operator/changes/decline', { words: ' ' })
-  expect([wordless.status, wordless.text.includes('Say why not')]).toEqual([400, true])
+  expect([wordless.status, wordless.text.includes('Enter a reason.')]).toEqual([400, true])
   const answer = await web.submit('/operator/changes/decline', { words: 'You are no bank.' })
-  expect(answer.text).toContain('Everything stays as it was')
+  expect(answer.text).toContain('Change declined.')
   expect(await nameNow()).toBe('Acme Displays')
   const [mail] = await service.database.query<{ detail: object }>(
     "select detail from mails where kind = 'profile_decided' order by id desc limit 1",

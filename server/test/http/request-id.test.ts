@@ -221,7 +221,7 @@ describe('the log', () => {
         headers: { host: `${service.account.slug}.localhost:1`, 'accept-language': 'en' },
       })
       expect(page.status).toBe(500)
-      expect(textOf(page.text)).toContain(`When you tell somebody, mention this: ${idOf(page)}`)
+      expect(textOf(page.text)).toContain(`Request ID for your report: ${idOf(page)}`)
       const [unexpected, answered] = await linesOf(idOf(page))
       expect(unexpected).toMatchObject({
         level: 'error',

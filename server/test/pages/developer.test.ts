@@ -33,7 +33,9 @@ describe('the secret', () => {
 
   test('"I have stored it" leads to the application, and is the only link to continue', () => {
     const html = secretShownPage(frame, makeSecretShown())
-    expect(html).toContain(`<a class="button" href="/developer/application?application=${ID}">I have stored it</a>`)
+    expect(html).toContain(
+      `<a class="button" href="/developer/application?application=${ID}">I have saved the secret</a>`,
+    )
   })
 
   test('its page has no language menu, which would lose it; every other page has one', () => {
@@ -44,8 +46,8 @@ describe('the secret', () => {
 
   test('a public application has none, and the page says why', () => {
     const html = secretShownPage(frame, makeSecretShown({ secret: null }))
-    expect(html).toContain('It has no secret, and needs none')
-    expect(html).not.toMatch(/application-secret|I have stored it|\$SECRET is/)
+    expect(html).toContain('This application has no secret')
+    expect(html).not.toMatch(/application-secret|I have saved the secret|\$SECRET to/)
   })
 })
 
@@ -65,7 +67,7 @@ describe('one application', () => {
   test('every secret has its label, its age and its last use', () => {
     const [, first = '', second = ''] = show().split('<ul class="rows">')[1]?.split('<li>') ?? []
     expect(first).toMatch(/Server in Hamburg.*15 November 2026.*Not used yet/)
-    expect(second).toMatch(/Without a name.*14 November 2026.*15 November 2026/)
+    expect(second).toMatch(/Unnamed.*14 November 2026.*15 November 2026/)
   })
 
   test('revoking a secret needs a confirmation, and is bound to the application and that secret', () => {
@@ -81,7 +83,7 @@ describe('one application', () => {
   test('the only secret cannot be revoked, and the page says why', () => {
     const html = show({ secrets: makeOwnApplication().secrets.slice(0, 1) })
     expect(formsOf(html, REVOKE)).toEqual([])
-    expect(html).toContain('This is the only one. Add another before you end it.')
+    expect(html).toContain('This is the only secret. Add another before you revoke it.')
   })
 
   test('secrets can be added up to the maximum; then the button is disabled and says why', () => {
@@ -89,13 +91,13 @@ describe('one application', () => {
     const full = show({ maxSecrets: 2 })
     expect(formsOf(full, ADD)).toEqual([])
     expect(full).toContain('<button type="button" class="button quiet" disabled aria-describedby="add-reason">')
-    expect(full).toContain('<p id="add-reason">There are 2 secrets, and that is the most.')
+    expect(full).toContain('<p id="add-reason">The limit of 2 secrets is reached.')
   })
 
   test('a public application has no secrets, and the page says why', () => {
     const html = show({ public: true, secrets: [] })
     expect([...formsOf(html, ADD), ...formsOf(html, REVOKE)]).toEqual([])
-    expect(html).toContain('It runs on other people’s machines, where anybody could read a secret.')
+    expect(html).toContain('This application has no secret, because it runs on users’ devices.')
   })
 
   test.each([
@@ -108,12 +110,12 @@ describe('one application', () => {
     expect(Array.from(html.matchAll(/preview\?application=app_k3v9m2x7q4tz&amp;by=(\w+)/g), ([, by]) => by)).toEqual(
       ways,
     )
-    expect(html.includes('Returns to')).toBe(given.redirects.length > 0)
+    expect(html.includes('Return addresses')).toBe(given.redirects.length > 0)
   })
 
   test.each([
-    ['saved', 'The settings are saved.'],
-    ['revoked', 'The secret is ended.'],
+    ['saved', 'Settings saved.'],
+    ['revoked', 'Secret revoked.'],
   ] as const)('that it was %s is announced', (notice, text) => {
     expect(show({ notice })).toContain(`<div class="notice success" role="status">${text}</div>`)
   })
@@ -134,7 +136,7 @@ describe('a preview', () => {
     ['of the dialog', previewDialog, 3],
   ])('%s looks like the consent page, without a form and without an enabled button', (_, html, buttons) => {
     const [main = ''] = /<main.*<\/main>/s.exec(html) ?? []
-    expect(main).toContain('This is a preview')
+    expect(main).toContain('Preview')
     expect(main).toMatch(/>Cancel<.*>Allow access</)
     expect(main).not.toMatch(/<form|<input|name="decision"|type="submit"/)
     expect(main.match(/<button type="button"[^>]* disabled/g)).toHaveLength(buttons)
@@ -167,10 +169,10 @@ describe('the list', () => {
   const show = (given: Partial<typeof listed>) => developerListPage(frame, { applications: [{ ...listed, ...given }] })
 
   test('shows the flows of each application, and marks public ones', () => {
-    expect(show({})).toMatch(/With a code that it shows(?!.*In a window)/)
-    expect(show({ code: false, dialog: true, public: true })).toMatch(/In a window that it opens.*None, because/)
-    expect(show({ code: false })).toContain('Not yet: it has neither codes nor an address to return to')
-    expect(show({})).not.toMatch(/>Secret<|Suspended/)
+    expect(show({})).toMatch(/<dd>Code<(?!.*Dialog)/)
+    expect(show({ code: false, dialog: true, public: true })).toMatch(/<dd>Dialog<.*None \(public client\)/)
+    expect(show({ code: false })).toContain('Not possible yet: codes are turned off and there is no return address')
+    expect(show({})).not.toMatch(/>Secrets<|Suspended/)
     expect(show({ suspended: true })).toContain('Suspended')
   })
 

@@ -71,7 +71,7 @@ describe('choosing an account', () => {
   test('without a dialog, nothing is filled in and no application is named', () => {
     const html = chooseAccountPage(base, makeChooseAccount({ purpose: { kind: 'activate' }, known: [] }))
     expect(html).toContain('Enter your application code')
-    expect(html).toContain('First, which account?')
+    expect(html).toContain('Choose your account.')
     expect(html).toContain('action="/activate"')
     expect(html).not.toMatch(/name="(request|code|user_code)"|Acme/)
   })
@@ -98,13 +98,13 @@ describe('the consent page', () => {
 
   test.each([
     [{ grantable: false }, 'needs permissions that you do not have'],
-    [{ suspended: true }, 'gets no new access while we look into it'],
-    [{ grantable: false, suspended: true }, 'gets no new access while we look into it'],
+    [{ suspended: true }, 'is suspended while we review it'],
+    [{ grantable: false, suspended: true }, 'is suspended while we review it'],
   ])('Allow is not offered when it is not possible, and why is said: %j', (reason, text) => {
     const html = dialogConsentPage(frame, makeDialogConsent(reason))
     expect(values(html, 'decision')).toEqual(['cancel'])
     expect(html).toContain(text)
-    expect(html).not.toContain('ends after 60 days without use')
+    expect(html).not.toContain('Ends after 60 days without use')
   })
 
   test('the decision is bound to the request and the shown scopes', () => {
@@ -117,9 +117,9 @@ describe('the consent page', () => {
 
   test('shows the user, the lifetime and the redirect host, and no code', () => {
     const html = dialogConsentPage(frame, makeDialogConsent())
-    expect(html).toContain('You are <bdi class="strong">maria@northwind.example</bdi>')
-    expect(html).toContain('ends after 60 days without use')
-    expect(html).toContain('You will be sent back to <bdi class="strong">app.acme.example</bdi>.')
+    expect(html).toContain('Signed in as <bdi class="strong">maria@northwind.example</bdi>')
+    expect(html).toContain('Ends after 60 days without use')
+    expect(html).toContain('You will return to <bdi class="strong">app.acme.example</bdi>.')
     expect(html).not.toMatch(/user-code|last_group|expiry-notice|not_me/)
   })
 
@@ -134,7 +134,7 @@ describe('the consent page', () => {
   test('a change since it was shown is shown first, and in the title', () => {
     const html = dialogConsentPage(frame, makeDialogConsent({ problem: 'changed' }))
     expect(html).toContain('<title>Problem: ')
-    expect(html).toMatch(/role="alert".*What you can allow has changed.*<h1>/s)
+    expect(html).toMatch(/role="alert".*Your permissions have changed.*<h1>/s)
   })
 })
 
@@ -189,7 +189,7 @@ describe('nothing to decide', () => {
 
   test('details for developers are marked as such, and shown only if there are any', () => {
     const known = dialogProblemPage(base, makeDialogProblem())
-    expect(known).toMatch(/For the developers of the application:.*<code[^>]*dir="ltr">invalid_scope: /s)
+    expect(known).toMatch(/For developers:.*<code[^>]*dir="ltr">invalid_scope: /s)
     expect(dialogProblemPage(base, makeDialogProblem({ detail: null }))).not.toMatch(/developers|<code/)
   })
 })

@@ -76,8 +76,8 @@ test('DG-20: a chosen name is text everywhere', () => {
 test('a problem without a field is shown once, at the top', () => {
   const { inviteTooMany = '', personTooMany = '' } = everyPage(makeFrame())
   for (const [html, text] of [
-    [inviteTooMany, 'Too many invitations were sent within an hour. Try again later.'],
-    [personTooMany, 'This person was sent several links within an hour. Try again later.'],
+    [inviteTooMany, 'Too many invitations within an hour. Try again later.'],
+    [personTooMany, 'Too many links were sent to this user within an hour. Try again later.'],
   ] as const) {
     expect(html.split(text)).toHaveLength(2)
     expect(html).toContain(`<li>${text}</li>`)
@@ -87,7 +87,7 @@ test('a problem without a field is shown once, at the top', () => {
 
 test('the only passkey cannot be removed without a password: the problem links to it', () => {
   const { securityLastPasskey = '' } = everyPage(makeFrame())
-  expect(securityLastPasskey).toContain('<a href="#password">This passkey is your only way in. ')
+  expect(securityLastPasskey).toContain('<a href="#password">This passkey is your only way to sign in. ')
   expect(securityLastPasskey).not.toMatch(/aria-invalid|class="wrong"/)
 })
 

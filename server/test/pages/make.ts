@@ -76,7 +76,7 @@ export function makeDialogProblem(given: Partial<DialogProblemModel> = {}): Dial
 const AT = Date.UTC(2026, 10, 15, 14, 32)
 const REQUEST_ID = '0f3a9c1e5b7d2468'
 
-function makeGrant(application: string): GrantLine {
+export function makeGrant(application: string): GrantLine {
   return {
     id: 'grant',
     application,
@@ -87,6 +87,8 @@ function makeGrant(application: string): GrantLine {
     by: 'code',
     lastUsedOn: null,
     variant: 'access_key',
+    unusedDays: 60,
+    maxDays: 365,
     keyEnding: '7f2a',
     place: 'Hamburg',
     suspended: true,

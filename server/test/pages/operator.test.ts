@@ -30,20 +30,32 @@ describe('the overview', () => {
   const { schema } = postgres
 
   it('reports a healthy service', () => {
-    expect(read()).toContain('Everything is well.')
-    expect(read()).not.toContain('needs you')
+    expect(read()).toContain('All systems operational.')
+    expect(read()).not.toContain('attention')
   })
 
   it.each([
-    ['Redis does not answer.', { gate: { shared: true, answers: false } }],
-    ['lacks 0007_next.sql', { postgres: { ...postgres, schema: { ...schema, missing: ['0007_next.sql'] } } }],
-    ['has 0009_later.sql', { postgres: { ...postgres, schema: { ...schema, unknown: ['0009_later.sql'] } } }],
-    ['are 7 seconds apart', { postgres: { ...postgres, clockAheadMs: -7_100 } }],
-    ['3 mails wait, and there is no mail server', { mail: { server: false, waiting: 3, oldest: NOW, givenUp: 0 } }],
-    ['3 mails wait, the oldest for more than', { mail: { server: true, waiting: 3, oldest: NOW - HOUR, givenUp: 0 } }],
-    ['1 mail was given up', { mail: { server: true, waiting: 0, oldest: null, givenUp: 1 } }],
+    ['Redis does not respond.', { gate: { shared: true, answers: false } }],
     [
-      'Overdue in this process: sweeping',
+      'Migrations missing in the database: 0007_next.sql',
+      { postgres: { ...postgres, schema: { ...schema, missing: ['0007_next.sql'] } } },
+    ],
+    [
+      'newer migrations than this process knows: 0009_later.sql',
+      { postgres: { ...postgres, schema: { ...schema, unknown: ['0009_later.sql'] } } },
+    ],
+    ['differ by 7 seconds', { postgres: { ...postgres, clockAheadMs: -7_100 } }],
+    [
+      '3 e-mails are queued, and no mail server is configured',
+      { mail: { server: false, waiting: 3, oldest: NOW, givenUp: 0 } },
+    ],
+    [
+      '3 e-mails are queued, the oldest for more than',
+      { mail: { server: true, waiting: 3, oldest: NOW - HOUR, givenUp: 0 } },
+    ],
+    ['1 e-mail could not be delivered', { mail: { server: true, waiting: 0, oldest: null, givenUp: 1 } }],
+    [
+      'Overdue tasks in this process: sweeping',
       {
         tasks: [
           {
@@ -56,27 +68,27 @@ describe('the overview', () => {
   ])('shows a problem first: %s', (sentence, given) => {
     const text = read(given)
     expect(text).toContain(sentence)
-    expect(text.indexOf('Something needs you')).toBeLessThan(text.indexOf('Right now'))
-    expect(text).not.toContain('Everything is well.')
+    expect(text.indexOf('1 problem needs attention')).toBeLessThan(text.indexOf('Live '))
+    expect(text).not.toContain('All systems operational.')
   })
 
   it('accepts a missing Redis that is not configured, and mails queued a moment ago', () => {
-    expect(read({ gate: { shared: false, answers: true } })).toContain('Everything is well.')
+    expect(read({ gate: { shared: false, answers: true } })).toContain('All systems operational.')
     const mail = { server: true, waiting: 12, oldest: NOW - 60_000, givenUp: 0 }
-    expect(read({ mail })).toContain('Everything is well.')
+    expect(read({ mail })).toContain('All systems operational.')
   })
 
   it('counts suspensions that wait for a review, and reports a problem when one waits for more than a day', () => {
     const day = 86_400_000
     const waiting = (ageMs: number) => read({ waitingSuspensions: { count: 2, oldest: NOW - ageMs } })
-    expect(waiting(day)).toContain('Suspensions that wait 2')
-    expect(waiting(day)).toContain('Everything is well.')
-    expect(waiting(day + 1)).toContain('2 suspended applications wait for a decision, for more than a day already.')
-    expect(read({ waitingSuspensions: { count: 0, oldest: null } })).toContain('Everything is well.')
+    expect(waiting(day)).toContain('Suspensions awaiting review 2')
+    expect(waiting(day)).toContain('All systems operational.')
+    expect(waiting(day + 1)).toContain('2 suspended applications have been waiting for a decision for more than a day.')
+    expect(read({ waitingSuspensions: { count: 0, oldest: null } })).toContain('All systems operational.')
   })
 
   it('shows the figures, and marks those that were not counted completely', () => {
-    expect(read()).toContain('Devices that wait 1,204 Polls per second 241.3')
+    expect(read()).toContain('Devices waiting 1,204 Polls per second 241.3')
     const live = { ...makeOverview().live, outcomes: null }
     expect(read({ live })).toContain('Codes allowed, last hour too many to count')
   })
@@ -87,26 +99,23 @@ describe('the queue', () => {
     textOf(operatorReviewsPage(frame, { filter: 'open', reviews: [makeListedReview(given)], now: NOW }))
 
   it.each([
-    [
-      {},
-      'Devices of 31 accounts go on polling after they were told to slow down; it polls 6.2 times as often as it may.',
-    ],
-    [{ people: 1, factor: null }, 'Devices of 1 account go on polling after they were told to slow down.'],
-    [{ reason: 'reports', people: 4 }, 'People of 4 accounts reported it.'],
-    [{ reason: 'operator', people: 0 }, 'An operator decided about it without the rule.'],
+    [{}, 'Devices of 31 accounts ignore slow_down; the application polls 6.2 times as often as allowed.'],
+    [{ people: 1, factor: null }, 'Devices of 1 account ignore slow_down.'],
+    [{ reason: 'reports', people: 4 }, 'Reported by users of 4 accounts.'],
+    [{ reason: 'operator', people: 0 }, 'Opened by an operator.'],
   ] as const)('says in one sentence why: %o', (given, sentence) => {
     expect(read(given)).toContain(sentence)
   })
 
   it('has badges for suspended, appealed, and waiting for a second operator', () => {
     const text = read({ waitsForSecond: true })
-    for (const badge of ['Suspended', 'Appeal', 'Waits for a second operator']) expect(text).toContain(badge)
+    for (const badge of ['Suspended', 'Appeal', 'Awaiting second operator']) expect(text).toContain(badge)
     expect(text).toContain(
-      'Opened 3 hours ago · Waits for a decision (began 2 hours ago) · Reinstated by itself: 16 November 2026',
+      'Opened 3 hours ago · Awaiting a decision (opened 2 hours ago) · Reinstated automatically: 16 November 2026',
     )
     const running = read({ suspended: false, appealedAt: null, suspensionEndsAt: null, waitingSince: null })
     expect(running).toContain('To suspend')
-    expect(running).not.toContain('Waits for a decision')
+    expect(running).not.toContain('Awaiting a decision')
   })
 })
 
@@ -118,7 +127,7 @@ describe('an application', () => {
 
   it('shows the problem, its state and the next automatic step first', () => {
     expect(suspension()).toMatch(
-      /^Devices of 31 accounts .* 6\.2 times as often as it may\. They are in 14 networks\. It is suspended: .* If nobody decides, it is reinstated by itself: 16 November 2026 at 11:30 UTC/,
+      /^Devices of 31 accounts .* 6\.2 times as often as allowed\. They use 14 networks\. Suspended: .* Without a decision, it is reinstated automatically: 16 November 2026 at 11:30 UTC/,
     )
   })
 
@@ -127,24 +136,24 @@ describe('an application', () => {
     review: makeSeenReview({ suspended: false, verdict: 'warn', suspensionEndsAt: null }),
   }
   it.each([
-    ['warned', running, /not suspended\. If it does not fix within 24 hours of the warning, the rule suspends it/],
+    ['warned', running, /Not suspended\. Without improvement, the policy suspends it 24 hours after the warning/],
     [
       'called for a person',
       { suspended: false, review: makeSeenReview({ verdict: 'review', warnedAt: null, suspended: false }) },
-      /Nothing happens by itself\. It waits for you\./,
+      /No automatic action is scheduled\. The review is waiting for your decision\./,
     ],
-    ['on trial', { review: makeSeenReview({ dryRun: true }) }, /The rule is on trial/],
+    ['on trial', { review: makeSeenReview({ dryRun: true }) }, /The policy is in trial mode/],
     [
       'waiting for a second operator',
       { decisions: [makeDecision({ needsSecond: true })] },
-      /olga@operators\.example wants: Reinstate it with a longer interval\. It takes effect when .* See what was decided$/,
+      /olga@operators\.example proposed: Reinstate with a longer interval\. A second operator must confirm it\. View decisions$/,
     ],
     [
       'kept suspended',
       { review: makeSeenReview({ closedAt: NOW }) },
-      /No review is open\. It is suspended: .* It stays so until/,
+      /No open review Suspended: .* It stays suspended until/,
     ],
-    ['without a review', { review: null, suspended: false }, /^No review is open\. It is not suspended\. Go to/],
+    ['without a review', { review: null, suspended: false }, /^No open review Not suspended\. Go to/],
   ] as const)('says what comes next when it is %s', (_what, given, sentence) => {
     expect(suspension(given)).toMatch(sentence)
   })
@@ -157,9 +166,9 @@ describe('an application', () => {
     expect(offered({ suspended: false, review: null })).toEqual(['keep', 'reinstate_slower'])
     const slow = { suspended: false, review: null, pollIntervalSeconds: 10 }
     expect(offered(slow)).toEqual(['keep', 'reinstate_slower', 'reinstate'])
-    expect(page(slow)).toContain('Give its codes the usual interval again')
-    expect(page({ suspended: false, review: null })).toContain('Suspend it')
-    expect(page()).toContain('Keep it suspended')
+    expect(page(slow)).toContain('Restore the default interval')
+    expect(page({ suspended: false, review: null })).toContain('Suspend')
+    expect(page()).toContain('Keep suspended')
   })
 
   it('has no form before a recent sign-in', () => {
@@ -195,26 +204,26 @@ describe('an application', () => {
     const [first, ...rest] = review.evidence.windows
     const windows = first ? [{ ...first, overloaded: true }, ...rest] : []
     const text = textOf(page({ review: { ...review, evidence: { ...review.evidence, windows } } }))
-    expect(text).toContain('14:00 We had too much to do ourselves: does not count 28 (32) 12% 12')
-    expect(text).toContain('Threshold, in 3 windows in a row 25 5% 10')
-    expect(text).toContain('Accounts that reported it, last day 1 3')
+    expect(text).toContain('14:00 Service overloaded, not counted 28 (32) 12% 12')
+    expect(text).toContain('Threshold (3 windows in a row) 25 5% 10')
+    expect(text).toContain('Accounts that reported it, last 24 hours 1 3')
   })
 
   it('marks figures of a closed review', () => {
-    expect(textOf(page())).not.toContain('which was closed')
+    expect(textOf(page())).not.toContain('Figures of the last review')
     const closed = textOf(page({ review: makeSeenReview({ closedAt: NOW }) }))
-    expect(closed).toContain('the last review, which was closed: 15 November 2026')
+    expect(closed).toContain('Figures of the last review, closed: 15 November 2026')
   })
 
   it('has five charts, each with its table, and a sentence without data', () => {
     const text = page()
     expect(text.match(/<figure class="chart/g)).toHaveLength(5)
     expect(text.match(/<svg class="picture/g)).toHaveLength(5)
-    expect(text.match(/The figures as a table/g)).toHaveLength(5)
+    expect(text.match(/Show as table/g)).toHaveLength(5)
     const empty = page({ series: { minutes: [], days: [] } })
     expect(empty.match(/<figure class="chart/g)).toHaveLength(5)
     expect(empty).not.toContain('<svg class="picture')
-    expect(textOf(empty)).toContain('It did not poll in the last three hours.')
+    expect(textOf(empty)).toContain('No polls in the last 3 hours.')
   })
 
   it('names the actor of each event, except for reports', () => {
@@ -223,7 +232,12 @@ describe('an application', () => {
       page({
         timeline: [
           { at, kind: 'code.reported', by: null, detail: {} },
-          { at, kind: 'application.warned', by: null, detail: { review: 'rev_1', ruleVersion: 4 } },
+          {
+            at,
+            kind: 'application.warned',
+            by: null,
+            detail: { reason: 'polls_too_fast', review: 'rev_1', ruleVersion: 4 },
+          },
           { at, kind: 'application.suspended', by: null, detail: { reason: 'asked to' } },
           { at, kind: 'application.restored', by: null, detail: { decision: 'dec_1' } },
           { at, kind: 'review.decided', by: 'omar@operators.example', detail: { decided: 'keep' } },
@@ -231,8 +245,8 @@ describe('an application', () => {
         ],
       }),
     )
-    expect(text).toContain('did not start 15 November 2026 at 14:30 UTC Developers warned')
-    expect(text).toContain('at 14:30 UTC · By itself review: rev_1, ruleVersion: 4')
+    expect(text).toContain('did not start the request 15 November 2026 at 14:30 UTC Developers warned')
+    expect(text).toContain('at 14:30 UTC · By the suspension policy · Polls too fast review: rev_1, ruleVersion: 4')
     expect(text).toContain('at 14:30 UTC · From the command line reason: asked to')
     expect(text).toContain('at 14:30 UTC decision: dec_1')
     expect(text).toContain('By omar@operators.example decided: keep')
@@ -244,25 +258,25 @@ describe('the rule', () => {
   it('has a field for every threshold with its limits, and a share in percent', () => {
     const text = operatorRulePage(frame, makeRule())
     for (const name of thresholdNames) expect(text).toContain(`id="${name}"`)
-    expect(textOf(text)).toContain('Of all accounts that connected it in the same window. From 1 to 100.')
+    expect(textOf(text)).toContain('Of all accounts that connected the application in the same window. 1 to 100.')
     expect(textOf(operatorRulePage(frame, makeRule({ problem: 'accounts' })))).toContain(
-      'This does not fit: Accounts. From 5 to 100,000.',
+      'Accounts: enter a value from 5 to 100,000.',
     )
   })
 
   it('names who changed it last, if anybody', () => {
     expect(textOf(operatorRulePage(frame, makeRule()))).toContain('Version 3, changed by olga@operators.example:')
     const delivered = makeRule({ version: 0, by: null, createdAt: null, dryRun: false })
-    expect(textOf(operatorRulePage(frame, delivered))).toContain('Version 0, as delivered.')
+    expect(textOf(operatorRulePage(frame, delivered))).toContain('Version 0, default.')
   })
 })
 
 describe('the scope catalogue', () => {
   it('allows to change titles only, and says why', () => {
     const text = operatorScopesPage(frame, makeScopes())
-    expect(textOf(text)).toContain('What a permission allows never changes, because people said yes to it as it was')
+    expect(textOf(text)).toContain('cannot be changed, because users have already agreed to them')
     expect(text.match(/action="\/operator\/scopes\/title"/g)).toHaveLength(2)
-    expect(textOf(text)).toContain('Dangerous Not with a code payments:write · no application may ask for it')
+    expect(textOf(text)).toContain('High risk Dialog only payments:write · used by no application')
   })
 })
 

@@ -34,6 +34,11 @@ export const suspensionReasons = [
 
 export type SuspensionReason = (typeof suspensionReasons)[number]
 
+/** Entries of the audit log may have been written by a newer version, with reasons unknown to this one. */
+export function isSuspensionReason(value: unknown): value is SuspensionReason {
+  return (suspensionReasons as readonly unknown[]).includes(value)
+}
+
 /** Length of a message between operators and the owner. */
 export const MAX_WORDS_LENGTH = 2000
 

@@ -14,6 +14,7 @@ import type { GrantLine } from '../../pages/grants/grant-line.tsx'
 import { removeApplicationPage } from '../../pages/grants/remove-application.tsx'
 import { logoAddress } from '../applications/logo.ts'
 import type { PageHandler, UserRequest } from '../web/answer.ts'
+import { accessLifetimes } from './access-lifetimes.ts'
 
 export const showApplications: PageHandler<UserRequest> = async (context, request) => {
   const { sessionUser, fields, frame } = request
@@ -74,6 +75,7 @@ function lineOf(context: Context, { frame }: UserRequest, grant: ConnectedApplic
     by,
     lastUsedOn,
     variant,
+    ...accessLifetimes(context.config),
     keyEnding,
     place: context.geoip.find(requestedFrom).placeName(frame.words.language) ?? requestedFrom,
     suspended: grant.application.suspended,

@@ -2,10 +2,10 @@
 import { isAuditDetail } from '../../core/audit/detail.ts'
 import type { AuditEntry } from '../../core/audit/entry.ts'
 import { isAuditKind } from '../../core/audit/kind.ts'
-import { isRevocationReason } from '../../core/grants/revocation-reason.ts'
 import { Moment } from '../ui/elements.tsx'
 import { Fact, Facts } from '../ui/facts.tsx'
 import type { Words } from '../ui/words.ts'
+import { reasonText } from './reason.ts'
 
 export function AuditLine({ words, entry }: { readonly words: Words; readonly entry: AuditEntry }) {
   const { who, account } = entry
@@ -81,9 +81,10 @@ function Details({ words, entry }: { readonly words: Words; readonly entry: Audi
 
 type ValueProps = { readonly words: Words; readonly name: string; readonly value: unknown }
 
-/** Translated revocation reasons; any other value as recorded. */
+/** Translated reasons; any other value as recorded. */
 function Value({ words, name, value }: ValueProps) {
-  if (name === 'reason' && isRevocationReason(value)) return <>{words.t(`revocation_reason.${value}`)}</>
+  const reason = name === 'reason' ? reasonText(words, value) : null
+  if (reason !== null) return <>{reason}</>
   if (Array.isArray(value)) return value.length === 0 ? null : <Technical text={value.map(textOf).join(', ')} />
   return <Technical text={textOf(value)} />
 }

@@ -21,6 +21,10 @@ export type GrantLine = {
   readonly by: 'code' | 'dialog'
   readonly lastUsedOn: number | null
   readonly variant: 'token_set' | 'access_key'
+  /** A token set ends after this many days without use. */
+  readonly unusedDays: number
+  /** A token set ends after this many days in any case. */
+  readonly maxDays: number
   /** The last characters of its access key. */
   readonly keyEnding: string | null
   /** Place from which the access was requested. */
@@ -52,7 +56,9 @@ export function GrantFacts({ words, grant }: GrantProps) {
       <Fact name={words.t('grant.how')}>{words.t(`grant.how_${grant.by}`)}</Fact>
       <Fact name={words.t('grant.key')}>{keyEnding && <bdi class="strong">{keyEnding}</bdi>}</Fact>
       <Fact name={words.t('grant.place')}>{grant.place && <bdi>{grant.place}</bdi>}</Fact>
-      <Fact name={words.t('grant.lasts')}>{words.t(`grant.lasts_${grant.variant}`)}</Fact>
+      <Fact name={words.t('grant.lasts')}>
+        {words.t(`grant.lasts_${grant.variant}`, { days: grant.unusedDays, longest: grant.maxDays })}
+      </Fact>
     </Facts>
   )
 }

@@ -22,7 +22,7 @@ export function composeReview(
     suspended: suspended ? 'yes' : 'no',
   }
   const facts: [string, string | null][] = [
-    [words.t('application_review.fact_reason'), reason && words.t(`application_review.reason_${reason}`)],
+    [words.t('application_review.fact_reason'), reason && words.t(`suspension_reason.${reason}`)],
     ...(figures ? factsOf(words, figures) : []),
   ]
   const label = words.t(suspended ? 'application_review.link_appeal' : 'application_review.link')

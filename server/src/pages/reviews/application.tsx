@@ -19,6 +19,8 @@ import { TimelineCard } from './timeline.tsx'
 export function operatorApplicationPage(frame: Frame, model: OperatorApplicationModel): string {
   const { words } = frame
   const { name, review, notice, problem, form } = model
+  // With an open review the application belongs to the queue, otherwise to the list of all applications.
+  const underReview = review !== null && review.closedAt === null
   const wrong = problem
     ? [{ field: null, text: words.t(`operator.problem_${problem}`) }]
     : form?.problem
@@ -44,7 +46,11 @@ export function operatorApplicationPage(frame: Frame, model: OperatorApplication
           {!review && model.suspended && <span class="badge danger">{words.t('operator.suspended')}</span>}
         </div>
         <p>
-          <a href="/operator/reviews">{words.t('operator.back_to_queue')}</a>
+          {underReview ? (
+            <a href="/operator/reviews">{words.t('operator.back_to_queue')}</a>
+          ) : (
+            <a href="/operator/applications">{words.t('operator.back_to_applications')}</a>
+          )}
         </p>
       </header>
       <SuspensionState frame={frame} model={model} />
@@ -56,7 +62,7 @@ export function operatorApplicationPage(frame: Frame, model: OperatorApplication
       <TimelineCard words={words} timeline={model.timeline} />
       <About frame={frame} model={model} />
     </>,
-    { wide: true, problem: wrong.length > 0 },
+    { wide: true, problem: wrong.length > 0, within: underReview ? '/operator/reviews' : '/operator/applications' },
   )
 }
 

@@ -131,7 +131,7 @@ type ReasonProps = {
 }
 
 function ReasonFields({ words, id, form, wrong }: ReasonProps) {
-  const options = reasons.map((reason) => ({ value: reason, text: words.t(`operator.reason_${reason}`) }))
+  const options = reasons.map((reason) => ({ value: reason, text: words.t(`suspension_reason.${reason}`) }))
   return (
     <>
       <Select

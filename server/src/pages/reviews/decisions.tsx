@@ -41,7 +41,7 @@ function What({ words, decision }: { readonly words: Words; readonly decision: D
         {undoneAt !== null && <span class="badge">{words.t('operator.undone')}</span>}
       </div>
       <p>
-        {words.t(`operator.reason_${reason}`)}
+        {words.t(`suspension_reason.${reason}`)}
         {intervalSeconds !== null && ` · ${words.t('operator.interval_is', { seconds: intervalSeconds })}`}
         {revoked > 0 && ` · ${words.t('operator.revoked', { grants: revoked })}`}
       </p>

@@ -1,5 +1,6 @@
 /** History of an application, newest first: event, time, actor. */
 import type { TimelineEvent } from '../../core/reviews/review.ts'
+import { reasonText } from '../audit/reason.ts'
 import { Moment } from '../ui/elements.tsx'
 import type { MessageKey, Words } from '../ui/words.ts'
 
@@ -54,7 +55,10 @@ export function TimelineCard({
 function Line({ words, fact }: { readonly words: Words; readonly fact: TimelineEvent }) {
   const { at, kind, detail } = fact
   const known = KNOWN[kind]
-  const said = Object.entries(detail).filter(([, value]) => ['string', 'number', 'boolean'].includes(typeof value))
+  const reason = reasonText(words, detail.reason)
+  const said = Object.entries(detail)
+    .filter(([name]) => name !== 'reason' || reason === null)
+    .filter(([, value]) => ['string', 'number', 'boolean'].includes(typeof value))
   const who = whoDid(words, fact)
   return (
     <li>
@@ -63,6 +67,7 @@ function Line({ words, fact }: { readonly words: Words; readonly fact: TimelineE
         <p class="hint">
           <Moment words={words} ms={at} />
           {who !== null && ` · ${who}`}
+          {reason !== null && ` · ${reason}`}
         </p>
         {said.length > 0 && (
           <p class="hint technical" dir="ltr">

@@ -23,6 +23,8 @@ export type PageOptions = {
   readonly wide?: boolean
   /** The page answers a form and cannot be shown again: no language choice, which would lose it. */
   readonly once?: boolean
+  /** Path of the navigation entry that the page belongs to, where that does not follow from its own path. */
+  readonly within?: string
 }
 
 export function page(frame: Frame, title: string, children: ComponentChildren, options: PageOptions = {}): string {
@@ -47,7 +49,7 @@ export function page(frame: Frame, title: string, children: ComponentChildren, o
           {words.t('layout.skip')}
         </a>
         <Header frame={frame} />
-        {frame.user && !options.single && !frame.dialog && <Navigation frame={frame} />}
+        {frame.user && !options.single && !frame.dialog && <Navigation frame={frame} parent={options.within} />}
         <main id="main" tabIndex={-1} class={options.wide ? 'wide' : undefined}>
           {children}
         </main>
@@ -137,7 +139,7 @@ export const operatorPlaces: readonly (Place & { readonly about: MessageKey })[]
   { href: '/operator/audit', key: 'operator.nav_audit', about: 'operator.about_audit' },
 ]
 
-function Navigation({ frame }: { readonly frame: Frame }) {
+function Navigation({ frame, parent }: { readonly frame: Frame; readonly parent: string | undefined }) {
   const { words, user } = frame
   const path = frame.path.split('?')[0] ?? '/'
   const within = /^\/(account\/|developer(\/|$))/.test(path)
@@ -147,7 +149,7 @@ function Navigation({ frame }: { readonly frame: Frame }) {
       <nav aria-label={words.t('layout.navigation')}>
         <ul>
           {ownPlaces.map((place) => (
-            <PlaceLink words={words} place={place} path={path} />
+            <PlaceLink words={words} place={place} path={path} parent={parent} />
           ))}
           {user?.administrator && (
             <li>
@@ -169,7 +171,7 @@ function Navigation({ frame }: { readonly frame: Frame }) {
         <nav aria-label={words.t('operator.nav')}>
           <ul>
             {operatorPlaces.map((place) => (
-              <PlaceLink words={words} place={place} path={path} />
+              <PlaceLink words={words} place={place} path={path} parent={parent} />
             ))}
           </ul>
         </nav>
@@ -178,7 +180,7 @@ function Navigation({ frame }: { readonly frame: Frame }) {
         <nav aria-label={words.t('layout.account_navigation')}>
           <ul>
             {accountPlaces.map((place) => (
-              <PlaceLink words={words} place={place} path={path} />
+              <PlaceLink words={words} place={place} path={path} parent={parent} />
             ))}
           </ul>
         </nav>
@@ -191,14 +193,21 @@ function Navigation({ frame }: { readonly frame: Frame }) {
 const WITHIN: Readonly<Record<string, string>> = {
   '/account/person': '/account/people',
   '/account/role': '/account/roles',
-  '/operator/application': '/operator/reviews',
   '/operator/account': '/operator/accounts',
 }
 
-function PlaceLink({ words, place, path }: { readonly words: Words; readonly place: Place; readonly path: string }) {
+type PlaceLinkProps = {
+  readonly words: Words
+  readonly place: Place
+  readonly path: string
+  readonly parent: string | undefined
+}
+
+function PlaceLink({ words, place, path, parent }: PlaceLinkProps) {
   const isHere = path === place.href
   const isWithin =
-    WITHIN[path] === place.href || (!['/', '/operator'].includes(place.href) && path.startsWith(`${place.href}/`))
+    (parent ?? WITHIN[path]) === place.href ||
+    (!['/', '/operator'].includes(place.href) && path.startsWith(`${place.href}/`))
   return (
     <li>
       <a href={place.href} aria-current={isHere ? 'page' : isWithin ? 'true' : undefined}>

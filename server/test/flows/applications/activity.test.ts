@@ -154,11 +154,11 @@ describe('access', () => {
     const page = await web.get(`/developer/application/activity?application=${application.id}`)
     expect(page.status).toBe(200)
     const text = textOf(page.text)
-    expect(text).toContain('Your devices poll 2.0 times as often as they may. Wait interval seconds between polls.')
-    expect(text).toContain('In the last day the secret was in the address once')
+    expect(text).toContain('Your devices poll 2.0 times as often as allowed. Wait interval seconds between polls.')
+    expect(text).toContain('The secret was sent in the URL once')
     expect(text).toContain('Asked for 2 100%')
     const lines = [
-      '/1/auth/oauth/device/code Answered',
+      '/1/auth/oauth/device/code Succeeded',
       '/oauth/token Refused invalid_client Unknown application id or wrong secret.',
       '/1/auth/oauth/device/code Refused invalid_scope The scope is unknown or not allowed for this application. Ask only for scopes',
     ]
@@ -183,7 +183,7 @@ describe('an appeal', () => {
     await web.get(path(application))
     const empty = await web.submit('/developer/application/appeal', { words: ' \r\n ' })
     expect(empty.status).toBe(400)
-    expect(textOf(empty.text)).toContain('Say in 1 to 2,000 characters why it should come back.')
+    expect(textOf(empty.text)).toContain('Enter a message of 1 to 2,000 characters.')
     // Browsers count a new line as one character and send two.
     const words = `Firmware 3 is out.\n${'x'.repeat(1_981)}`
     const sent = await web.submit('/developer/application/appeal', { words: words.replace('\n', '\r\n') })
@@ -200,6 +200,6 @@ describe('an appeal', () => {
     await web.get(path(application))
     await restoreApplication(service.context.db, application.id, 'looked')
     const late = await web.submit('/developer/application/appeal', { words: 'Please.' })
-    expect([late.status, textOf(late.text)]).toEqual([400, expect.stringContaining('It is not suspended any more')])
+    expect([late.status, textOf(late.text)]).toEqual([400, expect.stringContaining('The application is no longer suspended')])
   })
 })

@@ -131,7 +131,7 @@ describe('the life of a review', () => {
     await service.context.applications.refresh()
     expect((await requestCode()).body.interval).toBe(30)
     expect(await reviewOf()).toMatchObject({ suspended: false, closedAt: expect.any(Number), suspensionEndsAt: null })
-    expect((await mailsOf()).at(-1)).toBe('… may go on, more slowly')
+    expect((await mailsOf()).at(-1)).toBe('… is reinstated with a longer interval')
     const told = (await toldOf()).at(-1)?.text ?? ''
     expect(told).toContain('They write: Thank you for the quick fix.')
     expect(told).toContain('devices of 40 out of 40 accounts')
@@ -150,7 +150,7 @@ describe('the life of a review', () => {
     const after = await read()
     expect(after).toMatchObject({ suspended: true, pollIntervalSeconds: 5, review: { closedAt: null } })
     expect(after.review?.suspensionEndsAt).toBeNull()
-    expect((await mailsOf()).at(-1)).toBe('A decision about … was taken back')
+    expect((await mailsOf()).at(-1)).toBe('Decision about … undone')
     expect(await eventsOf()).toEqual([
       ...['application.created', 'application.judged', 'application.warned', 'application.judged'],
       ...['application.suspended', 'application.appealed', 'application.restored', 'review.decided'],
@@ -164,7 +164,7 @@ describe('the life of a review', () => {
     await suspended()
     const before = await reviewOf()
     expect((before?.suspensionEndsAt ?? 0) - (before?.evidence.now ?? 0)).toBe(DAY)
-    expect((await toldOf()).at(-1)?.text).toContain('the suspension ends by itself.')
+    expect((await toldOf()).at(-1)?.text).toContain('the suspension ends automatically.')
     await advance(service, DAY - HOUR)
     await judgeNow(service)
     expect(await reviewOf()).toMatchObject({ suspended: true })

@@ -45,21 +45,21 @@ const read = (given: Partial<ApplicationActivityModel>) => textOf(htmlOf(given))
 
 describe('polling', () => {
   it.each([
-    [null, 0, 0, 'No polls in the last day.'],
-    [1, 100, 0, 'Your devices poll as they should. 100 polls in the last day, 0 too early.'],
-    [100 / 96, 100, 4, 'Your devices poll as they should. 100 polls in the last day, 4 too early.'],
-    [1.05, 21, 1, 'Your devices poll 1.1 times as often as they may.'],
-    [1.8, 9_000, 4_000, 'Your devices poll 1.8 times as often as they may. Wait interval seconds between polls.'],
-    [1, 1, 0, '1 poll in the last day, 0 too early.'],
+    [null, 0, 0, 'No polls in the last 24 hours.'],
+    [1, 100, 0, 'Your devices poll at the allowed interval. 100 polls in the last 24 hours, 0 too early.'],
+    [100 / 96, 100, 4, 'Your devices poll at the allowed interval. 100 polls in the last 24 hours, 4 too early.'],
+    [1.05, 21, 1, 'Your devices poll 1.1 times as often as allowed.'],
+    [1.8, 9_000, 4_000, 'Your devices poll 1.8 times as often as allowed. Wait interval seconds between polls.'],
+    [1, 1, 0, '1 poll in the last 24 hours, 0 too early.'],
   ])('%d times as often, of %d polls %d too early: %s', (factor, polls, early, sentence) => {
     const text = read({ polling: { polls, early, factor } })
     expect(text).toContain(`Polling ${sentence}`.replace('Polling 1 poll', '1 poll'))
-    expect(text.indexOf('Polling')).toBeLessThan(text.indexOf('Codes in the last day'))
+    expect(text.indexOf('Polling')).toBeLessThan(text.indexOf('Codes in the last 24 hours'))
   })
 
   it('states the consequence', () => {
     const text = read({ polling: { polls: 9, early: 4, factor: 1.8 } })
-    expect(text).toContain('An application that keeps on may be suspended pending review.')
+    expect(text).toContain('An application that keeps polling too fast may be suspended pending review.')
   })
 })
 
@@ -67,27 +67,27 @@ describe('the funnel', () => {
   it('shows each step with its share, and the expired or pending rest', () => {
     const text = read({ funnel: { requested: 1_200, entered: 900, granted: 600, rejected: 60 } })
     expect(text).toContain(
-      'Asked for 1,200 100% Entered by somebody 900 75% Allowed 600 50% Rejected 60 5% Ran out, or still waiting 540 45%',
+      'Requested 1,200 100% Entered 900 75% Allowed 600 50% Rejected 60 5% Expired or pending 540 45%',
     )
   })
 
   it('has no negative number and no share above 100 %', () => {
     const text = read({ funnel: { requested: 2, entered: 3, granted: 3, rejected: 1 } })
-    expect(text).toContain('Allowed 3 100% Rejected 1 50% Ran out, or still waiting 0 0%')
+    expect(text).toContain('Allowed 3 100% Rejected 1 50% Expired or pending 0 0%')
     expect(read({ funnel: { requested: 0, entered: 1, granted: 1, rejected: 0 } })).not.toMatch(/NaN|∞|Infinity/)
   })
 
   it('is a sentence without data', () => {
     expect(htmlOf({})).not.toContain('<table aria-labelledby="codes"')
-    expect(read({})).toContain('No codes were asked for in the last day.')
+    expect(read({})).toContain('No codes were requested in the last 24 hours.')
   })
 })
 
 it('warns of a secret in the URL only when there was one', () => {
-  expect(read({})).not.toContain('address')
-  expect(read({ secretsInUrl: 1 })).toContain('the secret was in the address once,')
-  expect(read({ secretsInUrl: 12 })).toContain('the secret was in the address 12 times,')
-  expect(read({ secretsInUrl: 12 })).toContain('Send it in the body')
+  expect(read({})).not.toContain('sent in the URL')
+  expect(read({ secretsInUrl: 1 })).toContain('The secret was sent in the URL once ')
+  expect(read({ secretsInUrl: 12 })).toContain('The secret was sent in the URL 12 times ')
+  expect(read({ secretsInUrl: 12 })).toContain('Send the secret in the body')
 })
 
 describe('a request', () => {
@@ -106,7 +106,7 @@ describe('a request', () => {
       '<p lang="en" dir="ltr"><code class="technical strong">invalid_scope</code> The scope is unknown. Leave <code class="technical">scope</code> out.</p>',
     )
     expect(html.match(/lang="en" dir="ltr"/g)).toHaveLength(1)
-    expect(read({ requests: [answered] })).toContain('/1/auth/oauth/device/code Answered 1 March 2026')
+    expect(read({ requests: [answered] })).toContain('/1/auth/oauth/device/code Succeeded 1 March 2026')
     expect(read({ requests: [refused] })).toContain('/1/auth/oauth/device/code Refused invalid_scope')
   })
 
@@ -124,34 +124,38 @@ describe('suspension', () => {
   it('shows the figures of the rule beside its thresholds', () => {
     const evidence = makeEvidence({ windows: [makeWindow(), makeWindow(), makeWindow(MANY)] })
     const text = readSuspension({ figures: figuresOf(evidence, defaultThresholds), inARow: 1 })
-    expect(text).toContain('after it had been told slow_down 20 times or more, in periods of 10 minutes')
+    expect(text).toContain(
+      'A period has 10 minutes. Only accounts of other users count whose device received slow_down at least 20 times',
+    )
     expect(text).toContain('ignore slow_down 30 25')
-    expect(text).toContain('Their share of all that connected 30% 5%')
-    expect(text).toContain('Networks that they are in 30 10')
-    expect(text).toContain('Periods in a row with all three 1 3')
-    expect(text).not.toContain('You were warned')
+    expect(text).toContain('Share of all accounts that connected 30% 5%')
+    expect(text).toContain('Networks of these devices 30 10')
+    expect(text).toContain('Consecutive periods above all thresholds 1 3')
+    expect(text).not.toContain('Warning: this application polls too fast')
   })
 
   it('is marked as a dry run, or as not counted, if so', () => {
     const text = readSuspension({ dryRun: true, overloaded: true })
-    expect(text).toContain('only being tried out')
-    expect(text).toContain('had too much to do lately')
-    expect(readSuspension({})).not.toMatch(/tried out|too much to do/)
+    expect(text).toContain('The suspension policy is in trial mode')
+    expect(text).toContain('The service was overloaded recently')
+    expect(readSuspension({})).not.toMatch(/trial mode|overloaded/)
   })
 
   it('is announced by a warning, with the remaining time', () => {
     const text = readSuspension({ warned: { at: when, until: when + 86_400_000 } })
-    expect(text).toContain('we wrote to you on 1 March 2026 at 12:00 UTC')
-    expect(text).toContain('may be suspended from 2 March 2026 at 12:00 UTC on')
+    expect(text).toContain('we sent you a warning on 1 March 2026 at 12:00 UTC')
+    expect(text).toContain('may be suspended from 2 March 2026 at 12:00 UTC.')
   })
 
   it('can be appealed against, once', () => {
     const suspended = { suspended: true, suspensionEndsAt: when }
     const form = htmlOf({ suspension: makeSuspension(suspended) })
-    expect(textOf(form)).toContain('If nobody decides earlier, it ends by itself on 1 March 2026 at 12:00 UTC.')
+    expect(textOf(form)).toContain(
+      'Without a decision, the suspension ends automatically on 1 March 2026 at 12:00 UTC.',
+    )
     const untilReview = textOf(htmlOf({ suspension: makeSuspension({ ...suspended, suspensionEndsAt: null }) }))
-    expect(untilReview).toContain('no new access until somebody has looked into it')
-    expect(untilReview).not.toContain('by itself')
+    expect(untilReview).toContain('no new access until it is reviewed')
+    expect(untilReview).not.toContain('automatically')
     expect(form).toContain('action="/developer/application/appeal"')
     const appealed = htmlOf({ suspension: makeSuspension({ ...suspended, appealedAt: when }) })
     expect(appealed).not.toContain('<textarea')
@@ -163,12 +167,14 @@ describe('suspension', () => {
     const problem = { suspended: true, problem: 'words', words: '<b>sorry</b>' } as const
     const html = htmlOf({ suspension: makeSuspension(problem) })
     expect(html).toContain('&lt;b>sorry')
-    expect(textOf(html)).toContain('Say in 1 to 2,000 characters why it should come back.')
+    expect(textOf(html)).toContain('Enter a message of 1 to 2,000 characters.')
     expect(html).toContain('href="#words"')
   })
 
   it('may leave a longer interval', () => {
-    expect(readSuspension({ pollIntervalSeconds: 30 })).toContain('its new codes ask for 30 seconds between two polls')
-    expect(readSuspension({})).not.toContain('By decision of a review')
+    expect(readSuspension({ pollIntervalSeconds: 30 })).toContain(
+      'After a review, new codes require 30 seconds between polls',
+    )
+    expect(readSuspension({})).not.toContain('After a review')
   })
 })

@@ -51,7 +51,7 @@ describe('registering', () => {
   ] as const)('step %s of a %s is called %s', (step, kind, text) => {
     const html = registerApplicationPage(frame, makeRegister({ step, kind }))
     expect(html).toContain(`>${text}</p>`)
-    expect(html.includes('>Register the application</button>')).toBe(text[5] === text.at(-1))
+    expect(html.includes('>Register application</button>')).toBe(text[5] === text.at(-1))
   })
 
   test('nothing is preselected: neither a kind nor a scope', () => {
@@ -92,7 +92,7 @@ describe('registering', () => {
   test('dangerous scopes and those excluded from the device flow are marked, and no others', () => {
     const html = registerApplicationPage(frame, makeRegister({ step: 'scopes' }))
     const [, calendars = '', orders = '', screens = ''] = html.split('<div class="field">')
-    for (const mark of ['>Dangerous<', '>Never by a typed code<']) {
+    for (const mark of ['>High risk<', '>Dialog only<']) {
       expect(orders).toContain(mark)
       expect(calendars + screens).not.toContain(mark)
     }
@@ -100,7 +100,7 @@ describe('registering', () => {
 
   test('a problem with the scopes links to the first that can be chosen', () => {
     const model = makeRegister({ step: 'scopes', kind: 'device', scopes: scopes.slice(1), problem: 'scopes' })
-    expect(registerApplicationPage(frame, model)).toContain('<a href="#use-screens">Choose at least one permission')
+    expect(registerApplicationPage(frame, model)).toContain('<a href="#use-screens">Select at least one permission')
   })
 })
 
@@ -138,7 +138,7 @@ describe('redirect URIs', () => {
 
   test('the correct spelling is shown', () => {
     const problem = { reason: 'not_canonical', uri: WRONG.not_canonical } as const
-    expect(redirectProblemText(frame.words, problem)).toContain('Write https://app.example/back instead.')
+    expect(redirectProblemText(frame.words, problem)).toContain('Enter https://app.example/back instead.')
   })
 
   test('a long one is shortened', () => {
@@ -155,8 +155,8 @@ describe('redirect URIs', () => {
     'in %s what is wrong is said at the top and at the field, and what was typed is still there',
     (_, show) => {
       const html = show({ reason: 'wildcard', uri: WRONG.wildcard })
-      expect(html).toContain(`<a href="#redirects">${WRONG.wildcard} has a * in it.`)
-      expect(html).toContain(`id="redirects-problem">${WRONG.wildcard} has a * in it.`)
+      expect(html).toContain(`<a href="#redirects">${WRONG.wildcard} contains a *.`)
+      expect(html).toContain(`id="redirects-problem">${WRONG.wildcard} contains a *.`)
       expect(html).toMatch(
         /<textarea[^>]*aria-invalid="true"[^>]*>https:\/\/app\.acme\.example\/back\?shop=7<\/textarea>/,
       )

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { auditDetails } from '../../../src/core/audit/detail.ts'
 import { auditGroups, everyAuditKind, kindsIn } from '../../../src/core/audit/kind.ts'
 import { revocationReasons } from '../../../src/core/grants/revocation-reason.ts'
+import { suspensionReasons } from '../../../src/core/reviews/review.ts'
 import { auditHref, auditPage } from '../../../src/pages/audit/audit.tsx'
 import { languages, wordsFor } from '../../../src/pages/ui/words.ts'
 import { textOf } from '../../rig/web.ts'
@@ -31,6 +32,10 @@ describe.each(languages)('$name', ({ code }) => {
     for (const reason of revocationReasons) {
       const html = show({ entries: [makeEntry({ detail: { reason } })] }, makeFrame({ words }))
       expect(textOf(html)).toContain(words.t(`revocation_reason.${reason}`))
+    }
+    for (const reason of suspensionReasons) {
+      const html = show({ entries: [makeEntry({ detail: { reason } })] }, makeFrame({ words }))
+      expect(textOf(html)).toContain(words.t(`suspension_reason.${reason}`))
     }
   })
 })
@@ -66,5 +71,5 @@ test('the account filter is shown to operators only', () => {
 test('an unsealed entry is marked', () => {
   expect(textOf(show({ entries: [makeEntry({ position: null })] }))).toContain('Seal Not yet')
   expect(textOf(show({}))).toContain('Seal Position 4,709')
-  expect(textOf(show({}))).toContain('The log is sealed up to 15 November 2026 at 14:32 UTC , position 4,709.')
+  expect(textOf(show({}))).toContain('Sealed up to 15 November 2026 at 14:32 UTC , position 4,709.')
 })

@@ -57,19 +57,17 @@ test('the group of the code that must be retyped is not on the page', () => {
 test('the warning of a crowd does not name accounts', () => {
   const html = consentPage(frame, makeConsent({ crowded: true }))
   const [, warning = ''] = /<div class="notice warning">(.*?)<\/div>/s.exec(html) ?? []
-  expect(warning).toContain('many people were asked by this application from the same place')
+  expect(warning).toContain('This application has asked many people from the same place')
   expect(warning).not.toContain('Northwind')
 })
 
 test('a lacking scope without a role is shown, with whom to ask', () => {
   const lacking = [{ name: 'orders', title: 'Order screens', dangerous: false, roles: [], required: false }]
-  expect(consentPage(frame, makeConsent({ lacking }))).toContain(
-    'You lack the permission. Ask an administrator of Northwind.',
-  )
+  expect(consentPage(frame, makeConsent({ lacking }))).toContain('Ask an administrator of Northwind.')
 })
 
 test.each([
-  ['token_set', 'ends after 60 days without use, and in any case 365 days after you allow it'],
+  ['token_set', 'Ends after 60 days without use, and at the latest 365 days after you allow it'],
   ['access_key', 'Until you remove it.'],
 ] as const)('how long a %s lasts is said', (variant, text) => {
   expect(consentPage(frame, makeConsent({ variant }))).toContain(text)
@@ -77,7 +75,7 @@ test.each([
 
 test('a request that is no longer open has one text', () => {
   const closed = decidedPage(frame, { outcome: 'closed', application: null })
-  expect(closed).toContain('This request is no longer open')
+  expect(closed).toContain('This request is closed')
   expect(closed).not.toContain('Acme')
 })
 

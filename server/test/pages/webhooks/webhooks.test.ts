@@ -28,7 +28,7 @@ describe('an endpoint', () => {
   test('that is gone shows the reason, and can only be removed', () => {
     const gone = makeWebhooks().endpoints.filter((endpoint) => endpoint.gone)
     const html = show({ endpoints: gone })
-    expect(html).toContain('It answered “410 Gone”')
+    expect(html).toContain('The endpoint responded “410 Gone”')
     expect(formsOf(html, `${ACTION}/remove`)).toHaveLength(1)
     expect([...formsOf(html, `${ACTION}/test`), ...formsOf(html, `${ACTION}/rotate`)]).toEqual([])
   })
@@ -37,12 +37,12 @@ describe('an endpoint', () => {
     expect(fieldsOf(formsOf(show({ maxEndpoints: 2 }), ACTION).join(''))).toEqual(['application', 'token', 'url'])
     const full = show({ maxEndpoints: 1 })
     expect(formsOf(full, ACTION)).toEqual([])
-    expect(full).toContain('There are 1 endpoints, and that is the most.')
+    expect(full).toContain('The limit of 1 endpoints is reached.')
   })
 
   test('that cannot be added is shown again with the problem at the field', () => {
     const html = show({ url: 'https://10.0.0.1/', problem: 'private' })
-    expect(html).toContain('<a href="#url">This address leads into a private network')
+    expect(html).toContain('<a href="#url">This URL leads to a private network')
     expect(html).toMatch(
       /<input(?=[^>]* id="url")(?=[^>]* value="https:\/\/10\.0\.0\.1\/")(?=[^>]* aria-invalid="true")/,
     )
@@ -61,7 +61,7 @@ describe('the secret', () => {
   })
 
   test('whose key was retired is not shown, but what to do', () => {
-    expect(secretPage(null)).toContain('Make a new secret, and give it to your receiver.')
+    expect(secretPage(null)).toContain('Rotate the secret and give the new one to your receiver.')
     expect(secretPage(null)).not.toContain('webhook-secret"')
   })
 })
@@ -76,17 +76,17 @@ describe('the log', () => {
   }
 
   test.each([
-    [{}, ['Waiting', 'Answered 503 after 9.48 s', 'tried 3 times', 'next attempt:']],
+    [{}, ['Pending', 'Response 503 after 9.48 s', '3 attempts', 'next attempt:']],
     [
       { status: 'delivered', attempts: 1, last: { tookMs: 38, answer: 204 }, nextAt: null },
-      ['Delivered', 'Answered 204 after 0.04 s', 'tried once'],
+      ['Delivered', 'Response 204 after 0.04 s', '1 attempt'],
     ],
-    [{ attempts: 2 }, ['tried twice']],
+    [{ attempts: 2 }, ['2 attempts']],
     [
       { status: 'given_up', attempts: 8, last: { tookMs: 10_000, answer: 'timeout' }, nextAt: null },
-      ['Given up', 'There was no answer within 10 seconds.', 'tried 8 times'],
+      ['Failed', 'No response within 10 seconds.', '8 attempts'],
     ],
-    [{ attempts: 0, last: null }, ['Waiting', 'not tried yet']],
+    [{ attempts: 0, last: null }, ['Pending', 'no attempts yet']],
     [{ status: 'off', attempts: 0, last: null, nextAt: null }, ['Not sent']],
   ] as const)('says what became of a delivery: %j', (given, texts) => {
     const text = row(given)
