@@ -156,7 +156,7 @@ describe('access', () => {
     const text = textOf(page.text)
     expect(text).toContain('Your devices poll 2.0 times as often as allowed. Wait interval seconds between polls.')
     expect(text).toContain('The secret was sent in the URL once')
-    expect(text).toContain('Asked for 2 100%')
+    expect(text).toContain('Requested 2 100%')
     const lines = [
       '/1/auth/oauth/device/code Succeeded',
       '/oauth/token Refused invalid_client Unknown application id or wrong secret.',

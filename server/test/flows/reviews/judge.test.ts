@@ -133,7 +133,7 @@ describe('the life of a review', () => {
     expect(await reviewOf()).toMatchObject({ suspended: false, closedAt: expect.any(Number), suspensionEndsAt: null })
     expect((await mailsOf()).at(-1)).toBe('… is reinstated with a longer interval')
     const told = (await toldOf()).at(-1)?.text ?? ''
-    expect(told).toContain('They write: Thank you for the quick fix.')
+    expect(told).toContain('Message from the operators: Thank you for the quick fix.')
     expect(told).toContain('devices of 40 out of 40 accounts')
     expect(told).not.toContain(operator.email)
 
