@@ -142,7 +142,7 @@ describe('an application', () => {
       { suspended: false, review: makeSeenReview({ verdict: 'review', warnedAt: null, suspended: false }) },
       /No automatic action is scheduled\. The review is waiting for your decision\./,
     ],
-    ['on trial', { review: makeSeenReview({ dryRun: true }) }, /The policy is in trial mode/],
+    ['on trial', { review: makeSeenReview({ dryRun: true }) }, /The policy is a dry run/],
     [
       'waiting for a second operator',
       { decisions: [makeDecision({ needsSecond: true })] },

@@ -136,9 +136,9 @@ describe('suspension', () => {
 
   it('is marked as a dry run, or as not counted, if so', () => {
     const text = readSuspension({ dryRun: true, overloaded: true })
-    expect(text).toContain('The suspension policy is in trial mode')
+    expect(text).toContain('The suspension policy is a dry run')
     expect(text).toContain('The service was overloaded recently')
-    expect(readSuspension({})).not.toMatch(/trial mode|overloaded/)
+    expect(readSuspension({})).not.toMatch(/dry run|overloaded/)
   })
 
   it('is announced by a warning, with the remaining time', () => {
