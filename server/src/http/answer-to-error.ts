@@ -4,17 +4,7 @@ import type { Context } from '../flows/context.ts'
 import { Unavailable } from '../store/postgres/postgres.ts'
 import type { Answer } from './answer.ts'
 
-export class MethodNotAllowed extends Refusal {
-  readonly allow: string
-
-  constructor(allow: string) {
-    super('method_not_allowed')
-    this.allow = allow
-  }
-}
-
 export function answerToError(context: Context, error: unknown): Answer {
-  if (error instanceof MethodNotAllowed) return { refusal: error.code, allow: error.allow }
   if (error instanceof Refusal) return { refusal: error.code, message: error.message }
   if (error instanceof Unavailable) return { refusal: 'unavailable', retryAfterSeconds: 1 }
   context.events.unexpected('http', error)

@@ -3,19 +3,25 @@ import type { IncomingMessage } from 'node:http'
 import { Refusal } from '../core/refusal.ts'
 import type { Form } from './parameters.ts'
 
-const MAX_BODY_BYTES = 16 * 1024
+/** Largest body of an API request, and of a form on the base host. */
+export const MAX_BODY_BYTES = 16 * 1024
 
 const URL_ENCODED = 'application/x-www-form-urlencoded'
 const MULTIPART = 'multipart/form-data'
 
 /** Returns undefined rather than a promise if there is no body. */
-export function readForm(request: IncomingMessage, max = MAX_BODY_BYTES): Promise<Form> | undefined {
+export function readForm(request: IncomingMessage, max: number): Promise<Form> | undefined {
   const { 'content-length': length, 'transfer-encoding': encoding, 'content-type': type = '' } = request.headers
   // An empty body is accepted with any content type: all parameters may be in the query.
   if (encoding === undefined && (length === undefined || length === '0')) return undefined
   if (Number(length) > max) throw new Refusal('payload_too_large')
-  const multipart = kindOf(type) === MULTIPART ? type : null
-  return collect(request, max).then((bytes) => ({ bytes, multipart }))
+  const multipart = kindOf(type) === MULTIPART
+  return collect(request, max).then((bytes) => (multipart ? readParts(bytes, type) : { bytes, parts: null }))
+}
+
+async function readParts(bytes: Buffer, contentType: string): Promise<Form> {
+  const body = new Response(new Uint8Array(bytes), { headers: { 'content-type': contentType } })
+  return { bytes, parts: await body.formData().catch(() => 'unreadable' as const) }
 }
 
 /** Matches the exact media type. Parameters may follow; a charset among them must be UTF-8. */

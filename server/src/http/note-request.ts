@@ -11,7 +11,7 @@ const PENDING: readonly unknown[] = ['auth_pending', 'slow_down']
 
 const MAX_MESSAGE_LENGTH = 300
 
-/** Runs after the response is under way, without blocking it. `maybeSecretInUrl`: check the query for a secret. */
+/** Runs after the response is under way. `maybeSecretInUrl`: check the query for a secret. */
 export function noteRequest(
   context: Context,
   route: Route,
@@ -23,19 +23,17 @@ export function noteRequest(
   if (route.method !== 'POST' || (pending && !maybeSecretInUrl)) return
   // A credential is reported by a third party who found it; an application named in that request is not its caller.
   if (route.operation === 'reportCredential') return
-  note(context, route, request, maybeSecretInUrl, answer).catch((error) => context.events.unexpected('usage', error))
+  try {
+    note(context, route, request, maybeSecretInUrl, answer)
+  } catch (error) {
+    context.events.unexpected('usage', error)
+  }
 }
 
-async function note(
-  context: Context,
-  route: Route,
-  request: ApiRequest,
-  maybeSecretInUrl: boolean,
-  answer: Answer,
-): Promise<void> {
-  const { applicationId, secret } = await whoAsks(route, request)
+function note(context: Context, route: Route, request: ApiRequest, maybeSecretInUrl: boolean, answer: Answer): void {
+  const { applicationId, secret } = whoAsks(route, request)
   if (!applicationId || !context.applications.find(applicationId)) return
-  if (maybeSecretInUrl && (await isSecretInUrl(context, request, applicationId))) {
+  if (maybeSecretInUrl && isSecretInUrl(context, request, applicationId)) {
     context.usage.count(applicationId, 'secretsInUrl')
   }
   const refusal = 'refusal' in answer ? answer.refusal : null
@@ -53,19 +51,19 @@ type Asking = { readonly applicationId: string | null; readonly secret: string |
  * The application that a request claims to come from. Also read when the rest of the request is malformed: those are
  * the errors that its developer will look for.
  */
-async function whoAsks(route: Route, request: ApiRequest): Promise<Asking> {
+function whoAsks(route: Route, request: ApiRequest): Asking {
   const standard = route.dialect === 'standard'
-  const asked = standard ? await readable(() => readClient(request)) : null
+  const asked = standard ? readable(() => readClient(request)) : null
   if (asked) return asked.client
-  const parameters = (await readable(request.parameters)) ?? (await readable(request.form))
+  const parameters = readable(request.parameters) ?? readable(request.form)
   const [id, secret] = standard ? ['client_id', 'client_secret'] : ['SVCappid', 'SVCsecret']
   return { applicationId: parameters?.get(id ?? '') ?? null, secret: parameters?.get(secret ?? '') || null }
 }
 
 /** Only a valid secret counts: an invalid one leaks nothing, and anyone can send one. */
-async function isSecretInUrl(context: Context, request: ApiRequest, applicationId: string): Promise<boolean> {
-  const all = await readable(request.parameters)
-  const form = await readable(request.form)
+function isSecretInUrl(context: Context, request: ApiRequest, applicationId: string): boolean {
+  const all = readable(request.parameters)
+  const form = readable(request.form)
   if (!all || !form) return false
   return SECRETS.some((name) => {
     const secret: string | undefined = form.has(name) ? undefined : all.get(name)
@@ -75,9 +73,9 @@ async function isSecretInUrl(context: Context, request: ApiRequest, applicationI
 
 const SECRETS: readonly string[] = ['SVCsecret', 'client_secret']
 
-async function readable<T>(read: () => T | Promise<T>): Promise<T | null> {
+function readable<T>(read: () => T): T | null {
   try {
-    return await read()
+    return read()
   } catch {
     return null
   }

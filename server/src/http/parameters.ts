@@ -11,25 +11,32 @@ import { Refusal } from '../core/refusal.ts'
 
 export type FormFields = ReadonlyMap<string, string>
 
-/** The raw body as form.ts reads it; parsed only when a handler asks for parameters. */
-export type Form = { readonly bytes: Buffer; readonly multipart: string | null }
+/** A body as form.ts reads it; parsed only when a handler asks for parameters. `parts`: null if it is not multipart. */
+export type Form = { readonly bytes: Buffer; readonly parts: FormData | 'unreadable' | null }
 
-const MAX_PARAMETERS = 50
+export const MAX_PARAMETERS = 50
 
 const IGNORED = 'grant_type'
 
-/** Throws a Refusal. Asynchronous only for a multipart form. */
+/** Throws a Refusal. `file`: the multipart field that may hold a file (readFile); its value here is empty. */
 export function readParameters(
   query: string,
   form: Form | undefined,
   max = MAX_PARAMETERS,
-): FormFields | Promise<FormFields> {
+  file: string | null = null,
+): FormFields {
   const parameters = new Map<string, string>()
   addPairs(parameters, query, max)
   if (!form) return parameters
-  if (form.multipart !== null) return addParts(parameters, form.bytes, form.multipart, max)
-  addPairs(parameters, textOf(form.bytes), max)
+  if (form.parts === null) addPairs(parameters, textOf(form.bytes), max)
+  else addParts(parameters, form, max, file)
   return parameters
+}
+
+/** Reads the file in a multipart form. Null if there is none: browsers send an empty one if none was chosen. */
+export async function readFile(form: Form | undefined, name: string): Promise<Buffer | null> {
+  const value = form?.parts instanceof FormData ? form.parts.get(name) : null
+  return value instanceof File && value.size > 0 ? Buffer.from(await value.arrayBuffer()) : null
 }
 
 /** Decodes a form. If it is not valid UTF-8, tries again without the value of `grant_type`, which is ignored. */
@@ -52,25 +59,16 @@ function addPairs(parameters: Map<string, string>, text: string, max: number): v
   }
 }
 
-/** Adds the fields of a multipart form. Files are rejected: no API request takes one. */
-async function addParts(
-  parameters: Map<string, string>,
-  bytes: Buffer,
-  contentType: string,
-  max: number,
-): Promise<FormFields> {
-  const headers = { 'content-type': contentType }
-  const form = await new Response(new Uint8Array(bytes), { headers }).formData().catch(() => {
-    throw unreadable()
-  })
+function addParts(parameters: Map<string, string>, { parts, bytes }: Form, max: number, file: string | null): void {
+  if (!(parts instanceof FormData)) throw unreadable()
   const exact = isUtf8(bytes)
-  for (const [name, value] of form) {
-    if (typeof value !== 'string') throw new Refusal('invalid_request', 'Files are not accepted.')
+  for (const [name, value] of parts) {
+    if (typeof value !== 'string' && name !== file) throw new Refusal('invalid_request', 'Files are not accepted.')
+    const text = typeof value === 'string' ? value : ''
     // The multipart parser replaces invalid UTF-8 by U+FFFD.
-    if (!exact && (name.includes('\uFFFD') || (name !== IGNORED && value.includes('\uFFFD')))) throw unreadable()
-    add(parameters, name, value, max)
+    if (!exact && (name.includes('\uFFFD') || (name !== IGNORED && text.includes('\uFFFD')))) throw unreadable()
+    add(parameters, name, text, max)
   }
-  return parameters
 }
 
 function add(parameters: Map<string, string>, name: string, value: string, max: number): void {

@@ -6,10 +6,10 @@ import type { FormFields } from './parameters.ts'
 
 /** The part of a request that a handler may see. The URL is left out: it may contain a secret. */
 export type ApiRequest = {
-  /** Query and form together. Throws a Refusal, synchronously or by rejecting. */
-  parameters(): FormFields | Promise<FormFields>
+  /** Query and form together. Throws a Refusal. */
+  parameters(): FormFields
   /** The form only: the standard dialect accepts no secrets in the URL (RFC 6749, section 2.3.1). Throws a Refusal. */
-  form(): FormFields | Promise<FormFields>
+  form(): FormFields
   header(name: string): string | null
   /** The client's network address, as far as it can be determined (client-address.ts). */
   address(): string | null

@@ -54,3 +54,8 @@ export const routes: readonly Route[] = [
   ...standardRoutes.map(inDialect('standard')),
   ...plainRoutes.map(inDialect('plain')),
 ]
+
+/** All paths of a route: those of the native dialect also begin with /1 and end with .xml. */
+export function pathsOf({ path, dialect }: Route): readonly string[] {
+  return dialect === 'interface' ? [path, `/1${path}`, `${path}.xml`, `/1${path}.xml`] : [path]
+}

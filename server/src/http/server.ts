@@ -8,22 +8,23 @@ import type { AddressInfo, Socket } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
 import { Refusal, type RefusalCode, refusals } from '../core/refusal.ts'
 import type { Context } from '../flows/context.ts'
+import { findAsset } from '../pages/ui/assets.ts'
 import { createRequestId } from '../secrets/random.ts'
 import type { Answer, Format } from './answer.ts'
-import { answerToError, MethodNotAllowed } from './answer-to-error.ts'
+import { answerToError } from './answer-to-error.ts'
 import { createAddressReader } from './client-address.ts'
-import { readForm } from './form.ts'
-import { singleHeader } from './header.ts'
 import { createHostReader } from './hosts.ts'
-import { noteRequest } from './note-request.ts'
-import { type Form, readParameters } from './parameters.ts'
 import { ASSETS, createScopeOpener, NO_ROUTE, type RequestScope, runWithin } from './request-scope.ts'
 import { respond, write } from './respond.ts'
-import type { Route } from './route.ts'
-import { routes } from './routes.ts'
+import { createRouter } from './router.ts'
+import { pathsOf, routes } from './routes.ts'
+import { createEndpointServer, formatOf } from './serve-endpoint.ts'
 import { traceRequest } from './trace-request.ts'
-import { createAccountServer, isPagePath, pagePathOf, pagePaths } from './web/serve-account.ts'
-import { basePathOf, basePaths, createBaseServer, isBasePath } from './web/serve-base.ts'
+import { pageRoutes } from './web/account-routes.ts'
+import { baseRoutes } from './web/base-routes.ts'
+import { respondAsset } from './web/respond.ts'
+import { createAccountServer } from './web/serve-account.ts'
+import { createBaseServer } from './web/serve-base.ts'
 
 /**
  * Devices poll every few seconds over the same connection. Node's default of five seconds would close it at about the
@@ -58,14 +59,18 @@ export type HttpServer = {
   close(): Promise<void>
 }
 
-/** All values of the route label in metrics. Page paths are the same on every account's host. */
+/** The base host has endpoints and pages, every account's host has the same pages. */
+const endpoints = createRouter(routes, pathsOf)
+const basePages = createRouter(baseRoutes)
+const accountPages = createRouter(pageRoutes)
+
+/** All values of the route label in metrics. */
 export const everyRoute: readonly string[] = [
-  ...new Set([NO_ROUTE, ASSETS, ...routes.map(({ path }) => path), ...basePaths, ...pagePaths]),
+  ...new Set([NO_ROUTE, ASSETS, ...[...routes, ...baseRoutes, ...pageRoutes].map(({ path }) => path)]),
 ]
 
 /** `traced`: an exporter receives spans. Otherwise none are created. */
 export function createHttpServer(context: Context, traced: boolean): HttpServer {
-  const paths = indexRoutes()
   const { requests } = context.counts
   const openScope = createScopeOpener(context.config.trustProxy)
   const addressOf = createAddressReader(context.config.trustProxy)
@@ -87,6 +92,8 @@ export function createHttpServer(context: Context, traced: boolean): HttpServer 
     requests.leased(1)
     track(after.finally(() => requests.leased(-1)))
   }
+  const secure = context.config.publicUrl.startsWith('https:')
+  const serveEndpoint = createEndpointServer(context, addressOf)
   const serveAccount = createAccountServer(context, addressOf, track)
   const serveBase = createBaseServer(context, addressOf)
 
@@ -98,30 +105,32 @@ export function createHttpServer(context: Context, traced: boolean): HttpServer 
       if (hasNoHost(request)) throw new Refusal('invalid_request')
       const slug = slugOf(request)
       const { path, query } = takeQueryOff(request)
-      if (slug !== null) {
-        scope.route = pagePathOf(path)
-        if (draining) response.setHeader('connection', 'close')
-        return await serveAccount(request, response, { requestId: scope.id, slug, path, query })
+      const endpoint = slug === null ? endpoints.get(path) : undefined
+      if (endpoint) {
+        scope.route = endpoint.path
+        format = formatOf(path)
+        return await serveEndpoint(request, endpoint, query, draining, (given) =>
+          answer(response, scope, format, given),
+        )
       }
-      if (isBasePath(path)) {
-        scope.route = basePathOf(path)
-        if (draining) response.setHeader('connection', 'close')
-        return await serveBase(request, response, { requestId: scope.id, path, query })
+      if (draining) response.setHeader('connection', 'close')
+      const asset = findAsset(path)
+      if (asset) {
+        scope.route = ASSETS
+        return respondAsset(request, response, asset, { requestId: scope.id, secure })
+      }
+      if (slug !== null) {
+        const found = accountPages.get(path)
+        scope.route = found?.path ?? NO_ROUTE
+        return await serveAccount(request, response, { requestId: scope.id, slug, path, query, found })
+      }
+      const found = basePages.get(path)
+      if (found) {
+        scope.route = found.path
+        return await serveBase(request, response, { requestId: scope.id, path, query, found })
       }
       format = formatOf(path)
-      const route = chooseRoute(paths, path, request.method)
-      scope.route = route.path
-      const form: Form | undefined = await readForm(request)
-      const asked = {
-        parameters: () => readParameters(query, form),
-        form: () => readParameters('', form),
-        header: (name: string) => singleHeader(request, name),
-        address: () => addressOf(request.socket.remoteAddress, singleHeader(request, 'x-forwarded-for')),
-        draining,
-      }
-      const given = await route.handler(context, asked).catch((error: unknown) => answerToError(context, error))
-      answer(response, scope, format, given)
-      noteRequest(context, route, asked, query.includes('secret'), given)
+      throw new Refusal(isOnAccountHosts(path) ? 'misdirected' : 'not_found')
     } catch (error) {
       answer(response, scope, format, answerToError(context, error))
     } finally {
@@ -206,28 +215,9 @@ function isCrowded(socket: Socket, response: ServerResponse): boolean {
   return waiting > MAX_BEHIND
 }
 
-/** The path alone determines the format of the response, refusals included. */
-function formatOf(path: string): Format {
-  if (path.endsWith('.xml')) return 'xml'
-  return path.startsWith('/oauth/') || path.startsWith('/.well-known/') ? 'standard' : 'json'
-}
-
-type Paths = ReadonlyMap<string, Readonly<Record<string, Route>>>
-
-function indexRoutes(): Paths {
-  const paths = new Map<string, Record<string, Route>>()
-  for (const route of routes) {
-    const { method, path, dialect } = route
-    const bases = dialect === 'interface' ? [path, `/1${path}`, `${path}.xml`, `/1${path}.xml`] : [path]
-    for (const base of bases) {
-      const methods = paths.get(base) ?? {}
-      methods[method] = route
-      // HEAD uses the GET route: Node omits the body.
-      if (method === 'GET') methods.HEAD = route
-      paths.set(base, methods)
-    }
-  }
-  return paths
+/** Whether every account's host has this page. Operator routes are excluded, so that their paths are not disclosed. */
+function isOnAccountHosts(path: string): boolean {
+  return [...(accountPages.get(path)?.byMethod.values() ?? [])].some(({ access }) => access !== 'operator')
 }
 
 /** The query may contain a secret. It is removed from `request.url`, so that no code given the request sees it. */
@@ -238,15 +228,6 @@ function takeQueryOff(request: IncomingMessage): { path: string; query: string }
   const path = mark === -1 ? url : url.slice(0, mark)
   request.url = path
   return { path, query: mark === -1 ? '' : url.slice(mark + 1) }
-}
-
-/** Paths are compared without percent-decoding: `/code%2exml` is not `/code.xml`. */
-function chooseRoute(paths: Paths, path: string, method = ''): Route {
-  const methods = paths.get(path)
-  if (!methods) throw new Refusal(isPagePath(path) ? 'misdirected' : 'not_found')
-  const route = Object.hasOwn(methods, method) ? methods[method] : undefined
-  if (!route) throw new MethodNotAllowed(Object.keys(methods).join(', '))
-  return route
 }
 
 /** Malformed HTTP matches no route: answers with the same error body and closes the connection. */

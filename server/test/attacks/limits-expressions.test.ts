@@ -6,7 +6,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { redirectProblem } from '../../src/core/dialog/redirect-uri.ts'
-import { type FormFields, readParameters } from '../../src/http/parameters.ts'
+import { readParameters } from '../../src/http/parameters.ts'
 import { expressionsIn } from '../rig/expressions.ts'
 
 const SRC = join(import.meta.dirname, '..', '..', 'src')
@@ -150,9 +150,9 @@ describe('RL-12: regular expressions', () => {
 describe('RL-12: look-ups', () => {
   it('RL-12: colliding names are limited: the fifty-first parameter refuses the request', () => {
     const names = (many: number) => Array.from({ length: many }, (_, at) => `${at * 65_536}=`).join('&')
-    expect((readParameters(names(50), undefined) as FormFields).size).toBe(50)
+    expect(readParameters(names(50), undefined).size).toBe(50)
     expect(() => readParameters(names(51), undefined)).toThrow('too many parameters')
-    const form = { bytes: Buffer.from(names(1_000)), multipart: null }
+    const form = { bytes: Buffer.from(names(1_000)), parts: null }
     expect(() => readParameters('', form)).toThrow('too many parameters')
   })
 })

@@ -20,7 +20,7 @@ const RETRY_AFTER_SECONDS = 2
 
 export function requestCode(variant: Variant): Handler {
   return async (context, request) => {
-    const parameters = await request.parameters()
+    const parameters = request.parameters()
     const result = await requestDeviceCode(context, {
       applicationId: required(parameters, 'SVCappid'),
       secret: required(parameters, 'SVCsecret'),
@@ -80,7 +80,7 @@ function wholeNumber(text: string | undefined): number | null {
 
 /** An application in test mode decides its own codes. */
 export const decideTest: Handler = async (context, request) => {
-  const parameters = await request.parameters()
+  const parameters = request.parameters()
   const decision = required(parameters, 'decision')
   if (decision !== 'grant' && decision !== 'reject') {
     throw new Refusal('invalid_request', 'The decision must be grant or reject.')
@@ -108,7 +108,7 @@ export function printable(text: string | null): string | null {
 export function polling(variant: Variant): Handler {
   return async (context, request) => {
     // A poll has exactly six outcomes. Unreadable parameters match no code, so the outcome is `invalid`.
-    const parameters = await readable(request)
+    const parameters = readable(request)
     if (!parameters) {
       context.counts.polls.add('invalid')
       return { refusal: 'invalid' }
@@ -143,18 +143,13 @@ export function answerToPoll(context: Context, result: PollResult, fieldsOf: (is
   }
 }
 
-function readable(request: ApiRequest): FormFields | Promise<FormFields | null> | null {
+function readable(request: ApiRequest): FormFields | null {
   try {
-    const parameters = request.parameters()
-    return parameters instanceof Promise ? parameters.catch(unreadable) : parameters
+    return request.parameters()
   } catch (error) {
-    return unreadable(error)
+    if (error instanceof Refusal) return null
+    throw error
   }
-}
-
-function unreadable(error: unknown): null {
-  if (error instanceof Refusal) return null
-  throw error
 }
 
 function delivering(context: Context, ticket: DeliveryTicket | null): Pick<Answer, 'whenSent'> {

@@ -37,7 +37,7 @@ export const verify: Handler = async (context, request) => {
   if (credential === null) return INVALID_CREDENTIAL
   const checked = await checkCredential(context, credential)
   if (checked.outcome === 'not_valid') return INVALID_CREDENTIAL
-  const wanted = parseScope((await request.parameters()).get('scope') ?? '')
+  const wanted = parseScope(request.parameters().get('scope') ?? '')
   if (!wanted.every((name) => checked.scopes.includes(name))) {
     return { refusal: 'insufficient_scope', wwwAuthenticate: 'Bearer error="insufficient_scope"' }
   }
@@ -55,7 +55,7 @@ export const verify: Handler = async (context, request) => {
 
 /** Revokes a credential found where it should not be. Possession is the only proof required. */
 export const report: Handler = async (context, request) => {
-  const credential = required(await request.parameters(), 'credential')
+  const credential = required(request.parameters(), 'credential')
   return { status: 200, fields: { revoked: await reportCredential(context, credential) } }
 }
 

@@ -14,7 +14,7 @@ export function readableByOwnPages(named: 'SVCappid' | 'client_id', handler: Han
     const origin = request.header('origin')
     if (origin === null) return handler(context, request)
     const answer = await handler(context, request).catch((error: unknown) => answerToError(context, error))
-    return { ...answer, ...(await allowed(context, request, named, origin)) }
+    return { ...answer, ...allowed(context, request, named, origin) }
   }
 }
 
@@ -22,14 +22,14 @@ export function readableByOwnPages(named: 'SVCappid' | 'client_id', handler: Han
  * Looks up the application in the parameters that the handler itself reads. HTTP Basic is ignored: it carries a secret,
  * and a page should not have one.
  */
-async function allowed(
+function allowed(
   context: Context,
   request: ApiRequest,
   named: 'SVCappid' | 'client_id',
   origin: string,
-): Promise<Pick<Answer, 'allowOrigin'>> {
+): Pick<Answer, 'allowOrigin'> {
   try {
-    const parameters = await (named === 'client_id' ? request.form() : request.parameters())
+    const parameters = named === 'client_id' ? request.form() : request.parameters()
     const application = context.applications.find(parameters.get(named) ?? '')
     return application?.redirectUris.some((uri) => redirectOrigin(uri) === origin) ? { allowOrigin: origin } : {}
   } catch {

@@ -17,7 +17,7 @@ import type { Handler } from '../route.ts'
 import { readableByOwnPages } from './own-pages.ts'
 
 export const exchange: Handler = readableByOwnPages('SVCappid', async (context, request) => {
-  const parameters = await request.parameters()
+  const parameters = request.parameters()
   const by = readApplication(parameters)
   const result = await exchangeCode(context, {
     ...by,
@@ -43,7 +43,7 @@ export const exchange: Handler = readableByOwnPages('SVCappid', async (context, 
 })
 
 export const refresh: Handler = readableByOwnPages('SVCappid', async (context, request) => {
-  const parameters = await request.parameters()
+  const parameters = request.parameters()
   const by = readApplication(parameters)
   const scope = parameters.get('scope') ?? null
   const refreshToken = required(parameters, 'refresh_token')
@@ -62,7 +62,7 @@ export const refresh: Handler = readableByOwnPages('SVCappid', async (context, r
 })
 
 export const rotateKey: Handler = async (context, request) => {
-  const parameters = await request.parameters()
+  const parameters = request.parameters()
   const by = readApplication(parameters)
   const result = await rotateAccessKey(context, { ...by, accessKey: required(parameters, 'access_key') })
   if (result.outcome !== 'rotated') return { refusal: result.outcome }
@@ -74,7 +74,7 @@ export const rotateKey: Handler = async (context, request) => {
 export function revoke(variant: Variant): Handler {
   const name = variant === 'token_set' ? 'token' : 'access_key'
   return readableByOwnPages('SVCappid', async (context, request) => {
-    const parameters = await request.parameters()
+    const parameters = request.parameters()
     const by = readApplication(parameters)
     const { outcome } = await revokeCredential(context, { ...by, credential: required(parameters, name), variant })
     return outcome === 'revoked' ? { status: 200, fields: {} } : { refusal: outcome }

@@ -13,8 +13,8 @@ export type Client = { readonly applicationId: string; readonly secret: string |
 export type ClientRequest = { readonly client: Client; readonly parameters: FormFields }
 
 /** Throws a Refusal if the request names no client, or is ambiguous. The flow verifies the secret. */
-export async function readClient(request: ApiRequest): Promise<ClientRequest> {
-  const parameters = await request.form()
+export function readClient(request: ApiRequest): ClientRequest {
+  const parameters = request.form()
   const [id, secret] = [parameters.get('client_id'), parameters.get('client_secret')]
   const basic = readBasic(request)
   if (!basic) {

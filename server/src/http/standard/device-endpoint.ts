@@ -7,7 +7,7 @@ import { readClient } from './client.ts'
 import { UNKNOWN_CLIENT } from './token-endpoint.ts'
 
 export const authorizeDevice: Handler = async (context, request) => {
-  const { client, parameters } = await readClient(request)
+  const { client, parameters } = readClient(request)
   const result = await requestDeviceCode(context, {
     ...client,
     variant: 'token_set',

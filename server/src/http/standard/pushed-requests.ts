@@ -8,7 +8,7 @@ import { readClient } from './client.ts'
 import { UNKNOWN_CLIENT } from './token-endpoint.ts'
 
 export const pushRequest: Handler = async (context, request) => {
-  const { client, parameters } = await readClient(request)
+  const { client, parameters } = readClient(request)
   if (!context.applications.authenticate(client.applicationId, client.secret)) return UNKNOWN_CLIENT
   if (parameters.has('request_uri')) throw new Refusal('invalid_request', 'A request_uri cannot be pushed.')
   const result = await openDialog(context, readDialogRequest(client.applicationId, parameters, request.address()))

@@ -16,7 +16,7 @@ const INACTIVE: Answer = { status: 200, fields: { active: false } }
  * so that no resource server accepts one as an access token.
  */
 export const introspect: Handler = async (context, request) => {
-  const { client, parameters } = await readClient(request)
+  const { client, parameters } = readClient(request)
   const application =
     client.secret === null ? null : context.applications.authenticate(client.applicationId, client.secret)
   if (!application) return UNKNOWN_CLIENT
@@ -45,7 +45,7 @@ function describe(checked: ValidCredential, issuer: string): Answer {
 }
 
 export const revokeToken: Handler = readableByOwnPages('client_id', async (context, request) => {
-  const { client, parameters } = await readClient(request)
+  const { client, parameters } = readClient(request)
   const credential = required(parameters, 'token')
   const { outcome } = await revokeCredential(context, { ...client, credential, variant: null })
   return outcome === 'revoked' ? { status: 200, fields: {} } : UNKNOWN_CLIENT

@@ -16,7 +16,7 @@ import { type ClientRequest, readClient } from './client.ts'
 export const DEVICE_CODE = 'urn:ietf:params:oauth:grant-type:device_code'
 
 export const token: Handler = readableByOwnPages('client_id', async (context, request) => {
-  const asked = await readClient(request)
+  const asked = readClient(request)
   const { applicationId, secret } = asked.client
   if (!context.applications.authenticate(applicationId, secret)) return UNKNOWN_CLIENT
   switch (required(asked.parameters, 'grant_type')) {

@@ -1,6 +1,5 @@
 /**
- * Server for an account's host: finds the account, the session and the route, then runs the checks common to all
- * routes. They are in one place so that no handler can forget one.
+ * Server for an account's host: finds the account and the session, then runs the checks common to all routes. They are in one place so that no handler can forget one.
  *
  * `http/web/` is the transport layer of the web interface. A handler reads fields, calls one flow and picks a page.
  */
@@ -11,7 +10,6 @@ import { Refusal } from '../../core/refusal.ts'
 import { accountOrigin } from '../../flows/accounts/address.ts'
 import type { Context } from '../../flows/context.ts'
 import { isFresh, readSession } from '../../flows/sign-in/sessions.ts'
-import { findAsset } from '../../pages/ui/assets.ts'
 import type { Frame } from '../../pages/ui/frame.ts'
 import { refusalPage } from '../../pages/ui/refusal.tsx'
 import { chooseLanguage } from '../../pages/ui/words.ts'
@@ -22,34 +20,30 @@ import type { AccountSession, SessionUser } from '../../store/sign-in/sessions.t
 import { type AddressReader, createNetworkCheck } from '../client-address.ts'
 import { isInDialog } from '../dialog/dialog-window.ts'
 import { singleHeader } from '../header.ts'
-import { type FormFields, readParameters } from '../parameters.ts'
-import { ASSETS, NO_ROUTE } from '../request-scope.ts'
+import type { FormFields } from '../parameters.ts'
+import type { PathRoutes } from '../router.ts'
 import { tooBusy } from '../too-much.ts'
-import { pageRoutes } from './account-routes.ts'
 import type { PageAnswer, PageRequest, UserRequest } from './answer.ts'
 import { BROWSER, DIALOG, LANGUAGE, readCookie, SESSION } from './cookies.ts'
 import { formHolder, frameFor } from './frame.ts'
 import type { PageRoute } from './page-route.ts'
-import { respondAsset, respondPage, type Surroundings } from './respond.ts'
-import { isSameOrigin } from './same-origin.ts'
-import { readUpload } from './upload.ts'
+import { type ReceivedPage, receivePage } from './receive-page.ts'
+import { respondPage, type Surroundings } from './respond.ts'
 
 export type Asked = {
   readonly requestId: string
   readonly slug: string
   readonly path: string
   readonly query: string
+  /** Undefined if no route has this path. */
+  readonly found: PathRoutes<PageRoute> | undefined
 }
 
-type Routes = ReadonlyMap<string, Readonly<Partial<Record<'GET' | 'POST', PageRoute>>>>
+/** Larger than for API requests: a form may have a check box for every scope of the catalogue. */
+const MAX_FORM_BYTES = 64 * 1024
+const MAX_FIELDS = 1_000
 
-const routes: Routes = indexPageRoutes()
-
-function indexPageRoutes(): Routes {
-  const paths = new Map<string, Partial<Record<'GET' | 'POST', PageRoute>>>()
-  for (const route of pageRoutes) paths.set(route.path, { ...paths.get(route.path), [route.method]: route })
-  return paths
-}
+const MAX_UPLOAD_BYTES = 512 * 1024
 
 /** Delay of work after a response, which has arrived by then: its timing reveals nothing about that work. */
 const A_BEAT_MS = 200
@@ -57,26 +51,12 @@ const A_BEAT_MS = 200
 /** Pages that are shed under overload: they are not urgent, and no decision or revocation needs them. */
 const CAN_WAIT = /^\/developer(\/|$)/
 
-/** The path of the matching route, whether or not the user may access it. */
-export function pagePathOf(path: string): string {
-  return findAsset(path) ? ASSETS : routes.has(path) ? path : NO_ROUTE
-}
-
-export const pagePaths: readonly string[] = [...routes.keys()]
-
-/** Whether every account's host has this page. Operator routes are excluded, so that their paths are not disclosed. */
-export function isPagePath(path: string): boolean {
-  return Object.values(routes.get(path) ?? {}).some(({ access }) => access !== 'operator')
-}
-
 /** `track` receives the work that follows a response, so that shutdown waits for it. */
 export function createAccountServer(context: Context, addressOf: AddressReader, track: (work: Promise<void>) => void) {
   const secure = context.config.publicUrl.startsWith('https:')
   const isElsewhere = createElsewhere(context.config.operatorNetworks)
   return async (request: IncomingMessage, response: ServerResponse, asked: Asked): Promise<void> => {
     const { requestId } = asked
-    const asset = findAsset(asked.path)
-    if (asset) return respondAsset(request, response, asset, { requestId, secure })
     const nonce = randomBytes(16).toString('base64')
     const origin = { headers: request.headers, slug: asked.slug, nonce }
     let dialog = isInDialog(asked.path, new URLSearchParams(asked.query).get('next'))
@@ -93,7 +73,7 @@ export function createAccountServer(context: Context, addressOf: AddressReader, 
         return respondPage(response, around, tooBusy())
       }
       const browser = browserOf(request)
-      const received = await receive(context, request, asked)
+      const received = await arrive(context, request, asked)
       const barred = 'route' in received && isElsewhere(received.route, browser.address)
       const arrived: Arrived | PageAnswer = barred ? { refusal: 'elsewhere' } : received
       const session = await readSession(context, asked.slug, readCookie(request.headers.cookie, SESSION))
@@ -135,38 +115,36 @@ function createElsewhere(networks: readonly string[]): (route: PageRoute, addres
  * A completely received request. The session is read only after the body, so that access rights cannot become stale
  * while a form is sent slowly.
  */
-type Arrived = {
-  readonly route: PageRoute
-  readonly fields: FormFields
-  readonly file: Buffer | null
+type Arrived = ReceivedPage<PageRoute> & {
   /** Address at which to show the page again: the request's own, or for a form that of its page. */
   readonly here: string
 }
 
-async function receive(context: Context, request: IncomingMessage, asked: Asked): Promise<Arrived | PageAnswer> {
-  const { slug, path, query } = asked
-  const methods = routes.get(path)
-  if (!methods || !isThere(context, slug, methods)) return { refusal: 'not_found' }
-  const route = methods[request.method === 'HEAD' ? 'GET' : (request.method as 'GET' | 'POST')]
-  if (!route) return { refusal: 'method_not_allowed', allow: Object.keys(methods).join(', ') }
-  if (route.method === 'GET') {
-    const fields = await readParameters(query, undefined)
-    return checked({ route, fields, file: null, here: query === '' ? path : `${path}?${query}` })
-  }
-  if (!isSameOrigin(request.headers, accountOrigin(context, slug))) return { refusal: 'stale' }
-  const { fields, file } = await readUpload(request, route.file ?? null)
-  return checked({ route, fields, file, here: fillIn(route.from ?? '/', fields) })
+async function arrive(
+  context: Context,
+  request: IncomingMessage,
+  { slug, path, query, found }: Asked,
+): Promise<Arrived | PageAnswer> {
+  if (!found || !isThere(context, slug, found)) return { refusal: 'not_found' }
+  const origin = accountOrigin(context, slug)
+  const received = await receivePage(request, found, query, ({ file = null }) => ({
+    origin,
+    query: false,
+    bodyOfGet: false,
+    maxBytes: file === null ? MAX_FORM_BYTES : MAX_UPLOAD_BYTES,
+    maxFields: MAX_FIELDS,
+    file,
+  }))
+  if ('refusal' in received) return received
+  const { route, fields } = received
+  const asked = query === '' ? path : `${path}?${query}`
+  return { ...received, here: route.method === 'GET' ? asked : fillIn(route.from ?? '/', fields) }
 }
 
 /** Operator routes exist on the operators' host only; on any other they are a 404 for every user. */
-function isThere(context: Context, slug: string, methods: Readonly<Partial<Record<string, PageRoute>>>): boolean {
-  const forOperators = Object.values(methods).some((route) => route?.access === 'operator')
+function isThere(context: Context, slug: string, { byMethod }: PathRoutes<PageRoute>): boolean {
+  const forOperators = [...byMethod.values()].some(({ access }) => access === 'operator')
   return !forOperators || slug === context.config.operatorAccount
-}
-
-/** Rejects NUL: PostgreSQL cannot store it, and users do not type it. */
-function checked(arrived: Arrived): Arrived | PageAnswer {
-  return [...arrived.fields].flat().some((text) => text.includes('\0')) ? { refusal: 'invalid_request' } : arrived
 }
 
 function fillIn(address: string, fields: FormFields): string {

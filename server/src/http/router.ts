@@ -1,0 +1,82 @@
+/**
+ * Router of all hosts: finds the route by path and method, and reads the body as far as the route allows. The API, the
+ * pages of the base host and those of the account hosts each have a table of routes and use the functions of this file.
+ */
+import type { IncomingMessage } from 'node:http'
+import { readForm } from './form.ts'
+import type { Form } from './parameters.ts'
+import { isSameOrigin } from './web/same-origin.ts'
+
+export type RouteKey = { readonly method: 'GET' | 'POST'; readonly path: string }
+
+/** The routes of one path. */
+export type PathRoutes<R extends RouteKey> = {
+  /** The path in the table: the value of the route label in metrics and logs. */
+  readonly path: string
+  readonly byMethod: ReadonlyMap<string, R>
+  /** The `Allow` header of a 405. */
+  readonly allow: string
+}
+
+/** By path, compared without percent-decoding: `/code%2exml` is not `/code.xml`. */
+export type Router<R extends RouteKey> = ReadonlyMap<string, PathRoutes<R>>
+
+/** `pathsOf`: all paths under which a route is served, if it has more than its own. */
+export function createRouter<R extends RouteKey>(
+  routes: readonly R[],
+  pathsOf: (route: R) => readonly string[] = ({ path }) => [path],
+): Router<R> {
+  const served = routes.flatMap((route) => pathsOf(route).map((path) => ({ path, route })))
+  const byPath = Map.groupBy(served, ({ path }) => path)
+  return new Map(Array.from(byPath, ([path, group]) => [path, pathRoutes(group.map(({ route }) => route))]))
+}
+
+function pathRoutes<R extends RouteKey>(routes: readonly R[]): PathRoutes<R> {
+  // HEAD uses the GET route: Node omits the body.
+  const methods = routes.flatMap((route): [string, R][] =>
+    route.method === 'GET'
+      ? [
+          ['GET', route],
+          ['HEAD', route],
+        ]
+      : [[route.method, route]],
+  )
+  const byMethod = new Map(methods)
+  return { path: routes[0]?.path ?? '', byMethod, allow: [...byMethod.keys()].join(', ') }
+}
+
+/** What a route accepts beside its path. */
+export type FormRules = {
+  /** The only origin whose pages may send the form; null: programs and pages of any origin may. */
+  readonly origin: string | null
+  /** Parameters in the query count for a POST as well. */
+  readonly query: boolean
+  /** The body of a GET is read as well. */
+  readonly bodyOfGet: boolean
+  readonly maxBytes: number
+  readonly maxFields: number
+  /** The field that may hold a file. */
+  readonly file: string | null
+}
+
+/** A request whose body has arrived. Its parameters are not parsed yet. `query` is empty if the route ignores it. */
+export type Received<R> = { readonly route: R; readonly query: string; readonly form: Form | undefined }
+
+/** `stale`: the form comes from another origin. */
+export type Unreceived<Code = 'method_not_allowed' | 'stale'> = { readonly refusal: Code; readonly allow?: string }
+
+/** Throws a Refusal if the body is too large or no form. */
+export async function receive<R extends RouteKey>(
+  request: IncomingMessage,
+  { byMethod, allow }: PathRoutes<R>,
+  query: string,
+  rulesOf: (route: R) => FormRules,
+): Promise<Received<R> | Unreceived> {
+  const route = byMethod.get(request.method ?? '')
+  if (!route) return { refusal: 'method_not_allowed', allow }
+  const { origin, query: queryOfPost, bodyOfGet, maxBytes } = rulesOf(route)
+  const get = route.method === 'GET'
+  if (!get && origin !== null && !isSameOrigin(request.headers, origin)) return { refusal: 'stale' }
+  const form = get && !bodyOfGet ? undefined : await readForm(request, maxBytes)
+  return { route, query: get || queryOfPost ? query : '', form }
+}
