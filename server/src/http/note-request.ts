@@ -3,7 +3,7 @@
  */
 import type { Context } from '../flows/context.ts'
 import type { Answer } from './answer.ts'
-import type { ApiRequest, Route } from './route.ts'
+import type { ApiRequest, Endpoint } from './route.ts'
 import { readClient } from './standard/client.ts'
 
 /** Not recorded: every device gets these every few seconds, and they carry no information. */
@@ -14,7 +14,7 @@ const MAX_MESSAGE_LENGTH = 300
 /** Runs after the response is under way. `maybeSecretInUrl`: check the query for a secret. */
 export function noteRequest(
   context: Context,
-  route: Route,
+  route: Endpoint,
   request: ApiRequest,
   maybeSecretInUrl: boolean,
   answer: Answer,
@@ -22,7 +22,7 @@ export function noteRequest(
   const pending = 'refusal' in answer && PENDING.includes(answer.refusal)
   if (route.method !== 'POST' || (pending && !maybeSecretInUrl)) return
   // A credential is reported by a third party who found it; an application named in that request is not its caller.
-  if (route.operation === 'reportCredential') return
+  if (route.operation.id === 'reportCredential') return
   try {
     note(context, route, request, maybeSecretInUrl, answer)
   } catch (error) {
@@ -30,7 +30,7 @@ export function noteRequest(
   }
 }
 
-function note(context: Context, route: Route, request: ApiRequest, maybeSecretInUrl: boolean, answer: Answer): void {
+function note(context: Context, route: Endpoint, request: ApiRequest, maybeSecretInUrl: boolean, answer: Answer): void {
   const { applicationId, secret } = whoAsks(route, request)
   if (!applicationId || !context.applications.find(applicationId)) return
   if (maybeSecretInUrl && isSecretInUrl(context, request, applicationId)) {
@@ -42,7 +42,7 @@ function note(context: Context, route: Route, request: ApiRequest, maybeSecretIn
   const at = context.applications.now()
   // A public application has no secret, so every request in its name counts as authenticated.
   const authenticated = context.applications.authenticate(applicationId, secret) !== null
-  context.usage.note({ applicationId, at, authenticated, operation: route.operation, refusal, message })
+  context.usage.note({ applicationId, at, authenticated, operation: route.operation.id, refusal, message })
 }
 
 type Asking = { readonly applicationId: string | null; readonly secret: string | null }
@@ -51,7 +51,7 @@ type Asking = { readonly applicationId: string | null; readonly secret: string |
  * The application that a request claims to come from. Also read when the rest of the request is malformed: those are
  * the errors that its developer will look for.
  */
-function whoAsks(route: Route, request: ApiRequest): Asking {
+function whoAsks(route: Endpoint, request: ApiRequest): Asking {
   const standard = route.dialect === 'standard'
   const asked = standard ? readable(() => readClient(request)) : null
   if (asked) return asked.client

@@ -98,10 +98,3 @@ function decodeIgnored(text: string): string {
 function unreadable(): Refusal {
   return new Refusal('invalid_request', 'The parameters cannot be read: they are not form-encoded UTF-8.')
 }
-
-/** Reads a mandatory parameter. An empty value counts as missing. */
-export function required(parameters: FormFields, name: string): string {
-  const value = parameters.get(name)
-  if (value) return value
-  throw new Refusal('invalid_request', `The parameter ${name} is missing.`)
-}

@@ -1,8 +1,14 @@
-/** A route for programs: method, path, handler and dialect. routes.ts lists them. */
+/**
+ * Routes: those for programs and for browsers on the base host, which routes.ts lists, and those of an account's pages,
+ * which web/account-routes.ts lists. All have a method, a path and a handler; the other fields are what differs.
+ */
 import type { Context } from '../flows/context.ts'
 import type { Answer } from './answer.ts'
-import type { OperationId } from './openapi/operations.ts'
+import type { Operation } from './openapi/operation.ts'
 import type { FormFields } from './parameters.ts'
+import type { BaseHandler, PageHandler, PageRequest, UserRequest } from './web/answer.ts'
+
+export type RouteKey = { readonly method: 'GET' | 'POST'; readonly path: string }
 
 /** The part of a request that a handler may see. The URL is left out: it may contain a secret. */
 export type ApiRequest = {
@@ -18,15 +24,60 @@ export type ApiRequest = {
 
 export type Handler = (context: Context, request: ApiRequest) => Promise<Answer>
 
-export type Route = {
-  readonly method: 'GET' | 'POST'
-  readonly path: string
+/** Route for programs. */
+export type Endpoint = RouteKey & {
   readonly handler: Handler
   /**
    * `interface`: the path, also under /1, and both also with .xml. `standard`: only the path, with the names of the
    * RFCs. `plain`: only the path.
    */
   readonly dialect: 'interface' | 'standard' | 'plain'
-  /** The OpenAPI description of the route's parameters and responses: openapi/operations.ts. */
-  readonly operation: OperationId
+  readonly operation: Operation
 }
+
+/** Route for browsers on the base host. */
+export type BasePage = RouteKey & {
+  readonly handler: BaseHandler
+  readonly dialect: 'page'
+  /** Also served under /1. */
+  readonly versioned?: true
+  /** Accepts a form from an application's page, on any origin, and parameters in the query as well. */
+  readonly fromAnywhere?: true
+  /** Only for pages that an application has to know. */
+  readonly operation?: Operation
+}
+
+export type BaseRoute = Endpoint | BasePage
+
+/** All paths under which a route is served. */
+export function pathsOf(route: BaseRoute): readonly string[] {
+  const { path, dialect } = route
+  if (dialect === 'interface') return [path, `/1${path}`, `${path}.xml`, `/1${path}.xml`]
+  return dialect === 'page' && route.versioned ? [path, `/1${path}`] : [path]
+}
+
+/** Route of an account's pages: required access, and the checks before its handler is called. */
+type AccountRoute = RouteKey & {
+  /** Form fields that are covered by the form's signature: they must come back as they were shown. */
+  readonly bound?: readonly string[]
+  /**
+   * The page that contains the form, with `{field}` for values it needs from the form. Used as the return address when
+   * the user has to sign in or confirm first, or changes the language after the form came back with a problem.
+   */
+  readonly from?: string
+  /** Requires a recent sign-in: otherwise the user is redirected to /confirm. */
+  readonly fresh?: true
+  /** The field that may hold a file. */
+  readonly file?: string
+}
+
+/**
+ * `anyone`: no session required, and forms are not signed. All others require a user's session, and every POST a form
+ * signed for it. Operator routes exist on one account's host only, for its administrators, from the networks that the
+ * configuration names.
+ */
+export type PageRoute = AccountRoute &
+  (
+    | { readonly access: 'anyone'; readonly handler: PageHandler<PageRequest> }
+    | { readonly access: 'user' | 'administrator' | 'operator'; readonly handler: PageHandler<UserRequest> }
+  )

@@ -5,9 +5,8 @@
 import type { IncomingMessage } from 'node:http'
 import { readForm } from './form.ts'
 import type { Form } from './parameters.ts'
+import type { RouteKey } from './route.ts'
 import { isSameOrigin } from './web/same-origin.ts'
-
-export type RouteKey = { readonly method: 'GET' | 'POST'; readonly path: string }
 
 /** The routes of one path. */
 export type PathRoutes<R extends RouteKey> = {

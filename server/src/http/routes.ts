@@ -1,61 +1,75 @@
 /**
- * Route table for programs, in the order of docs/interface.md; any other path is a 404. The routes for browsers are in
- * web/base-routes.ts and web/account-routes.ts.
+ * Route table of the base host, in the order of docs/interface.md: endpoints for programs, and pages. Any other path is
+ * a 404. The pages of accounts are in web/account-routes.ts.
  */
-import { decideTest, polling, requestCode } from './device/endpoints.ts'
-import { me, report, verify } from './grants/credential-endpoints.ts'
-import { exchange, refresh, revoke, rotateKey } from './grants/token-endpoints.ts'
-import { live, ready } from './health-endpoints.ts'
+import { chooseAccount, showActivation } from './device/activate-routes.ts'
+import { pollForAccessKey, pollForTokenSet } from './device/polling-endpoints.ts'
+import { requestKeyCode, requestTokenCode } from './device/request-code-endpoints.ts'
+import { decideTestCode } from './device/test-decision-endpoint.ts'
+import { authorize, authorizeByForm, openDialog, openDialogByForm } from './dialog/authorize-routes.ts'
+import { chooseForDialog, passOn, showDialog } from './dialog/base-handlers.ts'
+import { describeCredential, reportCredential, verifyCredential } from './grants/credential-endpoints.ts'
+import { revokeAccessKey, revokeTokenSet } from './grants/revoke-endpoints.ts'
+import { rotateAccessKey } from './grants/rotate-endpoint.ts'
+import { exchangeCode, refreshTokenSet } from './grants/token-endpoints.ts'
+import { checkLive, checkReady } from './health-endpoints.ts'
 import { description } from './openapi/description.ts'
-import type { Route } from './route.ts'
+import { reference } from './openapi/reference-handler.ts'
+import type { BasePage, BaseRoute, Endpoint } from './route.ts'
+import { chooseLanguageHere } from './sign-in/language-handler.ts'
 import { authorizeDevice } from './standard/device-endpoint.ts'
-import { metadata } from './standard/metadata.ts'
+import { readMetadata } from './standard/metadata.ts'
 import { pushRequest } from './standard/pushed-requests.ts'
 import { introspect, revokeToken } from './standard/token-checks.ts'
 import { token } from './standard/token-endpoint.ts'
 
-type BareRoute = Omit<Route, 'dialect'>
+/** Described in the OpenAPI document, in this order. */
+const described = [
+  requestTokenCode,
+  requestKeyCode,
+  pollForTokenSet,
+  pollForAccessKey,
+  decideTestCode,
+  openDialog,
+  openDialogByForm,
+  exchangeCode,
+  refreshTokenSet,
+  revokeTokenSet,
+  rotateAccessKey,
+  revokeAccessKey,
+  reportCredential,
+  describeCredential,
+  verifyCredential,
 
-const interfaceRoutes: readonly BareRoute[] = [
-  { method: 'POST', path: '/auth/oauth/device/code', handler: requestCode('token_set'), operation: 'requestTokenCode' },
-  { method: 'POST', path: '/auth/key/device/code', handler: requestCode('access_key'), operation: 'requestKeyCode' },
-  { method: 'POST', path: '/auth/oauth/device/polling', handler: polling('token_set'), operation: 'pollForTokenSet' },
-  { method: 'POST', path: '/auth/key/device/polling', handler: polling('access_key'), operation: 'pollForAccessKey' },
-  { method: 'POST', path: '/auth/test/decision', handler: decideTest, operation: 'decideTestCode' },
-  { method: 'POST', path: '/auth/oauth/token', handler: exchange, operation: 'exchangeCode' },
-  { method: 'POST', path: '/auth/oauth/refresh', handler: refresh, operation: 'refreshTokenSet' },
-  { method: 'POST', path: '/auth/oauth/revoke', handler: revoke('token_set'), operation: 'revokeTokenSet' },
-  { method: 'POST', path: '/auth/key/rotate', handler: rotateKey, operation: 'rotateAccessKey' },
-  { method: 'POST', path: '/auth/key/revoke', handler: revoke('access_key'), operation: 'revokeAccessKey' },
-  { method: 'POST', path: '/auth/report', handler: report, operation: 'reportCredential' },
-  { method: 'GET', path: '/me', handler: me, operation: 'describeCredential' },
-  { method: 'GET', path: '/auth/verify', handler: verify, operation: 'verifyCredential' },
+  readMetadata,
+  authorize,
+  authorizeByForm,
+  pushRequest,
+  authorizeDevice,
+  showActivation,
+  chooseAccount,
+  token,
+  introspect,
+  revokeToken,
+
+  checkLive,
+  checkReady,
+] as const
+
+const readDescription = description(() => routes)
+
+export type OperationId = (typeof described)[number]['operation']['id'] | (typeof readDescription)['operation']['id']
+
+const pages: readonly BasePage[] = [
+  { method: 'GET', path: '/dialog', dialect: 'page', handler: showDialog },
+  { method: 'POST', path: '/dialog', dialect: 'page', handler: chooseForDialog },
+  { method: 'GET', path: '/dialog/pass', dialect: 'page', handler: passOn },
+  { method: 'GET', path: '/reference', dialect: 'page', handler: reference(() => routes) },
+  { method: 'POST', path: '/language', dialect: 'page', handler: chooseLanguageHere },
 ]
 
-const standardRoutes: readonly BareRoute[] = [
-  { method: 'GET', path: '/.well-known/oauth-authorization-server', handler: metadata, operation: 'readMetadata' },
-  { method: 'POST', path: '/oauth/par', handler: pushRequest, operation: 'pushRequest' },
-  { method: 'POST', path: '/oauth/device_authorization', handler: authorizeDevice, operation: 'authorizeDevice' },
-  { method: 'POST', path: '/oauth/token', handler: token, operation: 'token' },
-  { method: 'POST', path: '/oauth/introspect', handler: introspect, operation: 'introspect' },
-  { method: 'POST', path: '/oauth/revoke', handler: revokeToken, operation: 'revokeToken' },
-]
+export const routes: readonly BaseRoute[] = [...described, readDescription, ...pages]
 
-const plainRoutes: readonly BareRoute[] = [
-  { method: 'GET', path: '/health/live', handler: live, operation: 'checkLive' },
-  { method: 'GET', path: '/health/ready', handler: ready, operation: 'checkReady' },
-  { method: 'GET', path: '/openapi.json', handler: description(() => routes), operation: 'readDescription' },
-]
+export const endpoints: readonly Endpoint[] = routes.filter((route) => route.dialect !== 'page')
 
-const inDialect = (dialect: Route['dialect']) => (route: BareRoute) => ({ ...route, dialect })
-
-export const routes: readonly Route[] = [
-  ...interfaceRoutes.map(inDialect('interface')),
-  ...standardRoutes.map(inDialect('standard')),
-  ...plainRoutes.map(inDialect('plain')),
-]
-
-/** All paths of a route: those of the native dialect also begin with /1 and end with .xml. */
-export function pathsOf({ path, dialect }: Route): readonly string[] {
-  return dialect === 'interface' ? [path, `/1${path}`, `${path}.xml`, `/1${path}.xml`] : [path]
-}
+export const basePages: readonly BasePage[] = routes.filter((route) => route.dialect === 'page')

@@ -8,7 +8,7 @@ import { MAX_BODY_BYTES } from './form.ts'
 import { singleHeader } from './header.ts'
 import { noteRequest } from './note-request.ts'
 import { MAX_PARAMETERS, readParameters } from './parameters.ts'
-import type { Route } from './route.ts'
+import type { Endpoint } from './route.ts'
 import { type FormRules, type PathRoutes, receive } from './router.ts'
 
 const RULES: FormRules = {
@@ -30,7 +30,7 @@ export function formatOf(path: string): Format {
 /** Throws a Refusal if the body cannot be read. `send` writes the response. */
 export type EndpointServer = (
   request: IncomingMessage,
-  found: PathRoutes<Route>,
+  found: PathRoutes<Endpoint>,
   query: string,
   draining: boolean,
   send: (answer: Answer) => void,

@@ -16,12 +16,12 @@ import { createAddressReader } from './client-address.ts'
 import { createHostReader } from './hosts.ts'
 import { ASSETS, createScopeOpener, NO_ROUTE, type RequestScope, runWithin } from './request-scope.ts'
 import { respond, write } from './respond.ts'
+import { pathsOf } from './route.ts'
 import { createRouter } from './router.ts'
-import { pathsOf, routes } from './routes.ts'
+import { basePages, endpoints, routes } from './routes.ts'
 import { createEndpointServer, formatOf } from './serve-endpoint.ts'
 import { traceRequest } from './trace-request.ts'
 import { pageRoutes } from './web/account-routes.ts'
-import { baseRoutes } from './web/base-routes.ts'
 import { respondAsset } from './web/respond.ts'
 import { createAccountServer } from './web/serve-account.ts'
 import { createBaseServer } from './web/serve-base.ts'
@@ -60,13 +60,13 @@ export type HttpServer = {
 }
 
 /** The base host has endpoints and pages, every account's host has the same pages. */
-const endpoints = createRouter(routes, pathsOf)
-const basePages = createRouter(baseRoutes)
-const accountPages = createRouter(pageRoutes)
+const endpointRouter = createRouter(endpoints, pathsOf)
+const basePageRouter = createRouter(basePages, pathsOf)
+const accountPageRouter = createRouter(pageRoutes)
 
 /** All values of the route label in metrics. */
 export const everyRoute: readonly string[] = [
-  ...new Set([NO_ROUTE, ASSETS, ...[...routes, ...baseRoutes, ...pageRoutes].map(({ path }) => path)]),
+  ...new Set([NO_ROUTE, ASSETS, ...[...routes, ...pageRoutes].map(({ path }) => path)]),
 ]
 
 /** `traced`: an exporter receives spans. Otherwise none are created. */
@@ -105,7 +105,7 @@ export function createHttpServer(context: Context, traced: boolean): HttpServer 
       if (hasNoHost(request)) throw new Refusal('invalid_request')
       const slug = slugOf(request)
       const { path, query } = takeQueryOff(request)
-      const endpoint = slug === null ? endpoints.get(path) : undefined
+      const endpoint = slug === null ? endpointRouter.get(path) : undefined
       if (endpoint) {
         scope.route = endpoint.path
         format = formatOf(path)
@@ -120,11 +120,11 @@ export function createHttpServer(context: Context, traced: boolean): HttpServer 
         return respondAsset(request, response, asset, { requestId: scope.id, secure })
       }
       if (slug !== null) {
-        const found = accountPages.get(path)
+        const found = accountPageRouter.get(path)
         scope.route = found?.path ?? NO_ROUTE
         return await serveAccount(request, response, { requestId: scope.id, slug, path, query, found })
       }
-      const found = basePages.get(path)
+      const found = basePageRouter.get(path)
       if (found) {
         scope.route = found.path
         return await serveBase(request, response, { requestId: scope.id, path, query, found })
@@ -217,7 +217,7 @@ function isCrowded(socket: Socket, response: ServerResponse): boolean {
 
 /** Whether every account's host has this page. Operator routes are excluded, so that their paths are not disclosed. */
 function isOnAccountHosts(path: string): boolean {
-  return [...(accountPages.get(path)?.byMethod.values() ?? [])].some(({ access }) => access !== 'operator')
+  return [...(accountPageRouter.get(path)?.byMethod.values() ?? [])].some(({ access }) => access !== 'operator')
 }
 
 /** The query may contain a secret. It is removed from `request.url`, so that no code given the request sees it. */

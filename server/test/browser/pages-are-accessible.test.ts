@@ -1,8 +1,9 @@
 /** Every page, and what forms answer, judged by axe: in light, in dark, and from right to left. */
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
+import { pathsOf } from '../../src/http/route.ts'
+import { basePages } from '../../src/http/routes.ts'
 import { pageRoutes } from '../../src/http/web/account-routes.ts'
-import { baseRoutes } from '../../src/http/web/base-routes.ts'
 import { accessibilityProblems, contrastProblems, problemsButForColours } from '../rig/accessibility.ts'
 import type { AnswerPage } from '../rig/answer-page.ts'
 import { useBrowsing } from '../rig/browsing.ts'
@@ -69,8 +70,9 @@ test('the list of pages has every GET route', async () => {
     .map(({ access, path }) => (access === 'operator' ? browsing.northwind.operators : '') + path)
   // Three addresses lead to the same beginning; one of them is looked at.
   const same = ['/auth/oauth/authorize', '/oauth/authorize']
-  const base = baseRoutes.filter(({ method, path }) => method === 'GET' && !same.includes(path))
-  const routes = [...account, ...base.map(({ path }) => service.config.publicUrl + path)]
+  const base = basePages.filter(({ method }) => method === 'GET').flatMap(pathsOf)
+  const ofBase = base.filter((path) => !same.includes(path)).map((path) => service.config.publicUrl + path)
+  const routes = [...account, ...ofBase]
   expect(routes.filter((path) => !listed.has(path))).toEqual([])
 })
 

@@ -1,6 +1,6 @@
 /** For every operation of the description: requests that succeed, each on ground of its own, and some that are refused. */
 import { suspendApplication } from '../../src/flows/applications/manage.ts'
-import type { OperationId } from '../../src/http/openapi/operations.ts'
+import type { OperationId } from '../../src/http/routes.ts'
 import { connect, grant } from '../rig/connect.ts'
 import { allow, makeDialogApplication, makePkce } from '../rig/dialog.ts'
 import { CALLBACK, type MadeApplication, makeApplication } from '../rig/make.ts'

@@ -6,7 +6,7 @@ import type { TObject } from 'typebox'
 import { Value } from 'typebox/value'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type RefusalCode, refusals } from '../../src/core/refusal.ts'
-import { describeRoutes } from '../../src/http/openapi/document.ts'
+import { describeRoutes, objectSchema } from '../../src/http/openapi/document.ts'
 import type {
   MediaType,
   OperationObject,
@@ -14,9 +14,10 @@ import type {
   ResponseObject,
   Schema,
 } from '../../src/http/openapi/document-types.ts'
-import { type OperationId, operations } from '../../src/http/openapi/operations.ts'
-import { routes } from '../../src/http/routes.ts'
-import { baseRoutes } from '../../src/http/web/base-routes.ts'
+import type { Operation } from '../../src/http/openapi/operation.ts'
+import { pathsOf } from '../../src/http/route.ts'
+import { basePages, endpoints, type OperationId, routes } from '../../src/http/routes.ts'
+import type { Properties } from '../../src/http/schema.ts'
 import { post, type WireAnswer } from '../rig/device.ts'
 import { readXml } from '../rig/dialects.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
@@ -43,6 +44,10 @@ const listed: readonly Listed[] = Object.entries(document.paths).flatMap(([path,
 const inXml = ({ path }: Listed) => path.endsWith('.xml')
 const idOf = ({ operation }: Listed) => operation.operationId.replace(/InXml$/, '') as OperationId
 
+const operations = Object.fromEntries(
+  routes.flatMap(({ operation }) => (operation ? [[operation.id, operation]] : [])),
+) as Readonly<Record<OperationId, Operation>>
+
 function resolve(response: ResponseObject | Reference): ResponseObject {
   if (!('$ref' in response)) return response
   return document.components.responses[response.$ref.split('/').at(-1) ?? ''] as ResponseObject
@@ -56,20 +61,17 @@ function schemaOf(schema: Schema): TObject {
 describe('the table', () => {
   it('every route for programs is described, under every address it has, and so are the dialog and /activate', () => {
     const described = listed.flatMap(({ method, path, versions }) => versions.map((each) => `${method} ${each}${path}`))
-    const opened = routes.flatMap(({ method, path, dialect }) => {
-      const paths = dialect === 'interface' ? [path, `/1${path}`, `${path}.xml`, `/1${path}.xml`] : [path]
-      return paths.map((each) => `${method} ${each}`)
-    })
-    const forApplications = baseRoutes.filter(({ path }) => path.endsWith('/authorize') || path === '/activate')
-    expect(described.toSorted()).toEqual(
-      [...opened, ...forApplications.map(({ method, path }) => `${method} ${path}`)].toSorted(),
+    const forApplications = basePages.filter(({ path }) => path.endsWith('/authorize') || path === '/activate')
+    const served = [...endpoints, ...forApplications].flatMap((route) =>
+      pathsOf(route).map((path) => `${route.method} ${path}`),
     )
+    expect(described.toSorted()).toEqual(served.toSorted())
   })
 
   it('is described in its own order', () => {
     const paths = listed.filter((each) => !inXml(each)).map(({ method, path }) => `${method} ${path}`)
-    const own = routes.map(({ method, path }) => `${method} ${path}`)
-    expect(paths.filter((each) => own.includes(each))).toEqual(own)
+    const own = routes.filter(({ operation }) => operation).map(({ method, path }) => `${method} ${path}`)
+    expect(paths).toEqual(own)
   })
 
   it('every operation that was written down is behind a route', () => {
@@ -172,9 +174,13 @@ function expectFields(schema: TObject, fields: object): void {
 
 /** What is sent is what the description says can be sent. */
 function expectSendable(id: OperationId, { form = {}, query = {} }: Sent): void {
-  const { form: formSchema, query: querySchema } = operations[id]
-  for (const [schema, given] of [[formSchema, form] as const, [querySchema, query] as const]) {
-    const closed = schema ? { ...schema, additionalProperties: false } : { type: 'object', additionalProperties: false }
+  const named = operations[id]
+  const pairs: [Properties | undefined, object][] = [
+    [named.form, form],
+    [named.query, query],
+  ]
+  for (const [properties = {}, given] of pairs) {
+    const closed = { ...objectSchema(properties), additionalProperties: false }
     expect([...Value.Errors(closed as never, given)]).toEqual([])
   }
 }
@@ -218,9 +224,9 @@ describe.each(listed.map((each) => ({ ...each, name: `${each.method} ${each.path
   })
 
   it('without any one of what is required it is refused', async () => {
-    const { form } = operations[id] as { form?: TObject & { required?: readonly string[] } }
+    const { form = {} } = operations[id]
     const [make] = Object.values(requests[id].succeed)
-    for (const name of form?.required ?? []) {
+    for (const name of Object.keys(form).filter((each) => !form[each]?.optional)) {
       const sent = await make?.()
       const { [name]: _, ...rest } = sent?.form ?? {}
       const answer = await send(each, '', { ...sent, form: rest })
@@ -254,7 +260,7 @@ it('every command to copy begins with the address of the service and names only 
       expect(source.split('\n')[0]).toMatch(new RegExp(`^curl (-[iG] )*${PUBLIC_URL}${path}( \\\\)?$`))
       const names = Array.from(source.matchAll(/(?:-d|--data-urlencode) '?(\w+)=/g), ([, name]) => name)
       const { form, query } = operations[operation.operationId as OperationId]
-      expect(Object.keys({ ...form?.properties, ...query?.properties })).toEqual(expect.arrayContaining(names))
+      expect(Object.keys({ ...form, ...query })).toEqual(expect.arrayContaining(names))
     }
   }
 })

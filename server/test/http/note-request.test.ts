@@ -74,7 +74,7 @@ describe('the device flow', () => {
     await post(service.address, '/auth/oauth/device/code', { form })
     await expectLines(application, [
       ['requestTokenCode', 'invalid_application', null],
-      ['requestTokenCode', 'invalid_scope', 'The scope is unknown or not allowed for this application.'],
+      ['requestTokenCode', 'invalid_scope', null],
       ['requestTokenCode', 'invalid_request', body.message],
       ['requestTokenCode', 'invalid_request', MISSING('SVCsecret')],
     ])
@@ -164,7 +164,7 @@ describe('credentials', () => {
     })
     await standard(service, application, '/oauth/par', { redirect_uri: 'https://elsewhere.example/' })
     await expectLines(application, [
-      ['token', 'unsupported_grant_type', 'The grant_type is not supported.'],
+      ['token', 'unsupported_grant_type', null],
       ['token', 'invalid_grant', null],
       ['introspect', null, null],
       ['revokeToken', 'invalid_request', MISSING('token')],
@@ -224,7 +224,7 @@ describe('a secret in the URL', () => {
     await expectCounts(application, { secretsInUrl: 5 })
     await expectLines(application, [
       ['requestTokenCode', null, null],
-      ['requestTokenCode', 'invalid_scope', 'The scope is unknown or not allowed for this application.'],
+      ['requestTokenCode', 'invalid_scope', null],
       ['refreshTokenSet', 'invalid_grant', null],
     ])
     const rows = await service.database.query(

@@ -8,7 +8,7 @@ import type { Context } from '../../flows/context.ts'
 import { appeal } from '../../flows/reviews/appeal.ts'
 import { type ActivityLine, applicationActivityPage } from '../../pages/applications/activity.tsx'
 import type { SuspensionModel } from '../../pages/applications/suspension.tsx'
-import { routes } from '../routes.ts'
+import { endpoints } from '../routes.ts'
 import type { PageAnswer, PageHandler, UserRequest } from '../web/answer.ts'
 
 export const showActivity: PageHandler<UserRequest> = (context, request) => activityPage(context, request, null)
@@ -44,7 +44,7 @@ async function activityPage(
 
 /** The request as the client saw it: the path it called, and the error code of that dialect. */
 function lineOf({ at, operation, refusal, message }: Activity['requests'][number]): ActivityLine {
-  const route = routes.find((each) => each.operation === operation)
+  const route = endpoints.find((each) => each.operation.id === operation)
   const path = route?.dialect === 'interface' ? `/1${route.path}` : (route?.path ?? operation)
   if (refusal === null || !isRefusal(refusal)) return { at, operation: path, refusal, message, remedy: null }
   const { standard, message: usual, remedy } = refusals[refusal]

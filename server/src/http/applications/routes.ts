@@ -1,6 +1,6 @@
 /** Route table of the developer console, where an account manages its own applications. */
 
-import type { PageRoute } from '../web/page-route.ts'
+import type { PageRoute } from '../route.ts'
 import {
   addWebhook,
   removeWebhook,

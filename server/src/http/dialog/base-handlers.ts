@@ -17,8 +17,7 @@ import {
   verifyDialogReference,
 } from '../../secrets/dialog-texts.ts'
 import { tooBusy, tooManyRequests } from '../too-much.ts'
-import type { PageAnswer } from '../web/answer.ts'
-import type { BaseHandler, BaseRequest } from '../web/base-route.ts'
+import type { BaseHandler, BaseRequest, PageAnswer } from '../web/answer.ts'
 import { DIALOG, DIALOG_SECONDS, setCookie } from '../web/cookies.ts'
 import { askForAccount, goToAccount } from './choose-account.ts'
 import { readDialogRequest } from './dialog-request.ts'

@@ -4,8 +4,7 @@ import type { Context } from '../../flows/context.ts'
 import { type ChosenAccount, chooseAccount } from '../../flows/dialog/choose-account.ts'
 import { type ChooseAccountModel, chooseAccountPage } from '../../pages/dialog/choose-account.tsx'
 import { rememberAccount, rememberedAccounts } from '../sign-in/remembered-accounts.ts'
-import type { PageAnswer } from '../web/answer.ts'
-import type { BaseRequest } from '../web/base-route.ts'
+import type { BaseRequest, PageAnswer } from '../web/answer.ts'
 
 export function askForAccount(
   context: Context,

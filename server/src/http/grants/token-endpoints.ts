@@ -1,29 +1,43 @@
-/** Exchange, refresh, rotate and revoke in the native dialect, one path each. docs/interface.md, "Credentials". */
-import type { Variant } from '../../core/device/code.ts'
+/** Endpoints that exchange a code and renew a token set, in the native dialect. docs/interface.md, "Credentials". */
 import { formatScope } from '../../core/grants/scope.ts'
 import type { Context } from '../../flows/context.ts'
 import {
   confirmExchangeSent,
   type ExchangeTicket,
-  exchangeCode,
+  exchangeCode as exchange,
   releaseExchangeLost,
 } from '../../flows/dialog/exchange-code.ts'
-import { refreshTokenSet } from '../../flows/grants/refresh.ts'
-import { revokeCredential } from '../../flows/grants/revoke-credential.ts'
-import { rotateAccessKey } from '../../flows/grants/rotate-access-key.ts'
+import { refreshTokenSet as refreshSet } from '../../flows/grants/refresh.ts'
 import type { Answer } from '../answer.ts'
-import { type FormFields, required } from '../parameters.ts'
-import type { Handler } from '../route.ts'
+import {
+  accessToken,
+  codeVerifier,
+  grantedScope,
+  readableHeaders,
+  redirectUri,
+  refreshToken,
+  tokenExpiresIn,
+  tokenSet,
+} from '../fields.ts'
+import type { Endpoint } from '../route.ts'
+import { optional, parse, text } from '../schema.ts'
+import { applicationIn, byApplication } from './application-fields.ts'
 import { readableByOwnPages } from './own-pages.ts'
 
-export const exchange: Handler = readableByOwnPages('SVCappid', async (context, request) => {
-  const parameters = request.parameters()
-  const by = readApplication(parameters)
-  const result = await exchangeCode(context, {
-    ...by,
-    code: required(parameters, 'code'),
-    redirectUri: required(parameters, 'redirect_uri'),
-    codeVerifier: parameters.get('code_verifier') ?? null,
+const exchangeForm = {
+  ...byApplication,
+  code: text('The `code` that the dialog returned with.'),
+  redirect_uri: redirectUri,
+  code_verifier: codeVerifier,
+}
+
+const exchangeHandler = readableByOwnPages('SVCappid', async (context, request) => {
+  const form = parse(exchangeForm, request.parameters())
+  const result = await exchange(context, {
+    ...applicationIn(form),
+    code: form.code,
+    redirectUri: form.redirect_uri,
+    codeVerifier: form.code_verifier,
   })
   if (result.outcome === 'unavailable') return { refusal: 'unavailable', retryAfterSeconds: 2 }
   if (result.outcome !== 'exchanged') return { refusal: result.outcome }
@@ -42,12 +56,39 @@ export const exchange: Handler = readableByOwnPages('SVCappid', async (context, 
   }
 })
 
-export const refresh: Handler = readableByOwnPages('SVCappid', async (context, request) => {
-  const parameters = request.parameters()
-  const by = readApplication(parameters)
-  const scope = parameters.get('scope') ?? null
-  const refreshToken = required(parameters, 'refresh_token')
-  const result = await refreshTokenSet(context, { ...by, refreshToken, scope })
+export function settling(context: Context, ticket: ExchangeTicket): Pick<Answer, 'whenSent'> {
+  return { whenSent: (sent) => (sent ? confirmExchangeSent(context, ticket) : releaseExchangeLost(context, ticket)) }
+}
+
+export const exchangeCode = {
+  method: 'POST',
+  path: '/auth/oauth/token',
+  dialect: 'interface',
+  handler: exchangeHandler,
+  operation: {
+    id: 'exchangeCode',
+    tag: 'Dialog',
+    summary: 'Exchange the dialog’s code for a token set',
+    description:
+      'Once, within a minute of the user’s yes, by the application that opened the dialog, with the same `redirect_uri` and the verifier of its challenge. A wrong verifier or address spends the code. If the connection broke before the answer arrived, send the same request again.\n\nA code that comes back after its answer was sent is in two hands: it is refused, and the token set it led to ends.',
+    security: ['applicationInForm', 'none'],
+    form: exchangeForm,
+    answers: { 200: { description: 'The first token set.', body: tokenSet, headers: readableHeaders } },
+    refusals: ['invalid_request', 'invalid_grant', 'invalid_application', 'unavailable'],
+    samples: [{ label: 'Exchange the code', send: ['SVCappid', 'SVCsecret', 'code', 'redirect_uri', 'code_verifier'] }],
+  },
+} as const satisfies Endpoint
+
+const refreshForm = {
+  ...byApplication,
+  refresh_token: text('The newest refresh token that you hold.'),
+  scope: optional(text('Not more than was granted; more is refused, less changes nothing. Best left out.')),
+}
+
+const refreshHandler = readableByOwnPages('SVCappid', async (context, request) => {
+  const form = parse(refreshForm, request.parameters())
+  const { refresh_token, scope } = form
+  const result = await refreshSet(context, { ...applicationIn(form), refreshToken: refresh_token, scope })
   if (result.outcome !== 'refreshed') return { refusal: result.outcome }
   const { issued } = result
   return {
@@ -61,31 +102,37 @@ export const refresh: Handler = readableByOwnPages('SVCappid', async (context, r
   }
 })
 
-export const rotateKey: Handler = async (context, request) => {
-  const parameters = request.parameters()
-  const by = readApplication(parameters)
-  const result = await rotateAccessKey(context, { ...by, accessKey: required(parameters, 'access_key') })
-  if (result.outcome !== 'rotated') return { refusal: result.outcome }
-  const { issued, overlapSeconds } = result
-  const scope = formatScope(issued.scopes)
-  return { status: 200, fields: { access_key: issued.accessKey, scope, overlap: overlapSeconds } }
-}
-
-export function revoke(variant: Variant): Handler {
-  const name = variant === 'token_set' ? 'token' : 'access_key'
-  return readableByOwnPages('SVCappid', async (context, request) => {
-    const parameters = request.parameters()
-    const by = readApplication(parameters)
-    const { outcome } = await revokeCredential(context, { ...by, credential: required(parameters, name), variant })
-    return outcome === 'revoked' ? { status: 200, fields: {} } : { refusal: outcome }
-  })
-}
-
-/** A public application has no secret and sends none; an empty one counts as absent. */
-function readApplication(parameters: FormFields): { readonly applicationId: string; readonly secret: string | null } {
-  return { applicationId: required(parameters, 'SVCappid'), secret: parameters.get('SVCsecret') || null }
-}
-
-export function settling(context: Context, ticket: ExchangeTicket): Pick<Answer, 'whenSent'> {
-  return { whenSent: (sent) => (sent ? confirmExchangeSent(context, ticket) : releaseExchangeLost(context, ticket)) }
-}
+export const refreshTokenSet = {
+  method: 'POST',
+  path: '/auth/oauth/refresh',
+  dialect: 'interface',
+  handler: refreshHandler,
+  operation: {
+    id: 'refreshTokenSet',
+    tag: 'Credentials',
+    summary: 'Renew a token set',
+    description:
+      'Gives a new access token and a new refresh token. Store both before you use them, and let one process of yours do it at a time. If the answer got lost, repeat the request within 30 seconds with the same refresh token: you get the same set again. Later than that, an old refresh token counts as stolen, and the access ends.\n\nThe access token that you hold goes on working until its own expiry.\n\n`invalid_grant` is final: start over with a new code or dialog.',
+    security: ['applicationInForm', 'none'],
+    form: refreshForm,
+    answers: {
+      200: {
+        description: 'The next token set.',
+        body: {
+          name: 'RenewedTokenSet',
+          description: 'The next token set. Store it before you use it.',
+          properties: {
+            access_token: accessToken,
+            refresh_token: refreshToken,
+            expires_in: tokenExpiresIn,
+            scope: grantedScope,
+          },
+          xml: true,
+        },
+        headers: readableHeaders,
+      },
+    },
+    refusals: ['invalid_request', 'invalid_scope', 'invalid_grant', 'invalid_application', 'unavailable'],
+    samples: [{ label: 'Renew', send: ['SVCappid', 'SVCsecret', 'refresh_token'] }],
+  },
+} as const satisfies Endpoint

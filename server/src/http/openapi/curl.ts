@@ -1,12 +1,11 @@
 /** Generator of curl commands for an operation. Values that only the reader knows become shell variables. */
+import type { Properties } from '../schema.ts'
 import type { Operation } from './operation.ts'
 
-type Field = { readonly const?: unknown; readonly examples?: readonly unknown[] }
-
 export function curlFor(url: string, method: 'GET' | 'POST', operation: Operation, send: readonly string[]): string {
-  const fields: Readonly<Record<string, Field>> = { ...operation.query?.properties, ...operation.form?.properties }
+  const fields: Properties = { ...operation.query, ...operation.form }
   // Show status and headers (`-i`) if the response has no body.
-  const bare = Object.values(operation.answers).some(({ schema, page }) => !schema && !page)
+  const bare = Object.values(operation.answers).some(({ body, page }) => !body && !page)
   const options = [...(bare ? ['-i'] : []), ...(method === 'GET' && send.length > 0 ? ['-G'] : [])]
   const lines = [
     ['curl', ...options, quote(url)].join(' '),
@@ -23,7 +22,7 @@ function proofOf({ security }: Operation): string[] {
   return security.includes('applicationBasic') ? ['-u "$APP_ID:$APP_SECRET"'] : []
 }
 
-function argument(name: string, fields: Readonly<Record<string, Field>>): string {
+function argument(name: string, fields: Properties): string {
   if (name.includes('=')) return `-d ${quote(name)}`
   const known = fields[name]?.const ?? fields[name]?.examples?.[0]
   if (known === undefined) return `-d ${name}="$${VARIABLES[name] ?? name.toUpperCase()}"`

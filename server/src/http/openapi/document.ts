@@ -1,9 +1,7 @@
 /** Builder of the OpenAPI 3.1 document of one installation, from the routes. */
-import type { TObject, TSchema } from 'typebox'
-import type { Route } from '../route.ts'
-import { exampleOf, type SchemaName, schemas } from './answers.ts'
+import { type BaseRoute, pathsOf } from '../route.ts'
+import type { Body, Properties, Property } from '../schema.ts'
 import { curlFor } from './curl.ts'
-import { browserRoutes } from './dialog-operations.ts'
 import type {
   Header,
   OpenApiDocument,
@@ -16,8 +14,7 @@ import type {
   Schema,
 } from './document-types.ts'
 import { type Answered, type Operation, type Security, tags } from './operation.ts'
-import { type OperationId, operations } from './operations.ts'
-import { MEDIA_TYPES, type ResponseFormat, refusedBy } from './refused.ts'
+import { MEDIA_TYPES, type ResponseFormat, refusalBodies, refusedBy } from './refused.ts'
 import { about, securitySchemes } from './what-it-is.ts'
 
 /** One path with one method. */
@@ -27,18 +24,21 @@ type Described = {
   /** Also served under /1. */
   readonly versioned: boolean
   readonly format: ResponseFormat
-  readonly id: OperationId
+  readonly operation: Operation
 }
 
-export function describeRoutes(routes: readonly Route[], publicUrl: string): OpenApiDocument {
+export function describeRoutes(routes: readonly BaseRoute[], publicUrl: string): OpenApiDocument {
   const paths: Record<string, PathItem> = {}
   const responses: Record<string, ResponseObject> = {}
   const requestBodies: Record<string, RequestBody> = {}
-  for (const described of [...inOrder(routes), ...inXml(routes)]) {
-    const { path, method, versioned, id } = described
-    const { form } = operations[id]
-    if (form) requestBodies[bodyName(id)] = bodyFor(form)
-    const made = describeOperation(described, publicUrl)
+  const described = [...inOrder(routes), ...inXml(routes)]
+  /** Operations with the same form share one request body, named after the first of them. */
+  const bodyName = (form: Properties) => described.find(({ operation }) => operation.form === form)?.operation.id ?? ''
+  for (const each of described) {
+    const { path, method, versioned, operation } = each
+    const { form } = operation
+    if (form) requestBodies[bodyName(form)] = bodyFor(form)
+    const made = describeOperation(each, publicUrl, form && bodyName(form))
     Object.assign(responses, made.components)
     paths[path] = {
       ...paths[path],
@@ -53,7 +53,7 @@ export function describeRoutes(routes: readonly Route[], publicUrl: string): Ope
     externalDocs: { url: `${publicUrl}/reference`, description: 'The same for people, with commands to copy' },
     tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
     paths,
-    components: { schemas: namedSchemas(paths), requestBodies, responses, securitySchemes },
+    components: { schemas: namedSchemas(described), requestBodies, responses, securitySchemes },
   }
 }
 
@@ -65,29 +65,30 @@ function versions(publicUrl: string) {
   ]
 }
 
-const FORMATS = { interface: 'json', standard: 'standard', plain: 'json' } as const
+const FORMATS = { interface: 'json', standard: 'standard', plain: 'json', page: 'page' } as const
 
-function inOrder(routes: readonly Route[]): Described[] {
-  return routes.flatMap(({ method, path, dialect, operation }): Described[] => {
-    const ahead = browserRoutes.filter(({ before }) => before === path)
-    return [
-      ...ahead.map((route): Described => ({ ...route, format: 'page', id: route.operation })),
-      { method, path, versioned: dialect === 'interface', format: FORMATS[dialect], id: operation },
-    ]
+function inOrder(routes: readonly BaseRoute[]): Described[] {
+  return routes.flatMap((route): Described[] => {
+    const { method, path, dialect, operation } = route
+    const versioned = pathsOf(route).includes(`/1${path}`)
+    return operation ? [{ method, path, versioned, format: FORMATS[dialect], operation }] : []
   })
 }
 
-function inXml(routes: readonly Route[]): Described[] {
-  const spoken = routes.filter(({ dialect }) => dialect === 'interface')
-  return spoken.map(({ method, path, operation }) => {
-    return { method, path: `${path}.xml`, versioned: true, format: 'xml', id: operation }
-  })
+function inXml(routes: readonly BaseRoute[]): Described[] {
+  return routes.flatMap(({ method, path, dialect, operation }): Described[] =>
+    dialect === 'interface' ? [{ method, path: `${path}.xml`, versioned: true, format: 'xml', operation }] : [],
+  )
 }
 
 type Made = { readonly operation: OperationObject; readonly components: Readonly<Record<string, ResponseObject>> }
 
-function describeOperation({ method, path, format, id }: Described, publicUrl: string): Made {
-  const operation = operations[id]
+function describeOperation(
+  { method, path, format, operation }: Described,
+  publicUrl: string,
+  body: string | undefined,
+): Made {
+  const { id } = operation
   const refused = refusedBy(operation, format, method)
   const parameters = [...parametersIn('query', operation.query), ...parametersIn('header', operation.headers)]
   const xml = format === 'xml'
@@ -101,7 +102,7 @@ function describeOperation({ method, path, format, id }: Described, publicUrl: s
       description: xml ? `As \`${method} ${path.replace(/\.xml$/, '')}\`, in XML.` : operation.description,
       security: operation.security.map(requirement),
       ...(parameters.length === 0 ? {} : { parameters }),
-      ...(operation.form ? { requestBody: { $ref: `#/components/requestBodies/${bodyName(id)}` } } : {}),
+      ...(body === undefined ? {} : { requestBody: { $ref: `#/components/requestBodies/${body}` } }),
       responses: answersOf(operation, format, refused.responses),
       ...(xml ? {} : { 'x-codeSamples': samplesFor(operation, method, url) }),
     },
@@ -112,29 +113,18 @@ function requirement(name: Security): Record<string, string[]> {
   return name === 'none' ? {} : { [name]: [] }
 }
 
-function parametersIn(place: 'query' | 'header', fields: TObject | undefined): Parameter[] {
-  return Object.entries(fields?.properties ?? {}).map(([name, property]) => {
-    const { description, ...schema } = plain(property)
+function parametersIn(place: 'query' | 'header', properties: Properties = {}): Parameter[] {
+  return Object.entries(properties).map(([name, property]) => {
+    const { description, ...schema } = propertySchema(property)
     const about = typeof description === 'string' ? { description } : {}
-    return { name, in: place, required: isRequired(fields, name), ...about, schema }
+    return { name, in: place, required: !property.optional, ...about, schema }
   })
 }
 
-function isRequired(fields: TObject | undefined, name: string): boolean {
-  return (fields as { required?: readonly string[] } | undefined)?.required?.includes(name) ?? false
-}
-
-/** Operations with the same form share one request body. */
-function bodyName(id: OperationId): string {
-  const { form } = operations[id]
-  const first = Object.entries(operations).find(([, operation]) => operation.form === form)
-  return first?.[0] ?? id
-}
-
-function bodyFor(form: TObject): RequestBody {
-  const content = { schema: plain(form) }
+function bodyFor(form: Properties): RequestBody {
+  const content = { schema: objectSchema(form) }
   return {
-    required: isRequired(form, Object.keys(form.properties)[0] ?? ''),
+    required: !Object.values(form)[0]?.optional,
     content: { 'application/x-www-form-urlencoded': content, 'multipart/form-data': content },
   }
 }
@@ -156,44 +146,56 @@ function answersOf(
   return { ...refused, ...Object.fromEntries(answers) }
 }
 
-function responseFor({ description, schema, page, headers }: Answered, format: ResponseFormat): ResponseObject {
+function responseFor({ description, body, page, headers }: Answered, format: ResponseFormat): ResponseObject {
   return {
     description,
     ...(headers ? { headers: headersOf(headers) } : {}),
-    ...(schema ? { content: { [MEDIA_TYPES[format]]: { schema: { $ref: `#/components/schemas/${schema}` } } } } : {}),
+    ...(body ? { content: { [MEDIA_TYPES[format]]: { schema: { $ref: `#/components/schemas/${body.name}` } } } } : {}),
     ...(page ? { content: { [MEDIA_TYPES.page]: { schema: { type: 'string' } } } } : {}),
   }
 }
 
-function headersOf(fields: TObject): Record<string, Header> {
+function headersOf(fields: Properties): Record<string, Header> {
   const made = parametersIn('header', fields).map(({ name, in: _, ...header }) => [name, header] as const)
   return Object.fromEntries(made)
 }
 
 function samplesFor(operation: Operation, method: 'GET' | 'POST', url: string) {
-  const required = Object.keys(operation.form?.properties ?? {}).filter((name) => isRequired(operation.form, name))
+  const required = requiredIn(operation.form ?? {})
   const samples = operation.samples ?? [{ label: 'Try it', send: required }]
   return samples.map(({ label, send }) => ({ lang: 'Shell', label, source: curlFor(url, method, operation, send) }))
 }
 
-/** Only the schemas that are referenced. */
-function namedSchemas(paths: Readonly<Record<string, PathItem>>): Record<string, Schema> {
-  const text = JSON.stringify(paths)
-  const named = Object.entries(schemas).filter(([name]) => isAnswered(text, name))
-  return Object.fromEntries(
-    named.map(([name, schema]) => {
-      const example = exampleOf(name as SchemaName)
-      return [name, { ...plain(schema), ...(example ? { examples: [example] } : {}) }]
-    }),
+function namedSchemas(described: readonly Described[]): Record<string, Schema> {
+  const bodies = described.flatMap(({ operation }) =>
+    Object.values(operation.answers).flatMap(({ body }) => body ?? []),
   )
+  return Object.fromEntries([...bodies, ...refusalBodies].map((body) => [body.name, bodySchema(body)]))
 }
 
-/** Refusal schemas are always included: they may be referenced by shared responses only. */
-function isAnswered(text: string, name: string): boolean {
-  return name.endsWith('Refusal') || text.includes(`"#/components/schemas/${name}"`)
+function bodySchema({ description, properties, xml }: Body): Schema {
+  const example = exampleOf(properties)
+  // The XML root element is the same for every response.
+  const about = { description, ...(xml ? { xml: { name: 'response' } } : {}) }
+  return { ...objectSchema(properties), ...about, ...(example ? { examples: [example] } : {}) }
 }
 
-/** Strips the properties that only typebox uses. */
-function plain(schema: TSchema): Schema {
-  return JSON.parse(JSON.stringify(schema))
+export function objectSchema(properties: Properties): Schema {
+  const required = requiredIn(properties)
+  const schemas = Object.entries(properties).map(([name, property]) => [name, propertySchema(property)])
+  return { type: 'object', ...(required.length > 0 ? { required } : {}), properties: Object.fromEntries(schemas) }
+}
+
+function requiredIn(properties: Properties): string[] {
+  return Object.keys(properties).filter((name) => !properties[name]?.optional)
+}
+
+function propertySchema({ optional: _, missing: __, ...schema }: Property): Schema {
+  return schema
+}
+
+/** An example response, from each field's example or constant. Null if a field has neither: the schema is too large. */
+function exampleOf(properties: Properties): Schema | null {
+  const fields = Object.entries(properties).map(([name, field]) => [name, field.const ?? field.examples?.[0]] as const)
+  return fields.some(([, value]) => value === undefined) ? null : Object.fromEntries(fields)
 }

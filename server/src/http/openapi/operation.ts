@@ -1,12 +1,12 @@
 /**
- * Description of one route: its parameters, its responses, and the refusals it can return.
+ * Description of one route: its parameters, its responses, and the refusals it can return. It stands beside the handler,
+ * which reads requests by the same schemas (http/schema.ts).
  *
- * `http/openapi/` describes the routes for programs (OpenAPI 3.1) and contains no logic. It is loaded on first request,
- * because the schemas take longer to load than most CLI commands take to run.
+ * `http/openapi/` writes the OpenAPI 3.1 document from these descriptions. It is loaded on first request: no CLI command
+ * needs it.
  */
-import type { TObject } from 'typebox'
 import type { RefusalCode } from '../../core/refusal.ts'
-import type { SchemaName } from './answers.ts'
+import type { Body, Properties } from '../schema.ts'
 
 export const tags = {
   'Device flow':
@@ -28,22 +28,24 @@ export type Security = 'credential' | 'applicationInForm' | 'applicationBasic' |
 
 export type Answered = {
   readonly description: string
-  /** The JSON or XML body. Absent if the result is in the headers. */
-  readonly schema?: SchemaName
+  /** Absent if the result is in the headers. */
+  readonly body?: Body
   /** The response is an HTML page. */
   readonly page?: true
-  readonly headers?: TObject
+  readonly headers?: Properties
 }
 
 export type Operation = {
+  /** The operationId, which generated clients use as the function name. */
+  readonly id: string
   readonly tag: Tag
   readonly summary: string
   /** Paragraphs, with `code` as the only markup: /reference renders nothing else. */
   readonly description: string
   readonly security: readonly Security[]
-  readonly form?: TObject
-  readonly query?: TObject
-  readonly headers?: TObject
+  readonly form?: Properties
+  readonly query?: Properties
+  readonly headers?: Properties
   readonly answers: Readonly<Partial<Record<200 | 201 | 303 | 400 | 403, Answered>>>
   /** Specific to this operation. refused.ts adds those that every route can return. */
   readonly refusals: readonly RefusalCode[]

@@ -1,5 +1,6 @@
 /** Refusals of an operation by status: each code with its message and remedy, from the table in core/refusal.ts. */
 import { type RefusalCode, refusals } from '../../core/refusal.ts'
+import { type Body, oneOf, text } from '../schema.ts'
 import type { Example, Header, Reference, ResponseObject } from './document-types.ts'
 import type { Operation } from './operation.ts'
 
@@ -87,6 +88,33 @@ function responseFor(codes: readonly RefusalCode[], format: ResponseFormat): Res
     content: { [MEDIA_TYPES[format]]: format === 'xml' ? { schema } : { schema, examples } },
   }
 }
+
+/** Bodies of refusals in the two dialects. */
+export const refusalBodies: readonly Body[] = [
+  {
+    name: 'Refusal',
+    description: 'Every refusal. Let your program look at `error`; show `message` to a developer.',
+    properties: {
+      error: oneOf(Object.keys(refusals), 'The code, which does not change.', { examples: ['auth_pending'] }),
+      message: text('A sentence for people, which may change.', { examples: [refusals.auth_pending.message] }),
+    },
+    xml: true,
+  },
+  {
+    name: 'StandardRefusal',
+    description: 'Every refusal of the standard dialect.',
+    properties: {
+      error: oneOf(
+        [...new Set(Object.values(refusals).map(({ standard }) => standard))],
+        'The code (RFC 6749, section 5.2, RFC 8628, section 3.5).',
+        { examples: ['invalid_client'] },
+      ),
+      error_description: text('A sentence for people, which may change.', {
+        examples: [refusals.invalid_application.message],
+      }),
+    },
+  },
+]
 
 const SCHEMAS: Readonly<Record<ResponseFormat, Readonly<Record<string, unknown>>>> = {
   json: { $ref: '#/components/schemas/Refusal' },

@@ -5,7 +5,7 @@
 import { exportAudit, showAudit } from '../audit/handlers.ts'
 import { confirm, decide, showReviewedApplication, showReviews, undo } from '../reviews/handlers.ts'
 import { saveRule, showRule } from '../reviews/rule.ts'
-import type { PageRoute } from '../web/page-route.ts'
+import type { PageRoute } from '../route.ts'
 import { acceptChange, declineChange, showChanges, showProposedLogo } from './changes.ts'
 import { showAccount, showAccounts, showEveryApplication, showOverview } from './handlers.ts'
 import { addNewScope, retitleScope, showScopes } from './scopes.ts'

@@ -1,6 +1,6 @@
 /** Handler for the language of the base host's pages, kept in a cookie. */
 import { isLanguage } from '../../pages/ui/words.ts'
-import type { BaseHandler } from '../web/base-route.ts'
+import type { BaseHandler } from '../web/answer.ts'
 import { LANGUAGE, setCookie } from '../web/cookies.ts'
 
 const YEAR_SECONDS = 365 * 24 * 60 * 60

@@ -1,7 +1,7 @@
 /** Cookie of the accounts chosen before in this browser: only slugs, which are public addresses and prove nothing. */
 import { accountOrigin } from '../../flows/accounts/address.ts'
 import type { Context } from '../../flows/context.ts'
-import type { BaseRequest } from '../web/base-route.ts'
+import type { BaseRequest } from '../web/answer.ts'
 import { setCookie } from '../web/cookies.ts'
 
 const ACCOUNTS = '__Host-accounts'

@@ -5,12 +5,31 @@
  * `http/standard/` is the second dialect over the same flows: it maps RFC names in and out and contains no rules.
  */
 import { Refusal } from '../../core/refusal.ts'
+import type { Answer } from '../answer.ts'
 import type { FormFields } from '../parameters.ts'
 import type { ApiRequest } from '../route.ts'
+import { optional, text } from '../schema.ts'
+
+/** The part of every form that names the client. */
+export const clientFields = {
+  client_id: optional(text('The application’s id. Not needed with HTTP Basic, where it is the user name.')),
+  client_secret: optional(
+    text('One of the application’s live secrets, unless it is sent by HTTP Basic. A public application has none.'),
+  ),
+}
+
+export const spacedScopes = optional(
+  text('Scopes, separated by spaces. Absent or empty: the application’s default set.', { examples: ['orders:read'] }),
+)
+
+/** Described alike wherever public clients are allowed. */
+export const asClient = { tag: 'Standard dialect', security: ['applicationBasic', 'none'] } as const
 
 export type Client = { readonly applicationId: string; readonly secret: string | null }
 
 export type ClientRequest = { readonly client: Client; readonly parameters: FormFields }
+
+export const UNKNOWN_CLIENT: Answer = { refusal: 'invalid_application' }
 
 /** Throws a Refusal if the request names no client, or is ambiguous. The flow verifies the secret. */
 export function readClient(request: ApiRequest): ClientRequest {

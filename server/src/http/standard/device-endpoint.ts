@@ -1,26 +1,27 @@
 /** POST /oauth/device_authorization (RFC 8628, section 3.1). */
-import { Refusal } from '../../core/refusal.ts'
 import { requestDeviceCode } from '../../flows/device/request-code.ts'
-import { printable, refusedCode } from '../device/endpoints.ts'
-import type { Handler } from '../route.ts'
-import { readClient } from './client.ts'
-import { UNKNOWN_CLIENT } from './token-endpoint.ts'
+import { printable, refusedCode } from '../device/request-code-endpoints.ts'
+import { codeExpiresIn, deviceCode, interval, userCode } from '../fields.ts'
+import type { Endpoint, Handler } from '../route.ts'
+import { parse, text } from '../schema.ts'
+import { asClient, clientFields, readClient, spacedScopes, UNKNOWN_CLIENT } from './client.ts'
 
-export const authorizeDevice: Handler = async (context, request) => {
+const form = { ...clientFields, scope: spacedScopes }
+
+const handler: Handler = async (context, request) => {
   const { client, parameters } = readClient(request)
   const result = await requestDeviceCode(context, {
     ...client,
     variant: 'token_set',
-    scope: parameters.get('scope') ?? null,
+    scope: parse(form, parameters).scope,
     state: '',
     requestedFrom: request.address(),
     requestedWith: printable(request.header('user-agent')),
     lifetimeSeconds: null,
   })
   if (result.outcome === 'invalid_application') return UNKNOWN_CLIENT
-  if (result.outcome === 'invalid_scope') throw new Refusal('invalid_scope')
   // Cannot happen: this dialect has no state, and the empty one can be echoed.
-  if (result.outcome === 'state_not_echoable') throw new Refusal('invalid_request')
+  if (result.outcome === 'state_not_echoable') return { refusal: 'invalid_request' }
   if (result.outcome !== 'requested') return refusedCode(result)
   return {
     status: 200,
@@ -35,3 +36,47 @@ export const authorizeDevice: Handler = async (context, request) => {
     },
   }
 }
+
+export const authorizeDevice = {
+  method: 'POST',
+  path: '/oauth/device_authorization',
+  dialect: 'standard',
+  handler,
+  operation: {
+    id: 'authorizeDevice',
+    ...asClient,
+    summary: 'Request a device code',
+    description:
+      'RFC 8628. Show `user_code` and `verification_uri`, and poll `/oauth/token` at the same time. What you get in the end is a token set; for an access key use the native dialect.',
+    form,
+    answers: {
+      200: {
+        description: 'A code to show, and a code to poll with.',
+        body: {
+          name: 'DeviceAuthorization',
+          description: 'What a code request answers (RFC 8628). There is no `verification_uri_complete`.',
+          properties: {
+            device_code: deviceCode,
+            user_code: userCode,
+            verification_uri: text('Where the user goes: a page that asks for the account, then for the code.', {
+              format: 'uri',
+              examples: ['https://service.example/activate'],
+            }),
+            expires_in: codeExpiresIn,
+            interval,
+          },
+        },
+      },
+    },
+    refusals: [
+      'invalid_request',
+      'invalid_scope',
+      'invalid_application',
+      'application_suspended',
+      'device_flow_disabled',
+      'too_many_requests',
+      'unavailable',
+    ],
+    samples: [{ label: 'Request a code', send: ['scope'] }],
+  },
+} as const satisfies Endpoint

@@ -1,16 +1,16 @@
 /** POST /oauth/par (RFC 9126): takes the dialog's parameters server to server; the browser carries only a reference. */
-import { Refusal } from '../../core/refusal.ts'
 import { openDialog, PUSHED_LIFETIME_MS, pushedReference } from '../../flows/dialog/open.ts'
 import { readDialogRequest } from '../dialog/dialog-request.ts'
-import type { Handler } from '../route.ts'
+import { redirectUri, sealed } from '../fields.ts'
+import type { Endpoint, Handler } from '../route.ts'
+import { constant, integer, optional, text } from '../schema.ts'
 import { tooBusy, tooManyRequests } from '../too-much.ts'
-import { readClient } from './client.ts'
-import { UNKNOWN_CLIENT } from './token-endpoint.ts'
+import { asClient, clientFields, readClient, spacedScopes, UNKNOWN_CLIENT } from './client.ts'
 
-export const pushRequest: Handler = async (context, request) => {
+const handler: Handler = async (context, request) => {
   const { client, parameters } = readClient(request)
   if (!context.applications.authenticate(client.applicationId, client.secret)) return UNKNOWN_CLIENT
-  if (parameters.has('request_uri')) throw new Refusal('invalid_request', 'A request_uri cannot be pushed.')
+  if (parameters.has('request_uri')) return { refusal: 'invalid_request', message: 'A request_uri cannot be pushed.' }
   const result = await openDialog(context, readDialogRequest(client.applicationId, parameters, request.address()))
   switch (result.outcome) {
     case 'opened': {
@@ -26,8 +26,64 @@ export const pushRequest: Handler = async (context, request) => {
     case 'suspended':
       return { refusal: 'application_suspended' }
     case 'state_not_echoable':
-      throw new Refusal('invalid_request', 'The state is longer than 1024 bytes or has control characters.')
+      return { refusal: 'invalid_request', message: 'The state is longer than 1024 bytes or has control characters.' }
     default:
-      throw new Refusal('invalid_request', 'The redirect_uri is not registered for this application.')
+      return { refusal: 'invalid_request', message: 'The redirect_uri is not registered for this application.' }
   }
 }
+
+export const pushRequest = {
+  method: 'POST',
+  path: '/oauth/par',
+  dialect: 'standard',
+  handler,
+  operation: {
+    id: 'pushRequest',
+    ...asClient,
+    summary: 'Push the dialog’s parameters',
+    description:
+      'RFC 9126: the parameters go from server to server, and the browser carries only a reference. Everything wrong with them is told here, to you, instead of to the person in the window. Open `/oauth/authorize` with `client_id` and `request_uri` next.',
+    form: {
+      ...clientFields,
+      response_type: constant('code', '`code`, and nothing else.'),
+      redirect_uri: redirectUri,
+      scope: spacedScopes,
+      state: optional(text('Your own text, at most 1024 bytes, returned unchanged.', { examples: ['af0ifjsldkj'] })),
+      code_challenge: optional(
+        text(
+          'SHA-256 of your `code_verifier`, in base64url. Public applications have to send it, and those that were registered so; all others may.',
+          { pattern: '^[A-Za-z0-9_-]{43}$' },
+        ),
+      ),
+      code_challenge_method: optional(constant('S256', '`S256`; there is no other.')),
+    },
+    answers: {
+      201: {
+        description: 'Put away.',
+        body: {
+          name: 'PushedRequest',
+          description: 'The dialog’s parameters, put away (RFC 9126).',
+          properties: {
+            request_uri: text('Goes into the dialog’s address, together with `client_id` and nothing else.', {
+              pattern: sealed('urn:ietf:params:oauth:request_uri:', 52),
+              examples: ['urn:ietf:params:oauth:request_uri:0000AVq2pYQxS0m1hN8vH3tTqkMBod0h86gWCMq3_Pxmp3LVhCFxuRcY'],
+            }),
+            expires_in: integer('Seconds in which the dialog has to be opened.', { examples: [90] }),
+          },
+        },
+      },
+    },
+    refusals: [
+      'invalid_request',
+      'invalid_scope',
+      'unsupported_response_type',
+      'invalid_application',
+      'application_suspended',
+      'too_many_requests',
+      'unavailable',
+    ],
+    samples: [
+      { label: 'Push', send: ['response_type', 'redirect_uri', 'state', 'code_challenge', 'code_challenge_method'] },
+    ],
+  },
+} as const satisfies Endpoint

@@ -1,25 +1,49 @@
 /** POST /oauth/token: three grant types, over the same flows as three paths of the native dialect. */
-import { Refusal } from '../../core/refusal.ts'
 import type { Context } from '../../flows/context.ts'
 import { pollDeviceCode } from '../../flows/device/poll.ts'
 import { exchangeCode } from '../../flows/dialog/exchange-code.ts'
 import type { IssuedTokenSet } from '../../flows/grants/issue.ts'
 import { refreshTokenSet } from '../../flows/grants/refresh.ts'
 import type { Answer, Fields } from '../answer.ts'
-import { answerToPoll } from '../device/endpoints.ts'
+import { answerToPoll } from '../device/polling-endpoints.ts'
+import {
+  accessToken,
+  bearer,
+  codeVerifier,
+  readableHeaders,
+  redirectUri,
+  refreshToken,
+  spacedScope,
+  tokenExpiresIn,
+} from '../fields.ts'
 import { readableByOwnPages } from '../grants/own-pages.ts'
 import { settling } from '../grants/token-endpoints.ts'
-import { required } from '../parameters.ts'
-import type { ApiRequest, Handler } from '../route.ts'
-import { type ClientRequest, readClient } from './client.ts'
+import type { ApiRequest, Endpoint } from '../route.ts'
+import { optional, parse, text } from '../schema.ts'
+import { asClient, type ClientRequest, clientFields, readClient, UNKNOWN_CLIENT } from './client.ts'
 
 export const DEVICE_CODE = 'urn:ietf:params:oauth:grant-type:device_code'
 
-export const token: Handler = readableByOwnPages('client_id', async (context, request) => {
+/** Its values are not checked by the parser: another one has a refusal of its own. */
+const grantForm = { grant_type: text('Which of the three.') }
+
+/** Each grant type has parameters of its own. */
+const codeForm = {
+  code: text('The `code` that the dialog returned with.'),
+  redirect_uri: redirectUri,
+  code_verifier: codeVerifier,
+}
+const refreshForm = {
+  refresh_token: text('The newest refresh token that you hold.'),
+  scope: optional(text('Only with a refresh token: not more than was granted; less changes nothing.')),
+}
+const deviceForm = { device_code: text('What the code request answered.') }
+
+const handler = readableByOwnPages('client_id', async (context, request) => {
   const asked = readClient(request)
   const { applicationId, secret } = asked.client
   if (!context.applications.authenticate(applicationId, secret)) return UNKNOWN_CLIENT
-  switch (required(asked.parameters, 'grant_type')) {
+  switch (parse(grantForm, asked.parameters).grant_type) {
     case 'authorization_code':
       return byCode(context, asked)
     case 'refresh_token':
@@ -27,18 +51,17 @@ export const token: Handler = readableByOwnPages('client_id', async (context, re
     case DEVICE_CODE:
       return byDeviceCode(context, asked, request)
     default:
-      throw new Refusal('unsupported_grant_type')
+      return { refusal: 'unsupported_grant_type' }
   }
 })
 
-export const UNKNOWN_CLIENT: Answer = { refusal: 'invalid_application' }
-
 async function byCode(context: Context, { client, parameters }: ClientRequest): Promise<Answer> {
+  const form = parse(codeForm, parameters)
   const result = await exchangeCode(context, {
     ...client,
-    code: required(parameters, 'code'),
-    redirectUri: required(parameters, 'redirect_uri'),
-    codeVerifier: parameters.get('code_verifier') ?? null,
+    code: form.code,
+    redirectUri: form.redirect_uri,
+    codeVerifier: form.code_verifier,
   })
   if (result.outcome === 'unavailable') return { refusal: 'unavailable', retryAfterSeconds: 2 }
   if (result.outcome !== 'exchanged') return { refusal: result.outcome }
@@ -46,8 +69,8 @@ async function byCode(context: Context, { client, parameters }: ClientRequest): 
 }
 
 async function byRefreshToken(context: Context, { client, parameters }: ClientRequest): Promise<Answer> {
-  const refreshToken = required(parameters, 'refresh_token')
-  const result = await refreshTokenSet(context, { ...client, refreshToken, scope: parameters.get('scope') ?? null })
+  const { refresh_token, scope } = parse(refreshForm, parameters)
+  const result = await refreshTokenSet(context, { ...client, refreshToken: refresh_token, scope })
   if (result.outcome !== 'refreshed') return { refusal: result.outcome }
   return { status: 200, fields: tokenFields(result.issued) }
 }
@@ -60,7 +83,7 @@ async function byDeviceCode(
 ): Promise<Answer> {
   const result = await pollDeviceCode(context, {
     ...client,
-    deviceCode: required(parameters, 'device_code'),
+    deviceCode: parse(deviceForm, parameters).device_code,
     variant: 'token_set',
     idempotencyKey: request.header('idempotency-key'),
   })
@@ -79,3 +102,76 @@ function tokenFields(issued: IssuedTokenSet): Fields {
     scope: issued.scopes.join(' '),
   }
 }
+
+export const token = {
+  method: 'POST',
+  path: '/oauth/token',
+  dialect: 'standard',
+  handler,
+  operation: {
+    id: 'token',
+    ...asClient,
+    summary: 'Get tokens',
+    description: `One address for three grant types; each needs its own parameters beside \`grant_type\`. \`authorization_code\`: \`code\`, \`redirect_uri\` and \`code_verifier\`. \`refresh_token\`: \`refresh_token\`. \`${DEVICE_CODE}\`: \`device_code\`.
+
+Polling: after \`authorization_pending\` and \`slow_down\` wait \`interval\` seconds; the interval does not grow here. Everything else is final.
+
+Renewing: store the new set before you use it. If the answer got lost, the same refresh token gets the same set again for 30 seconds; later it counts as stolen, and the access ends.`,
+    form: {
+      ...clientFields,
+      grant_type: { ...grantForm.grant_type, enum: ['authorization_code', 'refresh_token', DEVICE_CODE] },
+      code: optional(codeForm.code),
+      redirect_uri: optional(codeForm.redirect_uri),
+      code_verifier: codeForm.code_verifier,
+      refresh_token: optional(refreshForm.refresh_token),
+      device_code: optional(deviceForm.device_code),
+      scope: refreshForm.scope,
+    },
+    headers: {
+      'Idempotency-Key': optional(
+        text(
+          'For polls: one random text per device code. With it a lost final answer can be asked for again for 10 minutes.',
+          { maxLength: 255 },
+        ),
+      ),
+    },
+    answers: {
+      200: {
+        description: 'A token set.',
+        body: {
+          name: 'Tokens',
+          description: 'A token set in the words of RFC 6749, section 5.1.',
+          properties: {
+            access_token: accessToken,
+            token_type: bearer,
+            expires_in: tokenExpiresIn,
+            refresh_token: refreshToken,
+            scope: spacedScope,
+          },
+        },
+        headers: readableHeaders,
+      },
+    },
+    refusals: [
+      'auth_pending',
+      'slow_down',
+      'auth_expired',
+      'auth_rejected',
+      'invalid',
+      'invalid_request',
+      'invalid_scope',
+      'invalid_grant',
+      'unsupported_grant_type',
+      'invalid_application',
+      'unavailable',
+    ],
+    samples: [
+      {
+        label: 'Exchange the dialog’s code',
+        send: ['grant_type=authorization_code', 'code', 'redirect_uri', 'code_verifier'],
+      },
+      { label: 'Renew', send: ['grant_type=refresh_token', 'refresh_token'] },
+      { label: 'Poll', send: [`grant_type=${DEVICE_CODE}`, 'device_code'] },
+    ],
+  },
+} as const satisfies Endpoint

@@ -20,6 +20,7 @@ import { decide, enterTypedCode, showCodeEntry, showDecision, switchUser } from 
 import { answerDialog, enterDialog, showDialogQuestion, switchInDialog } from '../dialog/account-handlers.ts'
 import { remove, showAccountApplications, showApplications, showRemoval } from '../grants/handlers.ts'
 import { operatorRoutes } from '../operator/routes.ts'
+import type { PageRoute } from '../route.ts'
 import { confirmByPasskey, confirmByPassword, showConfirm } from '../sign-in/confirm-handlers.ts'
 import {
   leave,
@@ -40,7 +41,6 @@ import {
   showSecurity,
   signOutAll,
 } from '../sign-in/security-handlers.ts'
-import type { PageRoute } from './page-route.ts'
 
 export const pageRoutes: readonly PageRoute[] = [
   { method: 'GET', path: '/logo', access: 'anyone', handler: showLogo },

@@ -42,3 +42,15 @@ export type PageAnswer = (
 }
 
 export type PageHandler<Request extends PageRequest> = (context: Context, request: Request) => Promise<PageAnswer>
+
+/** Request for a page of the base host. */
+export type BaseRequest = {
+  readonly fields: FormFields
+  readonly frame: Frame
+  /** The browser's network address, as far as it can be determined (client-address.ts). */
+  readonly address: string | null
+  /** Null if the cookie is absent or given more than once. */
+  cookie(name: string): string | null
+}
+
+export type BaseHandler = (context: Context, request: BaseRequest) => Promise<PageAnswer>

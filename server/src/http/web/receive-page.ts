@@ -1,7 +1,8 @@
 /** Reader of a page's request, on the base host and on account hosts alike: method, origin of the form, fields. */
 import type { IncomingMessage } from 'node:http'
 import { type FormFields, MAX_PARAMETERS, readFile, readParameters } from '../parameters.ts'
-import { type FormRules, type PathRoutes, type RouteKey, receive, type Unreceived } from '../router.ts'
+import type { RouteKey } from '../route.ts'
+import { type FormRules, type PathRoutes, receive, type Unreceived } from '../router.ts'
 
 export type ReceivedPage<R> = { readonly route: R; readonly fields: FormFields; readonly file: Buffer | null }
 

@@ -15,8 +15,8 @@ import { isInDialog } from '../dialog/dialog-window.ts'
 import { MAX_BODY_BYTES } from '../form.ts'
 import { singleHeader } from '../header.ts'
 import { type FormFields, MAX_PARAMETERS } from '../parameters.ts'
+import type { BasePage } from '../route.ts'
 import type { FormRules, PathRoutes } from '../router.ts'
-import type { BaseRoute } from './base-route.ts'
 import { LANGUAGE, readCookie } from './cookies.ts'
 import { receivePage } from './receive-page.ts'
 import { respondPage, type Surroundings } from './respond.ts'
@@ -26,7 +26,7 @@ export type BaseAsked = {
   readonly requestId: string
   readonly path: string
   readonly query: string
-  readonly found: PathRoutes<BaseRoute>
+  readonly found: PathRoutes<BasePage>
 }
 
 export function createBaseServer(context: Context, addressOf: AddressReader) {
@@ -34,7 +34,7 @@ export function createBaseServer(context: Context, addressOf: AddressReader) {
   const secure = publicUrl.startsWith('https:')
   // A form here may redirect to any account's host, and browsers apply form-action to the redirect as well.
   const accounts = publicUrl.replace('://', '://*.')
-  const rulesOf = ({ fromAnywhere }: BaseRoute): FormRules => ({
+  const rulesOf = ({ fromAnywhere }: BasePage): FormRules => ({
     origin: fromAnywhere ? null : publicUrl,
     query: fromAnywhere === true,
     bodyOfGet: false,

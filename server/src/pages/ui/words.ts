@@ -9,22 +9,27 @@ import de from '../messages/de.json' with { type: 'json' }
 import en from '../messages/en.json' with { type: 'json' }
 import es from '../messages/es.json' with { type: 'json' }
 
-export type Language = 'en' | 'de' | 'es' | 'ar'
-
-/** Each name in its own language, so that a user who got the wrong language can find theirs. */
-export const languages: readonly { readonly code: Language; readonly name: string }[] = [
-  { code: 'en', name: 'English' },
-  { code: 'de', name: 'Deutsch' },
-  { code: 'es', name: 'Español' },
-  { code: 'ar', name: 'العربية' },
-]
-
 export type MessageKey = keyof typeof en
 
-const messages: Readonly<Record<Language, Readonly<Record<MessageKey, string>>>> = { en, de, es, ar }
+type LanguageEntry = {
+  /** In the language itself, so that a user who got the wrong one can find theirs. */
+  readonly name: string
+  readonly locale: string
+  readonly direction: 'ltr' | 'rtl'
+  readonly messages: Readonly<Record<MessageKey, string>>
+}
 
 /** Latin digits in Arabic as well: a code on a television and the same code on this page must look alike. */
-const LOCALES: Readonly<Record<Language, string>> = { en: 'en-GB', de: 'de', es: 'es', ar: 'ar-u-nu-latn' }
+const byCode = {
+  en: { name: 'English', locale: 'en-GB', direction: 'ltr', messages: en },
+  de: { name: 'Deutsch', locale: 'de', direction: 'ltr', messages: de },
+  es: { name: 'Español', locale: 'es', direction: 'ltr', messages: es },
+  ar: { name: 'العربية', locale: 'ar-u-nu-latn', direction: 'rtl', messages: ar },
+} as const satisfies Readonly<Record<string, LanguageEntry>>
+
+export type Language = keyof typeof byCode
+
+export const languages = (Object.keys(byCode) as Language[]).map((code) => ({ code, name: byCode[code].name }))
 
 type Mark = (chunks: ComponentChildren) => ComponentChildren
 
@@ -65,13 +70,12 @@ export function wordsFor(language: Language): Words {
 }
 
 function makeWords(language: Language): Words {
-  const locale = LOCALES[language]
-  const direction = language === 'ar' ? 'rtl' : 'ltr'
+  const { locale, direction, messages }: LanguageEntry = byCode[language]
   const compiled = new Map<MessageKey, IntlMessageFormat>()
   const message = (key: MessageKey): IntlMessageFormat => {
     const known = compiled.get(key)
     if (known) return known
-    const format = new IntlMessageFormat(messages[language][key], locale)
+    const format = new IntlMessageFormat(messages[key], locale)
     compiled.set(key, format)
     return format
   }

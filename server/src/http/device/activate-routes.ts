@@ -1,0 +1,61 @@
+/**
+ * /activate, the one address that a device can show without knowing the account. docs/interface.md, "The standard
+ * dialect".
+ */
+
+import { seeOther } from '../dialog/authorize-routes.ts'
+import { askForAccount, goToAccount } from '../dialog/choose-account.ts'
+import type { BasePage } from '../route.ts'
+import { optional, text } from '../schema.ts'
+import type { BaseHandler } from '../web/answer.ts'
+
+const PURPOSE = { kind: 'activate' } as const
+
+const show: BaseHandler = async (context, request) => askForAccount(context, request, PURPOSE)
+
+/** Redirects to the page where codes are typed, with no code filled in. */
+const choose: BaseHandler = (context, request) =>
+  goToAccount(context, request, PURPOSE, ({ origin }) => `${origin}/connect/code`)
+
+export const showActivation = {
+  method: 'GET',
+  path: '/activate',
+  dialect: 'page',
+  handler: show,
+  operation: {
+    id: 'showActivation',
+    tag: 'Standard dialect',
+    summary: 'The page to send people to who hold a code',
+    description:
+      'The `verification_uri` of the device flow: a page for a person. It asks for the account and leads to where codes are entered there. No code is ever filled in: people type what they see on their own device.',
+    security: ['none'],
+    answers: { 200: { description: 'The page.', page: true } },
+    refusals: [],
+  },
+} as const satisfies BasePage
+
+export const chooseAccount = {
+  method: 'POST',
+  path: '/activate',
+  dialect: 'page',
+  handler: choose,
+  operation: {
+    id: 'chooseAccount',
+    tag: 'Standard dialect',
+    summary: 'The form of that page',
+    description:
+      'For the page itself; programs have no use for it. A form that comes from another site’s page is refused with 403.',
+    security: ['none'],
+    form: {
+      typed: optional(text('The account, as the person typed it.', { examples: ['acme'] })),
+      account: optional(text('The account, chosen from those that this browser knows.')),
+    },
+    answers: {
+      303: { description: 'On to the account’s own address.', headers: seeOther },
+      400: { description: 'The page again: there is no such account.', page: true },
+      403: { description: 'A page: the form came from elsewhere.', page: true },
+    },
+    refusals: ['invalid_request', 'unavailable'],
+    samples: [{ label: 'As the page does', send: ['typed'] }],
+  },
+} as const satisfies BasePage

@@ -1,0 +1,139 @@
+/** Endpoints that poll for the outcome of a device code. docs/interface.md, "Poll for authorization". */
+import type { Variant } from '../../core/device/code.ts'
+import { formatScope } from '../../core/grants/scope.ts'
+import { Refusal } from '../../core/refusal.ts'
+import type { Context } from '../../flows/context.ts'
+import { confirmDelivery, type DeliveryTicket, releaseDelivery } from '../../flows/device/deliver.ts'
+import { type Issued, type PollResult, pollDeviceCode } from '../../flows/device/poll.ts'
+import type { Answer, Fields } from '../answer.ts'
+import { accessKey, applicationId, applicationSecret, echoedState, grantedScope, tokenSet } from '../fields.ts'
+import type { Operation } from '../openapi/operation.ts'
+import type { ApiRequest, Endpoint, Handler } from '../route.ts'
+import { optional, type Parsed, parse, text } from '../schema.ts'
+
+const form = {
+  SVCappid: applicationId,
+  SVCsecret: applicationSecret,
+  device_code: text('What the code request answered.'),
+}
+
+function polling(variant: Variant): Handler {
+  return async (context, request) => {
+    // A poll has exactly six outcomes. Parameters that cannot be read match no code, so the outcome is `invalid`.
+    const parsed = readPoll(request)
+    if (!parsed) {
+      context.counts.polls.add('invalid')
+      return { refusal: 'invalid' }
+    }
+    const result = await pollDeviceCode(context, {
+      applicationId: parsed.SVCappid,
+      secret: parsed.SVCsecret,
+      deviceCode: parsed.device_code,
+      variant,
+      idempotencyKey: request.header('idempotency-key'),
+    })
+    return answerToPoll(context, result, issuedFields)
+  }
+}
+
+function readPoll(request: ApiRequest): Parsed<typeof form> | null {
+  try {
+    return parse(form, request.parameters())
+  } catch (error) {
+    if (error instanceof Refusal) return null
+    throw error
+  }
+}
+
+/** Maps the six outcomes of a poll to answers. `fieldsOf`: the fields of an accepted one in this dialect. */
+export function answerToPoll(context: Context, result: PollResult, fieldsOf: (issued: Issued) => Fields): Answer {
+  context.counts.polls.add(result.outcome)
+  switch (result.outcome) {
+    case 'invalid':
+      return { refusal: 'invalid' }
+    case 'auth_pending':
+    case 'slow_down':
+      return { refusal: result.outcome, retryAfterSeconds: result.intervalSeconds }
+    case 'auth_rejected':
+    case 'auth_expired':
+      return { refusal: result.outcome, ...delivering(context, result.ticket) }
+    case 'accepted':
+      if (result.ticket)
+        context.counts.credentials.add('accessKey' in result.issued ? 'access_key' : 'token_set', 'first')
+      return { status: 200, fields: fieldsOf(result.issued), ...delivering(context, result.ticket) }
+  }
+}
+
+function delivering(context: Context, ticket: DeliveryTicket | null): Pick<Answer, 'whenSent'> {
+  if (!ticket) return {}
+  return { whenSent: (sent) => (sent ? confirmDelivery(context, ticket) : releaseDelivery(context, ticket)) }
+}
+
+function issuedFields(issued: Issued): Fields {
+  const scope = formatScope(issued.scopes)
+  const { state } = issued
+  if ('accessKey' in issued) return { access_key: issued.accessKey, scope, state }
+  const { accessToken, refreshToken, expiresInSeconds } = issued
+  return { access_token: accessToken, refresh_token: refreshToken, expires_in: expiresInSeconds, scope, state }
+}
+
+const idempotencyKey = {
+  'Idempotency-Key': optional(
+    text(
+      'One random text per device code, sent with every poll: 1 to 255 printable characters without spaces. If the final answer got lost on its way, a poll with the same key gets it again for 10 minutes, with the `expires_in` that is left.',
+      { maxLength: 255 },
+    ),
+  ),
+}
+
+const POLLING = `A poll has exactly six outcomes: accepted, with status 200, and five errors, all with status 400. Poll again only after \`auth_pending\` and \`slow_down\`, and wait \`interval\` seconds before you do; \`Retry-After\` repeats the number. Everything else is final.
+
+The first poll may come at once. A device that polls every \`interval\` seconds never sees \`slow_down\`.
+
+Wrong credentials, an unknown code and the other variant’s path are all \`invalid\`, and change nothing: if a first poll is \`invalid\`, compare the four values with those of the code request.`
+
+const described = {
+  tag: 'Device flow',
+  security: ['applicationInForm'],
+  description: POLLING,
+  form,
+  headers: idempotencyKey,
+  refusals: ['auth_pending', 'slow_down', 'auth_expired', 'auth_rejected', 'invalid'],
+  noOther: true,
+} as const satisfies Partial<Operation>
+
+export const pollForTokenSet = {
+  method: 'POST',
+  path: '/auth/oauth/device/polling',
+  dialect: 'interface',
+  handler: polling('token_set'),
+  operation: {
+    id: 'pollForTokenSet',
+    ...described,
+    summary: 'Poll for a token set',
+    answers: { 200: { description: 'Accepted: the user granted the code. Given once.', body: tokenSet } },
+  },
+} as const satisfies Endpoint
+
+export const pollForAccessKey = {
+  method: 'POST',
+  path: '/auth/key/device/polling',
+  dialect: 'interface',
+  handler: polling('access_key'),
+  operation: {
+    id: 'pollForAccessKey',
+    ...described,
+    summary: 'Poll for an access key',
+    answers: {
+      200: {
+        description: 'Accepted: the user granted the code. Given once.',
+        body: {
+          name: 'AccessKey',
+          description: 'An access key.',
+          properties: { access_key: accessKey, scope: grantedScope, state: echoedState },
+          xml: true,
+        },
+      },
+    },
+  },
+} as const satisfies Endpoint

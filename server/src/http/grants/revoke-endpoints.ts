@@ -1,0 +1,64 @@
+/** Endpoints that revoke a credential in the native dialect, one for each variant. docs/interface.md, "Credentials". */
+import type { Context } from '../../flows/context.ts'
+import { revokeCredential } from '../../flows/grants/revoke-credential.ts'
+import type { Answer } from '../answer.ts'
+import { nothing, readableHeaders } from '../fields.ts'
+import type { Endpoint } from '../route.ts'
+import { parse, text } from '../schema.ts'
+import { applicationIn, byApplication, bySecret } from './application-fields.ts'
+import { readableByOwnPages } from './own-pages.ts'
+
+const revokeTokenForm = { ...byApplication, token: text('The access token or the refresh token.') }
+
+const revokeTokenHandler = readableByOwnPages('SVCappid', async (context, request) => {
+  const form = parse(revokeTokenForm, request.parameters())
+  return revoke(context, { ...applicationIn(form), credential: form.token, variant: 'token_set' })
+})
+
+export const revokeTokenSet = {
+  method: 'POST',
+  path: '/auth/oauth/revoke',
+  dialect: 'interface',
+  handler: revokeTokenHandler,
+  operation: {
+    id: 'revokeTokenSet',
+    tag: 'Credentials',
+    summary: 'Give up a token set',
+    description:
+      'For when the user signs out of your application or removes it. The access token and the refresh token end, whichever of the two you send. The answer is the same if there was nothing to end.',
+    security: ['applicationInForm', 'none'],
+    form: revokeTokenForm,
+    answers: { 200: { description: 'It does not work any more.', body: nothing, headers: readableHeaders } },
+    refusals: ['invalid_request', 'invalid_application', 'unavailable'],
+    samples: [{ label: 'Give up', send: ['SVCappid', 'SVCsecret', 'token'] }],
+  },
+} as const satisfies Endpoint
+
+const revokeKeyForm = { ...bySecret, access_key: text('The key to give up.') }
+
+const revokeKeyHandler = readableByOwnPages('SVCappid', async (context, request) => {
+  const form = parse(revokeKeyForm, request.parameters())
+  return revoke(context, { ...applicationIn(form), credential: form.access_key, variant: 'access_key' })
+})
+
+async function revoke(context: Context, request: Parameters<typeof revokeCredential>[1]): Promise<Answer> {
+  const { outcome } = await revokeCredential(context, request)
+  return outcome === 'revoked' ? { status: 200, fields: {} } : { refusal: outcome }
+}
+
+export const revokeAccessKey = {
+  method: 'POST',
+  path: '/auth/key/revoke',
+  dialect: 'interface',
+  handler: revokeKeyHandler,
+  operation: {
+    id: 'revokeAccessKey',
+    tag: 'Credentials',
+    summary: 'Give up an access key',
+    description: 'The key ends at once, and so does one that it replaced. The answer is the same if there was none.',
+    security: ['applicationInForm'],
+    form: revokeKeyForm,
+    answers: { 200: { description: 'It does not work any more.', body: nothing } },
+    refusals: ['invalid_request', 'invalid_application', 'unavailable'],
+  },
+} as const satisfies Endpoint

@@ -1,0 +1,90 @@
+/**
+ * Schemas of parameters and responses: JSON Schema as plain data. The OpenAPI document is written from a schema, and
+ * `parse` reads a request by the same one, so the two cannot differ.
+ *
+ * `parse` checks what is required and what is one of a list. `pattern`, `format` and `const` only describe: a value that
+ * does not match is one that the flow does not know, and is answered as such.
+ */
+import { Refusal, type RefusalCode } from '../core/refusal.ts'
+import type { FormFields } from './parameters.ts'
+
+type More = {
+  readonly pattern?: string
+  readonly format?: 'uri'
+  readonly maxLength?: number
+  readonly minimum?: number
+  readonly maximum?: number
+  /** The first one is used in curl commands and in example responses. */
+  readonly examples?: readonly unknown[]
+}
+
+export type Property = More & {
+  readonly type: 'string' | 'integer' | 'boolean' | 'array' | 'object'
+  readonly description?: string
+  readonly enum?: readonly string[]
+  readonly const?: string | boolean
+  readonly items?: Property
+  /** Not written to the document: there the property is not among those `required`. */
+  readonly optional?: true
+  /** Not written to the document: the refusal if it is missing, where that is not `invalid_request`. */
+  readonly missing?: RefusalCode
+}
+
+export type Properties = Readonly<Record<string, Property>>
+
+/** Body of a response. Its name is that of the schema in the document. */
+export type Body = {
+  readonly name: string
+  readonly description: string
+  readonly properties: Properties
+  /** Also served as XML. */
+  readonly xml?: true
+}
+
+export const text = (description: string, more: More = {}) => ({ type: 'string', description, ...more }) as const
+
+export const integer = (description: string, more: More = {}) => ({ type: 'integer', description, ...more }) as const
+
+export const boolean = (description: string, more: More = {}) => ({ type: 'boolean', description, ...more }) as const
+
+export const oneOf = <const Value extends string>(values: readonly Value[], description: string, more: More = {}) =>
+  ({ type: 'string', enum: values, description, ...more }) as const
+
+export const constant = (value: string, description: string) => ({ type: 'string', const: value, description }) as const
+
+export const optional = <P extends Property>(property: P) => ({ ...property, optional: true }) as const
+
+/** Text, one of a list, or a whole number. Null if it is optional and absent. */
+export type Parsed<P extends Properties> = {
+  readonly [Name in keyof P]: ValueOf<P[Name]> | (P[Name] extends { readonly optional: true } ? null : never)
+}
+
+type ValueOf<P extends Property> = P extends { readonly enum: readonly (infer Value)[] }
+  ? Value
+  : P extends { readonly type: 'integer' }
+    ? number
+    : string
+
+/** Reads the parameters that a schema names; all others are ignored. Throws a Refusal for the first one that is wrong. */
+export function parse<const P extends Properties>(schema: P, fields: FormFields): Parsed<P> {
+  const parsed: Record<string, string | number | null> = {}
+  for (const name of Object.keys(schema)) {
+    const property = schema[name]
+    if (property) parsed[name] = readValue(property, name, fields.get(name))
+  }
+  return parsed as Parsed<P>
+}
+
+/** An empty value of a required parameter counts as missing. */
+function readValue(property: Property, name: string, given: string | undefined): string | number | null {
+  if (!given && !property.optional) throw missing(property, name)
+  if (given === undefined) return null
+  // Any other text is ignored, like an unknown parameter.
+  if (property.type === 'integer') return /^\d{1,6}$/.test(given) ? Number(given) : null
+  if (!property.enum || property.enum.includes(given)) return given
+  throw new Refusal('invalid_request', `The ${name} must be ${property.enum.join(' or ')}.`)
+}
+
+function missing({ missing: code }: Property, name: string): Refusal {
+  return code ? new Refusal(code) : new Refusal('invalid_request', `The parameter ${name} is missing.`)
+}
