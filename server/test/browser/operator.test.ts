@@ -30,7 +30,8 @@ const MAILS_MS = 30_000
 let mailbox: Mailbox
 const browsing = useBrowsing(async () => {
   mailbox = await startMailbox()
-  return startNorthwind({ SMTP_URL: mailbox.url }, { clock: true })
+  // An overloaded process counts no early polls, and a busy machine looks like one.
+  return startNorthwind({ SMTP_URL: mailbox.url, OVERLOAD_DELAY: '0' }, { clock: true })
 })
 afterAll(() => mailbox.stop())
 

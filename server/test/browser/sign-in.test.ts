@@ -38,7 +38,7 @@ function linkIn(mail: ReceivedMail): string {
 }
 
 async function choosePassword(page: Page, password: string): Promise<void> {
-  await page.getByLabel(t('password.new')).fill(password)
+  await page.getByLabel(t('password.new'), { exact: true }).fill(password)
   await page.getByLabel(t('password.again')).fill(password)
   await page.getByRole('button', { name: t('choose_password.continue') }).click()
 }
