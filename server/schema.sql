@@ -195,6 +195,17 @@ CREATE TABLE public.application_secrets (
     CONSTRAINT application_secrets_label_check CHECK (((length(label) >= 1) AND (length(label) <= 60)))
 );
 
+CREATE TABLE public.application_test_modes (
+    application_id text NOT NULL,
+    user_id text NOT NULL,
+    key_id smallint NOT NULL,
+    digest bytea NOT NULL,
+    started_at timestamp with time zone NOT NULL,
+    ends_at timestamp with time zone NOT NULL,
+    CONSTRAINT application_test_modes_a_day_at_most CHECK ((ends_at <= (started_at + '24:00:00'::interval))),
+    CONSTRAINT application_test_modes_digest_check CHECK ((length(digest) = 32))
+);
+
 CREATE TABLE public.applications (
     id text NOT NULL,
     account_id text NOT NULL,
@@ -209,7 +220,6 @@ CREATE TABLE public.applications (
     public_client boolean DEFAULT false NOT NULL,
     pkce_required boolean DEFAULT false NOT NULL,
     resource_server boolean DEFAULT false NOT NULL,
-    tested_as text,
     publisher text,
     publisher_status text DEFAULT 'unverified'::text NOT NULL,
     vouched_at timestamp with time zone,
@@ -395,7 +405,7 @@ CREATE TABLE public.grants (
     scopes text[] NOT NULL,
     device_code_id uuid,
     dialog_id uuid,
-    in_test_mode boolean DEFAULT false NOT NULL,
+    test_ends_at timestamp with time zone,
     requested_from inet,
     key_id smallint NOT NULL,
     generation integer DEFAULT 1 NOT NULL,
@@ -410,8 +420,9 @@ CREATE TABLE public.grants (
     CONSTRAINT grants_decision_is_review CHECK (((revoked_by_decision IS NULL) OR (revocation_reason = 'revoked_by_review'::text))),
     CONSTRAINT grants_id_check CHECK ((id ~ '^grt_[0-9a-z]{20}$'::text)),
     CONSTRAINT grants_one_origin CHECK (((device_code_id IS NULL) <> (dialog_id IS NULL))),
-    CONSTRAINT grants_revocation_reason_check CHECK ((revocation_reason = ANY (ARRAY['application_deleted'::text, 'application_suspended'::text, 'authorization_code_refused'::text, 'authorization_code_reused'::text, 'credential_reported'::text, 'never_collected'::text, 'password_changed'::text, 'refresh_token_reused'::text, 'removed_by_administrator'::text, 'removed_by_user'::text, 'revoked_by_application'::text, 'revoked_by_review'::text, 'user_disabled'::text, 'user_reset'::text]))),
+    CONSTRAINT grants_revocation_reason_check CHECK ((revocation_reason = ANY (ARRAY['application_deleted'::text, 'application_suspended'::text, 'authorization_code_refused'::text, 'authorization_code_reused'::text, 'credential_reported'::text, 'never_collected'::text, 'password_changed'::text, 'refresh_token_reused'::text, 'removed_by_administrator'::text, 'removed_by_user'::text, 'revoked_by_application'::text, 'revoked_by_review'::text, 'test_mode_ended'::text, 'user_disabled'::text, 'user_reset'::text]))),
     CONSTRAINT grants_revoked_with_reason CHECK (((revoked_at IS NULL) = (revocation_reason IS NULL))),
+    CONSTRAINT grants_test_a_day_at_most CHECK ((test_ends_at <= (created_at + '24:00:00'::interval))),
     CONSTRAINT grants_variant_check CHECK ((variant = ANY (ARRAY['token_set'::text, 'access_key'::text])))
 )
 WITH (fillfactor='80');
@@ -717,6 +728,12 @@ ALTER TABLE ONLY public.application_secrets
 ALTER TABLE ONLY public.application_secrets
     ADD CONSTRAINT application_secrets_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.application_test_modes
+    ADD CONSTRAINT application_test_modes_digest_key UNIQUE (digest);
+
+ALTER TABLE ONLY public.application_test_modes
+    ADD CONSTRAINT application_test_modes_pkey PRIMARY KEY (application_id);
+
 ALTER TABLE ONLY public.applications
     ADD CONSTRAINT applications_change_number_key UNIQUE (change_number);
 
@@ -835,6 +852,8 @@ CREATE INDEX application_requests_application_id_authenticated_id_idx ON public.
 
 CREATE INDEX application_secrets_live_idx ON public.application_secrets USING btree (application_id) WHERE (revoked_at IS NULL);
 
+CREATE INDEX application_test_modes_user_id_idx ON public.application_test_modes USING btree (user_id);
+
 CREATE INDEX applications_account_id_idx ON public.applications USING btree (account_id);
 
 CREATE INDEX applications_publisher_checked_at_idx ON public.applications USING btree (publisher_checked_at) WHERE (publisher_checked_at IS NOT NULL);
@@ -878,6 +897,8 @@ CREATE INDEX grant_changes_xid_idx ON public.grant_changes USING btree (xid);
 CREATE INDEX grants_application_id_created_at_idx ON public.grants USING btree (application_id, created_at);
 
 CREATE INDEX grants_live_of_account_idx ON public.grants USING btree (account_id, created_at DESC, id DESC) WHERE (revoked_at IS NULL);
+
+CREATE INDEX grants_live_tests_idx ON public.grants USING btree (application_id) WHERE ((test_ends_at IS NOT NULL) AND (revoked_at IS NULL));
 
 CREATE INDEX grants_live_token_sets_idx ON public.grants USING btree (created_at) WHERE ((revoked_at IS NULL) AND (variant = 'token_set'::text));
 
@@ -965,11 +986,14 @@ ALTER TABLE ONLY public.application_requests
 ALTER TABLE ONLY public.application_secrets
     ADD CONSTRAINT application_secrets_application_id_fkey FOREIGN KEY (application_id) REFERENCES public.applications(id);
 
-ALTER TABLE ONLY public.applications
-    ADD CONSTRAINT applications_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
+ALTER TABLE ONLY public.application_test_modes
+    ADD CONSTRAINT application_test_modes_application_id_fkey FOREIGN KEY (application_id) REFERENCES public.applications(id);
+
+ALTER TABLE ONLY public.application_test_modes
+    ADD CONSTRAINT application_test_modes_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id);
 
 ALTER TABLE ONLY public.applications
-    ADD CONSTRAINT applications_tested_as_fkey FOREIGN KEY (tested_as) REFERENCES public.users(id) ON DELETE SET NULL;
+    ADD CONSTRAINT applications_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
 
 ALTER TABLE ONLY public.authenticators
     ADD CONSTRAINT authenticators_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id) ON DELETE CASCADE;

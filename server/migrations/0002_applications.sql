@@ -27,8 +27,6 @@ create table applications (
   pkce_required           boolean not null default false,
   -- May introspect credentials of every application (RFC 7662), not only its own.
   resource_server         boolean not null default false,
-  -- Test mode: the application decides its own codes as this user; they cannot be entered on a page.
-  tested_as               text constraint applications_tested_as_fkey references users on delete set null,
   publisher               text constraint applications_publisher_check check (length(publisher) between 1 and 253),
   -- Publisher: the service itself, a publisher whose domain was verified, or unknown.
   publisher_status        text not null default 'unverified'
@@ -79,6 +77,22 @@ create table application_secrets (
 );
 
 create index application_secrets_live_idx on application_secrets (application_id) where revoked_at is null;
+
+-- Test mode: the application's codes are decided by request, with this secret, as this user; nobody can enter them on a page. The row
+-- is deleted when it ends. Past `ends_at` it has ended, even if nobody has deleted the row yet.
+create table application_test_modes (
+  application_id text constraint application_test_modes_pkey primary key
+                 constraint application_test_modes_application_id_fkey references applications,
+  user_id        text not null constraint application_test_modes_user_id_fkey references users,
+  key_id         smallint not null,
+  digest         bytea not null constraint application_test_modes_digest_key unique
+                 constraint application_test_modes_digest_check check (length(digest) = 32),
+  started_at     timestamptz not null,
+  ends_at        timestamptz not null,
+  constraint application_test_modes_a_day_at_most check (ends_at <= started_at + interval '24 hours')
+);
+
+create index application_test_modes_user_id_idx on application_test_modes (user_id);
 
 -- Proposed name and logo of a verified application, until an operator has decided.
 create sequence application_proposal_versions;

@@ -13,8 +13,8 @@ create table grants (
   -- codes are dropped with their partition and dialogs are deleted after a day, while the grant stays.
   device_code_id      uuid constraint grants_device_code_id_key unique,
   dialog_id           uuid constraint grants_dialog_id_key unique,
-  -- Granted in test mode.
-  in_test_mode        boolean not null default false,
+  -- Granted in test mode: when it ends at the latest. Null: granted by a person.
+  test_ends_at        timestamptz,
   -- Client address of the application's request.
   requested_from      inet,
   key_id              smallint not null,
@@ -30,10 +30,12 @@ create table grants (
   revocation_reason   text constraint grants_revocation_reason_check check (revocation_reason in (
     'application_deleted', 'application_suspended', 'authorization_code_refused', 'authorization_code_reused',
     'credential_reported', 'never_collected', 'password_changed', 'refresh_token_reused', 'removed_by_administrator',
-    'removed_by_user', 'revoked_by_application', 'revoked_by_review', 'user_disabled', 'user_reset')),
+    'removed_by_user', 'revoked_by_application', 'revoked_by_review', 'test_mode_ended', 'user_disabled',
+    'user_reset')),
   -- Revoked by this decision; restored if it is undone.
   revoked_by_decision text constraint grants_revoked_by_decision_fkey references review_decisions,
   constraint grants_one_origin check ((device_code_id is null) <> (dialog_id is null)),
+  constraint grants_test_a_day_at_most check (test_ends_at <= created_at + interval '24 hours'),
   constraint grants_revoked_with_reason check ((revoked_at is null) = (revocation_reason is null)),
   constraint grants_decision_is_review check (revoked_by_decision is null or revocation_reason = 'revoked_by_review')
 )
@@ -44,6 +46,8 @@ create index grants_user_id_idx on grants (user_id);
 create index grants_live_of_account_idx on grants (account_id, created_at desc, id desc) where revoked_at is null;
 -- Grants of an application, also the recent ones.
 create index grants_application_id_created_at_idx on grants (application_id, created_at);
+-- What ends with test mode.
+create index grants_live_tests_idx on grants (application_id) where test_ends_at is not null and revoked_at is null;
 create index grants_revoked_by_decision_idx on grants (revoked_by_decision) where revoked_by_decision is not null;
 -- For the sweep, which purges revoked grants and old addresses in small batches. A refresh writes none of these columns,
 -- so its update remains HOT.

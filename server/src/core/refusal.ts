@@ -104,11 +104,12 @@ export const refusals = {
     remedy:
       'The application was registered without the device flow. Enable it in the settings of the developer console.',
   },
-  test_mode_off: {
+  invalid_test_secret: {
     status: 403,
     standard: 'unauthorized_client',
-    message: 'The application is not in test mode, so only users can decide its codes.',
-    remedy: 'Enable test mode in the developer console. In test mode, users cannot enter the codes of the application.',
+    message: 'The test secret is not valid, or no longer: it ends with test mode, after 24 hours at the latest.',
+    remedy:
+      'Enable test mode in the developer console, which shows a new test secret once, and send it as `test_secret`. The secret of the application cannot decide codes. In test mode, users cannot enter the codes of the application.',
   },
   not_found: {
     status: 404,

@@ -15,6 +15,7 @@ const purposes = [
   'account-reference',
   'pushed-request',
   'application-secret',
+  'test-secret',
   'idempotency-key',
   'session',
   'link',

@@ -76,7 +76,7 @@ async function fieldsFor(user: MadeUser, route: (typeof routes)[number], own: Ow
   const url = 'https://evil.example/hooks'
   const typed = { name: 'Taken Over', label: 'Taken over', domain: 'evil.example', remove_logo: 'on', url }
   const free = { step: 'scopes', kind: 'device', ...typed, 'use.orders:read': 'default' }
-  return { ...free, device_flow: 'on', test_mode: 'on', ...(await signedFor(service, user, route.path, bound)) }
+  return { ...free, device_flow: 'on', ...(await signedFor(service, user, route.path, bound)) }
 }
 
 const addressOf = (route: (typeof routes)[number], { id, endpointId }: Own) =>
@@ -189,8 +189,9 @@ describe('fields that nobody asked for', () => {
     logo_version: '0123456789ab',
     proposal: 'accepted',
     version: '1',
-    tested_as: 'usr_other',
-    testedAs: 'usr_other',
+    test_mode: 'on',
+    user_id: 'usr_other',
+    test_secret: 'lkt_chosen',
     suspended: 'false',
     suspended_at: '',
     deleted_at: '',
@@ -203,7 +204,8 @@ describe('fields that nobody asked for', () => {
   async function rowOf(id: string): Promise<Record<string, unknown>> {
     const [row] = await service.database.query(
       `select account_id, public_client as public, pkce_required, resource_server, publisher_status, publisher, publisher_proven_at,
-         vouched_at, logo_version, tested_as, suspended_at, deleted_at, allowed_scopes from applications where id = $1`,
+         vouched_at, logo_version, suspended_at, deleted_at, allowed_scopes, (select user_id from application_test_modes where
+         application_id = $1) as tested_as from applications where id = $1`,
       [id],
     )
     return row as Record<string, unknown>
@@ -227,7 +229,7 @@ describe('fields that nobody asked for', () => {
 
   it('AD-04: registering takes a name, a kind, permissions and addresses, and nothing else', async () => {
     const form = await signedFor(service, administrator, '/developer/new', {})
-    const asked = { step: 'scopes', kind: 'device', name: 'Plain Board', 'use.orders:read': 'default', test_mode: 'on' }
+    const asked = { step: 'scopes', kind: 'device', name: 'Plain Board', 'use.orders:read': 'default' }
     const page = await web.send('POST', '/developer/new', { ...extra, ...asked, ...form })
     expect(page.status).toBe(200)
     const id = /id="application-id">(app_[^<]+)</.exec(page.text)?.[1] ?? ''
@@ -250,9 +252,10 @@ describe('fields that nobody asked for', () => {
 
   it('AD-04: in test mode codes are decided as whoever switched it on, whatever the form says', async () => {
     const own = await makeOwn(administrator)
-    const form = await signedFor(service, administrator, '/developer/application/settings', { application: own.id })
-    const asked = { ...extra, name: 'Tested', device_flow: 'on', test_mode: 'usr_other', 'use.orders:read': 'may' }
-    await web.send('POST', '/developer/application/settings', { ...asked, ...form })
+    const form = await signedFor(service, administrator, '/developer/application/test-mode', { application: own.id })
+    const page = await web.send('POST', '/developer/application/test-mode', { ...extra, ...form })
+    expect(page.status).toBe(200)
+    expect(page.text).not.toContain('lkt_chosen')
     expect(await rowOf(own.id)).toMatchObject({ tested_as: administrator.id })
   })
 

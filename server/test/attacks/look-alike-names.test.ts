@@ -36,7 +36,7 @@ afterAll(async () => {
 })
 
 const change = (by: MadeUser, id: string, given: object) =>
-  changeSettings(service.context, by.id, id, { ...OWN_SETTINGS, testMode: false, pkceRequired: false, ...given })
+  changeSettings(service.context, by.id, id, { ...OWN_SETTINGS, pkceRequired: false, ...given })
 const versionOf = async (id: string) =>
   (await listProposals(service.context.db)).find(({ applicationId }) => applicationId === id)?.version ?? 0
 

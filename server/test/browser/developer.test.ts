@@ -83,16 +83,19 @@ describe('by following the pages alone', () => {
     expect(await page.content()).not.toContain(SECRET)
 
     await heard(() => sendSample(page, '#sample-code_oauth', { SECRET }), 200)
-    await link(page, t('own_application.settings'))
-    await page.getByLabel(t('application_settings.test_mode')).check()
-    await button(page, t('application_settings.save'))
-    await shows(page, t('own_application.notice_saved'))
-    await shows(page, t('own_application.test_mode'))
+    await button(page, t('test_mode.start'))
+    await heading(page).getByText('Test mode of Window Display is on').waitFor()
+    const TEST_SECRET = await copied('test-secret')
+    expect(TEST_SECRET).toMatch(/^lkt_/)
+    await link(page, t('secret_shown.stored'))
+    await shows(page, t('test_mode.on'))
+    await shows(page, t('test_mode.ends'))
+    expect(await page.content()).not.toContain(TEST_SECRET)
 
     const asked = await sendSample(page, '#sample-code_oauth', { SECRET })
     expect(asked.body).toMatchObject({ user_code: expect.stringMatching(/^\d{9}$/), state: 'living-room' })
     const { user_code: USER_CODE, device_code: DEVICE_CODE } = asked.body
-    await heard(() => sendSample(page, '#sample-test', { SECRET, USER_CODE }), 200)
+    await heard(() => sendSample(page, '#sample-test', { SECRET, TEST_SECRET, USER_CODE }), 200)
     const polled = await sendSample(page, '#sample-poll', { SECRET, DEVICE_CODE })
     expect([polled.status, polled.body]).toEqual([
       200,
@@ -106,7 +109,7 @@ describe('by following the pages alone', () => {
     const other = (await sendSample(page, '#sample-code_oauth', { SECRET })).body
     const reader = await browsing.open()
     await reader.goto(`${service.config.publicUrl}/reference#decideTestCode`)
-    const known = { APP_ID: id, APP_SECRET: SECRET, USER_CODE: other.user_code, DECISION: 'reject' }
+    const known = { APP_ID: id, APP_SECRET: SECRET, TEST_SECRET, USER_CODE: other.user_code, DECISION: 'reject' }
     expect((await sendSample(reader, '#decideTestCode copy-button', known)).status).toBe(200)
     const refused = await sendSample(page, '#sample-poll', { SECRET, DEVICE_CODE: other.device_code })
     expect(refused.body.error).toBe('auth_rejected')

@@ -1,14 +1,13 @@
 /** docs/interface.md, "Pacing": a decision that another process made is known to every server within a second, without Redis. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { changeSettings } from '../../src/flows/applications/own.ts'
-import { readOwnApplication } from '../../src/store/applications/own.ts'
 import { runCommand } from '../rig/command.ts'
 import { engineUrl } from '../rig/database.ts'
 import { type CodeRecord, Device, post, type WireAnswer } from '../rig/device.ts'
 import { type MadeApplication, makeApplication, makeEnvironment } from '../rig/make.ts'
 import { type ServerProcess, startServerProcess } from '../rig/server-process.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
+import { switchTestModeOn } from '../rig/test-mode.ts'
 
 const WITHIN_MS = 1_000
 /** The device polls this often, so it hears of a decision so much later than its server. */
@@ -18,6 +17,7 @@ const MARGIN_MS = 300
 
 let service: TestService
 let tested: MadeApplication
+let testSecret: string
 let polled: ServerProcess
 let other: ServerProcess
 let onRedis: ServerProcess
@@ -25,11 +25,9 @@ const environment = () => ({ DATABASE_URL: service.database.url, POLL_INTERVAL: 
 
 beforeAll(async () => {
   service = await startTestService()
-  const { context, config, account, user } = service
+  const { context, config, account } = service
   tested = await makeApplication(context.db, config, account.slug)
-  const known = await readOwnApplication(context.db, account.id, tested.id)
-  if (!known) throw new Error('there is no such application')
-  await changeSettings(context, user.id, tested.id, { ...known, testMode: true })
+  testSecret = await switchTestModeOn(service, tested)
   polled = await startServerProcess(environment())
   other = await startServerProcess(environment())
   onRedis = await startServerProcess({ ...environment(), REDIS_URL: engineUrl('REDIS_URL') })
@@ -48,7 +46,8 @@ const commandLine = (verb: 'grant' | 'reject') => async (code: CodeRecord) => {
 }
 
 const testMode = (decision: 'grant' | 'reject') => async (code: CodeRecord) => {
-  const form = { SVCappid: tested.id, SVCsecret: tested.secret, user_code: code.user_code, decision }
+  const credentials = { SVCappid: tested.id, SVCsecret: tested.secret, test_secret: testSecret }
+  const form = { ...credentials, user_code: code.user_code, decision }
   expect((await post(other.address, '/auth/test/decision', { form })).status).toBe(200)
 }
 

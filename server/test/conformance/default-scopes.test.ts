@@ -93,7 +93,7 @@ describe('a default set with a scope that no typed code may lead to', () => {
 
   it('is refused at every later change: of the default set, and of the way in which it is connected', async () => {
     const { context, user } = service
-    const settings = { ...wish, testMode: false, pkceRequired: false }
+    const settings = { ...wish, pkceRequired: false }
     const device = await make()
     expect(await changeSettings(context, user.id, device.id, settings)).toEqual(unfit)
     const dialog = await make({ deviceFlow: false, redirectUris: [CALLBACK], defaultScopes: wish.defaultScopes })

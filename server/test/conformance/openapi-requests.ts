@@ -5,6 +5,7 @@ import { connect, grant } from '../rig/connect.ts'
 import { allow, makeDialogApplication, makePkce } from '../rig/dialog.ts'
 import { CALLBACK, type MadeApplication, makeApplication } from '../rig/make.ts'
 import type { TestService } from '../rig/service.ts'
+import { switchTestModeOn } from '../rig/test-mode.ts'
 
 export type Sent = {
   readonly form?: Record<string, string>
@@ -48,15 +49,10 @@ export async function describedRequests(service: TestService): Promise<Readonly<
     },
   }
   const tested = await makeApplication(context.db, config, account.slug, {})
-  await service.database.query('update applications set tested_as = $2, change_number = nextval($3) where id = $1', [
-    tested.id,
-    service.user.id,
-    'application_changes',
-  ])
-  await context.applications.refresh()
+  const test_secret = await switchTestModeOn(service, tested)
   const testDecision = async (decision: string) => {
     const { user_code } = await service.device('oauth', tested).code()
-    return { form: { ...house(tested), user_code, decision } }
+    return { form: { ...house(tested), test_secret, user_code, decision } }
   }
 
   const polls = (variant: 'oauth' | 'key'): Requests => {
@@ -118,9 +114,9 @@ export async function describedRequests(service: TestService): Promise<Readonly<
       succeed: { granted: () => testDecision('grant'), rejected: () => testDecision('reject') },
       refused: {
         invalid_request: () => testDecision('maybe'),
-        invalid_application: () => ({ form: { ...NOBODY, user_code: '000000000', decision: 'grant' } }),
-        test_mode_off: () => ({ form: { ...house(), user_code: '000000000', decision: 'grant' } }),
-        invalid: () => ({ form: { ...house(tested), user_code: '000000000', decision: 'grant' } }),
+        invalid_application: () => ({ form: { ...NOBODY, test_secret, user_code: '000000000', decision: 'grant' } }),
+        invalid_test_secret: () => ({ form: { ...house(), test_secret, user_code: '000000000', decision: 'grant' } }),
+        invalid: () => ({ form: { ...house(tested), test_secret, user_code: '000000000', decision: 'grant' } }),
       },
     },
     requestKeyCode: codeRequest,

@@ -1,32 +1,28 @@
 /** Test mode: an application decides its own codes, so that its developer's tests need no browser. docs/interface.md, "Test mode". */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { changeSettings } from '../../src/flows/applications/own.ts'
-import { readOwnApplication } from '../../src/store/applications/own.ts'
-import { post, type WireAnswer, type WireVariant } from '../rig/device.ts'
+import { endTestMode, startTestMode } from '../../src/flows/applications/test-mode.ts'
+import { post, type WireVariant } from '../rig/device.ts'
 import { type MadeApplication, makeAccount, makeApplication, makeUser } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 import { makeSignedInUser } from '../rig/signed-in.ts'
+import { switchTestModeOff, switchTestModeOn } from '../rig/test-mode.ts'
 import { everyRow, mailsOf } from '../rig/witness.ts'
 
 let service: TestService
 let tested: MadeApplication
+let testSecret: string
 beforeAll(async () => {
   service = await startTestService()
   tested = await makeApplication(service.context.db, service.config, service.account.slug)
-  await switchTestMode(tested, true)
+  testSecret = await switchTestModeOn(service, tested)
 })
 afterAll(() => service.stop())
 
-async function switchTestMode(application: MadeApplication, testMode: boolean): Promise<void> {
-  const known = await readOwnApplication(service.context.db, service.account.id, application.id)
-  if (!known) throw new Error('there is no such application')
-  await changeSettings(service.context, service.user.id, application.id, { ...known, testMode })
-  await service.context.applications.refresh()
-}
+type Given = { readonly by?: MadeApplication; readonly secret?: string }
 
-const decide = (userCode: string, decision: string, by: MadeApplication = tested): Promise<WireAnswer> =>
+const decide = (userCode: string, decision: string, { by = tested, secret = testSecret }: Given = {}) =>
   post(service.address, '/1/auth/test/decision', {
-    form: { SVCappid: by.id, SVCsecret: by.secret, user_code: userCode, decision },
+    form: { SVCappid: by.id, SVCsecret: by.secret, test_secret: secret, user_code: userCode, decision },
   })
 
 describe.each<WireVariant>(['oauth', 'key'])('in the %s variant', (variant) => {
@@ -79,32 +75,34 @@ describe('nobody else', () => {
   it('decides by request: not an application out of test mode, not another one, not without the secret', async () => {
     const { user_code } = await service.device('oauth', tested).code()
     const other = await makeApplication(service.context.db, service.config, service.account.slug)
-    await switchTestMode(other, true)
+    const otherSecret = await switchTestModeOn(service, other)
     const before = await everyRow(service)
-    expect((await decide(user_code, 'grant', service.application)).body.error).toBe('test_mode_off')
-    expect((await decide(user_code, 'grant', other)).body.error).toBe('invalid')
-    expect((await decide(user_code, 'grant', { ...tested, secret: 'lks_x' })).body.error).toBe('invalid_application')
+    expect((await decide(user_code, 'grant', { by: service.application })).body.error).toBe('invalid_test_secret')
+    expect((await decide(user_code, 'grant', { by: other })).body.error).toBe('invalid_test_secret')
+    expect((await decide(user_code, 'grant', { by: other, secret: otherSecret })).body.error).toBe('invalid')
+    expect((await decide(user_code, 'grant', { by: { ...tested, secret: 'lks_x' } })).body.error).toBe(
+      'invalid_application',
+    )
     expect((await decide('not a code', 'grant')).body.error).toBe('invalid')
     expect((await decide(user_code, 'maybe')).body.error).toBe('invalid_request')
     expect(await everyRow(service)).toEqual(before)
   })
 
-  it('switches it on for an application of another account', async () => {
+  it('switches it on or off for an application of another account', async () => {
     const { slug } = await makeAccount(service.context.db)
     const stranger = await makeUser(service.context.db, slug)
-    const known = await readOwnApplication(service.context.db, service.account.id, service.application.id)
-    if (!known) throw new Error('there is no such application')
-    const result = await changeSettings(service.context, stranger.id, known.id, { ...known, testMode: true })
-    expect(result.outcome).toBe('not_found')
+    const { context, application } = service
+    expect((await startTestMode(context, stranger.id, application.id)).outcome).toBe('not_found')
+    expect((await endTestMode(context, stranger.id, tested.id)).outcome).toBe('not_found')
   })
 })
 
 it('out of test mode, people decide again, and a wished lifetime is ignored', async () => {
   const application = await makeApplication(service.context.db, service.config, service.account.slug)
-  await switchTestMode(application, true)
-  await switchTestMode(application, false)
+  const secret = await switchTestModeOn(service, application)
+  await switchTestModeOff(service, application)
   const code = await service.device('oauth', application).code({ expires_in: '1' })
   expect(code.expires_in).toBe(900)
-  expect((await decide(code.user_code, 'grant', application)).body.error).toBe('test_mode_off')
+  expect((await decide(code.user_code, 'grant', { by: application, secret })).body.error).toBe('invalid_test_secret')
   expect(await service.grant(code.user_code)).toBe('granted')
 })

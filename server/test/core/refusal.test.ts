@@ -29,7 +29,7 @@ describe('the table of refusals', () => {
       insufficient_scope: 403,
       application_suspended: 403,
       device_flow_disabled: 403,
-      test_mode_off: 403,
+      invalid_test_secret: 403,
       not_found: 404,
       method_not_allowed: 405,
       payload_too_large: 413,

@@ -3,7 +3,6 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { byOperator } from '../../src/core/audit/actor.ts'
 import { sendPersonLink } from '../../src/flows/accounts/people.ts'
 import { restoreApplication, suspendApplication } from '../../src/flows/applications/manage.ts'
-import { changeSettings } from '../../src/flows/applications/own.ts'
 import { removeGrant } from '../../src/flows/grants/connected-applications.ts'
 import { reportCredential, revokeCredential } from '../../src/flows/grants/revoke-credential.ts'
 import { sweep } from '../../src/flows/sweep.ts'
@@ -13,6 +12,7 @@ import { connect, grant } from '../rig/connect.ts'
 import { post } from '../rig/device.ts'
 import { type MadeUser, makeApplication, makeUser } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
+import { switchTestModeOff, switchTestModeOn } from '../rig/test-mode.ts'
 import { deliveriesOf, type MadeEndpoint, makeEndpoint } from '../rig/webhooks.ts'
 
 const DAY = 24 * 3_600_000
@@ -57,34 +57,16 @@ describe('a grant', () => {
     expect(await heard()).toEqual([created(grantId, { variant: named })])
   })
 
-  it('made in test mode is marked as a test, also when it ends after test mode', async () => {
-    const settings = {
-      name: 'Tested',
-      allowedScopes: ['orders:read', 'orders:write'],
-      defaultScopes: [],
-      requiredScopes: [],
-      deviceFlow: true,
-      redirectUris: [],
-    }
-    const testMode = async (on: boolean) => {
-      await changeSettings(service.context, service.user.id, service.application.id, {
-        ...settings,
-        testMode: on,
-        pkceRequired: false,
-      })
-      await service.context.applications.refresh()
-    }
-    await testMode(true)
+  it('made in test mode is marked as a test, also when it ends with test mode', async () => {
+    const test_secret = await switchTestModeOn(service, service.application)
     const device = service.device()
     const code = await device.code({ scope: 'orders:read' })
-    const decided = { ...device.credentials, user_code: code.user_code, decision: 'grant' }
+    const decided = { ...device.credentials, test_secret, user_code: code.user_code, decision: 'grant' }
     expect((await post(service.address, '/auth/test/decision', { form: decided })).status).toBe(200)
-    const [row] = await service.database.query<{ id: string }>('select id from grants where in_test_mode')
-    await testMode(false)
-    const by = { by: service.user.id, grantId: row?.id ?? '', asAdministrator: false, reported: false }
-    expect((await removeGrant(service.context, by)).outcome).toBe('removed')
+    const [row] = await service.database.query<{ id: string }>('select id from grants where test_ends_at is not null')
+    await switchTestModeOff(service, service.application)
     const told = { user: service.user.id, scope: 'orders:read', test: true }
-    expect(await heard()).toEqual([created(row?.id ?? '', told), revoked(row?.id ?? '', 'removed_by_user', told)])
+    expect(await heard()).toEqual([created(row?.id ?? '', told), revoked(row?.id ?? '', 'test_mode_ended', told)])
   })
 
   it.each([

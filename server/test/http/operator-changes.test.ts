@@ -29,7 +29,7 @@ afterAll(() => service.stop())
 const rename = (name: string) =>
   changeSettings(service.context, service.user.id, application.id, {
     ...{ name, allowedScopes: ['orders:read'], defaultScopes: ['orders:read'], requiredScopes: [] },
-    ...{ deviceFlow: true, redirectUris: [], testMode: false, pkceRequired: false },
+    ...{ deviceFlow: true, redirectUris: [], pkceRequired: false },
   })
 const nameNow = async () => (await findApplication(service.context.db, application.id))?.name
 const open = () => web.get('/operator/changes')

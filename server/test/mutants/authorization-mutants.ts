@@ -225,22 +225,22 @@ const left: readonly Left[] = [
   [
     'collect-revoked',
     'core/grants/grant.ts',
-    'return grant.revokedAt === null && !holder.userDisabled && !holder.applicationDeleted',
-    'return !holder.userDisabled && !holder.applicationDeleted',
+    'return grant.revokedAt === null && !isTestOver(grant, now) && !holder.userDisabled && !holder.applicationDeleted',
+    'return !isTestOver(grant, now) && !holder.userDisabled && !holder.applicationDeleted',
     'credentials of an ended grant are handed out, renewed and accepted',
   ],
   [
     'collect-user',
     'core/grants/grant.ts',
-    'return grant.revokedAt === null && !holder.userDisabled && !holder.applicationDeleted',
-    'return grant.revokedAt === null && !holder.applicationDeleted',
+    'return grant.revokedAt === null && !isTestOver(grant, now) && !holder.userDisabled && !holder.applicationDeleted',
+    'return grant.revokedAt === null && !isTestOver(grant, now) && !holder.applicationDeleted',
     'credentials of a disabled user are handed out, renewed and accepted',
   ],
   [
     'collect-application',
     'core/grants/grant.ts',
-    'return grant.revokedAt === null && !holder.userDisabled && !holder.applicationDeleted',
-    'return grant.revokedAt === null && !holder.userDisabled',
+    'return grant.revokedAt === null && !isTestOver(grant, now) && !holder.userDisabled && !holder.applicationDeleted',
+    'return grant.revokedAt === null && !isTestOver(grant, now) && !holder.userDisabled',
     'credentials of a deleted application are handed out, renewed and accepted',
   ],
   [

@@ -5,8 +5,9 @@ import { describe, expect, test } from 'vitest'
 import { authorizationMutants } from './authorization-mutants.ts'
 import { applyMutant, MisplacedMutant, type Mutant } from './mutant.ts'
 import { mutants } from './mutants.ts'
+import { testModeMutants } from './test-mode-mutants.ts'
 
-const all = [...mutants, ...authorizationMutants]
+const all = [...mutants, ...authorizationMutants, ...testModeMutants]
 const at = (path: string) => new URL(`../../../${path}`, import.meta.url)
 
 test('every mutant has an id of its own', () => {

@@ -17,6 +17,7 @@ import { authorizationMutants } from './authorization-mutants.ts'
 import { applyMutant, type Mutant } from './mutant.ts'
 import { mutants } from './mutants.ts'
 import { runTests } from './run-tests.ts'
+import { testModeMutants } from './test-mode-mutants.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..', '..')
 
@@ -30,7 +31,7 @@ const { values } = parseArgs({
   options: { only: { type: 'string' }, sample: { type: 'string' }, seed: { type: 'string' } },
 })
 
-const chosen = choose([...mutants, ...authorizationMutants])
+const chosen = choose([...mutants, ...authorizationMutants, ...testModeMutants])
 for (const mutant of chosen) applyMutant(mutant, readFileSync(join(ROOT, mutant.file), 'utf8'))
 if (!process.env.DATABASE_URL || !process.env.REDIS_URL) {
   const { databaseUrl, redisUrl } = await startEngines()

@@ -50,7 +50,6 @@ export function makeSettings(given: Partial<ApplicationSettingsModel> = {}): App
     id: ID,
     name: 'Acme Signage',
     deviceFlow: true,
-    testMode: false,
     pkce: 'offered',
     scopes,
     redirects: REDIRECT,
@@ -71,7 +70,7 @@ export function makeOwnApplication(given: Partial<OwnApplicationModel> = {}): Ow
     suspended: false,
     public: false,
     deviceFlow: true,
-    testMode: false,
+    testEndsAt: null,
     redirects: [REDIRECT, 'http://localhost:3000/back'],
     scopes: scopes.filter(({ use }) => use !== 'no'),
     secrets: [

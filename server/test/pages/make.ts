@@ -92,6 +92,7 @@ export function makeGrant(application: string): GrantLine {
     keyEnding: '7f2a',
     place: 'Hamburg',
     suspended: true,
+    test: true,
   }
 }
 

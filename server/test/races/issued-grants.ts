@@ -13,7 +13,7 @@ export function placeIssuedGrant(
   given: Pick<NewGrant, 'accountId' | 'userId' | 'applicationId' | 'variant'>,
 ): Promise<IssuedGrant> {
   const [id, secret] = [createGrantId(), createGrantSecret()]
-  const from = { deviceCodeId: randomUUID(), dialogId: null, requestedFrom: null }
+  const from = { deviceCodeId: randomUUID(), dialogId: null, requestedFrom: null, testEndsAt: null }
   const keyId = context.config.keys.signing.id
   return context.db.transaction(async (tx) => {
     await insertGrant(tx, { ...given, ...from, id, secret, keyId, scopes: ['orders:read', 'orders:write'] })

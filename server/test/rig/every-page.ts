@@ -138,7 +138,6 @@ async function developerPages({ service, own, applications }: Northwind): Promis
       'developer-application-public': at('', counter),
       'developer-application-test-mode': at('', trial),
       'developer-settings': at('/settings', board),
-      'developer-settings-test-mode': at('/settings', trial),
       'developer-publisher': at('/publisher', board),
       'developer-publisher-record': `${at('/publisher', board)}&domain=northwind.example`,
       'developer-publisher-proven': at('/publisher', shop),

@@ -17,6 +17,7 @@ export const LOCK_ORDER: readonly (readonly string[])[] = [
   ['@review:'],
   ['@application_changes'],
   ['applications'],
+  ['application_test_modes'],
   ['grants'],
 ]
 

@@ -8,6 +8,7 @@ import { post } from './device.ts'
 import { drawLogo, drawOtherLogo } from './logo.ts'
 import type { MadeApplication, MadeUser } from './make.ts'
 import type { TestService } from './service.ts'
+import { switchTestModeOn } from './test-mode.ts'
 import { makeEndpoint } from './webhooks.ts'
 
 /** One with the device flow that is in use, a confidential one with the dialog, a public one, and one in test mode. */
@@ -49,15 +50,7 @@ export async function makeOwnApplications(service: TestService, { by, user }: Pe
   await addSecret(shop, 'Nightly export')
   const counter = await register('Shop Counter', ['https://counter.northwind.example/'], true)
   const trial = await register('Order Board, next version')
-  const tried = {
-    ...SETTINGS,
-    name: 'Order Board, next version',
-    deviceFlow: true,
-    redirectUris: [],
-    testMode: true,
-    pkceRequired: false,
-  }
-  await changeSettings(context, by.id, trial.id, tried)
+  await switchTestModeOn(service, trial, by)
   await lookAfter(service, shop, by)
   await context.applications.refresh()
   await hookShop(service, shop, by)
@@ -106,7 +99,6 @@ async function lookAfter({ context }: TestService, { id }: MadeApplication, by: 
     name: 'Northwind Web Shop',
     deviceFlow: false,
     redirectUris,
-    testMode: false,
     pkceRequired: true,
   }
   await changeSettings(context, by.id, id, renamed)

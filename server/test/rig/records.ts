@@ -39,6 +39,7 @@ export function makeGrant(given: Partial<GrantWithSecret> = {}): GrantWithSecret
     issuedAt: null,
     keyRotatedAt: null,
     revokedAt: null,
+    testEndsAt: null,
     ...given,
   })
 }

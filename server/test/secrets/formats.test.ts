@@ -23,6 +23,7 @@ import {
   createId,
   createUserCode,
 } from '../../src/secrets/random.ts'
+import { createTestSecret } from '../../src/secrets/test-secret.ts'
 import { signBrowser, signLink, signSession } from '../../src/secrets/web-texts.ts'
 import { makeGrant, NOW } from '../rig/records.ts'
 
@@ -122,11 +123,16 @@ const makers: Readonly<Record<string, () => Made>> = {
   },
 }
 
+const secrets: Readonly<Record<string, () => string>> = {
+  'application secret': createApplicationSecret,
+  'test secret': createTestSecret,
+}
+
 const shapes = tableUnder('Format', 'Length', 'Expression')
 const layouts = tableUnder('Format', 'Bytes', 'Bound to')
 
-test('both tables list every format; only the application secret has no layout', () => {
-  expect(shapes.map(([name]) => name)).toEqual([...Object.keys(makers), 'application secret'])
+test('both tables list every format; only the two secrets have no layout', () => {
+  expect(shapes.map(([name]) => name)).toEqual([...Object.keys(makers), ...Object.keys(secrets)])
   expect(layouts.map(([name]) => name)).toEqual(Object.keys(makers))
 })
 
@@ -134,7 +140,7 @@ test.each(shapes)(
   '%s: a hundred fresh ones have %s characters and fit the expression',
   (name = '', length, expression) => {
     for (let each = 0; each < 100; each += 1) {
-      const text = makers[name]?.().text ?? createApplicationSecret()
+      const text = makers[name]?.().text ?? secrets[name]?.() ?? ''
       expect(text).toHaveLength(Number(length))
       expect(text).toMatch(new RegExp(expression ?? '$^'))
     }
@@ -187,6 +193,7 @@ describe('the bucket', () => {
     const none = [
       createUserCode(8),
       createApplicationSecret(),
+      createTestSecret(),
       signSession(keys, randomUUID(), 'acme'),
       signLink(keys, randomUUID(), 'acme'),
       signBrowser(keys, randomUUID(), 'usr_k3v9m2x7q4tz'),
@@ -223,11 +230,12 @@ describe('the expression for secret scanners', () => {
     'device code',
     'authorization code',
     'application secret',
+    'test secret',
   ]
 
   test.each(leaked)('finds %s completely in any text', (name) => {
     for (let each = 0; each < 100; each += 1) {
-      const text = makers[name]?.().text ?? createApplicationSecret()
+      const text = makers[name]?.().text ?? secrets[name]?.() ?? ''
       for (const around of [`${text}`, `token=${text}&x=1`, `"${text}"`, `Bearer ${text}\n`, `a ${text}, b`]) {
         expect(found(around)).toEqual([text])
       }

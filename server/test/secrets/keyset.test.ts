@@ -17,6 +17,7 @@ const PURPOSES: readonly Purpose[] = [
   'account-reference',
   'pushed-request',
   'application-secret',
+  'test-secret',
   'idempotency-key',
   'session',
   'link',

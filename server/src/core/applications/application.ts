@@ -1,5 +1,6 @@
 /** Application: a registered OAuth client, as the flows need it. docs/interface.md, "Application credentials". */
 import type { ScopePolicy } from '../grants/scope.ts'
+import type { TestMode } from './test-mode.ts'
 
 export type ApplicationSecret = { readonly id: string; readonly keyId: number; readonly digest: Buffer }
 
@@ -33,8 +34,8 @@ export type Application = ScopePolicy & {
   readonly pkceRequired: boolean
   /** May introspect credentials of every application. */
   readonly resourceServer: boolean
-  /** In test mode, the user as whom the application decides its own codes. */
-  readonly testedAs: string | null
+  /** Null: off. A test mode that is over may still be here (`runningTestMode`). */
+  readonly testMode: TestMode | null
   /** Longer poll interval set by a review. Null: as configured. */
   readonly pollIntervalSeconds: number | null
   readonly suspended: boolean

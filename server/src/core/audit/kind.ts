@@ -57,6 +57,8 @@ export const auditKinds = {
   'application.secret_rotated': 'own_applications',
   'application.secret_revoked': 'own_applications',
   'application.redirects_set': 'own_applications',
+  'application.test_mode_started': 'own_applications',
+  'application.test_mode_ended': 'own_applications',
   'scope.changed': 'account',
   'application.judged': 'own_applications',
   'application.warned': 'own_applications',

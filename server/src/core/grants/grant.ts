@@ -22,6 +22,8 @@ export type Grant = {
   readonly issuedAt: number | null
   readonly keyRotatedAt: number | null
   readonly revokedAt: number | null
+  /** When a grant made in test mode ends at the latest; null for a grant made by a person. */
+  readonly testEndsAt: number | null
 }
 
 /**
@@ -64,8 +66,13 @@ export type Holder = { readonly userDisabled: boolean; readonly applicationDelet
  * Whether the grant's credentials may be issued. Suspended applications still collect: suspension stops new grants
  * only.
  */
-export function isCollectable(grant: Grant, holder: Holder): boolean {
-  return grant.revokedAt === null && !holder.userDisabled && !holder.applicationDeleted
+export function isCollectable(grant: Grant, holder: Holder, now: number): boolean {
+  return grant.revokedAt === null && !isTestOver(grant, now) && !holder.userDisabled && !holder.applicationDeleted
+}
+
+/** Decided by time: the background job that revokes the grants of an ended test mode may be late. */
+function isTestOver({ testEndsAt }: Grant, now: number): boolean {
+  return testEndsAt !== null && now >= testEndsAt
 }
 
 /** The code delivers only the first credentials. After a refresh or rotation the application evidently has them. */
@@ -89,7 +96,7 @@ export type Presented =
  * (docs/decisions/0016-an-access-token-outlives-its-refresh.md).
  */
 export function isValid(grant: Grant, holder: Holder, presented: Presented, now: number, overlapMs: number): boolean {
-  if (!isCollectable(grant, holder)) return false
+  if (!isCollectable(grant, holder, now)) return false
   switch (presented.is) {
     case 'access_token':
       return grant.variant === 'token_set' && now < presented.expiresAt
@@ -140,7 +147,7 @@ export function refresh(
   now: number,
   limits: RefreshLimits,
 ): RefreshStep {
-  if (grant.variant !== 'token_set' || !isCollectable(grant, holder) || isOver(grant, now, limits)) {
+  if (grant.variant !== 'token_set' || !isCollectable(grant, holder, now) || isOver(grant, now, limits)) {
     return { answer: 'not_valid' }
   }
   if (generation === grant.generation) {
@@ -171,7 +178,7 @@ export function rotateKey(
   now: number,
   overlapMs: number,
 ): RotateStep {
-  if (grant.variant !== 'access_key' || !isCollectable(grant, holder)) return { answer: 'not_valid' }
+  if (grant.variant !== 'access_key' || !isCollectable(grant, holder, now)) return { answer: 'not_valid' }
   if (generation === grant.keyGeneration) {
     return { answer: 'rotated', next: { ...grant, keyGeneration: generation + 1, keyRotatedAt: now } }
   }

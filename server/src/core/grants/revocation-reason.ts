@@ -15,6 +15,7 @@ export const revocationReasons = [
   'removed_by_user',
   'revoked_by_application',
   'revoked_by_review',
+  'test_mode_ended',
   'user_disabled',
   'user_reset',
 ] as const

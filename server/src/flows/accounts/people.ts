@@ -18,6 +18,7 @@ import { countRecentInvitations, lockRecentMails } from '../../store/mails.ts'
 import type { Transaction } from '../../store/postgres/postgres.ts'
 import { spendPasswordLinks } from '../../store/sign-in/links.ts'
 import { deleteSessions } from '../../store/sign-in/sessions.ts'
+import { endTestModesOf } from '../applications/test-mode.ts'
 import type { Context } from '../context.ts'
 import { mailLink } from '../sign-in/links.ts'
 import { resetUser } from '../sign-in/reset-user.ts'
@@ -136,6 +137,7 @@ export function setPersonRoles(
     const added = roles.roleIds.filter((id) => !had.includes(id))
     const removed = had.filter((id) => !roles.roleIds.includes(id))
     if (added.length + removed.length === 0) return { outcome: 'saved' }
+    if (!roles.administrator) await endTestModesOf(tx, byUser(by), userId)
     await replaceUserRoles(tx, userId, roles.roleIds)
     await recordEvent(tx, {
       kind: 'user.roles_changed',
@@ -173,6 +175,7 @@ export function disablePerson(context: Pick<Context, 'db'>, by: string, userId: 
     // Otherwise an older link would work again once the user is enabled.
     await spendPasswordLinks(tx, userId)
     await deleteSessions(tx, userId)
+    await endTestModesOf(tx, byUser(by), userId)
     await recordEvent(tx, { kind: 'user.disabled', actor: byUser(by), accountId: account.id, userId })
     return { outcome: 'disabled' }
   })

@@ -56,7 +56,6 @@ export type SettingsResult =
   | Forbidden
 
 export type ChangedSettings = ApplicationSettings & {
-  readonly testMode: boolean
   /** Requires PKCE in the dialog; always on for public applications. */
   readonly pkceRequired: boolean
 }
@@ -76,9 +75,8 @@ export function changeSettings(
     if (!known.includes(settings.name) && (await isNameTaken(tx, account.id, settings.name))) return NAME_TAKEN
     // Once the publisher has been verified, users see the old name until an operator accepts the new one.
     const name = application.vouchedFor ? application.name : settings.name
-    const testedAs = settings.testMode ? (application.testedAs ?? by) : null
     const pkceRequired = application.public || settings.pkceRequired
-    await saveSettings(tx, id, { ...settings, name, testedAs, pkceRequired })
+    await saveSettings(tx, id, { ...settings, name, pkceRequired })
     const about = { actor: byUser(by), accountId: account.id, applicationId: id }
     await recordEvent(tx, { kind: 'application.changed', ...about, detail: { ...settings, name, pkceRequired } })
     if (application.vouchedFor) await proposeProfile(tx, application, by, { name: settings.name })

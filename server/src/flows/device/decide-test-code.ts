@@ -2,8 +2,10 @@
  * Test mode: an application decides its own codes, so that its developer's tests need no browser.
  * docs/interface.md, "Test mode".
  */
+import { runningTestMode } from '../../core/applications/test-mode.ts'
 import { byApplication } from '../../core/audit/actor.ts'
 import { readTypedCode } from '../../core/device/user-code.ts'
+import { isTestSecret } from '../../secrets/test-secret.ts'
 import { findByUserCode } from '../../store/device/codes.ts'
 import type { Context } from '../context.ts'
 import { grantDeviceCode, rejectDeviceCode } from './decide.ts'
@@ -11,7 +13,9 @@ import { enterUserCode } from './enter-code.ts'
 
 export type TestDecision = {
   readonly applicationId: string
-  readonly secret: string
+  /** Null for a public application. */
+  readonly secret: string | null
+  readonly testSecret: string
   readonly userCode: string
   readonly decision: 'grant' | 'reject'
 }
@@ -19,27 +23,30 @@ export type TestDecision = {
 export type TestDecisionResult =
   | { readonly outcome: 'granted'; readonly scopes: readonly string[] }
   | { readonly outcome: 'rejected' }
-  | { readonly outcome: 'invalid_application' | 'test_mode_off' }
+  | { readonly outcome: 'invalid_application' | 'invalid_test_secret' }
   /** Not a pending code of this application, or one that its test user cannot grant. */
   | { readonly outcome: 'invalid' }
+
+const INVALID_SECRET: TestDecisionResult = { outcome: 'invalid_test_secret' }
 
 const INVALID: TestDecisionResult = { outcome: 'invalid' }
 
 export async function decideTestCode(context: Context, given: TestDecision): Promise<TestDecisionResult> {
   const application = context.applications.authenticate(given.applicationId, given.secret)
   if (!application) return { outcome: 'invalid_application' }
-  const { testedAs } = application
-  if (testedAs === null) return { outcome: 'test_mode_off' }
+  const test = runningTestMode(application, context.applications.now())
+  // The same answer for a wrong secret: the application's own must not tell whether test mode is on.
+  if (!isTestSecret(context.config.keys, test?.secret ?? null, given.testSecret) || !test) return INVALID_SECRET
   const read = readTypedCode(given.userCode)
   const found = read.answer === 'code' ? await findByUserCode(context.db, read.userCode) : null
   if (found?.code.applicationId !== application.id) return INVALID
   const actor = byApplication(application.id)
-  const entered = await enterUserCode(context, testedAs, given.userCode, actor)
+  const entered = await enterUserCode(context, test.userId, given.userCode, actor)
   if (entered.outcome !== 'claimed' || entered.application.id !== application.id) return INVALID
   if (given.decision === 'reject') {
-    const { outcome } = await rejectDeviceCode(context, testedAs, entered.code, null, actor)
+    const { outcome } = await rejectDeviceCode(context, test.userId, entered.code, null, actor)
     return outcome === 'rejected' ? { outcome: 'rejected' } : INVALID
   }
-  const granted = await grantDeviceCode(context, testedAs, entered.code, null, actor)
+  const granted = await grantDeviceCode(context, test.userId, entered.code, null, test)
   return granted.outcome === 'granted' ? { outcome: 'granted', scopes: granted.consent.granted } : INVALID
 }

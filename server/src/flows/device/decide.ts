@@ -1,7 +1,8 @@
 /** Decision of the user who entered a device code: grant, reject, release. docs/interface.md, "The user decides". */
 import { mayConnectByCode } from '../../core/accounts/policy.ts'
 import { deviceFlowPolicy } from '../../core/applications/application.ts'
-import { type Actor, BY_COMMAND_LINE, byUser } from '../../core/audit/actor.ts'
+import { runningTestMode, type TestMode, testableScopes } from '../../core/applications/test-mode.ts'
+import { type Actor, BY_COMMAND_LINE, byApplication, byUser } from '../../core/audit/actor.ts'
 import { accept, isOpen, reject, unclaim } from '../../core/device/code.ts'
 import { isLastGroup, readTypedCode } from '../../core/device/user-code.ts'
 import { type Consent, resolveConsent } from '../../core/grants/scope.ts'
@@ -10,6 +11,7 @@ import { readAccount } from '../../store/accounts/accounts.ts'
 import { lockUser } from '../../store/accounts/users.ts'
 import { findApplication } from '../../store/applications/applications.ts'
 import { readScopes } from '../../store/applications/scopes.ts'
+import { lockTestMode } from '../../store/applications/test-modes.ts'
 import { recordEvent } from '../../store/audit/events.ts'
 import {
   type DeviceCodeKey,
@@ -18,6 +20,7 @@ import {
   type StoredDeviceCode,
   saveDeviceCode,
 } from '../../store/device/codes.ts'
+import type { Transaction } from '../../store/postgres/postgres.ts'
 import { holdSession } from '../../store/sign-in/sessions.ts'
 import type { Context } from '../context.ts'
 import { createGrant } from '../grants/create.ts'
@@ -50,7 +53,7 @@ export async function grantDeviceCode(
   userId: string,
   key: DeviceCodeKey,
   onPage: ShownOnPage | null = null,
-  actor: Actor = onPage ? byUser(userId) : BY_COMMAND_LINE,
+  test: TestMode | null = null,
 ): Promise<GrantResult> {
   const { db, gate, events, config } = context
   const grantId = createGrantId()
@@ -63,6 +66,7 @@ export async function grantDeviceCode(
     const session = onPage && (await holdSession(tx, onPage.sessionId, userId))
     if (onPage && !session) return { outcome: 'not_open' } as const
     const { code, now } = locked
+    if (test && !(await holdTestMode(tx, code.applicationId, test))) return { outcome: 'not_open' } as const
     const application = await findApplication(tx, code.applicationId)
     const account = await readAccount(tx, user.accountId)
     if (!application || !account) return { outcome: 'not_open' } as const
@@ -70,7 +74,8 @@ export async function grantDeviceCode(
     const step = accept(code, userId, grantId, now)
     if (step.answer === 'not_open') return { outcome: 'not_open' } as const
     if (application.suspended) return { outcome: 'application_suspended' } as const
-    const consent = resolveConsent(code.scopes, user.heldScopes, deviceFlowPolicy(application))
+    const held = test ? testableScopes(user.heldScopes, await readDangerous(tx, code.scopes)) : user.heldScopes
+    const consent = resolveConsent(code.scopes, held, deviceFlowPolicy(application))
     if (onPage && session) {
       const scopes = await readScopes(tx, consent.granted)
       const approver = { authenticatedAt: session.authenticatedAt, address: onPage.address, now }
@@ -81,6 +86,7 @@ export async function grantDeviceCode(
     if (!consent.grantable) return { outcome: 'lacking', consent } as const
     if (onPage && !isAsShown(onPage.shown, consent.granted)) return { outcome: 'changed', consent } as const
 
+    const actor = onPage ? byUser(userId) : test ? byApplication(application.id) : BY_COMMAND_LINE
     await createGrant(tx, actor, user, application, {
       id: grantId,
       variant: code.variant,
@@ -88,6 +94,7 @@ export async function grantDeviceCode(
       keyId: config.keys.signing.id,
       deviceCodeId: code.id,
       dialogId: null,
+      testEndsAt: test?.endsAt ?? null,
       requestedFrom: code.requestedFrom,
     })
     await saveDeviceCode(tx, step.next)
@@ -98,6 +105,18 @@ export async function grantDeviceCode(
   await gate.drop(key.id)
   events.granted(grantId, result.applicationId, result.accountId)
   return { outcome: 'granted', grantId, consent: result.consent }
+}
+
+/** Whether this test mode is still on. Locked, so that ending it waits for the grant and revokes it. */
+async function holdTestMode(tx: Transaction, applicationId: string, test: TestMode): Promise<boolean> {
+  const known = await lockTestMode(tx, applicationId)
+  const running = known && runningTestMode(known, known.now)
+  // Another digest: it was switched off and on again meanwhile, and the old secret is not valid any more.
+  return running?.secret.digest.equals(test.secret.digest) ?? false
+}
+
+async function readDangerous(tx: Transaction, names: readonly string[]): Promise<readonly string[]> {
+  return (await readScopes(tx, names)).filter(({ dangerous }) => dangerous).map(({ name }) => name)
 }
 
 export type RejectResult = { readonly outcome: 'rejected' | 'not_open' }

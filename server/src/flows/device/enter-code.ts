@@ -1,6 +1,7 @@
 /** Entry of a user code by an account user. docs/interface.md, "The user decides" and "Guessing". */
 import { mayConnectByCode } from '../../core/accounts/policy.ts'
 import type { Application } from '../../core/applications/application.ts'
+import { runningTestMode } from '../../core/applications/test-mode.ts'
 import { type Actor, BY_COMMAND_LINE, byService, byUser } from '../../core/audit/actor.ts'
 import { claim } from '../../core/device/code.ts'
 import { readTypedCode } from '../../core/device/user-code.ts'
@@ -106,7 +107,7 @@ async function claimUserCode(tx: Transaction, userId: string, userCode: string, 
   if (!locked || !user || user.disabled || !application || !account) return NOT_RECOGNISED
   if (!mayConnectByCode(account.policy, application)) return NOT_RECOGNISED
   // Codes of an application in test mode are decided by its own tests only.
-  if (actor.kind === 'user' && application.testedAs !== null) return NOT_RECOGNISED
+  if (actor.kind === 'user' && runningTestMode(application, locked.now)) return NOT_RECOGNISED
   const step = claim(locked.code, userId, claimant?.accountId === user.accountId, locked.now)
   if (step.answer === 'not_open') return NOT_RECOGNISED
 

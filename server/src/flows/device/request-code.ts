@@ -1,5 +1,6 @@
 /** Request of a device code by an application. docs/interface.md, "Request a device code". */
-import { type Application, deviceFlowPolicy, pollIntervalOf } from '../../core/applications/application.ts'
+import { deviceFlowPolicy, pollIntervalOf } from '../../core/applications/application.ts'
+import { runningTestMode, type TestMode } from '../../core/applications/test-mode.ts'
 import type { Variant } from '../../core/device/code.ts'
 import { randomDigitsFor } from '../../core/device/user-code.ts'
 import { isEchoable } from '../../core/dialog/state.ts'
@@ -66,15 +67,16 @@ async function placeCode(context: Context, request: CodeRequest): Promise<CodeRe
   const requested = resolveRequested(request.scope, deviceFlowPolicy(application))
   if (requested.answer === 'not_allowed') return { outcome: 'invalid_scope', names: requested.names }
 
+  const now = applications.now()
   const code = {
-    id: createDeviceCodeId(applications.now()),
+    id: createDeviceCodeId(now),
     applicationId: application.id,
     variant: request.variant,
     scopes: requested.scopes,
     state: request.state,
     requestedFrom: request.requestedFrom,
     requestedWith: request.requestedWith,
-    lifetimeMs: lifetimeOf(config.deviceCodeLifetimeMs, application, request),
+    lifetimeMs: lifetimeOf(config.deviceCodeLifetimeMs, runningTestMode(application, now), request),
   }
   const queueKey = { applicationId: application.id, network: network ?? NOWHERE }
   const taken = limiter.codes.take(queueKey)
@@ -99,8 +101,8 @@ async function placeCode(context: Context, request: CodeRequest): Promise<CodeRe
 }
 
 /** A test-mode lifetime can only shorten the usual one. */
-function lifetimeOf(usualMs: number, application: Application, { lifetimeSeconds }: CodeRequest): number {
-  if (application.testedAs === null || lifetimeSeconds === null || lifetimeSeconds < 1) return usualMs
+function lifetimeOf(usualMs: number, testMode: TestMode | null, { lifetimeSeconds }: CodeRequest): number {
+  if (testMode === null || lifetimeSeconds === null || lifetimeSeconds < 1) return usualMs
   return Math.min(usualMs, lifetimeSeconds * 1000)
 }
 

@@ -87,6 +87,7 @@ export async function decideDialog(
       keyId: config.keys.signing.id,
       deviceCodeId: null,
       dialogId,
+      testEndsAt: null,
       requestedFrom: answer.address,
     })
     await saveDialog(tx, step.next)

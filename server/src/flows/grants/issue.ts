@@ -3,11 +3,13 @@ import { byApplication } from '../../core/audit/actor.ts'
 import {
   accessTokenExpiry,
   expiresInSeconds,
+  type Holder,
   isCollectable,
   isFirstIssue,
   isRepeatable,
   issueTime,
 } from '../../core/grants/grant.ts'
+import type { RevocationReason } from '../../core/grants/revocation-reason.ts'
 import { type GrantWithSecret, makeAccessKey, makeTokenSet } from '../../secrets/credentials.ts'
 import { recordEvent } from '../../store/audit/events.ts'
 import { lockGrant, saveIssueTime } from '../../store/grants/grants.ts'
@@ -55,13 +57,8 @@ export async function issueFirst(
   const { grant, secret, holder } = locked
   // Revoked before: the reason stays, and a review's decision that revoked it can still be undone.
   if (grant.revokedAt !== null) return null
-  if (!isCollectable(grant, holder)) {
-    await revokeGrant(
-      tx,
-      byApplication(grant.applicationId),
-      grant,
-      holder.userDisabled ? 'user_disabled' : 'application_deleted',
-    )
+  if (!isCollectable(grant, holder, now)) {
+    await revokeGrant(tx, byApplication(grant.applicationId), grant, endedBy(holder))
     return null
   }
 
@@ -76,4 +73,10 @@ export async function issueFirst(
   if (grant.variant === 'access_key')
     return { scopes, accessKey: makeAccessKey(context.config.keys, { ...grant, secret }) }
   return { scopes, ...tokenSetOf(context, { ...grant, secret }, issuedAt, now) }
+}
+
+/** Why a grant that was not revoked cannot be collected. */
+function endedBy({ userDisabled, applicationDeleted }: Holder): RevocationReason {
+  if (userDisabled) return 'user_disabled'
+  return applicationDeleted ? 'application_deleted' : 'test_mode_ended'
 }

@@ -49,7 +49,7 @@ export async function reportCredential(context: Context, credential: string): Pr
     const before = { ...grant, revokedAt: null }
     const genuine =
       verified.is === 'refresh_token'
-        ? isCollectable(before, holder)
+        ? isCollectable(before, holder, now)
         : isValid(before, holder, verified, now, context.config.accessKeyOverlapMs)
     if (!genuine || !(await revokeGrantWithMail(tx, byAnybody('api'), grant, 'credential_reported'))) return null
     await recordEvent(tx, {

@@ -25,6 +25,7 @@ import {
 import { findSignInUser, readSignInUser, savePassword } from '../../store/sign-in/methods.ts'
 import { deleteSessions, type HostAccount } from '../../store/sign-in/sessions.ts'
 import { accountOrigin } from '../accounts/address.ts'
+import { endTestModesOf } from '../applications/test-mode.ts'
 import type { Context } from '../context.ts'
 import { problemOfPassword, publicNames } from './chosen-password.ts'
 import { busy } from './prove.ts'
@@ -140,6 +141,7 @@ export async function setPasswordByLink(
     await recordEvent(tx, { kind: 'user.password_set', actor, ...about, detail: { link: link.kind } })
     // A first password needs no notification. After a recovery, notify the user: an attacker may read their mailbox.
     if (link.kind === 'recovery') {
+      await endTestModesOf(tx, actor, owner.id)
       await revokeGrants(tx, actor, { tokenSetsOf: owner.id }, 'password_changed')
       const language = owner.language ?? browser.language
       await insertMail(tx, { kind: 'password_changed', ...about, linkId: null, language, detail: {} })

@@ -32,6 +32,7 @@ import {
 } from '../../store/sign-in/methods.ts'
 import { deleteSessions, type HostAccount, type SessionUser } from '../../store/sign-in/sessions.ts'
 import { relyingParty } from '../accounts/address.ts'
+import { endTestModesOf } from '../applications/test-mode.ts'
 import type { Context } from '../context.ts'
 import { problemOfPassword, publicNames } from './chosen-password.ts'
 import { attemptOf, type Refused, withAttempt } from './prove.ts'
@@ -84,6 +85,7 @@ export async function changePassword(
       await spendPasswordLinks(tx, sessionUser.id)
       await savePassword(tx, sessionUser.id, digest)
       await deleteSessions(tx, sessionUser.id, sessionUser.session.id)
+      await endTestModesOf(tx, byUser(sessionUser.id), sessionUser.id)
       await revokeGrants(tx, byUser(sessionUser.id), { tokenSetsOf: sessionUser.id }, 'password_changed')
       await changed(tx, account, sessionUser, 'user.password_set', { kind: 'password_changed', detail: {} })
       return true

@@ -1,5 +1,6 @@
 /** Developer console: registration, settings and secrets of an account's own applications. For administrators. */
 import { isApplicationName, MAX_LIVE_SECRETS } from '../../core/applications/application.ts'
+import { runningTestMode } from '../../core/applications/test-mode.ts'
 import { addOwnSecret, changeSettings, registerApplication, revokeOwnSecret } from '../../flows/applications/own.ts'
 import type { Context } from '../../flows/context.ts'
 import { ownApplicationPage } from '../../pages/applications/application.tsx'
@@ -82,7 +83,7 @@ async function registrationPage(
   return { page: registerApplicationPage(request.frame, model), status: problem === null ? 200 : 400 }
 }
 
-const NOTICES: readonly OwnApplicationModel['notice'][] = ['saved', 'revoked', 'logo', 'withdrawn']
+const NOTICES: readonly OwnApplicationModel['notice'][] = ['saved', 'revoked', 'logo', 'withdrawn', 'test_mode_off']
 
 export const showOwnApplication: PageHandler<UserRequest> = (context, request) =>
   applicationPage(context, request, null)
@@ -116,13 +117,12 @@ export const showSettings: PageHandler<UserRequest> = async (context, { account,
   if (!application) return { refusal: 'not_found' }
   const { id, deviceFlow, vouchedFor: secondLook } = application
   const pkce = pkceOf(application)
-  const testMode = application.testedAs !== null
   const scopes = scopeChoiceOf(await readScopeCatalogue(context.db), application)
   const redirects = application.redirectUris.join('\n')
   // Shows the proposed name while it waits for an operator, so that saving the page does not withdraw the proposal.
   const proposal = await readProposal(context.db, id)
   const name = proposal?.declinedReason === null ? proposal.name : application.name
-  const model = { id, name, deviceFlow, testMode, pkce, scopes, redirects, secondLook, problem: null }
+  const model = { id, name, deviceFlow, pkce, scopes, redirects, secondLook, problem: null }
   return { page: applicationSettingsPage(frame, model) }
 }
 
@@ -130,12 +130,11 @@ export const saveSettings: PageHandler<UserRequest> = async (context, { sessionU
   const id = fields.get('application') ?? ''
   const name = (fields.get('name') ?? '').trim()
   const deviceFlow = fields.has('device_flow')
-  const testMode = fields.has('test_mode')
   const pkceRequired = fields.has('require_pkce')
   const redirects = (fields.get('redirects') ?? '').slice(0, 20_000)
   const scopes = readScopeChoice(await readScopeCatalogue(context.db), fields)
   const redirectUris = readRedirects(redirects)
-  const settings = { name, deviceFlow, testMode, pkceRequired, ...scopeSettings(scopes), redirectUris }
+  const settings = { name, deviceFlow, pkceRequired, ...scopeSettings(scopes), redirectUris }
   const result = await changeSettings(context, sessionUser.id, id, settings)
   if (result.outcome === 'saved') return { seeOther: `/developer/application?application=${id}&notice=saved` }
   if (result.outcome !== 'unfit') return { refusal: result.outcome }
@@ -144,7 +143,7 @@ export const saveSettings: PageHandler<UserRequest> = async (context, { sessionU
   const pkce = pkceOf({ public: application.public, pkceRequired })
   const secondLook = application.vouchedFor
   const problem = problemOf(result.problem)
-  const model = { id, name, deviceFlow, testMode, pkce, scopes, redirects, secondLook, problem }
+  const model = { id, name, deviceFlow, pkce, scopes, redirects, secondLook, problem }
   return { page: applicationSettingsPage(frame, model), status: 400 }
 }
 
@@ -153,7 +152,7 @@ function pkceOf(application: Pick<OwnApplication, 'public' | 'pkceRequired'>): A
   return application.pkceRequired ? 'required' : 'offered'
 }
 
-async function applicationPage(
+export async function applicationPage(
   context: Context,
   { account, fields, frame }: UserRequest,
   problem: OwnApplicationModel['problem'],
@@ -171,7 +170,7 @@ async function applicationPage(
     suspended: application.suspended,
     public: application.public,
     deviceFlow: application.deviceFlow,
-    testMode: application.testedAs !== null,
+    testEndsAt: runningTestMode(application, context.applications.now())?.endsAt ?? null,
     redirects: application.redirectUris,
     scopes: choice.filter(({ use }) => use !== 'no'),
     secrets: application.secretLines.map(({ createdAt, ...rest }) => ({ ...rest, createdOn: createdAt })),
@@ -183,12 +182,12 @@ async function applicationPage(
   return { page: ownApplicationPage(frame, model), status: problem === null ? 200 : 400 }
 }
 
-function samplesOf(context: Context, application: OwnApplication) {
+export function samplesOf(context: Context, application: OwnApplication) {
   const ways = {
     code: application.deviceFlow,
     redirect: application.redirectUris[0] ?? null,
     public: application.public,
-    testMode: application.testedAs !== null,
+    testMode: runningTestMode(application, context.applications.now()) !== null,
   }
   return samplesFor(context.config.publicUrl, application.id, ways)
 }

@@ -24,6 +24,7 @@ import {
 import { showPreview } from './preview.ts'
 import { saveLogo, showLogoSettings, withdraw } from './profile.ts'
 import { checkPublisher, discardPublisher, showPublisher, showRecord } from './publisher.ts'
+import { switchTestModeOff, switchTestModeOn } from './test-mode.ts'
 
 export const developerRoutes: readonly PageRoute[] = [
   { method: 'GET', path: '/developer', access: 'administrator', handler: showOwnApplications },
@@ -52,6 +53,24 @@ export const developerRoutes: readonly PageRoute[] = [
     access: 'administrator',
     handler: revokeSecret,
     bound: ['application', 'secret'],
+    from: '/developer/application?application={application}',
+    fresh: true,
+  },
+  {
+    method: 'POST',
+    path: '/developer/application/test-mode',
+    access: 'administrator',
+    handler: switchTestModeOn,
+    bound: ['application'],
+    from: '/developer/application?application={application}',
+    fresh: true,
+  },
+  {
+    method: 'POST',
+    path: '/developer/application/test-mode/end',
+    access: 'administrator',
+    handler: switchTestModeOff,
+    bound: ['application'],
     from: '/developer/application?application={application}',
     fresh: true,
   },

@@ -79,6 +79,7 @@ function lineOf(context: Context, { frame }: UserRequest, grant: ConnectedApplic
     keyEnding,
     place: context.geoip.find(requestedFrom).placeName(frame.words.language) ?? requestedFrom,
     suspended: grant.application.suspended,
+    test: grant.testEndsAt !== null,
     ...(withUser ? { user: grant.email } : {}),
   }
 }

@@ -17,7 +17,8 @@ export type OwnApplicationModel = {
   readonly suspended: boolean
   readonly public: boolean
   readonly deviceFlow: boolean
-  readonly testMode: boolean
+  /** When the test mode that is on ends; null: it is off. */
+  readonly testEndsAt: number | null
   readonly redirects: readonly string[]
   readonly scopes: readonly { readonly title: string; readonly name: string; readonly use: ScopeUse }[]
   /** Live secrets only. */
@@ -29,6 +30,6 @@ export type OwnApplicationModel = {
   }[]
   readonly maxSecrets: number
   readonly samples: readonly Sample[]
-  readonly notice: null | 'saved' | 'revoked' | 'logo' | 'withdrawn'
-  readonly problem: null | 'too_many' | 'last'
+  readonly notice: null | 'saved' | 'revoked' | 'logo' | 'withdrawn' | 'test_mode_off'
+  readonly problem: null | 'too_many' | 'last' | 'test_mode_on'
 }

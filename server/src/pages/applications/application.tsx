@@ -12,6 +12,7 @@ import type { OwnApplicationModel } from './application-model.ts'
 import { ProposalNotice } from './proposal.tsx'
 import { PublisherLine } from './publisher.tsx'
 import { SecretsCard } from './secrets.tsx'
+import { TestModeCard } from './test-mode.tsx'
 
 type PartProps = { readonly frame: Frame; readonly model: OwnApplicationModel }
 
@@ -32,7 +33,7 @@ export function ownApplicationPage(frame: Frame, model: OwnApplicationModel): st
           </p>
         </Notice>
       )}
-      {model.testMode && <Notice kind="warning">{words.t('own_application.test_mode')}</Notice>}
+      {model.testEndsAt !== null && <Notice kind="warning">{words.t('test_mode.on')}</Notice>}
       {notice && !problem && <Notice kind="success">{words.t(`own_application.notice_${notice}`)}</Notice>}
       {model.proposal && <ProposalNotice frame={frame} id={model.id} proposal={model.proposal} />}
       <header class="stack tight">
@@ -51,6 +52,7 @@ export function ownApplicationPage(frame: Frame, model: OwnApplicationModel): st
       </header>
       <Overview frame={frame} model={model} />
       <SecretsCard frame={frame} model={model} />
+      {(model.deviceFlow || model.testEndsAt !== null) && <TestModeCard frame={frame} model={model} />}
       <Samples words={words} samples={model.samples} secret={!model.public} />
     </>,
     { problem: problem !== null, wide: true },

@@ -76,7 +76,7 @@ function ApplicationCard({ words, application }: CardProps) {
           </h2>
         </div>
         {suspended && <span class="badge warning">{words.t('developer.suspended')}</span>}
-        {testMode && <span class="badge">{words.t('application_settings.test_mode')}</span>}
+        {testMode && <span class="badge">{words.t('test_mode.title')}</span>}
       </div>
       <Facts>
         <Fact name={words.t('developer.id')}>

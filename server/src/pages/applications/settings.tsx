@@ -19,8 +19,6 @@ export type ApplicationSettingsModel = {
   readonly id: string
   readonly name: string
   readonly deviceFlow: boolean
-  /** The application decides its own codes by a request, for its developer's tests. */
-  readonly testMode: boolean
   /** `always`: public client, so there is no choice. */
   readonly pkce: 'always' | 'required' | 'offered'
   readonly scopes: readonly ScopeChoice[]
@@ -67,12 +65,6 @@ export function applicationSettingsPage(frame: Frame, model: ApplicationSettings
             label={words.t('application_settings.device_flow')}
             hint={words.t('application_settings.device_flow_hint')}
             checked={model.deviceFlow}
-          />
-          <Checkbox
-            id="test_mode"
-            label={words.t('application_settings.test_mode')}
-            hint={words.t('application_settings.test_mode_hint')}
-            checked={model.testMode}
           />
           {model.pkce !== 'always' && (
             <Checkbox

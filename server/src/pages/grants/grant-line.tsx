@@ -30,6 +30,8 @@ export type GrantLine = {
   /** Place from which the access was requested. */
   readonly place: string | null
   readonly suspended: boolean
+  /** Made in test mode. */
+  readonly test: boolean
   /** Owner of the grant; only on the administrators' pages. */
   readonly user?: string
 }
@@ -83,8 +85,10 @@ export function GrantList({ words, grants, remove }: GrantListProps) {
               </h2>
             </div>
             {grant.suspended && <span class="badge warning">{words.t('grant.suspended')}</span>}
+            {grant.test && <span class="badge">{words.t('grant.test')}</span>}
           </div>
           {grant.suspended && <p class="soft">{words.t('grant.suspended_text')}</p>}
+          {grant.test && <p class="soft">{words.t('grant.test_text')}</p>}
           <GrantFacts words={words} grant={grant} />
           <p class="actions">
             <a

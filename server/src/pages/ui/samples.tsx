@@ -14,7 +14,7 @@ type Ways = {
   /** A redirect URI; null: the application does not use the dialog. */
   readonly redirect: string | null
   readonly public: boolean
-  /** The application decides its own codes. */
+  /** Its developer's tests decide its codes. */
   readonly testMode?: boolean
 }
 
@@ -23,9 +23,9 @@ export function samplesFor(publicUrl: string, id: string, ways: Ways): readonly 
   const ours = (path: string, ...parameters: string[]) => curl(`${publicUrl}${path}`, [...credentials, ...parameters])
   const samples: Sample[] = []
   if (ways.code) samples.push(...(ways.public ? publicCodeSamples(publicUrl, id) : codeSamples(ours)))
-  if (ways.testMode && !ways.public) {
-    const text = ours('/auth/test/decision', '-d user_code="$USER_CODE"', '-d decision=grant')
-    samples.push({ title: 'test', text })
+  if (ways.testMode) {
+    const decision = ['-d test_secret="$TEST_SECRET"', '-d user_code="$USER_CODE"', '-d decision=grant']
+    samples.push({ title: 'test', text: ours('/auth/test/decision', ...decision) })
   }
   if (ways.redirect !== null) {
     const returns = `--data-urlencode redirect_uri=${quoted(ways.redirect)}`

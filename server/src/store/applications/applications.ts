@@ -1,5 +1,6 @@
 /** The tables applications and application_secrets. Every process holds a copy of all rows and pulls changes. */
 import type { Application, Publisher } from '../../core/applications/application.ts'
+import type { TestMode } from '../../core/applications/test-mode.ts'
 import { lockByName } from '../postgres/advisory-locks.ts'
 import type { Queryable, Transaction } from '../postgres/postgres.ts'
 
@@ -20,7 +21,7 @@ type Row = {
   public_client: boolean
   pkce_required: boolean
   resource_server: boolean
-  tested_as: string | null
+  test_mode: { userId: string; keyId: number; digest: string; endsAt: number } | null
   poll_interval_seconds: number | null
   suspended_at: number | null
   deleted_at: number | null
@@ -34,6 +35,11 @@ const LIVE_SECRETS = `(select coalesce(jsonb_agg(jsonb_build_object(
     'id', s.id, 'keyId', s.key_id, 'digest', encode(s.digest, 'hex'))), '[]')
   from application_secrets s where s.application_id = a.id and s.revoked_at is null) as secrets`
 
+/** Column for a query over `applications a`. */
+const TEST_MODE = `(select jsonb_build_object('userId', t.user_id, 'keyId', t.key_id, 'digest', encode(t.digest, 'hex'),
+    'endsAt', extract(epoch from t.ends_at) * 1000)
+  from application_test_modes t where t.application_id = a.id) as test_mode`
+
 /**
  * Column for a query over `applications a`. A scope's properties never change, so this changes only with the
  * application.
@@ -44,8 +50,8 @@ const DEVICE_SCOPES = `array(select allowed.name from unnest(a.allowed_scopes) w
 /** Columns for a query over `applications a`, without the logo, which is large. */
 const APPLICATION = `a.id, a.account_id, a.name, a.publisher, a.publisher_status, a.vouched_at is not null as vouched_for,
   a.logo_version, a.allowed_scopes, a.default_scopes, a.required_scopes, a.device_flow, a.redirect_uris, a.public_client,
-  a.pkce_required, a.resource_server, a.tested_as, a.poll_interval_seconds, a.suspended_at, a.deleted_at, a.change_number,
-  ${DEVICE_SCOPES}, ${LIVE_SECRETS}`
+  a.pkce_required, a.resource_server, a.poll_interval_seconds, a.suspended_at, a.deleted_at, a.change_number,
+  ${DEVICE_SCOPES}, ${LIVE_SECRETS}, ${TEST_MODE}`
 
 export type ApplicationChanges = {
   readonly applications: readonly Application[]
@@ -113,7 +119,7 @@ export type NewApplication = Omit<
   | 'logoVersion'
   | 'deviceScopes'
   | 'secrets'
-  | 'testedAs'
+  | 'testMode'
   | 'pollIntervalSeconds'
   | 'suspended'
   | 'deleted'
@@ -266,10 +272,14 @@ function fromRow(row: Row): Application {
     public: row.public_client,
     pkceRequired: row.pkce_required,
     resourceServer: row.resource_server,
-    testedAs: row.tested_as,
+    testMode: row.test_mode && testModeFrom(row.test_mode),
     pollIntervalSeconds: row.poll_interval_seconds,
     suspended: row.suspended_at !== null,
     deleted: row.deleted_at !== null,
     secrets: row.secrets.map((secret) => ({ ...secret, digest: Buffer.from(secret.digest, 'hex') })),
   }
+}
+
+function testModeFrom({ userId, keyId, digest, endsAt }: NonNullable<Row['test_mode']>): TestMode {
+  return { userId, secret: { keyId, digest: Buffer.from(digest, 'hex') }, endsAt }
 }

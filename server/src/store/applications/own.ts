@@ -37,7 +37,8 @@ export async function listOwnApplications(db: Queryable, accountId: string): Pro
   const { rows } = await db.query<OwnApplicationLine>(
     `select a.id, a.name, a.suspended_at is not null as suspended, a.device_flow as "deviceFlow", a.public_client as public,
        a.logo_version as "logoVersion",
-       a.created_at as "createdAt", a.redirect_uris <> '{}' as dialog, a.tested_as is not null as "testMode",
+       a.created_at as "createdAt", a.redirect_uris <> '{}' as dialog, exists (
+         select from application_test_modes t where t.application_id = a.id and t.ends_at > now()) as "testMode",
        (select count(*) from grants g where g.application_id = a.id and g.revoked_at is null) as grants
      from applications a where a.account_id = $1 and a.deleted_at is null order by a.name, a.id`,
     [accountId],
@@ -85,20 +86,13 @@ export async function revokeSecret(tx: Transaction, applicationId: string, secre
 
 export type Settings = Pick<
   Application,
-  | 'name'
-  | 'allowedScopes'
-  | 'defaultScopes'
-  | 'requiredScopes'
-  | 'deviceFlow'
-  | 'redirectUris'
-  | 'pkceRequired'
-  | 'testedAs'
+  'name' | 'allowedScopes' | 'defaultScopes' | 'requiredScopes' | 'deviceFlow' | 'redirectUris' | 'pkceRequired'
 >
 
 export async function saveSettings(tx: Transaction, id: string, settings: Settings): Promise<void> {
   await tx.query(
     `update applications set name = $2, allowed_scopes = $3, default_scopes = $4, required_scopes = $5, device_flow = $6,
-       redirect_uris = $7, tested_as = $8, pkce_required = $9
+       redirect_uris = $7, pkce_required = $8
      where id = $1`,
     [
       id,
@@ -108,7 +102,6 @@ export async function saveSettings(tx: Transaction, id: string, settings: Settin
       settings.requiredScopes,
       settings.deviceFlow,
       settings.redirectUris,
-      settings.testedAs,
       settings.pkceRequired,
     ],
   )

@@ -5,7 +5,7 @@ import type { RevocationReason } from '../../core/grants/revocation-reason.ts'
 import { HELD_SCOPES } from '../accounts/users.ts'
 import { recordAll } from '../audit/events.ts'
 import type { Queryable, Transaction } from '../postgres/postgres.ts'
-import { announce } from './changes.ts'
+import { announce, type GrantChange } from './changes.ts'
 
 export type GrantRow = {
   id: string
@@ -21,18 +21,22 @@ export type GrantRow = {
   issued_at: number | null
   key_rotated_at: number | null
   revoked_at: number | null
+  test_ends_at: number | null
 }
 
 /** Columns for a query over `grants g`. */
 export const GRANT = `g.id, g.account_id, g.user_id, g.application_id, g.variant, g.scopes, g.key_id, g.created_at,
-  g.generation, g.key_generation, g.issued_at, g.key_rotated_at, g.revoked_at`
+  g.generation, g.key_generation, g.issued_at, g.key_rotated_at, g.revoked_at, g.test_ends_at`
 
 type HolderRow = { user_disabled: boolean; application_deleted: boolean }
 
 /** Columns for a query over `users u` and `applications a`. */
 const HOLDER = `u.disabled_at is not null as user_disabled, a.deleted_at is not null as application_deleted`
 
-export type NewGrant = Pick<Grant, 'id' | 'accountId' | 'userId' | 'applicationId' | 'variant' | 'scopes' | 'keyId'> & {
+export type NewGrant = Pick<
+  Grant,
+  'id' | 'accountId' | 'userId' | 'applicationId' | 'variant' | 'scopes' | 'keyId' | 'testEndsAt'
+> & {
   readonly secret: string
   /** Origin of the grant: exactly one of the two is set. */
   readonly deviceCodeId: string | null
@@ -44,9 +48,8 @@ export type NewGrant = Pick<Grant, 'id' | 'accountId' | 'userId' | 'applicationI
 export async function insertGrant(tx: Transaction, grant: NewGrant): Promise<void> {
   await tx.query(
     `insert into grants (id, secret, account_id, user_id, application_id, variant, scopes, key_id, device_code_id,
-       dialog_id, requested_from, created_at, in_test_mode)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, now(),
-       exists (select from applications where id = $5 and tested_as = $4))`,
+       dialog_id, requested_from, created_at, test_ends_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, now(), $12)`,
     [
       grant.id,
       grant.secret,
@@ -59,6 +62,7 @@ export async function insertGrant(tx: Transaction, grant: NewGrant): Promise<voi
       grant.deviceCodeId,
       grant.dialogId,
       grant.requestedFrom,
+      grant.testEndsAt === null ? null : new Date(grant.testEndsAt),
     ],
   )
 }
@@ -242,10 +246,12 @@ export type Revocation =
   | { readonly applicationId: string; readonly decisionId?: string }
   /** Token sets of a user only: access keys stay valid until they are revoked one by one. */
   | { readonly tokenSetsOf: string }
+  /** Grants made in test mode of this application only. */
+  | { readonly testsOf: string }
 
 /**
- * Revokes every live grant of an application, or every token set of a user, each with an audit event. Returns the
- * number of revoked grants.
+ * Revokes every live grant of an application, every token set of a user, or every test grant of an application, each
+ * with an audit event. Returns the number of revoked grants.
  */
 export async function revokeGrants(
   tx: Transaction,
@@ -253,10 +259,7 @@ export async function revokeGrants(
   which: Revocation,
   reason: RevocationReason,
 ): Promise<number> {
-  const [condition, of, decisionId] =
-    'applicationId' in which
-      ? (['application_id = $1', which.applicationId, which.decisionId ?? null] as const)
-      : (["user_id = $1 and variant = 'token_set'", which.tokenSetsOf, null] as const)
+  const { condition, of, about, decisionId = null } = revocationOf(which)
   // An application may have as many grants as there are users.
   await tx.query("set local statement_timeout = '60s'")
   const { rows } = await tx.query<{ revoked: number }>({
@@ -272,10 +275,29 @@ export async function revokeGrants(
     values: [of, reason, decisionId, actor.kind, actor.id, actor.via],
   })
   const revoked = rows[0]?.revoked ?? 0
-  if ('tokenSetsOf' in which) await makeFinal(tx, [condition, of], reason)
-  const about = 'applicationId' in which ? { applicationId: which.applicationId } : { userId: which.tokenSetsOf }
+  if (!('applicationId' in which)) await makeFinal(tx, [condition, of], reason)
   if (revoked > 0) await announce(tx, about)
   return revoked
+}
+
+type RevocationQuery = {
+  readonly condition: string
+  readonly of: string
+  readonly about: GrantChange
+  readonly decisionId?: string | undefined
+}
+
+function revocationOf(which: Revocation): RevocationQuery {
+  if ('tokenSetsOf' in which) {
+    const of = which.tokenSetsOf
+    return { condition: "user_id = $1 and variant = 'token_set'", of, about: { userId: of } }
+  }
+  if ('testsOf' in which) {
+    const of = which.testsOf
+    return { condition: 'application_id = $1 and test_ends_at is not null', of, about: { applicationId: of } }
+  }
+  const { applicationId: of, decisionId } = which
+  return { condition: 'application_id = $1', of, about: { applicationId: of }, decisionId }
 }
 
 export function grantFrom(row: GrantRow): Grant {
@@ -293,6 +315,7 @@ export function grantFrom(row: GrantRow): Grant {
     issuedAt: row.issued_at,
     keyRotatedAt: row.key_rotated_at,
     revokedAt: row.revoked_at,
+    testEndsAt: row.test_ends_at,
   }
 }
 

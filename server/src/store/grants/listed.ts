@@ -44,9 +44,9 @@ type Row = GrantRow & {
   requested_from: string | null
 }
 
-/** Excludes grants of deleted applications: their credentials no longer work. */
+/** Excludes grants of deleted applications and of a test mode past its time: their credentials no longer work. */
 const LIVE = `from grants g join users u on u.id = g.user_id join applications a on a.id = g.application_id
-  where g.revoked_at is null and a.deleted_at is null`
+  where g.revoked_at is null and a.deleted_at is null and (g.test_ends_at is null or g.test_ends_at > now())`
 
 const LISTED = `select ${GRANT}, g.secret, a.name, a.publisher, a.publisher_status, a.logo_version, a.suspended_at is not null as suspended,
     u.email, ${HELD_SCOPES} as held_scopes, a.allowed_scopes,

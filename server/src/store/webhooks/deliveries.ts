@@ -17,7 +17,7 @@ export const QUEUE_RECORDED = `heard as materialized (
     insert into webhook_deliveries (endpoint_id, event_id, kind, data, created_at, due_at)
     select w.id, h.event_id, h.kind, jsonb_strip_nulls(jsonb_build_object(
         'application', h.application_id, 'account', c.slug, 'user', g.user_id, 'grant', g.id,
-        'scope', array_to_string(g.scopes, ','), 'variant', g.variant, 'test', g.in_test_mode,
+        'scope', array_to_string(g.scopes, ','), 'variant', g.variant, 'test', case when g.id is not null then g.test_ends_at is not null end,
         'credential', h.detail ->> 'is', 'reason', h.detail ->> 'reason', 'message', h.detail ->> 'message')),
       h.at, h.at
     from heard h

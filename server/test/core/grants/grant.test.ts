@@ -102,15 +102,37 @@ describe('repeating', () => {
 
 describe('collecting', () => {
   test('a live grant can be collected', () => {
-    expect(isCollectable(makeGrant(), holder)).toBe(true)
+    expect(isCollectable(makeGrant(), holder, NOW)).toBe(true)
   })
 
   test.each([
     ['revoked', makeGrant({ revokedAt: NOW }), holder],
     ['of a disabled user', makeGrant(), { ...holder, userDisabled: true }],
     ['of a deleted application', makeGrant(), { ...holder, applicationDeleted: true }],
+    ['of a test mode that is over', makeGrant({ testEndsAt: NOW }), holder],
   ])('DC-15 a grant that is %s cannot', (_name, grant, its) => {
-    expect(isCollectable(grant, its)).toBe(false)
+    expect(isCollectable(grant, its, NOW)).toBe(false)
+  })
+})
+
+describe('a grant made in test mode', () => {
+  const limits = { unusedMs: 30 * 24 * HOUR, maxMs: 365 * 24 * HOUR }
+  const token = makeGrant({ testEndsAt: NOW + HOUR, issuedAt: NOW })
+  const key = { ...token, variant: 'access_key' } as const
+  const after = NOW + HOUR
+
+  test('works like any other until test mode ends', () => {
+    expect(isValid(token, holder, { is: 'access_token', expiresAt: after }, after - 1, 0)).toBe(true)
+    expect(isValid(key, holder, { is: 'access_key', generation: 1 }, after - 1, 0)).toBe(true)
+    expect(refresh(token, holder, 1, after - 1, limits).answer).toBe('refreshed')
+    expect(rotateKey(key, holder, 1, after - 1, 0).answer).toBe('rotated')
+  })
+
+  test('neither gives access nor is renewed afterwards, though nobody has revoked it', () => {
+    expect(isValid(token, holder, { is: 'access_token', expiresAt: after + HOUR }, after, 0)).toBe(false)
+    expect(isValid(key, holder, { is: 'access_key', generation: 1 }, after, 0)).toBe(false)
+    expect(refresh(token, holder, 1, after, limits).answer).toBe('not_valid')
+    expect(rotateKey(key, holder, 1, after, 0).answer).toBe('not_valid')
   })
 })
 

@@ -124,7 +124,6 @@ describe('settings', () => {
       (
         await changeSettings(service.context, service.user.id, id, {
           ...settings,
-          testMode: false,
           pkceRequired: false,
         })
       ).outcome,
@@ -146,7 +145,7 @@ describe('a code challenge in the dialog', () => {
   it('is not required of a confidential application, unless its account requires it', async () => {
     const { id } = await register({ deviceFlow: false, redirectUris })
     expect(await isRequired(id)).toBe(false)
-    const settings = { ...wish, deviceFlow: false, redirectUris, testMode: false }
+    const settings = { ...wish, deviceFlow: false, redirectUris }
     await changeSettings(service.context, service.user.id, id, { ...settings, pkceRequired: true })
     expect(await isRequired(id)).toBe(true)
     await changeSettings(service.context, service.user.id, id, { ...settings, pkceRequired: false })
@@ -155,7 +154,7 @@ describe('a code challenge in the dialog', () => {
 
   it('is always required of a public application, whatever a form says', async () => {
     const { id } = await register({ public: true, deviceFlow: false, redirectUris })
-    const settings = { ...wish, deviceFlow: false, redirectUris, testMode: false }
+    const settings = { ...wish, deviceFlow: false, redirectUris }
     await changeSettings(service.context, service.user.id, id, { ...settings, pkceRequired: false })
     expect(await isRequired(id)).toBe(true)
   })
@@ -171,9 +170,7 @@ describe('AD-05: an application of another account', () => {
       await service.database.query<{ account_id: string }>('select account_id from users where id = $1', [stranger.id])
     )[0]?.account_id
     expect(await readOwnApplication(context.db, other ?? '', id)).toBeNull()
-    expect(
-      (await changeSettings(context, stranger.id, id, { ...wish, testMode: false, pkceRequired: false })).outcome,
-    ).toBe('not_found')
+    expect((await changeSettings(context, stranger.id, id, { ...wish, pkceRequired: false })).outcome).toBe('not_found')
     expect((await addOwnSecret(context, stranger.id, id, null)).outcome).toBe('not_found')
     expect((await revokeOwnSecret(context, stranger.id, id, secret?.id ?? '')).outcome).toBe('not_found')
     expect(await everyRow(service)).toEqual(before)
@@ -184,9 +181,9 @@ describe('AD-05: an application of another account', () => {
     const { id } = await register()
     const before = await everyRow(service)
     expect((await registerApplication(service.context, clerk.id, wish)).outcome).toBe('forbidden')
-    expect(
-      (await changeSettings(service.context, clerk.id, id, { ...wish, testMode: false, pkceRequired: false })).outcome,
-    ).toBe('forbidden')
+    expect((await changeSettings(service.context, clerk.id, id, { ...wish, pkceRequired: false })).outcome).toBe(
+      'forbidden',
+    )
     expect((await addOwnSecret(service.context, clerk.id, id, null)).outcome).toBe('forbidden')
     expect(await everyRow(service)).toEqual(before)
   })

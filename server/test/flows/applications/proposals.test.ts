@@ -52,7 +52,7 @@ async function make(given: { vouched?: boolean } = {}): Promise<{ id: string; na
 const vouch = (id: string, status: 'verified' | 'own' | 'unverified' = 'verified') =>
   setApplicationPublisher(service.context.db, id, { status, name: status === 'verified' ? 'acme.example' : null })
 const rename = (id: string, name: string) =>
-  changeSettings(service.context, by.id, id, { ...SETTINGS, name, testMode: false, pkceRequired: false })
+  changeSettings(service.context, by.id, id, { ...SETTINGS, name, pkceRequired: false })
 const upload = (id: string, picture: Buffer | null) => changeLogo(service.context, by.id, id, picture)
 const seen = async (id: string) => {
   const application = await findApplication(service.context.db, id)
@@ -135,7 +135,6 @@ describe('a verified application', () => {
       name,
       deviceFlow: false,
       redirectUris: ['https://new.example/'],
-      testMode: false,
       pkceRequired: false,
     }
     expect(await changeSettings(service.context, by.id, id, settings)).toEqual({ outcome: 'saved' })

@@ -56,9 +56,7 @@ async function hold(given: { application?: MadeApplication; user?: MadeUser; acc
       variant: 'access_key',
       scopes: BOTH,
       keyId: service.config.keys.signing.id,
-      deviceCodeId: null,
-      dialogId: randomUUID(),
-      requestedFrom: null,
+      ...{ deviceCodeId: null, dialogId: randomUUID(), requestedFrom: null, testEndsAt: null },
     }),
   )
   return { id, secret, key: keyOf(secret, 1), user }

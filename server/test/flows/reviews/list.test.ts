@@ -116,7 +116,6 @@ describe('AD-08: a decision is stale', () => {
       name: 'Bank of Northwind',
       deviceFlow: true,
       redirectUris: [],
-      testMode: false,
       pkceRequired: false,
       ...settings,
     }

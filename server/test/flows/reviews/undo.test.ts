@@ -13,9 +13,11 @@ import { lockUserForChange } from '../../../src/store/accounts/users.ts'
 import { askMe, type Connected, connect } from '../../rig/connect.ts'
 import { grantEvents, house } from '../../rig/credentials.ts'
 import { Deciding } from '../../rig/deciding.ts'
+import { post } from '../../rig/device.ts'
 import { refresh } from '../../rig/dialog.ts'
 import { advance } from '../../rig/fleet.ts'
 import { makeUser } from '../../rig/make.ts'
+import { switchTestModeOff, switchTestModeOn } from '../../rig/test-mode.ts'
 
 const HOUR = 3_600_000
 
@@ -86,6 +88,19 @@ describe('revoking all grants', () => {
     expect(await reportCredential(service.context, reported.credential)).toBe(false)
     expect(await world.undo()).toBe('undone')
     expect([await ask(reset), await ask(reported), await ask(returned), await ask(kept)]).toEqual([401, 401, 401, 200])
+  })
+
+  it('is for good where it was granted in test mode, and test mode ended meanwhile', async () => {
+    const test_secret = await switchTestModeOn(service, world.application)
+    const device = service.device('key', world.application)
+    const code = await device.code()
+    const form = { ...device.credentials, test_secret, user_code: code.user_code, decision: 'grant' }
+    expect((await post(service.address, '/auth/test/decision', { form })).status).toBe(200)
+    const credential = (await device.poll(code.device_code)).body.access_key ?? ''
+    expect(await world.decide({ decision: 'keep_and_revoke' })).toBe('decided')
+    await switchTestModeOff(service, world.application)
+    expect(await world.undo()).toBe('undone')
+    expect((await askMe(service, credential)).status).toBe(401)
   })
 })
 

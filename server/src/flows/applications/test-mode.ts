@@ -1,0 +1,81 @@
+/** Switching test mode on and off, and ending it when its time or its user's session is over. */
+import { runningTestMode, TEST_MODE_MS } from '../../core/applications/test-mode.ts'
+import { type Actor, byService, byUser } from '../../core/audit/actor.ts'
+import { createTestSecret, digestTestSecret } from '../../secrets/test-secret.ts'
+import { findApplication, markApplicationChanged } from '../../store/applications/applications.ts'
+import { lockOwnApplication } from '../../store/applications/own.ts'
+import {
+  deleteTestMode,
+  insertTestMode,
+  listOverdueTestModes,
+  listTestModesOf,
+  lockTestMode,
+} from '../../store/applications/test-modes.ts'
+import { recordEvent } from '../../store/audit/events.ts'
+import { revokeGrants } from '../../store/grants/grants.ts'
+import type { Postgres, Transaction } from '../../store/postgres/postgres.ts'
+import { asAdministrator, type Forbidden } from '../accounts/administrator.ts'
+import type { Context } from '../context.ts'
+
+export type TestModeStart =
+  /** The secret is returned here only. */
+  | { readonly outcome: 'started'; readonly secret: string; readonly endsAt: number }
+  | { readonly outcome: 'not_found' | 'already_on' }
+  | Forbidden
+
+/** A test mode that is on keeps its secret and its end: to extend it, it has to be switched off, which revokes its grants. */
+export function startTestMode(context: Context, by: string, id: string): Promise<TestModeStart> {
+  return asAdministrator(context, by, async (tx, account): Promise<TestModeStart> => {
+    if (!(await lockOwnApplication(tx, account.id, id))) return { outcome: 'not_found' }
+    const known = await lockTestMode(tx, id)
+    if (known && runningTestMode(known, known.now)) return { outcome: 'already_on' }
+    if (known) await end(tx, EXPIRED, id)
+    const secret = createTestSecret()
+    const digest = digestTestSecret(context.config.keys, secret)
+    const given = { applicationId: id, userId: by, secret: digest, lifetimeMs: TEST_MODE_MS }
+    const endsAt = await insertTestMode(tx, given)
+    const about = { actor: byUser(by), accountId: account.id, applicationId: id }
+    await recordEvent(tx, { kind: 'application.test_mode_started', ...about })
+    return { outcome: 'started', secret, endsAt }
+  })
+}
+
+export type TestModeEnd = { readonly outcome: 'ended' | 'not_found' } | Forbidden
+
+export function endTestMode(context: Context, by: string, id: string): Promise<TestModeEnd> {
+  return asAdministrator(context, by, async (tx, account): Promise<TestModeEnd> => {
+    if (!(await lockOwnApplication(tx, account.id, id))) return { outcome: 'not_found' }
+    await end(tx, byUser(by), id)
+    return { outcome: 'ended' }
+  })
+}
+
+/** When a user's credentials may have been stolen, or the user was disabled: what they switched on ends as well. */
+export async function endTestModesOf(tx: Transaction, actor: Actor, userId: string): Promise<void> {
+  for (const id of await listTestModesOf(tx, userId)) {
+    await markApplicationChanged(tx, id)
+    await end(tx, actor, id)
+  }
+}
+
+/** Housekeeping only: what is past its time is refused without it. */
+export async function endOverdueTestModes(db: Postgres): Promise<void> {
+  for (const id of await listOverdueTestModes(db)) {
+    await db.transaction(async (tx) => {
+      await markApplicationChanged(tx, id)
+      const known = await lockTestMode(tx, id)
+      if (known && !runningTestMode(known, known.now)) await end(tx, EXPIRED, id)
+    })
+  }
+}
+
+const EXPIRED = byService('test-mode')
+
+/** Revokes everything that was granted in test mode. Callers hold `application_changes`. */
+async function end(tx: Transaction, actor: Actor, id: string): Promise<void> {
+  if (!(await deleteTestMode(tx, id))) return
+  await revokeGrants(tx, actor, { testsOf: id }, 'test_mode_ended')
+  const accountId = (await findApplication(tx, id))?.accountId
+  const about = { ...(accountId ? { accountId } : {}), applicationId: id }
+  await recordEvent(tx, { kind: 'application.test_mode_ended', actor, ...about })
+}
