@@ -3,7 +3,6 @@
  * granted in test mode ends with it. docs/decisions/0036-test-mode-ends-with-all-it-granted.md.
  */
 import { randomUUID } from 'node:crypto'
-import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { disablePerson, sendPersonLink, setPersonRoles } from '../../src/flows/accounts/people.ts'
 import { createScope } from '../../src/flows/accounts/register.ts'
@@ -12,8 +11,11 @@ import { decideTestCode } from '../../src/flows/device/decide-test-code.ts'
 import { createLink, setPasswordByLink } from '../../src/flows/sign-in/links.ts'
 import { sweep } from '../../src/flows/sweep.ts'
 import { wordsFor } from '../../src/pages/ui/words.ts'
+import { createGrantId, createGrantSecret } from '../../src/secrets/random.ts'
 import { signLink } from '../../src/secrets/web-texts.ts'
 import { listRoles } from '../../src/store/accounts/roles.ts'
+import { shareTestMode } from '../../src/store/applications/test-modes.ts'
+import { insertGrant } from '../../src/store/grants/grants.ts'
 import { findAccountSession } from '../../src/store/sign-in/sessions.ts'
 import { askMe, connect } from '../rig/connect.ts'
 import { post, type WireVariant } from '../rig/device.ts'
@@ -235,32 +237,24 @@ describe.each<WireVariant>(['oauth', 'key'])('what was granted in test mode, in 
   })
 })
 
-it('a decision that is under way when test mode is switched off is revoked with the others', async () => {
-  const { user_code } = await service.device('oauth', application).code()
-  // Keeps the decision waiting between its look at test mode and its grant: that has to be the only one of its code.
-  const blocker = new pg.Client({ connectionString: service.database.url })
-  await blocker.connect()
-  await blocker.query('begin')
-  await blocker.query(
-    `insert into grants (id, secret, account_id, user_id, application_id, variant, scopes, device_code_id, key_id, created_at)
-     select 'grt_00000000000000000000', gen_random_uuid(), $1, $2, $3, 'token_set', '{}', id, 1, now()
-     from device_codes where user_code = $4 and application_id = $3`,
-    [service.account.id, administrator.id, application.id, user_code],
-  )
-  const waiting = async () =>
-    (
-      await service.database.query(
-        "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
-      )
-    ).length
-  const deciding = decide(user_code)
-  await expect.poll(waiting).toBe(1)
-  const ending = switchTestModeOff(service, application, administrator)
-  await expect.poll(waiting).toBe(2)
-  await blocker.query('rollback')
-  await blocker.end()
-  expect((await deciding).status).toBe(200)
-  await ending
+it('test mode that is switched off while a decision holds it ends after that decision, and revokes it', async () => {
+  const { context, account, config } = service
+  const waits = () =>
+    service.database.query(
+      "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
+    )
+  const ending = await context.db.transaction(async (tx) => {
+    const endsAt = (await shareTestMode(tx, application.id))?.testMode.endsAt ?? 0
+    const switched = switchTestModeOff(service, application, administrator)
+    await expect.poll(waits).toHaveLength(1)
+    await insertGrant(tx, {
+      ...{ id: createGrantId(), secret: createGrantSecret(), accountId: account.id, userId: administrator.id },
+      ...{ applicationId: application.id, variant: 'access_key', scopes: [], keyId: config.keys.signing.id },
+      ...{ deviceCodeId: randomUUID(), dialogId: null, requestedFrom: null, testEndsAt: endsAt },
+    })
+    return { switched }
+  })
+  await ending.switched
   expect(await grants()).toEqual([{ reason: 'test_mode_ended', live: false }])
 })
 

@@ -14,13 +14,6 @@ const left: readonly Left[] = [
     'whoever has the application’s secret decides its codes in test mode',
   ],
   [
-    'test-secret-purpose',
-    'secrets/test-secret.ts',
-    'const SECRET = /^lkt_',
-    'const SECRET = /^lk[st]_',
-    'an application’s secret is taken for a test secret as far as its digest',
-  ],
-  [
     'test-held',
     'flows/device/decide.ts',
     'if (test && !(await holdTestMode(tx, code.applicationId, test)))',

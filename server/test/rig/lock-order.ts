@@ -15,9 +15,9 @@ export const LOCK_ORDER: readonly (readonly string[])[] = [
   ['sessions', 'links', 'passkeys', 'authenticators', '@mails:', 'mails'],
   ['@crowd:'],
   ['@review:'],
+  ['application_test_modes'],
   ['@application_changes'],
   ['applications'],
-  ['application_test_modes'],
   ['grants'],
 ]
 

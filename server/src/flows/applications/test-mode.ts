@@ -3,13 +3,13 @@ import { runningTestMode, TEST_MODE_MS } from '../../core/applications/test-mode
 import { type Actor, byService, byUser } from '../../core/audit/actor.ts'
 import { createTestSecret, digestTestSecret } from '../../secrets/test-secret.ts'
 import { findApplication, markApplicationChanged } from '../../store/applications/applications.ts'
-import { lockOwnApplication } from '../../store/applications/own.ts'
+import { readOwnApplication } from '../../store/applications/own.ts'
 import {
   deleteTestMode,
   insertTestMode,
   listOverdueTestModes,
-  listTestModesOf,
   lockTestMode,
+  lockTestModesOf,
 } from '../../store/applications/test-modes.ts'
 import { recordEvent } from '../../store/audit/events.ts'
 import { revokeGrants } from '../../store/grants/grants.ts'
@@ -26,10 +26,11 @@ export type TestModeStart =
 /** A test mode that is on keeps its secret and its end: to extend it, it has to be switched off, which revokes its grants. */
 export function startTestMode(context: Context, by: string, id: string): Promise<TestModeStart> {
   return asAdministrator(context, by, async (tx, account): Promise<TestModeStart> => {
-    if (!(await lockOwnApplication(tx, account.id, id))) return { outcome: 'not_found' }
+    if (!(await readOwnApplication(tx, account.id, id))) return { outcome: 'not_found' }
     const known = await lockTestMode(tx, id)
     if (known && runningTestMode(known, known.now)) return { outcome: 'already_on' }
     if (known) await end(tx, EXPIRED, id)
+    else await markApplicationChanged(tx, id)
     const secret = createTestSecret()
     const digest = digestTestSecret(context.config.keys, secret)
     const given = { applicationId: id, userId: by, secret: digest, lifetimeMs: TEST_MODE_MS }
@@ -44,25 +45,21 @@ export type TestModeEnd = { readonly outcome: 'ended' | 'not_found' } | Forbidde
 
 export function endTestMode(context: Context, by: string, id: string): Promise<TestModeEnd> {
   return asAdministrator(context, by, async (tx, account): Promise<TestModeEnd> => {
-    if (!(await lockOwnApplication(tx, account.id, id))) return { outcome: 'not_found' }
-    await end(tx, byUser(by), id)
+    if (!(await readOwnApplication(tx, account.id, id))) return { outcome: 'not_found' }
+    if (await lockTestMode(tx, id)) await end(tx, byUser(by), id)
     return { outcome: 'ended' }
   })
 }
 
 /** When a user's credentials may have been stolen, or the user was disabled: what they switched on ends as well. */
 export async function endTestModesOf(tx: Transaction, actor: Actor, userId: string): Promise<void> {
-  for (const id of await listTestModesOf(tx, userId)) {
-    await markApplicationChanged(tx, id)
-    await end(tx, actor, id)
-  }
+  for (const id of await lockTestModesOf(tx, userId)) await end(tx, actor, id)
 }
 
 /** Housekeeping only: what is past its time is refused without it. */
 export async function endOverdueTestModes(db: Postgres): Promise<void> {
   for (const id of await listOverdueTestModes(db)) {
     await db.transaction(async (tx) => {
-      await markApplicationChanged(tx, id)
       const known = await lockTestMode(tx, id)
       if (known && !runningTestMode(known, known.now)) await end(tx, EXPIRED, id)
     })
@@ -71,9 +68,10 @@ export async function endOverdueTestModes(db: Postgres): Promise<void> {
 
 const EXPIRED = byService('test-mode')
 
-/** Revokes everything that was granted in test mode. Callers hold `application_changes`. */
+/** Revokes everything that was granted in test mode. Callers have locked it. */
 async function end(tx: Transaction, actor: Actor, id: string): Promise<void> {
-  if (!(await deleteTestMode(tx, id))) return
+  await markApplicationChanged(tx, id)
+  await deleteTestMode(tx, id)
   await revokeGrants(tx, actor, { testsOf: id }, 'test_mode_ended')
   const accountId = (await findApplication(tx, id))?.accountId
   const about = { ...(accountId ? { accountId } : {}), applicationId: id }

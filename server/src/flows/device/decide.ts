@@ -11,7 +11,7 @@ import { readAccount } from '../../store/accounts/accounts.ts'
 import { lockUser } from '../../store/accounts/users.ts'
 import { findApplication } from '../../store/applications/applications.ts'
 import { readScopes } from '../../store/applications/scopes.ts'
-import { lockTestMode } from '../../store/applications/test-modes.ts'
+import { shareTestMode } from '../../store/applications/test-modes.ts'
 import { recordEvent } from '../../store/audit/events.ts'
 import {
   type DeviceCodeKey,
@@ -109,7 +109,7 @@ export async function grantDeviceCode(
 
 /** Whether this test mode is still on. Locked, so that ending it waits for the grant and revokes it. */
 async function holdTestMode(tx: Transaction, applicationId: string, test: TestMode): Promise<boolean> {
-  const known = await lockTestMode(tx, applicationId)
+  const known = await shareTestMode(tx, applicationId)
   const running = known && runningTestMode(known, known.now)
   // Another digest: it was switched off and on again meanwhile, and the old secret is not valid any more.
   return running?.secret.digest.equals(test.secret.digest) ?? false

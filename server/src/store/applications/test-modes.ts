@@ -1,6 +1,6 @@
 /**
- * The table application_test_modes. Rows are inserted and deleted only behind `application_changes`; a test decision
- * locks its row, so that no grant is made while test mode ends.
+ * The table application_test_modes. A decision in test mode shares the lock of its row, and whoever ends test mode takes
+ * it first, so that no grant is made meanwhile.
  */
 import type { TestMode } from '../../core/applications/test-mode.ts'
 import type { Queryable, Transaction } from '../postgres/postgres.ts'
@@ -20,41 +20,44 @@ export async function insertTestMode(tx: Transaction, testMode: NewTestMode): Pr
 
 type Row = { user_id: string; key_id: number; digest: Buffer; ends_at: number; now: number }
 
+const TEST_MODE = `select t.user_id, t.key_id, t.digest, t.ends_at, now() as now
+  from application_test_modes t where t.application_id = $1`
+
 export type LockedTestMode = { readonly testMode: TestMode; readonly now: number }
 
-/** Shared: several tests of one application decide at once, and test mode ends after them. */
+/** For a decision: several tests of one application decide at once. */
+export async function shareTestMode(tx: Transaction, applicationId: string): Promise<LockedTestMode | null> {
+  return first(await tx.query<Row>(`${TEST_MODE} for share of t`, [applicationId]))
+}
+
+/** For its end: waits for decisions that are under way. */
 export async function lockTestMode(tx: Transaction, applicationId: string): Promise<LockedTestMode | null> {
-  const { rows } = await tx.query<Row>(
-    `select t.user_id, t.key_id, t.digest, t.ends_at, now() as now
-     from application_test_modes t where t.application_id = $1 for share of t`,
-    [applicationId],
-  )
-  const [row] = rows
+  return first(await tx.query<Row>(`${TEST_MODE} for update of t`, [applicationId]))
+}
+
+function first({ rows: [row] }: { readonly rows: readonly Row[] }): LockedTestMode | null {
   if (!row) return null
   const secret = { keyId: row.key_id, digest: row.digest }
   return { testMode: { userId: row.user_id, secret, endsAt: row.ends_at }, now: row.now }
 }
 
-/** False when there was none. */
-export async function deleteTestMode(tx: Transaction, applicationId: string): Promise<boolean> {
-  const { rowCount } = await tx.query('delete from application_test_modes where application_id = $1', [applicationId])
-  return rowCount === 1
+export async function deleteTestMode(tx: Transaction, applicationId: string): Promise<void> {
+  await tx.query('delete from application_test_modes where application_id = $1', [applicationId])
 }
 
 /** Applications whose test mode is past its time. */
 export async function listOverdueTestModes(db: Queryable): Promise<readonly string[]> {
-  return applicationIds(db, 'ends_at <= now()', [])
-}
-
-/** Applications that are tested as this user. */
-export async function listTestModesOf(db: Queryable, userId: string): Promise<readonly string[]> {
-  return applicationIds(db, 'user_id = $1', [userId])
-}
-
-async function applicationIds(db: Queryable, condition: string, values: readonly string[]): Promise<readonly string[]> {
   const { rows } = await db.query<{ application_id: string }>(
-    `select application_id from application_test_modes where ${condition} order by application_id`,
-    [...values],
+    'select application_id from application_test_modes where ends_at <= now() order by application_id',
+  )
+  return rows.map((row) => row.application_id)
+}
+
+/** Applications that are tested as this user, with their test modes locked. */
+export async function lockTestModesOf(tx: Transaction, userId: string): Promise<readonly string[]> {
+  const { rows } = await tx.query<{ application_id: string }>(
+    'select application_id from application_test_modes where user_id = $1 order by application_id for update',
+    [userId],
   )
   return rows.map((row) => row.application_id)
 }
