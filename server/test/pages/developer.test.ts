@@ -40,7 +40,7 @@ describe('the secret', () => {
 
   test('its page has no language menu, which would lose it; every other page has one', () => {
     for (const [name, html] of Object.entries(everyDeveloperPage(frame))) {
-      expect([name, html.includes('action="/language"')]).toEqual([name, !/^secret/.test(name)])
+      expect([name, html.includes('action="/language"')]).toEqual([name, !/^(secret|testSecret)/.test(name)])
     }
   })
 
@@ -98,6 +98,15 @@ describe('one application', () => {
     const html = show({ public: true, secrets: [] })
     expect([...formsOf(html, ADD), ...formsOf(html, REVOKE)]).toEqual([])
     expect(html).toContain('This application has no secret, because it runs on users’ devices.')
+  })
+
+  test('test mode can be switched on where there are codes; while it is on, the page says until when, and how to end it', () => {
+    const [start, end] = ['/developer/application/test-mode', '/developer/application/test-mode/end']
+    expect([formsOf(show(), start).length, formsOf(show(), end).length]).toEqual([1, 0])
+    expect(formsOf(show({ deviceFlow: false }), start)).toEqual([])
+    const on = show({ deviceFlow: false, testEndsAt: Date.UTC(2026, 10, 16, 14, 32) })
+    expect([formsOf(on, start).length, formsOf(on, end).length]).toEqual([0, 1])
+    expect(on).toMatch(/nobody can enter the codes of this application.*Ends.*16 November 2026 at 14:32 UTC/s)
   })
 
   test.each([

@@ -11,6 +11,7 @@ import {
 import { type RegisterModel, registerApplicationPage } from '../../src/pages/applications/register.tsx'
 import type { ScopeChoice } from '../../src/pages/applications/scope-choice.tsx'
 import { type ApplicationSettingsModel, applicationSettingsPage } from '../../src/pages/applications/settings.tsx'
+import { type TestSecretModel, testSecretPage } from '../../src/pages/applications/test-mode.tsx'
 import { consentPage } from '../../src/pages/device/consent.tsx'
 import { dialogConsentPage } from '../../src/pages/dialog/consent.tsx'
 import type { Frame } from '../../src/pages/ui/frame.ts'
@@ -23,6 +24,7 @@ import { makeConsent, makeDialogConsent } from './make-consent.ts'
 
 export const ID = 'app_k3v9m2x7q4tz'
 export const SECRET = 'lks_fJdhthPJewnGZTDPFPlaWiEaoEgB0xLTvZ45gaTkzd0'
+export const TEST_SECRET = 'lkt_fJdhthPJewnGZTDPFPlaWiEaoEgB0xLTvZ45gaTkzd0'
 export const REDIRECT = 'https://app.acme.example/back?shop=7'
 export const HOOK = 'https://hooks.acme.example/latchkey'
 export const WEBHOOK_SECRET = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD0BuKZq3nQYE='
@@ -43,6 +45,10 @@ export function makeRegister(given: Partial<RegisterModel> = {}): RegisterModel 
 
 export function makeSecretShown(given: Partial<SecretShownModel> = {}): SecretShownModel {
   return { id: ID, name: 'Acme Signage', secret: SECRET, registered: true, samples, ...given }
+}
+
+export function makeTestSecret(given: Partial<TestSecretModel> = {}): TestSecretModel {
+  return { id: ID, name: 'Acme Signage', secret: TEST_SECRET, endsAt: AT, public: false, samples, ...given }
 }
 
 export function makeSettings(given: Partial<ApplicationSettingsModel> = {}): ApplicationSettingsModel {
@@ -222,6 +228,11 @@ export function everyDeveloperPage(frame: Frame, application = 'Acme Signage'): 
     ),
     secretShown: secretShownPage(frame, makeSecretShown({ name })),
     secretAdded: secretShownPage(frame, makeSecretShown({ name, registered: false })),
+    testSecret: testSecretPage(frame, makeTestSecret({ name })),
+    ownApplicationTested: ownApplicationPage(
+      frame,
+      makeOwnApplication({ name, testEndsAt: AT, problem: 'test_mode_on' }),
+    ),
     secretNone: secretShownPage(frame, makeSecretShown({ name, secret: null })),
     ownApplication: ownApplicationPage(
       frame,

@@ -7,9 +7,12 @@ import type { AnswerPage } from './answer-page.ts'
 import { press, type Registration, registerApplication, send, submit } from './clicks.ts'
 import type { MadeApplication } from './make.ts'
 import type { Northwind } from './northwind.ts'
+import { switchTestModeOff, switchTestModeOn } from './test-mode.ts'
 
 export function developerAnswers(northwind: Northwind): readonly AnswerPage[] {
-  const answers = [registering, secrets, settings, appeals, webhooks, changes].flatMap((part) => part(northwind))
+  const answers = [registering, secrets, testMode, settings, appeals, webhooks, changes].flatMap((part) =>
+    part(northwind),
+  )
   return answers.map((each) => ({
     as: 'ann',
     ...each,
@@ -175,6 +178,43 @@ function appeals({ service, own: { trial } }: Northwind): readonly Answer[] {
         await page.goto(path)
       },
       after: () => service.database.query('delete from reviews where application_id = $1', [trial.id]),
+    },
+  ]
+}
+
+function testMode({ service, own, ann }: Northwind): readonly Answer[] {
+  const { board, trial } = own
+  const look = (page: Page, { id }: MadeApplication) => page.goto(`/developer/application?application=${id}`)
+  const off = () => switchTestModeOff(service, board, ann)
+  return [
+    {
+      name: 'developer-test-mode-started',
+      says: 'test_secret.once_text',
+      open: async (page) => {
+        await look(page, board)
+        await submit(page, '/developer/application/test-mode')
+      },
+      after: off,
+    },
+    {
+      name: 'developer-test-mode-already-on',
+      says: 'own_application.problem_test_mode_on',
+      // Somebody else was quicker, on a page that was open at the same time.
+      open: async (page) => {
+        await look(page, board)
+        await switchTestModeOn(service, board, ann)
+        await submit(page, '/developer/application/test-mode')
+      },
+      after: off,
+    },
+    {
+      name: 'developer-test-mode-ended',
+      says: 'own_application.notice_test_mode_off',
+      open: async (page) => {
+        await look(page, trial)
+        await submit(page, '/developer/application/test-mode/end')
+      },
+      after: () => switchTestModeOn(service, trial, ann),
     },
   ]
 }
