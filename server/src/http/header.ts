@@ -1,10 +1,25 @@
 /**
- * Reads a request header that is meant to be given once; null if it is absent. A repeated one is ambiguous: Node joins
- * the values with `, `, except for headers such as `authorization`, of which it keeps the first.
+ * Reads a request header that is meant to be given once; null if it is absent. A repeated one is ambiguous. Node joins
+ * the values with `, `, which no reader here accepts, but of some headers it keeps the first: of those, a repeated
+ * `authorization` is refused, because a proxy may have checked the other one.
  */
 import type { IncomingMessage } from 'node:http'
+import { Refusal } from '../core/refusal.ts'
 
 export function singleHeader(request: IncomingMessage, name: string): string | null {
   const value = request.headers[name]
-  return typeof value === 'string' ? value : null
+  if (typeof value !== 'string') return null
+  if (name === 'authorization' && isRepeated(request, name)) {
+    throw new Refusal('invalid_request', 'There is more than one Authorization header.')
+  }
+  return value
+}
+
+function isRepeated({ rawHeaders }: IncomingMessage, name: string): boolean {
+  let times = 0
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const given = rawHeaders[at] ?? ''
+    if (given.length === name.length && given.toLowerCase() === name) times += 1
+  }
+  return times > 1
 }

@@ -1,8 +1,10 @@
 /** Attacks on parsing and formats, by id. */
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { connect as connectApplication } from '../rig/connect.ts'
 import { post } from '../rig/device.ts'
 import { readXml } from '../rig/dialects.ts'
+import { sendRaw } from '../rig/raw-request.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 
 let service: TestService
@@ -87,6 +89,26 @@ describe('parameters', () => {
     expect(await codes()).toBe(before)
     const poll = await post(service.address, path(POLLING), body ? form(body) : {})
     expect([poll.status, poll.body.error]).toEqual([400, 'invalid'])
+  })
+
+  it('two Authorization headers are refused, whichever of them is right and in either order', async () => {
+    const { SVCappid, SVCsecret } = credentials()
+    const basic = (secret: string) => `Authorization: Basic ${Buffer.from(`${SVCappid}:${secret}`).toString('base64')}`
+    const { credential } = await connectApplication(service)
+    const bearer = (text: string) => `authorization: Bearer ${text}`
+    const ask = async (line: string, ...headers: string[]) =>
+      (
+        await sendRaw(service.address, [line, 'Host: localhost', 'Connection: close', 'Content-Length: 0', ...headers])
+      ).split(' ')[1]
+    const asCode = (...headers: string[]) => ask('POST /oauth/device_authorization HTTP/1.1', ...headers)
+    expect(await asCode(basic(SVCsecret))).toBe('200')
+    expect(await asCode(basic(SVCsecret), basic('lks_wrong'))).toBe('400')
+    expect(await asCode(basic('lks_wrong'), basic(SVCsecret))).toBe('400')
+    for (const path of ['/1/me', '/auth/verify']) {
+      expect(await ask(`GET ${path} HTTP/1.1`, bearer(credential))).toMatch(/^20/)
+      expect(await ask(`GET ${path} HTTP/1.1`, bearer(credential), bearer('lka_wrong'))).toBe('400')
+      expect(await ask(`GET ${path} HTTP/1.1`, bearer(credential), bearer(credential))).toBe('400')
+    }
   })
 
   it.each(['SVCsecret[]', 'SVCsecret[0]', 'SVCsecret[$ne]', 'svcsecret', 'SVCsecret.a', 'SVCsecret '])(
