@@ -364,6 +364,7 @@ CREATE TABLE public.dialogs (
     scopes text[] NOT NULL,
     state text,
     code_challenge text,
+    opened_in text,
     decided_at timestamp with time zone,
     user_id text,
     grant_id text,

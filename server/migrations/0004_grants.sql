@@ -82,6 +82,8 @@ create table dialogs (
   -- Null: the request had no `state`.
   state          text,
   code_challenge text constraint dialogs_code_challenge_check check (code_challenge ~ '^[A-Za-z0-9_-]{43}$'),
+  -- Digest of the mark of the browser that opened a pushed request: no other browser can open it again.
+  opened_in      text,
   decided_at     timestamptz,
   user_id        text constraint dialogs_user_id_fkey references users on delete cascade,
   -- Null although decided: rejected. No foreign key: a dialog is deleted after a day, usually long before its grant.

@@ -12,9 +12,9 @@ import { isEchoable } from '../../core/dialog/state.ts'
 import { isScopeName, resolveRequested } from '../../core/grants/scope.ts'
 import { networkOf } from '../../core/network.ts'
 import { NOWHERE } from '../../gate/limiter.ts'
-import { signPushedRequest, verifyPushedRequest } from '../../secrets/dialog-texts.ts'
+import { digestBrowserMark, signPushedRequest, verifyPushedRequest } from '../../secrets/dialog-texts.ts'
 import { isCodeChallenge } from '../../secrets/pkce.ts'
-import { insertDialog, readDialog } from '../../store/dialog/dialogs.ts'
+import { insertDialog, openInBrowser } from '../../store/dialog/dialogs.ts'
 import type { Context } from '../context.ts'
 
 export type DialogRequest = {
@@ -121,17 +121,20 @@ export function pushedReference(context: Context, dialogId: string, applicationI
   return signPushedRequest(context.config.keys, dialogId, expiresAt, applicationId)
 }
 
-/** Opens a pushed request. All other parameters of the URL are ignored (RFC 9126 §4). */
+/**
+ * Opens a pushed request. All other parameters of the URL are ignored. Only the browser that opened it first can open it
+ * again, by reloading the page (RFC 9126 §4).
+ */
 export async function openPushed(
   context: Context,
   applicationId: string,
   reference: string,
+  browserMark: string,
 ): Promise<Opened | { readonly outcome: 'unknown_application' | 'expired' }> {
   const application = context.applications.find(applicationId)
   if (!application || application.deleted) return { outcome: 'unknown_application' }
   const pushed = verifyPushedRequest(context.config.keys, reference, applicationId)
   if (!pushed || context.applications.now() >= pushed.expiresAt) return { outcome: 'expired' }
-  const found = await readDialog(context.db, pushed.id)
-  if (!found || found.dialog.decidedAt !== null) return { outcome: 'expired' }
-  return { outcome: 'opened', dialogId: pushed.id }
+  const opened = await openInBrowser(context.db, pushed.id, digestBrowserMark(browserMark))
+  return opened ? { outcome: 'opened', dialogId: pushed.id } : { outcome: 'expired' }
 }

@@ -24,9 +24,9 @@ import { readDialogRequest } from './dialog-request.ts'
 
 /** Opens a dialog. From here on the browser carries a signed reference, valid only with this browser's cookie. */
 export const authorize: BaseHandler = async (context, request) => {
-  const result = await open(context, request)
-  if (result.outcome !== 'opened') return refused(context, request, result)
   const mark = markOf(request) ?? createBrowserMark()
+  const result = await open(context, request, mark)
+  if (result.outcome !== 'opened') return refused(context, request, result)
   const text = signDialogReference(context.config.keys, result.dialogId, mark)
   return { seeOther: `/dialog?request=${text}`, cookies: [setCookie(DIALOG, mark, DIALOG_SECONDS)] }
 }
@@ -36,20 +36,26 @@ export const authorize: BaseHandler = async (context, request) => {
  * the mark here would overwrite that of a dialog open in another tab. They do send them with the redirect that follows.
  */
 export const authorizeByForm: BaseHandler = async (context, request) => {
-  const result = await open(context, request)
+  const { fields, address } = request
+  const applicationId = fields.get('client_id') ?? ''
+  const pushed = fields.get('request_uri')
+  if (pushed) return openByRedirect(applicationId, pushed)
+  const result = await openDialog(context, readDialogRequest(applicationId, fields, address))
   if (result.outcome !== 'opened') return refused(context, request, result)
-  const applicationId = request.fields.get('client_id') ?? ''
-  const reference = pushedReference(context, result.dialogId, applicationId)
+  return openByRedirect(applicationId, pushedReference(context, result.dialogId, applicationId))
+}
+
+function openByRedirect(applicationId: string, reference: string): PageAnswer {
   return { seeOther: `/oauth/authorize?${new URLSearchParams({ client_id: applicationId, request_uri: reference })}` }
 }
 
 type Opening = Awaited<ReturnType<typeof openDialog>> | Awaited<ReturnType<typeof openPushed>>
 
-function open(context: Context, { fields, address }: BaseRequest): Promise<Opening> {
+function open(context: Context, { fields, address }: BaseRequest, mark: string): Promise<Opening> {
   const applicationId = fields.get('client_id') ?? ''
   const reference = fields.get('request_uri')
   return reference
-    ? openPushed(context, applicationId, reference)
+    ? openPushed(context, applicationId, reference, mark)
     : openDialog(context, readDialogRequest(applicationId, fields, address))
 }
 

@@ -54,6 +54,19 @@ export async function readDialog(db: Queryable, id: string): Promise<FoundDialog
   return rows[0] ? fromRow(rows[0]) : null
 }
 
+/**
+ * Binds an undecided dialog to the browser that opens it, named by a digest. False when another browser has opened it,
+ * or when it was decided.
+ */
+export async function openInBrowser(db: Queryable, id: string, browser: string): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `update dialogs set opened_in = $2
+     where id = $1 and decided_at is null and (opened_in is null or opened_in = $2)`,
+    [id, browser],
+  )
+  return rowCount === 1
+}
+
 export async function lockDialog(tx: Transaction, id: string): Promise<FoundDialog | null> {
   const { rows } = await tx.query<Row>(`${DIALOG} for update`, [id])
   return rows[0] ? fromRow(rows[0]) : null
