@@ -57,6 +57,31 @@ const shows = (...texts: string[]) =>
   })
 
 describe('an endpoint', () => {
+  it('that was not reached reads the same, whether its name is unknown, private or closed', async () => {
+    await add()
+    const pages = []
+    for (const error of ['private_address', 'unknown_name', 'unreachable']) {
+      await service.database.query(
+        `with old as (delete from webhook_deliveries)
+         insert into webhook_deliveries (endpoint_id, event_id, kind, data, created_at, due_at, attempts, tried_at, last_error, last_took_ms)
+         select id, '0f0e0d0c-0b0a-4908-8706-050403020100', 'webhook.test', '{}', '2026-11-16', now() + interval '1 day', 1, '2026-11-16', $1, 12
+         from webhook_endpoints where disabled_at is null`,
+        [error],
+      )
+      const text = textOf((await web.get(list)).text)
+      expect(text).toContain(t('webhooks.error_unreachable'))
+      pages.push(
+        text
+          .slice(
+            text.indexOf(t('webhooks.error_unreachable')) - 200,
+            text.indexOf(t('webhooks.error_unreachable')) + 200,
+          )
+          .replace(/\d+/g, '0'),
+      )
+    }
+    expect(new Set(pages).size).toBe(1)
+  })
+
   it('is added, shows its secret, and its receiver gets the next grant within seconds', async () => {
     const secret = await add()
     expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/)

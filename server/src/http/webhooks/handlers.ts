@@ -132,17 +132,16 @@ function statusOf({ deliveredAt, givenUpAt, off }: DeliveryLine): DeliveryRow['s
   return off ? 'off' : 'waiting'
 }
 
-const ERRORS: readonly DeliveryError[] = [
-  'private_address',
-  'unknown_name',
-  'unreachable',
-  'timeout',
-  'tls',
-  'broken',
-  'key_retired',
-]
+const ERRORS: readonly DeliveryError[] = ['unreachable', 'timeout', 'tls', 'broken', 'key_retired']
+
+/**
+ * Failures before a connection are one error: otherwise an owner could list the names of an internal network. Operators
+ * find the exact one in webhook_deliveries.
+ */
+const NOT_CONNECTED: readonly (string | null)[] = ['private_address', 'unknown_name', 'unreachable']
 
 /** Other errors, such as a URL that was valid when it was added and no longer is, have no text of their own. */
 function errorOf({ lastError }: DeliveryLine): DeliveryError {
+  if (NOT_CONNECTED.includes(lastError)) return 'unreachable'
   return ERRORS.find((each) => each === lastError) ?? 'other'
 }

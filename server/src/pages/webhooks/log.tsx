@@ -20,8 +20,6 @@ export type DeliveryRow = {
 }
 
 export type DeliveryError =
-  | 'private_address'
-  | 'unknown_name'
   | 'unreachable'
   | 'timeout'
   | 'tls'
