@@ -19,13 +19,7 @@ export type DeliveryRow = {
   readonly nextAt: number | null
 }
 
-export type DeliveryError =
-  | 'unreachable'
-  | 'timeout'
-  | 'tls'
-  | 'broken'
-  | 'key_retired'
-  | 'other'
+export type DeliveryError = 'unreachable' | 'timeout' | 'tls' | 'broken' | 'key_retired' | 'other'
 
 type LogProps = {
   readonly frame: Frame
