@@ -5,6 +5,7 @@
  * and no interface for it. Time is PostgreSQL's `now()` everywhere: no lifetime depends on the clock of an application
  * server.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 
 /** An error that PostgreSQL itself reported, with its SQLSTATE. */
@@ -33,6 +34,7 @@ export type Transaction = Queryable & { readonly inTransaction: true }
 export type Postgres = Queryable & {
   /** For the batched reads of polls: a small pool of its own, so that polls never delay a decision. */
   readonly reads: Queryable
+  /** Runs `work` again if another transaction got in its way, so it changes nothing but through `tx`. */
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
   pools(): readonly PoolFigures[]
   close(): Promise<void>
@@ -90,7 +92,7 @@ export function openPostgres(url: string, connections: number): Postgres {
   return {
     ...queryable(pool),
     reads: queryable(readPool),
-    transaction: (work) => transaction(pool, work),
+    transaction: (work) => retryConflicts(() => transaction(pool, work)),
     pools: () => [figuresOf('decisions', pool, connections), figuresOf('polls', readPool, READ_CONNECTIONS)],
     close: async () => {
       await Promise.all([pool.end(), readPool.end()])
@@ -123,6 +125,29 @@ function queryable(target: pg.Pool | pg.PoolClient | pg.Client): Queryable {
   return {
     query: (statement, values) => target.query(statement as string, values).catch(rethrowAsUnavailable),
   }
+}
+
+const TRIES = 3
+
+/** Times the number of the try, and up to twice that by chance. At once, it would overtake the other and meet it again. */
+const MIN_PAUSE_MS = 20
+
+/** PostgreSQL rolled the whole transaction back, so that another one could go on. Run again, it is likely to succeed. */
+async function retryConflicts<T>(run: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await run()
+    } catch (error) {
+      if (attempt === TRIES || !isConflict(error)) throw error
+      await sleep(attempt * (MIN_PAUSE_MS + Math.random() * MIN_PAUSE_MS))
+    }
+  }
+}
+
+/** Serialization failure or deadlock. */
+function isConflict(error: unknown): boolean {
+  const cause = error instanceof Unavailable ? error.cause : undefined
+  return cause instanceof DatabaseError && (cause.code === '40001' || cause.code === '40P01')
 }
 
 async function transaction<T>(pool: pg.Pool, work: (tx: Transaction) => Promise<T>): Promise<T> {

@@ -1,7 +1,7 @@
-/** Which errors of PostgreSQL are `Unavailable`, and which are bugs. */
+/** Which errors of PostgreSQL are `Unavailable`, which are bugs, and which are tried again. */
 import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openPostgres, type Postgres, Unavailable } from '../../../src/store/postgres/postgres.ts'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { openPostgres, type Postgres, type Transaction, Unavailable } from '../../../src/store/postgres/postgres.ts'
 import { createTestDatabase, type TestDatabase } from '../../rig/database.ts'
 import { useOwnTimeouts } from '../../rig/patience.ts'
 
@@ -54,6 +54,92 @@ describe('unavailable', () => {
     expect((await db.query('select 1')).rowCount).toBe(1)
   })
 })
+
+describe("transactions in each other's way", () => {
+  beforeAll(() => db.query('create table counters (name text primary key, value int not null)'))
+  beforeEach(async () => {
+    await db.query('truncate counters')
+    await db.query("insert into counters values ('a', 0), ('b', 0)")
+  })
+
+  const add = (tx: Transaction, name: string) =>
+    tx.query('update counters set value = value + 1 where name = $1', [name])
+  const values = async () => {
+    const { rows } = await db.query<{ value: number }>('select value from counters order by name')
+    return rows.map(({ value }) => value)
+  }
+
+  it('the one that PostgreSQL ends as a deadlock runs again, and both are committed once', async () => {
+    const bothHoldOne = twoArrive()
+    let runs = 0
+    const inOrder = (first: string, second: string) =>
+      db.transaction(async (tx) => {
+        runs += 1
+        await add(tx, first)
+        await bothHoldOne()
+        await add(tx, second)
+        return first
+      })
+    expect(await Promise.all([inOrder('a', 'b'), inOrder('b', 'a')])).toEqual(['a', 'b'])
+    expect(runs).toBe(3)
+    expect(await values()).toEqual([2, 2])
+  })
+
+  it('the one that reads what the other has changed runs again, and counts on from there', async () => {
+    const bothHaveRead = twoArrive()
+    let runs = 0
+    const readAndWrite = () =>
+      db.transaction(async (tx) => {
+        runs += 1
+        await tx.query('set transaction isolation level serializable')
+        const { rows } = await tx.query<{ value: number }>("select value from counters where name = 'a'")
+        await bothHaveRead()
+        await tx.query("update counters set value = $1 where name = 'a'", [(rows[0]?.value ?? 0) + 1])
+      })
+    await Promise.all([readAndWrite(), readAndWrite()])
+    expect(runs).toBe(3)
+    expect(await values()).toEqual([2, 0])
+  })
+
+  it('three times and no more; then it is unavailable, and nothing of it is left', async () => {
+    let runs = 0
+    const work = db.transaction(async (tx) => {
+      runs += 1
+      await tx.query('set transaction isolation level repeatable read')
+      await add(tx, 'b')
+      await db.query("update counters set value = value + 10 where name = 'a'")
+      await add(tx, 'a')
+    })
+    expect(await failure(work)).toMatchObject({ name: 'Unavailable', silent: false, cause: { code: '40001' } })
+    expect(runs).toBe(3)
+    expect(await values()).toEqual([30, 0])
+  })
+
+  it('a lock timeout is not tried again: it has waited long enough', async () => {
+    const client = new pg.Client({ connectionString: database.url })
+    await client.connect()
+    await client.query('begin; lock table counters')
+    let runs = 0
+    const work = db.transaction(async (tx) => {
+      runs += 1
+      await add(tx, 'a')
+    })
+    expect(await failure(work)).toMatchObject({ name: 'Unavailable', cause: { code: '55P03' } })
+    expect(runs).toBe(1)
+    await client.end()
+  })
+})
+
+/** Waits until two have called it. Later calls, by a transaction that runs again, pass. */
+function twoArrive(): () => Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  let arrived = 0
+  return () => {
+    arrived += 1
+    if (arrived === 2) resolve()
+    return promise
+  }
+}
 
 describe('not unavailable', () => {
   it('a wrong statement is a bug, and rejects with its SQLSTATE', async () => {
