@@ -1,5 +1,6 @@
 /** The table accounts: subdomain, branding and policy of each account. */
 import type { AccountPolicy } from '../../core/accounts/policy.ts'
+import { NEW_LOGO_VERSION } from '../applications/logos.ts'
 import type { Queryable, Transaction } from '../postgres/postgres.ts'
 
 export type Account = {
@@ -75,7 +76,7 @@ export type Branding = {
 export async function saveBranding(tx: Transaction, id: string, looks: Branding): Promise<void> {
   await tx.query(
     `update accounts set name = $2, colour = $3, logo = case when $4 then $5::bytea else logo end,
-       logo_version = case when $4 then left(md5($5::bytea), 12) else logo_version end
+       logo_version = case when not $4 then logo_version when $5::bytea is not null then ${NEW_LOGO_VERSION} end
      where id = $1`,
     [id, looks.name, looks.colour, looks.logo !== undefined, looks.logo ?? null],
   )
