@@ -29,7 +29,7 @@ test.each(FILES)('%s reports an expired code, requests no other, and exits with 
   const before = (await codes()).length
   const program = trying.start(file)
   await codeOf(program)
-  await trying.service.database.advance(901_000)
+  await trying.service.database.advance(601_000)
   expect([await program.ended, program.stdout()]).toEqual([3, ''])
   expect((await codes()).length).toBe(before + 1)
 })

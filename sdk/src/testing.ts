@@ -22,7 +22,7 @@ export interface FakeServiceOptions {
   readonly deviceFlow?: boolean
   /** Seconds between polls. Default 5. */
   readonly interval?: number
-  /** Seconds until a code expires. Default 900. */
+  /** Seconds until a code expires. Default 600. */
   readonly codeLifetime?: number
   /** Seconds until an access token expires. Default 3600. */
   readonly accessTokenLifetime?: number
@@ -189,7 +189,7 @@ function createWorld(options: FakeServiceOptions, clock: FakeClock): FakeWorld {
     user: `usr_${id()}`,
     lifetimes: {
       interval: options.interval ?? 5,
-      code: options.codeLifetime ?? 900,
+      code: options.codeLifetime ?? 600,
       accessToken: options.accessTokenLifetime ?? 3600,
     },
     codes: new Map(),

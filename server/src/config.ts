@@ -78,10 +78,10 @@ export const options = {
   }),
   deviceCodeLifetimeMs: option({
     env: 'DEVICE_CODE_LIFETIME',
-    fallback: '900',
+    fallback: '600',
     about:
       'Lifetime of a device code and its user code in seconds. The default gives users time to open the page and type the code, and limits the time for guessing.',
-    example: '900',
+    example: '600',
     parse: seconds(1, 86_400),
   }),
   pollIntervalSeconds: option({

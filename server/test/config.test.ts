@@ -37,7 +37,7 @@ describe('reading', () => {
       redisUrl: null,
       publicUrl: 'http://localhost:8080',
       port: 8080,
-      deviceCodeLifetimeMs: 900_000,
+      deviceCodeLifetimeMs: 600_000,
       pollIntervalSeconds: 5,
       accessTokenLifetimeMs: 3_600_000,
       refreshTokenLifetimeMs: 60 * 24 * 3_600_000,

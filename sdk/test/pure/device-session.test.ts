@@ -24,7 +24,7 @@ test('a code is requested with id and secret in the form, and shown in groups of
   })
   expect(session).toMatchObject({ userCode: '432324981', displayCode: '432 324 981' })
   expect(session.verificationUrl).toBe('https://service.example/activate')
-  expect(session.remaining()).toBe(900)
+  expect(session.remaining()).toBe(600)
 })
 
 test.each([

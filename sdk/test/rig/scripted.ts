@@ -82,7 +82,7 @@ export function record(fields: object = {}): Script {
       device_code: DEVICE_CODE,
       user_code: USER_CODE,
       verification_url: '',
-      expires_in: 900,
+      expires_in: 600,
       interval: 5,
       state: form.state ?? '',
       ...fields,

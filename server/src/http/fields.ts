@@ -55,7 +55,7 @@ export const userCode = text(
   { pattern: '^[0-9]{9,15}$', examples: ['399781192'] },
 )
 
-export const codeExpiresIn = seconds('Seconds until both codes expire.', 900)
+export const codeExpiresIn = seconds('Seconds until both codes expire.', 600)
 
 export const interval = integer('The shortest time between two polls, in seconds. It never grows.', {
   minimum: 1,

@@ -33,14 +33,14 @@ export function secretText(secret: Buffer): string {
 }
 
 /**
- * The time step of the code, or null. One step early or late is accepted, for clock skew and slow typing. A step that
- * is not after `lastStep` is rejected, because a code works once (RFC 6238, section 5.2).
+ * The time step of the code, or null. The code of the step before is accepted, for slow typing, and no other (ASVS 5,
+ * 6.5.5). A step that is not after `lastStep` is rejected, because a code works once (RFC 6238, section 5.2).
  */
 export function checkAuthenticatorCode(secret: Buffer, typed: string, now: number, lastStep: number): number | null {
   const code = Buffer.from(readDigits(typed))
   const current = Math.floor(now / STEP_MS)
   let accepted: number | null = null
-  for (const counter of [current - 1, current, current + 1]) {
+  for (const counter of [current - 1, current]) {
     const right = Buffer.from(HOTP.generate({ secret: otpSecret(secret), counter }))
     if (equalSecrets(code, right) && counter > lastStep) accepted = counter
   }

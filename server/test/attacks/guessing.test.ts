@@ -93,7 +93,7 @@ describe('one user', () => {
     )
     expect(visible, 'to the account’s administrators').toHaveLength(20)
     await service.database.advance(10 * MINUTE)
-    expect((await web.enterCode(user_code)).status).toBe(200)
+    expect((await web.enterCode((await device.code()).user_code)).status).toBe(200)
   })
 
   it('UC-21: after twenty entries of a used code in ten minutes the next is refused, too', async () => {

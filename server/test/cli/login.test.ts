@@ -179,7 +179,7 @@ describe('what goes wrong is said with what to do', () => {
   it('a code that ran out', async () => {
     const command = login()
     await codeOf(command)
-    await service.database.advance(901_000)
+    await service.database.advance(601_000)
     const { status, stderr } = await command.ended
     expect([status, stderr]).toEqual([7, expect.stringContaining('Run "latchkey login" for a new one.')])
     expect(existsSync(kept())).toBe(false)

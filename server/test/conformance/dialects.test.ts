@@ -41,12 +41,12 @@ describe.each(named)('$name', ({ dialect, variant }) => {
     ])
     expect(answer.fields).toMatchObject({
       verification_url: '',
-      expires_in: '900',
+      expires_in: '600',
       interval: '5',
       state: 'ä <&> "x" 😀',
     })
     if (dialect.format === 'json') {
-      expect(answer.body).toMatchObject({ expires_in: 900, interval: 5, user_code: expect.any(String) })
+      expect(answer.body).toMatchObject({ expires_in: 600, interval: 5, user_code: expect.any(String) })
     }
   })
 
@@ -80,7 +80,7 @@ describe.each(named)('$name', ({ dialect, variant }) => {
 
   it('auth_expired: 400, the code expired before the user authorized; then the codes are inactive', async () => {
     const code = await request()
-    await service.database.advance(900_001)
+    await service.database.advance(600_001)
     expectError(await poll(code), 'auth_expired')
     expectError(await poll(code), 'invalid')
   })

@@ -74,7 +74,7 @@ export async function describedRequests(service: TestService): Promise<Readonly<
         },
         auth_expired: async () => {
           const { device_code } = await device.code()
-          await service.database.advance(901_000)
+          await service.database.advance(601_000)
           await context.applications.refresh()
           return poll(device_code)
         },

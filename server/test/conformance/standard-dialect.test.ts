@@ -103,7 +103,7 @@ describe('the device flow (RFC 8628)', () => {
       device_code: expect.stringMatching(/^lkd_/),
       user_code: expect.stringMatching(/^\d{9,}$/),
       verification_uri: `${service.config.publicUrl}/activate`,
-      expires_in: 900,
+      expires_in: 600,
       interval: 5,
     })
   })
@@ -137,7 +137,7 @@ describe('the device flow (RFC 8628)', () => {
 
   it('expired_token once, then invalid_grant', async () => {
     const { device_code } = (await requestDevice()).body
-    await service.database.advance(900_001)
+    await service.database.advance(600_001)
     expectError(await poll(device_code), 400, 'expired_token')
     expectError(await poll(device_code), 400, 'invalid_grant')
   })

@@ -102,7 +102,7 @@ it('out of test mode, people decide again, and a wished lifetime is ignored', as
   const secret = await switchTestModeOn(service, application)
   await switchTestModeOff(service, application)
   const code = await service.device('oauth', application).code({ expires_in: '1' })
-  expect(code.expires_in).toBe(900)
+  expect(code.expires_in).toBe(600)
   expect((await decide(code.user_code, 'grant', { by: application, secret })).body.error).toBe('invalid_test_secret')
   expect(await service.grant(code.user_code)).toBe('granted')
 })

@@ -9,7 +9,7 @@ import { gates } from '../rig/gates.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 
 const INTERVAL_MS = 1_000
-const LIFETIME_MS = 900_000
+const LIFETIME_MS = 600_000
 
 describe.each(gates)('with $name', ({ environment }) => {
   let service: TestService

@@ -28,7 +28,7 @@ async function decided(outcome: Outcome, variant: WireVariant = 'oauth') {
   const code = await device.code({ state: 'kept' })
   if (outcome === 'accepted') expect(await service.grant(code.user_code)).toBe('granted')
   if (outcome === 'rejected') expect(await service.reject(code.user_code)).toBe('rejected')
-  if (outcome === 'expired') await service.database.advance(900_001)
+  if (outcome === 'expired') await service.database.advance(600_001)
   return { device, code }
 }
 

@@ -144,7 +144,7 @@ describe.each(METHODS)('with %s', (method) => {
       device_code: expect.stringMatching(/^lkd_/),
       user_code: expect.stringMatching(/^\d{9,}$/),
       verification_uri: `${service.config.publicUrl}/activate`,
-      expires_in: 900,
+      expires_in: 600,
       interval: 1,
     })
     await expect(poll(code.device_code)).rejects.toMatchObject({ status: 400, error: 'authorization_pending' })

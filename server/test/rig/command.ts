@@ -50,7 +50,7 @@ export function startCommand(args: readonly string[], options: CommandOptions = 
     hear()
   })
   child.stdin.on('error', () => {})
-  // A command that waits for a decision would run for a quarter of an hour. Closing the terminal ends what runs in it.
+  // A command that waits for a decision would run for ten minutes. Closing the terminal ends what runs in it.
   onTestFinished(() => void child.kill('SIGKILL'))
   if (!options.terminal) child.stdin.end(options.input ?? '')
   const ended = new Promise<Ended>((resolve) => {

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createSetupLink, setUpAccount } from '../../../src/flows/accounts/set-up.ts'
 import type { Context } from '../../../src/flows/context.ts'
-import { linkAddress, mailLink, setPasswordByLink } from '../../../src/flows/sign-in/links.ts'
+import { createLink, linkAddress, mailLink, setPasswordByLink } from '../../../src/flows/sign-in/links.ts'
 import { findAccountSession, type HostAccount } from '../../../src/store/sign-in/sessions.ts'
 import { type MadeUser, makeUser } from '../../rig/make.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
@@ -88,6 +88,24 @@ describe('a link that sets a password', () => {
     const user = await someUser()
     expect((await use(await setupLink(user))).outcome).toBe('signed_in')
     expect(await mailsOf(user)).toEqual([])
+  })
+})
+
+describe('how long a link works', () => {
+  it.each([
+    ['recovery', 10],
+    ['reset', 60],
+    ['invitation', 7 * 24 * 60],
+    ['setup', 7 * 24 * 60],
+  ] as const)('%s: %d minutes', async (purpose, minutes) => {
+    const user = await someUser()
+    const about = { id: user.id, accountId: account.id }
+    const id = await service.context.db.transaction((tx) => createLink(tx, purpose, about))
+    const rows = await service.database.query(
+      'select extract(epoch from expires_at - created_at)::int / 60 as minutes from links where id = $1',
+      [id],
+    )
+    expect(rows).toEqual([{ minutes }])
   })
 })
 
