@@ -32,6 +32,33 @@ test('every health route used under deploy/ exists', () => {
   expect(asked.filter((path) => !paths.includes(path))).toEqual([])
 })
 
+describe('packages', () => {
+  const workflows = readdirSync(join(ROOT, '.github/workflows')).map((name) => `.github/workflows/${name}`)
+
+  test.each(['deploy/container/Dockerfile', '.ci/run', ...workflows])('%s runs no script of a package', (path) => {
+    const installs = read(path).match(/npm ci\b.*/g) ?? []
+    expect(installs.filter((line) => !line.includes('--ignore-scripts'))).toEqual([])
+  })
+
+  type Locked = { integrity?: string; link?: true; dev?: true; optional?: true; os?: string[]; cpu?: string[] }
+  const locked: [string, Locked][] = Object.entries(JSON.parse(read('package-lock.json')).packages)
+  const fetched = locked.filter(([path, entry]) => path.includes('node_modules/') && !entry.link)
+  const unsealed = fetched.filter(([, { integrity }]) => !integrity?.startsWith('sha512-'))
+
+  test('whatever is part of the service is locked with a digest', () => {
+    expect(fetched.length).toBeGreaterThan(300)
+    expect(unsealed.filter(([, { dev }]) => !dev)).toEqual([])
+  })
+
+  test('so is every tool, but for some binaries of other platforms than this one', () => {
+    const tools = /^node_modules\/(@biomejs\/cli|@rolldown\/binding)-/
+    const others = unsealed.filter(([path, { optional, cpu }]) => !(optional && cpu && tools.test(path)))
+    expect(others).toEqual([])
+    expect(unsealed.map(([path]) => path)).not.toContain('node_modules/@biomejs/cli-linux-x64')
+    expect(unsealed.map(([path]) => path)).not.toContain('node_modules/@rolldown/binding-linux-x64-gnu')
+  })
+})
+
 describe('the container', () => {
   const stages = readDockerfile(read('deploy/container/Dockerfile'))
   const ignored = read('.dockerignore')
