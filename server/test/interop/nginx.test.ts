@@ -1,6 +1,6 @@
 /** A real nginx calls /auth/verify before it forwards a request. docs/interface.md, "Check a credential". */
 import { once } from 'node:events'
-import { createServer, type IncomingMessage, type Server } from 'node:http'
+import { createServer, type IncomingMessage, request, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { freePort } from '../../../tools/free-port.ts'
@@ -94,6 +94,58 @@ describe.each(['oauth', 'key'] as const)('a credential of the %s variant', (vari
     expect((await ask('/elsewhere', narrow.credential)).status).toBe(200)
     const wide = await connect(service, { variant, scope: 'orders:read,orders:write' })
     expect((await ask('/orders/7', wide.credential)).status).toBe(200)
+  })
+})
+
+describe('a path of a location with a scope', () => {
+  /** Sent as it is: `fetch` and `URL` would normalize it. */
+  async function statusOf(path: string, credential: string): Promise<number | undefined> {
+    const { hostname: host, port } = new URL(nginx.address)
+    const headers = { authorization: `Bearer ${credential}` }
+    const outgoing = request({ host, port, path, method: 'POST', headers, agent: false }).end()
+    const [response]: IncomingMessage[] = await once(outgoing, 'response')
+    return response?.resume().statusCode
+  }
+
+  it('needs the scope however it is written, if an API could take it for that path', async () => {
+    const { credential } = await connect(service, { scope: 'orders:read' })
+    for (const path of ['/orders', '/orders/', '/orders?x=1', '/Orders/7', '/ORDERS', '/%6Frders/7', '/%4fRDERS']) {
+      expect(await statusOf(path, credential), path).toBe(403)
+    }
+    expect(reached).toEqual([])
+  })
+
+  it('is refused if nginx and an API could read it differently, also with the scope', async () => {
+    const { credential } = await connect(service, { scope: 'orders:read,orders:write' })
+    const climbing = [
+      '/x/../orders/7',
+      '/orders/../x',
+      '/x/..',
+      '/./orders/7',
+      '/orders/.',
+      '/x/%2e%2E/orders/7',
+      '/.%2e/x',
+    ]
+    const parameters = ['/x/..;/orders/7', '/;/orders/7', '/orders;a=b/7', '/x/..%3b/orders/7', '/orders;']
+    const slashes = [
+      '//orders/7',
+      '/x//orders',
+      '/x%2forders',
+      '/x/..%2Forders/7',
+      '/x\\..\\orders/7',
+      '/x%5c..%5corders',
+    ]
+    for (const path of [...climbing, ...parameters, ...slashes, '/orders%00']) {
+      expect(await statusOf(path, credential), path).toBe(400)
+    }
+    expect(reached).toEqual([])
+  })
+
+  it('is passed on unchanged if it is an ordinary one', async () => {
+    const { credential } = await connect(service, { scope: 'orders:read' })
+    const paths = ['/things/a.b..c', '/.well-known/x', '/ordersheet', '/100%25', '/a%20b', '/x?next=/../;//%2f', '/...']
+    for (const path of paths) expect(await statusOf(path, credential), path).toBe(200)
+    expect(reached.map(({ url }) => url)).toEqual(paths)
   })
 })
 
