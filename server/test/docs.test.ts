@@ -26,6 +26,28 @@ test.each(findSampled())('%s shows its samples as they are in their files', (pat
   expect(text).toBe(fillSamples(text))
 })
 
+describe('whoever follows the pages about installing', () => {
+  const pages = ['docs/install.md', 'docs/operations.md', 'deploy/container/Dockerfile', 'deploy/compose.yaml']
+
+  test.each(pages)('%s: writes a key into a file that nobody else can read', (path) => {
+    const blocks = readFileSync(join(ROOT, path), 'utf8').split('```')
+    const writing = blocks.filter((block) => /key create\b.*>/.test(block))
+    expect(writing.length).toBeGreaterThan(0)
+    expect(writing.filter((block) => !/umask 077[\s\S]*?key create\b.*>/.test(block))).toEqual([])
+  })
+
+  test('runs the service in a folder without .git', () => {
+    const commands = Array.from(read('install.md').matchAll(/^git .*$/gm), ([command]) => command)
+    expect(commands).toEqual(['git clone … latchkey', expect.stringContaining(' archive ')])
+    const [, archive = ''] = commands
+    const listing = archive.replace('-C latchkey', `-C ${ROOT}`).replace('tar -x -C /opt', 'tar -t')
+    const { stdout, status } = spawnSync('sh', ['-c', listing], { encoding: 'utf8' })
+    const names = stdout.split('\n')
+    expect([status, names.includes('latchkey/package-lock.json')]).toEqual([0, true])
+    expect(names.filter((name) => name.startsWith('latchkey/.git/'))).toEqual([])
+  })
+})
+
 test.each(readdirSync(join(DOCS, 'guides')))('every piece of code in docs/guides/%s is a sample', (name) => {
   const text = read(join('guides', name))
   // Terminal output and answers of the service are not code.
