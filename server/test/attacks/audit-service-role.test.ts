@@ -208,4 +208,20 @@ describe('AD-07: with this role', () => {
       { table_name: 'migrations', privilege_type: 'SELECT' },
     ])
   })
+
+  it('an event that never happened is sealed like any other: decision 0021, "What the chain proves, and what it does not"', async () => {
+    const [inserted] = (
+      await asService.query<{ id: string }>(
+        `insert into audit_events (at, kind, actor_kind, actor_id, via)
+         values (now(), 'user.disabled', 'operator', 'usr_000000000000', 'web') returning id`,
+      )
+    ).rows
+    const log = openLog(database, makeConfig({ DATABASE_URL: url }).keys)
+    await log.seal()
+    expect((await log.verify()).problem).toBeNull()
+    await log.close()
+    expect(await database.query('select from audit_seals where event_id = $1', [inserted?.id])).toHaveLength(1)
+    const decision = new URL('../../../docs/decisions/0021-the-audit-log-is-sealed-after-the-fact.md', import.meta.url)
+    expect(readFileSync(decision, 'utf8')).toContain('## What the chain proves, and what it does not')
+  })
 })
