@@ -5,6 +5,7 @@ import type { Config } from '../config.ts'
 import { openPostgres, type Postgres } from '../store/postgres/postgres.ts'
 import { examineClocks } from './doctor/clocks.ts'
 import { examineConfiguration, readWhatCanBeRead } from './doctor/configuration.ts'
+import { examinePostgresUrl, examineRedisUrl } from './doctor/connections.ts'
 import { broken, type Finding, ok, type Severity, warning, worstOf } from './doctor/finding.ts'
 import { examineHosts } from './doctor/hosts.ts'
 import { examineKeys } from './doctor/keys.ts'
@@ -39,9 +40,13 @@ async function examine(): Promise<readonly Finding[]> {
   const db = config.databaseUrl === undefined ? null : openPostgres(config.databaseUrl, 2)
   try {
     const database = db ? await examineDatabase(db, config, redis) : { findings: [], ready: false }
+    const connections = [
+      ...(config.databaseUrl ? examinePostgresUrl(config.databaseUrl) : []),
+      ...(config.redisUrl ? examineRedisUrl(config.redisUrl) : []),
+    ]
     const hosts = config.publicUrl === undefined ? [] : await examineHosts(config.publicUrl, database.ready ? db : null)
     const mail = config.smtpUrl === undefined ? [] : [await examineMail(config.smtpUrl)]
-    return [...configuration, ...database.findings, ...(redis?.findings ?? []), ...hosts, ...mail]
+    return [...configuration, ...database.findings, ...(redis?.findings ?? []), ...connections, ...hosts, ...mail]
   } finally {
     await db?.close()
   }
