@@ -437,7 +437,7 @@ CREATE TABLE public.links (
     created_at timestamp with time zone NOT NULL,
     expires_at timestamp with time zone NOT NULL,
     used_at timestamp with time zone,
-    CONSTRAINT links_kind_check CHECK ((kind = ANY (ARRAY['setup'::text, 'invitation'::text, 'recovery'::text, 'remove_grant'::text]))),
+    CONSTRAINT links_kind_check CHECK ((kind = ANY (ARRAY['setup'::text, 'invitation'::text, 'recovery'::text, 'sign_in'::text, 'remove_grant'::text]))),
     CONSTRAINT links_remove_grant_has_grant CHECK (((kind = 'remove_grant'::text) = (grant_id IS NOT NULL)))
 );
 
@@ -462,7 +462,7 @@ CREATE TABLE public.mails (
     attempts integer DEFAULT 0 NOT NULL,
     sent_at timestamp with time zone,
     given_up_at timestamp with time zone,
-    CONSTRAINT mails_kind_check CHECK ((kind = ANY (ARRAY['invitation'::text, 'recovery'::text, 'reset'::text, 'grant_created'::text, 'grants_created'::text, 'password_changed'::text, 'sign_in_method_added'::text, 'sign_in_method_removed'::text, 'grant_ended'::text, 'many_codes'::text, 'profile_decided'::text, 'publisher_record'::text, 'application_review'::text, 'suspensions_waiting'::text])))
+    CONSTRAINT mails_kind_check CHECK ((kind = ANY (ARRAY['invitation'::text, 'recovery'::text, 'reset'::text, 'grant_created'::text, 'grants_created'::text, 'password_changed'::text, 'sign_in_method_added'::text, 'sign_in_method_removed'::text, 'grant_ended'::text, 'many_codes'::text, 'profile_decided'::text, 'publisher_record'::text, 'application_review'::text, 'suspensions_waiting'::text, 'sign_in'::text, 'sign_in_locked'::text])))
 );
 
 ALTER TABLE public.mails ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
@@ -501,6 +501,29 @@ CREATE TABLE public.publisher_checks (
     at timestamp with time zone NOT NULL,
     account_id text NOT NULL,
     application_id text NOT NULL
+);
+
+CREATE TABLE public.refusal_counts (
+    id bigint NOT NULL,
+    kind text NOT NULL,
+    hour timestamp with time zone NOT NULL,
+    account_id text,
+    subject text NOT NULL,
+    network cidr,
+    user_id text,
+    reason text NOT NULL,
+    count integer NOT NULL,
+    CONSTRAINT refusal_counts_count_check CHECK ((count > 0)),
+    CONSTRAINT refusal_counts_kind_check CHECK ((kind = ANY (ARRAY['session.refused'::text, 'page.refused'::text, 'session.locked'::text, 'session.slowed'::text])))
+);
+
+ALTER TABLE public.refusal_counts ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.refusal_counts_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
 );
 
 CREATE TABLE public.review_decisions (
@@ -798,6 +821,12 @@ ALTER TABLE ONLY public.overloads
 ALTER TABLE ONLY public.passkeys
     ADD CONSTRAINT passkeys_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.refusal_counts
+    ADD CONSTRAINT refusal_counts_key UNIQUE NULLS NOT DISTINCT (kind, hour, account_id, subject, network, reason);
+
+ALTER TABLE ONLY public.refusal_counts
+    ADD CONSTRAINT refusal_counts_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY public.review_decisions
     ADD CONSTRAINT review_decisions_pkey PRIMARY KEY (id);
 
@@ -933,6 +962,8 @@ CREATE INDEX publisher_checks_account_id_at_idx ON public.publisher_checks USING
 
 CREATE INDEX publisher_checks_at_idx ON public.publisher_checks USING btree (at);
 
+CREATE INDEX refusal_counts_hour_idx ON public.refusal_counts USING btree (hour);
+
 CREATE UNIQUE INDEX review_decisions_one_waiting_idx ON public.review_decisions USING btree (review_id) WHERE ((took_effect_at IS NULL) AND (undone_at IS NULL));
 
 CREATE INDEX review_decisions_review_id_decided_at_idx ON public.review_decisions USING btree (review_id, decided_at);
@@ -1052,6 +1083,9 @@ ALTER TABLE ONLY public.publisher_checks
 
 ALTER TABLE ONLY public.publisher_checks
     ADD CONSTRAINT publisher_checks_application_id_fkey FOREIGN KEY (application_id) REFERENCES public.applications(id);
+
+ALTER TABLE ONLY public.refusal_counts
+    ADD CONSTRAINT refusal_counts_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
 
 ALTER TABLE ONLY public.review_decisions
     ADD CONSTRAINT review_decisions_confirmed_by_fkey FOREIGN KEY (confirmed_by) REFERENCES public.users(id);

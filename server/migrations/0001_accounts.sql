@@ -134,3 +134,22 @@ create table sign_in_failures (
 create index sign_in_failures_email_at_idx on sign_in_failures (email, at);
 create index sign_in_failures_network_at_idx on sign_in_failures (network, at);
 create index sign_in_failures_at_idx on sign_in_failures (at);
+
+-- Refusals of the current hour: anybody can cause them, so the audit log gets one event per subject, network and hour, with the count.
+create table refusal_counts (
+  id         bigint generated always as identity constraint refusal_counts_pkey primary key,
+  kind       text not null constraint refusal_counts_kind_check check (kind in (
+    'session.refused', 'page.refused', 'session.locked', 'session.slowed')),
+  hour       timestamptz not null,
+  -- Null: of the whole service.
+  account_id text constraint refusal_counts_account_id_fkey references accounts,
+  -- Keyed digest of an address, a user's id, or empty.
+  subject    text not null,
+  network    cidr,
+  user_id    text,
+  reason     text not null,
+  count      integer not null constraint refusal_counts_count_check check (count > 0),
+  constraint refusal_counts_key unique nulls not distinct (kind, hour, account_id, subject, network, reason)
+);
+
+create index refusal_counts_hour_idx on refusal_counts (hour);

@@ -106,7 +106,7 @@ create index dialogs_unexchanged_idx on dialogs (decided_at) where grant_id is n
 -- neither this table nor the outbox holds it.
 create table links (
   id         uuid constraint links_pkey primary key,
-  kind       text not null constraint links_kind_check check (kind in ('setup', 'invitation', 'recovery', 'remove_grant')),
+  kind       text not null constraint links_kind_check check (kind in ('setup', 'invitation', 'recovery', 'sign_in', 'remove_grant')),
   account_id text not null constraint links_account_id_fkey references accounts,
   user_id    text not null constraint links_user_id_fkey references users on delete cascade,
   grant_id   text constraint links_grant_id_fkey references grants,
@@ -127,7 +127,7 @@ create table mails (
   kind        text not null constraint mails_kind_check check (kind in (
     'invitation', 'recovery', 'reset', 'grant_created', 'grants_created', 'password_changed', 'sign_in_method_added',
     'sign_in_method_removed', 'grant_ended', 'many_codes', 'profile_decided', 'publisher_record', 'application_review',
-    'suspensions_waiting')),
+    'suspensions_waiting', 'sign_in', 'sign_in_locked')),
   account_id  text not null constraint mails_account_id_fkey references accounts,
   user_id     text not null constraint mails_user_id_fkey references users on delete cascade,
   link_id     uuid constraint mails_link_id_fkey references links,

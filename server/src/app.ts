@@ -16,11 +16,15 @@ import { createMetricsReader, type MetricsReader } from './flows/operator/metric
 import { createTasks } from './flows/operator/tasks.ts'
 import { createLoad } from './flows/overload/load.ts'
 import { createEarlyPolls } from './flows/reviews/early-polls.ts'
+import { createAttempts } from './flows/sign-in/attempts.ts'
+import { createRefusals } from './flows/sign-in/refusals.ts'
+import { strangerLimits } from './flows/sign-in/stranger.ts'
 import { makePartitionsAhead } from './flows/sweep.ts'
 import { createLimiter } from './gate/limiter.ts'
 import { createLocalGate } from './gate/local-gate.ts'
 import { createRedisGate } from './gate/redis-gate.ts'
 import { openRedis } from './gate/redis-link.ts'
+import { createSignInFailures } from './gate/sign-in-failures.ts'
 import { traceGate, traceLimiter } from './gate/traced-gate.ts'
 import { openGeoIp } from './geoip.ts'
 import { startMetricsServer } from './http/metrics-server.ts'
@@ -62,6 +66,7 @@ export async function createContext(config: Config, traced = false): Promise<Con
     gate: traced ? traceGate(gate, where) : gate,
     decisions: createDecisionFeed(db.reads, gate),
     limiter: traced ? traceLimiter(limiter, where) : limiter,
+    signInFailures: createSignInFailures(strangerLimits(config), link),
     load,
     applications: createApplicationCopy(db, config.keys),
     liveCodes: createLiveCodes(db),
@@ -72,6 +77,8 @@ export async function createContext(config: Config, traced = false): Promise<Con
     earlyPolls: createEarlyPolls(db, load.overloaded),
     tasks: createTasks(),
     passwords: createPasswords(),
+    attempts: createAttempts(db),
+    refusals: createRefusals(db),
     geoip,
     dns: createDns(config.dnsServers),
     mailer: createMailer(config.smtpUrl, config.mailFrom),
@@ -132,6 +139,7 @@ export async function startService(config: Config): Promise<RunningService> {
       context.events.draining(config.drainMs / 1000)
       server.drain()
       await new Promise((resolve) => setTimeout(resolve, config.drainMs))
+      context.passwords.endLater()
       await server.close()
       await background.stop()
       await telemetry?.stop()

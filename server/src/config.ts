@@ -2,25 +2,22 @@
  * Configuration: reads the environment once; no other file does. This table holds every setting, lifetime and limit
  * that an operator may choose, with its unit and its reason; docs/configuration.md is generated from it.
  */
-import { readFileSync } from 'node:fs'
 import { type Keyset, parseKeyset } from './secrets/keyset.ts'
-import { collector, days, nameServers, networks, oneOf, part, seconds, sender, url, whole } from './setting-texts.ts'
-
-export type Option<T> = {
-  readonly env: string
-  readonly about: string
-  readonly example: string
-  /** Secrets may also be given as NAME_FILE, the path of a file that holds the value. */
-  readonly secret: boolean
-  /** `null`: required. */
-  readonly fallback: string | null
-  /** Throws an Error whose message completes "NAME …". */
-  readonly parse: (text: string) => T
-}
-
-export function option<T>(given: Omit<Option<T>, 'secret' | 'fallback'> & Partial<Option<T>>): Option<T> {
-  return { secret: false, fallback: null, ...given }
-}
+import {
+  collector,
+  days,
+  nameServers,
+  networks,
+  type Option,
+  oneOf,
+  option,
+  part,
+  readSetting,
+  seconds,
+  sender,
+  url,
+  whole,
+} from './setting-texts.ts'
 
 export const options = {
   databaseUrl: option({
@@ -243,6 +240,22 @@ export const options = {
     example: '10',
     parse: whole(1, 200),
   }),
+  signInAddressesPerNetwork: option({
+    env: 'SIGN_IN_ADDRESSES_PER_NETWORK',
+    fallback: '20',
+    about:
+      'E-mail addresses that may fail to sign in from one network (a /24 of IPv4, a /48 of IPv6) within 15 minutes. After that, browsers that never signed in wait; known browsers and passkeys do not. Raise it where very many people share one address.',
+    example: '20',
+    parse: whole(1, 1_000_000),
+  }),
+  signInFailures: option({
+    env: 'SIGN_IN_FAILURES',
+    fallback: '1000',
+    about:
+      'E-mail addresses that may fail to sign in within 15 minutes in all accounts together, counted once per network, from browsers that never signed in. After that, such a browser is confirmed by mail. Keep it above what an ordinary Monday brings.',
+    example: '1000',
+    parse: whole(1, 10_000_000),
+  }),
   codeRequestsPerNetwork: option({
     env: 'CODE_REQUESTS_PER_NETWORK',
     fallback: '300',
@@ -376,23 +389,7 @@ export function readConfig<Name extends OptionName>(
 
 export const everyOption = Object.keys(options) as readonly OptionName[]
 
-/**
- * Reads one setting; also used for the settings of the client commands (cli/client-settings.ts). Throws an Error whose
- * message completes "NAME …".
- */
-export function readOption<T>({ env, secret, fallback, parse }: Option<T>, environment = process.env): T {
-  const direct = environment[env]
-  const file = secret ? environment[`${env}_FILE`] : undefined
-  if (direct && file) throw new Error(`is set twice, as ${env} and as ${env}_FILE`)
-  const text = direct || (file ? readSecretFile(env, file) : fallback)
-  if (text === null || (file && text === '')) throw new Error(file ? `is empty in ${env}_FILE` : 'is missing')
-  return parse(text)
-}
-
-function readSecretFile(env: string, path: string): string {
-  try {
-    return readFileSync(path, 'utf8').trim()
-  } catch (error) {
-    throw new Error(`cannot be read from ${env}_FILE: ${(error as NodeJS.ErrnoException).code ?? 'unknown error'}`)
-  }
+/** Reads one setting; also used for the settings of the client commands (cli/client-settings.ts). */
+export function readOption<T>(setting: Option<T>, environment = process.env): T {
+  return readSetting(setting, environment)
 }

@@ -1,5 +1,22 @@
-/** Parsers of settings. Each throws an Error whose message completes "NAME …". */
+/** Settings and their parsers. Each parser throws an Error whose message completes "NAME …". */
+import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
+
+export type Option<T> = {
+  readonly env: string
+  readonly about: string
+  readonly example: string
+  /** Secrets may also be given as NAME_FILE, the path of a file that holds the value. */
+  readonly secret: boolean
+  /** `null`: required. */
+  readonly fallback: string | null
+  /** Throws an Error whose message completes "NAME …". */
+  readonly parse: (text: string) => T
+}
+
+export function option<T>(given: Omit<Option<T>, 'secret' | 'fallback'> & Partial<Option<T>>): Option<T> {
+  return { secret: false, fallback: null, ...given }
+}
 
 export function url(...protocols: string[]): (text: string) => string {
   return (text) => {
@@ -85,4 +102,22 @@ export function part(text: string): number {
 /** URL of an OpenTelemetry collector. Null: no export. */
 export function collector(text: string): string | null {
   return text === '' ? null : url('http:', 'https:')(text)
+}
+
+/** Throws an Error whose message completes "NAME …". */
+export function readSetting<T>({ env, secret, fallback, parse }: Option<T>, environment: NodeJS.ProcessEnv): T {
+  const direct = environment[env]
+  const file = secret ? environment[`${env}_FILE`] : undefined
+  if (direct && file) throw new Error(`is set twice, as ${env} and as ${env}_FILE`)
+  const text = direct || (file ? readSecretFile(env, file) : fallback)
+  if (text === null || (file && text === '')) throw new Error(file ? `is empty in ${env}_FILE` : 'is missing')
+  return parse(text)
+}
+
+function readSecretFile(env: string, path: string): string {
+  try {
+    return readFileSync(path, 'utf8').trim()
+  } catch (error) {
+    throw new Error(`cannot be read from ${env}_FILE: ${(error as NodeJS.ErrnoException).code ?? 'unknown error'}`)
+  }
 }

@@ -10,6 +10,10 @@ import type { Figures } from './reviews/suspension.ts'
 export type MailContent =
   | { readonly kind: 'invitation'; readonly detail: { readonly by: string } }
   | { readonly kind: 'recovery'; readonly detail: Readonly<Record<string, never>> }
+  /** The right password was typed in a new browser while many sign-ins fail: its link completes the sign-in. */
+  | { readonly kind: 'sign_in'; readonly detail: Readonly<Record<string, never>> }
+  /** Too many sign-ins with the user's address failed. */
+  | { readonly kind: 'sign_in_locked'; readonly detail: { readonly network: string | null } }
   /** An administrator removed all sign-in methods of the user. */
   | { readonly kind: 'reset'; readonly detail: { readonly by: string } }
   | {

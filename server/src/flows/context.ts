@@ -9,6 +9,7 @@ import type { Dns } from '../dns.ts'
 import type { Events } from '../events.ts'
 import type { Gate } from '../gate/gate.ts'
 import type { Limiter } from '../gate/limiter.ts'
+import type { SignInFailures } from '../gate/sign-in-failures.ts'
 import type { GeoIp } from '../geoip.ts'
 import type { Mailer } from '../mail.ts'
 import type { Outbound } from '../outbound.ts'
@@ -26,6 +27,8 @@ import type { GrantCache } from './grants/cache.ts'
 import type { Tasks } from './operator/tasks.ts'
 import type { Load } from './overload/load.ts'
 import type { EarlyPolls } from './reviews/early-polls.ts'
+import type { Attempts } from './sign-in/attempts.ts'
+import type { Refusals } from './sign-in/refusals.ts'
 
 export type Context = {
   readonly config: Config
@@ -34,6 +37,7 @@ export type Context = {
   readonly gate: Gate
   readonly decisions: DecisionFeed
   readonly limiter: Limiter
+  readonly signInFailures: SignInFailures
   readonly load: Load
   readonly applications: ApplicationCopy
   readonly liveCodes: LiveCodes
@@ -44,6 +48,8 @@ export type Context = {
   readonly earlyPolls: EarlyPolls
   readonly tasks: Tasks
   readonly passwords: Passwords
+  readonly attempts: Attempts
+  readonly refusals: Refusals
   readonly geoip: GeoIp
   readonly dns: Dns
   /** Null without a mail server: mails stay in the outbox. */

@@ -63,7 +63,10 @@ function contentOf(context: Context, mail: DueMail): MailContent {
     case 'reset':
       return { ...about, kind: mail.kind, link, by: mail.detail.by }
     case 'recovery':
+    case 'sign_in':
       return { ...about, kind: mail.kind, link }
+    case 'sign_in_locked':
+      return { ...about, kind: mail.kind, network: mail.detail.network, at }
     case 'grant_created': {
       const { application, permissions, requestedFrom } = mail.detail
       return { ...about, kind: mail.kind, link, application, permissions, at, place: placeOf(requestedFrom) }

@@ -11,6 +11,7 @@ import type { Context } from '../flows/context.ts'
 import { judgeApplications } from '../flows/reviews/judge.ts'
 import { remindOperators } from '../flows/reviews/remind-operators.ts'
 import { sendDueMails } from '../flows/send-mails.ts'
+import { recordRefusals } from '../flows/sign-in/refusals.ts'
 import { sweep } from '../flows/sweep.ts'
 import { createWebhookSender } from '../flows/webhooks/send.ts'
 import { Unavailable } from '../store/postgres/postgres.ts'
@@ -40,6 +41,12 @@ const USAGE_MS = 2_000
 
 /** Not urgent: applications are judged once a minute. */
 const EARLY_POLLS_MS = 10_000
+
+/** A lock-out is mailed within this time. */
+const REFUSALS_MS = 2_000
+
+/** Refusals of an hour appear in the audit log within this time after it. */
+const RECORD_REFUSALS_MS = 60_000
 
 const JUDGE_MS = 60_000
 
@@ -87,6 +94,8 @@ export function startBackground(context: Context): Background {
     repeat(context, 'saving last use', USES_MS, () => saveUses(context).catch(expected)),
     repeat(context, 'saving usage counters', USAGE_MS, () => context.usage.save().catch(expected)),
     repeat(context, 'saving early polls', EARLY_POLLS_MS, () => context.earlyPolls.save().catch(expected)),
+    repeat(context, 'saving refusals', REFUSALS_MS, () => saveRefusals(context).catch(expected)),
+    repeat(context, 'recording refusals', RECORD_REFUSALS_MS, () => recordRefusals(context.db).catch(expected)),
     repeat(context, 'judging applications', JUDGE_MS, () => judgeApplications(context).catch(expected)),
     repeat(context, 'reminding operators', REMIND_MS, () => remindOperators(context).catch(expected)),
     repeat(context, 'sending webhooks', WEBHOOKS_MS, () => webhooks.run().catch(expected)),
@@ -108,6 +117,7 @@ export function startBackground(context: Context): Background {
       await context.usage.save().catch(expected)
       await context.earlyPolls.save().catch(expected)
       await context.load.save().catch(expected)
+      await saveRefusals(context).catch(expected)
       await saveUses(context).catch(expected)
       await seal()
       sealer.logHead()
@@ -118,6 +128,12 @@ export function startBackground(context: Context): Background {
 async function saveUses({ grantCache, applications }: Context): Promise<void> {
   await grantCache.saveUses()
   await applications.saveUses()
+}
+
+/** Also releases the attempts to sign in that were left while PostgreSQL was unavailable. */
+async function saveRefusals({ attempts, refusals }: Context): Promise<void> {
+  await attempts.releaseWaiting()
+  await refusals.save()
 }
 
 const AWAY = 'PostgreSQL does not answer'

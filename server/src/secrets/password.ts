@@ -4,6 +4,7 @@
 import { randomBytes } from 'node:crypto'
 import { type Algorithm, hash, verify } from '@node-rs/argon2'
 import { MAX_CHARACTERS } from '../core/sign-in/password.ts'
+import { createPasswordQueue, type Stranger } from './password-queue.ts'
 
 /** The library's `Algorithm` is a const enum, which erasable syntax cannot read at run time. */
 const ARGON2ID = 2 as Algorithm
@@ -19,50 +20,36 @@ function normalised(password: string): string {
   return password.normalize('NFKC')
 }
 
-/** Too many passwords are being checked: an honest user retries, a flood is stopped. */
-export class PasswordsBusy extends Error {
-  override readonly name = 'PasswordsBusy'
-}
+/** A null digest (no such user, or one without a password) takes as long as a wrong password. */
+export type Matches = (digest: string | null, password: string) => Promise<boolean>
 
+/** All of them reject with PasswordsBusy when the queue is full. */
 export type Passwords = {
   digest(password: string): Promise<string>
-  /**
-   * A null digest (no such user, or one without a password) takes as long as a wrong password. `known`: from a browser
-   * that signed in before; half of the queue is reserved for those, so that strangers cannot lock everyone out by
-   * filling it.
-   */
-  matches(digest: string | null, password: string, known?: boolean): Promise<boolean>
+  /** For known browsers and signed-in users. */
+  readonly matches: Matches
+  /** Runs `work` when it is the stranger's turn; only then may it check a password. */
+  strangerInTurn<T>(stranger: Stranger, work: (matches: Matches) => Promise<T>): Promise<T>
+  /** Turns away strangers who already have their answer, so that shutdown does not wait for them. */
+  endLater(): void
 }
 
 /** At a dozen milliseconds each, the last in the queue waits well below a second. */
 const MAX_WAITING = 50
 
-/**
- * Hashes one password at a time per process, so that a flood of sign-ins costs one core and polls keep the others. Both
- * functions reject with PasswordsBusy when the queue is full.
- */
 export function createPasswords({ maxWaiting = MAX_WAITING }: { readonly maxWaiting?: number } = {}): Passwords {
   // Computed at startup: computing it on the first unknown user would make that response slower and reveal it.
   const nobody = digestPassword(randomBytes(32).toString('base64url'))
-  let last: Promise<unknown> = nobody
-  let unfinished = 0
-
-  async function inTurn<T>(known: boolean, work: () => Promise<T>): Promise<T> {
-    if (unfinished > (known ? maxWaiting : Math.ceil(maxWaiting / 2)))
-      throw new PasswordsBusy('too many passwords are being checked')
-    unfinished += 1
-    const turn = last.then(work).finally(() => {
-      unfinished -= 1
-    })
-    last = turn.catch(() => undefined)
-    return turn
+  const queue = createPasswordQueue(maxWaiting)
+  const matches: Matches = async (digest, password) => {
+    const right = await verify(digest ?? (await nobody), normalised(password))
+    return right && digest !== null
   }
   return {
-    digest: (password) => inTurn(true, () => digestPassword(password)),
-    matches: (digest, password, known = false) =>
-      inTurn(known, async () => {
-        const right = await verify(digest ?? (await nobody), normalised(password))
-        return right && digest !== null
-      }),
+    digest: (password) => queue.known(() => digestPassword(password)),
+    matches: (digest, password) => queue.known(() => matches(digest, password)),
+    strangerInTurn: (stranger, work) =>
+      queue.inTurn(stranger, (hash) => work((digest, password) => hash(() => matches(digest, password)))),
+    endLater: queue.endLater,
   }
 }

@@ -128,6 +128,11 @@ export function digestAddress(keys: Keyset, accountId: string, email: string): B
   return mac(keys.signing.for.address, hash('sha256', JSON.stringify([accountId, email]), 'buffer'))
 }
 
+/** The same for second steps. No address has this digest, whatever is typed: the list has another length. */
+export function digestSecondStep(keys: Keyset, accountId: string, userId: string): Buffer {
+  return mac(keys.signing.for.address, hash('sha256', JSON.stringify(['second step', accountId, userId]), 'buffer'))
+}
+
 function moment(ms: number): Buffer {
   const bytes = Buffer.alloc(6)
   bytes.writeUIntBE(ms, 0, 6)

@@ -85,18 +85,20 @@ export function forgetMails(db: Queryable): Promise<void> {
 }
 
 /**
- * Counts the mails of the last hour to a user, so that repeated requests cannot flood a mailbox. Holds a lock until the
+ * Counts the mails of the last hours to a user, so that repeated requests cannot flood a mailbox. Holds a lock until the
  * transaction ends, so that concurrent requests do not all see room for one more.
  */
 export async function lockRecentMails(
   tx: Transaction,
   userId: string,
   kinds: readonly MailContent['kind'][],
+  hours = 1,
 ): Promise<number> {
   await lockByName(tx, `mails:${userId}`)
   const { rows } = await tx.query<{ mails: number }>(
-    "select count(*) as mails from mails where user_id = $1 and kind = any($2) and created_at > now() - interval '1 hour'",
-    [userId, kinds],
+    `select count(*) as mails from mails
+     where user_id = $1 and kind = any($2) and created_at > now() - $3 * interval '1 hour'`,
+    [userId, kinds, hours],
   )
   return rows[0]?.mails ?? 0
 }

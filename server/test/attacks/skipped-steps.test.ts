@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createScope } from '../../src/flows/accounts/register.ts'
-import { createLink } from '../../src/flows/sign-in/links.ts'
+import { createLink } from '../../src/flows/sign-in/mailed-link.ts'
 import { pageRoutes } from '../../src/http/web/account-routes.ts'
 import { SESSION } from '../../src/http/web/cookies.ts'
 import { wordsFor } from '../../src/pages/ui/words.ts'

@@ -1,7 +1,7 @@
 /** TN-02 to TN-05, TN-07: credentials, sessions and ids of one account are refused in another. */
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createLink } from '../../src/flows/sign-in/links.ts'
+import { createLink } from '../../src/flows/sign-in/mailed-link.ts'
 import { pageRoutes } from '../../src/http/web/account-routes.ts'
 import { BROWSER, SESSION } from '../../src/http/web/cookies.ts'
 import { wordsFor } from '../../src/pages/ui/words.ts'

@@ -125,7 +125,9 @@ describe('an application whose devices poll much too fast, and a reported one', 
     expect(lines).toHaveLength(2)
     expect(lines[0]).toContain('Order Board')
     expect(lines[0]).toContain(t('operator.suspended'))
-    expect(lines[0]).toMatch(/Devices of 30 accounts ignore slow_down; the application polls \d[\d.]* times as often as allowed/)
+    expect(lines[0]).toMatch(
+      /Devices of 30 accounts ignore slow_down; the application polls \d[\d.]* times as often as allowed/,
+    )
     expect(lines[1]).toContain('Free Invoices')
     expect(lines[1]).toContain('Reported by users of 3 accounts.')
 

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { publisherStatuses } from '../../src/core/applications/application.ts'
 import { actorKinds, interfaces } from '../../src/core/audit/actor.ts'
+import { countedKinds } from '../../src/core/audit/counted.ts'
 import type { DeviceCode, FinalOutcome, Variant } from '../../src/core/device/code.ts'
 import { revocationReasons } from '../../src/core/grants/revocation-reason.ts'
 import type { MailContent } from '../../src/core/mail.ts'
@@ -36,7 +37,13 @@ const LISTS: Record<string, readonly string[]> = {
   device_codes_variant_check: variants,
   grants_revocation_reason_check: [...revocationReasons].sort(),
   grants_variant_check: variants,
-  links_kind_check: members<LinkKind>({ setup: true, invitation: true, recovery: true, remove_grant: true }),
+  links_kind_check: members<LinkKind>({
+    setup: true,
+    invitation: true,
+    recovery: true,
+    sign_in: true,
+    remove_grant: true,
+  }),
   mails_kind_check: members<MailContent['kind']>({
     invitation: true,
     recovery: true,
@@ -52,7 +59,10 @@ const LISTS: Record<string, readonly string[]> = {
     publisher_record: true,
     application_review: true,
     suspensions_waiting: true,
+    sign_in: true,
+    sign_in_locked: true,
   }),
+  refusal_counts_kind_check: [...countedKinds].sort(),
   review_decisions_decision_check: [...decisions].sort(),
   review_decisions_reason_check: [...reasons].sort(),
   reviews_reason_check: members<ReviewReason>({ polling: true, reports: true, operator: true }),
@@ -68,7 +78,7 @@ test('each check constraint lists the members of its type, and every such constr
   const checks = schema.matchAll(/CONSTRAINT (\w+) CHECK \(\(\w+ = ANY \(ARRAY\[([^\]]*)\]\)\)\)/g)
   const found = Array.from(checks, ([, name = '', list = '']) => [
     name,
-    Array.from(list.matchAll(/'(\w+)'/g), ([, member = '']) => member).sort(),
+    Array.from(list.matchAll(/'([\w.]+)'/g), ([, member = '']) => member).sort(),
   ])
   expect(Object.fromEntries(found)).toEqual(LISTS)
 })

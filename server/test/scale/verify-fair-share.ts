@@ -9,7 +9,7 @@
  * polls at a steady pace, while a hundred codes a second are asked for from 256 networks, with as many polls:
  *
  *   limited   by one application, at twenty times its share (CODE_REQUESTS_PER_APPLICATION, here five a second)
- *   crowded   by three applications without a limit, so that the connections are always taken and the queue decides (flows/overload/fair-queue.ts)
+ *   crowded   by three applications without a limit, so that the connections are always taken and the queue decides (core/fair-queue.ts)
  *
  * Order is judged, not time: how many others were given a code between a request and its answer. It does not depend on how fast or how
  * busy the machine is. In turn these are about as many as there are connections; in order of arrival, as many as wait. Two controls

@@ -2,7 +2,8 @@
 import { createHook } from 'node:async_hooks'
 import { verify } from '@node-rs/argon2'
 import { describe, expect, test } from 'vitest'
-import { createPasswords, digestPassword, type Passwords, PasswordsBusy } from '../../src/secrets/password.ts'
+import { createPasswords, digestPassword, type Passwords } from '../../src/secrets/password.ts'
+import { PasswordsBusy, type Stranger } from '../../src/secrets/password-queue.ts'
 
 test('a digest is argon2id with 19 MiB and two passes, salted, and matches its password only', async () => {
   const [digest, again] = await Promise.all([
@@ -92,11 +93,19 @@ describe('WB-09 under a flood', () => {
     expect(await mostAtOnce(unbounded), 'the test has the power to see it').toBeGreaterThan(1)
   })
 
+  type Asked = Promise<boolean | 'busy'>
+  const busy = (error: unknown): 'busy' => {
+    if (error instanceof PasswordsBusy) return 'busy'
+    throw error
+  }
+  const ask = (passwords: Passwords, digest: string | null, stranger: Stranger | null): Asked => {
+    const check = (matches: Passwords['matches']) => matches(digest, 'correct horse battery')
+    return (stranger ? passwords.strangerInTurn(stranger, check) : check(passwords.matches)).catch(busy)
+  }
+  const from = (network: string, laterAfter: number | null = null) => ({ network, accountId: 'acc', laterAfter })
   const flood = (passwords: Passwords, digest: string, known: boolean) =>
     Array.from({ length: 200 }, (_, index) =>
-      passwords
-        .matches(index % 2 ? digest : null, 'correct horse battery', known)
-        .catch((error) => (error instanceof PasswordsBusy ? 'busy' : error)),
+      ask(passwords, index % 2 ? digest : null, known ? null : from(`network ${index}`)),
     )
 
   test('25 unknown browsers are queued, the rest are shed at once, and then there is room again', async () => {
@@ -107,7 +116,7 @@ describe('WB-09 under a flood', () => {
     const count = () => {
       checked += 1
     }
-    for (const each of asked.slice(0, 26)) each.then(count)
+    for (const each of asked.slice(0, 26)) void each.then(count)
     const checkedBefore = asked.at(-1)?.then(() => checked)
     const outcomes = await Promise.all(asked)
     expect(outcomes.slice(0, 26)).toEqual(Array.from({ length: 26 }, (_, index) => index % 2 === 1))
@@ -123,6 +132,52 @@ describe('WB-09 under a flood', () => {
     const known = await Promise.all(flood(passwords, digest, true))
     expect(known.filter((outcome) => outcome !== 'busy')).toHaveLength(25)
     expect((await Promise.all(strangers)).filter((outcome) => outcome !== 'busy')).toHaveLength(26)
+  })
+
+  test('WB-07 forty at once from one network turn nobody else away, and whoever comes from another is next', async () => {
+    const passwords = createPasswords()
+    const digest = await passwords.digest('correct horse battery')
+    let done = 0
+    const asked = Array.from({ length: 40 }, () =>
+      ask(passwords, null, from('crowded')).then((outcome) => {
+        if (outcome !== 'busy') done += 1
+        return outcome
+      }),
+    )
+    const other = await ask(passwords, digest, from('quiet'))
+    expect([other, done <= 3]).toEqual([true, true])
+    const outcomes = await Promise.all(asked)
+    expect(
+      outcomes.filter((outcome) => outcome === 'busy'),
+      'the newest of them make room',
+    ).toHaveLength(15)
+  })
+
+  test('WB-07 of those who have their answer, whose network failed least comes first, behind everybody else', async () => {
+    const passwords = createPasswords()
+    const order: string[] = []
+    const asked = (name: string, stranger: Stranger | null) =>
+      ask(passwords, null, stranger).then(() => order.push(name))
+    await Promise.all([
+      asked('running', null),
+      asked('stranger whose turn it is', from('z', 9)),
+      asked('failed before', from('a', 7)),
+      asked('later', from('b', 0)),
+      asked('later, second of its network', from('b', 0)),
+      asked('later, other network', from('c', 0)),
+      asked('stranger', from('d')),
+      asked('known', null),
+    ])
+    expect(order).toEqual([
+      'running',
+      'known',
+      'stranger whose turn it is',
+      'stranger',
+      'later',
+      'later, other network',
+      'later, second of its network',
+      'failed before',
+    ])
   })
 
   test('an invalid digest does not block the queue', async () => {

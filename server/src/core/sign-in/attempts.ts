@@ -65,6 +65,13 @@ export function maySignIn(history: SignInHistory): Allowance {
   return within(history.strangers, { ...ADDRESS_FAILURES, max })
 }
 
+/** Whether a failure of this attempt spends the budget. */
+export function isLastAttempt(history: SignInHistory): boolean {
+  const failed =
+    history.browser === null ? { strangers: [0, ...history.strangers] } : { browser: [0, ...history.browser] }
+  return !maySignIn({ ...history, ...failed }).allowed
+}
+
 /** Limits of DNS look-ups of publisher records: per application and per account. */
 export const APPLICATION_CHECKS: Budget = { windowMs: 10 * MINUTE, max: 10 }
 export const ACCOUNT_CHECKS: Budget = { windowMs: 10 * MINUTE, max: 30 }

@@ -8,7 +8,7 @@ import { recordEvent } from '../../store/audit/events.ts'
 import { insertGrant, type NewGrant } from '../../store/grants/grants.ts'
 import { addToWaitingMail, insertMail, lockRecentMails } from '../../store/mails.ts'
 import type { Transaction } from '../../store/postgres/postgres.ts'
-import { createLink } from '../sign-in/links.ts'
+import { createLink } from '../sign-in/mailed-link.ts'
 
 export async function createGrant(
   tx: Transaction,

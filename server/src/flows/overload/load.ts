@@ -7,10 +7,12 @@
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { Config } from '../../config.ts'
+import { createFairQueue } from '../../core/fair-queue.ts'
 import type { Events } from '../../events.ts'
 import type { Queryable } from '../../store/postgres/postgres.ts'
 import { addShed } from '../../store/reviews/overloads.ts'
-import { createFairQueue, type QueueKey } from './fair-queue.ts'
+
+export type QueueKey = { readonly applicationId: string; readonly network: string }
 
 export type Load = {
   /** Requests wait too long for the event loop, or a request was shed a moment ago. */
@@ -67,7 +69,10 @@ export type Given = {
 
 export function createLoad({ config, db, events }: Given, delay: Delay = measureDelay()): Load {
   const abreast = Math.max(1, Math.floor(config.databaseConnections / 2))
-  const queue = createFairQueue<Waiting>(ROOM)
+  const queue = createFairQueue<Waiting>(ROOM, ({ applicationId, network }) => ({
+    group: applicationId,
+    subgroup: network,
+  }))
   const working = new Map<string, number>()
   /** Time of the last request of each application, oldest first. */
   const asking = new Map<string, number>()

@@ -1,11 +1,13 @@
 /** Re-authentication: a user whose sign-in is no longer fresh proves their identity before a sensitive action. */
 import { randomUUID } from 'node:crypto'
-import { signSession } from '../../secrets/web-texts.ts'
+import { byUser } from '../../core/audit/actor.ts'
+import { digestAddress, signSession } from '../../secrets/web-texts.ts'
+import { recordEvent } from '../../store/audit/events.ts'
 import { readSignInUser } from '../../store/sign-in/methods.ts'
 import { type HostAccount, renewSession, type SessionUser } from '../../store/sign-in/sessions.ts'
 import type { Context } from '../context.ts'
 import { attemptOf, provePasskey, type Refused, spendCode, withAttempt } from './prove.ts'
-import type { Browser } from './sessions.ts'
+import { auditedBrowser, type Browser } from './sessions.ts'
 
 export type ConfirmResult = { readonly outcome: 'confirmed'; readonly cookie: string } | Refused
 
@@ -20,12 +22,14 @@ export async function confirmWithPassword(
 ): Promise<ConfirmResult> {
   const user = await readSignInUser(context.db, account.id, sessionUser.id)
   if (!user) return { outcome: 'wrong' }
-  const attempt = attemptOf(context, account, user.email, user, browser)
+  const digest = digestAddress(context.config.keys, account.id, user.email)
+  const attempt = attemptOf(context, account, digest, user, browser, 'confirm')
   return withAttempt(context, attempt, async () => {
-    const right = await context.passwords.matches(user.passwordDigest, given.password, true)
+    const right = await context.passwords.matches(user.passwordDigest, given.password)
     if (!right || user.disabled) return { outcome: 'wrong' }
     if (user.authenticator && !(await spendCode(context, user, given.code, now))) return { outcome: 'wrong' }
-    return renew(context, account, sessionUser)
+    const how = user.authenticator ? 'password and code' : 'password'
+    return renew(context, account, sessionUser, browser, how)
   })
 }
 
@@ -35,14 +39,29 @@ export async function confirmWithPasskey(
   sessionUser: SessionUser,
   answer: string,
   now: number,
+  browser: Browser,
 ): Promise<ConfirmResult> {
-  const passkey = await provePasskey(context, account, answer, now)
-  return passkey?.userId === sessionUser.id ? renew(context, account, sessionUser) : { outcome: 'wrong' }
+  const proven = await provePasskey(context, account, answer, now, browser)
+  if (proven.outcome !== 'proven') return proven
+  if (proven.passkey.userId !== sessionUser.id) return { outcome: 'wrong' }
+  return renew(context, account, sessionUser, browser, 'passkey')
 }
 
-async function renew(context: Context, account: HostAccount, sessionUser: SessionUser): Promise<ConfirmResult> {
+async function renew(
+  context: Context,
+  account: HostAccount,
+  sessionUser: SessionUser,
+  browser: Browser,
+  how: string,
+): Promise<ConfirmResult> {
   const id = randomUUID()
-  const renewed = await context.db.transaction((tx) => renewSession(tx, sessionUser.session.id, id))
+  const renewed = await context.db.transaction(async (tx) => {
+    if (!(await renewSession(tx, sessionUser.session.id, id))) return false
+    const about = { accountId: account.id, userId: sessionUser.id }
+    const detail = { how, ...auditedBrowser(browser) }
+    await recordEvent(tx, { kind: 'session.confirmed', actor: byUser(sessionUser.id), ...about, detail })
+    return true
+  })
   return renewed
     ? { outcome: 'confirmed', cookie: signSession(context.config.keys, id, account.slug) }
     : { outcome: 'expired' }

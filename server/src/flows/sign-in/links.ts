@@ -2,7 +2,6 @@
  * One-time links sent to users: to set a password (first time or recovery) and to remove a grant. Opening a link
  * changes nothing; using it spends it.
  */
-import { randomUUID } from 'node:crypto'
 import type { Config } from '../../config.ts'
 import { byAnybody, byMailLink } from '../../core/audit/actor.ts'
 import type { MailContent } from '../../core/mail.ts'
@@ -15,7 +14,6 @@ import { insertMail, lockRecentMails } from '../../store/mails.ts'
 import type { Transaction } from '../../store/postgres/postgres.ts'
 import {
   findLink,
-  insertLink,
   type Link,
   type LinkKind,
   lockLink,
@@ -28,42 +26,10 @@ import { accountOrigin } from '../accounts/address.ts'
 import { endTestModesOf } from '../applications/test-mode.ts'
 import type { Context } from '../context.ts'
 import { problemOfPassword, publicNames } from './chosen-password.ts'
+import { createLink, type Recipient } from './mailed-link.ts'
 import { busy } from './prove.ts'
 import type { Browser } from './sessions.ts'
 import { enterWithPassword, type SignInResult } from './sign-in.ts'
-
-const MINUTE = 60 * 1000
-const HOUR = 60 * MINUTE
-
-/** `reset`: a recovery that an administrator began. */
-type LinkPurpose = LinkKind | 'reset'
-
-/**
- * An invitation may wait over a weekend; who was reset may be away for a moment; the user who asked for a recovery is
- * waiting for it (ASVS 5, 6.5.5: 10 minutes at most).
- */
-const LIFETIMES: Readonly<Record<LinkPurpose, number>> = {
-  setup: 7 * 24 * HOUR,
-  invitation: 7 * 24 * HOUR,
-  recovery: 10 * MINUTE,
-  reset: HOUR,
-  remove_grant: 30 * 24 * HOUR,
-}
-
-type Recipient = { readonly id: string; readonly accountId: string }
-
-export async function createLink(
-  tx: Transaction,
-  purpose: LinkPurpose,
-  user: Recipient,
-  grantId: string | null = null,
-): Promise<string> {
-  const id = randomUUID()
-  const { accountId, id: userId } = user
-  const kind = purpose === 'reset' ? 'recovery' : purpose
-  await insertLink(tx, { id, kind, accountId, userId, grantId, lifetimeMs: LIFETIMES[purpose] })
-  return id
-}
 
 export function linkAddress(
   context: { readonly config: Pick<Config, 'keys' | 'publicUrl'> },
@@ -113,7 +79,7 @@ export async function readLink(context: Context, account: HostAccount, text: str
 }
 
 /** Links that set a password. */
-export type PasswordLinkKind = Exclude<LinkKind, 'remove_grant'>
+export type PasswordLinkKind = Exclude<LinkKind, 'remove_grant' | 'sign_in'>
 
 export type LinkResult =
   | SignInResult
@@ -133,7 +99,7 @@ export async function setPasswordByLink(
   browser: Browser,
 ): Promise<LinkResult> {
   const link = await readLink(context, account, given.link)
-  if (!link || link.kind === 'remove_grant') return { outcome: 'gone' }
+  if (!link || link.kind === 'remove_grant' || link.kind === 'sign_in') return { outcome: 'gone' }
   const problem = await problemOfPassword(given, { email: link.email, names: publicNames(context, account) })
   if (problem) return { outcome: 'unfit', problem, kind: link.kind, email: link.email }
   const digest = await context.passwords.digest(given.password).catch(busy)
@@ -159,6 +125,25 @@ export async function setPasswordByLink(
   })
   const user = set && (await readSignInUser(context.db, account.id, link.userId))
   return user ? enterWithPassword(context, account, user, browser, link.kind) : { outcome: 'gone' }
+}
+
+/** Signs in with a link that was mailed after the right password was typed; a second factor is still required. */
+export async function signInByLink(
+  context: Context,
+  account: HostAccount,
+  text: string,
+  browser: Browser,
+): Promise<SignInResult | { readonly outcome: 'gone' }> {
+  const id = verifyLink(context.config.keys, text, account.slug)
+  if (id === null) return { outcome: 'gone' }
+  const userId = await context.db.transaction(async (tx) => {
+    const link = await lockLink(tx, account.id, id)
+    if (link?.kind !== 'sign_in') return null
+    await spendLink(tx, link.id)
+    return link.userId
+  })
+  const user = userId === null ? null : await readSignInUser(context.db, account.id, userId)
+  return user ? enterWithPassword(context, account, user, browser, 'password and mail') : { outcome: 'gone' }
 }
 
 export type RemovedByLink = { readonly outcome: 'removed'; readonly link: Link } | { readonly outcome: 'gone' }

@@ -12,6 +12,7 @@ import {
   verifySetup,
 } from '../../secrets/authenticator.ts'
 import { createChallenge, creationOptions, verifyChallenge, verifyRegistration } from '../../secrets/passkey.ts'
+import { digestAddress } from '../../secrets/web-texts.ts'
 import { lockUserForChange } from '../../store/accounts/users.ts'
 import { type AuditEvent, recordEvent } from '../../store/audit/events.ts'
 import { revokeGrants } from '../../store/grants/grants.ts'
@@ -76,10 +77,11 @@ export async function changePassword(
   if (problem) return { outcome: 'unfit', problem }
   const user = await readSignInUser(context.db, account.id, sessionUser.id)
   if (!user) return { outcome: 'wrong' }
-  return withAttempt(context, attemptOf(context, account, user.email, user, browser), async () => {
+  const address = digestAddress(context.config.keys, account.id, user.email)
+  return withAttempt(context, attemptOf(context, account, address, user, browser, 'confirm'), async () => {
     // A user without a password (passkey only) is not asked for one: this page requires a fresh session.
     const known = user.passwordDigest
-    if (known !== null && !(await context.passwords.matches(known, given.current, true))) return { outcome: 'wrong' }
+    if (known !== null && !(await context.passwords.matches(known, given.current))) return { outcome: 'wrong' }
     const digest = await context.passwords.digest(given.password)
     const saved = await withinSession(context, sessionUser, async (tx) => {
       await spendPasswordLinks(tx, sessionUser.id)

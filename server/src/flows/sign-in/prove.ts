@@ -1,18 +1,22 @@
 /** Verification of passwords, authenticator codes and passkeys, with rate-limited attempts. */
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import { networkOf } from '../../core/network.ts'
-import { type Allowance, maySignIn } from '../../core/sign-in/attempts.ts'
+import { isLastAttempt, maySignIn, type SignInHistory } from '../../core/sign-in/attempts.ts'
+import { decidePasskey, type SpentBudget } from '../../core/sign-in/stranger.ts'
+import { NOWHERE } from '../../gate/limiter.ts'
 import { authenticatorSecret, checkAuthenticatorCode } from '../../secrets/authenticator.ts'
 import {
   assertionSubject,
   createChallenge,
   requestOptions,
+  type VerifiedChallenge,
   verifyAssertion,
   verifyChallenge,
 } from '../../secrets/passkey.ts'
-import { PasswordsBusy } from '../../secrets/password.ts'
-import { digestAddress, verifyBrowser } from '../../secrets/web-texts.ts'
-import { releaseSignInAttempt, reserveSignInAttempt, type SignInAttempt } from '../../store/sign-in/attempts.ts'
+import { PasswordsBusy } from '../../secrets/password-queue.ts'
+import { verifyBrowser } from '../../secrets/web-texts.ts'
+import type { SignInAttempt, SignInStep } from '../../store/sign-in/attempts.ts'
 import {
   findPasskey,
   type Passkey,
@@ -44,41 +48,78 @@ export async function spendCode(context: Context, user: SignInUser, typed: strin
   return typeof step === 'number' && spendAuthenticatorStep(context.db, user.id, step)
 }
 
+export type ProvenPasskey = { readonly outcome: 'proven'; readonly passkey: Pick<Passkey, 'id' | 'userId'> }
+
 /** Verifies a passkey assertion and spends its challenge, so that each one works once. */
 export async function provePasskey(
   context: Context,
   account: HostAccount,
   answer: string,
   now: number,
-): Promise<Pick<Passkey, 'id' | 'userId'> | null> {
+  browser: Browser,
+): Promise<ProvenPasskey | Refused> {
+  const network = networkOf(browser.address)
   const subject = assertionSubject(answer)
   const challenge = subject && verifyChallenge(context.config.keys, subject.challenge, `sign-in:${account.slug}`, now)
   const passkey = challenge && (await findPasskey(context.db, account.id, subject.credentialId))
-  if (!passkey) return null
+  const about = {
+    accountId: account.id,
+    network,
+    userId: passkey?.userId ?? null,
+    email: null,
+    step: 'passkey',
+  } as const
+  if (challenge) {
+    const decision = decidePasskey(await context.signInFailures.readPasskeys(network ?? NOWHERE), passkey !== null)
+    if (decision.outcome === 'refuse') {
+      noteRefused(context, about, 'network')
+      return { outcome: 'locked', waitMs: decision.waitMs }
+    }
+    if (decision.outcome === 'delay') await sleep(decision.delayMs)
+  }
+  if (passkey && (await spendAssertion(context, account, answer, passkey, { ...challenge, text: subject.challenge }))) {
+    return { outcome: 'proven', passkey }
+  }
+  await context.signInFailures.countPasskey(network ?? NOWHERE)
+  noteRefused(context, about, 'passkey')
+  return { outcome: 'wrong' }
+}
+
+async function spendAssertion(
+  context: Context,
+  account: HostAccount,
+  answer: string,
+  passkey: Passkey,
+  challenge: { readonly text: string } & VerifiedChallenge,
+): Promise<boolean> {
   const { id: rpId, origin } = relyingParty(context, account)
-  const challengeOk = (text: string) => text === subject.challenge
+  const challengeOk = (text: string) => text === challenge.text
   const proven = await verifyAssertion({ answer, origin, rpId, challengeOk, passkey })
-  if (!proven) return null
+  if (!proven) return false
   return context.db.transaction(async (tx) => {
-    if (!(await spendChallenge(tx, challenge.digest, challenge.expiresAt))) return null
+    if (!(await spendChallenge(tx, challenge.digest, challenge.expiresAt))) return false
     await saveCounter(tx, passkey.id, proven.counter)
-    return passkey
+    return true
   })
 }
 
+/** `email`: digest of the address or of the second step (secrets/web-texts.ts). */
 export function attemptOf(
   context: Context,
   account: HostAccount,
-  email: string,
+  email: Buffer,
   user: SignInUser | null,
   browser: Browser,
+  step: SignInStep,
 ): SignInAttempt {
   const { keys } = context.config
   return {
     accountId: account.id,
-    email: digestAddress(keys, account.id, email),
+    email,
     browser: user && browser.known !== null ? verifyBrowser(keys, browser.known, user.id) : null,
     network: networkOf(browser.address),
+    userId: user?.id ?? null,
+    step,
   }
 }
 
@@ -88,13 +129,42 @@ export async function withAttempt<Result extends { readonly outcome: string }>(
   attempt: SignInAttempt,
   look: () => Promise<Result | Refused>,
 ): Promise<Result | Refused> {
-  const { id, history } = await context.db.transaction((tx) => reserveSignInAttempt(tx, attempt))
-  const allowance: Allowance = maySignIn(history)
-  const result = allowance.allowed
-    ? await look().catch(busy)
-    : ({ outcome: 'locked', waitMs: allowance.waitMs } as const)
-  if (result.outcome !== 'wrong') await releaseSignInAttempt(context.db, id)
-  return result
+  const { id, history } = await context.attempts.reserve(attempt)
+  let failed = false
+  try {
+    const allowance = maySignIn(history)
+    if (!allowance.allowed) {
+      noteRefused(context, attempt, 'locked')
+      return { outcome: 'locked', waitMs: allowance.waitMs }
+    }
+    const result = await look().catch(busy)
+    failed = result.outcome === 'wrong'
+    return result
+  } finally {
+    if (failed) noteFailed(context, attempt, history)
+    else await context.attempts.release(id)
+  }
+}
+
+function noteFailed(context: Context, attempt: SignInAttempt, history: SignInHistory): void {
+  noteRefused(context, attempt, attempt.step)
+  if (isLastAttempt(history)) noteRefused(context, attempt, attempt.step, 'session.locked')
+}
+
+type RefusedAttempt = Pick<SignInAttempt, 'accountId' | 'network' | 'userId'> & {
+  /** Null: of no one address. */
+  readonly email: Buffer | null
+}
+
+/** Notes a refused attempt for the audit log. */
+export function noteRefused(
+  context: Context,
+  { accountId, email, network, userId }: RefusedAttempt,
+  reason: SignInStep | SpentBudget | 'locked',
+  kind: 'session.refused' | 'session.locked' = 'session.refused',
+): void {
+  const subject = email?.subarray(0, 8).toString('hex') ?? userId ?? ''
+  context.refusals.note({ kind, accountId, subject, network, userId, reason })
 }
 
 /** The queue for password hashing is full. */

@@ -1,6 +1,7 @@
 /** Sessions of the web interface: start, look up, list, end. */
 import { randomUUID } from 'node:crypto'
 import { byUser } from '../../core/audit/actor.ts'
+import { networkOf } from '../../core/network.ts'
 import { signSession, verifySession } from '../../secrets/web-texts.ts'
 import { recordEvent } from '../../store/audit/events.ts'
 import type { Transaction } from '../../store/postgres/postgres.ts'
@@ -68,13 +69,23 @@ export async function startSession(
     actor: byUser(user.id),
     accountId: user.accountId,
     userId: user.id,
-    detail: { how },
+    detail: { how, ...auditedBrowser(browser) },
   })
   return { outcome: 'signed_in', cookie: signSession(keys, id, user.slug), userId: user.id }
 }
 
-export async function signOut(context: Context, sessionUser: SessionUser): Promise<void> {
-  await deleteSession(context.db, sessionUser.session.id)
+/** Network and browser for the audit log: where from, and with what. */
+export function auditedBrowser({ address, agent }: Browser): { readonly network?: string; readonly browser?: string } {
+  const network = networkOf(address)
+  return { ...(network === null ? {} : { network }), ...(agent === null ? {} : { browser: agent }) }
+}
+
+export async function signOut(context: Context, accountId: string, sessionUser: SessionUser): Promise<void> {
+  await context.db.transaction(async (tx) => {
+    if (!(await deleteSession(tx, sessionUser.session.id))) return
+    const actor = byUser(sessionUser.id)
+    await recordEvent(tx, { kind: 'session.ended', actor, accountId, userId: sessionUser.id })
+  })
 }
 
 /** Ends all sessions, including the current one. */

@@ -3,12 +3,21 @@
  * factors.
  */
 import { randomUUID } from 'node:crypto'
-import { markPassword, signBrowser, signSecondStep, verifyBrowser, verifySecondStep } from '../../secrets/web-texts.ts'
+import {
+  digestAddress,
+  digestSecondStep,
+  markPassword,
+  signBrowser,
+  signSecondStep,
+  verifyBrowser,
+  verifySecondStep,
+} from '../../secrets/web-texts.ts'
 import { findSignInUser, readSignInUser, type SignInUser } from '../../store/sign-in/methods.ts'
 import type { HostAccount } from '../../store/sign-in/sessions.ts'
 import type { Context } from '../context.ts'
 import { attemptOf, provePasskey, type Refused, spendCode, withAttempt } from './prove.ts'
 import { type Browser, type Proof, type SignedIn, startSession } from './sessions.ts'
+import { type AskedToConfirm, signInAsStranger } from './stranger.ts'
 
 /** Enough time to fetch a phone. */
 const SECOND_STEP_MS = 5 * 60 * 1000
@@ -23,18 +32,19 @@ export async function signInWithPassword(
   account: HostAccount,
   given: { readonly email: string; readonly password: string },
   browser: Browser,
-): Promise<SignInResult> {
+): Promise<SignInResult | AskedToConfirm> {
   const email = given.email.trim().toLowerCase()
   const user = await findSignInUser(context.db, account.id, email)
-  const attempt = attemptOf(context, account, email, user, browser)
+  const digest = digestAddress(context.config.keys, account.id, email)
+  const attempt = attemptOf(context, account, digest, user, browser, 'password')
+  const { password } = given
+  const enter = (known: SignInUser) => enterWithPassword(context, account, known, browser, 'password')
+  if (!user || attempt.browser === null) {
+    return signInAsStranger(context, { attempt, user, password, language: browser.language, enter })
+  }
   return withAttempt(context, attempt, async () => {
-    const right = await context.passwords.matches(
-      user?.passwordDigest ?? null,
-      given.password,
-      attempt.browser !== null,
-    )
-    if (!right || !user || user.disabled) return { outcome: 'wrong' }
-    return enterWithPassword(context, account, user, browser, 'password')
+    const right = await context.passwords.matches(user.passwordDigest, password)
+    return right && !user.disabled ? enter(user) : { outcome: 'wrong' }
   })
 }
 
@@ -62,7 +72,14 @@ export async function signInWithCode(
   const user = step && (await readSignInUser(context.db, account.id, step.userId))
   if (!step || !user || user.disabled || now - step.at > SECOND_STEP_MS) return { outcome: 'expired' }
   if (step.passwordMark !== markPassword(user.passwordDigest ?? '')) return { outcome: 'expired' }
-  const attempt = attemptOf(context, account, secondStepOf(user), user, browser)
+  const attempt = attemptOf(
+    context,
+    account,
+    digestSecondStep(context.config.keys, account.id, user.id),
+    user,
+    browser,
+    'code',
+  )
   return withAttempt(context, attempt, async () => {
     if (!(await spendCode(context, user, given.code, now))) return { outcome: 'wrong' }
     return enter(context, account, user, browser, 'password and code', proofOf(user))
@@ -76,15 +93,12 @@ export async function signInWithPasskey(
   now: number,
   browser: Browser,
 ): Promise<SignInResult> {
-  const passkey = await provePasskey(context, account, answer, now)
-  const user = passkey && (await readSignInUser(context.db, account.id, passkey.userId))
+  const proven = await provePasskey(context, account, answer, now, browser)
+  if (proven.outcome !== 'proven') return proven
+  const { passkey } = proven
+  const user = await readSignInUser(context.db, account.id, passkey.userId)
   if (!user) return { outcome: 'wrong' }
   return enter(context, account, user, browser, 'passkey', { passkeyId: passkey.id })
-}
-
-/** Rate-limit key of second steps, separate from passwords. The line break keeps it apart from every typed address. */
-function secondStepOf(user: SignInUser): string {
-  return `second step\n${user.id}`
 }
 
 function proofOf(user: SignInUser): Proof {

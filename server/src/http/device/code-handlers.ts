@@ -78,10 +78,10 @@ function readAnswer(fields: FormFields): PageDecision | null {
 }
 
 /** Releases the claim on the code and signs out, so that another user can enter and decide it. */
-export const switchUser: PageHandler<UserRequest> = async (context, { sessionUser, fields }) => {
+export const switchUser: PageHandler<UserRequest> = async (context, { account, sessionUser, fields }) => {
   const codeKey = verifyDecision(context.config.keys, fields.get('ref') ?? '', sessionUser.id)
   if (codeKey) await releaseCode(context, sessionUser.id, codeKey, sessionUser.session.id)
-  await signOut(context, sessionUser)
+  await signOut(context, account.id, sessionUser)
   return { seeOther: '/sign-in?notice=switched&next=%2Fconnect%2Fcode', cookies: [clearCookie(SESSION)] }
 }
 

@@ -49,8 +49,8 @@ export const answerDialog: PageHandler<UserRequest> = async (context, request) =
 }
 
 /** Signs out, so that another user can sign in and answer the same request. */
-export const switchInDialog: PageHandler<UserRequest> = async (context, { sessionUser, fields }) => {
-  await signOut(context, sessionUser)
+export const switchInDialog: PageHandler<UserRequest> = async (context, { account, sessionUser, fields }) => {
+  await signOut(context, account.id, sessionUser)
   const next = encodeURIComponent(dialogAddress(fields))
   return { seeOther: `/sign-in?notice=switched&next=${next}`, cookies: [clearCookie(SESSION)] }
 }

@@ -26,8 +26,8 @@ export const confirmByPassword: PageHandler<UserRequest> = async (context, reque
 }
 
 export const confirmByPasskey: PageHandler<UserRequest> = async (context, request) => {
-  const { account, sessionUser, fields, now } = request
-  const result = await confirmWithPasskey(context, account, sessionUser, fields.get('answer') ?? '', now)
+  const { account, sessionUser, fields, now, browser } = request
+  const result = await confirmWithPasskey(context, account, sessionUser, fields.get('answer') ?? '', now, browser)
   return confirmed(context, request, result, 'passkey')
 }
 

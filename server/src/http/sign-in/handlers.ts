@@ -8,6 +8,7 @@ import {
   signInWithPasskey,
   signInWithPassword,
 } from '../../flows/sign-in/sign-in.ts'
+import { checkMailPage } from '../../pages/sign-in/check-mail.tsx'
 import { secondStepPage } from '../../pages/sign-in/second-step.tsx'
 import { type SignInModel, signInPage } from '../../pages/sign-in/sign-in.tsx'
 import type { PageAnswer, PageHandler, PageRequest, UserRequest } from '../web/answer.ts'
@@ -27,9 +28,12 @@ export const showSignIn: PageHandler<PageRequest> = async (context, request) => 
 }
 
 export const signInByPassword: PageHandler<PageRequest> = async (context, request) => {
-  const { account, fields, browser } = request
+  const { account, fields, browser, frame } = request
   const given = { email: fields.get('email') ?? '', password: fields.get('password') ?? '' }
-  return signedIn(context, request, await signInWithPassword(context, account, given, browser))
+  const result = await signInWithPassword(context, account, given, browser)
+  if (result.outcome !== 'confirm') return signedIn(context, request, result)
+  const model = { email: given.email.trim(), next: nextPath(fields.get('next')) }
+  return { page: checkMailPage(frame, model), afterwards: result.afterwards }
 }
 
 export const signInByPasskey: PageHandler<PageRequest> = async (context, request) => {
@@ -55,8 +59,8 @@ export const signInByCode: PageHandler<PageRequest> = async (context, request) =
   return signedIn(context, request, result)
 }
 
-export const leave: PageHandler<UserRequest> = async (context, { sessionUser }) => {
-  await signOut(context, sessionUser)
+export const leave: PageHandler<UserRequest> = async (context, { account, sessionUser }) => {
+  await signOut(context, account.id, sessionUser)
   return { seeOther: '/sign-in?notice=signed_out', cookies: [clearCookie(SESSION)] }
 }
 
@@ -74,7 +78,7 @@ export async function signedIn(
     const model = { problem: result.outcome, minutes: minutesOf(result) }
     return { ...signInAgain(context, request, model), ...refusedWith(result) }
   }
-  if (request.sessionUser) await signOut(context, request.sessionUser)
+  if (request.sessionUser) await signOut(context, request.account.id, request.sessionUser)
   return {
     seeOther: next,
     cookies: [

@@ -1,8 +1,15 @@
 /** Handlers of mailed links and of the request for one. Opening a link changes nothing; submitting its form does. */
 import { readEmail } from '../../core/sign-in/email.ts'
-import { readLink, removeGrantByLink, requestRecovery, setPasswordByLink } from '../../flows/sign-in/links.ts'
+import {
+  readLink,
+  removeGrantByLink,
+  requestRecovery,
+  setPasswordByLink,
+  signInByLink,
+} from '../../flows/sign-in/links.ts'
 import { removeByLinkPage } from '../../pages/grants/remove-by-link.tsx'
 import { choosePasswordPage } from '../../pages/sign-in/choose-password.tsx'
+import { confirmBrowserPage } from '../../pages/sign-in/confirm-browser.tsx'
 import { linkGonePage } from '../../pages/sign-in/link-gone.tsx'
 import { recoverPage } from '../../pages/sign-in/recover.tsx'
 import type { PageHandler, PageRequest } from '../web/answer.ts'
@@ -33,6 +40,7 @@ export const showLink: PageHandler<PageRequest> = async (context, { account, fie
       page: removeByLinkPage(frame, { link: text, application: link.application ?? '', email, removed: false }),
     }
   }
+  if (kind === 'sign_in') return { page: confirmBrowserPage(frame, { email, link: text }) }
   return { page: choosePasswordPage(frame, { kind, email, link: text, problem: null }) }
 }
 
@@ -46,6 +54,13 @@ export const usePasswordLink: PageHandler<PageRequest> = async (context, request
   if (result.outcome !== 'unfit') return signedIn(context, request, result, '/?notice=welcome')
   const { problem, kind, email } = result
   return { page: choosePasswordPage(frame, { kind, email, link: text, problem }), status: 400 }
+}
+
+export const useSignInLink: PageHandler<PageRequest> = async (context, request) => {
+  const { account, fields, frame, browser } = request
+  const result = await signInByLink(context, account, fields.get('link') ?? '', browser)
+  if (result.outcome === 'gone') return { page: linkGonePage(frame), status: 404 }
+  return signedIn(context, request, result)
 }
 
 export const removeByLink: PageHandler<PageRequest> = async (context, { account, fields, frame }) => {

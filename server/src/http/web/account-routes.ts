@@ -30,7 +30,14 @@ import {
   signInByPasskey,
   signInByPassword,
 } from '../sign-in/handlers.ts'
-import { recover, removeByLink, showLink, showRecover, usePasswordLink } from '../sign-in/link-handlers.ts'
+import {
+  recover,
+  removeByLink,
+  showLink,
+  showRecover,
+  usePasswordLink,
+  useSignInLink,
+} from '../sign-in/link-handlers.ts'
 import {
   addNewPasskey,
   changeOwnPassword,
@@ -69,6 +76,7 @@ export const pageRoutes: readonly PageRoute[] = [
   { method: 'POST', path: '/recover', access: 'anyone', handler: recover, from: '/recover' },
   { method: 'GET', path: '/link', access: 'anyone', handler: showLink },
   { method: 'POST', path: '/link', access: 'anyone', handler: usePasswordLink, from: '/link?token={link}' },
+  { method: 'POST', path: '/link/sign-in', access: 'anyone', handler: useSignInLink, from: '/link?token={link}' },
   { method: 'POST', path: '/link/remove', access: 'anyone', handler: removeByLink, from: '/link?token={link}' },
   { method: 'GET', path: '/confirm', access: 'user', handler: showConfirm },
   { method: 'POST', path: '/confirm', access: 'user', handler: confirmByPassword, from: '/confirm?next={next}' },

@@ -9,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Refusal } from '../../core/refusal.ts'
 import { accountOrigin } from '../../flows/accounts/address.ts'
 import type { Context } from '../../flows/context.ts'
+import { noteRefusedPage } from '../../flows/sign-in/refused-pages.ts'
 import { isFresh, readSession } from '../../flows/sign-in/sessions.ts'
 import type { Frame } from '../../pages/ui/frame.ts'
 import { refusalPage } from '../../pages/ui/refusal.tsx'
@@ -81,6 +82,7 @@ export function createAccountServer(context: Context, addressOf: AddressReader, 
       if ('route' in arrived) dialog ||= isInDialog(asked.path, arrived.fields.get('next') ?? null)
       frame = frameFor(context, { ...origin, here: 'route' in arrived ? arrived.here : asked.path, dialog }, session)
       const given = 'route' in arrived ? await answer(context, arrived, session, frame, browser) : arrived
+      if ('refusal' in given) noteRefusedPage(context, session, pagePathOf(asked.path), given.refusal, browser)
       respondPage(response, around, given)
       if (given.afterwards) {
         const work = sleep(A_BEAT_MS).then(given.afterwards)

@@ -21,6 +21,8 @@ export type MailContent = About &
   (
     | { readonly kind: 'invitation'; readonly link: string; readonly invitedBy: string }
     | { readonly kind: 'recovery'; readonly link: string }
+    | { readonly kind: 'sign_in'; readonly link: string }
+    | { readonly kind: 'sign_in_locked'; readonly network: string | null; readonly at: number }
     /** An administrator removed all sign-in methods of the user. */
     | { readonly kind: 'reset'; readonly link: string; readonly by: string }
     | {
@@ -104,6 +106,20 @@ function compose(words: Words, mail: MailContent): readonly [string, ...Block[]]
         { says: words.t(`mail.${mail.kind}_text`, { name }) },
         { link: mail.link, label: words.t('mail.choose_password') },
         { says: words.t(`mail.${mail.kind}_what`) },
+      ]
+    case 'sign_in':
+      return [
+        words.t('mail.sign_in_subject', { name }),
+        { says: words.t('mail.sign_in_text', { name }) },
+        { link: mail.link, label: words.t('mail.sign_in_link') },
+        { says: words.t('mail.sign_in_what', { name }) },
+      ]
+    case 'sign_in_locked':
+      return [
+        words.t('mail.sign_in_locked_subject', { name }),
+        { says: words.t('mail.sign_in_locked_text', { name, when: words.moment(mail.at) }) },
+        { facts: [[words.t('audit_detail.network'), mail.network]] },
+        { says: words.t('mail.sign_in_locked_what', { name }) },
       ]
     case 'invitation':
       return [

@@ -28,7 +28,13 @@ export type SignInAttempt = {
   /** Set when the user has signed in with this browser before. */
   readonly browser: string | null
   readonly network: string | null
+  /** For the audit log. */
+  readonly userId: string | null
+  readonly step: SignInStep
 }
+
+/** `confirm`: a signed-in user who has to prove their identity once more. */
+export type SignInStep = 'password' | 'code' | 'passkey' | 'confirm'
 
 export type ReservedAttempt = {
   readonly id: number
@@ -58,9 +64,9 @@ export async function reserveSignInAttempt(tx: Transaction, attempt: SignInAttem
   return { id: inserted.rows[0]?.id ?? 0, history: { ...history, browser: browser === null ? null : history.browser } }
 }
 
-/** Deletes the failure: the attempt succeeded, or the password was not verified at all. */
-export async function releaseSignInAttempt(db: Queryable, id: number): Promise<void> {
-  await db.query('delete from sign_in_failures where id = $1', [id])
+/** Deletes the failures: the attempts succeeded, or the password was not verified at all. */
+export async function releaseSignInAttempts(db: Queryable, ids: readonly number[]): Promise<void> {
+  await db.query('delete from sign_in_failures where id = any($1)', [ids])
 }
 
 export type Entry = {

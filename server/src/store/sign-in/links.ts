@@ -3,7 +3,7 @@
 import type { Queryable, Transaction } from '../postgres/postgres.ts'
 import { forget } from '../postgres/purge.ts'
 
-export type LinkKind = 'setup' | 'invitation' | 'recovery' | 'remove_grant'
+export type LinkKind = 'setup' | 'invitation' | 'recovery' | 'sign_in' | 'remove_grant'
 
 export type NewLink = {
   readonly id: string
@@ -49,7 +49,7 @@ export async function lockLink(tx: Transaction, accountId: string, id: string): 
   return rows[0] ?? null
 }
 
-/** Invalidates all unused links of a user that can set a password: when one is used, the others must not stay valid. */
+/** Invalidates all unused links of a user that set a password or follow one: when it changes, none stays valid. */
 export async function spendPasswordLinks(tx: Transaction, userId: string): Promise<void> {
   await tx.query(`update links set used_at = now() where user_id = $1 and used_at is null and kind <> 'remove_grant'`, [
     userId,

@@ -144,8 +144,10 @@ export async function renewSession(tx: Transaction, id: string, newId: string): 
   return rowCount === 1
 }
 
-export async function deleteSession(db: Queryable, id: string): Promise<void> {
-  await db.query('delete from sessions where id = $1', [id])
+/** False if it had ended already. */
+export async function deleteSession(tx: Transaction, id: string): Promise<boolean> {
+  const { rowCount } = await tx.query('delete from sessions where id = $1', [id])
+  return rowCount === 1
 }
 
 /** Deletes all sessions of a user, or all but `except`. */

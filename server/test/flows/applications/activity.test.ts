@@ -200,6 +200,9 @@ describe('an appeal', () => {
     await web.get(path(application))
     await restoreApplication(service.context.db, application.id, 'looked')
     const late = await web.submit('/developer/application/appeal', { words: 'Please.' })
-    expect([late.status, textOf(late.text)]).toEqual([400, expect.stringContaining('The application is no longer suspended')])
+    expect([late.status, textOf(late.text)]).toEqual([
+      400,
+      expect.stringContaining('The application is no longer suspended'),
+    ])
   })
 })

@@ -78,7 +78,8 @@ describe('operators are reminded of a waiting suspension', () => {
     expect([await remind(), await remind()]).toEqual([1, 1])
     const [first] = await reminders()
     expect(first).toMatchObject({ to: operator.id, detail: { count: 1, applications: [NAME] } })
-    const isIt = ({ to, subject }: ReceivedMail) => to === operator.email && subject.includes('is waiting for your review')
+    const isIt = ({ to, subject }: ReceivedMail) =>
+      to === operator.email && subject.includes('is waiting for your review')
     const mail = await mailbox.waitFor(isIt)
     expect(mail.text).toContain(NAME)
     expect(mail.text).toContain('/operator/reviews')

@@ -1,9 +1,12 @@
 /** The fair queue: round robin over applications and networks, and no room for those with too many. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createFairQueue, type QueueKey } from '../../../src/flows/overload/fair-queue.ts'
+import { createFairQueue } from '../../src/core/fair-queue.ts'
 
-type One = QueueKey & { readonly name: string }
+type One = { readonly applicationId: string; readonly network: string; readonly name: string }
+
+const createQueue = (room: number) =>
+  createFairQueue<One>(room, ({ applicationId, network }) => ({ group: applicationId, subgroup: network }))
 
 const one = (applicationId: string, network = 'home', name = `${applicationId} ${network}`): One => {
   return { applicationId, network, name }
@@ -11,7 +14,7 @@ const one = (applicationId: string, network = 'home', name = `${applicationId} $
 
 const anyone = () => true
 
-function everyone(queue: ReturnType<typeof createFairQueue<One>>): string[] {
+function everyone(queue: ReturnType<typeof createQueue>): string[] {
   const names: string[] = []
   for (let next = queue.next(anyone); next; next = queue.next(anyone)) names.push(next.name)
   return names
@@ -19,7 +22,7 @@ function everyone(queue: ReturnType<typeof createFairQueue<One>>): string[] {
 
 describe('the next entry', () => {
   it('is of another application than the one before, as long as others wait', () => {
-    const queue = createFairQueue<One>(100)
+    const queue = createQueue(100)
     for (const name of ['a1', 'a2', 'a3', 'a4']) queue.join(one('a', 'home', name))
     queue.join(one('b', 'home', 'b1'))
     queue.join(one('c', 'home', 'c1'))
@@ -27,20 +30,20 @@ describe('the next entry', () => {
   })
 
   it('is of another network of its application than the one before, as long as others wait', () => {
-    const queue = createFairQueue<One>(100)
+    const queue = createQueue(100)
     for (const name of ['x1', 'x2', 'x3']) queue.join(one('a', 'x', name))
     queue.join(one('a', 'y', 'y1'))
     expect(everyone(queue)).toEqual(['x1', 'y1', 'x2', 'x3'])
   })
 
   it('of one network is the oldest, and null for an empty queue', () => {
-    const queue = createFairQueue<One>(100)
+    const queue = createQueue(100)
     for (const name of ['1', '2', '3']) queue.join(one('a', 'x', name))
     expect([...everyone(queue), queue.next(anyone), queue.waiting]).toEqual(['1', '2', '3', null, 0])
   })
 
   it('is of an application below its limit; the others keep their turn', () => {
-    const queue = createFairQueue<One>(100)
+    const queue = createQueue(100)
     for (const name of ['a1', 'a2']) queue.join(one('a', 'home', name))
     queue.join(one('b', 'home', 'b1'))
     const notA = (applicationId: string) => applicationId !== 'a'
@@ -48,7 +51,7 @@ describe('the next entry', () => {
   })
 
   it('is not one that left', () => {
-    const queue = createFairQueue<One>(100)
+    const queue = createQueue(100)
     const [gone, stays] = [one('a', 'x', 'gone'), one('a', 'x', 'stays')]
     queue.join(gone)
     queue.join(stays)
@@ -60,21 +63,21 @@ describe('the next entry', () => {
 
 describe('a full queue', () => {
   it('drops an entry of the largest application for one of another', () => {
-    const queue = createFairQueue<One>(3)
+    const queue = createQueue(3)
     for (const name of ['a1', 'a2', 'a3']) expect(queue.join(one('a', 'home', name))).toBeNull()
     expect(queue.join(one('b', 'home', 'b1'))?.name).toBe('a3')
     expect(everyone(queue)).toEqual(['a1', 'b1', 'a2'])
   })
 
   it('drops an entry of the largest network for one of the same application', () => {
-    const queue = createFairQueue<One>(3)
+    const queue = createQueue(3)
     for (const name of ['x1', 'x2', 'x3']) queue.join(one('a', 'x', name))
     expect(queue.join(one('a', 'y', 'y1'))?.name).toBe('x3')
     expect(everyone(queue)).toEqual(['x1', 'y1', 'x2'])
   })
 
   it('refuses an entry of the largest application, also when all are equal', () => {
-    const queue = createFairQueue<One>(2)
+    const queue = createQueue(2)
     queue.join(one('a', 'x', 'a1'))
     queue.join(one('b', 'x', 'b1'))
     expect(queue.join(one('a', 'x', 'a2'))?.name).toBe('a2')
@@ -92,7 +95,7 @@ describe('for random sequences', () => {
   it('every entry is taken once, dropped once or left; the queue never exceeds its size', () => {
     fc.assert(
       fc.property(steps, fc.integer({ min: 1, max: 20 }), (all, room) => {
-        const queue = createFairQueue<One>(room)
+        const queue = createQueue(room)
         const waiting = new Set<One>()
         for (const [at, step] of all.entries()) {
           if (typeof step === 'number') {
@@ -104,7 +107,7 @@ describe('for random sequences', () => {
             expect(next === null).toBe(waiting.size === 0)
             if (next) expect(waiting.delete(next)).toBe(true)
           } else {
-            const joining = one((step as QueueKey).applicationId, (step as QueueKey).network, String(at))
+            const joining = one((step as One).applicationId, (step as One).network, String(at))
             waiting.add(joining)
             const crowding = queue.join(joining)
             if (crowding) expect(waiting.delete(crowding)).toBe(true)
@@ -119,7 +122,7 @@ describe('for random sequences', () => {
   it('the only entry of an application is taken before another application has two', () => {
     fc.assert(
       fc.property(fc.array(places, { maxLength: 100 }), (crowd) => {
-        const queue = createFairQueue<One>(1_000)
+        const queue = createQueue(1_000)
         for (const [at, place] of crowd.entries()) queue.join({ ...place, name: String(at) })
         queue.join(one('quiet', 'x', 'quiet'))
         const before: string[] = []

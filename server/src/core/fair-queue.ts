@@ -1,53 +1,56 @@
 /**
- * Fair queue: round-robin over applications, then over client networks. When full, evicts the newest waiter of the
- * largest network of the largest application.
+ * Fair queue: round-robin over groups, then over the subgroups of each; for example over applications, then over client
+ * networks. When full, evicts the newest waiter of the largest subgroup of the largest group.
  */
-export type QueueKey = { readonly applicationId: string; readonly network: string }
-
-export type FairQueue<T extends QueueKey> = {
+export type FairQueue<T> = {
   readonly waiting: number
-  waitingOf(applicationId: string): number
+  waitingOf(group: string): number
   /** Returns the evicted waiter, possibly the newcomer; null if there was room. */
   join(newcomer: T): T | null
-  /** Removes and returns the next waiter of an application that may begin; null if there is none. */
-  next(mayBegin: (applicationId: string) => boolean): T | null
+  /** Removes and returns the next waiter of a group that may begin; null if there is none. */
+  next(mayBegin: (group: string) => boolean): T | null
   leave(one: T): void
 }
 
 /** Maps iterate in insertion order: the first entry is next. */
-type ApplicationQueue<T> = { waiting: number; readonly networks: Map<string, Line<T>> }
+type GroupQueue<T> = { waiting: number; readonly lines: Map<string, Line<T>> }
 
 /** Never empty: an empty line is removed from its map. */
 type Line<T> = [T, ...T[]]
 
-export function createFairQueue<T extends QueueKey>(room: number): FairQueue<T> {
-  const queues = new Map<string, ApplicationQueue<T>>()
+export function createFairQueue<T>(
+  room: number,
+  placeOf: (one: T) => { readonly group: string; readonly subgroup: string },
+): FairQueue<T> {
+  const queues = new Map<string, GroupQueue<T>>()
   let waiting = 0
 
   const add = (one: T) => {
-    const queue = queues.get(one.applicationId) ?? { waiting: 0, networks: new Map<string, Line<T>>() }
-    queues.set(one.applicationId, queue)
-    const line = queue.networks.get(one.network)
+    const { group, subgroup } = placeOf(one)
+    const queue = queues.get(group) ?? { waiting: 0, lines: new Map<string, Line<T>>() }
+    queues.set(group, queue)
+    const line = queue.lines.get(subgroup)
     if (line) line.push(one)
-    else queue.networks.set(one.network, [one])
+    else queue.lines.set(subgroup, [one])
     queue.waiting += 1
     waiting += 1
   }
   const remove = (one: T): boolean => {
-    const queue = queues.get(one.applicationId)
-    const line = queue?.networks.get(one.network)
+    const { group, subgroup } = placeOf(one)
+    const queue = queues.get(group)
+    const line = queue?.lines.get(subgroup)
     const at = line?.indexOf(one) ?? -1
     if (!queue || !line || at === -1) return false
     line.splice(at, 1)
     queue.waiting -= 1
     waiting -= 1
-    if (line.length === 0) queue.networks.delete(one.network)
-    if (queue.waiting === 0) queues.delete(one.applicationId)
+    if (line.length === 0) queue.lines.delete(subgroup)
+    if (queue.waiting === 0) queues.delete(group)
     return true
   }
   const crowding = (): T | null => {
     const queue = longest(queues.values(), (each) => each.waiting)
-    const line = queue && longest(queue.networks.values(), (each) => each.length)
+    const line = queue && longest(queue.lines.values(), (each) => each.length)
     return line?.at(-1) ?? null
   }
 
@@ -55,7 +58,7 @@ export function createFairQueue<T extends QueueKey>(room: number): FairQueue<T> 
     get waiting() {
       return waiting
     },
-    waitingOf: (applicationId) => queues.get(applicationId)?.waiting ?? 0,
+    waitingOf: (group) => queues.get(group)?.waiting ?? 0,
     join: (newcomer) => {
       add(newcomer)
       if (waiting <= room) return null
@@ -64,12 +67,12 @@ export function createFairQueue<T extends QueueKey>(room: number): FairQueue<T> 
       return leaving
     },
     next: (mayBegin) => {
-      for (const [applicationId, queue] of queues) {
-        if (!mayBegin(applicationId)) continue
-        const [network, [one]] = first(queue.networks)
+      for (const [group, queue] of queues) {
+        if (!mayBegin(group)) continue
+        const [subgroup, [one]] = first(queue.lines)
         remove(one)
-        sendToBack(queue.networks, network)
-        sendToBack(queues, applicationId)
+        sendToBack(queue.lines, subgroup)
+        sendToBack(queues, group)
         return one
       }
       return null

@@ -1,0 +1,79 @@
+/**
+ * Refused sign-ins and pages, noted in process and saved every few seconds: a request that is refused writes nothing and
+ * takes equally long whether the address exists. A crash loses a few seconds of them.
+ */
+import { byAnybody } from '../../core/audit/actor.ts'
+import { type CountedRefusal, isSummedUp } from '../../core/audit/counted.ts'
+import { recordEvent } from '../../store/audit/events.ts'
+import { insertMail, lockRecentMails } from '../../store/mails.ts'
+import { type Postgres, Unavailable } from '../../store/postgres/postgres.ts'
+import { readSignInUser } from '../../store/sign-in/methods.ts'
+import { addRefusal, addRefusals, type Refusals as Noted, recordPastRefusals } from '../../store/sign-in/refusals.ts'
+
+export type Refusals = {
+  note(refusal: CountedRefusal): void
+  /** Throws if PostgreSQL is unavailable; what was noted is kept for the next call. */
+  save(): Promise<void>
+}
+
+/** Kept between two saves. Further ones are not noted. */
+const MAX_NOTED = 20_000
+
+export function createRefusals(db: Postgres): Refusals {
+  let noted = new Map<string, Noted>()
+
+  const add = (refusal: Noted) => {
+    const { kind, accountId, subject, network, reason } = refusal
+    const key = JSON.stringify([kind, accountId, subject, network, reason])
+    const known = noted.get(key)
+    if (known) noted.set(key, { ...known, count: known.count + refusal.count })
+    else if (noted.size < MAX_NOTED) noted.set(key, refusal)
+  }
+  return {
+    note: (refusal) => add({ ...refusal, count: 1 }),
+    save: async () => {
+      const saving = [...noted.values()]
+      if (saving.length === 0) return
+      noted = new Map()
+      const [summed, immediate] = [true, false].map((each) => saving.filter(({ kind }) => isSummedUp(kind) === each))
+      const unsaved = new Set(saving)
+      try {
+        await addRefusals(db, summed ?? [])
+        for (const each of summed ?? []) unsaved.delete(each)
+        for (const each of immediate ?? []) {
+          await recordFirst(db, each)
+          unsaved.delete(each)
+        }
+      } catch (error) {
+        if (error instanceof Unavailable) unsaved.forEach(add)
+        throw error
+      }
+    },
+  }
+}
+
+/** Records the first one of an hour. A lock-out is mailed to the user, at most once a day. */
+function recordFirst(db: Postgres, refusal: CountedRefusal): Promise<void> {
+  const { kind, accountId, userId, network, reason, subject } = refusal
+  return db.transaction(async (tx) => {
+    const mailTo = kind === 'session.locked' && userId !== null && accountId !== null ? { userId, accountId } : null
+    const mails = mailTo ? await lockRecentMails(tx, mailTo.userId, ['sign_in_locked'], 24) : 0
+    if (!(await addRefusal(tx, refusal))) return
+    await recordEvent(tx, {
+      kind,
+      actor: byAnybody('web'),
+      ...(accountId === null ? {} : { accountId }),
+      ...(userId === null ? {} : { userId }),
+      detail: { reason, ...(network === null ? {} : { network }), ...(subject === '' ? {} : { address: subject }) },
+    })
+    const user = mailTo && mails === 0 && (await readSignInUser(tx, mailTo.accountId, mailTo.userId))
+    if (!mailTo || !user || user.disabled) return
+    const language = user.language ?? 'en'
+    await insertMail(tx, { kind: 'sign_in_locked', ...mailTo, linkId: null, language, detail: { network } })
+  })
+}
+
+/** Records what was counted in past hours. */
+export async function recordRefusals(db: Postgres): Promise<void> {
+  while (await db.transaction(recordPastRefusals));
+}

@@ -1,0 +1,163 @@
+/**
+ * Failed sign-ins of strangers, counted in process and, with Redis, for all processes together: distinct e-mail
+ * addresses per network, and from those the totals per account and for the service. Also failed passkeys per network.
+ *
+ * Every process also counts its own failures: it goes on with them while Redis does not answer, and a network that is
+ * over its budget by them alone is refused without a query.
+ */
+import {
+  type SlidingCount,
+  STRANGER_WINDOW_MS,
+  type StrangerHistory,
+  type StrangerLimits,
+  slide,
+  slidingSum,
+} from '../core/sign-in/stranger.ts'
+import type { RedisClient, RedisLink } from './redis-link.ts'
+
+export type Source = {
+  /** core/network.ts, or NOWHERE. */
+  readonly network: string
+  readonly accountId: string
+}
+
+export type SignInFailures = {
+  read(source: Source): Promise<StrangerHistory>
+  /** An address counts once per network and window: repeating it spends the budget of the address alone. */
+  count(source: Source, email: Buffer): Promise<void>
+  readPasskeys(network: string): Promise<number>
+  countPasskey(network: string): Promise<void>
+}
+
+/** Adds ARGV[3] to the set of a network, unless it is empty or the set is full. Returns added, size, ms left. */
+const ADDRESS_SCRIPT = `
+local size = redis.call('SCARD', KEYS[1])
+local added = 0
+if ARGV[3] ~= '' and size < tonumber(ARGV[2]) then added = redis.call('SADD', KEYS[1], ARGV[3]) end
+if added == 1 and size == 0 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
+return { added, size + added, redis.call('PTTL', KEYS[1]) }`
+
+/** Adds ARGV[2] to a sliding count and returns its sum: `slide` and `slidingSum` of core/sign-in/stranger.ts. */
+const SUM_SCRIPT = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local window = tonumber(ARGV[1])
+local kept = redis.call('HMGET', KEYS[1], 'startsAt', 'current', 'previous')
+local startsAt, current, previous = tonumber(kept[1]), tonumber(kept[2]), tonumber(kept[3])
+if not startsAt or now >= startsAt + 2 * window then startsAt, current, previous = now, 0, 0
+elseif now >= startsAt + window then startsAt, current, previous = startsAt + window, 0, current end
+if ARGV[2] ~= '0' then
+  current = current + tonumber(ARGV[2])
+  redis.call('HSET', KEYS[1], 'startsAt', startsAt, 'current', current, 'previous', previous)
+  redis.call('PEXPIRE', KEYS[1], 2 * window)
+end
+return math.floor(current + previous * (1 - (now - startsAt) / window))`
+
+type CountingRedis = RedisClient & {
+  failedAddress(keys: 1, key: string, windowMs: number, max: number, email: Buffer | ''): Promise<number[]>
+  slidingSum(keys: 1, key: string, windowMs: number, add: 0 | 1): Promise<number>
+}
+
+const SERVICE = 'service'
+
+export function createSignInFailures(
+  limits: StrangerLimits,
+  link: RedisLink | null,
+  monotonicMs: () => number = () => performance.now(),
+): SignInFailures {
+  const own = createOwnCounts(limits, monotonicMs)
+  link?.redis.defineCommand('failedAddress', { lua: ADDRESS_SCRIPT })
+  link?.redis.defineCommand('slidingSum', { lua: SUM_SCRIPT })
+  const redis = link?.redis as CountingRedis | undefined
+
+  /** Null while Redis does not answer. */
+  const shared = async <T>(ask: (redis: CountingRedis) => Promise<T>): Promise<T | null> => {
+    if (!link?.reachable() || !redis) return null
+    try {
+      const answer = await ask(redis)
+      link.succeeded()
+      return answer
+    } catch (error) {
+      link.failed((error as Error).message)
+      return null
+    }
+  }
+  const addresses = (network: string, email: Buffer | '') => (asked: CountingRedis) =>
+    asked.failedAddress(1, `sn:${network}`, STRANGER_WINDOW_MS, limits.addressesPerNetwork, email)
+  const sum = (asked: CountingRedis, name: string, add: 0 | 1) =>
+    asked.slidingSum(1, `ss:${name}`, STRANGER_WINDOW_MS, add)
+
+  return {
+    read: async ({ network, accountId }) => {
+      const alone = own.read({ network, accountId })
+      if (alone.addresses >= limits.addressesPerNetwork) return alone
+      const all = await shared((asked) =>
+        Promise.all([addresses(network, '')(asked), sum(asked, accountId, 0), sum(asked, SERVICE, 0)]),
+      )
+      if (!all) return alone
+      const [[, size = 0, waitMs = 0], account, service] = all
+      return { addresses: size, waitMs: Math.max(0, waitMs), account, service }
+    },
+    count: async ({ network, accountId }, email) => {
+      own.count({ network, accountId }, email)
+      const added = await shared(addresses(network, email))
+      if (added?.[0] === 1) await shared((asked) => Promise.all([sum(asked, accountId, 1), sum(asked, SERVICE, 1)]))
+    },
+    readPasskeys: async (network) =>
+      (await shared((asked) => sum(asked, `passkey:${network}`, 0))) ?? own.readPasskeys(network),
+    countPasskey: async (network) => {
+      own.countPasskey(network)
+      await shared((asked) => sum(asked, `passkey:${network}`, 1))
+    },
+  }
+}
+
+type Failed = { readonly emails: Set<string>; readonly endsAt: number }
+
+/** Bounded by the passwords that one process can check in a window. Maps hold the oldest window first. */
+function createOwnCounts({ addressesPerNetwork }: StrangerLimits, monotonicMs: () => number) {
+  const networks = new Map<string, Failed>()
+  const sums = new Map<string, SlidingCount>()
+
+  const failedOf = (network: string, now: number): Failed => {
+    for (const [each, { endsAt }] of networks) {
+      if (now < endsAt) break
+      networks.delete(each)
+    }
+    return networks.get(network) ?? { emails: new Set(), endsAt: now + STRANGER_WINDOW_MS }
+  }
+  const sumOf = (name: string, now: number) =>
+    slidingSum(slide(sums.get(name), now, STRANGER_WINDOW_MS), now, STRANGER_WINDOW_MS)
+  const add = (name: string, now: number) => {
+    const count = slide(sums.get(name), now, STRANGER_WINDOW_MS)
+    sums.delete(name)
+    sums.set(name, { ...count, current: count.current + 1 })
+    for (const [each, { startsAt }] of sums) {
+      if (now < startsAt + 2 * STRANGER_WINDOW_MS) break
+      sums.delete(each)
+    }
+  }
+  return {
+    read: ({ network, accountId }: Source): StrangerHistory => {
+      const now = monotonicMs()
+      const { emails, endsAt } = failedOf(network, now)
+      return {
+        addresses: emails.size,
+        waitMs: emails.size === 0 ? 0 : endsAt - now,
+        account: sumOf(accountId, now),
+        service: sumOf(SERVICE, now),
+      }
+    },
+    count: ({ network, accountId }: Source, email: Buffer) => {
+      const now = monotonicMs()
+      const failed = failedOf(network, now)
+      const text = email.toString('base64')
+      if (failed.emails.size >= addressesPerNetwork || failed.emails.has(text)) return
+      failed.emails.add(text)
+      networks.set(network, failed)
+      for (const name of [accountId, SERVICE]) add(name, now)
+    },
+    readPasskeys: (network: string) => sumOf(`passkey:${network}`, monotonicMs()),
+    countPasskey: (network: string) => add(`passkey:${network}`, monotonicMs()),
+  }
+}

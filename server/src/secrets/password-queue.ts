@@ -1,0 +1,104 @@
+/**
+ * Queue for password hashing: one hash at a time per process, so that a flood of sign-ins costs one core and polls keep
+ * the others. Known browsers come first. Strangers take turns, network after network, and one of them at a time: last
+ * come those who already have their answer and wait for a mail.
+ */
+import { createFairQueue } from '../core/fair-queue.ts'
+import { createRankedQueue } from '../core/ranked-queue.ts'
+
+/** Too many passwords are being checked: an honest user retries, a flood is stopped. */
+export class PasswordsBusy extends Error {
+  override readonly name = 'PasswordsBusy'
+}
+
+/** Source of an attempt from a browser that never signed in as this user. */
+export type Stranger = {
+  readonly network: string
+  readonly accountId: string
+  /**
+   * Null: the user waits for the answer. Otherwise the answer was sent already, and this is the number of addresses that
+   * failed from the network: the fewer, the sooner.
+   */
+  readonly laterAfter: number | null
+}
+
+type Hash = <T>(work: () => Promise<T>) => Promise<T>
+
+export type PasswordQueue = {
+  /** Hashes for a known browser. Rejects with PasswordsBusy when there is no room. */
+  readonly known: Hash
+  /** Runs `turn` when it is the stranger's turn; in it, hashes wait for known browsers. Rejects with PasswordsBusy. */
+  inTurn<T>(stranger: Stranger, turn: (hash: Hash) => Promise<T>): Promise<T>
+  /** Turns away those who already have their answer, so that shutdown does not wait for them. */
+  endLater(): void
+}
+
+type Waiting = { readonly begin: () => void; readonly refuse: () => void }
+
+type WaitingStranger = Waiting & { readonly stranger: Stranger }
+
+/** Strangers who were answered already. At a dozen milliseconds each, the last of them waits half a minute. */
+const MAX_LATER = 2_000
+
+/** Half of the places is reserved for known browsers, so that strangers cannot lock everyone out by filling the queue. */
+export function createPasswordQueue(maxWaiting: number): PasswordQueue {
+  const known: Waiting[] = []
+  const turn: Waiting[] = []
+  const strangers = createFairQueue<WaitingStranger>(Math.ceil(maxWaiting / 2), ({ stranger }) => ({
+    group: stranger.network,
+    subgroup: stranger.accountId,
+  }))
+  const later = createRankedQueue<WaitingStranger>(MAX_LATER, ({ stranger }) => stranger.network)
+  let ended = false
+
+  const hashing = createSlot(() => known.shift() ?? turn.shift() ?? null)
+  const turns = createSlot(() => strangers.next(() => true) ?? later.next())
+  const hashInTurn: Hash = (work) => hashing.join((one) => void turn.push(one), work)
+
+  return {
+    known: (work) =>
+      hashing.join((one) => {
+        if (known.length + strangers.waiting >= maxWaiting) one.refuse()
+        else known.push(one)
+      }, work),
+    inTurn: (stranger, work) =>
+      turns.join(
+        (waiting) => {
+          const one = { ...waiting, stranger }
+          const { laterAfter } = stranger
+          if (laterAfter === null) strangers.join(one)?.refuse()
+          else if (ended) one.refuse()
+          else later.join(one, laterAfter)?.refuse()
+        },
+        () => work(hashInTurn),
+      ),
+    endLater: () => {
+      ended = true
+      for (let one = later.next(); one; one = later.next()) one.refuse()
+    },
+  }
+}
+
+/** Runs one piece of work at a time; `next` chooses which. */
+function createSlot(next: () => Waiting | null) {
+  let taken = false
+  const beginNext = () => {
+    const one = taken ? null : next()
+    if (!one) return
+    taken = true
+    one.begin()
+  }
+  const end = () => {
+    taken = false
+    beginNext()
+  }
+  return {
+    join: <T>(enqueue: (one: Waiting) => void, work: () => Promise<T>) =>
+      new Promise<T>((resolve, reject) => {
+        const begin = () => void work().finally(end).then(resolve, reject)
+        const refuse = () => reject(new PasswordsBusy('too many passwords are being checked'))
+        enqueue({ begin, refuse })
+        beginNext()
+      }),
+  }
+}

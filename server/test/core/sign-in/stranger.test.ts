@@ -1,0 +1,75 @@
+/** What becomes of a password from a browser that never signed in as this user. docs/decisions/0035. */
+import { describe, expect, it } from 'vitest'
+import {
+  ACCOUNT_FAILURES,
+  decidePasskey,
+  decideStranger,
+  PASSKEY_FAILURES,
+  type SlidingCount,
+  slide,
+  slidingSum,
+} from '../../../src/core/sign-in/stranger.ts'
+
+const LIMITS = { addressesPerNetwork: 20, service: 1_000 }
+const QUIET = { addresses: 0, waitMs: 0, account: 0, service: 0 }
+const WITH_MAIL = { known: false, canMail: true }
+const WITHOUT_MAIL = { known: false, canMail: false }
+const SPENT = { addresses: 20, waitMs: 7, account: ACCOUNT_FAILURES.max, service: 1_000 }
+
+describe('a stranger', () => {
+  it.each([
+    ['gets in while nothing is spent', { ...QUIET, addresses: 19, account: 99, service: 999 }, WITH_MAIL, 'allow'],
+    ['waits when the network’s budget is spent', { ...QUIET, addresses: 20, waitMs: 7 }, WITH_MAIL, 'refuse'],
+    ['waits for it also when the others are', SPENT, WITH_MAIL, 'refuse'],
+    ['confirms by mail when the account’s is spent', { ...QUIET, account: 100 }, WITH_MAIL, 'confirm'],
+    ['confirms by mail when the service’s is spent', { ...QUIET, service: 1_000 }, WITH_MAIL, 'confirm'],
+    [
+      'is delayed where no mail can be sent and the account’s is spent',
+      { ...QUIET, account: 100 },
+      WITHOUT_MAIL,
+      'delay',
+    ],
+    [
+      'waits where no mail can be sent and the service’s is spent',
+      { ...QUIET, service: 1_000 },
+      WITHOUT_MAIL,
+      'refuse',
+    ],
+  ] as const)('%s', (_, history, about, outcome) => {
+    expect(decideStranger(history, LIMITS, about).outcome).toBe(outcome)
+  })
+
+  it('waits until the network’s window ends', () => {
+    expect(decideStranger(SPENT, LIMITS, WITH_MAIL)).toEqual({ outcome: 'refuse', waitMs: 7, spent: 'network' })
+  })
+})
+
+it('a known browser gets in, whatever is spent', () => {
+  for (const canMail of [true, false]) {
+    expect(decideStranger(SPENT, LIMITS, { known: true, canMail })).toEqual({ outcome: 'allow' })
+  }
+})
+
+it('a passkey that exists is never refused', () => {
+  expect(decidePasskey(PASSKEY_FAILURES.max - 1, false).outcome).toBe('allow')
+  expect(decidePasskey(PASSKEY_FAILURES.max, false).outcome).toBe('refuse')
+  expect(decidePasskey(1_000_000, true).outcome).toBe('delay')
+})
+
+describe('a sliding count', () => {
+  const sumAt = (count: SlidingCount, now: number) => slidingSum(slide(count, now, 100), now, 100)
+
+  it('counts the window before in proportion to what is left of it, and forgets it after', () => {
+    const count = { startsAt: 1_000, current: 10, previous: 4 }
+    expect([1_000, 1_050, 1_100, 1_150, 1_199, 1_200].map((now) => sumAt(count, now))).toEqual([14, 12, 10, 5, 0, 0])
+  })
+
+  it('of a steady attack does not fall below its rate at any moment', () => {
+    let count = slide(undefined, 0, 100)
+    for (let now = 0; now < 1_000; now += 1) {
+      count = slide(count, now, 100)
+      count = { ...count, current: count.current + 1 }
+      if (now >= 100) expect(slidingSum(count, now, 100)).toBeGreaterThanOrEqual(99)
+    }
+  })
+})
