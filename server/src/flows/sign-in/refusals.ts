@@ -12,7 +12,7 @@ import { addRefusal, addRefusals, type Refusals as Noted, recordPastRefusals } f
 
 export type Refusals = {
   note(refusal: CountedRefusal): void
-  /** Throws if PostgreSQL is unavailable; what was noted is kept for the next call. */
+  /** One save after the other. Throws if PostgreSQL is unavailable; what was noted is kept for the next call. */
   save(): Promise<void>
 }
 
@@ -29,25 +29,30 @@ export function createRefusals(db: Postgres): Refusals {
     if (known) noted.set(key, { ...known, count: known.count + refusal.count })
     else if (noted.size < MAX_NOTED) noted.set(key, refusal)
   }
+  const write = async () => {
+    const saving = [...noted.values()]
+    if (saving.length === 0) return
+    noted = new Map()
+    const unsaved = new Set(saving)
+    const summed = saving.filter(({ kind }) => isSummedUp(kind))
+    try {
+      await addRefusals(db, summed)
+      for (const each of summed) unsaved.delete(each)
+      for (const each of unsaved) {
+        await recordFirst(db, each)
+        unsaved.delete(each)
+      }
+    } catch (error) {
+      if (error instanceof Unavailable) unsaved.forEach(add)
+      throw error
+    }
+  }
+  let last: Promise<void> = Promise.resolve()
   return {
     note: (refusal) => add({ ...refusal, count: 1 }),
-    save: async () => {
-      const saving = [...noted.values()]
-      if (saving.length === 0) return
-      noted = new Map()
-      const [summed, immediate] = [true, false].map((each) => saving.filter(({ kind }) => isSummedUp(kind) === each))
-      const unsaved = new Set(saving)
-      try {
-        await addRefusals(db, summed ?? [])
-        for (const each of summed ?? []) unsaved.delete(each)
-        for (const each of immediate ?? []) {
-          await recordFirst(db, each)
-          unsaved.delete(each)
-        }
-      } catch (error) {
-        if (error instanceof Unavailable) unsaved.forEach(add)
-        throw error
-      }
+    save: () => {
+      last = last.catch(() => undefined).then(write)
+      return last
     },
   }
 }
