@@ -90,6 +90,7 @@ const COUNTED = [
   'early_polls',
   'audit_seals',
   'live_device_codes',
+  'refusal_counts',
 ]
 
 /** Columns that are written in the background: dates of last use, and the last judgement of a review. */
