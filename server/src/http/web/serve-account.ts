@@ -82,7 +82,9 @@ export function createAccountServer(context: Context, addressOf: AddressReader, 
       if ('route' in arrived) dialog ||= isInDialog(asked.path, arrived.fields.get('next') ?? null)
       frame = frameFor(context, { ...origin, here: 'route' in arrived ? arrived.here : asked.path, dialog }, session)
       const given = 'route' in arrived ? await answer(context, arrived, session, frame, browser) : arrived
-      if ('refusal' in given) noteRefusedPage(context, session, pagePathOf(asked.path), given.refusal, browser)
+      if ('refusal' in given && 'route' in received) {
+        noteRefusedPage(context, session, received.route.path, given.refusal, browser)
+      }
       respondPage(response, around, given)
       if (given.afterwards) {
         const work = sleep(A_BEAT_MS).then(given.afterwards)
