@@ -27,10 +27,10 @@ export async function onFreePort<T>(start: (port: number) => Promise<T>): Promis
 
 export async function isFree(port: number): Promise<boolean> {
   const server = createServer().listen(port, '127.0.0.1')
-  const listens = await Promise.race([
-    once(server, 'listening').then(() => true),
-    once(server, 'error').then(() => false),
-  ])
+  const listens = await once(server, 'listening').then(
+    () => true,
+    () => false,
+  )
   if (!listens) return false
   server.close()
   await once(server, 'close')
