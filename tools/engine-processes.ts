@@ -15,10 +15,13 @@ export type EngineProcess = {
   pid(): number | null
 }
 
-export function createPostgres(
-  folder: string,
-  port: number,
-): EngineProcess & { stop(mode: 'fast' | 'immediate'): void } {
+export type PostgresProcess = EngineProcess & {
+  /** Its data directory. */
+  readonly data: string
+  stop(mode: 'fast' | 'immediate'): void
+}
+
+export function createPostgres(folder: string, port: number): PostgresProcess {
   const own = reachableByPostgres(folder)
     ? folder
     : join(tmpdir(), `latchkey-engines-${hash('sha1', folder).slice(0, 8)}`)
@@ -34,6 +37,7 @@ export function createPostgres(
 
   return {
     url: `postgres://latchkey@127.0.0.1:${port}/${DATABASE}`,
+    data,
     start: () => {
       if (!existsSync(join(data, 'PG_VERSION'))) initialise()
       if (succeeds('pg_ctl', '-D', data, 'status')) return
@@ -59,18 +63,21 @@ function reachableByPostgres(folder: string): boolean {
 }
 
 function asPostgres(program: string, ...args: string[]): string {
-  const [file = '', ...rest] = command(program, args)
+  const [file = '', ...rest] = postgresCommand(program, args)
   // Not inherited: a background server must not keep the caller's pipes open.
   return execFileSync(file, rest, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], cwd: '/' })
 }
 
 function succeeds(program: string, ...args: string[]): boolean {
-  const [file = '', ...rest] = command(program, args)
+  const [file = '', ...rest] = postgresCommand(program, args)
   return spawnSync(file, rest, { stdio: 'ignore', cwd: '/' }).status === 0
 }
 
-/** PostgreSQL refuses to run as root, so root runs it as the user that Debian's package creates. */
-function command(program: string, args: string[]): string[] {
+/**
+ * One of PostgreSQL's own programs. PostgreSQL refuses to run as root, so root runs it as the user that Debian's package
+ * creates.
+ */
+export function postgresCommand(program: string, args: string[]): string[] {
   const path = join(postgresFolder(), program)
   return process.getuid?.() === 0 ? ['runuser', '-u', 'postgres', '--', path, ...args] : [path, ...args]
 }

@@ -17,6 +17,8 @@ export type Events = {
   stopped(): void
   /** PostgreSQL or Redis stopped or started answering. Logged once per change, not once per request. */
   engine(name: 'postgresql' | 'redis', answers: boolean, reason?: string): void
+  /** PostgreSQL was restarted, failed over or restored: what this process remembered of it was read again. */
+  reloaded(): void
   /** By user code or by dialog. */
   granted(grantId: string, applicationId: string, accountId: string): void
   codeRejected(applicationId: string, accountId: string): void
@@ -65,6 +67,8 @@ export function createEvents(level: string, about: () => About = () => ({})): Ev
       answers
         ? log.info({ event: 'engine_back', engine: name }, `${name} is reachable again`)
         : log.error({ event: 'engine_away', engine: name, reason }, `${name} is unreachable`),
+    reloaded: () =>
+      log.warn({ event: 'reloaded' }, 'postgresql was restarted, failed over or restored: all cached data was read again'),
     granted: (grantId, applicationId, accountId) =>
       log.info({ event: 'granted', grantId, applicationId, accountId }, 'access granted'),
     codeRejected: (applicationId, accountId) =>

@@ -15,6 +15,8 @@ export type CodeBudget = {
   take(by: Asking): LimitResult
   /** Returns a code that was not issued after all. */
   giveBack(by: Asking): void
+  /** PostgreSQL may have lost codes, whose devices ask again: no code issued so far counts any more. */
+  forget(): void
   /** Publishes the codes issued here and reads those of the other processes. */
   exchange(): Promise<void>
 }
@@ -103,6 +105,14 @@ export function createCodeBudget(
       given.networks.set(network, own - 1)
       given.news = Math.max(0, given.news - 1)
       given.fill = fillUp(limit, given.fill, -1)
+    },
+    forget: () => {
+      for (const given of applications.values()) {
+        // `told` and `news` stay: they say which part of the shared count is already known here.
+        given.fill = NOTHING_TAKEN
+        given.networks = new Map()
+        given.before = new Map()
+      }
     },
     exchange: async () => {
       const now = monotonicMs()

@@ -14,6 +14,8 @@ export type Gate = {
    * ignored. Never fails; a drop that the engine did not accept is retried for as long as the hint may live.
    */
   drop(id: string): Promise<void>
+  /** PostgreSQL may have lost codes: no hint left so far is believed, so that each code's next poll reads its row. */
+  forgetHints(): void
   /** Whether Redis answers; always true without Redis. */
   readonly answers: boolean
   /** Failures of Redis since the process started. */

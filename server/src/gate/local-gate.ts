@@ -62,6 +62,9 @@ export function createLocalGate(monotonicMs: () => number = () => performance.no
       entry.hintUntil = 0
       entry.decidedUntil = now + MAX_HINT_MS
     },
+    forgetHints: () => {
+      for (const entries of [current, previous]) for (const entry of entries.values()) entry.hintUntil = 0
+    },
     close: async () => {},
   }
 }

@@ -43,6 +43,8 @@ export function createRedisGate(link: RedisLink): Gate {
   const redis = link.redis as PollingRedis
   const alone = createLocalGate()
   const perBucket = redis instanceof Cluster
+  /** Hints on Redis cannot be listed; until this time, by when the old ones have expired, none is believed. */
+  let distrustedUntil = Number.NEGATIVE_INFINITY
   let waiting: Waiting[] = []
   let scheduled = false
 
@@ -54,8 +56,9 @@ export function createRedisGate(link: RedisLink): Gate {
     try {
       const replies = await redis.poll(batch.length * 2, ...args)
       succeeded()
+      const trusted = performance.now() >= distrustedUntil
       for (const [index, reply] of replies.entries()) {
-        batch[index]?.resolve({ early: (reply & 1) === 1, pending: (reply & 2) === 2 })
+        batch[index]?.resolve({ early: (reply & 1) === 1, pending: trusted && (reply & 2) === 2 })
       }
     } catch (error) {
       failed((error as Error).message)
@@ -126,6 +129,10 @@ export function createRedisGate(link: RedisLink): Gate {
     drop: async (id) => {
       await alone.drop(id)
       if (!(await dropShared(id))) dropLater(id)
+    },
+    forgetHints: () => {
+      alone.forgetHints()
+      distrustedUntil = performance.now() + MAX_HINT_MS
     },
     close: () => {
       clearTimeout(dropTimer)

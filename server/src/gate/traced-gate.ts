@@ -16,6 +16,7 @@ export function traceGate(gate: Gate, where: Where): Gate {
     poll: (id, paceMs) => inSpan(spanOf('poll', where), () => gate.poll(id, paceMs)),
     hint: gate.hint,
     drop: (id) => inSpan(spanOf('drop', where), () => gate.drop(id)),
+    forgetHints: gate.forgetHints,
     close: gate.close,
   }
 }

@@ -73,7 +73,11 @@ export function startBackground(context: Context): Background {
   let postgresAnswers = true
   const refresh = async () => {
     try {
-      await context.applications.refresh()
+      const refreshed = await context.applications.refresh()
+      if (refreshed === 'reloaded') {
+        context.limiter.codes.forget()
+        context.events.reloaded()
+      }
       if (!postgresAnswers) context.events.engine('postgresql', true)
       postgresAnswers = true
       return null

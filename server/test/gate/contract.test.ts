@@ -94,6 +94,14 @@ describe.each(makers)('a gate $name', ({ make }) => {
     await expect(gate.drop(randomUUID())).resolves.toBeUndefined()
     expect(gate.answers).toBe(true)
   })
+
+  it('believes no hint that was left before it was told to forget them', async () => {
+    const id = randomUUID()
+    gate.hint(id, 5_000)
+    await vi.waitFor(async () => expect((await gate.poll(id, PACE_MS)).pending).toBe(true))
+    gate.forgetHints()
+    expect((await gate.poll(id, PACE_MS)).pending).toBe(false)
+  })
 })
 
 const MAX_PACE_MS = paceFor(MAX_INTERVAL_SECONDS)

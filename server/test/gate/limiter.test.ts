@@ -202,6 +202,15 @@ describe('the budget of an application', () => {
     expect(Array.from({ length: 100 }, () => take('x'))).not.toContain(false)
   })
 
+  it('counts no code any more that PostgreSQL may have lost: its device asks again', () => {
+    const { take, wait, budget } = make(12)
+    while (take('home'));
+    wait(100)
+    expect(take('home')).toBe(false)
+    budget.forget()
+    expect(take('home')).toBe(true)
+  })
+
   it('keeps the count of a network for more than a minute, and deletes it after two', () => {
     const { take, wait } = make(12)
     // One at once, one every five seconds; the reserve holds one.

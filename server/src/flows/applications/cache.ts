@@ -6,12 +6,18 @@ import type { Application } from '../../core/applications/application.ts'
 import { matchApplicationSecret } from '../../secrets/application-secret.ts'
 import type { Keyset } from '../../secrets/keyset.ts'
 import { equalSecrets } from '../../secrets/mac.ts'
-import { readApplicationChanges } from '../../store/applications/applications.ts'
+import {
+  type ApplicationChanges,
+  readApplicationChanges,
+  readEveryApplication,
+} from '../../store/applications/applications.ts'
 import { markSecretsUsed } from '../../store/applications/own.ts'
+import { type History, isContinued } from '../../store/postgres/history.ts'
 import type { Postgres } from '../../store/postgres/postgres.ts'
 
 export type ApplicationCopy = {
-  refresh(): Promise<void>
+  /** `reloaded`: PostgreSQL may have lost commits since the last call, and everything was read again. */
+  refresh(): Promise<'continued' | 'reloaded'>
   /**
    * The application, if the id is known and the secret is one of its live ones. A null secret is accepted from public
    * applications only, which have none.
@@ -38,6 +44,7 @@ export function createApplicationCopy(db: Postgres, keys: Keyset): ApplicationCo
   const usedOn = new Map<string, number>()
   const unsaved = new Set<string>()
   let seen = 0
+  let history: History | null = null
   let clockOffset = Date.now() - performance.now()
 
   const now = () => clockOffset + performance.now()
@@ -48,18 +55,31 @@ export function createApplicationCopy(db: Postgres, keys: Keyset): ApplicationCo
     unsaved.add(secretId)
   }
 
+  const isLost = (changes: ApplicationChanges) =>
+    history !== null && (!isContinued(history, changes.history) || changes.newest < seen)
+
   return {
     refresh: async () => {
-      const asked = performance.now()
-      const changes = await readApplicationChanges(db, seen)
+      let asked = performance.now()
+      let changes = history ? await readApplicationChanges(db, seen) : await readEveryApplication(db)
+      const lost = isLost(changes)
+      if (lost) {
+        asked = performance.now()
+        changes = await readEveryApplication(db)
+        applications.clear()
+        proven.clear()
+        usedOn.clear()
+      }
       for (const application of changes.applications) {
         applications.set(application.id, application)
         proven.delete(application.id)
       }
       seen = changes.changed
+      history = changes.history
       // PostgreSQL read its clock between the request and its answer, so clamp the offset to the range that this
       // allows.
       clockOffset = Math.min(Math.max(clockOffset, changes.now - performance.now()), changes.now - asked)
+      return lost ? 'reloaded' : 'continued'
     },
     authenticate: (id, secret) => {
       const application = applications.get(id)

@@ -6,6 +6,7 @@
  */
 import type { Gate } from '../../gate/gate.ts'
 import { readAnnouncedDecisions } from '../../store/device/decision-feed.ts'
+import { type History, isContinued } from '../../store/postgres/history.ts'
 import type { Queryable } from '../../store/postgres/postgres.ts'
 
 export type DecisionFeed = { pull(): Promise<void> }
@@ -18,11 +19,12 @@ const MAX_TRANSACTION_MS = 30_000
 
 export function createDecisionFeed(
   db: Queryable,
-  gate: Pick<Gate, 'drop'>,
+  gate: Pick<Gate, 'drop' | 'forgetHints'>,
   monotonicMs: () => number = () => performance.now(),
 ): DecisionFeed {
   /** Transaction number from which the next pull reads; null: only decisions from now on. */
   let from: bigint | null = null
+  let history: History | null = null
   /** The next transaction number as of `markedAt`, and as of the mark before, at least MAX_TRANSACTION_MS earlier. */
   let marked = 0n
   let markedBefore = 0n
@@ -31,13 +33,15 @@ export function createDecisionFeed(
   return {
     pull: async () => {
       const now = monotonicMs()
-      const { deviceCodeIds, oldestRunning, next } = await readAnnouncedDecisions(db, from)
+      const { deviceCodeIds, oldestRunning, history: current } = await readAnnouncedDecisions(db, from)
       await Promise.all(deviceCodeIds.map((id) => gate.drop(id)))
-      // Numbers that go backwards: a standby was promoted that lacks the old primary's last transactions.
-      const promoted = from !== null && next < from
-      if (promoted || now - markedAt >= MAX_TRANSACTION_MS) {
-        markedBefore = promoted ? 0n : marked
-        marked = next
+      const lost = history !== null && !isContinued(history, current)
+      history = current
+      // Hints may be about codes that were lost, and decisions made since then were not announced to this process.
+      if (lost) gate.forgetHints()
+      if (lost || now - markedAt >= MAX_TRANSACTION_MS) {
+        markedBefore = lost ? 0n : marked
+        marked = current.nextXid
         markedAt = now
       }
       from = oldestRunning > markedBefore ? oldestRunning : markedBefore

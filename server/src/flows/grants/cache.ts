@@ -10,6 +10,7 @@
 
 import { type FeedPosition, readGrantChanges } from '../../store/grants/changes.ts'
 import { type GrantState, markUsed, readGrantState } from '../../store/grants/grants.ts'
+import { type History, isContinued } from '../../store/postgres/history.ts'
 import type { Postgres } from '../../store/postgres/postgres.ts'
 import { createRemembered, MAX_REMEMBERED } from './remembered.ts'
 
@@ -41,6 +42,7 @@ export function createGrantCache(db: Postgres): GrantCache {
   const reading = new Map<string, Promise<GrantState | null>>()
   const usedOn = new Map<string, string>()
   let position: FeedPosition | null = null
+  let history: History | null = null
   /** Transactions of the last pull. A long-running transaction makes pulls return them again; each is applied once. */
   let applied = new Set<string>()
   let pulls = 0
@@ -75,13 +77,13 @@ export function createGrantCache(db: Postgres): GrantCache {
     pull: async () => {
       const startedAt = performance.now()
       const pulled = await readGrantChanges(db, position)
-      // A position that goes backwards: a standby was promoted that lacks the old primary's last transactions.
-      if (isStale() || isBehind(pulled.position, position)) remembered.clear()
+      if (isStale() || (history && !isContinued(history, pulled.history))) remembered.clear()
       for (const change of pulled.changes) if (!applied.has(change.xid)) remembered.forget(change)
       applied = new Set(pulled.changes.map(({ xid }) => xid))
       // Reads under way may be older than this pull: requests already waiting may use them, later ones must not.
       reading.clear()
       position = pulled.position
+      history = pulled.history
       pulls += 1
       heardAt = startedAt
     },
@@ -102,8 +104,4 @@ export function createGrantCache(db: Postgres): GrantCache {
 function trim(state: GrantState): GrantState {
   const heldScopes = state.heldScopes.filter((name) => state.grant.scopes.includes(name))
   return { ...state, heldScopes }
-}
-
-function isBehind(position: FeedPosition, before: FeedPosition | null): boolean {
-  return before !== null && BigInt(position) < BigInt(before)
 }

@@ -2,7 +2,8 @@
 import type { Application, Publisher } from '../../core/applications/application.ts'
 import type { TestMode } from '../../core/applications/test-mode.ts'
 import { lockByName } from '../postgres/advisory-locks.ts'
-import type { Queryable, Transaction } from '../postgres/postgres.ts'
+import { HISTORY, type History, type HistoryRow, historyFrom } from '../postgres/history.ts'
+import { bePatient, PATIENT, type Postgres, type Queryable, type Transaction } from '../postgres/postgres.ts'
 
 type Row = {
   id: string
@@ -57,22 +58,41 @@ export type ApplicationChanges = {
   readonly applications: readonly Application[]
   /** Position to continue from. */
   readonly changed: number
+  /** Highest position of any application; below `after` if changes up to there were lost. */
+  readonly newest: number
   /** PostgreSQL's clock, for callers that judge time without a query. */
   readonly now: number
+  readonly history: History
 }
 
-export async function readApplicationChanges(db: Queryable, after: number): Promise<ApplicationChanges> {
-  const { rows } = await db.query<Row & { id: string | null }>({
+/** All of them, which may take longer than other statements are allowed to: 10,000 take seconds on a busy machine. */
+export function readEveryApplication(db: Postgres): Promise<ApplicationChanges> {
+  return db.transaction(async (tx) => {
+    await bePatient(tx)
+    return readApplicationChanges(tx, 0, PATIENT)
+  })
+}
+
+export async function readApplicationChanges(
+  db: Queryable,
+  after: number,
+  patience: Partial<typeof PATIENT> = {},
+): Promise<ApplicationChanges> {
+  const { rows } = await db.query<Row & HistoryRow & { id: string | null; newest: number }>({
     name: 'read-application-changes',
-    text: `select ${APPLICATION}, clock.now
-      from (select now() as now) clock left join applications a on a.change_number > $1 order by a.change_number`,
+    text: `select ${APPLICATION}, state.*
+      from (select now() as now, ${HISTORY}, coalesce((select max(change_number) from applications), 0) as newest) state
+        left join applications a on a.change_number > $1 order by a.change_number`,
     values: [after],
+    ...patience,
   })
   const changed = rows.filter((row) => row.id !== null)
   return {
     applications: changed.map(fromRow),
     changed: changed.at(-1)?.change_number ?? after,
+    newest: rows[0]?.newest ?? 0,
     now: rows[0]?.now ?? 0,
+    history: historyFrom(rows[0]),
   }
 }
 

@@ -6,6 +6,7 @@
  * was still running at its last read. Some rows are read twice, none is missed, and writers do not wait.
  */
 import type { AuditKind } from '../../core/audit/kind.ts'
+import { HISTORY, type History, type HistoryRow, historyFrom } from '../postgres/history.ts'
 import type { Queryable } from '../postgres/postgres.ts'
 
 /** Events after which the next poll of the code may get another answer. */
@@ -15,11 +16,10 @@ export type AnnouncedDecisions = {
   readonly deviceCodeIds: readonly string[]
   /** Every transaction with a lower number has ended. */
   readonly oldestRunning: bigint
-  /** No transaction has this number yet. */
-  readonly next: bigint
+  readonly history: History
 }
 
-type Row = { oldest_running: string; next: string; device_code_id: string | null }
+type Row = HistoryRow & { oldest_running: string; device_code_id: string | null }
 
 /** `from`: the lowest transaction number to read; null: return the current position only. */
 export async function readAnnouncedDecisions(db: Queryable, from: bigint | null): Promise<AnnouncedDecisions> {
@@ -28,11 +28,11 @@ export async function readAnnouncedDecisions(db: Queryable, from: bigint | null)
     // The upper bound excludes events of a restored dump, whose transaction numbers come from another server. The bound
     // on `at` prunes partitions: no transaction is a month old and nothing is written ahead of time, so two to four
     // months are read.
-    text: `select pg_snapshot_xmin(seen)::text as oldest_running, pg_snapshot_xmax(seen)::text as next, e.device_code_id
+    text: `select pg_snapshot_xmin(seen)::text as oldest_running, e.device_code_id, ${HISTORY}
       from pg_current_snapshot() as seen left join audit_events e
         on e.xid >= $1::xid8 and e.xid < pg_snapshot_xmax(seen) and e.at > now() - interval '1 month' and e.kind = any($2) and e.device_code_id is not null`,
     values: [from?.toString() ?? null, DECISIVE],
   })
   const deviceCodeIds = rows.flatMap(({ device_code_id }) => device_code_id ?? [])
-  return { deviceCodeIds, oldestRunning: BigInt(rows[0]?.oldest_running ?? 0), next: BigInt(rows[0]?.next ?? 0) }
+  return { deviceCodeIds, oldestRunning: BigInt(rows[0]?.oldest_running ?? 0), history: historyFrom(rows[0]) }
 }

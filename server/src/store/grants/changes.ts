@@ -7,6 +7,7 @@
  * missed, and writers do not wait.
  */
 
+import { HISTORY, type History, type HistoryRow, historyFrom } from '../postgres/history.ts'
 import type { Queryable, Transaction } from '../postgres/postgres.ts'
 import { forget } from '../postgres/purge.ts'
 
@@ -31,7 +32,7 @@ export async function announceGrants(tx: Transaction, grantIds: readonly string[
 /** Position of a reader: a transaction number (xid8) as text. */
 export type FeedPosition = string
 
-type Row = {
+type Row = HistoryRow & {
   position: string
   xid: string
   grant_id: string | null
@@ -43,7 +44,11 @@ type Row = {
 /** A change with the transaction that made it. */
 export type PulledChange = GrantChange & { readonly xid: string }
 
-export type PulledChanges = { readonly position: FeedPosition; readonly changes: readonly PulledChange[] }
+export type PulledChanges = {
+  readonly position: FeedPosition
+  readonly changes: readonly PulledChange[]
+  readonly history: History
+}
 
 /**
  * `after` null: start now. The changes returned then are those that the next pull reads again, because an older
@@ -53,11 +58,11 @@ export async function readGrantChanges(db: Queryable, after: FeedPosition | null
   const { rows } = await db.query<Row>({
     name: 'read-grant-changes',
     text: `select pg_snapshot_xmin(pg_current_snapshot())::text as position, c.xid::text as xid, c.grant_id, c.user_id, c.account_id,
-        c.application_id
-      from (select 1) as one left join grant_changes c on c.xid >= coalesce($1::xid8, pg_snapshot_xmin(pg_current_snapshot()))`,
+        c.application_id, here.*
+      from (select ${HISTORY}) as here left join grant_changes c on c.xid >= coalesce($1::xid8, pg_snapshot_xmin(pg_current_snapshot()))`,
     values: [after],
   })
-  return { position: rows[0]?.position ?? '0', changes: rows.flatMap(changeFrom) }
+  return { position: rows[0]?.position ?? '0', changes: rows.flatMap(changeFrom), history: historyFrom(rows[0]) }
 }
 
 function changeFrom({ xid, ...row }: Row): PulledChange[] {

@@ -16,12 +16,19 @@ afterAll(() => service.stop())
 
 let now = 0
 let dropped: string[] = []
+let forgotten: string[] = []
 let feed: DecisionFeed
-const createFeed = (db: Queryable) => createDecisionFeed(db, { drop: async (id) => void dropped.push(id) }, () => now)
+const createFeed = (db: Queryable) =>
+  createDecisionFeed(
+    db,
+    { drop: async (id) => void dropped.push(id), forgetHints: () => void forgotten.push('hints') },
+    () => now,
+  )
 
 /** Device code ids announced by a pull. */
 async function pull(): Promise<readonly string[]> {
   dropped = []
+  forgotten = []
   await feed.pull()
   return dropped
 }
@@ -110,8 +117,10 @@ it('continues on a promoted PostgreSQL that lacks the last transactions', async 
     let current: Queryable = service.context.db
     feed = createFeed({ query: (statement, values) => current.query(statement, values) })
     for (now of [0, 30_000, 60_000]) await feed.pull()
+    expect([await pull(), forgotten]).toEqual([[], []])
     current = db
-    expect(await pull()).toEqual([])
+    expect([await pull(), forgotten], 'hints of the old one').toEqual([[], ['hints']])
+    expect([await pull(), forgotten]).toEqual([[], []])
     const id = '00000000-0000-4000-8000-000000000002'
     await db.query(
       "insert into audit_events (at, kind, actor_kind, actor_id, via, device_code_id) values (now(), 'code.rejected', 'service', 'test', 'job', $1)",
