@@ -44,7 +44,15 @@ async function signInEverywhere({ service }: Northwind, userId: string): Promise
   if (!user) throw new Error('there is no such user')
   const made = Array.from({ length: BROWSERS }, async () => {
     const id = randomUUID()
-    const session = { id, accountId: user.account_id, userId, lifetimeMs: 3_600_000, address: null, agent: null }
+    const session = {
+      id,
+      accountId: user.account_id,
+      userId,
+      lifetimeMs: 3_600_000,
+      keyId: 1,
+      address: null,
+      agent: null,
+    }
     await context.db.transaction((tx) => insertSession(tx, session))
     return signSession(config.keys, id, user.slug)
   })

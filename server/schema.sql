@@ -409,6 +409,8 @@ CREATE TABLE public.grants (
     test_ends_at timestamp with time zone,
     requested_from inet,
     key_id smallint NOT NULL,
+    previous_key_id smallint,
+    key_changed_at timestamp with time zone,
     generation integer DEFAULT 1 NOT NULL,
     key_generation integer DEFAULT 1 NOT NULL,
     key_rotated_at timestamp with time zone,
@@ -420,8 +422,9 @@ CREATE TABLE public.grants (
     revoked_by_decision text,
     CONSTRAINT grants_decision_is_review CHECK (((revoked_by_decision IS NULL) OR (revocation_reason = 'revoked_by_review'::text))),
     CONSTRAINT grants_id_check CHECK ((id ~ '^grt_[0-9a-z]{20}$'::text)),
+    CONSTRAINT grants_key_change_complete CHECK (((key_changed_at IS NULL) = (previous_key_id IS NULL))),
     CONSTRAINT grants_one_origin CHECK (((device_code_id IS NULL) <> (dialog_id IS NULL))),
-    CONSTRAINT grants_revocation_reason_check CHECK ((revocation_reason = ANY (ARRAY['application_deleted'::text, 'application_suspended'::text, 'authorization_code_refused'::text, 'authorization_code_reused'::text, 'credential_reported'::text, 'never_collected'::text, 'password_changed'::text, 'refresh_token_reused'::text, 'removed_by_administrator'::text, 'removed_by_user'::text, 'revoked_by_application'::text, 'revoked_by_review'::text, 'test_mode_ended'::text, 'user_disabled'::text, 'user_reset'::text]))),
+    CONSTRAINT grants_revocation_reason_check CHECK ((revocation_reason = ANY (ARRAY['application_deleted'::text, 'application_suspended'::text, 'authorization_code_refused'::text, 'authorization_code_reused'::text, 'credential_reported'::text, 'key_retired'::text, 'never_collected'::text, 'password_changed'::text, 'refresh_token_reused'::text, 'removed_by_administrator'::text, 'removed_by_user'::text, 'revoked_by_application'::text, 'revoked_by_review'::text, 'test_mode_ended'::text, 'user_disabled'::text, 'user_reset'::text]))),
     CONSTRAINT grants_revoked_with_reason CHECK (((revoked_at IS NULL) = (revocation_reason IS NULL))),
     CONSTRAINT grants_test_a_day_at_most CHECK ((test_ends_at <= (created_at + '24:00:00'::interval))),
     CONSTRAINT grants_variant_check CHECK ((variant = ANY (ARRAY['token_set'::text, 'access_key'::text])))
@@ -462,7 +465,7 @@ CREATE TABLE public.mails (
     attempts integer DEFAULT 0 NOT NULL,
     sent_at timestamp with time zone,
     given_up_at timestamp with time zone,
-    CONSTRAINT mails_kind_check CHECK ((kind = ANY (ARRAY['invitation'::text, 'recovery'::text, 'reset'::text, 'grant_created'::text, 'grants_created'::text, 'password_changed'::text, 'sign_in_method_added'::text, 'sign_in_method_removed'::text, 'grant_ended'::text, 'many_codes'::text, 'profile_decided'::text, 'publisher_record'::text, 'application_review'::text, 'suspensions_waiting'::text, 'sign_in'::text, 'sign_in_locked'::text])))
+    CONSTRAINT mails_kind_check CHECK ((kind = ANY (ARRAY['invitation'::text, 'recovery'::text, 'reset'::text, 'grant_created'::text, 'grants_created'::text, 'password_changed'::text, 'sign_in_method_added'::text, 'sign_in_method_removed'::text, 'grant_ended'::text, 'many_codes'::text, 'profile_decided'::text, 'publisher_record'::text, 'application_review'::text, 'suspensions_waiting'::text, 'sign_in'::text, 'sign_in_locked'::text, 'credentials_to_renew'::text, 'authenticator_to_renew'::text])))
 );
 
 ALTER TABLE public.mails ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
@@ -615,6 +618,7 @@ CREATE TABLE public.sessions (
     id uuid NOT NULL,
     account_id text NOT NULL,
     user_id text NOT NULL,
+    key_id smallint NOT NULL,
     created_at timestamp with time zone NOT NULL,
     authenticated_at timestamp with time zone NOT NULL,
     expires_at timestamp with time zone NOT NULL,
@@ -639,6 +643,12 @@ ALTER TABLE public.sign_in_failures ALTER COLUMN id ADD GENERATED ALWAYS AS IDEN
     NO MINVALUE
     NO MAXVALUE
     CACHE 1
+);
+
+CREATE TABLE public.signing_keys (
+    id smallint NOT NULL,
+    last_signed_at timestamp with time zone,
+    retired_at timestamp with time zone
 );
 
 CREATE TABLE public.spent_challenges (
@@ -850,6 +860,9 @@ ALTER TABLE ONLY public.sessions
 
 ALTER TABLE ONLY public.sign_in_failures
     ADD CONSTRAINT sign_in_failures_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.signing_keys
+    ADD CONSTRAINT signing_keys_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY public.spent_challenges
     ADD CONSTRAINT spent_challenges_pkey PRIMARY KEY (digest);

@@ -78,6 +78,8 @@ create table sessions (
   id               uuid constraint sessions_pkey primary key,
   account_id       text not null constraint sessions_account_id_fkey references accounts,
   user_id          text not null constraint sessions_user_id_fkey references users on delete cascade,
+  -- Signed the cookie.
+  key_id           smallint not null,
   created_at       timestamptz not null,
   -- When the user last authenticated.
   authenticated_at timestamptz not null,
@@ -88,6 +90,15 @@ create table sessions (
 
 create index sessions_user_id_idx on sessions (user_id);
 create index sessions_expires_at_idx on sessions (expires_at);
+
+-- Keys of LATCHKEY_KEYS that sign or signed; the keys themselves are not stored.
+create table signing_keys (
+  id             smallint constraint signing_keys_pkey primary key,
+  -- Noted every few seconds by each process that signs with it; null: by none so far.
+  last_signed_at timestamptz,
+  -- From then on no process accepts anything that it signed.
+  retired_at     timestamptz
+);
 
 create table passkeys (
   id           text constraint passkeys_pkey primary key constraint passkeys_id_check check (length(id) <= 1400),

@@ -18,6 +18,9 @@ create table grants (
   -- Client address of the application's request.
   requested_from      inet,
   key_id              smallint not null,
+  -- Signed the credentials before that; some of them are valid for a while after the change.
+  previous_key_id     smallint,
+  key_changed_at      timestamptz,
   generation          integer not null default 1,
   key_generation      integer not null default 1,
   -- When the access key was last rotated; its predecessor is valid for a while.
@@ -29,11 +32,12 @@ create table grants (
   revoked_at          timestamptz,
   revocation_reason   text constraint grants_revocation_reason_check check (revocation_reason in (
     'application_deleted', 'application_suspended', 'authorization_code_refused', 'authorization_code_reused',
-    'credential_reported', 'never_collected', 'password_changed', 'refresh_token_reused', 'removed_by_administrator',
-    'removed_by_user', 'revoked_by_application', 'revoked_by_review', 'test_mode_ended', 'user_disabled',
-    'user_reset')),
+    'credential_reported', 'key_retired', 'never_collected', 'password_changed', 'refresh_token_reused',
+    'removed_by_administrator', 'removed_by_user', 'revoked_by_application', 'revoked_by_review', 'test_mode_ended',
+    'user_disabled', 'user_reset')),
   -- Revoked by this decision; restored if it is undone.
   revoked_by_decision text constraint grants_revoked_by_decision_fkey references review_decisions,
+  constraint grants_key_change_complete check ((key_changed_at is null) = (previous_key_id is null)),
   constraint grants_one_origin check ((device_code_id is null) <> (dialog_id is null)),
   constraint grants_test_a_day_at_most check (test_ends_at <= created_at + interval '24 hours'),
   constraint grants_revoked_with_reason check ((revoked_at is null) = (revocation_reason is null)),
@@ -127,7 +131,7 @@ create table mails (
   kind        text not null constraint mails_kind_check check (kind in (
     'invitation', 'recovery', 'reset', 'grant_created', 'grants_created', 'password_changed', 'sign_in_method_added',
     'sign_in_method_removed', 'grant_ended', 'many_codes', 'profile_decided', 'publisher_record', 'application_review',
-    'suspensions_waiting', 'sign_in', 'sign_in_locked')),
+    'suspensions_waiting', 'sign_in', 'sign_in_locked', 'credentials_to_renew', 'authenticator_to_renew')),
   account_id  text not null constraint mails_account_id_fkey references accounts,
   user_id     text not null constraint mails_user_id_fkey references users on delete cascade,
   link_id     uuid constraint mails_link_id_fkey references links,

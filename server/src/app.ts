@@ -13,6 +13,7 @@ import { createDecisionFeed } from './flows/device/decision-feed.ts'
 import { createLiveCodes } from './flows/device/live-codes.ts'
 import { createGrantCache } from './flows/grants/cache.ts'
 import { createMetricsReader, type MetricsReader } from './flows/operator/metrics.ts'
+import { dropRetiredKeys } from './flows/operator/retire-key.ts'
 import { createTasks } from './flows/operator/tasks.ts'
 import { createLoad } from './flows/overload/load.ts'
 import { createEarlyPolls } from './flows/reviews/early-polls.ts'
@@ -37,6 +38,7 @@ import { createCredentialVerifier } from './secrets/credentials.ts'
 import { createDeviceCodeVerifier } from './secrets/device-code-text.ts'
 import { createPasswords } from './secrets/password.ts'
 import { gatherReads } from './store/device/batched-reads.ts'
+import { markSigning } from './store/operator/signing-keys.ts'
 import { pendingMigrations } from './store/postgres/migrate.ts'
 import { openPostgres } from './store/postgres/postgres.ts'
 import { tracePostgres } from './store/postgres/traced.ts'
@@ -167,6 +169,10 @@ function behind(base: string | null, path: string): string | null {
 async function prepare(context: Context, server: HttpServer): Promise<string> {
   const { host, port, deviceCodeLifetimeMs } = context.config
   await makePartitionsAhead(context.db, deviceCodeLifetimeMs)
+  if (!(await dropRetiredKeys(context))) {
+    throw new CommandRefused('The first key in LATCHKEY_KEYS was retired. Move another key to the front.')
+  }
+  await markSigning(context.db, context.config.keys.signing.id)
   await context.applications.refresh()
   await context.grantCache.pull()
   await context.decisions.pull()

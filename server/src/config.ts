@@ -65,7 +65,7 @@ export const options = {
     env: 'LATCHKEY_KEYS',
     secret: true,
     about:
-      'Keys that sign codes and credentials, as a comma-separated list of `id:key`. The first key signs, all keys verify. Create a key with `latchkey key create`. Removing a key invalidates everything that was signed with it.',
+      'Keys that sign codes and credentials, as a comma-separated list of `id:key`. The first key signs, all keys verify. Create a key with `latchkey key create`. Before you remove a key, retire it with `latchkey key retire`.',
     example: '1:(43 characters printed by latchkey key create)',
     parse: (text) => {
       const keyset = parseKeyset(text)

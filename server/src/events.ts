@@ -68,7 +68,10 @@ export function createEvents(level: string, about: () => About = () => ({})): Ev
         ? log.info({ event: 'engine_back', engine: name }, `${name} is reachable again`)
         : log.error({ event: 'engine_away', engine: name, reason }, `${name} is unreachable`),
     reloaded: () =>
-      log.warn({ event: 'reloaded' }, 'postgresql was restarted, failed over or restored: all cached data was read again'),
+      log.warn(
+        { event: 'reloaded' },
+        'postgresql was restarted, failed over or restored: all cached data was read again',
+      ),
     granted: (grantId, applicationId, accountId) =>
       log.info({ event: 'granted', grantId, applicationId, accountId }, 'access granted'),
     codeRejected: (applicationId, accountId) =>

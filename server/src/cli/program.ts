@@ -6,7 +6,6 @@
 import { Command } from 'commander'
 import { readConfig } from '../config.ts'
 import { SWEEP_SETTINGS, sweep } from '../flows/sweep.ts'
-import { createKey } from '../secrets/keyset.ts'
 import { migrate } from '../store/postgres/migrate.ts'
 import { addAccountCommands } from './account.ts'
 import { addApplicationCommands } from './application.ts'
@@ -14,8 +13,9 @@ import { addAuditCommands } from './audit.ts'
 import { addCodeCommands } from './code.ts'
 import { addDemoCommand } from './demo.ts'
 import { addDoctorCommand } from './doctor.ts'
+import { addKeyCommands } from './key.ts'
 import { addLoginCommand } from './login.ts'
-import { CommandRefused, type OutputOptions, print, STATUSES } from './output.ts'
+import { type OutputOptions, print, STATUSES } from './output.ts'
 import { addStatusCommands } from './status.ts'
 import { addUserCommands } from './user.ts'
 import { type Wiring, withDatabase } from './wiring.ts'
@@ -58,23 +58,7 @@ export function createProgram(wiring: Wiring): Command {
       }),
     )
 
-  program
-    .command('key')
-    .description('Signing keys.')
-    .command('create')
-    .description(
-      'Print a new entry for LATCHKEY_KEYS. Append it to the list in every process first, then move it to the front to sign with it.',
-    )
-    .option('--id <number>', 'number of the key, from 1 to 255, unique in LATCHKEY_KEYS', '1')
-    .option('--json', 'print one JSON object')
-    .action((options: OutputOptions & { id: string }) => {
-      const id = Number(options.id)
-      if (!(Number.isInteger(id) && id >= 1 && id <= 255))
-        throw new CommandRefused('A key id is a number from 1 to 255.')
-      const key = createKey(id)
-      print(options, { key }, key)
-    })
-
+  addKeyCommands(program)
   addAccountCommands(program)
   addUserCommands(program)
   addApplicationCommands(program)

@@ -88,6 +88,17 @@ export type MailContent =
         readonly since: number
       }
     }
+  /** To administrators: credentials of their applications need a signing key that is going to be retired. */
+  | {
+      readonly kind: 'credentials_to_renew'
+      readonly detail: {
+        readonly count: number
+        /** Names; truncated if there are very many. */
+        readonly applications: readonly string[]
+      }
+    }
+  /** The user's authenticator needs a signing key that is going to be retired. */
+  | { readonly kind: 'authenticator_to_renew'; readonly detail: Readonly<Record<string, never>> }
 
 export type ReviewNotification = {
   readonly what: 'warned' | 'suspended' | 'expired' | 'reinstated' | 'slowed' | 'kept' | 'revoked' | 'undone'

@@ -91,6 +91,10 @@ function contentOf(context: Context, mail: DueMail): MailContent {
     }
     case 'suspensions_waiting':
       return { ...about, kind: mail.kind, ...mail.detail, link: `${accountOrigin(context, slug)}/operator/reviews` }
+    case 'credentials_to_renew':
+      return { ...about, kind: mail.kind, ...mail.detail, link: `${accountOrigin(context, slug)}/developer` }
+    case 'authenticator_to_renew':
+      return { ...about, kind: mail.kind, link: `${accountOrigin(context, slug)}/security` }
     case 'profile_decided':
       return { ...about, kind: mail.kind, ...mail.detail }
     case 'publisher_record':

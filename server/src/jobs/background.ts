@@ -8,12 +8,14 @@
 import { recheckPublisher } from '../flows/applications/recheck-publisher.ts'
 import { createSealer } from '../flows/audit/seal.ts'
 import type { Context } from '../flows/context.ts'
+import { dropRetiredKeys } from '../flows/operator/retire-key.ts'
 import { judgeApplications } from '../flows/reviews/judge.ts'
 import { remindOperators } from '../flows/reviews/remind-operators.ts'
 import { sendDueMails } from '../flows/send-mails.ts'
 import { recordRefusals } from '../flows/sign-in/refusals.ts'
 import { sweep } from '../flows/sweep.ts'
 import { createWebhookSender } from '../flows/webhooks/send.ts'
+import { markSigning } from '../store/operator/signing-keys.ts'
 import { Unavailable } from '../store/postgres/postgres.ts'
 
 /** Suspensions, secrets, new applications and revocations reach every process within this time and a round trip. */
@@ -27,6 +29,9 @@ const DECISIONS_MS = 250
 
 /** Only the day of last use is stored, so the uses of one second fit into one statement. */
 const USES_MS = 1_000
+
+/** flows/operator/retire-key.ts: a key that was not recorded for three of these is used by no process. */
+const SIGNING_MS = 10_000
 
 const SWEEP_MS = 5 * 60 * 1000
 
@@ -95,6 +100,8 @@ export function startBackground(context: Context): Background {
     repeat(context, 'pulling applications', REFRESH_MS, refresh),
     repeat(context, 'pulling revocations', REFRESH_MS, () => context.grantCache.pull().catch(expected)),
     repeat(context, 'pulling decisions', DECISIONS_MS, () => context.decisions.pull().catch(expected)),
+    repeat(context, 'dropping retired keys', REFRESH_MS, () => dropRetired(context).catch(expected)),
+    repeat(context, 'recording the signing key', SIGNING_MS, () => recordSigning(context).catch(expected)),
     repeat(context, 'saving last use', USES_MS, () => saveUses(context).catch(expected)),
     repeat(context, 'saving usage counters', USAGE_MS, () => context.usage.save().catch(expected)),
     repeat(context, 'saving early polls', EARLY_POLLS_MS, () => context.earlyPolls.save().catch(expected)),
@@ -127,6 +134,14 @@ export function startBackground(context: Context): Background {
       sealer.logHead()
     },
   }
+}
+
+function recordSigning({ db, config }: Context): Promise<void> {
+  return markSigning(db, config.keys.signing.id)
+}
+
+async function dropRetired(context: Context): Promise<void> {
+  if (!(await dropRetiredKeys(context))) throw new Error('the signing key was retired')
 }
 
 async function saveUses({ grantCache, applications }: Context): Promise<void> {

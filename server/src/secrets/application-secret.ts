@@ -14,7 +14,7 @@ export function createApplicationSecret(): string {
   return `lks_${randomBytes(32).toString('base64url')}`
 }
 
-/** The stored digest of a new secret, under the signing key. */
+/** The digest to store, under the signing key. */
 export function digestApplicationSecret(keys: Keyset, secret: string): Buffer {
   return digestWith(keys.signing, secret)
 }

@@ -72,7 +72,7 @@ export type CredentialVerifier = (text: string) => VerifiedCredential | null
 
 /** `verifyCredential` with a cache. Forged credentials are never cached. */
 export function createCredentialVerifier(keys: Keyset): CredentialVerifier {
-  const recent = createRecent<VerifiedCredential>(REMEMBERED)
+  const recent = createRecent<VerifiedCredential>(REMEMBERED, keys)
   return (text) => {
     const known = recent.get(text)
     if (known) return known

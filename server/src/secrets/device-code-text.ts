@@ -56,7 +56,7 @@ export type DeviceCodeVerifier = (text: string, applicationId: string) => Device
 
 /** `verifyDeviceCode` with a cache. Forged codes are never cached. */
 export function createDeviceCodeVerifier(keys: Keyset): DeviceCodeVerifier {
-  const recent = createRecent<DeviceCodeText>(REMEMBERED)
+  const recent = createRecent<DeviceCodeText>(REMEMBERED, keys)
   return (text, applicationId) => {
     const known = recent.get(text)
     if (known?.applicationId === applicationId) return known

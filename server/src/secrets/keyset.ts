@@ -40,7 +40,7 @@ export type SigningKey = { readonly id: number; readonly for: Readonly<Record<Pu
 export type Keyset = {
   readonly signing: SigningKey
   /** By key id; `undefined` for an id that is not, or no longer, in the set. */
-  readonly byId: ReadonlyMap<number, SigningKey>
+  readonly byId: Map<number, SigningKey>
 }
 
 const KEY_BYTES = 32
@@ -60,6 +60,11 @@ export function parseKeyset(text: string): Keyset | KeysetProblem {
   }
   const [signing] = byId.values()
   return signing ? { signing, byId } : { problem: 'no key is given' }
+}
+
+/** Removes a retired key: from now on the set verifies nothing that it signed. */
+export function dropKey(keys: Keyset, id: number): void {
+  keys.byId.delete(id)
 }
 
 function signingKey(id: number, key: Buffer): SigningKey {

@@ -1,13 +1,17 @@
 /**
- * Cache of verified texts, so that a poll need not verify its code again: a genuine text stays genuine. Two generations
- * rotate by count, so memory is bounded and nothing has to be purged. Only verified texts may be added.
+ * Cache of verified texts, so that a poll need not verify its code again: a genuine text stays genuine, until its key is
+ * retired. Two generations rotate by count, so memory is bounded and nothing has to be purged. Only verified texts may
+ * be added.
  */
+import type { Keyset } from './keyset.ts'
+
 export type Recent<Value> = {
   get(text: string): Value | undefined
   set(text: string, value: Value): void
 }
 
-export function createRecent<Value>(perGeneration: number): Recent<Value> {
+export function createRecent<Value>(perGeneration: number, { byId }: Pick<Keyset, 'byId'>): Recent<Value> {
+  let keyCount = byId.size
   let current = new Map<string, Value>()
   let previous = new Map<string, Value>()
 
@@ -21,6 +25,12 @@ export function createRecent<Value>(perGeneration: number): Recent<Value> {
   return {
     set,
     get: (text) => {
+      // No key is ever added to a running process: fewer keys mean that one was retired.
+      if (byId.size !== keyCount) {
+        keyCount = byId.size
+        current = new Map()
+        previous = new Map()
+      }
       const known = current.get(text)
       if (known !== undefined) return known
       const older = previous.get(text)

@@ -39,6 +39,12 @@ export function verify(kind: SignedText, keys: Keyset, text: string, bound = '')
   return bytes.toString('base64url') === sealed ? carried.subarray(1) : null
 }
 
+/** Id of the key that a verified text was signed with. */
+export function keyIdOf({ prefix, bucket }: SignedText, text: string): number {
+  const start = prefix.length + (bucket === undefined ? 0 : BUCKET_DIGITS)
+  return Buffer.from(text.slice(start, start + 2), 'base64url')[0] ?? 0
+}
+
 /** Over `bucket | key id | body | bound`. */
 function tag({ purpose, bucket }: SignedText, key: SigningKey, carried: Buffer, bound: string): Buffer {
   const inFront = bucket === undefined ? [] : [Buffer.of(bucket >> 8, bucket & 255)]

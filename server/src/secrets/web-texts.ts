@@ -6,7 +6,7 @@ import { hash } from 'node:crypto'
 import { uuidBytes, uuidFrom } from './device-code-text.ts'
 import type { Keyset } from './keyset.ts'
 import { equalSecrets, mac } from './mac.ts'
-import { type SignedText, sign, verify } from './signed-text.ts'
+import { keyIdOf, type SignedText, sign, verify } from './signed-text.ts'
 
 /** session id 16, bound to the account's slug: at another account the cookie fails like a forged one. */
 const session: SignedText = { prefix: 'lkw_', purpose: 'session', bodyBytes: 16 }
@@ -25,6 +25,11 @@ export function signSession(keys: Keyset, id: string, slug: string): string {
 
 export function verifySession(keys: Keyset, text: string, slug: string): string | null {
   return uuidOrNull(verify(session, keys, text, slug))
+}
+
+/** Whether another key signs now than the one that signed this verified cookie. */
+export function isOutdatedSession(keys: Keyset, text: string): boolean {
+  return keyIdOf(session, text) !== keys.signing.id
 }
 
 export function signLink(keys: Keyset, id: string, slug: string): string {

@@ -61,6 +61,8 @@ const LISTS: Record<string, readonly string[]> = {
     suspensions_waiting: true,
     sign_in: true,
     sign_in_locked: true,
+    credentials_to_renew: true,
+    authenticator_to_renew: true,
   }),
   refusal_counts_kind_check: [...countedKinds].sort(),
   review_decisions_decision_check: [...decisions].sort(),

@@ -28,7 +28,8 @@ export async function startSession(
 ): Promise<string> {
   const id = randomUUID()
   const accountId = (where.account ?? account).id
-  const session = { id, accountId, userId: user.id, lifetimeMs: config.sessionLifetimeMs, address: null, agent: null }
+  const signed = { lifetimeMs: config.sessionLifetimeMs, keyId: config.keys.signing.id }
+  const session = { id, accountId, userId: user.id, ...signed, address: null, agent: null }
   await context.db.transaction((tx) => insertSession(tx, session))
   return id
 }

@@ -1,11 +1,11 @@
 /** The cache of verified texts: bounded, and separate for each application. */
 import { expect, test } from 'vitest'
 import { createDeviceCodeVerifier, signDeviceCode, verifyDeviceCode } from '../../src/secrets/device-code-text.ts'
-import { createKey, type Keyset, parseKeyset } from '../../src/secrets/keyset.ts'
+import { createKey, dropKey, type Keyset, parseKeyset } from '../../src/secrets/keyset.ts'
 import { createRecent } from '../../src/secrets/recent.ts'
 
 test('keeps at most two generations, the recently used longest', () => {
-  const recent = createRecent<number>(10)
+  const recent = createRecent<number>(10, parseKeyset(createKey(1)) as Keyset)
   for (let value = 0; value < 15; value += 1) recent.set(`text ${value}`, value)
   expect(recent.get('text 0')).toBe(0)
   for (let value = 15; value < 25; value += 1) recent.set(`text ${value}`, value)
@@ -15,6 +15,15 @@ test('keeps at most two generations, the recently used longest', () => {
     (value) => value !== undefined,
   )
   expect(known.length).toBeLessThanOrEqual(20)
+})
+
+test('is emptied when a key is retired', () => {
+  const keys = parseKeyset(`${createKey(2)} ${createKey(1)}`) as Keyset
+  const recent = createRecent<number>(1, keys)
+  for (const value of [1, 2]) recent.set(`text ${value}`, value)
+  expect([recent.get('text 1'), recent.get('text 2')]).toEqual([1, 2])
+  dropKey(keys, 1)
+  expect([recent.get('text 1'), recent.get('text 2')]).toEqual([undefined, undefined])
 })
 
 test('DC-04 a device code verified for its application is refused for another, and with a changed letter', () => {

@@ -14,6 +14,7 @@ export const auditKinds = {
   'account.policy_changed': 'account',
   'account.branding_changed': 'account',
   'audit.exported': 'account',
+  'key.retired': 'account',
   'scope.created': 'account',
   'role.created': 'people',
   'role.changed': 'people',

@@ -12,7 +12,7 @@ export type Grant = {
   readonly applicationId: string
   readonly variant: Variant
   readonly scopes: readonly string[]
-  /** Key that signs this grant's credentials, so that a repeated response is the same after a key rotation. */
+  /** Key that signs the current credentials, so that a repeated response is the same after a key rotation. */
   readonly keyId: number
   readonly createdAt: number
   /** Generation of the current refresh token. */

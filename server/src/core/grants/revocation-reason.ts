@@ -8,6 +8,7 @@ export const revocationReasons = [
   'authorization_code_refused',
   'authorization_code_reused',
   'credential_reported',
+  'key_retired',
   'never_collected',
   'password_changed',
   'refresh_token_reused',

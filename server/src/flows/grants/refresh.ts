@@ -49,7 +49,7 @@ export async function refreshTokenSet(context: Context, request: RefreshRequest)
     if (request.scope !== null && !parseScope(request.scope).every((name) => grant.scopes.includes(name))) {
       return { outcome: 'invalid_scope' }
     }
-    const current = step.answer === 'refreshed' ? step.next : grant
+    const current = step.answer === 'refreshed' ? { ...step.next, keyId: config.keys.signing.id } : grant
     if (step.answer === 'refreshed') await saveRefresh(tx, current)
     const scopes = resolveEffective(grant.scopes, state.heldScopes, state.allowedScopes)
     const source = { ...current, secret: verified.grantSecret }

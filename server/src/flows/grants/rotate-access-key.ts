@@ -37,12 +37,12 @@ export async function rotateAccessKey(context: Context, request: RotationRequest
     const { grant, holder, now } = state
     const step = rotateKey(grant, holder, verified.generation, now, config.accessKeyOverlapMs)
     if (step.answer === 'not_valid') return { outcome: 'invalid_grant' }
+    const current = step.answer === 'rotated' ? { ...step.next, keyId: config.keys.signing.id } : grant
     if (step.answer === 'rotated') {
-      await saveRotation(tx, step.next)
+      await saveRotation(tx, current)
       const actor = byApplication(grant.applicationId)
       await recordEvent(tx, { kind: 'grant.key_rotated', actor, ...aboutGrant(grant) })
     }
-    const current = step.answer === 'rotated' ? step.next : grant
     const accessKey = makeAccessKey(config.keys, { ...current, secret: verified.grantSecret })
     const scopes = resolveEffective(grant.scopes, state.heldScopes, state.allowedScopes)
     return { outcome: 'rotated', issued: { scopes, accessKey }, overlapSeconds: config.accessKeyOverlapMs / 1000 }

@@ -56,7 +56,7 @@ async function renew(
 ): Promise<ConfirmResult> {
   const id = randomUUID()
   const renewed = await context.db.transaction(async (tx) => {
-    if (!(await renewSession(tx, sessionUser.session.id, id))) return false
+    if (!(await renewSession(tx, sessionUser.session.id, id, context.config.keys.signing.id))) return false
     const about = { accountId: account.id, userId: sessionUser.id }
     const detail = { how, ...auditedBrowser(browser) }
     await recordEvent(tx, { kind: 'session.confirmed', actor: byUser(sessionUser.id), ...about, detail })

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { byUser } from '../../core/audit/actor.ts'
 import { networkOf } from '../../core/network.ts'
-import { signSession, verifySession } from '../../secrets/web-texts.ts'
+import { isOutdatedSession, signSession, verifySession } from '../../secrets/web-texts.ts'
 import { recordEvent } from '../../store/audit/events.ts'
 import type { Transaction } from '../../store/postgres/postgres.ts'
 import { lockProof, suggestLanguage } from '../../store/sign-in/methods.ts'
@@ -15,6 +15,7 @@ import {
   listSessions as readSessions,
   type SessionLine,
   type SessionUser,
+  setSessionKey,
 } from '../../store/sign-in/sessions.ts'
 import type { Context } from '../context.ts'
 
@@ -32,13 +33,19 @@ export type Browser = {
  * The account, without a session if the cookie is absent, forged, of another account, ended, or of a disabled user. The
  * cases are indistinguishable.
  */
-export async function readSession(
-  context: Context,
-  slug: string,
-  cookie: string | null,
-): Promise<AccountSession | null> {
-  const sessionId = cookie === null ? null : verifySession(context.config.keys, cookie, slug)
-  return findAccountSession(context.db, slug, sessionId)
+export async function readSession(context: Context, slug: string, cookie: string | null): Promise<ReadSession | null> {
+  const { keys } = context.config
+  const sessionId = cookie === null ? null : verifySession(keys, cookie, slug)
+  const found = await findAccountSession(context.db, slug, sessionId)
+  if (!found?.sessionUser || cookie === null || !isOutdatedSession(keys, cookie)) return found
+  const { id } = found.sessionUser.session
+  await setSessionKey(context.db, id, keys.signing.id)
+  return { ...found, newCookie: signSession(keys, id, slug) }
+}
+
+export type ReadSession = AccountSession & {
+  /** The cookie was signed with an older key: the browser gets this one instead. */
+  readonly newCookie?: string
 }
 
 /** Factor that authenticated the user. Checked again when the session starts, in case it was removed meanwhile. */
@@ -63,7 +70,15 @@ export async function startSession(
   const { sessionLifetimeMs: lifetimeMs, keys } = context.config
   const { address, agent, language } = browser
   await suggestLanguage(tx, user.id, language)
-  await insertSession(tx, { id, accountId: user.accountId, userId: user.id, lifetimeMs, address, agent })
+  await insertSession(tx, {
+    id,
+    accountId: user.accountId,
+    userId: user.id,
+    lifetimeMs,
+    keyId: keys.signing.id,
+    address,
+    agent,
+  })
   await recordEvent(tx, {
     kind: 'session.started',
     actor: byUser(user.id),

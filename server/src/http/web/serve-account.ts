@@ -10,7 +10,7 @@ import { Refusal } from '../../core/refusal.ts'
 import { accountOrigin } from '../../flows/accounts/address.ts'
 import type { Context } from '../../flows/context.ts'
 import { noteRefusedPage } from '../../flows/sign-in/refused-pages.ts'
-import { isFresh, readSession } from '../../flows/sign-in/sessions.ts'
+import { isFresh, type ReadSession, readSession } from '../../flows/sign-in/sessions.ts'
 import type { Frame } from '../../pages/ui/frame.ts'
 import { refusalPage } from '../../pages/ui/refusal.tsx'
 import { chooseLanguage } from '../../pages/ui/words.ts'
@@ -26,7 +26,7 @@ import type { PageRoute } from '../route.ts'
 import type { PathRoutes } from '../router.ts'
 import { tooBusy } from '../too-much.ts'
 import type { PageAnswer, PageRequest, UserRequest } from './answer.ts'
-import { BROWSER, DIALOG, LANGUAGE, readCookie, SESSION } from './cookies.ts'
+import { BROWSER, DIALOG, LANGUAGE, readCookie, SESSION, setCookie } from './cookies.ts'
 import { formHolder, frameFor } from './frame.ts'
 import { type ReceivedPage, receivePage } from './receive-page.ts'
 import { respondPage, type Surroundings } from './respond.ts'
@@ -81,10 +81,11 @@ export function createAccountServer(context: Context, addressOf: AddressReader, 
       if (!session) return respondPage(response, around, { refusal: 'no_account' })
       if ('route' in arrived) dialog ||= isInDialog(asked.path, arrived.fields.get('next') ?? null)
       frame = frameFor(context, { ...origin, here: 'route' in arrived ? arrived.here : asked.path, dialog }, session)
-      const given = 'route' in arrived ? await answer(context, arrived, session, frame, browser) : arrived
-      if ('refusal' in given && 'route' in received) {
-        noteRefusedPage(context, session, received.route.path, given.refusal, browser)
+      const answered = 'route' in arrived ? await answer(context, arrived, session, frame, browser) : arrived
+      if ('refusal' in answered && 'route' in received) {
+        noteRefusedPage(context, session, received.route.path, answered.refusal, browser)
       }
+      const given = { ...answered, cookies: [...resignedCookie(session), ...(answered.cookies ?? [])] }
       respondPage(response, around, given)
       if (given.afterwards) {
         const work = sleep(A_BEAT_MS).then(given.afterwards)
@@ -106,6 +107,12 @@ export function createAccountServer(context: Context, addressOf: AddressReader, 
       language: chooseLanguage(readCookie(cookie, LANGUAGE), accepted ?? null),
     }
   }
+}
+
+/** Precedes the answer's own cookies, so that they replace it: signing out leaves none. */
+function resignedCookie({ sessionUser, newCookie, now }: ReadSession): readonly string[] {
+  if (!sessionUser || newCookie === undefined) return []
+  return [setCookie(SESSION, newCookie, (sessionUser.session.expiresAt - now) / 1000)]
 }
 
 /** Whether a route for operators is requested from outside OPERATOR_NETWORKS. Without that setting, never. */

@@ -68,6 +68,15 @@ export type MailContent = About &
         readonly since: number
         readonly link: string
       }
+    /** To administrators: credentials need a key that is going to be retired. The link leads to their applications. */
+    | {
+        readonly kind: 'credentials_to_renew'
+        readonly count: number
+        readonly applications: readonly string[]
+        readonly link: string
+      }
+    /** The link leads to the page where the user sets up an authenticator. */
+    | { readonly kind: 'authenticator_to_renew'; readonly link: string }
     /** To administrators: an operator decided a proposal. `reason`: why it was declined; null: accepted. */
     | { readonly kind: 'profile_decided'; readonly application: string; readonly reason: string | null }
     /** To administrators: the DNS record of the publisher is missing. */
@@ -204,6 +213,23 @@ function compose(words: Words, mail: MailContent): readonly [string, ...Block[]]
         { link, label: words.t('mail.suspensions_waiting_link') },
       ]
     }
+    case 'credentials_to_renew': {
+      const { count, applications, link } = mail
+      return [
+        words.t('mail.credentials_to_renew_subject', { count, name }),
+        { says: words.t('mail.credentials_to_renew_text', { count }) },
+        { facts: [[words.t('mail.credentials_to_renew_which', { count }), words.list(applications)]] },
+        { says: words.t('mail.credentials_to_renew_what') },
+        { link, label: words.t('mail.credentials_to_renew_link') },
+      ]
+    }
+    case 'authenticator_to_renew':
+      return [
+        words.t('mail.authenticator_to_renew_subject', { name }),
+        { says: words.t('mail.authenticator_to_renew_text', { name }) },
+        { link: mail.link, label: words.t('mail.authenticator_to_renew_link') },
+        { says: words.t('mail.authenticator_to_renew_what') },
+      ]
     case 'profile_decided': {
       const { application, reason } = mail
       const how = reason === null ? 'accepted' : 'declined'

@@ -34,7 +34,7 @@ export type User = {
 }
 
 /** Expression for a query over `users u`. */
-const ADMINISTRATOR = `exists (select from user_roles ur join roles r on r.id = ur.role_id
+export const ADMINISTRATOR = `exists (select from user_roles ur join roles r on r.id = ur.role_id
     where ur.user_id = u.id and r.holds_every_scope)`
 
 /** Expression for a query over `users u`. */

@@ -107,6 +107,32 @@ export async function saveSettings(tx: Transaction, id: string, settings: Settin
   )
 }
 
+/** The same secret, hashed under another key. */
+export type RehashedSecret = {
+  readonly id: string
+  readonly from: number
+  readonly to: number
+  readonly digest: Buffer
+}
+
+/** Secrets that were rehashed or revoked meanwhile stay as they are. */
+export async function saveRehashedSecrets(db: Queryable, secrets: readonly RehashedSecret[]): Promise<void> {
+  await db.query(
+    `with rehashed as (
+       select s.id, r.new_key_id, r.new_digest
+       from unnest($1::text[], $2::smallint[], $3::smallint[], $4::bytea[]) as r(id, old_key_id, new_key_id, new_digest)
+         join application_secrets s on s.id = r.id and s.key_id = r.old_key_id
+       where s.revoked_at is null order by s.id for no key update of s)
+     update application_secrets s set key_id = r.new_key_id, digest = r.new_digest from rehashed r where r.id = s.id`,
+    [
+      secrets.map(({ id }) => id),
+      secrets.map(({ from }) => from),
+      secrets.map(({ to }) => to),
+      secrets.map(({ digest }) => digest),
+    ],
+  )
+}
+
 /** Stores the day (UTC) of last use: at most one write per secret and day. */
 export async function markSecretsUsed(db: Queryable, ids: readonly string[]): Promise<void> {
   await db.query(

@@ -142,22 +142,29 @@ export async function markUsed(db: Queryable, ids: readonly string[]): Promise<v
   })
 }
 
+/** Assignments of an update of `grants`: from now on the key with this id signs the credentials. */
+const changeKey = (parameter: string) => `key_id = ${parameter},
+  previous_key_id = case when key_id = ${parameter} then previous_key_id else key_id end,
+  key_changed_at = case when key_id = ${parameter} then key_changed_at else now() end`
+
 /** Saves the next generation of a token set. A refresh counts as a use. */
-export async function saveRefresh(tx: Transaction, { id, generation, issuedAt }: Grant): Promise<void> {
+export async function saveRefresh(tx: Transaction, { id, generation, issuedAt, keyId }: Grant): Promise<void> {
   await tx.query({
     name: 'save-refresh',
-    text: 'update grants set generation = $2, issued_at = $3, last_used_on = now()::date where id = $1',
-    values: [id, generation, issuedAt === null ? null : new Date(issuedAt)],
+    text: `update grants set generation = $2, issued_at = $3, last_used_on = now()::date, ${changeKey('$4')}
+      where id = $1`,
+    values: [id, generation, issuedAt === null ? null : new Date(issuedAt), keyId],
   })
 }
 
 /** Saves the next generation of an access key. */
-export async function saveRotation(tx: Transaction, { id, keyGeneration, keyRotatedAt }: Grant): Promise<void> {
+export async function saveRotation(tx: Transaction, { id, keyGeneration, keyRotatedAt, keyId }: Grant): Promise<void> {
   const rotatedAt = keyRotatedAt === null ? null : new Date(keyRotatedAt)
-  await tx.query('update grants set key_generation = $2, key_rotated_at = $3 where id = $1', [
+  await tx.query(`update grants set key_generation = $2, key_rotated_at = $3, ${changeKey('$4')} where id = $1`, [
     id,
     keyGeneration,
     rotatedAt,
+    keyId,
   ])
   await announce(tx, { grantId: id })
 }

@@ -109,15 +109,16 @@ export type NewSession = {
   readonly accountId: string
   readonly userId: string
   readonly lifetimeMs: number
+  readonly keyId: number
   readonly address: string | null
   readonly agent: string | null
 }
 
 export async function insertSession(tx: Transaction, session: NewSession): Promise<void> {
   await tx.query(
-    `insert into sessions (id, account_id, user_id, created_at, authenticated_at, expires_at, address, agent)
-     values ($1, $2, $3, now(), now(), now() + $4 * interval '1 millisecond', $5, $6)`,
-    [session.id, session.accountId, session.userId, session.lifetimeMs, session.address, session.agent],
+    `insert into sessions (id, account_id, user_id, key_id, created_at, authenticated_at, expires_at, address, agent)
+     values ($1, $2, $3, $7, now(), now(), now() + $4 * interval '1 millisecond', $5, $6)`,
+    [session.id, session.accountId, session.userId, session.lifetimeMs, session.address, session.agent, session.keyId],
   )
 }
 
@@ -136,12 +137,17 @@ export async function holdSession(tx: Transaction, id: string, userId: string): 
 /**
  * Gives the session a new id after the user re-authenticated, so that an attacker who knows the old id gains nothing.
  */
-export async function renewSession(tx: Transaction, id: string, newId: string): Promise<boolean> {
+export async function renewSession(tx: Transaction, id: string, newId: string, keyId: number): Promise<boolean> {
   const { rowCount } = await tx.query(
-    'update sessions set id = $2, authenticated_at = now() where id = $1 and expires_at > now()',
-    [id, newId],
+    'update sessions set id = $2, key_id = $3, authenticated_at = now() where id = $1 and expires_at > now()',
+    [id, newId, keyId],
   )
   return rowCount === 1
+}
+
+/** Notes that the session's cookie was signed anew. */
+export async function setSessionKey(db: Queryable, id: string, keyId: number): Promise<void> {
+  await db.query('update sessions set key_id = $2 where id = $1', [id, keyId])
 }
 
 /** False if it had ended already. */

@@ -1,0 +1,108 @@
+/** The table signing_keys: which keys of LATCHKEY_KEYS signed lately, and which were retired. Keys are not stored. */
+import { bePatient, PATIENT, type Postgres, type Queryable, type Transaction } from '../postgres/postgres.ts'
+
+/** Notes that this process signs with the key. */
+export async function markSigning(db: Queryable, keyId: number): Promise<void> {
+  await db.query({
+    name: 'mark-signing',
+    text: `insert into signing_keys (id, last_signed_at) values ($1, now())
+      on conflict (id) do update set last_signed_at = excluded.last_signed_at`,
+    values: [keyId],
+  })
+}
+
+export async function readRetiredKeys(db: Queryable): Promise<readonly number[]> {
+  const { rows } = await db.query<{ id: number }>({
+    name: 'read-retired-keys',
+    text: 'select id from signing_keys where retired_at is not null',
+  })
+  return rows.map(({ id }) => id)
+}
+
+export type SigningKeyState = {
+  /** How long ago a process last signed with it; null: none did. */
+  readonly idleMs: number | null
+  readonly retired: boolean
+}
+
+export async function readSigningKey(db: Queryable, keyId: number): Promise<SigningKeyState> {
+  const { rows } = await db.query<SigningKeyState>(
+    `select (extract(epoch from now() - last_signed_at) * 1000)::float8 as "idleMs", retired_at is not null as retired
+     from signing_keys where id = $1`,
+    [keyId],
+  )
+  return rows[0] ?? { idleMs: null, retired: false }
+}
+
+export async function markRetired(tx: Transaction, keyId: number): Promise<void> {
+  await tx.query(
+    `insert into signing_keys (id, retired_at) values ($1, now())
+     on conflict (id) do update set retired_at = coalesce(signing_keys.retired_at, excluded.retired_at)`,
+    [keyId],
+  )
+}
+
+/** What stops working when a key is retired. */
+export type KeyUse = {
+  readonly applicationSecrets: number
+  /** Includes access tokens issued before their token set moved to another key. */
+  readonly tokenSets: number
+  /** Includes replaced ones that are still accepted. */
+  readonly accessKeys: number
+  readonly authenticators: number
+  readonly sessions: number
+  readonly webhooks: number
+  /** Unused links in mails. */
+  readonly links: number
+  /** Device codes and dialogs under way. */
+  readonly codes: number
+}
+
+export type Lifetimes = {
+  readonly accessTokenLifetimeMs: number
+  readonly accessKeyOverlapMs: number
+  readonly refreshTokenLifetimeMs: number
+  readonly grantLifetimeMs: number
+}
+
+/** Reads all grants: a second for each few million. */
+export function countKeyUse(db: Postgres, keyId: number, lifetimes: Lifetimes): Promise<KeyUse> {
+  return db.transaction(async (tx) => {
+    await bePatient(tx)
+    const { rows } = await tx.query<KeyUse>({
+      text: COUNTS,
+      values: [
+        keyId,
+        lifetimes.accessTokenLifetimeMs,
+        lifetimes.accessKeyOverlapMs,
+        lifetimes.refreshTokenLifetimeMs,
+        lifetimes.grantLifetimeMs,
+      ],
+      ...PATIENT,
+    })
+    const [counted] = rows
+    if (!counted) throw new Error('a query without a table returned no row')
+    return counted
+  })
+}
+
+const ago = (parameter: string) => `now() - ${parameter} * interval '1 millisecond'`
+
+/** Whatever has no key of its own in its row was signed by this key if it was made before the key last signed. */
+const SIGNED_BEFORE = 'created_at <= (select last_signed_at from signing_keys where id = $1)'
+
+const COUNTS = `select
+  (select count(*) from application_secrets s join applications a on a.id = s.application_id
+    where s.key_id = $1 and s.revoked_at is null and a.deleted_at is null) as "applicationSecrets",
+  (select count(*) from grants where revoked_at is null and variant = 'token_set' and (
+      (key_id = $1 and coalesce(issued_at, created_at) > ${ago('$4')} and created_at > ${ago('$5')})
+      or (previous_key_id = $1 and key_changed_at > ${ago('$2')}))) as "tokenSets",
+  (select count(*) from grants where revoked_at is null and variant = 'access_key' and (
+      key_id = $1 or (previous_key_id = $1 and key_changed_at > ${ago('$3')}))) as "accessKeys",
+  (select count(*) from authenticators where key_id = $1) as authenticators,
+  (select count(*) from sessions where key_id = $1 and expires_at > now()) as sessions,
+  (select count(*) from webhook_endpoints where disabled_at is null and (
+      key_id = $1 or (previous_key_id = $1 and rotated_at > now() - interval '24 hours'))) as webhooks,
+  (select count(*) from links where used_at is null and expires_at > now() and ${SIGNED_BEFORE}) as links,
+  (select count(*) from device_codes where status <> 'used' and expires_at > now() and ${SIGNED_BEFORE})
+    + (select count(*) from dialogs where used_at is null and expires_at > now() and ${SIGNED_BEFORE}) as codes`
