@@ -1,4 +1,4 @@
-/** AD-07 for the role of deploy/postgresql/service-role.sql: sufficient for the service, and unable to change the audit log. */
+/** AD-07 and SC-08 for the role of deploy/postgresql/service-role.sql: sufficient for the service, and unable to change the audit log. */
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -223,5 +223,39 @@ describe('AD-07: with this role', () => {
     expect(await database.query('select from audit_seals where event_id = $1', [inserted?.id])).toHaveLength(1)
     const decision = new URL('../../../docs/decisions/0021-the-audit-log-is-sealed-after-the-fact.md', import.meta.url)
     expect(readFileSync(decision, 'utf8')).toContain('## What the chain proves, and what it does not')
+  })
+})
+
+describe('SC-08: with this role', () => {
+  it.each([
+    "copy scopes to program 'cat'",
+    "copy scopes from program 'id'",
+    "copy scopes from '/etc/passwd'",
+    "select pg_read_file('/etc/passwd')",
+    "select pg_ls_dir('/')",
+    "select lo_import('/etc/passwd')",
+    'select * from pg_authid',
+    'select * from elsewhere.salaries',
+    'create schema mine',
+    'create function mine() returns int language sql as $$ select 1 $$',
+    'create extension dblink',
+    'create role mine superuser',
+    'create database mine',
+    `alter role ${role} superuser`,
+    "alter system set log_statement = 'all'",
+    'set role pg_execute_server_program',
+    'set session authorization postgres',
+    'alter table users add column mine int',
+    'drop table users',
+    'create index on users (email)',
+    'create publication mine for all tables',
+    "select pg_create_physical_replication_slot('mine')",
+    'select pg_terminate_backend(pid) from pg_stat_activity where usename is distinct from current_user and usename is not null',
+  ])('%s is refused', async (statement) => {
+    await database.query('create schema if not exists elsewhere; create table if not exists elsewhere.salaries ()')
+    // 42501: insufficient privilege. 42704: no such role. 22023: a parameter that may not be set so.
+    await expect(asService.query(statement)).rejects.toMatchObject({
+      code: expect.stringMatching(/^(42501|42704|22023)$/),
+    })
   })
 })

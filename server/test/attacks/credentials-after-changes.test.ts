@@ -95,7 +95,7 @@ async function choosePassword(user: MadeUser): Promise<unknown> {
   return setPasswordByLink(context, visit.account, given, BROWSER)
 }
 
-describe('a password', () => {
+describe('TK-16: a password', () => {
   it.each([
     ['that is changed', changeIt, 'changed'],
     ['that is recovered', recoverIt, 'signed_in'],
@@ -152,7 +152,7 @@ describe('a password', () => {
   })
 })
 
-describe('a user', () => {
+describe('TK-16: a user', () => {
   it('who is disabled loses all access, and regains it when enabled again', async () => {
     const world = await makeWorld()
     await disablePerson(service.context, service.user.id, world.user.id)
@@ -180,7 +180,7 @@ describe('a user', () => {
   })
 })
 
-describe('an application', () => {
+describe('TK-16: an application', () => {
   it('that is suspended keeps its credentials, and gets no new ones', async () => {
     const world = await makeWorld()
     await suspendApplication(service.context.db, world.application.id, 'test')

@@ -85,6 +85,55 @@ describe.each(['oauth', 'key'] as const)('grant_type, %s variant', (variant: Wir
   })
 })
 
+/** Grant types of RFCs and products, other types of values, and texts that some server takes for something else. */
+const FIFTY_WAYS = [
+  ...[
+    'refresh_token',
+    'client_credentials',
+    'authorization_code',
+    'password',
+    'implicit',
+    'device_code',
+    'oauth',
+    'key',
+  ],
+  ...['urn:ietf:params:oauth:grant-type:device_code', 'urn:ietf:params:oauth:grant-type:jwt-bearer'],
+  ...['urn:ietf:params:oauth:grant-type:saml2-bearer', 'urn:ietf:params:oauth:grant-type:token-exchange'],
+  ...['urn:openid:params:grant-type:ciba', 'http://oauth.net/grant_type/device/1.0', 'access_key', 'access_token'],
+  ...['', ' ', ',', '.', '0', '-1', '1e9', 'null', 'undefined', 'true', 'false', 'NaN', '[]', '{}', '[object Object]'],
+  ...['["refresh_token"]', '{"$ne":""}', '__proto__', 'constructor', 'REFRESH_TOKEN', 'refresh_token,password'],
+  ...["' or '1'='1", '../key', '%2e%2e', '${7*7}', '<x/>', '\r\nx: y', '\u202e', '😀', 'a'.repeat(1_000)],
+].map((value) => ['grant_type', value] as const)
+const AS_ARRAYS = ['grant_type[]', 'grant_type[0]', 'grant_type[$ne]', 'grant_type.a'].map(
+  (name) => [name, 'refresh_token'] as const,
+)
+
+it.each(['oauth', 'key'] as const)(
+  `DC-19: ${FIFTY_WAYS.length + AS_ARRAYS.length} values of grant_type change no answer of the %s variant, arrays and objects included`,
+  async (variant) => {
+    const device = service.device(variant)
+    const poll = (device_code: string, more: Record<string, string>) =>
+      post(service.address, `/auth/${variant}/device/polling`, {
+        form: { ...device.credentials, device_code, ...more },
+      })
+    const { device_code: pending } = await device.code()
+    const usual = await poll('lkd_none', {})
+    expect((await poll(pending, {})).body.error).toBe('auth_pending')
+    const early = await poll(pending, {})
+    expect(early.body.error).toBe('slow_down')
+    for (const [name, value] of [...FIFTY_WAYS, ...AS_ARRAYS]) {
+      const requested = await device.request({ [name]: value, state: 's' })
+      expect([value, requested.status, Object.keys(requested.body)]).toEqual([
+        value,
+        200,
+        ['device_code', 'user_code', 'verification_url', 'expires_in', 'interval', 'state'],
+      ])
+      expect([value, (await poll('lkd_none', { [name]: value })).text]).toEqual([value, usual.text])
+      expect([value, (await poll(pending, { [name]: value })).text]).toEqual([value, early.text])
+    }
+  },
+)
+
 it('does not let anything else through that cannot be decoded', async () => {
   const { credentials } = service.device()
   const rest = new URLSearchParams(credentials)
