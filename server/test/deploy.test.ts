@@ -125,6 +125,7 @@ type ComposeService = {
   readonly cap_drop?: readonly string[]
   readonly cap_add?: readonly string[]
   readonly security_opt?: readonly string[]
+  readonly ulimits?: Readonly<Record<string, number>>
   readonly stop_grace_period?: string
   readonly depends_on?: Readonly<Record<string, { condition: string }>>
   readonly healthcheck?: unknown
@@ -158,6 +159,10 @@ describe('compose', () => {
       expect(each.cap_add ?? []).toEqual(name === 'key' ? ['CHOWN'] : [])
       expect(each.volumes).toEqual([name === 'key' ? 'keys:/keys' : 'keys:/keys:ro'])
     }
+  })
+
+  test('AP-03: lets the service write no core dump', () => {
+    expect(ours.map(([, { ulimits }]) => ulimits)).toEqual(ours.map(() => ({ core: 0 })))
   })
 
   test('gives the service a valid configuration', () => {
@@ -204,6 +209,22 @@ test('systemd starts what the container starts, with settings that the service k
     ['strict'],
     [''],
   ])
+})
+
+test('AP-03: systemd lets the service write no core dump', () => {
+  expect(read('deploy/systemd/latchkey.service')).toMatch(/^LimitCORE=0$/m)
+})
+
+test('AP-23: no proxy of ours listens without TLS, and none redirects', () => {
+  const nginx = read('deploy/nginx/latchkey.conf')
+  expect(nginx.match(/^\s*listen .*$/gm)).toEqual(['    listen 443 ssl;'])
+  expect(nginx).not.toMatch(/^\s*(return|rewrite) /m)
+  const haproxy = read('deploy/haproxy/haproxy.cfg')
+  expect(haproxy.match(/^\s*bind .*$/gm)?.map((line) => / ssl /.test(line))).toEqual([true])
+  expect(haproxy).not.toMatch(/^\s*(http-request )?redirect /m)
+  const caddy = read('deploy/caddy/Caddyfile')
+  expect(caddy).toMatch(/^\tauto_https disable_redirects$/m)
+  expect(caddy).not.toMatch(/http:\/\/|:80\b|^\s*redir /m)
 })
 
 describe('the chart', () => {

@@ -162,6 +162,48 @@ describe('the bill of materials', () => {
   })
 })
 
+describe('SC-05: packages that we depend on', () => {
+  type Locked = { dev?: boolean; link?: boolean; integrity?: string; hasInstallScript?: boolean }
+  const { packages }: { packages: Record<string, Locked> } = JSON.parse(read('package-lock.json'))
+  const installed = Object.entries(packages).filter(([path, { link }]) => path.includes('node_modules/') && !link)
+  const atRunTime = installed.filter(([, { dev }]) => !dev)
+
+  test('SC-05: are these and no others: a new one is added here by who reviewed it', () => {
+    const { dependencies } = JSON.parse(read('server/package.json'))
+    expect(Object.keys(dependencies).sort()).toEqual([
+      ...['@latchkey/sdk', '@node-rs/argon2', '@opentelemetry/api', '@opentelemetry/context-async-hooks'],
+      ...['@opentelemetry/core', '@opentelemetry/exporter-metrics-otlp-http'],
+      ...['@opentelemetry/exporter-trace-otlp-http', '@opentelemetry/resources', '@opentelemetry/sdk-metrics'],
+      ...['@opentelemetry/sdk-trace', '@simplewebauthn/server', '@zxcvbn-ts/language-common', 'commander', 'd3-scale'],
+      ...['d3-shape', 'intl-messageformat', 'ioredis', 'maxmind', 'nodemailer', 'otpauth', 'pg', 'pino', 'preact'],
+      ...['preact-render-to-string', 'rate-limiter-flexible', 'standardwebhooks', 'typebox', 'uqr'],
+    ])
+    expect(Object.keys(JSON.parse(read('sdk/package.json')).dependencies ?? {})).toEqual([])
+  })
+
+  test('SC-05: are pinned exactly, and known by the digest of their content', () => {
+    const versions = ['package.json', 'server/package.json', 'sdk/package.json'].flatMap((path) => {
+      const { dependencies = {}, devDependencies = {} } = JSON.parse(read(path))
+      return Object.entries<string>({ ...dependencies, ...devDependencies })
+    })
+    expect(versions.filter(([, version]) => !/^\d+\.\d+\.\d+$/.test(version))).toEqual([])
+    expect(atRunTime.length).toBeGreaterThan(50)
+    expect(atRunTime.filter(([, { integrity }]) => !integrity?.startsWith('sha512-')).map(([path]) => path)).toEqual([])
+  })
+
+  test('SC-05: run no program when they are installed', () => {
+    expect(atRunTime.filter(([, { hasInstallScript }]) => hasInstallScript)).toEqual([])
+    const files = ['deploy/container/Dockerfile', '.ci/run', ...workflows.map((name) => `.github/workflows/${name}`)]
+    const installs = files.flatMap((path) => read(path).match(/^.*\bnpm ci\b.*$/gm) ?? [])
+    expect(installs.length).toBeGreaterThan(5)
+    expect(installs.filter((line) => !line.includes('--ignore-scripts'))).toEqual([])
+  })
+
+  test('SC-05: are checked for known holes and for the signatures of their makers at every change', () => {
+    expect(read('.github/workflows/ci.yml')).toMatch(/run: npm audit signatures\n[\s\S]*run: npm audit --omit=dev/)
+  })
+})
+
 test.each([
   ['http: drain the accept backlog before closing', null],
   ['store, flows: name the lock order', null],

@@ -1,32 +1,45 @@
-/** AP-01, AP-03, AP-18: secrets appear in no log and no row. Sends a thousand canaries, then reads every log and table. */
+/** AP-01, AP-03: secrets appear in no log and no row. Sends a thousand canaries, then reads every log and table, and all that Redis was asked. */
 import { readFileSync } from 'node:fs'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createApplicationSecret } from '../../src/secrets/application-secret.ts'
-import { engineUrl } from '../rig/database.ts'
 import { Device, post } from '../rig/device.ts'
 import { type ServerProcess, startServerProcess } from '../rig/server-process.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
+import { type PrivateRedis, startPrivateRedis } from '../scale/private-redis.ts'
 
 let service: TestService
 let server: ServerProcess
+let engine: PrivateRedis
+let redis: Redis
+let monitor: Redis
+/** All that Redis was asked to do. */
+const commands: string[] = []
 beforeAll(async () => {
-  service = await startTestService({ REDIS_URL: engineUrl('REDIS_URL') }, { listen: false })
-  server = await startServerProcess({
-    DATABASE_URL: service.database.url,
-    REDIS_URL: engineUrl('REDIS_URL'),
-    LOG_LEVEL: 'debug',
-  })
-  // PostgreSQL's own log at its most verbose: every failing statement, with its parameters where possible.
-  await service.database.query(`do $$ begin execute format(
-    'alter database %I set log_min_error_statement = error', current_database()); end $$`)
+  engine = await startPrivateRedis()
+  redis = new Redis(engine.url)
+  await redis.config('SET', 'slowlog-log-slower-than', '0')
+  await redis.config('SET', 'slowlog-max-len', '100000')
+  monitor = await redis.monitor()
+  monitor.on('monitor', (_time: string, command: string[]) => commands.push(command.join(' ')))
+  service = await startTestService({ REDIS_URL: engine.url }, { listen: false })
+  // PostgreSQL's own log at its most verbose: every statement and every error, with all parameters.
+  await service.database.query(`do $$ declare setting text; begin
+    foreach setting in array array['log_min_error_statement = error', 'log_min_duration_statement = 0',
+      'log_parameter_max_length = -1', 'log_parameter_max_length_on_error = -1'] loop
+      execute format('alter database %I set ', current_database()) || setting;
+    end loop; end $$`)
+  server = await startServerProcess({ DATABASE_URL: service.database.url, REDIS_URL: engine.url, LOG_LEVEL: 'debug' })
 })
 afterAll(async () => {
-  await server.kill('SIGTERM')
-  await service.stop()
+  await server?.kill('SIGTERM')
+  await service?.stop()
+  monitor?.disconnect()
+  redis?.disconnect()
+  engine?.stop()
 })
 
-it('1,000 canary secrets in query strings, through good and bad requests, are in no log and no row', async () => {
+it('AP-01, AP-03: 1,000 canary secrets in query strings, through good and bad requests, are in no log, of ours or of an engine, and in no row', async () => {
   const { id, secret } = service.application
   const paths = ['code', 'polling'].flatMap((endpoint) =>
     ['oauth', 'key'].flatMap((variant) => [
@@ -68,8 +81,12 @@ it('1,000 canary secrets in query strings, through good and bad requests, are in
     'the database': await everyRow(),
     'the PostgreSQL log': await engineLog(),
     Redis: await everyKey(device_code),
+    'what Redis was asked': commands.join('\n'),
+    'the slow log of Redis': JSON.stringify(await redis.slowlog('GET', '100000')),
   }
+  expect(evidence['the PostgreSQL log']).toContain('insert into device_codes')
   for (const [place, text] of Object.entries(evidence)) {
+    if (place !== 'Redis') expect([place, text.length > 100]).toEqual([place, true])
     const seen = hidden.filter((value) => text.includes(value))
     expect([place, seen]).toEqual([place, []])
   }
@@ -95,9 +112,7 @@ async function engineLog(): Promise<string> {
 }
 
 async function everyKey(deviceCode: string): Promise<string> {
-  const redis = new Redis(engineUrl('REDIS_URL'))
   const keys = await redis.keys('*')
-  redis.disconnect()
   expect(keys.join(' ')).not.toContain(deviceCode)
   return keys.join('\n')
 }

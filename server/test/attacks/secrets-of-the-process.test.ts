@@ -109,7 +109,9 @@ describe('SC-09: a secret that was given as a file', () => {
   })
 
   it('SC-09: no command takes a secret as an argument', () => {
-    const sources = globSync('server/src/cli/**/*.ts', { cwd: ROOT }).map((file) => readFileSync(join(ROOT, file), 'utf8'))
+    const sources = globSync('server/src/cli/**/*.ts', { cwd: ROOT }).map((file) =>
+      readFileSync(join(ROOT, file), 'utf8'),
+    )
     const options = sources.join('\n').match(/'--[\w-]+ [<[][^>\]]+/g) ?? []
     expect(options.length).toBeGreaterThan(20)
     expect(options.filter((option) => /secret|password|token|pem|database|redis|smtp/i.test(option))).toEqual([])

@@ -88,6 +88,19 @@ describe('headers', () => {
     expect([...statuses].sort(), 'all kinds were there').toEqual([200, 303, 400, 403, 404, 405, 413])
   })
 
+  it('SC-10: no page is compressed, whatever a browser offers', async () => {
+    const { web } = await administrator(service)
+    const offers = { 'accept-encoding': 'gzip, br, zstd, deflate' }
+    const paths = pageRoutes.filter(({ method }) => method === 'GET').map(({ path }) => path)
+    const pages = await Promise.all([...paths, '/nowhere'].map((path) => web.send('GET', path, undefined, offers)))
+    expect(
+      pages.filter(({ headers }) => String(headers['content-type']).startsWith('text/html')).length,
+    ).toBeGreaterThan(10)
+    expect(pages.filter(({ headers }) => headers['content-encoding'] !== undefined)).toEqual([])
+    const asset = await post(service.address, stylesheet.path, { method: 'GET', headers: offers })
+    expect(asset.headers['content-encoding'], 'the same for everybody').toBe('br')
+  })
+
   it('WB-11: with https, each also has Strict-Transport-Security', async () => {
     const expected = { ...HEADERS, 'strict-transport-security': 'max-age=63072000; includeSubDomains' }
     for (const [name, answer] of await everyAnswer(secure)) {

@@ -102,7 +102,7 @@ const FIFTY_WAYS = [
   ...['urn:openid:params:grant-type:ciba', 'http://oauth.net/grant_type/device/1.0', 'access_key', 'access_token'],
   ...['', ' ', ',', '.', '0', '-1', '1e9', 'null', 'undefined', 'true', 'false', 'NaN', '[]', '{}', '[object Object]'],
   ...['["refresh_token"]', '{"$ne":""}', '__proto__', 'constructor', 'REFRESH_TOKEN', 'refresh_token,password'],
-  ...["' or '1'='1", '../key', '%2e%2e', '${7*7}', '<x/>', '\r\nx: y', '\u202e', '😀', 'a'.repeat(1_000)],
+  ...["' or '1'='1", '../key', '%2e%2e', '{{7*7}}', '<x/>', '\r\nx: y', '\u202e', '😀', 'a'.repeat(1_000)],
 ].map((value) => ['grant_type', value] as const)
 const AS_ARRAYS = ['grant_type[]', 'grant_type[0]', 'grant_type[$ne]', 'grant_type.a'].map(
   (name) => [name, 'refresh_token'] as const,

@@ -1,10 +1,13 @@
 /** Real proxies in front of the service with their reference configurations. docs/install.md, "Behind a proxy". */
+import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { freePort, onFreePort } from '../../../tools/free-port.ts'
 import { connect } from '../rig/connect.ts'
+import { sendRaw } from '../rig/raw-request.ts'
 import { type Certificate, makeCertificate } from '../rig/receiver.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
+import { countRows } from '../rig/witness.ts'
 import { ask, CLIENT, type Sent } from './proxy-client.ts'
 import { PROXIES, type ProxyProcess, startProxy } from './proxy-process.ts'
 
@@ -36,6 +39,16 @@ describe.each(PROXIES)('%s with the reference configuration', (kind) => {
   })
 
   const at = () => ({ port, certificate })
+  /** Another proxy of this kind, before an upstream that does this with every connection. */
+  const startBehind = async (serve: (socket: Socket) => void) => {
+    const upstream = createServer(serve)
+    await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve))
+    const upstreams = [`127.0.0.1:${(upstream.address() as AddressInfo).port}`]
+    const [free, started] = await onFreePort(
+      async (free) => [free, await startProxy(kind, { listen: `127.0.0.1:${free}`, upstreams, certificate })] as const,
+    )
+    return [upstream, free, started] as const
+  }
   const credentials = () => service.device().credentials
   const form = (fields: Record<string, string>) => new URLSearchParams({ ...credentials(), ...fields }).toString()
   const atService = (path: string, sent: Omit<Sent, 'host'> = {}) =>
@@ -102,7 +115,30 @@ describe.each(PROXIES)('%s with the reference configuration', (kind) => {
     await eventually(() => expect(proxy.written()).toMatch(/\b413\b/))
   })
 
-  it('logs paths without secrets, also when it refuses and when no upstream is available', async () => {
+  it('AP-23: answers a secret that is sent in the open with no redirect, and hands it to nobody', async () => {
+    const before = await countRows(service, 'device_codes')
+    const answer = await sendRaw(`http://127.0.0.1:${port}`, [
+      `POST /auth/oauth/device/code?${form({})} HTTP/1.1`,
+      `Host: service.example:${port}`,
+      'Content-Length: 0',
+      'Connection: close',
+    ]).catch(() => '')
+    // HAProxy closes the connection; the others say what is wrong.
+    expect(answer).toMatch(/^($|HTTP\/1\.[01] 400 )/)
+    expect(answer).not.toMatch(/^location:/im)
+    expect(answer).not.toContain(credentials().SVCsecret)
+    expect(await countRows(service, 'device_codes')).toEqual(before)
+  })
+
+  it('SC-10: compresses no page and no answer with a credential', async () => {
+    const headers = { 'accept-encoding': 'gzip, br, zstd, deflate' }
+    const page = await atAccount('/sign-in', { method: 'GET', headers })
+    const code = await atService('/auth/oauth/device/code', { body: form({ state: 'a'.repeat(1_000) }), headers })
+    expect([page.status, page.headers['content-encoding']]).toEqual([200, undefined])
+    expect([code.status, code.headers['content-encoding']]).toEqual([200, undefined])
+  })
+
+  it('AP-02: logs paths without secrets, also when it refuses, and when an upstream is absent or breaks off', async () => {
     const { credential, refreshToken, deviceCode, userCode } = await connect(service)
     const canaries = ['canary-in-query', 'canary-in-form', 'canary-in-cookie', 'canary-in-referer', 'canary-in-key']
     const { SVCsecret } = credentials()
@@ -120,6 +156,10 @@ describe.each(PROXIES)('%s with the reference configuration', (kind) => {
     const [away, alone] = await onFreePort(async (free) => {
       return [free, await startProxy(kind, { listen: `127.0.0.1:${free}`, upstreams: [nowhere], certificate })] as const
     })
+
+    const [broken, before, breaking] = await startBehind((socket) =>
+      socket.once('data', () => socket.resetAndDestroy()),
+    )
 
     const statuses = []
     for (const path of ['/auth/oauth/device/polling', '/auth/oauth/device/code', '/nowhere', '/auth/verify']) {
@@ -139,11 +179,24 @@ describe.each(PROXIES)('%s with the reference configuration', (kind) => {
       headers,
     })
     expect([502, 503]).toContain(gone.status)
+    const cut = await ask({ port: before, certificate }, `/auth/oauth/device/code${query}`, {
+      host: 'service.example',
+      body,
+      headers,
+    })
+    expect([502, 503]).toContain(cut.status)
+    await atService(`/auth/oauth/device/code${query}&state=${'a'.repeat(200_000)}`, { headers }).catch(() => null)
+    await atService('/nowhere', { headers: { ...headers, 'x-long': `${SVCsecret}${'a'.repeat(200_000)}` } }).catch(
+      () => null,
+    )
 
     await eventually(() => expect(proxy.written()).toContain('/nowhere'))
     await eventually(() => expect(alone.written()).toContain('/auth/oauth/device/code'))
-    const written = proxy.written() + alone.written()
+    await eventually(() => expect(breaking.written()).toContain('/auth/oauth/device/code'))
+    const written = proxy.written() + alone.written() + breaking.written()
     await alone.stop()
+    await breaking.stop()
+    broken.close()
     expect(
       secrets.filter((secret) => written.includes(secret) || written.includes(encodeURIComponent(secret))),
     ).toEqual([])

@@ -136,6 +136,7 @@ function nginxSurroundings(): string {
     'events {}',
     'http {',
     '  access_log default-access.log;',
+    '  gzip on;',
     ...['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `  ${name}_temp_path ${name};`),
     '  include latchkey.conf;',
     '}',
