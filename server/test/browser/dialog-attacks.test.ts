@@ -102,6 +102,28 @@ const LOOK = `(() => {
   return tries.flatMap((look) => { try { return [String(look())] } catch { return [] } })
 })()`
 
+test('AP-04: from a first page to the answer, no other origin sees an address of ours in a Referer', async () => {
+  const { northwind } = browsing
+  const page = await browsing.openAlone()
+  const requests: Request[] = []
+  page.context().on('request', (request) => requests.push(request))
+  const { popup } = await openPopup(page, dialogs.inBrowser)
+  await goToQuestion(popup, northwind.ann)
+  await answerAndClose(popup, 'allow')
+  const ours = [northwind.origin, new URL(northwind.service.config.publicUrl).origin]
+  const sent = requests.flatMap((request) => {
+    const { referer } = request.headers()
+    if (referer === undefined || !ours.includes(new URL(referer).origin)) return []
+    return [{ from: new URL(referer).origin, to: new URL(request.url()).origin, referer }]
+  })
+  expect(
+    requests.map((request) => request.url()).filter((url) => url.startsWith(dialogs.inBrowser.callback)),
+  ).toHaveLength(1)
+  expect(sent.length, 'they were recorded').toBeGreaterThan(2)
+  expect(sent.filter(({ from, to }) => from !== to)).toEqual([])
+  expect(sent.filter(({ referer }) => /[?&](code|access_token|refresh_token|password)=/.test(referer))).toEqual([])
+})
+
 describe('DG-16: the answer is sent to nobody else', () => {
   test('when another page opens the dialog of the application', async () => {
     const page = await browsing.open()

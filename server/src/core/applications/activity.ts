@@ -17,3 +17,14 @@ export type ActivityFigures = Pick<Application, 'id' | 'name'> & {
   }
   readonly secretsInUrl: number
 }
+
+/** One device that shows code after code, fifteen minutes each, requests this many in half a day. */
+const MANY_CODES = 48
+
+/** Of codes that users asked for, far more are entered. */
+const SHARE_ENTERED = 1 / 20
+
+/** Whether codes seem to be requested without a user, each time one expires. docs/interface.md, "Device flow". */
+export function seemsToRegenerate({ requested, entered }: ActivityFigures['funnel']): boolean {
+  return requested >= MANY_CODES && entered < requested * SHARE_ENTERED
+}

@@ -3,7 +3,7 @@
  * answers.
  */
 import type { ComponentChildren } from 'preact'
-import type { ActivityFigures } from '../../core/applications/activity.ts'
+import { type ActivityFigures, seemsToRegenerate } from '../../core/applications/activity.ts'
 import { applicationHref } from '../grants/application-ways.tsx'
 import { Moment } from '../ui/elements.tsx'
 import type { Frame } from '../ui/frame.ts'
@@ -106,6 +106,11 @@ function Funnel({ words, funnel }: FunnelProps) {
   return (
     <section class="card stack" aria-labelledby="codes">
       <h2 id="codes">{words.t('activity.codes')}</h2>
+      {seemsToRegenerate(funnel) && (
+        <Notice kind="warning" title={words.t('activity.unused_title')}>
+          <p>{words.t('activity.unused')}</p>
+        </Notice>
+      )}
       {steps.every(([, codes]) => codes === 0) ? (
         <p>{words.t('activity.codes_none')}</p>
       ) : (

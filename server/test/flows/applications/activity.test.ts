@@ -4,6 +4,7 @@ import { type Activity, readActivity } from '../../../src/flows/applications/act
 import { restoreApplication, suspendApplication } from '../../../src/flows/applications/manage.ts'
 import { enterUserCode } from '../../../src/flows/device/enter-code.ts'
 import { readReviewedApplication } from '../../../src/flows/reviews/list.ts'
+import { wordsFor } from '../../../src/pages/ui/words.ts'
 import { post } from '../../rig/device.ts'
 import { type MadeApplication, makeAccount, makeApplication, makeUser } from '../../rig/make.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
@@ -60,6 +61,32 @@ describe('the funnel', () => {
     for (let each = 0; each < 3; each += 1) await enterUserCode(service.context, service.user.id, user_code)
     expect(await service.grant(user_code)).toBe('granted')
     await expectActivity(application, { funnel: { requested: 1, entered: 1, granted: 1, rejected: 0 } })
+  })
+
+  it('DC-23: an application that requests a code whenever one has expired is flagged to its account, and not suspended', async () => {
+    const [looping, used] = [await make(), await make()]
+    const read = async ({ id }: MadeApplication) => {
+      await service.context.usage.save()
+      const web = await signInAs(service, service.user)
+      return textOf((await web.get(`/developer/application/activity?application=${id}`)).text)
+    }
+    const flag = wordsFor('en').t('activity.unused_title')
+    for (let quarter = 0; quarter < 22 * 4; quarter += 1) {
+      const { device_code } = await service.device('oauth', looping).code()
+      if (quarter % 2 === 0) {
+        const { user_code } = await service.device('oauth', used).code()
+        if (quarter % 16 === 0) await enterUserCode(service.context, service.user.id, user_code)
+      }
+      await advance(15 * MINUTE)
+      expect((await service.device('oauth', looping).poll(device_code)).body.error).toBe('auth_expired')
+      if (quarter === 20) expect(await read(looping), 'too few to tell').not.toContain(flag)
+    }
+    expect(await read(looping)).toContain(flag)
+    for (let time = 0; time < 10; time += 1) await service.device('oauth', used).code()
+    expect(await read(used), 'an application with users').not.toContain(flag)
+    const [row] = await service.database.query('select suspended_at from applications where id = $1', [looping.id])
+    expect(row).toEqual({ suspended_at: null })
+    expect(await service.database.query('select from reviews where application_id = $1', [looping.id])).toEqual([])
   })
 
   it('counts outcomes of the codes requested in the last day, whenever they were decided', async () => {
