@@ -187,7 +187,7 @@ export const ATTACKS: Readonly<Record<string, string>> = {
   'SC-03': 'Replacing a server key ends what it protected.',
   'SC-04': 'A debugger, a heap or a dump can be reached.',
   'SC-05': 'A package that we depend on is not what it was.',
-  'SC-06': 'The runtime is one that nobody mends any more.',
+  'SC-06': 'The runtime is no longer supported.',
   'SC-07': 'Redis is asked for more than it needs to allow.',
   'SC-08': 'The service’s role may do more in PostgreSQL than it needs to.',
   'SC-09': 'A secret stands in the environment, the list of processes or a backup.',

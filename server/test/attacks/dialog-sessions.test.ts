@@ -59,7 +59,7 @@ describe('the session', () => {
     const [user, attacker] = [await newUser(), await newUser()]
     const own = await makeDialogApplication(service)
     const { window, at } = await openQuestion(service, { application: own, user: attacker, parameters: challenge })
-    expect(textOf(at.page.text)).toContain(`You are ${attacker.email}`)
+    expect(textOf(at.page.text)).toContain(`Signed in as ${attacker.email}`)
     expect(at.page.text).toContain('action="/dialog/switch"')
     const planted = window.account.cookies.get(SESSION)
 
@@ -70,7 +70,7 @@ describe('the session', () => {
 
     const question = await window.submit(window.account, '/sign-in', credentials(user))
     expect([question.url.pathname, question.url.search]).toEqual(['/dialog', at.url.search])
-    expect(textOf(question.page.text)).toContain(`You are ${user.email}`)
+    expect(textOf(question.page.text)).toContain(`Signed in as ${user.email}`)
     expect(window.account.cookies.get(SESSION)).not.toBe(planted)
     await window.submit(window.account, '/dialog/decision', { decision: 'allow' })
     expect((await grantsOf(service, user)).length).toBe(1)
@@ -165,7 +165,7 @@ describe('a form of the application’s own page', () => {
         expect(first.headers['set-cookie'], 'browsers send no cookie along, so none is replaced').toBeUndefined()
         expect([at.page.status, at.url.pathname]).toEqual([200, '/dialog'])
         const question = await window.submit(window.base, '/dialog', { typed: service.account.slug })
-        expect(textOf(question.page.text)).toContain(`You are ${user.email}`)
+        expect(textOf(question.page.text)).toContain(`Signed in as ${user.email}`)
       }
       const { left } = await window.submit(window.account, '/dialog/decision', { decision: 'allow' })
       expect(left?.origin).toBe('https://app.example')
