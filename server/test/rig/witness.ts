@@ -91,6 +91,7 @@ const COUNTED = [
   'audit_seals',
   'live_device_codes',
   'refusal_counts',
+  'signing_keys',
 ]
 
 /** Columns that are written in the background: dates of last use, and the last judgement of a review. */
