@@ -11,8 +11,11 @@ import { grantEvents, grantLine, house, restingRows, standard } from '../rig/cre
 import { post, type WireAnswer } from '../rig/device.ts'
 import { makeDialogApplication, refresh } from '../rig/dialog.ts'
 import { CALLBACK, type MadeApplication, makeConfig } from '../rig/make.ts'
+import { useOwnTimeouts } from '../rig/patience.ts'
 import { makeGrant } from '../rig/records.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
+
+useOwnTimeouts()
 
 let service: TestService
 beforeAll(async () => {

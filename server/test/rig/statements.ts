@@ -20,7 +20,7 @@ export async function statementsOf<T>(work: () => Promise<T>): Promise<{ result:
 
 /** Background tasks: pulling changes, saving counts and uses, judging, sending mails and webhooks, sealing the audit log. */
 const BESIDE =
-  /clock left join applications|left join grant_changes|left join audit_events e|update application_secrets set|application_(hours|minutes|requests)|early_polls|overloads|update mails set|recursive waiting|live_device_codes|audit_seals|signing_keys|refusal_counts|pg_try_advisory/
+  /left join applications a on a.change_number|left join grant_changes|left join audit_events e|update application_secrets set|application_(hours|minutes|requests)|early_polls|overloads|update mails set|recursive waiting|live_device_codes|audit_seals|signing_keys|refusal_counts|pg_try_advisory/
 
 type Sent = { readonly text: string; readonly on: unknown }
 
