@@ -41,7 +41,7 @@ describe('in a terminal', () => {
     expect(command.stdout().trimStart()).toMatch(/^Your code {3}\S*\d{3} \d{3} \d{3}\S* +valid until \d\d:\d\d\s/)
     await command.until(/Press Enter to open the page in your browser, q to show its QR code\./)
     expect(command.stdout()).toContain(`1  Open ${page} and sign in to your account`)
-    await command.until(/Waiting for your decision, 14:5\d left/)
+    await command.until(/Waiting for your decision, 9:5\d left/)
     expect(home.opened()).toBe('')
     command.type('q')
     await command.until(/[█▀▄]{20}/)
