@@ -59,12 +59,20 @@ function stemsOf(listed: readonly string[]): ReadonlySet<string> {
 
 /** `password2024!` is `password`. */
 function withoutEnd(text: string): string {
-  return text.replace(/[\d\p{P}\p{S}\s]+$/u, '')
+  const characters = Array.from(text)
+  return characters.slice(0, characters.findLastIndex(isLetter) + 1).join('')
 }
 
 /** `2024-password!` is `password`. */
 function withoutEnds(text: string): string {
-  return withoutEnd(text).replace(/^[\d\p{P}\p{S}\s]+/u, '')
+  const characters = Array.from(withoutEnd(text))
+  const first = characters.findIndex(isLetter)
+  return characters.slice(Math.max(first, 0)).join('')
+}
+
+/** Anything but digits, punctuation, symbols and spaces. */
+function isLetter(character: string): boolean {
+  return !/[\d\p{P}\p{S}\s]/u.test(character)
 }
 
 /** Dates, telephone numbers, `a1234567`; and listed numbers with further digits. */
@@ -74,7 +82,7 @@ function isNumber(text: string): boolean {
 
 /** `adminadminadmin` is `admin`. */
 function onceOnly(text: string): string {
-  return text.replace(/^(.+?)\1+$/su, '$1')
+  return text.slice(0, text.repeat(2).indexOf(text, 1))
 }
 
 const LOOK_ALIKES: Readonly<Record<string, string>> = {

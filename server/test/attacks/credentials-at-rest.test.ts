@@ -63,7 +63,7 @@ describe('TK-14: a stolen database', () => {
 
   const PREFIXES = ['', 'lka_0000', 'lkr_0000', 'lkk_0000', 'lkd_0000', 'lkc_0000', 'lks_', 'lkw_', 'lkl_']
 
-  const TEXTS = sized(10_000, 3_000)
+  const TEXTS = sized(10_000, 2_000)
 
   it(`contains no issued credential, and none of its more than ${figure(TEXTS)} values is accepted by a route`, async () => {
     const texts = await handOut()
