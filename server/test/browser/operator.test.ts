@@ -72,10 +72,15 @@ async function pollTooFast(application: MadeApplication, strangers: readonly Str
   const { service } = browsing.northwind
   const window = async () => {
     await nextWindow(service)
-    const devices = strangers.map((stranger, index) =>
-      connectDevice(service, application, stranger, { address: addressOf(index), polls: 40 }),
-    )
-    await Promise.all(devices)
+    // A few at a time: codes that are shed mark the window as overloaded, and then it counts for nothing.
+    for (let from = 0; from < strangers.length; from += 5) {
+      const devices = strangers
+        .slice(from, from + 5)
+        .map((stranger, index) =>
+          connectDevice(service, application, stranger, { address: addressOf(from + index), polls: 25 }),
+        )
+      await Promise.all(devices)
+    }
   }
   const judged = async () => {
     await nextWindow(service)
