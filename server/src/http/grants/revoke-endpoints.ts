@@ -5,7 +5,7 @@ import type { Answer } from '../answer.ts'
 import { nothing, readableHeaders } from '../fields.ts'
 import type { Endpoint } from '../route.ts'
 import { parse, text } from '../schema.ts'
-import { applicationIn, byApplication, bySecret } from './application-fields.ts'
+import { applicationIn, byApplication } from './application-fields.ts'
 import { readableByOwnPages } from './own-pages.ts'
 
 const revokeTokenForm = { ...byApplication, token: text('The access token or the refresh token.') }
@@ -34,7 +34,7 @@ export const revokeTokenSet = {
   },
 } as const satisfies Endpoint
 
-const revokeKeyForm = { ...bySecret, access_key: text('The key to give up.') }
+const revokeKeyForm = { ...byApplication, access_key: text('The key to give up.') }
 
 const revokeKeyHandler = readableByOwnPages('SVCappid', async (context, request) => {
   const form = parse(revokeKeyForm, request.parameters())
@@ -56,9 +56,10 @@ export const revokeAccessKey = {
     tag: 'Credentials',
     summary: 'Give up an access key',
     description: 'The key ends at once, and so does one that it replaced. The answer is the same if there was none.',
-    security: ['applicationInForm'],
+    security: ['applicationInForm', 'none'],
     form: revokeKeyForm,
     answers: { 200: { description: 'It does not work any more.', body: nothing } },
     refusals: ['invalid_request', 'invalid_application', 'unavailable'],
+    samples: [{ label: 'Give up', send: ['SVCappid', 'SVCsecret', 'access_key'] }],
   },
 } as const satisfies Endpoint
