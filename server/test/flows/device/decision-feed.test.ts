@@ -45,7 +45,7 @@ async function newCode(): Promise<{ id: string; userCode: string }> {
 }
 
 /** Transactions of other databases share the server's transaction ids; while one runs, some rows are read twice. */
-const nothingMore = () => expect.poll(pull, { timeout: 10_000 }).toEqual([])
+const nothingMore = () => expect.poll(pull, { timeout: 60_000 }).toEqual([])
 
 it('a grant and a rejection are announced, once each, to a process that did not make them', async () => {
   const [yes, no, open] = [await newCode(), await newCode(), await newCode()]
