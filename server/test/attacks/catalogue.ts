@@ -141,7 +141,7 @@ export const ATTACKS: Readonly<Record<string, string>> = {
   'WB-13': 'A step is skipped.',
   'WB-14': 'Something sensitive is done with a sign-in that is a while ago.',
   'WB-15': 'A page leads on to where an address says.',
-  'WB-16': 'A setting that is wrong leaves a door open.',
+  'WB-16': 'A wrong setting weakens the service without notice.',
   'WB-17': 'A script of ours turns text into markup.',
   'WB-18': 'An uploaded picture is a page.',
   // Accounts
