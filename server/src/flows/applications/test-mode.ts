@@ -1,4 +1,4 @@
-/** Switching test mode on and off, and ending it when its time or its user's session is over. */
+/** Test mode: turned on and off by an administrator, ended after a day or with its user's session. */
 import { runningTestMode, TEST_MODE_MS } from '../../core/applications/test-mode.ts'
 import { type Actor, byService, byUser } from '../../core/audit/actor.ts'
 import { createTestSecret, digestTestSecret } from '../../secrets/test-secret.ts'
@@ -8,6 +8,7 @@ import {
   deleteTestMode,
   insertTestMode,
   listOverdueTestModes,
+  listTestModesOfKey,
   lockTestMode,
   lockTestModesOf,
 } from '../../store/applications/test-modes.ts'
@@ -62,6 +63,16 @@ export async function endOverdueTestModes(db: Postgres): Promise<void> {
     await db.transaction(async (tx) => {
       const known = await lockTestMode(tx, id)
       if (known && !runningTestMode(known, known.now)) await end(tx, EXPIRED, id)
+    })
+  }
+}
+
+/** When a signing key is retired: the secret of test mode is compared by that key only. */
+export async function endTestModesOfKey(db: Postgres, actor: Actor, keyId: number): Promise<void> {
+  for (const id of await listTestModesOfKey(db, keyId)) {
+    await db.transaction(async (tx) => {
+      const known = await lockTestMode(tx, id)
+      if (known?.testMode.secret.keyId === keyId) await end(tx, actor, id)
     })
   }
 }

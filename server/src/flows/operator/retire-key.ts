@@ -1,6 +1,6 @@
 /**
- * Retirement of a signing key: counts what still needs it, tells the owners, ends the rest; afterwards no process
- * accepts anything that the key signed. docs/decisions/0038-a-signing-key-can-be-retired.md.
+ * Retirement of a signing key: counts the credentials that depend on it, notifies their owners, and revokes them on
+ * request. Afterwards no process accepts anything that the key signed. docs/decisions/0038-a-signing-key-can-be-retired.md.
  */
 import type { Config } from '../../config.ts'
 import { BY_COMMAND_LINE } from '../../core/audit/actor.ts'
@@ -8,10 +8,10 @@ import { dropKey, type Keyset } from '../../secrets/keyset.ts'
 import { recordEvent } from '../../store/audit/events.ts'
 import {
   deleteSessionsOfKey,
+  notifyApplicationOwners,
+  notifyAuthenticatorOwners,
   revokeGrantsOfKey,
   revokeSecretsOfKey,
-  tellApplicationOwners,
-  tellAuthenticatorOwners,
 } from '../../store/operator/key-endings.ts'
 import {
   countKeyUse,
@@ -22,6 +22,7 @@ import {
   readSigningKey,
 } from '../../store/operator/signing-keys.ts'
 import type { Postgres, Transaction } from '../../store/postgres/postgres.ts'
+import { endTestModesOfKey } from '../applications/test-mode.ts'
 import type { Context } from '../context.ts'
 
 /** A process notes each ten seconds that it signs (jobs/background.ts): after three of them, none does. */
@@ -63,6 +64,7 @@ export async function retireKey(retiring: Retiring, keyId: number, force: boolea
   await inBatches(db, (tx) => revokeGrantsOfKey(tx, BY_COMMAND_LINE, keyId))
   await inBatches(db, (tx) => revokeSecretsOfKey(tx, BY_COMMAND_LINE, keyId))
   await inBatches(db, (tx) => deleteSessionsOfKey(tx, keyId))
+  await endTestModesOfKey(db, BY_COMMAND_LINE, keyId)
   return { outcome: 'retired', ended: use }
 }
 
@@ -75,8 +77,8 @@ export type Told = { readonly authenticatorOwners: number; readonly administrato
 /** Mails to everybody who has to do something before the key can be retired; to nobody twice within a week. */
 export function announceRetirement(db: Postgres, keyId: number): Promise<Told> {
   return db.transaction(async (tx) => {
-    const administrators = await tellApplicationOwners(tx, keyId)
-    return { administrators, authenticatorOwners: await tellAuthenticatorOwners(tx, keyId) }
+    const administrators = await notifyApplicationOwners(tx, keyId)
+    return { administrators, authenticatorOwners: await notifyAuthenticatorOwners(tx, keyId) }
   })
 }
 

@@ -61,3 +61,11 @@ export async function lockTestModesOf(tx: Transaction, userId: string): Promise<
   )
   return rows.map((row) => row.application_id)
 }
+
+export async function listTestModesOfKey(db: Queryable, keyId: number): Promise<readonly string[]> {
+  const { rows } = await db.query<{ application_id: string }>(
+    'select application_id from application_test_modes where key_id = $1 order by application_id',
+    [keyId],
+  )
+  return rows.map((row) => row.application_id)
+}

@@ -1,4 +1,4 @@
-/** Ends what a retired key signed, a batch per transaction, so that nobody waits long; and tells owners before. */
+/** Revokes credentials that a retired key signed, in batches, so that locks are short; notifies their owners before. */
 import type { Actor } from '../../core/audit/actor.ts'
 import { ADMINISTRATOR } from '../accounts/users.ts'
 import { recordAll } from '../audit/events.ts'
@@ -57,17 +57,17 @@ export async function deleteSessionsOfKey(db: Queryable, keyId: number): Promise
   return rowCount ?? 0
 }
 
-/** Nobody is told twice within a week. */
-const NOT_TOLD = (kind: string) => `not exists (select from mails m
+/** At most one mail a week to each user. */
+const NOT_NOTIFIED = (kind: string) => `not exists (select from mails m
   where m.user_id = u.id and m.kind = '${kind}' and m.created_at > now() - interval '7 days')`
 
 /** Mails to users whose authenticator needs this key. Returns how many. */
-export async function tellAuthenticatorOwners(tx: Transaction, keyId: number): Promise<number> {
+export async function notifyAuthenticatorOwners(tx: Transaction, keyId: number): Promise<number> {
   const { rowCount } = await tx.query(
     `insert into mails (kind, account_id, user_id, language, created_at, due_at)
      select 'authenticator_to_renew', u.account_id, u.id, coalesce(u.language, 'en'), now(), now()
      from authenticators t join users u on u.id = t.user_id
-     where t.key_id = $1 and u.disabled_at is null and ${NOT_TOLD('authenticator_to_renew')}`,
+     where t.key_id = $1 and u.disabled_at is null and ${NOT_NOTIFIED('authenticator_to_renew')}`,
     [keyId],
   )
   return rowCount ?? 0
@@ -77,7 +77,7 @@ export async function tellAuthenticatorOwners(tx: Transaction, keyId: number): P
 const MAX_LISTED = 20
 
 /** Mails to administrators of accounts whose applications have credentials that need this key. Returns how many. */
-export async function tellApplicationOwners(tx: Transaction, keyId: number): Promise<number> {
+export async function notifyApplicationOwners(tx: Transaction, keyId: number): Promise<number> {
   const { rowCount } = await tx.query(
     `with affected as (
        select application_id from application_secrets where key_id = $1 and revoked_at is null
@@ -91,7 +91,7 @@ export async function tellApplicationOwners(tx: Transaction, keyId: number): Pro
      select 'credentials_to_renew', u.account_id, u.id, coalesce(u.language, 'en'),
        jsonb_build_object('count', o.count, 'applications', to_jsonb(o.names[1:${MAX_LISTED}])), now(), now()
      from owners o join users u on u.account_id = o.account_id
-     where u.disabled_at is null and ${ADMINISTRATOR} and ${NOT_TOLD('credentials_to_renew')}`,
+     where u.disabled_at is null and ${ADMINISTRATOR} and ${NOT_NOTIFIED('credentials_to_renew')}`,
     [keyId],
   )
   return rowCount ?? 0

@@ -1,5 +1,5 @@
 /** The table signing_keys: which keys of LATCHKEY_KEYS signed lately, and which were retired. Keys are not stored. */
-import { bePatient, PATIENT, type Postgres, type Queryable, type Transaction } from '../postgres/postgres.ts'
+import { allowLongQueries, LONG_QUERY, type Postgres, type Queryable, type Transaction } from '../postgres/postgres.ts'
 
 /** Notes that this process signs with the key. */
 export async function markSigning(db: Queryable, keyId: number): Promise<void> {
@@ -44,6 +44,7 @@ export async function markRetired(tx: Transaction, keyId: number): Promise<void>
 
 /** What stops working when a key is retired. */
 export type KeyUse = {
+  /** Includes secrets of test mode. */
   readonly applicationSecrets: number
   /** Includes access tokens issued before their token set moved to another key. */
   readonly tokenSets: number
@@ -68,7 +69,7 @@ export type Lifetimes = {
 /** Reads all grants: a second for each few million. */
 export function countKeyUse(db: Postgres, keyId: number, lifetimes: Lifetimes): Promise<KeyUse> {
   return db.transaction(async (tx) => {
-    await bePatient(tx)
+    await allowLongQueries(tx)
     const { rows } = await tx.query<KeyUse>({
       text: COUNTS,
       values: [
@@ -78,7 +79,7 @@ export function countKeyUse(db: Postgres, keyId: number, lifetimes: Lifetimes): 
         lifetimes.refreshTokenLifetimeMs,
         lifetimes.grantLifetimeMs,
       ],
-      ...PATIENT,
+      ...LONG_QUERY,
     })
     const [counted] = rows
     if (!counted) throw new Error('a query without a table returned no row')
@@ -93,7 +94,8 @@ const SIGNED_BEFORE = 'created_at <= (select last_signed_at from signing_keys wh
 
 const COUNTS = `select
   (select count(*) from application_secrets s join applications a on a.id = s.application_id
-    where s.key_id = $1 and s.revoked_at is null and a.deleted_at is null) as "applicationSecrets",
+    where s.key_id = $1 and s.revoked_at is null and a.deleted_at is null)
+    + (select count(*) from application_test_modes where key_id = $1 and ends_at > now()) as "applicationSecrets",
   (select count(*) from grants where revoked_at is null and variant = 'token_set' and (
       (key_id = $1 and coalesce(issued_at, created_at) > ${ago('$4')} and created_at > ${ago('$5')})
       or (previous_key_id = $1 and key_changed_at > ${ago('$2')}))) as "tokenSets",
