@@ -102,7 +102,8 @@ export const options = {
     about:
       'Lifetime of a refresh token in seconds. Each refresh issues a new refresh token with the full lifetime. Default: 60 days.',
     example: '5184000',
-    parse: seconds(3_600, 31_536_000),
+    // Not shorter than any access token: a grant ends with its refresh token.
+    parse: seconds(86_400, 31_536_000),
   }),
   grantLifetimeMs: option({
     env: 'GRANT_LIFETIME',

@@ -197,7 +197,7 @@ describe('AP-24 numbers', () => {
     ['DEVICE_CODE_LIFETIME', 1, 86_400, 'deviceCodeLifetimeMs', 1_000],
     ['POLL_INTERVAL', 1, 60, 'pollIntervalSeconds', 1],
     ['ACCESS_TOKEN_LIFETIME', 60, 86_400, 'accessTokenLifetimeMs', 1_000],
-    ['REFRESH_TOKEN_LIFETIME', 3_600, 31_536_000, 'refreshTokenLifetimeMs', 1_000],
+    ['REFRESH_TOKEN_LIFETIME', 86_400, 31_536_000, 'refreshTokenLifetimeMs', 1_000],
     ['SESSION_LIFETIME', 300, 31_536_000, 'sessionLifetimeMs', 1_000],
     ['SESSION_FRESH', 60, 86_400, 'freshMs', 1_000],
     ['DATABASE_CONNECTIONS', 1, 200, 'databaseConnections', 1],

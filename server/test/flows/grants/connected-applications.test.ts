@@ -136,11 +136,11 @@ describe('the list', () => {
   it('has an uncollected grant for as long as it can be collected', async () => {
     const clerk = await makeClerk()
     const [collected, waiting] = [await connect(service, { user: clerk }), await grant(service, { user: clerk })]
-    const short = makeConfig({ DATABASE_URL: service.database.url, REFRESH_TOKEN_LIFETIME: '3600' })
+    const short = makeConfig({ DATABASE_URL: service.database.url, REFRESH_TOKEN_LIFETIME: '86400' })
     const listed = async () => ids((await listOwnGrants({ ...service.context, config: short }, clerk.id)).grants)
     expect(await listed()).toEqual([waiting.grantId, collected.grantId])
     await service.database.query(
-      `update grants set created_at = created_at - interval '2 hours', issued_at = issued_at - interval '2 hours'
+      `update grants set created_at = created_at - interval '25 hours', issued_at = issued_at - interval '25 hours'
        where user_id = $1`,
       [clerk.id],
     )
