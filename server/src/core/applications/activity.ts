@@ -18,7 +18,7 @@ export type ActivityFigures = Pick<Application, 'id' | 'name'> & {
   readonly secretsInUrl: number
 }
 
-/** One device that shows code after code, fifteen minutes each, requests this many in half a day. */
+/** One device that shows code after code, ten minutes each, requests this many in eight hours. */
 const MANY_CODES = 48
 
 /** Of codes that users asked for, far more are entered. */

@@ -45,12 +45,12 @@ export const MAX_WORDS_LENGTH = 2000
 /** Longest poll interval that a review may set. */
 export const MAX_INTERVAL_SECONDS = 300
 
-export function areFitWords(words: string): boolean {
+export function isValidText(words: string): boolean {
   return words !== '' && words.length <= MAX_WORDS_LENGTH && !/\0/.test(words)
 }
 
 /** Whether the interval is longer than the configured one. */
-export function isFitInterval(seconds: number | null, configured: number): boolean {
+export function isValidInterval(seconds: number | null, configured: number): boolean {
   return seconds !== null && Number.isInteger(seconds) && seconds > configured && seconds <= MAX_INTERVAL_SECONDS
 }
 

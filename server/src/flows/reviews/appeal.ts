@@ -1,6 +1,6 @@
 /** Appeal: the owner of a suspended application asks for its return. Only operators read it, in the review. */
 import { byUser } from '../../core/audit/actor.ts'
-import { areFitWords } from '../../core/reviews/review.ts'
+import { isValidText } from '../../core/reviews/review.ts'
 import { readOwnApplication } from '../../store/applications/own.ts'
 import { recordEvent } from '../../store/audit/events.ts'
 import { readClock } from '../../store/device/partitions.ts'
@@ -19,7 +19,7 @@ export function appeal(context: Context, by: string, applicationId: string, word
     if (!application) return { outcome: 'not_found' }
     if (!application.suspended) return { outcome: 'not_suspended' }
     const text = words.trim()
-    if (!areFitWords(text)) return { outcome: 'unfit' }
+    if (!isValidText(text)) return { outcome: 'unfit' }
     const now = await readClock(tx)
     const open = await findOpenReview(tx, applicationId)
     if (open && open.appealedAt !== null) return { outcome: 'appealed' }

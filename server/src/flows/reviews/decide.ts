@@ -6,9 +6,9 @@ import type { Application } from '../../core/applications/application.ts'
 import { byOperator } from '../../core/audit/actor.ts'
 import type { ReviewNotification } from '../../core/mail.ts'
 import {
-  areFitWords,
   type Decision,
-  isFitInterval,
+  isValidInterval,
+  isValidText,
   needsSecondOperator,
   type Reason,
 } from '../../core/reviews/review.ts'
@@ -114,7 +114,9 @@ async function isReviewOf(tx: Transaction, { applicationId, reviewId }: Decision
 
 function isFit({ config }: Context, wish: DecisionWish): boolean {
   const slower = wish.decision === 'reinstate_slower'
-  return areFitWords(wish.words.trim()) && (!slower || isFitInterval(wish.intervalSeconds, config.pollIntervalSeconds))
+  return (
+    isValidText(wish.words.trim()) && (!slower || isValidInterval(wish.intervalSeconds, config.pollIntervalSeconds))
+  )
 }
 
 async function withdraw(tx: Transaction, operator: User, waiting: ReviewDecision): Promise<void> {

@@ -19,7 +19,7 @@ import {
 import { findApplication } from '../../store/applications/applications.ts'
 import { hasEventOfToday, recordEvent } from '../../store/audit/events.ts'
 import { readClock } from '../../store/device/partitions.ts'
-import { bePatient, type Transaction } from '../../store/postgres/postgres.ts'
+import { allowLongQueries, type Transaction } from '../../store/postgres/postgres.ts'
 import { findWaitingDecision } from '../../store/reviews/decisions.ts'
 import { listSuspects } from '../../store/reviews/evidence.ts'
 import {
@@ -51,7 +51,7 @@ const CALM_MS = 7 * 24 * HOUR_MS
 export async function judgeApplications(context: Context): Promise<void> {
   const found = await context.db.transaction(async (tx) => {
     if (!(await tryLockJudging(tx))) return null
-    await bePatient(tx)
+    await allowLongQueries(tx)
     const rule = await readRule(tx)
     const now = await readClock(tx)
     // A code may be granted some time after its last early poll.

@@ -7,7 +7,7 @@ import type { DecisionLine, ReviewedApplication, ReviewLine, Series } from '../.
 import { peopleTouched } from '../../core/reviews/suspension.ts'
 import { readDayAddresses, readDays, readMinutes } from '../../store/applications/series.ts'
 import { readClock } from '../../store/device/partitions.ts'
-import { bePatient, type Queryable } from '../../store/postgres/postgres.ts'
+import { allowLongQueries, type Queryable } from '../../store/postgres/postgres.ts'
 import { findDecisionInEffect, type ListedDecision, listDecisions } from '../../store/reviews/decisions.ts'
 import { readReports } from '../../store/reviews/evidence.ts'
 import { findReviewedApplication, readTimeline } from '../../store/reviews/reviewed-applications.ts'
@@ -46,7 +46,7 @@ export type SeenApplication = ReviewedApplication & {
 export function readReviewedApplication(context: Context, applicationId: string): Promise<SeenApplication | null> {
   return context.db.transaction(async (tx) => {
     // Raises the statement timeout: the most reviewed applications have the most rows.
-    await bePatient(tx)
+    await allowLongQueries(tx)
     return readInPatience(context, tx, applicationId)
   })
 }

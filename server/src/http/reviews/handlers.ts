@@ -1,9 +1,9 @@
 /** Operators' console: the review queue, one application with all its evidence, and the operators' decisions. */
 import {
-  areFitWords,
   type Decision,
   decisions,
-  isFitInterval,
+  isValidInterval,
+  isValidText,
   type Reason,
   reasons,
 } from '../../core/reviews/review.ts'
@@ -68,9 +68,9 @@ function readDecision({ config }: Context, { fields }: UserRequest): Given {
 function problemOf(given: Omit<Given, 'problem'>, usualSeconds: number): Given['problem'] {
   const { decision, reason, words, intervalSeconds } = given
   if (decision === null) return 'decision'
-  if (decision === 'reinstate_slower' && !isFitInterval(secondsFrom(intervalSeconds), usualSeconds)) return 'interval'
+  if (decision === 'reinstate_slower' && !isValidInterval(secondsFrom(intervalSeconds), usualSeconds)) return 'interval'
   if (reason === null) return 'reason'
-  return areFitWords(words) ? null : 'words'
+  return isValidText(words) ? null : 'words'
 }
 
 function secondsFrom(text: string): number | null {

@@ -47,7 +47,7 @@ const MAX_FIELDS = 1_000
 const MAX_UPLOAD_BYTES = 512 * 1024
 
 /** Delay of work after a response, which has arrived by then: its timing reveals nothing about that work. */
-const A_BEAT_MS = 200
+const DEFERRED_MS = 200
 
 /** Pages that are shed under overload: they are not urgent, and no decision or revocation needs them. */
 const CAN_WAIT = /^\/developer(\/|$)/
@@ -88,8 +88,8 @@ export function createAccountServer(context: Context, addressOf: AddressReader, 
       const given = { ...answered, cookies: [...resignedCookie(session), ...(answered.cookies ?? [])] }
       respondPage(response, around, given)
       if (given.afterwards) {
-        const work = sleep(A_BEAT_MS).then(given.afterwards)
-        track(work.catch((error) => context.events.taskFailed('what follows an answer', error)))
+        const work = sleep(DEFERRED_MS).then(given.afterwards)
+        track(work.catch((error) => context.events.taskFailed('deferred work of a page', error)))
       }
     } catch (error) {
       respondPage(response, around, { refusal: pageRefusalFor(context, error) })

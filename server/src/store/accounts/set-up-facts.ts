@@ -1,5 +1,5 @@
 /** Facts about the installation: the PostgreSQL server, the database role, and the keys in use. */
-import { bePatient, PATIENT, type Postgres, type Queryable } from '../postgres/postgres.ts'
+import { allowLongQueries, LONG_QUERY, type Postgres, type Queryable } from '../postgres/postgres.ts'
 
 export type ServerFacts = {
   readonly version: string
@@ -46,7 +46,7 @@ export type KeyUse = { readonly what: string; readonly keyId: number; readonly c
 /** Counts of stored data that needs its key to work. */
 export function readKeyUse(db: Postgres): Promise<readonly KeyUse[]> {
   return db.transaction(async (tx) => {
-    await bePatient(tx)
+    await allowLongQueries(tx)
     const { rows } = await tx.query<KeyUse>({
       text: `select what, key_id as "keyId", count(*) as count from (
           select 'application secrets' as what, key_id from application_secrets where revoked_at is null
@@ -55,7 +55,7 @@ export function readKeyUse(db: Postgres): Promise<readonly KeyUse[]> {
           union all select 'webhooks', key_id from webhook_endpoints where disabled_at is null) used
         where key_id not in (select id from signing_keys where retired_at is not null)
         group by what, key_id order by key_id, what`,
-      ...PATIENT,
+      ...LONG_QUERY,
     })
     return rows
   })

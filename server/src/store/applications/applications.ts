@@ -3,7 +3,7 @@ import type { Application, Publisher } from '../../core/applications/application
 import type { TestMode } from '../../core/applications/test-mode.ts'
 import { lockByName } from '../postgres/advisory-locks.ts'
 import { HISTORY, type History, type HistoryRow, historyFrom } from '../postgres/history.ts'
-import { bePatient, PATIENT, type Postgres, type Queryable, type Transaction } from '../postgres/postgres.ts'
+import { allowLongQueries, LONG_QUERY, type Postgres, type Queryable, type Transaction } from '../postgres/postgres.ts'
 
 type Row = {
   id: string
@@ -68,15 +68,15 @@ export type ApplicationChanges = {
 /** All of them, which may take longer than other statements are allowed to: 10,000 take seconds on a busy machine. */
 export function readEveryApplication(db: Postgres): Promise<ApplicationChanges> {
   return db.transaction(async (tx) => {
-    await bePatient(tx)
-    return readApplicationChanges(tx, 0, PATIENT)
+    await allowLongQueries(tx)
+    return readApplicationChanges(tx, 0, LONG_QUERY)
   })
 }
 
 export async function readApplicationChanges(
   db: Queryable,
   after: number,
-  patience: Partial<typeof PATIENT> = {},
+  limit: Partial<typeof LONG_QUERY> = {},
 ): Promise<ApplicationChanges> {
   const { rows } = await db.query<Row & HistoryRow & { id: string | null; newest: number }>({
     name: 'read-application-changes',
@@ -84,7 +84,7 @@ export async function readApplicationChanges(
       from (select now() as now, ${HISTORY}, coalesce((select max(change_number) from applications), 0) as newest) state
         left join applications a on a.change_number > $1 order by a.change_number`,
     values: [after],
-    ...patience,
+    ...limit,
   })
   const changed = rows.filter((row) => row.id !== null)
   return {

@@ -1,6 +1,6 @@
 /** Time series of an application for charts: the last hours in steps of five minutes, the last weeks in days. */
 import type { Series } from '../../core/reviews/review.ts'
-import { PATIENT, type Queryable } from '../postgres/postgres.ts'
+import { LONG_QUERY, type Queryable } from '../postgres/postgres.ts'
 
 /** `allowed` is computed by the caller. */
 type MinutePoint = Omit<Series['minutes'][number], 'allowed'>
@@ -32,7 +32,7 @@ const within = (moment: string) => `${moment} >= step.day and ${moment} < step.d
 /** The last `days`, including today. */
 export async function readDays(db: Queryable, applicationId: string, days: number): Promise<readonly DayPoint[]> {
   const { rows } = await db.query<DayPoint>({
-    ...PATIENT,
+    ...LONG_QUERY,
     text: `select step.day, hours.requested, hours.polls, hours.early, events.entered, events.granted, events.rejected,
        grants.new_users as "newUsers", grants.networks
      from generate_series(date_trunc('day', now()) - ($2 - 1) * interval '1 day', date_trunc('day', now()),
@@ -71,7 +71,7 @@ export async function readDayAddresses(
   days: number,
 ): Promise<readonly DayAddress[]> {
   const { rows } = await db.query<DayAddress>({
-    ...PATIENT,
+    ...LONG_QUERY,
     text: `select date_trunc('day', created_at) as day, host(min(requested_from)) as address
      from grants where application_id = $1 and requested_from is not null
        and created_at >= date_trunc('day', now()) - ($2 - 1) * interval '1 day'

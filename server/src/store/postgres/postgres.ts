@@ -19,9 +19,9 @@ export type Queryable = {
 }
 
 /** Client-side timeout for statements that may read millions of rows: slightly longer than the server-side one. */
-export const PATIENT = { query_timeout: 16_000 }
+export const LONG_QUERY = { query_timeout: 16_000 }
 
-export async function bePatient(tx: Transaction): Promise<void> {
+export async function allowLongQueries(tx: Transaction): Promise<void> {
   await tx.query("set local statement_timeout = '15s'")
 }
 

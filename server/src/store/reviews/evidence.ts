@@ -3,7 +3,7 @@
  */
 import { markOverloads, type Overloads, type Span } from '../../core/reviews/evidence.ts'
 import type { Evidence, Thresholds, Window } from '../../core/reviews/suspension.ts'
-import { PATIENT, type Queryable } from '../postgres/postgres.ts'
+import { LONG_QUERY, type Queryable } from '../postgres/postgres.ts'
 
 /** Events by which users, or a crowd of users, report an application. Matches the condition of the partial index. */
 export const REPORTS = `kind in ('code.reported', 'application.reported', 'credential.reported', 'code.crowd')`
@@ -63,7 +63,7 @@ export async function readWindows(
   thresholds: Thresholds,
 ): Promise<ReadonlyMap<string, Gathered>> {
   const { rows } = await db.query<Row>({
-    ...PATIENT,
+    ...LONG_QUERY,
     text: `with codes as (
        select g.application_id, g.account_id, ${NETWORK} as network, coalesce(e.polls, 0) >= $5 as ignored,
          g.account_id <> a.account_id and g.created_at - c.created_at >= $6 * interval '1 day' as good,

@@ -2,7 +2,7 @@
 import type { Application, Publisher } from '../../core/applications/application.ts'
 import type { ReviewedApplication, TimelineEvent } from '../../core/reviews/review.ts'
 import { publisherFrom } from '../applications/applications.ts'
-import { PATIENT, type Queryable } from '../postgres/postgres.ts'
+import { LONG_QUERY, type Queryable } from '../postgres/postgres.ts'
 
 type Found = Pick<ReviewedApplication, 'account' | 'createdAt' | 'grants'> &
   Pick<Application, 'id' | 'name' | 'publisher' | 'suspended' | 'deviceFlow' | 'public' | 'pollIntervalSeconds'>
@@ -16,7 +16,7 @@ type Row = Omit<Found, 'account' | 'publisher'> & {
 
 export async function findReviewedApplication(db: Queryable, id: string): Promise<Found | null> {
   const { rows } = await db.query<Row>({
-    ...PATIENT,
+    ...LONG_QUERY,
     text: `select a.id, a.name, a.created_at as "createdAt", a.publisher, a.publisher_status,
        a.suspended_at is not null as suspended, a.device_flow as "deviceFlow", a.public_client as public,
        a.poll_interval_seconds as "pollIntervalSeconds", c.slug, c.name as account_name,
