@@ -4,6 +4,7 @@
  */
 import { type Keyset, parseKeyset } from './secrets/keyset.ts'
 import {
+  ConfigurationError,
   collector,
   days,
   nameServers,
@@ -363,11 +364,6 @@ export const options = {
 type OptionName = keyof typeof options
 
 export type Config = { readonly [Name in OptionName]: (typeof options)[Name] extends Option<infer T> ? T : never }
-
-/** Lists all problems of the configuration, so that an operator can fix them in one go. */
-export class ConfigurationError extends Error {
-  override readonly name = 'ConfigurationError'
-}
 
 /** Reads only the named options: `latchkey migrate`, for one, does not need LATCHKEY_KEYS. */
 export function readConfig<Name extends OptionName>(

@@ -5,6 +5,7 @@
 import { BlockList, isIPv4 } from 'node:net'
 import { type AsnResponse, type CityResponse, open, type Reader, type Response } from 'maxmind'
 import { readAddress } from './core/network.ts'
+import { ConfigurationError } from './setting-texts.ts'
 
 export type GeoLocation = {
   /** ISO 3166-1, two letters. */
@@ -42,11 +43,6 @@ export async function openGeoIp(geoipCityFile: string | null, geoipAsnFile: stri
   }
 }
 
-/** The message is a sentence for the operator. */
-export class GeoIpUnreadable extends Error {
-  override readonly name = 'GeoIpUnreadable'
-}
-
 async function openDatabase<T extends Response>(name: string, file: string | null): Promise<Reader<T> | null> {
   if (file === null) return null
   try {
@@ -54,7 +50,7 @@ async function openDatabase<T extends Response>(name: string, file: string | nul
   } catch (error) {
     const { errno, code } = error as NodeJS.ErrnoException
     const reason = errno === undefined ? 'it is no MaxMind database' : code
-    throw new GeoIpUnreadable(
+    throw new ConfigurationError(
       `${name} cannot be read from ${file}: ${reason}. Name a .mmdb file, or leave ${name} out.`,
     )
   }

@@ -121,3 +121,8 @@ function readSecretFile(env: string, path: string): string {
     throw new Error(`cannot be read from ${env}_FILE: ${(error as NodeJS.ErrnoException).code ?? 'unknown error'}`)
   }
 }
+
+/** Lists all problems of the configuration, so that an operator can fix them in one go. */
+export class ConfigurationError extends Error {
+  override readonly name = 'ConfigurationError'
+}

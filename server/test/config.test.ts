@@ -5,8 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { removeFolder } from '../../tools/remove-folder.ts'
-import { ConfigurationError, everyOption, options, readConfig } from '../src/config.ts'
+import { everyOption, options, readConfig } from '../src/config.ts'
 import { createKey } from '../src/secrets/keyset.ts'
+import { ConfigurationError } from '../src/setting-texts.ts'
 
 const GIVEN = { DATABASE_URL: 'postgres://localhost/latchkey', LATCHKEY_KEYS: createKey(1) }
 

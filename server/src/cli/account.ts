@@ -7,10 +7,8 @@ import { setUpAccount } from '../flows/accounts/set-up.ts'
 import { type OutputOptions, print, unwrap } from './output.ts'
 import { withDatabase } from './wiring.ts'
 
-export function addAccountCommands(program: Command): void {
-  program
-    .command('account')
-    .description('Accounts, each at its own subdomain.')
+export function defineAccount(account: Command): void {
+  account
     .command('create')
     .description('Register an account. It starts with the role "administrator", which holds every scope.')
     .requiredOption('--slug <slug>', 'subdomain, for example acme')
@@ -30,10 +28,10 @@ export function addAccountCommands(program: Command): void {
         print(options, { id, slug, name, administrator: userId, link }, words)
       }),
     )
+}
 
-  program
-    .command('role')
-    .description('Roles of an account: named sets of scopes.')
+export function defineRole(role: Command): void {
+  role
     .command('create')
     .description('Add a role to an account.')
     .requiredOption('--account <slug>', 'the account')
@@ -48,10 +46,10 @@ export function addAccountCommands(program: Command): void {
         print(options, { id, account, name, scopes }, `Created the role ${name} (${id}) in ${account}.`)
       }),
     )
+}
 
-  program
-    .command('scope')
-    .description('Catalogue of scopes.')
+export function defineScope(scope: Command): void {
+  scope
     .command('create')
     .description('Add a scope to the catalogue.')
     .argument('<name>', 'for example orders:read')

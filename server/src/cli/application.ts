@@ -31,9 +31,7 @@ type CreateOptions = OutputOptions & {
 /** Collects the values of an option that may be given several times. */
 const gather = (value: string, before: string[]) => [...before, value]
 
-export function addApplicationCommands(program: Command): void {
-  const app = program.command('app').description('Third-party applications.')
-
+export function defineApplication(app: Command): void {
   app
     .command('create')
     .description('Register an application and print its id and secret. The secret is shown only once.')

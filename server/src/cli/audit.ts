@@ -23,9 +23,7 @@ type ExportOptions = {
   format: ExportFormat
 }
 
-export function addAuditCommands(program: Command): void {
-  const audit = program.command('audit').description('Audit log with tamper-evident seals.')
-
+export function defineAudit(audit: Command): void {
   audit
     .command('verify')
     .description(

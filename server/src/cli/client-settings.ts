@@ -3,8 +3,8 @@ import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import type { Command } from 'commander'
-import { ConfigurationError, readOption } from '../config.ts'
-import { type Option, option } from '../setting-texts.ts'
+import { readOption } from '../config.ts'
+import { ConfigurationError, type Option, option } from '../setting-texts.ts'
 import { CommandRefused, type OutputOptions } from './output.ts'
 
 export type ClientOptions = OutputOptions & { server?: string; app?: string; secretStdin?: boolean }

@@ -17,9 +17,7 @@ import { type Wiring, withDatabase } from './wiring.ts'
 type Who = { account: string; user: string }
 type DecisionOptions = OutputOptions & Who
 
-export function addCodeCommands(program: Command, wiring: Wiring): void {
-  const code = program.command('code').description('User codes of the device flow.')
-
+export function defineCode(code: Command, wiring: Wiring): void {
   code
     .command('show')
     .description(

@@ -16,10 +16,8 @@ import type { Wiring } from './wiring.ts'
 
 type DemoOptions = ClientOptions & { grant?: boolean; account: string; user: string }
 
-export function addDemoCommand(program: Command, wiring: Wiring): void {
-  addClientOptions(
-    program.command('demo').description('Run the device flow against a running service and explain each request.'),
-  )
+export function defineDemo(command: Command, wiring: Wiring): void {
+  addClientOptions(command)
     .option('--grant', 'also act as the user, with the configuration of the service; otherwise wait for your decision')
     .option('--account <slug>', 'the account of the user', 'acme')
     .option('--user <email>', 'the user who decides', 'ann@acme.example')

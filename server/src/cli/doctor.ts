@@ -16,19 +16,13 @@ import { type OutputOptions, print } from './output.ts'
 const STATUS: Readonly<Record<Severity, number>> = { ok: 0, warning: 1, broken: 2 }
 const COLOUR = { ok: 'green', warning: 'yellow', broken: 'red' } as const
 
-export function addDoctorCommand(program: Command): void {
-  program
-    .command('doctor')
-    .description(
-      'Check configuration, keys, PostgreSQL, Redis, schema, clocks, hosts and mail, and print how to fix problems.',
-    )
-    .option('--json', 'print one JSON object')
-    .action(async (options: OutputOptions) => {
-      const findings = await examine()
-      const severity = worstOf(findings)
-      print(options, { severity, findings }, inWords(findings))
-      process.exitCode = STATUS[severity]
-    })
+export function defineDoctor(doctor: Command): void {
+  doctor.option('--json', 'print one JSON object').action(async (options: OutputOptions) => {
+    const findings = await examine()
+    const severity = worstOf(findings)
+    print(options, { severity, findings }, inWords(findings))
+    process.exitCode = STATUS[severity]
+  })
 }
 
 async function examine(): Promise<readonly Finding[]> {

@@ -7,9 +7,7 @@ import type { KeyUse } from '../store/operator/signing-keys.ts'
 import { CommandRefused, type OutputOptions, print } from './output.ts'
 import { withDatabase } from './wiring.ts'
 
-export function addKeyCommands(program: Command): void {
-  const key = program.command('key').description('Signing keys.')
-
+export function defineKey(key: Command): void {
   key
     .command('create')
     .description(

@@ -12,8 +12,8 @@ type LoginOptions = ClientOptions & { scope?: string; key?: boolean; qr?: boolea
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
-export function addLoginCommand(program: Command): void {
-  addClientOptions(program.command('login').description('Log in to a service: show a code and wait for your decision.'))
+export function defineLogin(command: Command): void {
+  addClientOptions(command)
     .option('--scope <list>', 'scopes to request, comma-separated (default: the default scopes of the application)')
     .option('--key', 'request an access key, which does not expire, instead of a token set')
     .option('--qr', 'show a QR code of the page immediately')

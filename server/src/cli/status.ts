@@ -9,24 +9,16 @@ import { explainRefusal } from './explain-refusal.ts'
 import { createClientFor, openKeptLogin, requireLogin } from './kept-login.ts'
 import { CommandRefused, print, UNREACHABLE } from './output.ts'
 
-export function addStatusCommands(program: Command): void {
-  addSecretOption(
-    program.command('status').description('Show the current login: service, account, user, scope and expiry.'),
-  )
-    .option('--json', 'print one JSON object')
-    .action(status)
+export function defineStatus(command: Command): void {
+  addSecretOption(command).option('--json', 'print one JSON object').action(status)
+}
 
-  addSecretOption(
-    program
-      .command('token')
-      .description('Print a valid credential of the current login, for use by other programs. It is a secret.'),
-  )
-    .option('--json', 'print one JSON object')
-    .action(token)
+export function defineToken(command: Command): void {
+  addSecretOption(command).option('--json', 'print one JSON object').action(token)
+}
 
-  addSecretOption(
-    program.command('logout').description('Revoke your access at the service, then delete the stored login.'),
-  )
+export function defineLogout(command: Command): void {
+  addSecretOption(command)
     .option('--forget', 'delete the stored login even if the service is unreachable')
     .option('--json', 'print one JSON object')
     .action(logout)

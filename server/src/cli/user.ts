@@ -7,9 +7,7 @@ import { createSetupLink } from '../flows/accounts/set-up.ts'
 import { type OutputOptions, print, unwrap } from './output.ts'
 import { withDatabase } from './wiring.ts'
 
-export function addUserCommands(program: Command): void {
-  const user = program.command('user').description('Users of an account.')
-
+export function defineUser(user: Command): void {
   user
     .command('create')
     .description('Add a user to an account.')

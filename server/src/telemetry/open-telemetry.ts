@@ -16,9 +16,9 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace'
+import { VERSION } from '../version.ts'
 import type { Family } from './family.ts'
 import { createMetricProducer } from './otlp-metrics.ts'
-import { VERSION } from './process-figures.ts'
 
 export type Collector = {
   /** Null: no traces are exported. */

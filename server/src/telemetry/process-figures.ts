@@ -2,13 +2,8 @@
  * Metrics of the process itself (CPU, memory, start time), under the usual names of Prometheus clients, and its
  * version.
  */
-import { readFileSync } from 'node:fs'
+import { VERSION } from '../version.ts'
 import { type Family, gauge } from './family.ts'
-
-// The same relative path from src/telemetry/ and from dist/telemetry/.
-const about = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }
-
-export const VERSION = about.version
 
 export function readProcess(): readonly Family[] {
   const { user, system } = process.cpuUsage()

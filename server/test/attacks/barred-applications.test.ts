@@ -131,7 +131,7 @@ describe('registration by an operator', () => {
       vi.stubEnv(name, value)
     }
     try {
-      const program = createProgram({ serve: async () => undefined, createContext, closeContext })
+      const program = await createProgram({ serve: async () => undefined, createContext, closeContext })
       await program.parseAsync(['node', 'latchkey', ...args, '--json'])
     } finally {
       vi.unstubAllEnvs()

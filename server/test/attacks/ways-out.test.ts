@@ -1,7 +1,7 @@
 /** WB-15, WB-16: open redirects, and a service without its configuration. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startService } from '../../src/app.ts'
-import { ConfigurationError } from '../../src/config.ts'
+import { ConfigurationError } from '../../src/setting-texts.ts'
 import { makeConfig, makeUser } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 import { signedFor } from '../rig/signed-in.ts'
