@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import type { Context } from '../flows/context.ts'
 import type { MetricsReader } from '../flows/operator/metrics.ts'
 import { CONTENT_TYPE, writeExposition } from '../telemetry/exposition.ts'
+import { PLAIN_HEADERS } from './security-headers.ts'
 
 export type MetricsServer = { readonly address: string; close(): Promise<void> }
 
@@ -15,14 +16,15 @@ export async function startMetricsServer(context: Context, read: MetricsReader):
   const server = createServer(async (request, response) => {
     const path = request.url?.split('?', 1)[0]
     if (path !== '/metrics' || (request.method !== 'GET' && request.method !== 'HEAD')) {
-      return void response.writeHead(path === '/metrics' ? 405 : 404, { 'content-length': 0 }).end()
+      return void response.writeHead(path === '/metrics' ? 405 : 404, { ...PLAIN_HEADERS, 'content-length': 0 }).end()
     }
     try {
       const text = writeExposition(await read())
-      response.writeHead(200, { 'content-type': CONTENT_TYPE, 'content-length': Buffer.byteLength(text) }).end(text)
+      const length = Buffer.byteLength(text)
+      response.writeHead(200, { ...PLAIN_HEADERS, 'content-type': CONTENT_TYPE, 'content-length': length }).end(text)
     } catch (error) {
       context.events.unexpected('metrics', error)
-      response.writeHead(500, { 'content-length': 0 }).end()
+      response.writeHead(500, { ...PLAIN_HEADERS, 'content-length': 0 }).end()
     }
   })
   server.listen(metricsPort, metricsHost)

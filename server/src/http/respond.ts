@@ -7,6 +7,7 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { type RefusalCode, refusals } from '../core/refusal.ts'
 import type { Answer, Fields, Format } from './answer.ts'
+import type { SecurityHeaders } from './security-headers.ts'
 
 const CONTENT_TYPES = {
   json: 'application/json; charset=utf-8',
@@ -20,6 +21,7 @@ export function respond(
   requestId: string,
   format: Format,
   answer: Answer,
+  security: SecurityHeaders,
 ): Promise<void> | undefined {
   const refused = 'refusal' in answer
   const { text, bytes } = bodyOf(format, answer)
@@ -28,8 +30,8 @@ export function respond(
     'content-length': bytes,
     'cache-control': 'no-store',
     pragma: 'no-cache',
-    'x-content-type-options': 'nosniff',
     'x-request-id': requestId,
+    ...security,
   }
   if (bytes > 0) headers['content-type'] = 'type' in answer ? answer.type : CONTENT_TYPES[format]
   if ('headers' in answer) Object.assign(headers, answer.headers)

@@ -19,6 +19,7 @@ import { respond, write } from './respond.ts'
 import { pathsOf } from './route.ts'
 import { createRouter } from './router.ts'
 import { basePages, endpoints, routes } from './routes.ts'
+import { type SecurityHeaders, securityHeaders } from './security-headers.ts'
 import { createEndpointServer, formatOf } from './serve-endpoint.ts'
 import { traceRequest } from './trace-request.ts'
 import { pageRoutes } from './web/account-routes.ts'
@@ -75,6 +76,7 @@ export function createHttpServer(context: Context, traced: boolean): HttpServer 
   const openScope = createScopeOpener(context.config.trustProxy)
   const addressOf = createAddressReader(context.config.trustProxy)
   const slugOf = createHostReader(context.config.publicUrl)
+  const security = securityHeaders(context.config.publicUrl)
   const afterwards = new Set<Promise<void>>()
   let draining = false
 
@@ -87,12 +89,11 @@ export function createHttpServer(context: Context, traced: boolean): HttpServer 
   }
   const answer = (response: ServerResponse, { id }: RequestScope, format: Format, given: Answer) => {
     if (draining) response.setHeader('connection', 'close')
-    const after = respond(response, id, format, given)
+    const after = respond(response, id, format, given, security)
     if (!after) return
     requests.leased(1)
     track(after.finally(() => requests.leased(-1)))
   }
-  const secure = context.config.publicUrl.startsWith('https:')
   const serveEndpoint = createEndpointServer(context, addressOf)
   const serveAccount = createAccountServer(context, addressOf, track)
   const serveBase = createBaseServer(context, addressOf)
@@ -117,7 +118,7 @@ export function createHttpServer(context: Context, traced: boolean): HttpServer 
       const asset = findAsset(path)
       if (asset) {
         scope.route = ASSETS
-        return respondAsset(request, response, asset, { requestId: scope.id, secure })
+        return respondAsset(request, response, asset, scope.id, security)
       }
       if (slug !== null) {
         const found = accountPageRouter.get(path)
@@ -154,7 +155,7 @@ export function createHttpServer(context: Context, traced: boolean): HttpServer 
   // Node would handle these two events with responses of its own. An unknown expectation may be ignored (RFC 9110,
   // section 10.1.1).
   server.on('checkExpectation', receive)
-  server.on('clientError', (error, socket) => refuseBrokenRequest(error, socket as Socket, requests.broken))
+  server.on('clientError', (error, socket) => refuseBrokenRequest(error, socket as Socket, security, requests.broken))
 
   return {
     listen: async (host, port) => {
@@ -231,7 +232,12 @@ function takeQueryOff(request: IncomingMessage): { path: string; query: string }
 }
 
 /** Malformed HTTP matches no route: answers with the same error body and closes the connection. */
-function refuseBrokenRequest(error: NodeJS.ErrnoException, socket: Socket, count: (status: number) => void): void {
+function refuseBrokenRequest(
+  error: NodeJS.ErrnoException,
+  socket: Socket,
+  security: SecurityHeaders,
+  count: (status: number) => void,
+): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
   const code: RefusalCode = error.code === 'HPE_HEADER_OVERFLOW' ? 'headers_too_large' : 'invalid_request'
   count(refusals[code].status)
@@ -241,6 +247,7 @@ function refuseBrokenRequest(error: NodeJS.ErrnoException, socket: Socket, count
       `HTTP/1.1 ${refusals[code].status} ${code === 'headers_too_large' ? 'Request Header Fields Too Large' : 'Bad Request'}`,
       'content-type: application/json; charset=utf-8',
       'cache-control: no-store',
+      ...Object.entries(security).map(([name, value]) => `${name}: ${value}`),
       `x-request-id: ${createRequestId()}`,
       `content-length: ${Buffer.byteLength(body)}`,
       'connection: close',

@@ -2,6 +2,7 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { Asset } from '../../pages/ui/assets.ts'
 import type { RefusalModel } from '../../pages/ui/refusal.tsx'
+import { type SecurityHeaders, STRICT_TRANSPORT } from '../security-headers.ts'
 import type { PageAnswer } from './answer.ts'
 
 const STATUS: Readonly<Record<RefusalModel['code'], number>> = {
@@ -16,9 +17,6 @@ const STATUS: Readonly<Record<RefusalModel['code'], number>> = {
   server_error: 500,
   unavailable: 503,
 }
-
-/** Two years, as OWASP ASVS requires (3.4.1). */
-const STRICT_TRANSPORT = 'max-age=63072000; includeSubDomains'
 
 export type Surroundings = {
   readonly requestId: string
@@ -95,10 +93,11 @@ export function respondAsset(
   request: IncomingMessage,
   response: ServerResponse,
   asset: Asset,
-  { requestId, secure }: Pick<Surroundings, 'requestId' | 'secure'>,
+  requestId: string,
+  security: SecurityHeaders,
 ): void {
   if (request.method !== 'GET' && request.method !== 'HEAD') {
-    response.writeHead(405, { allow: 'GET, HEAD', 'content-length': 0, 'x-request-id': requestId }).end()
+    response.writeHead(405, { allow: 'GET, HEAD', 'content-length': 0, 'x-request-id': requestId, ...security }).end()
     return
   }
   const accepted = String(request.headers['accept-encoding'] ?? '')
@@ -114,10 +113,8 @@ export function respondAsset(
       ...(encoding ? { 'content-encoding': encoding } : {}),
       'cache-control': 'public, max-age=31536000, immutable',
       vary: 'accept-encoding',
-      'cross-origin-resource-policy': 'same-origin',
-      ...(secure ? { 'strict-transport-security': STRICT_TRANSPORT } : {}),
-      'x-content-type-options': 'nosniff',
       'x-request-id': requestId,
+      ...security,
     })
     .end(bytes)
 }
