@@ -36,8 +36,8 @@ const user = await makeUser(db, account.slug)
 const application = await makeApplication(db, config, account.slug)
 const EXPIRES = "'2030-01-01T00:30:00Z'"
 await db.query("select make_device_code_partition('2030-01-01T00:00:00Z')")
-await db.query(`insert into device_codes (id, expires_at, created_at, application_id, variant, status, user_code, scopes, state)
-  select md5(n::text)::uuid, ${EXPIRES}, now(), '${application.id}', 'token_set', 'pending', lpad(n::text, 9, '0'), '{}', ''
+await db.query(`insert into device_codes (id, expires_at, created_at, application_id, variant, status, key_id, user_code_digits, user_code_digest, scopes, state)
+  select md5(n::text)::uuid, ${EXPIRES}, now(), '${application.id}', 'token_set', 'pending', 1, 9, uuid_send(md5(n::text)::uuid), '{}', ''
   from generate_series(1, ${CODES}) n`)
 await db.query(`create table decision_feed (xid xid8 not null default pg_current_xact_id(), device_code_id uuid not null);
   create index on decision_feed (xid)`)

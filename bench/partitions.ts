@@ -43,8 +43,8 @@ async function placeCodes(start: number): Promise<{ name: string; expiresAt: num
   const expiresAt = start + HOUR / 2
   await owner.query('select make_device_code_partition($1)', [new Date(start)])
   await owner.query(
-    `insert into device_codes (id, expires_at, created_at, application_id, variant, status, user_code, scopes, state)
-     select md5(n::text)::uuid, $1, now(), 'app_000000000000', 'token_set', 'pending', lpad(n::text, 9, '0'), '{}', ''
+    `insert into device_codes (id, expires_at, created_at, application_id, variant, status, key_id, user_code_digits, user_code_digest, scopes, state)
+     select md5(n::text)::uuid, $1, now(), 'app_000000000000', 'token_set', 'pending', 1, 9, uuid_send(md5(n::text)::uuid), '{}', ''
      from generate_series(1, ${CODES}) n`,
     [new Date(expiresAt)],
   )

@@ -80,7 +80,7 @@ begin
   execute format('create table %I (like device_codes including defaults including constraints,
     constraint %I check (expires_at >= %L and expires_at < %L), constraint %I primary key (id, expires_at))',
     name, name || '_expires_at_check', starts, ends, name || '_pkey');
-  execute format('create unique index %I on %I (user_code) where status = ''pending''', name || '_live_user_code_idx', name);
+  execute format('create unique index %I on %I (user_code_digest) where status = ''pending''', name || '_live_user_code_idx', name);
   execute format('alter table device_codes attach partition %I for values from (%L) to (%L)', name, starts, ends);
 end $$;
 
@@ -329,7 +329,9 @@ CREATE TABLE public.device_codes (
     status text NOT NULL,
     entry_closed boolean DEFAULT false NOT NULL,
     also_entered text,
-    user_code text NOT NULL,
+    key_id smallint NOT NULL,
+    user_code_digits smallint NOT NULL,
+    user_code_digest bytea NOT NULL,
     scopes text[] NOT NULL,
     state text NOT NULL,
     requested_from inet,
@@ -350,7 +352,8 @@ CREATE TABLE public.device_codes (
     CONSTRAINT device_codes_requested_with_check CHECK ((length(requested_with) <= 200)),
     CONSTRAINT device_codes_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'accepted'::text, 'rejected'::text, 'used'::text]))),
     CONSTRAINT device_codes_used_has_outcome CHECK ((((status = 'used'::text) = (used_at IS NOT NULL)) AND ((used_at IS NULL) OR (outcome IS NOT NULL)))),
-    CONSTRAINT device_codes_user_code_check CHECK ((user_code ~ '^[0-9]{9,15}$'::text)),
+    CONSTRAINT device_codes_user_code_digest_check CHECK ((length(user_code_digest) = 16)),
+    CONSTRAINT device_codes_user_code_digits_check CHECK (((user_code_digits >= 9) AND (user_code_digits <= 15))),
     CONSTRAINT device_codes_variant_check CHECK ((variant = ANY (ARRAY['token_set'::text, 'access_key'::text])))
 )
 PARTITION BY RANGE (expires_at);
@@ -925,7 +928,7 @@ CREATE INDEX code_entries_misses_of_network_idx ON public.code_entries USING btr
 
 CREATE INDEX code_entries_user_id_at_idx ON public.code_entries USING btree (user_id, at);
 
-CREATE INDEX device_codes_user_code_idx ON ONLY public.device_codes USING btree (user_code);
+CREATE INDEX device_codes_user_code_digest_idx ON ONLY public.device_codes USING btree (user_code_digest);
 
 CREATE INDEX dialogs_expires_at_idx ON public.dialogs USING btree (expires_at);
 

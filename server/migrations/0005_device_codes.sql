@@ -15,7 +15,10 @@ create table device_codes (
   -- Another user entered the claimed code: the user who decides is told. If it was a user of another account, the code is
   -- closed as well (entry_closed).
   also_entered    text constraint device_codes_also_entered_check check (also_entered in ('colleague', 'another_account')),
-  user_code       text not null constraint device_codes_user_code_check check (user_code ~ '^[0-9]{9,15}$'),
+  -- The user code is not stored: it is computed from the id with this key, and found by its digest (secrets/user-code.ts).
+  key_id           smallint not null,
+  user_code_digits smallint not null constraint device_codes_user_code_digits_check check (user_code_digits between 9 and 15),
+  user_code_digest bytea not null constraint device_codes_user_code_digest_check check (length(user_code_digest) = 16),
   scopes          text[] not null,
   state           text not null,
   -- Client address and self-description of the device, shown on the consent page.
@@ -38,7 +41,7 @@ create table device_codes (
 ) partition by range (expires_at);
 
 -- Includes decided codes: entering one that exists is not a guess. PostgreSQL creates it on every attached partition.
-create index device_codes_user_code_idx on device_codes (user_code);
+create index device_codes_user_code_digest_idx on device_codes (user_code_digest);
 
 -- These two functions create and drop the hourly partitions with the rights of the table's owner: the service may run
 -- under a role that owns nothing (deploy/postgresql/service-role.sql).
@@ -63,7 +66,7 @@ begin
   execute format('create table %I (like device_codes including defaults including constraints,
     constraint %I check (expires_at >= %L and expires_at < %L), constraint %I primary key (id, expires_at))',
     name, name || '_expires_at_check', starts, ends, name || '_pkey');
-  execute format('create unique index %I on %I (user_code) where status = ''pending''', name || '_live_user_code_idx', name);
+  execute format('create unique index %I on %I (user_code_digest) where status = ''pending''', name || '_live_user_code_idx', name);
   execute format('alter table device_codes attach partition %I for values from (%L) to (%L)', name, starts, ends);
 end $$;
 

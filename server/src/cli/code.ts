@@ -27,18 +27,19 @@ export function defineCode(code: Command, wiring: Wiring): void {
     .option('--account <slug>', 'the account of the user')
     .option('--user <email>', 'the user who wants to enter the code')
     .option('--json', 'print one JSON object')
-    .action((typed: string, options: OutputOptions & Partial<Who>) =>
-      withDatabase(readConfig(['databaseUrl']).databaseUrl, async (db) => {
+    .action((typed: string, options: OutputOptions & Partial<Who>) => {
+      const { databaseUrl, keys } = readConfig(['databaseUrl', 'keys'])
+      return withDatabase(databaseUrl, async (db) => {
         if ((options.account === undefined) !== (options.user === undefined)) {
           throw new CommandRefused('--account and --user must be given together.')
         }
-        const shown = await showDeviceCode({ db }, typed)
+        const shown = await showDeviceCode(db, keys, typed)
         if (!shown) throw new CommandRefused('There is no code with these digits.')
         const { code: found, now } = shown
         const foreseen = await foresee(db, shown, options)
         const status = found.status === 'pending' && isExpired(found, now) ? 'expired' : found.status
         const value = {
-          user_code: found.userCode,
+          user_code: shown.userCode,
           status,
           application: found.applicationId,
           variant: found.variant,
@@ -52,14 +53,14 @@ export function defineCode(code: Command, wiring: Wiring): void {
           ([name, each]) => `${name.replaceAll('_', ' ').padEnd(16)}${each === null || each === '' ? '-' : each}`,
         )
         print(options, value, words.join('\n'))
-      }),
-    )
+      })
+    })
 
   decision(code, 'grant', 'Enter a code as a user and grant the request.').action(
     (typed: string, options: DecisionOptions) =>
       asUser(wiring, options, async (context, userId) => {
         const entered = await enter(context, userId, typed)
-        const result = await grantDeviceCode(context, userId, entered)
+        const result = await grantDeviceCode(context, userId, entered.code)
         if (result.outcome === 'granted') {
           const { granted, lacking } = result.consent
           const without =
@@ -81,7 +82,7 @@ export function defineCode(code: Command, wiring: Wiring): void {
     (typed: string, options: DecisionOptions) =>
       asUser(wiring, options, async (context, userId) => {
         const entered = await enter(context, userId, typed)
-        const { outcome } = await rejectDeviceCode(context, userId, entered)
+        const { outcome } = await rejectDeviceCode(context, userId, entered.code)
         if (outcome === 'not_open') throw new CommandRefused('The code is no longer open.')
         print(options, { outcome }, `Rejected ${groupDigits(entered.userCode)}.`)
       }),
@@ -122,7 +123,7 @@ function decision(code: Command, verb: string, description: string): Command {
 /** Enters a user code through the same flow as the account's page. */
 export async function enter(context: Context, userId: string, typed: string) {
   const entered = await enterUserCode(context, userId, typed)
-  if (entered.outcome === 'claimed') return entered.code
+  if (entered.outcome === 'claimed') return entered
   if (entered.outcome === 'taken') {
     throw new CommandRefused('Another user of this account has entered this code and has not decided yet.')
   }

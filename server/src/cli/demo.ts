@@ -75,7 +75,8 @@ async function play(
 async function grant(wiring: Wiring, options: DemoOptions, userCode: string): Promise<string> {
   let words = ''
   await asUser(wiring, options, async (context, userId) => {
-    const result = await grantDeviceCode(context, userId, await enter(context, userId, userCode))
+    const { code } = await enter(context, userId, userCode)
+    const result = await grantDeviceCode(context, userId, code)
     if (result.outcome !== 'granted')
       throw new CommandRefused(`${options.user} could not grant the request: ${result.outcome}.`)
     words = `\n    ${options.user} enters the code on the account's page and grants ${formatScope(result.consent.granted)}.\n`

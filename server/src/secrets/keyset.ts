@@ -7,6 +7,8 @@ import { type MacKey, macKey } from './mac.ts'
 
 const purposes = [
   'device-code',
+  'user-code',
+  'user-code-digest',
   'access-token',
   'refresh-token',
   'access-key',

@@ -1,6 +1,5 @@
-/** Random values: every id and every digit that must not be predictable. */
-import { randomBytes, randomInt, randomUUID } from 'node:crypto'
-import { checkDigit } from '../core/device/user-code.ts'
+/** Random values: every id that must not be predictable. */
+import { randomBytes, randomUUID } from 'node:crypto'
 import { uuidFrom } from './device-code-text.ts'
 
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'
@@ -42,11 +41,6 @@ export function createDeviceCodeId(now: number): string {
   const bytes = randomBytes(16)
   bytes.writeUIntBE(Math.floor(now), 0, 6)
   return uuidFrom(bytes)
-}
-
-export function createUserCode(randomDigits: number): string {
-  const digits = Array.from({ length: randomDigits }, () => randomInt(10)).join('')
-  return digits + checkDigit(digits)
 }
 
 const REQUEST_ID_DIGITS = 16

@@ -7,9 +7,9 @@ import { savePolicy } from '../../src/flows/accounts/policy.ts'
 import { createScope } from '../../src/flows/accounts/register.ts'
 import { createApplication, setApplicationPublisher } from '../../src/flows/applications/manage.ts'
 import { wordsFor } from '../../src/pages/ui/words.ts'
-import { createUserCode } from '../../src/secrets/random.ts'
 import { ask } from '../rig/asked.ts'
 import { post } from '../rig/device.ts'
+import { madeUp } from '../rig/guesses.ts'
 import { hostileNames } from '../rig/hostile-names.ts'
 import {
   type MadeApplication,
@@ -63,7 +63,7 @@ describe('the policy of an account', () => {
     await rule({ deviceFlow: false })
     const { user_code } = await service.device().code()
     const answers = new Set<string>()
-    for (const code of [user_code, createUserCode(8), '1', '']) {
+    for (const code of [user_code, madeUp(), '1', '']) {
       const { result, statements } = await statementsOf(() => web.send('POST', '/connect/code', { ...form, code }))
       expect(statements.filter((text) => /device_codes|code_entries/.test(text))).toEqual([])
       answers.add(`${result.status} ${textOf(result.text)}`)

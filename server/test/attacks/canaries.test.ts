@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { groupDigits } from '../../src/core/device/user-code.ts'
 import { createApplicationSecret } from '../../src/secrets/application-secret.ts'
 import { Device, post } from '../rig/device.ts'
 import { type ServerProcess, startServerProcess } from '../rig/server-process.ts'
@@ -75,7 +76,14 @@ it('AP-01, AP-03: 1,000 canary secrets in query strings, through good and bad re
   })
   expect(issued.status).toBe(200)
 
-  const hidden = [...canaries, secret, device_code, issued.body.access_token, issued.body.refresh_token]
+  const hidden = [
+    ...canaries,
+    secret,
+    device_code,
+    groupDigits(user_code),
+    issued.body.access_token,
+    issued.body.refresh_token,
+  ]
   const evidence = {
     'the server log': server.log(),
     'the database': await everyRow(),
@@ -85,6 +93,7 @@ it('AP-01, AP-03: 1,000 canary secrets in query strings, through good and bad re
     'the slow log of Redis': JSON.stringify(await redis.slowlog('GET', '100000')),
   }
   expect(evidence['the PostgreSQL log']).toContain('insert into device_codes')
+  expect(server.log()).not.toMatch(new RegExp(`\\b${user_code}\\b`))
   for (const [place, text] of Object.entries(evidence)) {
     if (place !== 'Redis') expect([place, text.length > 100]).toEqual([place, true])
     const seen = hidden.filter((value) => text.includes(value))

@@ -6,6 +6,7 @@ import { engineUrl } from '../rig/database.ts'
 import { post } from '../rig/device.ts'
 import { makeAccount, makeApplication, makeUser } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
+import { digestOf } from '../rig/witness.ts'
 
 let service: TestService
 beforeAll(async () => {
@@ -16,8 +17,8 @@ afterAll(() => service.stop())
 const grants = (userCode: string) =>
   service.database.query<{ scopes: string[]; variant: string; revocation_reason: string | null }>(
     `select g.scopes, g.variant, g.revocation_reason from grants g
-     join device_codes d on d.id = g.device_code_id where d.user_code = $1`,
-    [userCode],
+     join device_codes d on d.id = g.device_code_id where d.user_code_digest = $1`,
+    [digestOf(service, userCode)],
   )
 
 describe('codes belong to one application and one variant', () => {
@@ -218,8 +219,8 @@ describe('accounts', () => {
     const code = await service.device().code()
     expect(await service.grant(code.user_code, user)).toBe('granted')
     const [row] = await service.database.query(
-      'select g.account_id from grants g join device_codes d on d.id = g.device_code_id where d.user_code = $1',
-      [code.user_code],
+      'select g.account_id from grants g join device_codes d on d.id = g.device_code_id where d.user_code_digest = $1',
+      [digestOf(service, code.user_code)],
     )
     expect(row).toEqual({ account_id: elsewhere.id })
   })

@@ -3,14 +3,13 @@ import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { enterCode } from '../../src/flows/device/enter-code.ts'
 import { wordsFor } from '../../src/pages/ui/words.ts'
-import { createUserCode } from '../../src/secrets/random.ts'
 import { madeUp, missTimes, someNetwork, somewhere } from '../rig/guesses.ts'
 import { makeAccount, makeUser } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 import { makeSignedInUser, signInAs } from '../rig/signed-in.ts'
 import { figure, sized } from '../rig/size.ts'
 import { textOf } from '../rig/web.ts'
-import { codeRow, entriesOf, UNTOUCHED } from '../rig/witness.ts'
+import { codeRow, digestOf, entriesOf, UNTOUCHED } from '../rig/witness.ts'
 
 const MINUTE = 60_000
 const { t } = wordsFor('en')
@@ -76,7 +75,7 @@ describe('a crowd of guessers', () => {
           const visitor = { ...user, administrator: true, language: null, chosenLanguage: null, session: NO_SESSION }
           const address = `198.${randomBytes(2).join('.')}.7`
           for (let guess = 0; guess < 5; guess += 1) {
-            const { outcome } = await enterCode(context, account, visitor, createUserCode(usual - 1), address)
+            const { outcome } = await enterCode(context, account, visitor, madeUp(usual - 1), address)
             guesses += 1
             if (outcome === 'claimed') hits += 1
             else expect(outcome).toBe('not_recognised')
@@ -95,8 +94,8 @@ describe('a crowd of guessers', () => {
       [service.account.id, service.user.id, ALL - ENTERED],
     )
     const claimed = await database.query(
-      'select from device_codes where user_code = any($1) and claimed_by is not null',
-      [live.map(({ user_code }) => user_code)],
+      'select from device_codes where user_code_digest = any($1) and claimed_by is not null',
+      [live.map(({ user_code }) => digestOf(service, user_code))],
     )
     expect(claimed).toHaveLength(hits)
 

@@ -14,7 +14,7 @@ import { startTestService, type TestService } from '../rig/service.ts'
 import { makeSignedInUser, signedFor, signInAs } from '../rig/signed-in.ts'
 import { createSoftPasskey } from '../rig/soft-passkey.ts'
 import { type Page, textOf, unescapeHtml, type Web } from '../rig/web.ts'
-import { codeRow, collected, everyRow, grantsOf, sessionsOf, UNTOUCHED } from '../rig/witness.ts'
+import { codeRow, collected, digestOf, everyRow, grantsOf, sessionsOf, UNTOUCHED } from '../rig/witness.ts'
 
 const MINUTE = 60_000
 const { t } = wordsFor('en')
@@ -132,8 +132,8 @@ describe('decisions', () => {
     const { user, web } = await makeSignedInUser(service)
     const code = await service.device().code()
     const [row] = await service.database.query<{ id: string; expires_at: Date }>(
-      'select id, expires_at from device_codes where user_code = $1',
-      [code.user_code],
+      'select id, expires_at from device_codes where user_code_digest = $1',
+      [digestOf(service, code.user_code)],
     )
     const place = { id: row?.id ?? '', expiresAt: row?.expires_at.getTime() ?? 0 }
     const refs = [signDecision(service.config.keys, place, user.id), code.user_code, code.device_code, place.id, '']

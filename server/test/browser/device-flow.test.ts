@@ -7,6 +7,7 @@ import { useBrowsing } from '../rig/browsing.ts'
 import { chooseLanguage, decide, enterCode, signIn } from '../rig/clicks.ts'
 import { tabTo } from '../rig/keyboard.ts'
 import { HAMBURG, LISBON, PASSWORD, startNorthwind } from '../rig/northwind.ts'
+import { digestOf } from '../rig/witness.ts'
 
 const MINUTE = 60_000
 
@@ -83,8 +84,8 @@ test.each([
   await heading(page).getByText(says, { exact: true }).waitFor()
   expect((await device().poll(code.device_code)).body).toMatchObject({ error: 'auth_rejected' })
   const reports = await browsing.northwind.service.database.query(
-    "select from audit_events where kind = 'code.reported' and device_code_id = (select id from device_codes where user_code = $1)",
-    [code.user_code],
+    "select from audit_events where kind = 'code.reported' and device_code_id = (select id from device_codes where user_code_digest = $1)",
+    [digestOf(browsing.northwind.service, code.user_code)],
   )
   expect(reports.length).toBe(reported ? 1 : 0)
 })

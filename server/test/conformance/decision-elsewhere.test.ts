@@ -8,6 +8,7 @@ import { type MadeApplication, makeApplication, makeEnvironment } from '../rig/m
 import { type ServerProcess, startServerProcess } from '../rig/server-process.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 import { switchTestModeOn } from '../rig/test-mode.ts'
+import { digestOf } from '../rig/witness.ts'
 
 const WITHIN_MS = 1_000
 /** The device polls this often, so it hears of a decision so much later than its server. */
@@ -63,8 +64,8 @@ async function hear(device: Device, code: CodeRecord, decide: (code: CodeRecord)
     if (answer.status === 200 || !['auth_pending', 'slow_down'].includes(answer.body.error)) {
       await deciding
       const [row] = await service.database.query<{ decided_at: Date; expires_at: Date }>(
-        'select decided_at, expires_at from device_codes where user_code = $1',
-        [code.user_code],
+        'select decided_at, expires_at from device_codes where user_code_digest = $1',
+        [digestOf(service, code.user_code)],
       )
       if (!row?.decided_at) throw new Error(`the poll was answered ${answer.text}, and nothing was decided`)
       return { answer, afterMs: at - Number(row.decided_at), beforeExpiry: at < Number(row.expires_at) }

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Device, pollWithin, type WireAnswer, type WireVariant } from '../rig/device.ts'
 import { gates } from '../rig/gates.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
+import { digestOf } from '../rig/witness.ts'
 
 const INTERVAL_MS = 1_000
 const LIFETIME_MS = 600_000
@@ -21,8 +22,8 @@ describe.each(gates)('with $name', ({ environment }) => {
   const expired = () => service.database.advance(LIFETIME_MS + 1)
   const statusOf = async (userCode: string) => {
     const [row] = await service.database.query<{ status: string }>(
-      'select status from device_codes where user_code = $1 order by created_at desc limit 1',
-      [userCode],
+      'select status from device_codes where user_code_digest = $1 order by created_at desc limit 1',
+      [digestOf(service, userCode)],
     )
     return row?.status
   }

@@ -8,6 +8,7 @@ import { post } from '../rig/device.ts'
 import { makeUser } from '../rig/make.ts'
 import { type ServerProcess, startServerProcess } from '../rig/server-process.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
+import { digestOf } from '../rig/witness.ts'
 
 let service: TestService
 const environment = () => ({
@@ -94,11 +95,15 @@ it.concurrent('F31: processes are replaced one after the other under load: every
     expect(answered, kind).toBeGreaterThan(20)
     expect(whileDraining, `${kind}, by a process that was told to stop`).toBeGreaterThan(0)
   }
-  const rows = await service.database.query<{ user_code: string; status: string; generation: number }>(
-    'select d.user_code, d.status, g.generation from device_codes d join grants g on g.device_code_id = d.id',
+  const rows = await service.database.query<{ digest: Buffer; status: string; generation: number }>(
+    'select d.user_code_digest as digest, d.status, g.generation from device_codes d join grants g on g.device_code_id = d.id',
   )
-  const left = rows.map(({ user_code, status, generation }) => [user_code, status, generation])
-  const expected = [...renewals].map(([userCode, steps]) => [userCode, 'used', steps + 1])
+  const left = rows.map(({ digest, status, generation }) => [digest.toString('hex'), status, generation])
+  const expected = [...renewals].map(([userCode, steps]) => [
+    digestOf(service, userCode)?.toString('hex'),
+    'used',
+    steps + 1,
+  ])
   expect(left.sort()).toEqual(expected.sort())
 }, 180_000)
 

@@ -12,6 +12,7 @@ import { engineUrl } from '../rig/database.ts'
 import { Device, type WireVariant, withoutExpiresIn } from '../rig/device.ts'
 import { startServerProcess } from '../rig/server-process.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
+import { digestOf } from '../rig/witness.ts'
 
 let service: TestService
 beforeAll(async () => {
@@ -40,7 +41,7 @@ async function pollWhileLocked(device: Device, deviceCode: string, userCode: str
   const client = new pg.Client({ connectionString: service.database.url })
   await client.connect()
   await client.query('begin')
-  await client.query('select from device_codes where user_code = $1 for update', [userCode])
+  await client.query('select from device_codes where user_code_digest = $1 for update', [digestOf(service, userCode)])
   const { hostname, port } = new URL(device.address)
   const body = new URLSearchParams({ ...device.credentials, device_code: deviceCode }).toString()
   const socket: Socket = connect(Number(port), hostname)
@@ -128,8 +129,8 @@ describe.each(variants)('SIGKILL after the commit and before the answer, %s vari
     await sleep(300)
     const issuedAt = () =>
       service.database.query<{ at: Date | null }>(
-        'select issued_at as at from grants g join device_codes d on d.id = g.device_code_id where d.user_code = $1',
-        [code.user_code],
+        'select issued_at as at from grants g join device_codes d on d.id = g.device_code_id where d.user_code_digest = $1',
+        [digestOf(service, code.user_code)],
       )
     const [first] = await issuedAt()
     await service.database.advance(61_000)

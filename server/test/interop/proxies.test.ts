@@ -7,7 +7,7 @@ import { connect } from '../rig/connect.ts'
 import { sendRaw } from '../rig/raw-request.ts'
 import { type Certificate, makeCertificate } from '../rig/receiver.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
-import { countRows } from '../rig/witness.ts'
+import { countRows, digestOf } from '../rig/witness.ts'
 import { ask, CLIENT, type Sent } from './proxy-client.ts'
 import { PROXIES, type ProxyProcess, startProxy } from './proxy-process.ts'
 
@@ -98,8 +98,8 @@ describe.each(PROXIES)('%s with the reference configuration', (kind) => {
     const sent = { body: form({}), headers: { 'x-forwarded-for': '203.0.113.9' } }
     const { body } = await atService('/auth/oauth/device/code', sent)
     const rows = await service.database.query<{ place: string }>(
-      'select host(requested_from) as place from device_codes where user_code = $1',
-      [body.user_code],
+      'select host(requested_from) as place from device_codes where user_code_digest = $1',
+      [digestOf(service, body.user_code)],
     )
     expect(rows).toEqual([{ place: CLIENT }])
   })

@@ -7,6 +7,7 @@ import { grantDeviceCode, rejectDeviceCode } from '../../src/flows/device/decide
 import { enterUserCode } from '../../src/flows/device/enter-code.ts'
 import { MAX_HINT_MS } from '../../src/gate/gate.ts'
 import type { CodeRecord, WireVariant } from '../rig/device.ts'
+import { digestOf } from '../rig/witness.ts'
 import type { SilenceMark } from './engine-silences.ts'
 import { deviceAt, inLanes, type RaceTrack, retryUnavailable, variantOf } from './race-track.ts'
 
@@ -109,8 +110,8 @@ export async function raceTwoAccounts(track: RaceTrack, codes: number): Promise<
     )
     const [row] = await database.query<{ claimed_by: string; entry_closed: boolean; grants: number }>(
       `select claimed_by, entry_closed, (select count(*)::int from grants g where g.device_code_id = d.id) as grants
-       from device_codes d where user_code = $1 order by created_at desc limit 1`,
-      [code.user_code],
+       from device_codes d where user_code_digest = $1 order by created_at desc limit 1`,
+      [digestOf(context, code.user_code)],
     )
     const claimants = entries.filter((entry) => entry.claimed)
     const granted = entries.filter((entry) => entry.granted)

@@ -2,6 +2,7 @@
 import { post, type WireAnswer, type WireVariant } from './device.ts'
 import type { MadeApplication, MadeUser } from './make.ts'
 import type { TestService } from './service.ts'
+import { digestOf } from './witness.ts'
 
 export type Connected = {
   readonly grantId: string
@@ -26,8 +27,8 @@ export async function grant(service: TestService, wish: Wish = {}) {
   const outcome = await service.grant(code.user_code, wish.user)
   if (outcome !== 'granted') throw new Error(`the code was not granted: ${outcome}`)
   const [row] = await service.database.query<{ grant_id: string }>(
-    'select grant_id from device_codes where user_code = $1 order by created_at desc limit 1',
-    [code.user_code],
+    'select grant_id from device_codes where user_code_digest = $1 order by created_at desc limit 1',
+    [digestOf(service, code.user_code)],
   )
   return { device, userCode: code.user_code, deviceCode: code.device_code, grantId: row?.grant_id ?? '' }
 }

@@ -1,7 +1,7 @@
 /** Guessing user codes: unassigned codes, and accounts and networks without other guesses. */
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomInt } from 'node:crypto'
 import { expect } from 'vitest'
-import { createUserCode } from '../../src/secrets/random.ts'
+import { checkDigit } from '../../src/core/device/user-code.ts'
 import { makeAccount } from './make.ts'
 import type { TestService } from './service.ts'
 import type { Web } from './web.ts'
@@ -16,8 +16,9 @@ export function someNetwork(): { 'x-forwarded-for': string } {
 }
 
 /** A well-formed code that, with a probability of one in a hundred million, is assigned. */
-export function madeUp(): string {
-  return createUserCode(8)
+export function madeUp(randomDigits = 8): string {
+  const digits = Array.from({ length: randomDigits }, () => randomInt(10)).join('')
+  return digits + checkDigit(digits)
 }
 
 export async function missTimes(web: Web, times: number): Promise<void> {

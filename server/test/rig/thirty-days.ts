@@ -217,10 +217,10 @@ async function breakFirmware(db: Queryable, id: string): Promise<void> {
 /** Currently pending codes, and some that expired within the last hour. */
 async function makeCodesOfNow(db: Queryable, id: string): Promise<void> {
   await db.query(
-    `insert into device_codes (id, expires_at, created_at, application_id, variant, status, user_code, scopes, state, claimed_by,
-       decided_at, grant_id, outcome, lease_id, leased_until, used_at)
+    `insert into device_codes (id, expires_at, created_at, application_id, variant, status, key_id, user_code_digits, user_code_digest,
+       scopes, state, claimed_by, decided_at, grant_id, outcome, lease_id, leased_until, used_at)
      select md5('now' || n)::uuid, now() + n * interval '4 seconds', now() - interval '1 minute', $1, 'token_set',
-       case when n <= 168 then 'pending' else 'used' end, lpad((n * 104729)::text, 9, '0'), '{orders:read}', '',
+       case when n <= 168 then 'pending' else 'used' end, 1, 9, uuid_send(md5('user code' || n)::uuid), '{orders:read}', '',
        case when n > 168 then 'usr_demo00000001' end, case when n > 168 then now() - n * interval '9 seconds' end,
        case when n > 168 and n % 9 > 0 then 'grt_' || left(md5('now grant' || n), 20) end,
        case when n > 168 then case when n % 9 > 0 then 'accepted' else 'rejected' end end,

@@ -1,4 +1,5 @@
 /** The state in PostgreSQL after a request: an answer alone does not prove what was changed. */
+import { digestUserCode } from '../../src/secrets/user-code.ts'
 import type { MadeUser } from './make.ts'
 import type { TestService } from './service.ts'
 
@@ -13,11 +14,16 @@ export type CodeRow = {
 /** Pending, as requested: neither entered nor decided. */
 export const UNTOUCHED = { status: 'pending', claimed_by: null, entry_closed: false, grant_id: null }
 
-export async function codeRow({ database }: TestService, userCode: string): Promise<CodeRow | undefined> {
-  const [row] = await database.query<CodeRow>(
+/** The digest that is stored of a user code. */
+export function digestOf({ config }: Pick<TestService, 'config'>, userCode: string): Buffer | undefined {
+  return digestUserCode(config.keys, userCode)[0]
+}
+
+export async function codeRow(service: TestService, userCode: string): Promise<CodeRow | undefined> {
+  const [row] = await service.database.query<CodeRow>(
     `select id, status, claimed_by, entry_closed, grant_id from device_codes
-     where user_code = $1 order by created_at desc limit 1`,
-    [userCode],
+     where user_code_digest = $1 order by created_at desc limit 1`,
+    [digestOf(service, userCode)],
   )
   return row
 }

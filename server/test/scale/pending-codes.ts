@@ -5,7 +5,8 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Context } from '../../src/flows/context.ts'
 import { makePartitionsAhead } from '../../src/flows/sweep.ts'
 import { signDeviceCode } from '../../src/secrets/device-code-text.ts'
-import { createDeviceCodeId, createUserCode } from '../../src/secrets/random.ts'
+import { createDeviceCodeId } from '../../src/secrets/random.ts'
+import { computeUserCode, digestUserCode } from '../../src/secrets/user-code.ts'
 import { insertDeviceCode, type NewDeviceCode } from '../../src/store/device/codes.ts'
 import { readClock } from '../../src/store/device/partitions.ts'
 import type { TestDatabase } from '../rig/database.ts'
@@ -48,17 +49,17 @@ type RequestedCode = NewDeviceCode & { readonly expiresAt: number }
 
 function requestCodes(context: Context, applicationId: string, count: number, now: number): RequestedCode[] {
   const taken = new Set<string>()
-  const freeUserCode = (): string => {
-    const userCode = createUserCode(RANDOM_DIGITS)
-    if (taken.has(userCode)) return freeUserCode()
-    taken.add(userCode)
-    return userCode
+  const freeUserCode = (at: number): ReturnType<typeof newUserCode> => {
+    const made = newUserCode(context, at)
+    if (taken.has(made.userCode)) return freeUserCode(at)
+    taken.add(made.userCode)
+    return made
   }
   const lifetimeMs = context.config.deviceCodeLifetimeMs
   return Array.from({ length: count }, (_, index) => {
     const at = now - REQUESTED_OVER_MS + (index / count) * REQUESTED_OVER_MS
     return {
-      id: createDeviceCodeId(at),
+      ...freeUserCode(at).stored,
       applicationId,
       variant: 'token_set',
       scopes: ['orders:read'],
@@ -68,30 +69,38 @@ function requestCodes(context: Context, applicationId: string, count: number, no
       requestedWith: 'AcmeTelevision/2.1 (Tizen 7.0)',
       lifetimeMs,
       expiresAt: Math.floor(at) + lifetimeMs,
-      userCode: freeUserCode(),
     }
   })
+}
+
+function newUserCode({ config: { keys } }: Context, at: number) {
+  const id = createDeviceCodeId(at)
+  const userCode = computeUserCode(keys.signing, id, RANDOM_DIGITS)
+  const userCodeDigests = digestUserCode(keys, userCode)
+  return { userCode, stored: { id, keyId: keys.signing.id, userCodeDigits: userCode.length, userCodeDigests } }
 }
 
 async function insertMany(database: TestDatabase, codes: readonly RequestedCode[]): Promise<void> {
   const [code] = codes
   if (!code) return
   await database.query(
-    `insert into device_codes (id, expires_at, created_at, application_id, variant, status, user_code, scopes, state,
-       requested_from, requested_with)
-     select id, expires_at, now(), $5, $6, 'pending', user_code, $7, state, requested_from, $9
-     from unnest($1::uuid[], $2::timestamptz[], $3::text[], $4::text[], $8::inet[])
-       as given (id, expires_at, user_code, state, requested_from)`,
+    `insert into device_codes (id, expires_at, created_at, application_id, variant, status, key_id, user_code_digits,
+       user_code_digest, scopes, state, requested_from, requested_with)
+     select id, expires_at, now(), $5, $6, 'pending', $10, $11, user_code_digest, $7, state, requested_from, $9
+     from unnest($1::uuid[], $2::timestamptz[], $3::bytea[], $4::text[], $8::inet[])
+       as given (id, expires_at, user_code_digest, state, requested_from)`,
     [
       codes.map((each) => each.id),
       codes.map((each) => new Date(each.expiresAt)),
-      codes.map((each) => each.userCode),
+      codes.map((each) => each.userCodeDigests[0]),
       codes.map((each) => each.state),
       code.applicationId,
       code.variant,
       code.scopes,
       codes.map((each) => each.requestedFrom),
       code.requestedWith,
+      code.keyId,
+      code.userCodeDigits,
     ],
   )
 }
@@ -99,11 +108,11 @@ async function insertMany(database: TestDatabase, codes: readonly RequestedCode[
 /** Compares such a row with one that the service inserts: equal in every comparable column, and of the same size. */
 async function checkLikeness(context: Context, database: TestDatabase, bulk: RequestedCode | undefined): Promise<void> {
   if (!bulk) throw new Error('there are no codes')
-  const own = { ...bulk, id: createDeviceCodeId(Date.now()), userCode: createUserCode(RANDOM_DIGITS) }
+  const own = { ...bulk, ...newUserCode(context, Date.now()).stored }
   await context.db.transaction((tx) => insertDeviceCode(tx, own))
   const look = async (id: string) => {
     const [row] = await database.query(
-      `select to_jsonb(d) - array['id', 'expires_at', 'created_at', 'user_code'] as row, pg_column_size(d) as size
+      `select to_jsonb(d) - array['id', 'expires_at', 'created_at', 'user_code_digest'] as row, pg_column_size(d) as size
        from device_codes d where id = $1`,
       [id],
     )

@@ -16,14 +16,9 @@ import {
   signPushedRequest,
 } from '../../src/secrets/dialog-texts.ts'
 import { createKey, type Keyset, parseKeyset } from '../../src/secrets/keyset.ts'
-import {
-  createDeviceCodeId,
-  createGrantId,
-  createGrantSecret,
-  createId,
-  createUserCode,
-} from '../../src/secrets/random.ts'
+import { createDeviceCodeId, createGrantId, createGrantSecret, createId } from '../../src/secrets/random.ts'
 import { createTestSecret } from '../../src/secrets/test-secret.ts'
+import { computeUserCode } from '../../src/secrets/user-code.ts'
 import { signBrowser, signLink, signSession } from '../../src/secrets/web-texts.ts'
 import { makeGrant, NOW } from '../rig/records.ts'
 
@@ -191,7 +186,7 @@ describe('the bucket', () => {
 
   test('is in no other text, and in none that users type', () => {
     const none = [
-      createUserCode(8),
+      computeUserCode(keys.signing, randomUUID(), 8),
       createApplicationSecret(),
       createTestSecret(),
       signSession(keys, randomUUID(), 'acme'),

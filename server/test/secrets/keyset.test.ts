@@ -9,6 +9,8 @@ const MESSAGE = Buffer.from('message')
 
 const PURPOSES: readonly Purpose[] = [
   'device-code',
+  'user-code',
+  'user-code-digest',
   'access-token',
   'refresh-token',
   'access-key',

@@ -1,6 +1,5 @@
-/** Randomness: uniform digits, ids with prefixes, no repetition. */
+/** Randomness: ids with prefixes, no repetition. */
 import { describe, expect, test } from 'vitest'
-import { readTypedCode } from '../../src/core/device/user-code.ts'
 import { isGrantId } from '../../src/core/grants/grant.ts'
 import {
   createDeviceCodeId,
@@ -9,70 +8,9 @@ import {
   createId,
   createLeaseId,
   createRequestId,
-  createUserCode,
 } from '../../src/secrets/random.ts'
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
-
-/** Chi-squared distance from uniform. For uniform values it exceeds CHANCE once in ten million tries. */
-function chiSquare(counts: readonly number[]): number {
-  const even = counts.reduce((sum, count) => sum + count, 0) / counts.length
-  return counts.reduce((sum, count) => sum + (count - even) ** 2 / even, 0)
-}
-
-const CHANCE = { ofTen: 50, ofAHundred: 190 }
-
-describe('user codes', () => {
-  const codes = Array.from({ length: 100_000 }, () => createUserCode(8))
-
-  /** How often each of `kinds` values occurred. */
-  function usage(kinds: number, values: Iterable<number>): number[] {
-    const counts = new Array<number>(kinds).fill(0)
-    for (const value of values) counts[value] = (counts[value] ?? 0) + 1
-    return counts
-  }
-
-  test('SC-01 all digits together are uniform: a byte modulo ten would fail here', () => {
-    const random = codes.flatMap((code) => Array.from(code.slice(0, 8), Number))
-    expect(chiSquare(usage(10, random))).toBeLessThan(CHANCE.ofTen)
-    const biased = Array.from({ length: 800_000 }, (_, index) => (index % 256) % 10)
-    expect(chiSquare(usage(10, biased)), 'the test has the power to see it').toBeGreaterThan(CHANCE.ofTen)
-  })
-
-  test.each([0, 1, 2, 3, 4, 5, 6, 7, 8])('SC-01 the digit at position %d is uniform', (at) => {
-    expect(
-      chiSquare(
-        usage(
-          10,
-          codes.map((code) => Number(code[at])),
-        ),
-      ),
-    ).toBeLessThan(CHANCE.ofTen)
-  })
-
-  test.each([0, 1, 2, 3, 4, 5, 6])('SC-01 the digits at position %d and the next are independent', (at) => {
-    expect(
-      chiSquare(
-        usage(
-          100,
-          codes.map((code) => Number(code.slice(at, at + 2))),
-        ),
-      ),
-    ).toBeLessThan(CHANCE.ofAHundred)
-  })
-
-  test('are almost never the same: of 100,000 among a hundred million, about fifty pairs', () => {
-    expect(codes.length - new Set(codes).size).toBeLessThan(110)
-  })
-
-  test.each([8, 9, 11, 14])('of %d random digits have an additional check digit, and can be typed', (randomDigits) => {
-    for (let count = 0; count < 200; count += 1) {
-      const code = createUserCode(randomDigits)
-      expect(code).toHaveLength(randomDigits + 1)
-      expect(readTypedCode(code)).toEqual({ answer: 'code', userCode: code })
-    }
-  })
-})
 
 describe('ids', () => {
   test.each(['acc', 'usr', 'rol', 'app', 'sec'] as const)(

@@ -6,7 +6,9 @@ import { type Actor, BY_COMMAND_LINE, byApplication, byUser } from '../../core/a
 import { accept, isOpen, reject, unclaim } from '../../core/device/code.ts'
 import { isLastGroup, readTypedCode } from '../../core/device/user-code.ts'
 import { type Consent, resolveConsent } from '../../core/grants/scope.ts'
+import type { Keyset } from '../../secrets/keyset.ts'
 import { createGrantId } from '../../secrets/random.ts'
+import { digestUserCode, userCodeOf } from '../../secrets/user-code.ts'
 import { readAccount } from '../../store/accounts/accounts.ts'
 import { lockUser } from '../../store/accounts/users.ts'
 import { findApplication } from '../../store/applications/applications.ts'
@@ -20,7 +22,7 @@ import {
   type StoredDeviceCode,
   saveDeviceCode,
 } from '../../store/device/codes.ts'
-import type { Transaction } from '../../store/postgres/postgres.ts'
+import type { Queryable, Transaction } from '../../store/postgres/postgres.ts'
 import { holdSession } from '../../store/sign-in/sessions.ts'
 import type { Context } from '../context.ts'
 import { createGrant } from '../grants/create.ts'
@@ -81,7 +83,9 @@ export async function grantDeviceCode(
       const approver = { authenticatedAt: session.authenticatedAt, address: onPage.address, now }
       const { approval } = await readApproval(context, tx, code, application, scopes, approver)
       if (approval === 'reauthenticate') return { outcome: 'reauthenticate' } as const
-      if (approval === 'retype' && !isLastGroup(code.userCode, onPage.lastGroup)) return { outcome: 'retype' } as const
+      const userCode = userCodeOf(config.keys, code)
+      if (userCode === null) return { outcome: 'not_open' } as const
+      if (approval === 'retype' && !isLastGroup(userCode, onPage.lastGroup)) return { outcome: 'retype' } as const
     }
     if (!consent.grantable) return { outcome: 'lacking', consent } as const
     if (onPage && !isAsShown(onPage.shown, consent.granted)) return { outcome: 'changed', consent } as const
@@ -182,12 +186,17 @@ export async function releaseCode(
   })
 }
 
-export type ShownCode = { readonly code: StoredDeviceCode; readonly now: number; readonly open: boolean }
+export type ShownCode = {
+  readonly userCode: string
+  readonly code: StoredDeviceCode
+  readonly now: number
+  readonly open: boolean
+}
 
 /** For operators who know the user code: the newest device code with it, in any status. */
-export async function showDeviceCode(context: Pick<Context, 'db'>, typed: string): Promise<ShownCode | null> {
+export async function showDeviceCode(db: Queryable, keys: Keyset, typed: string): Promise<ShownCode | null> {
   const read = readTypedCode(typed)
   if (read.answer !== 'code') return null
-  const found = await findByUserCode(context.db, read.userCode)
-  return found ? { ...found, open: isOpen(found.code, found.now) } : null
+  const found = await findByUserCode(db, digestUserCode(keys, read.userCode))
+  return found ? { ...found, userCode: read.userCode, open: isOpen(found.code, found.now) } : null
 }

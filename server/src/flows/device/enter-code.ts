@@ -7,6 +7,7 @@ import { claim } from '../../core/device/code.ts'
 import { readTypedCode } from '../../core/device/user-code.ts'
 import { networkOf } from '../../core/network.ts'
 import { CROWD, mayEnterCode, USER_MISSES } from '../../core/sign-in/attempts.ts'
+import { digestUserCode } from '../../secrets/user-code.ts'
 import { readAccount } from '../../store/accounts/accounts.ts'
 import { lockUser, readUser } from '../../store/accounts/users.ts'
 import { findApplication, listApplications } from '../../store/applications/applications.ts'
@@ -21,6 +22,7 @@ import type { Context } from '../context.ts'
 export type EntryResult =
   | {
       readonly outcome: 'claimed'
+      readonly userCode: string
       readonly code: StoredDeviceCode
       readonly application: Pick<Application, 'id' | 'name'>
     }
@@ -41,7 +43,7 @@ export async function enterUserCode(
   const read = readTypedCode(typed)
   if (read.answer === 'empty') return { outcome: 'empty' }
   if (read.answer === 'mistyped') return { outcome: 'mistyped', digits: read.digits }
-  return context.db.transaction(async (tx) => (await claimUserCode(tx, userId, read.userCode, actor)).result)
+  return context.db.transaction(async (tx) => (await claimUserCode(context, tx, userId, read.userCode, actor)).result)
 }
 
 export type WebEntryResult =
@@ -69,9 +71,9 @@ export async function enterCode(
     const allowance = mayEnterCode(history)
     if (!allowance.allowed) return { outcome: 'locked', waitMs: allowance.waitMs }
 
-    const { result, met } = await claimUserCode(tx, sessionUser.id, read.userCode, byUser(sessionUser.id))
+    const { result, met } = await claimUserCode(context, tx, sessionUser.id, read.userCode, byUser(sessionUser.id))
     // Queried in every case, for equal timing as in claimUserCode.
-    const known = await findByUserCode(tx, read.userCode)
+    const known = await findByUserCode(tx, digestUserCode(context.config.keys, read.userCode))
     const outcome = met ? 'claimed' : known ? 'known' : 'missed'
     const application = met?.application ?? null
     const requestedNetwork = met && networkOf(met.code.requestedFrom)
@@ -97,8 +99,14 @@ type Claimed = {
 
 const NOT_RECOGNISED: Claimed = { result: { outcome: 'not_recognised' }, met: null }
 
-async function claimUserCode(tx: Transaction, userId: string, userCode: string, actor: Actor): Promise<Claimed> {
-  const locked = await lockLiveUserCode(tx, userCode)
+async function claimUserCode(
+  { config }: Context,
+  tx: Transaction,
+  userId: string,
+  userCode: string,
+  actor: Actor,
+): Promise<Claimed> {
+  const locked = await lockLiveUserCode(tx, digestUserCode(config.keys, userCode))
   const user = await lockUser(tx, userId)
   // All three are queried in every case, so that timing does not reveal whether a code exists.
   const application = await findApplication(tx, locked?.code.applicationId ?? '')
@@ -119,7 +127,7 @@ async function claimUserCode(tx: Transaction, userId: string, userCode: string, 
     await recordEvent(tx, { kind: 'code.entered_elsewhere', actor: byService('code-entry'), ...whose, ...about })
   }
   const met = { code: { ...locked.code, ...step.next }, application }
-  if (step.answer === 'claimed') return { result: { outcome: 'claimed', ...met }, met }
+  if (step.answer === 'claimed') return { result: { outcome: 'claimed', userCode, ...met }, met }
   return { result: { outcome: step.answer === 'taken' ? 'taken' : 'not_recognised' }, met }
 }
 

@@ -5,6 +5,7 @@ import { deviceFlowPolicy, type LogoName, type Publisher, shownLogo } from '../.
 import { isOpen, type Variant } from '../../core/device/code.ts'
 import type { Origin } from '../../core/device/origin.ts'
 import { groupDigits } from '../../core/device/user-code.ts'
+import { userCodeOf } from '../../secrets/user-code.ts'
 import { readAccount } from '../../store/accounts/accounts.ts'
 import { readUser } from '../../store/accounts/users.ts'
 import { findApplication } from '../../store/applications/applications.ts'
@@ -66,7 +67,10 @@ export async function readDecision(
   const shared = code.alsoEntered === 'colleague'
   if (decided) return { outcome: decided, application: application.name, shared }
   if (code.alsoEntered === 'another_account') return { outcome: 'entered_elsewhere', application: application.name }
-  if (!isOpen(code, now) || !mayConnectByCode(account.policy, application)) return { outcome: 'closed' }
+  const userCode = userCodeOf(context.config.keys, code)
+  if (userCode === null || !isOpen(code, now) || !mayConnectByCode(account.policy, application)) {
+    return { outcome: 'closed' }
+  }
 
   const consent = await describeConsent(context.db, user, code.scopes, deviceFlowPolicy(application))
   const approver = { authenticatedAt: sessionUser.session.authenticatedAt, address, now: asked }
@@ -84,7 +88,7 @@ export async function readDecision(
     application: application.name,
     publisher: application.publisher,
     logo: shownLogo(application),
-    userCode: groupDigits(code.userCode),
+    userCode: groupDigits(userCode),
     ageMs: now - code.createdAt,
     remainingMs: code.expiresAt - now,
     variant: code.variant,

@@ -8,7 +8,8 @@ import { resolveRequested } from '../../core/grants/scope.ts'
 import { networkOf } from '../../core/network.ts'
 import { NOWHERE } from '../../gate/limiter.ts'
 import { signDeviceCode } from '../../secrets/device-code-text.ts'
-import { createDeviceCodeId, createUserCode } from '../../secrets/random.ts'
+import { createDeviceCodeId } from '../../secrets/random.ts'
+import { computeUserCode, digestUserCode, type StoredUserCode } from '../../secrets/user-code.ts'
 import { insertDeviceCode, type NewDeviceCode } from '../../store/device/codes.ts'
 import { DatabaseError, Unavailable } from '../../store/postgres/postgres.ts'
 import type { Context } from '../context.ts'
@@ -69,7 +70,6 @@ async function placeCode(context: Context, request: CodeRequest): Promise<CodeRe
 
   const now = applications.now()
   const code = {
-    id: createDeviceCodeId(now),
     applicationId: application.id,
     variant: request.variant,
     scopes: requested.scopes,
@@ -88,11 +88,11 @@ async function placeCode(context: Context, request: CodeRequest): Promise<CodeRe
   }
 
   context.usage.count(application.id, 'requested')
-  const { userCode, expiresAt } = placed
+  const { id, userCode, expiresAt } = placed
   const intervalSeconds = pollIntervalOf(application, config.pollIntervalSeconds)
   return {
     outcome: 'requested',
-    deviceCode: signDeviceCode(config.keys, { ...code, expiresAt, intervalSeconds }),
+    deviceCode: signDeviceCode(config.keys, { ...code, id, expiresAt, intervalSeconds }),
     userCode,
     expiresInSeconds: code.lifetimeMs / 1000,
     intervalSeconds,
@@ -115,15 +115,21 @@ const FEW = 100
 /** While codes are being guessed, new ones are two digits longer, as for a hundred times as many live codes. */
 const GUESSED_FACTOR = 100
 
-type Placed = { readonly userCode: string; readonly expiresAt: number }
+type Placed = { readonly id: string; readonly userCode: string; readonly expiresAt: number }
 
-async function placeUnderFreeUserCode(context: Context, code: Omit<NewDeviceCode, 'userCode'>): Promise<Placed | null> {
+type CodeToPlace = Omit<NewDeviceCode, keyof StoredUserCode | 'userCodeDigests'>
+
+async function placeUnderFreeUserCode(context: Context, code: CodeToPlace): Promise<Placed | null> {
+  const { keys } = context.config
   try {
     const live = Math.max(context.liveCodes.count(), FEW) * (context.liveCodes.guessed ? GUESSED_FACTOR : 1)
     for (let attempt = 0; attempt < TRIES; attempt += 1) {
-      const userCode = createUserCode(randomDigitsFor(live * 10 ** attempt))
-      const expiresAt = await place(context, { ...code, userCode })
-      if (expiresAt !== null) return { userCode, expiresAt }
+      const id = createDeviceCodeId(context.applications.now())
+      const userCode = computeUserCode(keys.signing, id, randomDigitsFor(live * 10 ** attempt))
+      const userCodeDigests = digestUserCode(keys, userCode)
+      const stored = { id, keyId: keys.signing.id, userCodeDigits: userCode.length, userCodeDigests }
+      const expiresAt = await place(context, { ...code, ...stored })
+      if (expiresAt !== null) return { id, userCode, expiresAt }
     }
     return null
   } catch (error) {

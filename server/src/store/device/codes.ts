@@ -1,15 +1,13 @@
 /**
- * The table device_codes. A row is found by the id and expiry that its device code carries, or by its live user code.
+ * The table device_codes. A row is found by the id and expiry that its device code carries, or by a digest of
+ * its user code.
  */
 import type { DeviceCode } from '../../core/device/code.ts'
-import { lockByName } from '../postgres/advisory-locks.ts'
+import type { StoredUserCode } from '../../secrets/user-code.ts'
+import { lockByNames } from '../postgres/advisory-locks.ts'
 import type { Queryable, Transaction } from '../postgres/postgres.ts'
 
-export type StoredDeviceCode = DeviceCode &
-  RequestOrigin & {
-    readonly userCode: string
-    readonly createdAt: number
-  }
+export type StoredDeviceCode = DeviceCode & RequestOrigin & StoredUserCode & { readonly createdAt: number }
 
 /** Origin of a request for a code: the address that the server saw, and what the device says it is. */
 export type RequestOrigin = { readonly requestedFrom: string | null; readonly requestedWith: string | null }
@@ -20,8 +18,8 @@ export type DeviceCodeKey = { readonly id: string; readonly expiresAt: number }
 /** A row with PostgreSQL's time when it was read, by which its expiry is judged. */
 export type Found = { readonly code: StoredDeviceCode; readonly now: number }
 
-const COLUMNS = `id, expires_at, created_at, application_id, variant, status, entry_closed, also_entered, user_code, scopes, state,
-  claimed_by, grant_id, lease_id, leased_until, outcome, idempotency_key, host(requested_from) as requested_from,
+const COLUMNS = `id, expires_at, created_at, application_id, variant, status, entry_closed, also_entered, key_id, user_code_digits,
+  scopes, state, claimed_by, grant_id, lease_id, leased_until, outcome, idempotency_key, host(requested_from) as requested_from,
   requested_with`
 
 type Row = {
@@ -33,7 +31,8 @@ type Row = {
   status: DeviceCode['status']
   entry_closed: boolean
   also_entered: DeviceCode['alsoEntered']
-  user_code: string
+  key_id: number
+  user_code_digits: number
   scopes: string[]
   state: string
   claimed_by: string | null
@@ -48,8 +47,10 @@ type Row = {
 }
 
 export type NewDeviceCode = Pick<DeviceCode, 'id' | 'applicationId' | 'variant' | 'scopes' | 'state'> &
-  RequestOrigin & {
-    readonly userCode: string
+  RequestOrigin &
+  StoredUserCode & {
+    /** Under every key, that of the code first. */
+    readonly userCodeDigests: readonly Buffer[]
     readonly lifetimeMs: number
   }
 
@@ -59,23 +60,28 @@ export type NewDeviceCode = Pick<DeviceCode, 'id' | 'applicationId' | 'variant' 
  * same instant around the edge of a partition.
  */
 export async function insertDeviceCode(tx: Transaction, code: NewDeviceCode): Promise<number | null> {
-  await lockByName(tx, `user_code:${code.userCode}`)
+  await lockByNames(
+    tx,
+    code.userCodeDigests.map((digest) => `user_code:${digest.toString('hex')}` as const),
+  )
   const { rows } = await tx.query<{ expires_at: number }>({
     name: 'insert-device-code',
     // Truncated to milliseconds: the device code carries the expiry in milliseconds to find its row again.
-    text: `insert into device_codes (id, expires_at, created_at, application_id, variant, status, user_code, scopes, state,
-        requested_from, requested_with)
-      select $1, date_trunc('milliseconds', now()) + $2 * interval '1 millisecond', now(), $3, $4, 'pending', $5, $6, $7,
-        $8::inet, $9
+    text: `insert into device_codes (id, expires_at, created_at, application_id, variant, status, user_code_digest,
+        key_id, user_code_digits, scopes, state, requested_from, requested_with)
+      select $1, date_trunc('milliseconds', now()) + $2 * interval '1 millisecond', now(), $3, $4, 'pending',
+        ($5::bytea[])[1], $6, $7, $8, $9, $10::inet, $11
       where not exists (
-        select from device_codes where user_code = $5 and status = 'pending' and expires_at > now())
+        select from device_codes where user_code_digest = any($5) and status = 'pending' and expires_at > now())
       returning expires_at`,
     values: [
       code.id,
       code.lifetimeMs,
       code.applicationId,
       code.variant,
-      code.userCode,
+      code.userCodeDigests,
+      code.keyId,
+      code.userCodeDigits,
       code.scopes,
       code.state,
       code.requestedFrom,
@@ -103,11 +109,11 @@ export async function readDeviceCode(db: Queryable, key: DeviceCodeKey): Promise
   return rows[0] ? { code: fromRow(rows[0]), now: rows[0].now } : null
 }
 
-export async function lockLiveUserCode(tx: Transaction, userCode: string): Promise<Found | null> {
+export async function lockLiveUserCode(tx: Transaction, digests: readonly Buffer[]): Promise<Found | null> {
   const { rows } = await tx.query<Row>(
     `select ${COLUMNS}, now() as now from device_codes
-     where user_code = $1 and status = 'pending' and expires_at > now() for update`,
-    [userCode],
+     where user_code_digest = any($1::bytea[]) and status = 'pending' and expires_at > now() for update`,
+    [digests],
   )
   return rows[0] ? { code: fromRow(rows[0]), now: rows[0].now } : null
 }
@@ -116,10 +122,11 @@ export async function lockLiveUserCode(tx: Transaction, userCode: string): Promi
  * The newest code with these digits, in any state: for an operator's look-up, test codes, and telling an existing code
  * from a miss.
  */
-export async function findByUserCode(db: Queryable, userCode: string): Promise<Found | null> {
+export async function findByUserCode(db: Queryable, digests: readonly Buffer[]): Promise<Found | null> {
   const { rows } = await db.query<Row>(
-    `select ${COLUMNS}, now() as now from device_codes where user_code = $1 order by created_at desc limit 1`,
-    [userCode],
+    `select ${COLUMNS}, now() as now from device_codes where user_code_digest = any($1::bytea[])
+     order by created_at desc limit 1`,
+    [digests],
   )
   return rows[0] ? { code: fromRow(rows[0]), now: rows[0].now } : null
 }
@@ -200,7 +207,8 @@ function fromRow(row: Row): StoredDeviceCode {
     state: row.state,
     expiresAt: row.expires_at,
     createdAt: row.created_at,
-    userCode: row.user_code,
+    keyId: row.key_id,
+    userCodeDigits: row.user_code_digits,
     requestedFrom: row.requested_from,
     requestedWith: row.requested_with,
     status: row.status,

@@ -106,5 +106,5 @@ const COUNTS = `select
   (select count(*) from webhook_endpoints where disabled_at is null and (
       key_id = $1 or (previous_key_id = $1 and rotated_at > now() - interval '24 hours'))) as webhooks,
   (select count(*) from links where used_at is null and expires_at > now() and ${SIGNED_BEFORE}) as links,
-  (select count(*) from device_codes where status <> 'used' and expires_at > now() and ${SIGNED_BEFORE})
+  (select count(*) from device_codes where status <> 'used' and expires_at > now() and key_id = $1)
     + (select count(*) from dialogs where used_at is null and expires_at > now() and ${SIGNED_BEFORE}) as codes`

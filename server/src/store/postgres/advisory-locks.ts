@@ -27,6 +27,13 @@ export async function lockByName(tx: Transaction, name: AdvisoryLock): Promise<v
   await tx.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [name])
 }
 
+/** In one statement. The names are sorted, so that two transactions with the same ones do not wait for each other. */
+export async function lockByNames(tx: Transaction, names: readonly AdvisoryLock[]): Promise<void> {
+  await tx.query('select pg_advisory_xact_lock(hashtextextended(name, 0)) from unnest($1::text[]) as name', [
+    names.toSorted(),
+  ])
+}
+
 /** False when another transaction holds the lock: for jobs that need to run in one process only. */
 export async function tryLockByName(tx: Transaction, name: AdvisoryLock): Promise<boolean> {
   const { rows } = await tx.query<{ locked: boolean }>(

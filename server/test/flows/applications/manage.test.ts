@@ -7,6 +7,7 @@ import { readScopeCatalogue, readScopes } from '../../../src/store/applications/
 import { hostileNames } from '../../rig/hostile-names.ts'
 import { makeApplication, PLAIN_REGISTRATION } from '../../rig/make.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
+import { digestOf } from '../../rig/witness.ts'
 
 let service: TestService
 beforeAll(async () => {
@@ -109,7 +110,10 @@ describe('UC-18: a scope excluded from the device flow', () => {
     await service.context.applications.refresh()
     const device = service.device('oauth', application)
     const code = await device.code()
-    await service.database.query('update device_codes set scopes = $2 where user_code = $1', [code.user_code, SCOPES])
+    await service.database.query('update device_codes set scopes = $2 where user_code_digest = $1', [
+      digestOf(service, code.user_code),
+      SCOPES,
+    ])
     expect(await service.grant(code.user_code)).toBe('granted')
     expect((await device.poll(code.device_code)).body.scope).toBe('orders:read')
   })

@@ -5,6 +5,7 @@ import { grantDeviceCode, rejectDeviceCode } from '../../../src/flows/device/dec
 import { enterUserCode } from '../../../src/flows/device/enter-code.ts'
 import { type MadeUser, makeAccount, makeApplication, makeUser } from '../../rig/make.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
+import { digestOf } from '../../rig/witness.ts'
 
 let service: TestService
 let stranger: MadeUser
@@ -20,8 +21,8 @@ const enter = (userCode: string, user: MadeUser) => enterUserCode(service.contex
 const events = (userCode: string) =>
   service.database.query<{ kind: string; user_id: string }>(
     `select e.kind, e.user_id from audit_events e join device_codes d on d.id = e.device_code_id
-     where d.user_code = $1 order by e.id`,
-    [userCode],
+     where d.user_code_digest = $1 order by e.id`,
+    [digestOf(service, userCode)],
   )
 
 async function claimed(user: MadeUser) {

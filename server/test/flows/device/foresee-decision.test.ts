@@ -17,7 +17,7 @@ afterAll(() => service.stop())
 const someCode = async () => (await service.device().code({ scope: 'orders:read,orders:write' })).user_code
 const clerk = () => makeUser(service.context.db, service.account.slug, { holds: ['orders:read'] })
 const foresee = async (userCode: string, { id }: MadeUser) => {
-  const shown = await showDeviceCode(service.context, userCode)
+  const shown = await showDeviceCode(service.context.db, service.config.keys, userCode)
   return shown && foreseeDecision(service.context.db, shown, id)
 }
 

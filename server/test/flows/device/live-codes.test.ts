@@ -32,9 +32,9 @@ beforeEach(async () => {
 /** Inserted without being counted by a process. */
 const addUnseen = async (codes: number) => {
   await service.database.query(
-    `insert into device_codes (id, expires_at, created_at, application_id, variant, status, user_code, scopes, state)
+    `insert into device_codes (id, expires_at, created_at, application_id, variant, status, key_id, user_code_digits, user_code_digest, scopes, state)
      select gen_random_uuid(), now() + interval '15 minutes', now(), $1, 'token_set', 'pending',
-       lpad(floor(random() * 1e15)::text, 15, '0'), '{}', '' from generate_series(1, $2) n`,
+       1, 15, uuid_send(gen_random_uuid()), '{}', '' from generate_series(1, $2) n`,
     [service.application.id, codes],
   )
 }

@@ -1,7 +1,9 @@
 /** Stored device codes: unique while live, found by index, dropped with their partition. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sweep } from '../../../src/flows/sweep.ts'
+import { createKey, type Keyset, parseKeyset } from '../../../src/secrets/keyset.ts'
 import { createDeviceCodeId } from '../../../src/secrets/random.ts'
+import { digestUserCode } from '../../../src/secrets/user-code.ts'
 import {
   findByUserCode,
   insertDeviceCode,
@@ -21,7 +23,9 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 
-const makeCode = (given: Partial<NewDeviceCode>): NewDeviceCode => ({
+const digestsOf = (userCode: string) => digestUserCode(service.config.keys, userCode)
+
+const makeCode = ({ userCode, ...given }: Partial<NewDeviceCode> & { readonly userCode: string }): NewDeviceCode => ({
   id: createDeviceCodeId(Date.now()),
   applicationId: service.application.id,
   variant: 'token_set',
@@ -29,7 +33,9 @@ const makeCode = (given: Partial<NewDeviceCode>): NewDeviceCode => ({
   state: '',
   requestedFrom: null,
   requestedWith: null,
-  userCode: '123456784',
+  keyId: service.config.keys.signing.id,
+  userCodeDigits: userCode.length,
+  userCodeDigests: digestsOf(userCode),
   lifetimeMs: 900_000,
   ...given,
 })
@@ -78,6 +84,25 @@ describe('a user code', () => {
     expect(placed).toHaveLength(1)
   })
 
+  it('DC-24: is live once, also if the process that placed it signs with another key', async () => {
+    const userCode = '333333337'
+    const rotation = [`${createKey(8)} ${createKey(9)}`].flatMap((keys) => [keys, keys.split(' ').reverse().join(' ')])
+    const keysets = rotation.map((keys) => parseKeyset(keys) as Keyset)
+    const results = await Promise.allSettled(
+      Array.from({ length: 40 }, (_, index) => {
+        const keys = keysets[index % 2] ?? service.config.keys
+        const lifetimeMs = 900_000 + (index % 4 > 1 ? HOUR : 0)
+        const userCodeDigests = digestUserCode(keys, userCode)
+        return insert(makeCode({ userCode, userCodeDigests, keyId: keys.signing.id, lifetimeMs }))
+      }),
+    )
+    const placed = results.filter((result) => result.status === 'fulfilled' && result.value !== null)
+    expect(placed).toHaveLength(1)
+    for (const keys of keysets) {
+      expect(await findByUserCode(service.context.db, digestUserCode(keys, userCode))).not.toBeNull()
+    }
+  })
+
   it('may be reused once its code was decided', async () => {
     const code = await service.device().code()
     await service.reject(code.user_code)
@@ -99,7 +124,7 @@ describe('a user code', () => {
           return tx.query(statement, values)
         },
       }
-      await findByUserCode(explained, '123456784')
+      await findByUserCode(explained, digestsOf('123456784'))
     })
     const scans = watched.filter((line) => /Scan /.test(line) && / on device_codes_/.test(line))
     const [onIndex, whole] = [/(Index Scan|Bitmap Index Scan)/, /Seq Scan/]
@@ -126,8 +151,8 @@ describe('sweeping', () => {
     // As left by a process that died right after answering: leased, never confirmed. The client may hold the tokens.
     await service.database.query(
       `update device_codes set lease_id = gen_random_uuid(), leased_until = test_clock.now(), outcome = 'accepted'
-       where user_code = $1`,
-      [lost.user_code],
+       where user_code_digest = $1`,
+      [...digestsOf(lost.user_code)],
     )
     await service.database.advance(26 * HOUR)
     await service.context.applications.refresh()
