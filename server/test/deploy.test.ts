@@ -263,6 +263,41 @@ describe('the chart', () => {
     expect(names.filter((name) => !variables.includes(name) || secretVariables.includes(name))).toEqual([])
   })
 
+  test('has no default for the networks that may name a client’s address, and fails without them', () => {
+    expect(values.trustProxy).toBe('')
+    expect(values.environment).not.toHaveProperty('TRUST_PROXY')
+    expect(all).toMatch(/- name: TRUST_PROXY\n\s+value: \{\{ required "[^"]+" \.Values\.trustProxy \| quote \}\}/)
+  })
+
+  test('lets only the ingress controller reach the service, and only Prometheus the metrics', () => {
+    expect(values.networkPolicy.enabled).toBe(true)
+    const policy = templates.find((template) => /^kind: NetworkPolicy$/m.test(template)) ?? ''
+    expect(policy.startsWith('{{- if .Values.networkPolicy.enabled }}\n')).toBe(true)
+    const plain = policy.replace(/^\s*\{\{-? (if|end) .*$/gm, '')
+    const rendered = parse(
+      plain
+        .replace(/\{\{- toYaml \.Values\.networkPolicy\.(\w+) \| nindent 14 \}\}/g, (_, name) =>
+          JSON.stringify(values.networkPolicy[name]).slice(1, -1).replace(':', ': '),
+        )
+        .replace(/\{\{- include "latchkey\.(\w+)" .*\}\}/g, '$1: latchkey')
+        .replace(/\{\{ include .*\}\}/g, 'latchkey'),
+    )
+    const from = (name: string) => [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': name } } }]
+    expect(rendered.spec).toEqual({
+      podSelector: { matchLabels: { selector: 'latchkey' } },
+      policyTypes: ['Ingress'],
+      ingress: [
+        { from: from('ingress-nginx'), ports: [{ port: 'http' }] },
+        { from: from('monitoring'), ports: [{ port: 'metrics' }] },
+      ],
+    })
+  })
+
+  test('serves metrics on the address of the pod, where Prometheus reaches them', () => {
+    expect(all).toMatch(/- name: METRICS_HOST\n\s+valueFrom:\n\s+fieldRef:\n\s+fieldPath: status\.podIP\n/)
+    expect(options.metricsHost.fallback, 'which it would not at the default').toBe('127.0.0.1')
+  })
+
   test('lets a pod drain before it is killed', () => {
     expect(all).toContain(`terminationGracePeriodSeconds: {{ add .Values.drainSeconds ${AFTER_DRAIN_SECONDS} }}`)
     expect(all).toMatch(/- name: DRAIN_SECONDS\n\s+value: \{\{ \.Values\.drainSeconds \| quote \}\}/)
