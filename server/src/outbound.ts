@@ -13,9 +13,20 @@ const MAX_URL_LENGTH = 2_000
 /** The response body is discarded. It is read up to this size, so that an honest receiver can finish sending it. */
 const MAX_ANSWER_BYTES = 16_384
 
-export type AddressProblem = 'too_long' | 'not_an_address' | 'scheme' | 'userinfo' | 'fragment' | 'host' | 'private'
+export type AddressProblem =
+  | 'too_long'
+  | 'not_an_address'
+  | 'scheme'
+  | 'userinfo'
+  | 'fragment'
+  | 'port'
+  | 'host'
+  | 'private'
 
-export type PostFailure = 'private_address' | 'unknown_name' | 'unreachable' | 'timeout' | 'tls' | 'broken'
+/** Failures before a TLS connection exists. Its owner is not told which, so that nobody can scan networks through us. */
+export const UNCONNECTED = ['private_address', 'unknown_name', 'unreachable', 'connect_timeout', 'handshake'] as const
+
+export type PostFailure = (typeof UNCONNECTED)[number] | 'timeout' | 'tls' | 'broken'
 
 export type Posted = { readonly tookMs: number } & (
   | { readonly status: number }
@@ -89,10 +100,19 @@ function addressProblem(text: string, privateToo: boolean): AddressProblem | nul
   if (url.protocol !== 'https:' && !(url.protocol === 'http:' && privateToo && isLoopback(host))) return 'scheme'
   if (url.username !== '' || url.password !== '') return 'userinfo'
   if (text.includes('#')) return 'fragment'
+  if (!isWebhookPort(url.port)) return 'port'
   if (isIP(host) !== 0) return privateToo || isPublic(host) ? null : 'private'
   const name = host.endsWith('.') ? host.slice(0, -1) : host
   if (!privateToo && (LOCAL_NAME.test(name) || !name.includes('.'))) return 'private'
   return HOST.test(host) && host.length <= MAX_HOST_LENGTH ? null : 'host'
+}
+
+const HTTPS_PORT = 443
+const LAST_SYSTEM_PORT = 1024
+
+/** No other ports of well-known services (RFC 6335), so that webhooks cannot probe those. Empty: that of the scheme. */
+function isWebhookPort(port: string): boolean {
+  return port === '' || Number(port) === HTTPS_PORT || Number(port) > LAST_SYSTEM_PORT
 }
 
 function bareHost({ hostname }: URL): string {
@@ -115,7 +135,7 @@ async function resolve(url: URL, settings: OutboundSettings, signal: AbortSignal
   if (literal !== 0) return { addresses: [{ address: host, family: literal === 4 ? 4 : 6 }] }
   if (isLoopback(host)) return { addresses: [{ address: '127.0.0.1', family: 4 }] }
   const every = await ask(host, settings.dnsServers, signal)
-  if (signal.aborted) return { error: 'timeout' }
+  if (signal.aborted) return { error: 'connect_timeout' }
   const addresses = every.filter(({ address }) => settings.privateToo || isPublic(address))
   if (addresses.length > 0) return { addresses }
   return { error: every.length > 0 ? 'private_address' : 'unknown_name' }
@@ -202,6 +222,7 @@ function send(
   }
   return new Promise((resolve) => {
     let answered = false
+    let connected = false
     const read = (response: IncomingMessage) => {
       answered = true
       let bytes = 0
@@ -219,19 +240,32 @@ function send(
     const request = secure
       ? httpsRequest(url, { ...options, rejectUnauthorized: true, ...(ca === undefined ? {} : { ca }) }, read)
       : httpRequest(url, options, read)
+    request.on('socket', (socket) => {
+      socket.once(secure ? 'secureConnect' : 'connect', () => {
+        connected = true
+      })
+    })
     request.on('error', (error: NodeJS.ErrnoException) => {
-      if (!answered) resolve({ error: signal.aborted ? 'timeout' : failureOf(error.code ?? '') })
+      if (answered) return
+      if (signal.aborted) return resolve({ error: connected ? 'timeout' : 'connect_timeout' })
+      resolve({ error: (connected ? failureOf : connectFailureOf)(error.code ?? '') })
     })
     // Closed without a response or an error, for example on a protocol upgrade.
     request.on('close', () => {
-      if (!answered) resolve({ error: 'broken' })
+      if (!answered) resolve({ error: connected ? 'broken' : 'handshake' })
     })
     request.end(body)
   })
 }
 
-function failureOf(code: string): PostFailure {
+/** A certificate that is not accepted is a failure of its own: the host is a TLS server, and its owner has to know why. */
+function connectFailureOf(code: string): PostFailure {
   if (/^(?:ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|EACCES)$/.test(code)) return 'unreachable'
+  if (code === 'ETIMEDOUT') return 'connect_timeout'
+  return /CERT|SIGNED|UNABLE/.test(code) ? 'tls' : 'handshake'
+}
+
+function failureOf(code: string): PostFailure {
   if (code === 'ETIMEDOUT') return 'timeout'
-  return /CERT|TLS|SSL|SIGNED|UNABLE|EPROTO/.test(code) ? 'tls' : 'broken'
+  return /TLS|SSL|EPROTO/.test(code) ? 'tls' : 'broken'
 }

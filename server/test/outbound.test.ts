@@ -1,6 +1,8 @@
 /** Outbound requests, with real sockets and a real name server on this machine. AD-03. */
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { createOutbound, isPublic, type OutboundSettings } from '../src/outbound.ts'
+import { createOutbound, isPublic, type OutboundSettings, UNCONNECTED } from '../src/outbound.ts'
 import { type NameServer, startNameServer } from './rig/name-server.ts'
 import { type Answer, type Certificate, makeCertificate, type Receiver, startReceiver } from './rig/receiver.ts'
 
@@ -118,6 +120,11 @@ describe('AD-03: an address that is not public', () => {
     ['https://user:password@hooks.example.com/', 'userinfo'],
     ['https://user@hooks.example.com/', 'userinfo'],
     ['https://hooks.example.com/#there', 'fragment'],
+    ['https://hooks.example.com:22/', 'port'],
+    ['https://hooks.example.com:25/', 'port'],
+    ['https://hooks.example.com:80/', 'port'],
+    ['https://hooks.example.com:1024/', 'port'],
+    ['https://hooks.example.com:0/', 'port'],
     ['https://hooks.example.com./', 'host'],
     ['https://hooks..example.com/', 'host'],
     ['https://hooks_1.example.com/', 'host'],
@@ -161,7 +168,7 @@ describe('AD-03: an address that is not public', () => {
     // Never allocated, so nobody has it.
     const names = await start(startNameServer(() => ['127.0.0.1', '::1', '3000::1']))
     const posted = await outbound({ dnsServers: [names.address] }).post(`https://${NAME}:${receiver.port}/`, MESSAGE)
-    expect(['unreachable', 'timeout']).toContain('error' in posted && posted.error)
+    expect(['unreachable', 'connect_timeout']).toContain('error' in posted && posted.error)
     expect(receiver.connections.opened).toBe(0)
   })
 
@@ -297,6 +304,20 @@ describe('a receiver that', () => {
     expect(await open().post(receiver.url, MESSAGE)).toMatchObject({ error: 'unreachable' })
   })
 
+  test.each([
+    ['does not speak TLS', (socket: Socket) => socket.end('220 mail.example ESMTP\r\n'), 'handshake'],
+    ['closes', (socket: Socket) => socket.end(), 'handshake'],
+    ['resets', (socket: Socket) => socket.resetAndDestroy(), 'handshake'],
+    ['is silent', () => {}, 'connect_timeout'],
+  ] as const)('%s has failed before TLS, as if nothing were there', async (_, behave, error) => {
+    const server = createServer((socket) => behave(socket.on('error', () => {})))
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    const { port } = server.address() as AddressInfo
+    expect(await open().post(`https://127.0.0.1:${port}/`, MESSAGE)).toMatchObject({ error })
+    expect(UNCONNECTED).toContain(error)
+    server.close()
+  })
+
   test('has an unknown name is reported as such', async () => {
     const names = await start(startNameServer(() => []))
     const way = outbound({ dnsServers: [names.address] })
@@ -307,7 +328,7 @@ describe('a receiver that', () => {
     const names = await start(startNameServer(() => null))
     const began = Date.now()
     const way = outbound({ dnsServers: [names.address] })
-    expect(await way.post(`https://${NAME}/`, MESSAGE)).toMatchObject({ error: 'timeout' })
+    expect(await way.post(`https://${NAME}/`, MESSAGE)).toMatchObject({ error: 'connect_timeout' })
     expect(Date.now() - began).toBeLessThan(1_500)
   })
 
@@ -319,7 +340,7 @@ describe('a receiver that', () => {
     stopping.abort()
     expect(await posting).toMatchObject({ error: 'timeout' })
     expect(await open({ patienceMs: 10_000 }).post(receiver.url, MESSAGE, stopping.signal)).toMatchObject({
-      error: 'timeout',
+      error: 'connect_timeout',
     })
     expect(receiver.received).toHaveLength(1)
   })

@@ -132,7 +132,7 @@ describe('an internal address', () => {
     await happen()
     await send()
     const [first] = await deliveriesOf(quiet, id)
-    expect(['timeout', 'unreachable']).toContain(first?.last_error)
+    expect(['connect_timeout', 'unreachable']).toContain(first?.last_error)
     await quiet.database.advance(3_600_000)
     await send()
     expect((await deliveriesOf(quiet, id))[0]?.last_error).toBe('private_address')

@@ -1,5 +1,6 @@
 /** Webhooks in the console: an administrator adds an endpoint, sees its deliveries, and resends one. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { UNCONNECTED } from '../../src/outbound.ts'
 import { wordsFor } from '../../src/pages/ui/words.ts'
 import { connect } from '../rig/connect.ts'
 import { type MadeUser, makeUser } from '../rig/make.ts'
@@ -57,10 +58,10 @@ const shows = (...texts: string[]) =>
   })
 
 describe('an endpoint', () => {
-  it('that was not reached reads the same, whether its name is unknown, private or closed', async () => {
+  it('that was not reached reads the same, whether its name is unknown, private, closed, silent or no TLS server', async () => {
     await add()
     const pages = []
-    for (const error of ['private_address', 'unknown_name', 'unreachable']) {
+    for (const error of UNCONNECTED) {
       await service.database.query(
         `with old as (delete from webhook_deliveries)
          insert into webhook_deliveries (endpoint_id, event_id, kind, data, created_at, due_at, attempts, tried_at, last_error, last_took_ms)
@@ -97,6 +98,7 @@ describe('an endpoint', () => {
     ['http://10.0.0.1/', 'webhooks.problem_scheme'],
     ['nonsense', 'webhooks.problem_not_an_address'],
     ['https://user:pass@hooks.example.com/', 'webhooks.problem_userinfo'],
+    ['https://hooks.example.com:22/', 'webhooks.problem_port'],
   ] as const)('at %s comes back with what is wrong with it: %s', async (url, problem) => {
     await web.get(list)
     const page = await web.submit(PATH, { url })

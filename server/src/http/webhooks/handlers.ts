@@ -11,6 +11,7 @@ import {
   testEndpoint,
 } from '../../flows/webhooks/manage.ts'
 import { eventName } from '../../flows/webhooks/send.ts'
+import { UNCONNECTED } from '../../outbound.ts'
 import type { DeliveryError, DeliveryRow } from '../../pages/webhooks/log.tsx'
 import { type WebhookSecretModel, webhookSecretPage } from '../../pages/webhooks/secret.tsx'
 import { type WebhooksModel, webhooksPage } from '../../pages/webhooks/webhooks.tsx'
@@ -134,11 +135,8 @@ function statusOf({ deliveredAt, givenUpAt, off }: DeliveryLine): DeliveryRow['s
 
 const ERRORS: readonly DeliveryError[] = ['unreachable', 'timeout', 'tls', 'broken', 'key_retired']
 
-/**
- * Failures before a connection are one error: otherwise an owner could list the names of an internal network. Operators
- * find the exact one in webhook_deliveries.
- */
-const NOT_CONNECTED: readonly (string | null)[] = ['private_address', 'unknown_name', 'unreachable']
+/** Operators find the exact one in webhook_deliveries. */
+const NOT_CONNECTED: readonly (string | null)[] = UNCONNECTED
 
 /** Other errors, such as a URL that was valid when it was added and no longer is, have no text of their own. */
 function errorOf({ lastError }: DeliveryLine): DeliveryError {

@@ -29,6 +29,7 @@ export type WebhooksModel = {
     | 'scheme'
     | 'userinfo'
     | 'fragment'
+    | 'port'
     | 'host'
     | 'private'
     | 'exists'
