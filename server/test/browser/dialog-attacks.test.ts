@@ -5,7 +5,7 @@ import { createAccount, createRole, createScope, createUser } from '../../src/fl
 import { script } from '../../src/pages/ui/assets.ts'
 import { watchViolations } from '../rig/chromium.ts'
 import { press } from '../rig/clicks.ts'
-import { type CraftedPages, startCraftedPages } from '../rig/crafted-pages.ts'
+import { type CraftedPages, FRAMEABLE, startCraftedPages } from '../rig/crafted-pages.ts'
 import { makePkce } from '../rig/dialog.ts'
 import {
   answerAndClose,
@@ -61,32 +61,31 @@ const WAYS: Readonly<Record<string, (address: string) => string>> = {
   embedded: (address) => `<embed type="text/html" src="${address}">`,
 }
 
-/** Frames of a page that show content of ours. */
+/** Frames of a page that show content of ours, or the page that may be framed. */
 function shownFrames(page: Page): readonly string[] {
   const { host } = new URL(browsing.northwind.service.config.publicUrl)
   const urls = page.frames().map((frame) => frame.url())
-  return urls.filter((url) => url.includes(host))
+  return urls.filter((url) => url.includes(host) || url.endsWith(FRAMEABLE))
 }
 
-test('DG-13: the dialog is not shown in any kind of frame', async () => {
+test('DG-13: the dialog is not shown in any kind of frame, nor is a script', async () => {
   const { northwind, chromium } = browsing
   const { ann } = await openViewers(northwind, () => chromium.open({ baseURL: northwind.origin }))
   onTestFinished(() => ann.context().close())
-  const addresses = await dialogAddresses()
+  const addresses = [...(await dialogAddresses()), northwind.origin + script.path]
   const shown: Record<string, readonly string[]> = {}
   for (const [way, frame] of Object.entries(WAYS)) {
     const asked: string[] = []
     const listen = (request: Request) => asked.push(request.url())
     ann.on('request', listen)
-    // A script may be loaded: that shows that the frame itself works.
-    crafted.show([...addresses, northwind.origin + script.path].map(frame).join(''))
+    crafted.show([...addresses, attacker() + FRAMEABLE].map(frame).join(''))
     await ann.goto(attacker())
     ann.off('request', listen)
     await expect.poll(() => ann.frames().filter((each) => each.url() === '')).toEqual([])
     expect(addresses.filter((address) => !asked.includes(address))).toEqual([])
     shown[way] = shownFrames(ann)
   }
-  expect(shown).toEqual(Object.fromEntries(Object.keys(WAYS).map((way) => [way, [northwind.origin + script.path]])))
+  expect(shown).toEqual(Object.fromEntries(Object.keys(WAYS).map((way) => [way, [attacker() + FRAMEABLE]])))
 })
 
 /** Opens the dialog of another application, and listens for messages. */

@@ -2,17 +2,21 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
+/** An empty page that may be framed: that it is shown in a frame says that frames are tried at all. */
+export const FRAMEABLE = '/frameable'
+
 export type CraftedPages = {
   readonly port: number
-  /** From now on, every path answers this page. */
+  /** From now on, every path but FRAMEABLE answers this page. */
   show(body: string): void
   stop(): Promise<void>
 }
 
 export async function startCraftedPages(): Promise<CraftedPages> {
   let shown = ''
-  const server = createServer((_request, response) => {
-    response.writeHead(200, { 'content-type': 'text/html' }).end(`<!doctype html><title>Crafted</title>${shown}`)
+  const server = createServer(({ url }, response) => {
+    const body = url === FRAMEABLE ? '' : shown
+    response.writeHead(200, { 'content-type': 'text/html' }).end(`<!doctype html><title>Crafted</title>${body}`)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
