@@ -8,8 +8,9 @@ import { sendRaw } from '../rig/raw-request.ts'
 import { type Certificate, makeCertificate } from '../rig/receiver.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 import { countRows, digestOf } from '../rig/witness.ts'
-import { ask, CLIENT, type Sent } from './proxy-client.ts'
+import { ask, CLIENT, negotiate, type Sent } from './proxy-client.ts'
 import { PROXIES, type ProxyProcess, startProxy } from './proxy-process.ts'
+import { hiddenRequest, madeUp, SMUGGLED, sendBytes } from './smuggled-requests.ts'
 
 /** Expected warnings of Caddy: redirects are disabled in our file, and the certificate is a test's. */
 const ASKED_FOR = /automatic HTTP->HTTPS redirects are disabled|no OCSP server specified in certificate/
@@ -55,6 +56,15 @@ describe.each(PROXIES)('%s with the reference configuration', (kind) => {
     ask(at(), path, { host: 'service.example', ...sent })
   const atAccount = (path: string, sent: Omit<Sent, 'host'> = {}) =>
     ask(at(), path, { host: `${service.account.slug}.service.example`, ...sent })
+
+  /** The ways in which a request reached the service with the address that it claimed. */
+  const hiddenOnes = async () => {
+    const rows = await service.database.query<{ address: string }>(
+      'select host(requested_from) as address from device_codes',
+    )
+    const addresses = rows.map(({ address }) => address)
+    return SMUGGLED.filter((_way, index) => addresses.includes(madeUp(index))).map(([name]) => name)
+  }
 
   it('passes the proxy’s own check', () => {
     expect(proxy.checked).toMatch(/successful|[Vv]alid/)
@@ -115,6 +125,21 @@ describe.each(PROXIES)('%s with the reference configuration', (kind) => {
     await eventually(() => expect(proxy.written()).toMatch(/\b413\b/))
   })
 
+  it('speaks TLS 1.3, and TLS 1.2 only with forward secrecy and authenticated encryption, at full strength if offered', async () => {
+    expect(await negotiate(at(), {})).toMatchObject({ protocol: 'TLSv1.3' })
+    const weakest = ['ECDHE-ECDSA-AES128-SHA', 'ECDHE-ECDSA-AES256-SHA', 'ECDHE-ECDSA-AES128-SHA256']
+    for (const ciphers of weakest) {
+      expect(await negotiate(at(), { maxVersion: 'TLSv1.2', ciphers }), ciphers).toBe('refused')
+    }
+    const offered = 'ECDHE-ECDSA-AES128-SHA:ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES256-GCM-SHA384'
+    const chosen = await negotiate(at(), { maxVersion: 'TLSv1.2', ciphers: offered })
+    // Go, and so Caddy, chooses among equally good suites by what its processor is fast at.
+    const strongest = kind === 'caddy' ? /^ECDHE-ECDSA-AES\d+-GCM-/ : /^ECDHE-ECDSA-AES256-GCM-SHA384$/
+    expect(chosen).toEqual({ protocol: 'TLSv1.2', cipher: expect.stringMatching(strongest) })
+    const old = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'ALL:@SECLEVEL=0' } as const
+    expect(await negotiate(at(), old)).toBe('refused')
+  })
+
   it('AP-23: answers a secret that is sent in the open with no redirect, and hands it to nobody', async () => {
     const before = await countRows(service, 'device_codes')
     const answer = await sendRaw(`http://127.0.0.1:${port}`, [
@@ -128,6 +153,20 @@ describe.each(PROXIES)('%s with the reference configuration', (kind) => {
     expect(answer).not.toMatch(/^location:/im)
     expect(answer).not.toContain(credentials().SVCsecret)
     expect(await countRows(service, 'device_codes')).toEqual(before)
+  })
+
+  it(`AP-17: no request is hidden from it, in ${SMUGGLED.length} ways to disagree about where a request ends`, async () => {
+    const host = `service.example:${port}`
+    await Promise.all(
+      SMUGGLED.map(([, write], index) => sendBytes(at(), write(host, hiddenRequest(host, form({}), madeUp(index))))),
+    )
+    // The next request of somebody else gets its own answer.
+    const honest = await atService('/auth/oauth/device/code', { body: form({ state: 'honest' }) })
+    expect([honest.status, honest.body.state]).toEqual([200, 'honest'])
+    expect(await hiddenOnes()).toEqual([])
+    // Straight to the service, which trusts this address as it trusts the proxy's: it would have been noticed.
+    await sendRaw(service.address, [hiddenRequest(host, form({}), madeUp(1))])
+    expect(await hiddenOnes()).toEqual([SMUGGLED[1]?.[0]])
   })
 
   it('SC-10: compresses no page and no answer with a credential', async () => {

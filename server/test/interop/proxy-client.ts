@@ -1,5 +1,6 @@
 /** A client of a proxy: uses TLS, verifies the certificate, and has its own address. */
 import { type Agent, request } from 'node:https'
+import { type ConnectionOptions, connect } from 'node:tls'
 import type { WireAnswer } from '../rig/device.ts'
 import type { Certificate } from '../rig/receiver.ts'
 
@@ -55,5 +56,19 @@ export function ask(
     )
     outgoing.on('error', reject)
     outgoing.end(body)
+  })
+}
+
+type Negotiated = { readonly protocol: string | null; readonly cipher: string }
+
+/** What the proxy chooses of what a client offers. */
+export function negotiate({ port, certificate }: At, offered: ConnectionOptions): Promise<Negotiated | 'refused'> {
+  return new Promise((resolve) => {
+    const options = { host: '127.0.0.1', port, servername: 'service.example', ca: certificate.cert, ...offered }
+    const socket = connect(options, () => {
+      resolve({ protocol: socket.getProtocol(), cipher: socket.getCipher().name })
+      socket.destroy()
+    })
+    socket.on('error', () => resolve('refused'))
   })
 }
