@@ -24,13 +24,15 @@ async function readParts(bytes: Buffer, contentType: string): Promise<Form> {
   return { bytes, parts: await body.formData().catch(() => 'unreadable' as const) }
 }
 
-/** Matches the exact media type. Parameters may follow; a charset among them must be UTF-8. */
+const UTF_8 = /^\s*charset\s*=\s*(?:utf-?8|"utf-?8")\s*$/i
+
+/** Matches the exact media type. Parameters may follow; every charset among them must be UTF-8. */
 function kindOf(type: string): typeof URL_ENCODED | typeof MULTIPART {
   if (type === URL_ENCODED) return URL_ENCODED
   const [name = '', ...parameters] = type.split(';')
   const kind = [URL_ENCODED, MULTIPART].find((each) => each === name.trimEnd().toLowerCase())
-  const charset = parameters.map((each) => /^\s*charset\s*=\s*"?([^"\s]*)/i.exec(each)?.[1]).find(Boolean)
-  if (!kind || (charset && !/^utf-?8$/i.test(charset))) throw new Refusal('unsupported_media_type')
+  const charsets = parameters.filter((each) => /^\s*charset\s*=/i.test(each))
+  if (!kind || charsets.some((each) => !UTF_8.test(each))) throw new Refusal('unsupported_media_type')
   return kind as typeof URL_ENCODED | typeof MULTIPART
 }
 
