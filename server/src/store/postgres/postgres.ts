@@ -5,6 +5,7 @@
  * and no interface for it. Time is PostgreSQL's `now()` everywhere: no lifetime depends on the clock of an application
  * server.
  */
+import { randomInt } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 
@@ -139,7 +140,7 @@ async function retryConflicts<T>(run: () => Promise<T>): Promise<T> {
       return await run()
     } catch (error) {
       if (attempt === TRIES || !isConflict(error)) throw error
-      await sleep(attempt * (MIN_PAUSE_MS + Math.random() * MIN_PAUSE_MS))
+      await sleep(attempt * randomInt(MIN_PAUSE_MS, 2 * MIN_PAUSE_MS))
     }
   }
 }
