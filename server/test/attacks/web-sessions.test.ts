@@ -260,6 +260,16 @@ describe('sessions', () => {
     expect(await sessionsOf(service, user)).toEqual([])
   })
 
+  it('WB-06: signing out has the browser drop its cache, and with it pages that the back button would show', async () => {
+    for (const path of ['/sign-out', '/security/sign-out-everywhere']) {
+      const web = await signInAs(service, service.user)
+      const kept = await web.send('GET', '/')
+      expect(kept.headers['clear-site-data']).toBeUndefined()
+      const left = await web.send('POST', path, await signedFor(service, service.user, path, {}))
+      expect([left.status, left.headers['clear-site-data']]).toEqual([303, '"cache", "storage"'])
+    }
+  })
+
   it('WB-06: signing out everywhere ends every session of the user in every process, and no other user’s', async () => {
     const { user, web } = await signedInBrowser()
     const others = [await signInAs(service, user), await signInAs(service, user)]

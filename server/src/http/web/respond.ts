@@ -4,6 +4,7 @@ import type { Asset } from '../../pages/ui/assets.ts'
 import type { RefusalModel } from '../../pages/ui/refusal.tsx'
 import { type SecurityHeaders, STRICT_TRANSPORT } from '../security-headers.ts'
 import type { PageAnswer } from './answer.ts'
+import { clearCookie, SESSION } from './cookies.ts'
 
 const STATUS: Readonly<Record<RefusalModel['code'], number>> = {
   invalid_request: 400,
@@ -33,6 +34,8 @@ export type Surroundings = {
 export function respondPage(response: ServerResponse, around: Surroundings, answer: PageAnswer): void {
   const headers: OutgoingHttpHeaders = pageHeaders(around, answer.formTarget ?? around.formTarget)
   if (answer.cookies && answer.cookies.length > 0) headers['set-cookie'] = [...answer.cookies]
+  // Not "cookies": the browser stays known to its user (OWASP ASVS 14.3.1).
+  if (answer.cookies?.includes(clearCookie(SESSION))) headers['clear-site-data'] = '"cache", "storage"'
   if ('seeOther' in answer) {
     response.writeHead(303, { ...headers, location: answer.seeOther, 'content-length': 0 }).end()
     return
