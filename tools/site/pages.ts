@@ -35,7 +35,14 @@ const CHAPTERS: Readonly<Record<string, readonly string[]>> = {
     'docs/command-line.md',
     'docs/configuration.md',
   ],
-  Running: ['docs/operations.md', 'docs/scale.md', 'docs/security.md', 'SECURITY.md', 'CHANGELOG.md'],
+  Running: ['docs/operations.md', 'docs/scale.md', 'CHANGELOG.md'],
+  Security: [
+    'SECURITY.md',
+    'docs/security.md',
+    'docs/security/asvs.md',
+    'docs/security/data.md',
+    'docs/security/cryptography.md',
+  ],
   Working: ['ARCHITECTURE.md', 'CONTRIBUTING.md'],
 }
 
