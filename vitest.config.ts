@@ -26,7 +26,7 @@ const WAITING = [
 
 const TIMING = [
   'server/test/attacks/limits-{expressions,herd,overload,silent-clients}.test.ts',
-  'server/test/attacks/secret-timing.test.ts',
+  'server/test/attacks/{answer,secret}-timing.test.ts',
   'server/test/cli/start-up.test.ts',
   'server/test/flows/overload/load.test.ts',
   'server/test/http/web/picture.test.ts',
