@@ -75,7 +75,7 @@ describe('the policy of an account', () => {
     expect(await codeRow(service, user_code)).toMatchObject(UNTOUCHED)
   })
 
-  it('UC-16: an application that is not on the account’s list is not recognised, and its code stays open elsewhere', async () => {
+  it('DC-14, UC-16: an application that is not on the account’s list is not recognised, and its code stays open elsewhere', async () => {
     const { user, web, rule } = await ruledAccount()
     const [listed, other] = [await someApplication({ name: 'On The List' }), await someApplication()]
     await rule({ onlyApplications: [listed.id] })

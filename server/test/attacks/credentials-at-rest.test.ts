@@ -1,4 +1,7 @@
 /** TK-14, TK-15 and TK-17: a stolen database, an unused key, a cached answer. */
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { listOwnGrants } from '../../src/flows/grants/connected-applications.ts'
 import { wordsFor } from '../../src/pages/ui/words.ts'
@@ -17,14 +20,20 @@ import { startTestService, type TestService } from '../rig/service.ts'
 import { signInAs } from '../rig/signed-in.ts'
 import { figure, sized } from '../rig/size.ts'
 import { textOf } from '../rig/web.ts'
+import { type PrivateRedis, startPrivateRedis } from '../scale/private-redis.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 
 let service: TestService
+let engine: PrivateRedis
 beforeAll(async () => {
-  service = await startTestService({}, { clock: true })
+  engine = await startPrivateRedis()
+  service = await startTestService({ REDIS_URL: engine.url }, { clock: true })
 })
-afterAll(() => service.stop())
+afterAll(async () => {
+  await service.stop()
+  engine.stop()
+})
 
 describe('TK-14: a stolen database', () => {
   /** Every column of every row, as text. */
@@ -43,9 +52,9 @@ describe('TK-14: a stolen database', () => {
   }
 
   /** Issued credentials and links of every kind, all valid. */
-  async function handOut(): Promise<string[]> {
+  async function handOut(rounds: number): Promise<string[]> {
     const texts = [service.application.secret]
-    for (let round = 0; round < sized(80, 15); round += 1) {
+    for (let round = 0; round < rounds; round += 1) {
       const [token, key] = [await connect(service), await connect(service, { variant: 'key' })]
       const renewed = await refresh(service, service.application, token.refreshToken)
       const replaced = await house(service, service.application, '/auth/key/rotate', { access_key: key.credential })
@@ -66,7 +75,7 @@ describe('TK-14: a stolen database', () => {
   const TEXTS = sized(10_000, 2_000)
 
   it(`contains no issued credential, and none of its more than ${figure(TEXTS)} values is accepted by a route`, async () => {
-    const texts = await handOut()
+    const texts = await handOut(sized(80, 15))
     const stolen = await dump()
     for (const text of texts) {
       const bare = text.replace(/^lk(?:[adrkc]_0000|._)/, '')
@@ -106,6 +115,34 @@ describe('TK-14: a stolen database', () => {
     expect([...answers]).toEqual([401])
   })
 
+  it('nor do the files of PostgreSQL and Redis contain one: tables, write-ahead log, snapshot and append-only file', async () => {
+    const redis = new Redis(engine.url)
+    await redis.config('SET', 'appendonly', 'yes')
+    const texts = await handOut(sized(80, 2))
+    await redis.save()
+    const [, redisFolder = ''] = (await redis.config('GET', 'dir')) as string[]
+    redis.disconnect()
+    await service.database.query('checkpoint')
+    const [at] = await service.database.query<{ folder: string; database: string }>(
+      `select current_setting('data_directory') as folder,
+         (select oid::text from pg_database where datname = current_database()) as database`,
+    )
+    const files = [
+      ...filesIn(redisFolder),
+      ...filesIn(join(at?.folder ?? '', 'base', at?.database ?? '')),
+      ...filesIn(join(at?.folder ?? '', 'pg_wal')).filter((file) => Date.now() - statSync(file).mtimeMs < 60_000),
+    ]
+    expect(files.map((file) => basename(file))).toEqual(expect.arrayContaining(['dump.rdb']))
+    expect(files.filter((file) => file.includes('appendonly')).length).toBeGreaterThan(0)
+    const kept = files.map((file) => readFileSync(file, 'latin1'))
+    expect(
+      kept.filter((text) => text.includes(service.application.id)).length,
+      'it is the right place',
+    ).toBeGreaterThan(1)
+    const found = new Set(kept.flatMap((text) => text.match(/[A-Za-z0-9_-]{30,}/g) ?? []))
+    expect(texts.filter((text) => found.has(text) || found.has(text.replace(/^lk(?:[adrkc]_0000|._)/, '')))).toEqual([])
+  })
+
   it('is not enough to forge a credential: no value in it is the signing key', async () => {
     await connect(service)
     const stolen = await dump()
@@ -126,6 +163,12 @@ describe('TK-14: a stolen database', () => {
     }
   })
 })
+
+/** Of a folder and those in it. A file may be gone meanwhile. */
+function filesIn(folder: string): string[] {
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+  return names.map((name) => join(folder, name)).filter((file) => statSync(file, { throwIfNoEntry: false })?.isFile())
+}
 
 describe('TK-15: an unused key', () => {
   const { t } = wordsFor('en')

@@ -3,10 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { suspendApplication } from '../../src/flows/applications/manage.ts'
 import { engineUrl } from '../rig/database.ts'
-import { post } from '../rig/device.ts'
+import { Device, post } from '../rig/device.ts'
 import { makeAccount, makeApplication, makeUser } from '../rig/make.ts'
+import { startServerProcess } from '../rig/server-process.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 import { digestOf } from '../rig/witness.ts'
+import { sized } from '../rig/size.ts'
 
 let service: TestService
 beforeAll(async () => {
@@ -145,6 +147,10 @@ describe('what is granted is what was shown', () => {
 })
 
 describe('pacing', () => {
+  const NODES = sized(4, 2)
+  const ADDRESSES = 50
+  const INTERVALS = sized(60, 3)
+
   it('DC-16, DC-17: spreading polls over connections, formats, paths and encodings does not avoid slow_down', async () => {
     const device = service.device()
     const { device_code } = await device.code()
@@ -162,6 +168,27 @@ describe('pacing', () => {
     const answers = await Promise.all(ways.map((way) => way()))
     expect(answers.filter((answer) => answer.text.includes('auth_pending'))).toHaveLength(1)
     expect(answers.filter((answer) => answer.text.includes('slow_down'))).toHaveLength(ways.length - 1)
+  })
+
+  it(`DC-16: nor does spreading them over ${NODES} processes and ${ADDRESSES} addresses`, async () => {
+    const environment = { DATABASE_URL: service.database.url, REDIS_URL: engineUrl('REDIS_URL'), POLL_INTERVAL: '1' }
+    const nodes = await Promise.all(Array.from({ length: NODES }, () => startServerProcess(environment)))
+    const [first] = nodes.map(({ address }) => new Device(address, service.application))
+    const { device_code, interval } = (await first?.code()) ?? { device_code: '', interval: 0 }
+    const form = { ...service.device().credentials, device_code }
+    const answers: string[] = []
+    const begun = performance.now()
+    for (let poll = 0; performance.now() - begun < INTERVALS * interval * 1_000; poll += 1) {
+      const localAddress = `127.0.2.${1 + (poll % ADDRESSES)}`
+      const { address } = nodes[poll % NODES] ?? { address: '' }
+      answers.push((await post(address, '/auth/oauth/device/polling', { form, localAddress })).body.error)
+      await sleep(100)
+    }
+    await Promise.all(nodes.map((node) => node.kill('SIGTERM')))
+    expect(interval).toBe(1)
+    expect(new Set(answers)).toEqual(new Set(['auth_pending', 'slow_down']))
+    const pending = answers.filter((answer) => answer === 'auth_pending').length
+    expect([INTERVALS - 1, INTERVALS, INTERVALS + 1]).toContain(pending)
   })
 
   it('DC-18: without the secret nobody can slow the victim down', async () => {

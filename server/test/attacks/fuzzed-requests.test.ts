@@ -34,7 +34,7 @@ beforeAll(async () => {
   }
   server = await startServerProcess(environment)
   const { host } = new URL(service.config.publicUrl)
-  const administrator = await makeUser(service.context.db, service.account.slug, { administrator: true })
+  const administrator = await makeUser(service.context.db, service.account.slug)
   const web = await signInAs(service, administrator)
   const { credential, refreshToken, deviceCode } = await connect(service)
   const { SVCappid, SVCsecret } = service.device().credentials

@@ -4,6 +4,7 @@
  *
  *   npm run verify:races                                   2,000 codes for the race for credentials, 400 for each of the others
  *   npm run verify:races -- --codes 500 --decisions 100    the short form; less than that is refused, because it shows little
+ *   npm run verify:races -- --codes 10000 --polls 64 --decisions 5000 --processes 4    as the catalogue of attacks asks (DC-01, DC-07)
  */
 import { parseArgs } from 'node:util'
 import { startEngines } from '../../../tools/engines.ts'
@@ -16,11 +17,6 @@ import { raceGrantAgainstExpiry, raceGrantAgainstReject, raceTwoAccounts } from 
 import { watchEngines } from './engine-silences.ts'
 import type { RaceTrack } from './race-track.ts'
 
-const PROCESSES = 3
-
-/** Polls after the decision was answered, over all processes at once. */
-const POLLS_PER_CODE = 32
-
 const MIN_CODES = 500
 const MIN_DECISIONS = 100
 
@@ -28,8 +24,16 @@ const MIN_DECISIONS = 100
 const SILENT_AT_MOST = 0.05
 
 const { values } = parseArgs({
-  options: { codes: { type: 'string', default: '2000' }, decisions: { type: 'string', default: '400' } },
+  options: {
+    codes: { type: 'string', default: '2000' },
+    decisions: { type: 'string', default: '400' },
+    processes: { type: 'string', default: '3' },
+    polls: { type: 'string', default: '32' },
+  },
 })
+const processes = Number(values.processes)
+/** After the decision was answered, over all processes at once. */
+const pollsPerCode = Number(values.polls)
 const codes = Number(values.codes)
 const decisions = Number(values.decisions)
 if (!(codes >= MIN_CODES && decisions >= MIN_DECISIONS))
@@ -50,12 +54,12 @@ const application = await makeApplication(context.db, config, account.slug)
 const users = [await makeUser(context.db, account.slug), await makeUser(context.db, other.slug)] as const
 
 const start = (more: Record<string, string> = {}) =>
-  Promise.all(Array.from({ length: PROCESSES }, () => startServerProcess({ ...environment, ...more })))
+  Promise.all(Array.from({ length: processes }, () => startServerProcess({ ...environment, ...more })))
 const servers = await start()
 const shortLived = await start({ DEVICE_CODE_LIFETIME: '3' })
 const silences = watchEngines(context, [...servers, ...shortLived])
-const track = (processes: typeof servers): RaceTrack => ({
-  addresses: processes.map((each) => each.address),
+const track = (racing: typeof servers): RaceTrack => ({
+  addresses: racing.map((each) => each.address),
   application,
   context,
   database,
@@ -68,7 +72,7 @@ try {
     await raceGrantAgainstReject(track(servers), decisions),
     await raceGrantAgainstExpiry(track(shortLived), decisions),
     await raceTwoAccounts(track(servers), decisions),
-    await raceForCredentials(track(servers), { codes, pollsPerCode: POLLS_PER_CODE }),
+    await raceForCredentials(track(servers), { codes, pollsPerCode }),
   ].flat()
   const silent = silences.codes
   if (silent > 0) console.error(`races: an engine was silent during ${silent} codes`)
