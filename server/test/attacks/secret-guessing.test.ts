@@ -1,6 +1,8 @@
-/** AP-21: wrong secrets cost whoever sends them, and never the application that they are tried on. */
+/** AP-20, AP-21: wrong secrets cost whoever sends them, never the application that they are tried on, and tell nothing about it. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { suspendApplication } from '../../src/flows/applications/manage.ts'
 import { post } from '../rig/device.ts'
+import { makeApplication } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 import { figure, sized } from '../rig/size.ts'
 
@@ -59,4 +61,27 @@ it(`AP-21: ${figure(GUESSES)} wrong secrets from many networks are charged to th
   expect((await ask('/auth/oauth/device/polling', credentials.SVCsecret, '198.51.100.1', { device_code })).status).toBe(
     200,
   )
+})
+
+it('AP-20: whether an application is suspended is told to who has its secret, and a wrong secret is answered like an unknown application', async () => {
+  const { context, config, account } = service
+  const suspended = await makeApplication(context.db, config, account.slug)
+  await suspendApplication(context.db, suspended.id, 'test')
+  await context.applications.refresh()
+  const ask = async (SVCappid: string, SVCsecret: string) => {
+    const form = { SVCappid, SVCsecret }
+    const { status, body } = await post(service.address, '/auth/oauth/device/code', {
+      form,
+      headers: from('192.0.2.1'),
+    })
+    return [status, body]
+  }
+  expect(await ask(suspended.id, suspended.secret)).toEqual([
+    403,
+    expect.objectContaining({ error: 'application_suspended' }),
+  ])
+  const unknown = await ask('app_000000000000', wrong(1))
+  expect(unknown).toEqual([401, expect.objectContaining({ error: 'invalid_application' })])
+  expect(await ask(suspended.id, wrong(1))).toEqual(unknown)
+  expect(await ask(service.application.id, wrong(1))).toEqual(unknown)
 })
