@@ -2,7 +2,7 @@
  * Runs every test that names an attack of the catalogue, and says for how many of the attacks all of their tests passed.
  *
  *   npm run verify:attacks              in the short forms that CI runs
- *   npm run verify:attacks -- --full    at the sizes of the catalogue, with races on four processes
+ *   npm run verify:attacks -- --full    at the sizes of the catalogue, which takes hours
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -18,12 +18,20 @@ const REPORT = join(ROOT, '.verify', 'attacks.json')
 /** Of no attack, but it has a full size as well. */
 const SIZED_TOO = ['server/test/conformance/credentials.test.ts']
 
-/** Programs of their own, at the size of the catalogue: 10,000 codes, 64 polls each, on four processes. */
-const RACES = {
-  ids: ['DC-01', 'DC-07'],
-  program: 'server/test/races/verify-races.ts',
-  options: ['--codes', '10000', '--polls', '64', '--decisions', '5000', '--processes', '4'],
-}
+/** Programs of their own, at the size of the catalogue. */
+const PROGRAMS: readonly { readonly ids: readonly string[]; readonly command: readonly string[] }[] = [
+  {
+    ids: ['DC-01', 'DC-07'],
+    command: [
+      ...['races/verify-races.ts', '--codes', '10000', '--polls', '64'],
+      ...['--decisions', '5000', '--processes', '4'],
+    ],
+  },
+  { ids: ['TK-01', 'TK-02'], command: ['races/verify-refresh.ts', '--grants', '1000'] },
+  { ids: ['RL-01', 'RL-02', 'RL-04'], command: ['model/verify-suspension.ts'] },
+  { ids: ['WB-07'], command: ['scale/verify-stuffing.ts', '--full'] },
+  { ids: ['SC-03'], command: ['scale/verify-key-retirement.ts', '--full'] },
+]
 
 type Report = {
   readonly testResults: readonly {
@@ -50,11 +58,12 @@ const report: Report = JSON.parse(readFileSync(REPORT, 'utf8'))
 for (const { fullName, status: outcome } of report.testResults.flatMap(({ assertionResults }) => assertionResults)) {
   for (const id of attacksIn(fullName)) statuses.get(id)?.add(outcome)
 }
-if (values.full) {
+for (const { ids, command } of values.full ? PROGRAMS : []) {
+  const [program = '', ...options] = command
   const tsx = join(ROOT, 'node_modules', 'tsx', 'dist', 'cli.mjs')
-  const race = spawn(process.execPath, [tsx, RACES.program, ...RACES.options], { cwd: ROOT, stdio: 'inherit' })
-  const [outcome] = await once(race, 'close')
-  for (const id of RACES.ids) statuses.get(id)?.add(outcome === 0 ? 'passed' : 'failed')
+  const args = [tsx, join('server', 'test', program), ...options]
+  const [outcome] = await once(spawn(process.execPath, args, { cwd: ROOT, stdio: 'inherit' }), 'close')
+  for (const id of ids) statuses.get(id)?.add(outcome === 0 ? 'passed' : 'failed')
 }
 const ids = [...statuses.keys()]
 const without = ids.filter((id) => statuses.get(id)?.size === 0)

@@ -1,9 +1,11 @@
-/** A client that writes requests byte for byte over one kept connection, and reads the status of each answer. */
+/** A client that writes requests byte for byte over one kept connection, and reads the head of each answer. */
 import { connect, type Socket } from 'node:net'
 
+/** Status 0: the connection was closed without an answer. */
+export type RawHead = { readonly status: number; readonly text: string }
+
 export type RawConnection = {
-  /** Status of the answer; 0 if the connection was closed without one. */
-  send(request: Buffer): Promise<number>
+  send(request: Buffer): Promise<RawHead>
   close(): void
 }
 
@@ -11,12 +13,12 @@ export function openRawConnection(address: string): RawConnection {
   const { hostname, port } = new URL(address)
   let socket: Socket | null = null
   let received = Buffer.alloc(0)
-  let answered: (status: number) => void = () => undefined
+  let answered: (head: RawHead) => void = () => undefined
 
   const ended = () => {
     socket?.destroy()
     socket = null
-    answered(statusOf(received))
+    answered(headOf(received))
   }
   const open = () => {
     received = Buffer.alloc(0)
@@ -25,10 +27,10 @@ export function openRawConnection(address: string): RawConnection {
       received = Buffer.concat([received, chunk])
       const length = lengthOf(received)
       if (length === null || received.length < length) return
-      const status = statusOf(received)
-      if (/\r\nconnection: close\r\n/i.test(received.toString('latin1'))) return ended()
+      const head = headOf(received)
+      if (/\r\nconnection: close\r\n/i.test(head.text)) return ended()
       received = received.subarray(length)
-      answered(status)
+      answered(head)
     })
     opened.on('error', ended)
     opened.on('close', () => socket === opened && ended())
@@ -37,9 +39,9 @@ export function openRawConnection(address: string): RawConnection {
   return {
     send: (request) =>
       new Promise((resolve) => {
-        answered = (status) => {
+        answered = (head) => {
           answered = () => undefined
-          resolve(status)
+          resolve(head)
         }
         socket ??= open()
         socket.write(request)
@@ -56,6 +58,7 @@ function lengthOf(received: Buffer): number | null {
   return head + 4 + Number(length ?? 0)
 }
 
-function statusOf(received: Buffer): number {
-  return Number(/^HTTP\/1\.1 (\d{3}) /.exec(received.toString('latin1', 0, 20))?.[1] ?? 0)
+function headOf(received: Buffer): RawHead {
+  const text = received.toString('latin1', 0, received.indexOf('\r\n\r\n') + 4)
+  return { status: Number(/^HTTP\/1\.1 (\d{3}) /.exec(text)?.[1] ?? 0), text }
 }

@@ -2,6 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { checkDigit, groupDigits, randomDigitsFor, readTypedCode } from '../../../src/core/device/user-code.ts'
+import { figure, sized } from '../../rig/size.ts'
 
 const DIGITS = '0123456789'
 
@@ -199,6 +200,22 @@ describe('the length of a user code', () => {
         expect(liveCodes / 10 ** randomDigitsFor(liveCodes)).toBeLessThanOrEqual(1e-6)
       }),
     )
+  })
+})
+
+describe('a crowd of guessers', () => {
+  const LIVE = sized(100_000, 10_000)
+  const GUESSES = sized(1_000_000, 100_000)
+
+  test(`UC-02 with ${figure(LIVE)} live codes, ${figure(GUESSES)} guesses find as many as chance allows`, () => {
+    const digits = randomDigitsFor(LIVE)
+    const draw = () => Math.floor(Math.random() * 10 ** digits)
+    const live = new Set(Array.from({ length: LIVE }, draw))
+    const hits = Array.from({ length: GUESSES }, draw).filter((guess) => live.has(guess)).length
+    const expected = (LIVE * GUESSES) / 10 ** digits
+    expect(expected).toBeLessThanOrEqual(GUESSES / 1e6)
+    // Four standard deviations of a Poisson distribution, and one.
+    expect(hits).toBeLessThanOrEqual(expected + 4 * Math.sqrt(expected) + 1)
   })
 })
 
