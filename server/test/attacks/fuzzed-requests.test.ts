@@ -190,7 +190,7 @@ function writeRequest({ method, path, account }: Target, dice: (sides: number) =
 }
 
 it(`AP-19, AP-25, AP-26: ${figure(TOTAL)} requests made of what breaks parsers, ${figure(PER_ROUTE)} or more to every route, end in no internal error and in one head`, {
-  timeout: sized(4 * 3_600_000, 120_000),
+  timeout: sized(8 * 3_600_000, 120_000),
 }, async () => {
   console.log(`seed: FUZZ_SEED=${SEED}`)
   const endpoints: readonly Target[] = routes.map(({ method, path }) => ({ method, path, account: false }))
