@@ -1,7 +1,7 @@
 /** WB-08, UC-19: how long an answer takes tells neither whether a user exists nor what became of a code. Method: rig/timing.ts. */
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomInt } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { createUserCode } from '../../src/secrets/random.ts'
+import { checkDigit } from '../../src/core/device/user-code.ts'
 import { makeAccount, makeUser } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 import { makeSignedInUser } from '../rig/signed-in.ts'
@@ -83,7 +83,10 @@ it(`UC-19: ${figure(ENTRIES)} entries each of a code that never was, a rejected 
     warmUp: 10,
     longer: LONGER,
     classes: {
-      'never was': () => createUserCode(8),
+      'never was': () => {
+        const digits = String(randomInt(10 ** 8)).padStart(8, '0')
+        return digits + checkDigit(digits)
+      },
       rejected: () => rejected.user_code,
       collected: () => collected.user_code,
     },
