@@ -7,8 +7,8 @@ import { Device, post } from '../rig/device.ts'
 import { makeAccount, makeApplication, makeUser } from '../rig/make.ts'
 import { startServerProcess } from '../rig/server-process.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
-import { digestOf } from '../rig/witness.ts'
 import { sized } from '../rig/size.ts'
+import { digestOf } from '../rig/witness.ts'
 
 let service: TestService
 beforeAll(async () => {
