@@ -61,6 +61,12 @@ create table users (
   language_chosen boolean not null default false,
   created_at      timestamptz not null,
   disabled_at     timestamptz,
+  -- The administrators who last gave the user access; null: nobody, or the command line. Two users of whom one gave the
+  -- other access do not count as two operators (core/operator/second-operator.ts).
+  invited_by      text constraint users_invited_by_fkey references users,
+  promoted_by     text constraint users_promoted_by_fkey references users,
+  enabled_by      text constraint users_enabled_by_fkey references users,
+  reset_by        text constraint users_reset_by_fkey references users,
   constraint users_account_id_email_key unique (account_id, email)
 );
 
@@ -72,6 +78,41 @@ create table user_roles (
 
 -- Users of a role: counted on the pages about roles, and deleted with the role.
 create index user_roles_role_id_idx on user_roles (role_id);
+
+-- Changes that give a user access as an operator: one operator proposes them, another confirms them.
+-- docs/decisions/0040-two-operators-are-two-people.md
+create table operator_changes (
+  id          text constraint operator_changes_pkey primary key
+              constraint operator_changes_id_check check (id ~ '^opc_[0-9a-z]{12}$'),
+  account_id  text not null constraint operator_changes_account_id_fkey references accounts,
+  change      text not null constraint operator_changes_change_check
+              check (change in ('create', 'promote', 'enable', 'reset')),
+  -- Null: the user does not exist yet.
+  user_id     text constraint operator_changes_user_id_fkey references users,
+  email       text not null,
+  role_ids    text[],
+  -- Language of the proposer's pages: for the mail to a user who has not chosen one.
+  language    text not null constraint operator_changes_language_check check (language ~ '^[a-z]{2}$'),
+  proposed_by text not null constraint operator_changes_proposed_by_fkey references users,
+  proposed_at timestamptz not null,
+  -- Operators at that time: only they may confirm.
+  operators   text[] not null,
+  expires_at  timestamptz not null,
+  outcome     text constraint operator_changes_outcome_check
+              check (outcome in ('confirmed', 'declined', 'withdrawn', 'expired')),
+  decided_by  text constraint operator_changes_decided_by_fkey references users,
+  decided_at  timestamptz,
+  constraint operator_changes_user_exists check ((change = 'create') = (user_id is null)),
+  constraint operator_changes_has_roles check ((change in ('create', 'promote')) = (role_ids is not null)),
+  constraint operator_changes_decided_when check ((outcome is null) = (decided_at is null)),
+  constraint operator_changes_decided_by_whom check ((outcome is null or outcome = 'expired') = (decided_by is null)),
+  constraint operator_changes_second_is_another check (outcome <> 'confirmed' or decided_by <> proposed_by),
+  constraint operator_changes_second_was_operator check (outcome <> 'confirmed' or decided_by = any (operators)),
+  constraint operator_changes_withdrawn_by_proposer check (outcome <> 'withdrawn' or decided_by = proposed_by)
+);
+
+-- At most one pending change per user.
+create unique index operator_changes_one_pending_idx on operator_changes (account_id, email) where outcome is null;
 
 -- The session cookie is computed from the id under a server key, so it is not stored.
 create table sessions (

@@ -57,6 +57,8 @@ create table review_decisions (
   words            text not null constraint review_decisions_words_check check (length(words) between 1 and 2000),
   interval_seconds integer constraint review_decisions_interval_seconds_check check (interval_seconds between 1 and 300),
   needs_second     boolean not null,
+  -- Operators at that time: only they may confirm.
+  operators        text[] not null,
   confirmed_by     text constraint review_decisions_confirmed_by_fkey references users,
   confirmed_at     timestamptz,
   undone_by        text constraint review_decisions_undone_by_fkey references users,
@@ -69,6 +71,7 @@ create table review_decisions (
   -- The facts that the decision is based on (flows/reviews/decide.ts): a second operator sees whether they still hold.
   seen             text not null,
   constraint review_decisions_second_is_another check (confirmed_by <> decided_by),
+  constraint review_decisions_second_was_operator check (confirmed_by = any (operators)),
   constraint review_decisions_slower_has_interval check ((decision = 'reinstate_slower') = (interval_seconds is not null)),
   constraint review_decisions_confirmed_by_whom check ((confirmed_at is null) = (confirmed_by is null)),
   constraint review_decisions_undone_by_whom check ((undone_at is null) = (undone_by is null)),

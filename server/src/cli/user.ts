@@ -1,7 +1,8 @@
-/** `latchkey user create|link`: adds users to an account, and prints one-time links for users who cannot sign in. */
+/** `latchkey user create|link|enable`: adds users to an account, prints one-time links for users who cannot sign in, enables users. */
 import { text } from 'node:stream/consumers'
 import type { Command } from 'commander'
 import { readConfig } from '../config.ts'
+import { enableByCommandLine } from '../flows/accounts/enable-user.ts'
 import { createUser } from '../flows/accounts/register.ts'
 import { createSetupLink } from '../flows/accounts/set-up.ts'
 import { type OutputOptions, print, unwrap } from './output.ts'
@@ -18,9 +19,10 @@ export function defineUser(user: Command): void {
     .option('--json', 'print one JSON object')
     .action((options: OutputOptions & { account: string; email: string; role: string[]; passwordStdin?: boolean }) =>
       withDatabase(readConfig(['databaseUrl']).databaseUrl, async (db) => {
+        const { operatorAccount } = readConfig(['operatorAccount'])
         const { account, email, role: roles } = options
         const password = options.passwordStdin ? (await text(process.stdin)).replace(/\r?\n$/, '') : null
-        const { id } = unwrap(await createUser(db, { account, email, roles, password }))
+        const { id } = unwrap(await createUser(db, { account, email, roles, password }, operatorAccount))
         print(options, { id, account, email, roles }, `Created the user ${email} (${id}) in ${account}.`)
       }),
     )
@@ -33,15 +35,30 @@ export function defineUser(user: Command): void {
     .option('--reset', 'first remove the password, passkeys and second factor, and end all sessions')
     .option('--json', 'print one JSON object')
     .action((options: OutputOptions & { account: string; user: string; reset?: boolean }) => {
-      const { databaseUrl, keys, publicUrl } = readConfig(['databaseUrl', 'keys', 'publicUrl'])
+      const { databaseUrl, ...config } = readConfig(['databaseUrl', 'keys', 'publicUrl', 'operatorAccount'])
       return withDatabase(databaseUrl, async (db) => {
         const { account, user: email, reset = false } = options
-        const { address } = unwrap(await createSetupLink(db, { keys, publicUrl }, { account, email, reset }))
+        const { address } = unwrap(await createSetupLink(db, config, { account, email, reset }))
         print(
           options,
           { account, email, reset, link: address },
           `One-time link for ${email}, valid for 7 days:\n\n  ${address}`,
         )
+      })
+    })
+
+  user
+    .command('enable')
+    .description('Let a disabled user sign in again.')
+    .requiredOption('--account <slug>', 'the account')
+    .requiredOption('--user <email>', 'the user')
+    .option('--json', 'print one JSON object')
+    .action((options: OutputOptions & { account: string; user: string }) => {
+      const { databaseUrl, operatorAccount } = readConfig(['databaseUrl', 'operatorAccount'])
+      return withDatabase(databaseUrl, async (db) => {
+        const { account, user: email } = options
+        const { id } = unwrap(await enableByCommandLine(db, operatorAccount, { account, email }))
+        print(options, { id, account, email }, `Enabled the user ${email} (${id}) of ${account}.`)
       })
     })
 }

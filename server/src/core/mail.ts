@@ -4,7 +4,8 @@
  */
 
 import type { AlarmingReason } from './grants/revocation-reason.ts'
-import type { Reason } from './reviews/review.ts'
+import type { OperatorChangeKind } from './operator/operator-change.ts'
+import type { Decision, Reason } from './reviews/review.ts'
 import type { Figures } from './reviews/suspension.ts'
 
 export type MailContent =
@@ -97,8 +98,32 @@ export type MailContent =
         readonly applications: readonly string[]
       }
     }
+  /** To operators: a change that makes, enables or resets an operator was proposed, confirmed, or made alone. */
+  | { readonly kind: 'operator_change'; readonly detail: OperatorChangeNotification }
+  /** To operators: a decision about an application that needs two operators was proposed or confirmed. */
+  | { readonly kind: 'second_decision'; readonly detail: SecondDecisionNotification }
   /** The user's authenticator needs a signing key that is going to be retired. */
   | { readonly kind: 'authenticator_to_renew'; readonly detail: Readonly<Record<string, never>> }
+
+export type OperatorChangeNotification = {
+  /** `alone`: on the command line, without a second operator. */
+  readonly what: 'proposed' | 'confirmed' | 'alone'
+  readonly change: OperatorChangeKind
+  /** The user concerned. */
+  readonly email: string
+  /** The proposer; null: the command line. */
+  readonly by: string | null
+  readonly confirmedBy: string | null
+}
+
+export type SecondDecisionNotification = {
+  readonly applicationId: string
+  readonly application: string
+  readonly decision: Decision
+  readonly by: string
+  /** Null: not yet confirmed. */
+  readonly confirmedBy: string | null
+}
 
 export type ReviewNotification = {
   readonly what: 'warned' | 'suspended' | 'expired' | 'reinstated' | 'slowed' | 'kept' | 'revoked' | 'undone'

@@ -95,6 +95,13 @@ function contentOf(context: Context, mail: DueMail): MailContent {
       return { ...about, kind: mail.kind, ...mail.detail, link: `${accountOrigin(context, slug)}/developer` }
     case 'authenticator_to_renew':
       return { ...about, kind: mail.kind, link: `${accountOrigin(context, slug)}/security` }
+    case 'operator_change':
+      return { ...about, kind: mail.kind, ...mail.detail, link: `${accountOrigin(context, slug)}/operator/operators` }
+    case 'second_decision': {
+      const query = new URLSearchParams({ application: mail.detail.applicationId })
+      const review = `${accountOrigin(context, slug)}/operator/application?${query}`
+      return { ...about, kind: mail.kind, ...mail.detail, link: review }
+    }
     case 'profile_decided':
       return { ...about, kind: mail.kind, ...mail.detail }
     case 'publisher_record':

@@ -1,7 +1,7 @@
 /**
  * Housekeeping: creates partitions of device codes (hourly) and of the audit log (monthly) ahead of time, drops old
  * partitions of device codes, revokes grants whose dialog code was never exchanged, ends test modes that are past their
- * time, and purges rows past retention.
+ * time, expires operator changes that nobody confirmed, and purges rows past retention.
  */
 import type { Config } from '../config.ts'
 import { KEPT_AFTER_EXPIRY_MS } from '../core/device/code.ts'
@@ -23,6 +23,7 @@ import { forgetSessions } from '../store/sign-in/sessions.ts'
 import { forgetDeliveries } from '../store/webhooks/deliveries.ts'
 import { forgetEndpoints } from '../store/webhooks/endpoints.ts'
 import { endOverdueTestModes } from './applications/test-mode.ts'
+import { expireOperatorChanges } from './operator/expire-changes.ts'
 
 /** Sweeps may fail for this long before a code request has to make its own partition. */
 const AHEAD_MS = 2 * 60 * 60 * 1000
@@ -62,6 +63,7 @@ export async function sweep(db: Postgres, config: Pick<Config, (typeof SWEEP_SET
   const dropped = await dropPartitions(db, (await readClock(db)) - KEPT_AFTER_EXPIRY_MS)
   await db.transaction((tx) => revokeUnexchanged(tx, config.dialogCodeLifetimeMs))
   await endOverdueTestModes(db)
+  await expireOperatorChanges(db)
   for (const forget of FORGET) await forget(db)
   await forgetEndedGrants(db, { keptMs: config.grantRetentionMs, maxMs: config.grantLifetimeMs })
   await forgetAddresses(db, config.addressRetentionMs)

@@ -198,7 +198,7 @@ describe('an application whose devices poll much too fast, and a reported one', 
     const words = 'They have shown us that it was somebody else.'
     await decide(page, { decision: t('operator.suspended_reinstate'), reason: t('suspension_reason.mistaken'), words })
     await shows(page, t('operator.notice_waits_for_second'))
-    await shows(page, t('operator.waits_for_other'))
+    await shows(page, t('second_operator.own'))
     expect(await page.getByRole('button', { name: t('operator.confirm') }).count()).toBe(0)
     expect((await asks(shady)).status).toBe(403)
 

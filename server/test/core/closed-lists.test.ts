@@ -7,6 +7,7 @@ import { countedKinds } from '../../src/core/audit/counted.ts'
 import type { DeviceCode, FinalOutcome, Variant } from '../../src/core/device/code.ts'
 import { revocationReasons } from '../../src/core/grants/revocation-reason.ts'
 import type { MailContent } from '../../src/core/mail.ts'
+import { operatorChangeOutcomes, operatorChanges } from '../../src/core/operator/operator-change.ts'
 import { decisions, type ReviewReason, reasons } from '../../src/core/reviews/review.ts'
 import type { Verdict } from '../../src/core/reviews/suspension.ts'
 import type { Entry } from '../../src/store/sign-in/attempts.ts'
@@ -63,7 +64,11 @@ const LISTS: Record<string, readonly string[]> = {
     sign_in_locked: true,
     credentials_to_renew: true,
     authenticator_to_renew: true,
+    operator_change: true,
+    second_decision: true,
   }),
+  operator_changes_change_check: [...operatorChanges].sort(),
+  operator_changes_outcome_check: [...operatorChangeOutcomes].sort(),
   refusal_counts_kind_check: [...countedKinds].sort(),
   review_decisions_decision_check: [...decisions].sort(),
   review_decisions_reason_check: [...reasons].sort(),

@@ -99,8 +99,8 @@ const left: readonly Left[] = [
   ],
   [
     'test-role',
-    'flows/accounts/people.ts',
-    'if (!roles.administrator) await endTestModesOf(tx, byUser(by), userId)',
+    'flows/accounts/give-access.ts',
+    'if (!administrator) await endTestModesOf(tx, actor, userId)',
     '',
     'somebody who is no administrator any more goes on deciding codes',
   ],

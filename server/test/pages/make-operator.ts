@@ -1,10 +1,13 @@
 /** Builders for the tests of the operators' pages. */
+import { type OperatorChangeLine, operatorChanges } from '../../src/core/operator/operator-change.ts'
+import { confirmationProblems } from '../../src/core/operator/second-operator.ts'
 import type { DecisionLine, ReviewLine, ReviewView, Series } from '../../src/core/reviews/review.ts'
 import { defaultThresholds, type Window } from '../../src/core/reviews/suspension.ts'
 import { operatorAccountPage } from '../../src/pages/operator/account.tsx'
 import { operatorAccountsPage } from '../../src/pages/operator/accounts.tsx'
 import { operatorApplicationsPage } from '../../src/pages/operator/applications.tsx'
 import { type OperatorChangesModel, operatorChangesPage } from '../../src/pages/operator/changes.tsx'
+import { type OperatorsModel, operatorsPage } from '../../src/pages/operator/operators.tsx'
 import { type OperatorOverviewModel, operatorOverviewPage } from '../../src/pages/operator/overview.tsx'
 import { type OperatorScopesModel, operatorScopesPage } from '../../src/pages/operator/scopes.tsx'
 import { operatorApplicationPage } from '../../src/pages/reviews/application.tsx'
@@ -163,7 +166,7 @@ export function makeOperatorApplication(given: Partial<OperatorApplicationModel>
     reportsByAccounts: 2,
     rule: { version: 0, thresholds: defaultThresholds },
     form: makeForm(),
-    operator: 'olga@operators.example',
+    confirmationProblem: null,
     notice: null,
     problem: null,
     ...given,
@@ -216,6 +219,19 @@ export function makeRule(given: Partial<OperatorRuleModel> = {}): OperatorRuleMo
     problem: null,
     ...given,
   }
+}
+
+export function makeOperators(given: Partial<OperatorsModel> & { email?: string } = {}): OperatorsModel {
+  const { email = 'ida@operators.example', ...rest } = given
+  const change = { change: 'create', email, by: 'olga@operators.example', own: false, problem: null } as const
+  const times = { proposedAt: NOW - 3 * 60 * MINUTE, expiresAt: NOW + 6 * DAY }
+  const changes: OperatorChangeLine[] = operatorChanges.map((kind, place) => {
+    return { ...change, ...times, id: `opc_${place}`, change: kind }
+  })
+  for (const problem of confirmationProblems) {
+    changes.push({ ...change, ...times, id: `opc_${problem}`, own: problem === 'own', problem })
+  }
+  return { changes, notice: null, problem: null, ...rest }
 }
 
 /** `text` is used as the name of an application or account, and as text of fields. */
@@ -305,6 +321,9 @@ export function everyOperatorPage(given: Frame, text = 'Acme Signage'): Readonly
       notice: 'accepted',
       problem: null,
     }),
+    operators: operatorsPage(at('/operator/operators'), makeOperators({ email: text, notice: 'confirmed' })),
+    operatorsStale: operatorsPage(at('/operator/operators'), makeOperators({ problem: 'stale' })),
+    operatorsNone: operatorsPage(at('/operator/operators'), { changes: [], notice: 'withdrawn', problem: null }),
     operatorScopes: operatorScopesPage(
       at('/operator/scopes'),
       makeScopes({

@@ -1,5 +1,7 @@
 /** The operators' pages: problems, automatic steps and decisions at a glance. */
+
 import { describe, expect, it } from 'vitest'
+import { confirmationProblems } from '../../src/core/operator/second-operator.ts'
 import { operatorOverviewPage } from '../../src/pages/operator/overview.tsx'
 import { operatorScopesPage } from '../../src/pages/operator/scopes.tsx'
 import { operatorApplicationPage } from '../../src/pages/reviews/application.tsx'
@@ -189,14 +191,16 @@ describe('an application', () => {
     expect(page()).toContain('<details class="are-you-sure">')
   })
 
-  it('does not let an operator confirm their own decision', () => {
+  it('offers confirmation to operators who may confirm, and tells the others why not', () => {
     const waiting = makeDecision({ needsSecond: true })
-    expect(page({ decisions: [waiting] })).not.toContain('/operator/application/confirm')
-    expect(page({ decisions: [waiting], operator: 'omar@operators.example' })).toContain(
-      '/operator/application/confirm',
-    )
+    for (const problem of confirmationProblems) {
+      const text = page({ decisions: [waiting], confirmationProblem: problem })
+      expect(text).not.toContain('/operator/application/confirm')
+      expect(text).toContain(frame.words.t(`second_operator.${problem}`, { by: waiting.by }))
+    }
+    expect(page({ decisions: [waiting] })).toContain('/operator/application/confirm')
     const over = { ...waiting, confirmedBy: 'omar@operators.example', confirmedAt: NOW, undoable: false }
-    expect(page({ decisions: [over], operator: 'ida@operators.example' })).not.toMatch(/application\/(confirm|undo)/)
+    expect(page({ decisions: [over] })).not.toMatch(/application\/(confirm|undo)/)
   })
 
   it('shows every figure beside its threshold, and marks those that do not count', () => {

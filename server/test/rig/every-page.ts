@@ -180,6 +180,7 @@ async function operatorPages(northwind: Northwind): Promise<readonly RoutePage[]
     'operator-accounts': '/operator/accounts',
     'operator-account': '/operator/account?account=makers',
     'operator-account-own': '/operator/account?account=northwind',
+    'operator-operators': '/operator/operators',
     'operator-rule': '/operator/rule',
     'operator-scopes': '/operator/scopes',
     'operator-audit': '/operator/audit',

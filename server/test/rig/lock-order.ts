@@ -26,6 +26,7 @@ const OF_ONE_USER = LOCK_ORDER[5] ?? []
 
 /** Rows that are only written under another lock, so they need no order. */
 export const BEHIND: Readonly<Record<string, string>> = {
+  operator_changes: 'accounts',
   reviews: '@review:',
   review_decisions: '@review:',
   application_secrets: '@application_changes',

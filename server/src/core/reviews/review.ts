@@ -113,6 +113,11 @@ export type DecisionLine = {
   readonly undoable: boolean
 }
 
+/** Whether a second operator has to confirm the decision before it takes effect. */
+export function waitsForSecond({ needsSecond, confirmedAt, undoneAt }: DecisionLine): boolean {
+  return needsSecond && confirmedAt === null && undoneAt === null
+}
+
 /** Time series of an application, for the charts of its review. */
 export type Series = {
   /** The last three hours in steps of five minutes, in order. */

@@ -13,6 +13,7 @@ import { insertUser } from '../../store/accounts/users.ts'
 import { insertScope, unknownScopes } from '../../store/applications/scopes.ts'
 import { recordEvent } from '../../store/audit/events.ts'
 import type { Postgres, Transaction } from '../../store/postgres/postgres.ts'
+import { noteOperatorChange } from '../operator/by-command-line.ts'
 import { problemOfPassword } from '../sign-in/chosen-password.ts'
 
 /** Name of the role with every scope that each new account starts with, so that one user can grant everything. */
@@ -71,9 +72,11 @@ export function createRole(
   })
 }
 
+/** `operatorAccount`: its slug; its administrators are notified of a new operator. */
 export async function createUser(
   db: Postgres,
   user: { account: string; email: string; roles: readonly string[]; password: string | null },
+  operatorAccount: string | null = null,
 ): Promise<Registered<{ id: string }>> {
   if (user.password !== null) {
     const given = { password: user.password, again: user.password }
@@ -83,12 +86,13 @@ export async function createUser(
     if (problem) return refused(`A password has ${MIN_CHARACTERS} to ${MAX_CHARACTERS} characters.`)
   }
   const passwordDigest = user.password === null ? null : await digestPassword(user.password)
-  return db.transaction((tx) => addUser(tx, { ...user, passwordDigest }))
+  return db.transaction((tx) => addUser(tx, { ...user, passwordDigest }, operatorAccount))
 }
 
 export async function addUser(
   tx: Transaction,
   user: { account: string; email: string; roles: readonly string[]; passwordDigest: string | null },
+  operatorAccount: string | null,
 ): Promise<Registered<{ id: string }>> {
   const email = readEmail(user.email)
   if (email === null) return refused(`"${user.email}" is not an e-mail address.`)
@@ -100,12 +104,15 @@ export async function addUser(
     const offered = known.map((role) => role.name).join(', ')
     return refused(`The account "${user.account}" has no role "${missing.join('", "')}". It has: ${offered}.`)
   }
-  const roleIds = known.filter((role) => user.roles.includes(role.name)).map((role) => role.id)
+  const chosen = known.filter((role) => user.roles.includes(role.name))
+  const roleIds = chosen.map((role) => role.id)
   const id = createId('usr')
   const { passwordDigest } = user
   const inserted = await insertUser(tx, { id, accountId: account.id, email, passwordDigest, roleIds })
   if (!inserted) return refused(`The account "${user.account}" has a user ${email} already.`)
   await recordEvent(tx, { kind: 'user.created', actor: BY_COMMAND_LINE, accountId: account.id, userId: id })
+  const administrator = chosen.some((role) => role.holdsEveryScope)
+  await noteOperatorChange(tx, { account, operatorAccount, change: 'create', user: { id, email, administrator } })
   return done({ id })
 }
 

@@ -4,13 +4,15 @@ import { BY_COMMAND_LINE } from '../../core/audit/actor.ts'
 import { findAccount } from '../../store/accounts/accounts.ts'
 import { findUser, lockUserForChange } from '../../store/accounts/users.ts'
 import { recordEvent } from '../../store/audit/events.ts'
+import { saveAccessGiver } from '../../store/operator/operators.ts'
 import type { Postgres, Transaction } from '../../store/postgres/postgres.ts'
+import { noteOperatorChange } from '../operator/by-command-line.ts'
 import { linkAddress } from '../sign-in/links.ts'
 import { createLink } from '../sign-in/mailed-link.ts'
 import { resetUser } from '../sign-in/reset-user.ts'
 import { ADMINISTRATOR, addAccount, addUser, done, type NewAccount, type Registered, refused } from './register.ts'
 
-type Addressing = Pick<Config, 'keys' | 'publicUrl'>
+type Addressing = Pick<Config, 'keys' | 'publicUrl' | 'operatorAccount'>
 
 type WantedLink = { readonly account: string; readonly email: string; readonly reset: boolean }
 
@@ -36,11 +38,13 @@ async function addSetupLink(
   if (user.disabled) return refused(`${user.email} is disabled.`)
   const about = { actor: BY_COMMAND_LINE, accountId: account.id, userId: user.id }
   if (given.reset) {
+    await saveAccessGiver(tx, user.id, 'reset', null)
     await resetUser(tx, BY_COMMAND_LINE, user.id)
     await recordEvent(tx, { kind: 'user.reset', ...about })
   }
   const link = await createLink(tx, 'setup', user)
   await recordEvent(tx, { kind: 'user.link_created', ...about })
+  await noteOperatorChange(tx, { account, operatorAccount: config.operatorAccount, change: 'reset', user })
   return done({ address: linkAddress({ config }, account.slug, link) })
 }
 
@@ -57,8 +61,10 @@ export async function setUpAccount(
   try {
     return await db.transaction(async (tx) => {
       const account = need(await addAccount(tx, { slug, name }))
-      const user = need(await addUser(tx, first))
-      const { address } = need(await addSetupLink(tx, config, { account: slug, email, reset: false }))
+      const user = need(await addUser(tx, first, config.operatorAccount))
+      // The new operator has been recorded with the user.
+      const unnoted = { ...config, operatorAccount: null }
+      const { address } = need(await addSetupLink(tx, unnoted, { account: slug, email, reset: false }))
       return done({ id: account.id, userId: user.id, address })
     })
   } catch (error) {

@@ -15,6 +15,10 @@ export function asOperator<T>(
   work: (tx: Transaction, operator: User, account: Account) => Promise<T>,
 ): Promise<T | Forbidden> {
   return asAdministrator<T | Forbidden>(context, by, async (tx, account, user) =>
-    account.slug === context.config.operatorAccount ? work(tx, user, account) : { outcome: 'forbidden' },
+    isOperatorsAccount(context, account) ? work(tx, user, account) : { outcome: 'forbidden' },
   )
+}
+
+export function isOperatorsAccount({ config }: Pick<Context, 'config'>, { slug }: Pick<Account, 'slug'>): boolean {
+  return slug === config.operatorAccount
 }

@@ -5,6 +5,7 @@
 import type { Application } from '../../core/applications/application.ts'
 import { byOperator } from '../../core/audit/actor.ts'
 import type { ReviewNotification } from '../../core/mail.ts'
+import type { ConfirmationProblem } from '../../core/operator/second-operator.ts'
 import {
   type Decision,
   isValidInterval,
@@ -14,7 +15,7 @@ import {
 } from '../../core/reviews/review.ts'
 import { figuresOf } from '../../core/reviews/suspension.ts'
 import { createId } from '../../secrets/random.ts'
-import type { User } from '../../store/accounts/users.ts'
+import { readUser, type User } from '../../store/accounts/users.ts'
 import { findApplication, markApplicationChanged, setPollInterval } from '../../store/applications/applications.ts'
 import { recordEvent } from '../../store/audit/events.ts'
 import { readClock } from '../../store/device/partitions.ts'
@@ -40,9 +41,11 @@ import {
 } from '../../store/reviews/reviews.ts'
 import { readRule } from '../../store/reviews/rules.ts'
 import type { Forbidden } from '../accounts/administrator.ts'
+import { notifyAdministrators } from '../accounts/notify-administrators.ts'
 import { setSuspension } from '../applications/manage.ts'
 import type { Context } from '../context.ts'
 import { asOperator } from '../operator/operator.ts'
+import { problemOfSecond } from '../operator/second-operator.ts'
 import { notifyOwners } from './notify.ts'
 import { openReviewByHand } from './open.ts'
 
@@ -83,7 +86,10 @@ export function decideReview(context: Context, by: string, wish: DecisionWish): 
   })
 }
 
-export type ConfirmationResult = { readonly outcome: 'decided' | 'same_operator' | 'not_found' | 'stale' } | Forbidden
+export type ConfirmationResult =
+  | { readonly outcome: 'decided' | 'not_found' | 'stale' }
+  | { readonly outcome: 'not_eligible'; readonly problem: ConfirmationProblem }
+  | Forbidden
 
 export function confirmDecision(context: Context, by: string, decisionId: string): Promise<ConfirmationResult> {
   return asOperator(context, by, async (tx, operator): Promise<ConfirmationResult> => {
@@ -92,15 +98,41 @@ export function confirmDecision(context: Context, by: string, decisionId: string
     const decision = known && (await findDecision(tx, decisionId))
     const application = decision && (await findLiving(tx, decision.applicationId))
     if (!application || decision.tookEffectAt !== null || decision.undoneAt !== null) return { outcome: 'not_found' }
-    if (decision.by === operator.id) return { outcome: 'same_operator' }
+    const problem = await problemOfSecond(tx, decision, operator.id)
+    if (problem) return { outcome: 'not_eligible', problem }
     const review = await findOpenReview(tx, application.id)
     if (review?.id !== decision.reviewId || (await readSeen(tx, application.id)) !== decision.seen) {
       return { outcome: 'stale' }
     }
     await markConfirmed(tx, decision.id, operator.id)
     await takeEffect(tx, { application, review, decision, operator, now: await readClock(tx) })
+    await notifyOperators(tx, application, decision, operator)
     return { outcome: 'decided' }
   })
+}
+
+/** Why this operator may not confirm the decision; null: they may, or it does not wait. For the page. */
+export async function readConfirmationProblem(
+  { db }: Pick<Context, 'db'>,
+  decisionId: string,
+  by: string,
+): Promise<ConfirmationProblem | null> {
+  const decision = await findDecision(db, decisionId)
+  return decision && problemOfSecond(db, decision, by)
+}
+
+/** Mails a step of a decision that needs two operators to all of them: the proposal, or its confirmation. */
+async function notifyOperators(
+  tx: Transaction,
+  application: Application,
+  { by, decision }: ReviewDecision,
+  operator: User,
+): Promise<void> {
+  const proposer = by === operator.id ? operator : await readUser(tx, by)
+  const confirmedBy = by === operator.id ? null : operator.email
+  const { id: applicationId, name } = application
+  const detail = { applicationId, application: name, decision, by: proposer?.email ?? '', confirmedBy }
+  await notifyAdministrators(tx, operator.accountId, { kind: 'second_decision', detail })
 }
 
 async function findLiving(tx: Transaction, applicationId: string): Promise<Application | null> {
@@ -154,7 +186,10 @@ async function propose(tx: Transaction, { operator, application, review, wish }:
   })
   const proposed = await findDecision(tx, id)
   if (!proposed) throw new Error('a decision that was just written down is there')
-  if (needsSecond) await recordReview(tx, 'review.proposed', operator, proposed)
+  if (needsSecond) {
+    await recordReview(tx, 'review.proposed', operator, proposed)
+    await notifyOperators(tx, application, proposed, operator)
+  }
   return proposed
 }
 

@@ -19,7 +19,7 @@ import { listRoles } from '../../store/accounts/roles.ts'
 import type { PageAnswer, PageHandler, UserRequest } from '../web/answer.ts'
 import { checkedNames } from '../web/fields.ts'
 
-const NOTICES: readonly PeopleModel['notice'][] = ['invited', 'saved', 'disabled', 'enabled', 'link_sent']
+const NOTICES: readonly PeopleModel['notice'][] = ['invited', 'saved', 'disabled', 'enabled', 'link_sent', 'proposed']
 
 export const showPeople: PageHandler<UserRequest> = async (context, { account, sessionUser, fields, frame }) => {
   const people = await listPeople(context, account.id)
@@ -48,6 +48,7 @@ export const invite: PageHandler<UserRequest> = async (context, request) => {
   const roleIds = checkedNames(fields, 'role')
   const result = await invitePerson(context, sessionUser.id, { email, roleIds, language: frame.words.language })
   if (result.outcome === 'invited') return toPeople('invited', result.userId)
+  if (result.outcome === 'proposed') return PROPOSED
   if (result.outcome === 'forbidden' || result.outcome === 'not_found') return { refusal: result.outcome }
   const roles = await roleOptions(context, request, roleIds)
   return { page: invitePage(frame, { email, roles, problem: result.outcome }), status: 400 }
@@ -60,6 +61,7 @@ export const changeRoles: PageHandler<UserRequest> = async (context, request) =>
   const userId = fields.get('user') ?? ''
   const { outcome } = await setPersonRoles(context, sessionUser.id, userId, checkedNames(fields, 'role'))
   if (outcome === 'saved') return toPeople('saved', userId)
+  if (outcome === 'proposed') return PROPOSED
   if (outcome === 'forbidden' || outcome === 'not_found') return { refusal: outcome }
   return person(context, request, outcome)
 }
@@ -71,10 +73,13 @@ export const disable: PageHandler<UserRequest> = async (context, request) => {
   return outcome === 'last_administrator' ? person(context, request, outcome) : { refusal: outcome }
 }
 
-export const enable: PageHandler<UserRequest> = async (context, { sessionUser, fields }) => {
-  const userId = fields.get('user') ?? ''
-  const { outcome } = await enablePerson(context, sessionUser.id, userId)
-  return outcome === 'enabled' ? toPeople('enabled', userId) : { refusal: outcome }
+export const enable: PageHandler<UserRequest> = async (context, request) => {
+  const userId = request.fields.get('user') ?? ''
+  const { outcome } = await enablePerson(context, request.sessionUser.id, userId)
+  if (outcome === 'enabled') return toPeople('enabled', userId)
+  if (outcome === 'proposed') return PROPOSED
+  if (outcome === 'forbidden' || outcome === 'not_found') return { refusal: outcome }
+  return person(context, request, outcome)
 }
 
 export const sendLink: PageHandler<UserRequest> = async (context, request) => {
@@ -82,9 +87,14 @@ export const sendLink: PageHandler<UserRequest> = async (context, request) => {
   const userId = fields.get('user') ?? ''
   const { outcome } = await sendPersonLink(context, sessionUser.id, userId, frame.words.language)
   if (outcome === 'sent') return toPeople('link_sent', userId)
-  if (outcome === 'too_many') return person(context, request, outcome)
-  return { refusal: outcome === 'disabled' ? 'invalid_request' : outcome }
+  if (outcome === 'proposed') return PROPOSED
+  if (outcome === 'disabled') return { refusal: 'invalid_request' }
+  if (outcome === 'forbidden' || outcome === 'not_found') return { refusal: outcome }
+  return person(context, request, outcome)
 }
+
+/** Nothing has changed yet: another operator has to confirm. */
+const PROPOSED: PageAnswer = { seeOther: '/account/people?notice=proposed' }
 
 function toPeople(notice: NonNullable<PeopleModel['notice']>, userId: string): PageAnswer {
   return { seeOther: `/account/people?notice=${notice}&user=${userId}` }

@@ -8,6 +8,7 @@ import { saveRule, showRule } from '../reviews/rule.ts'
 import type { PageRoute } from '../route.ts'
 import { acceptChange, declineChange, showChanges, showProposedLogo } from './changes.ts'
 import { showAccount, showAccounts, showEveryApplication, showOverview } from './handlers.ts'
+import { confirmOperator, rejectOperator, showOperators } from './operators.ts'
 import { addNewScope, retitleScope, showScopes } from './scopes.ts'
 
 export const operatorRoutes: readonly PageRoute[] = [
@@ -69,6 +70,25 @@ export const operatorRoutes: readonly PageRoute[] = [
     handler: retitleScope,
     bound: ['scope'],
     from: '/operator/scopes',
+    fresh: true,
+  },
+  { method: 'GET', path: '/operator/operators', access: 'operator', handler: showOperators, fresh: true },
+  {
+    method: 'POST',
+    path: '/operator/operators/confirm',
+    access: 'operator',
+    handler: confirmOperator,
+    bound: ['change'],
+    from: '/operator/operators',
+    fresh: true,
+  },
+  {
+    method: 'POST',
+    path: '/operator/operators/reject',
+    access: 'operator',
+    handler: rejectOperator,
+    bound: ['change'],
+    from: '/operator/operators',
     fresh: true,
   },
   { method: 'GET', path: '/operator/changes', access: 'operator', handler: showChanges, fresh: true },

@@ -6,10 +6,11 @@ import {
   isValidText,
   type Reason,
   reasons,
+  waitsForSecond,
 } from '../../core/reviews/review.ts'
 import type { Context } from '../../flows/context.ts'
-import { confirmDecision, decideReview } from '../../flows/reviews/decide.ts'
-import { listReviews, readReviewedApplication } from '../../flows/reviews/list.ts'
+import { confirmDecision, decideReview, readConfirmationProblem } from '../../flows/reviews/decide.ts'
+import { listReviews, readReviewedApplication, type SeenApplication } from '../../flows/reviews/list.ts'
 import { undoDecision } from '../../flows/reviews/undo.ts'
 import { isFresh } from '../../flows/sign-in/sessions.ts'
 import { operatorApplicationPage } from '../../pages/reviews/application.tsx'
@@ -81,7 +82,7 @@ export const confirm: PageHandler<UserRequest> = async (context, request) => {
   const { fields, sessionUser } = request
   const { outcome } = await confirmDecision(context, sessionUser.id, fields.get('decision') ?? '')
   if (outcome === 'decided') return toPage(fields.get('application') ?? '', 'confirmed')
-  if (outcome === 'stale' || outcome === 'same_operator') return reviewedPage(context, request, null, outcome)
+  if (outcome === 'stale' || outcome === 'not_eligible') return reviewedPage(context, request, null, outcome)
   return { refusal: outcome }
 }
 
@@ -114,10 +115,16 @@ async function reviewedPage(
     usualIntervalSeconds: context.config.pollIntervalSeconds,
     rule: await readRule(context.db),
     form,
-    operator: sessionUser.email,
+    confirmationProblem: await problemOfConfirming(context, application, sessionUser.id),
     notice: NOTICES.find((each) => each === fields.get('notice')) ?? null,
     problem,
   }
   const wrong = problem !== null || (given !== null && given.problem !== null)
   return { page: operatorApplicationPage(frame, model), status: wrong ? 400 : 200 }
+}
+
+/** Of the decision that waits for a second operator, if there is one. */
+async function problemOfConfirming(context: Context, { decisions }: SeenApplication, by: string) {
+  const waiting = decisions.find(waitsForSecond)
+  return waiting ? readConfirmationProblem(context, waiting.id, by) : null
 }

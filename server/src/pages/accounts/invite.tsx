@@ -9,7 +9,7 @@ import { firstBoxOf, RoleChoice, type RoleOption } from './role-choice.tsx'
 export type InviteModel = {
   readonly email: string
   readonly roles: readonly RoleOption[]
-  readonly problem: null | 'email' | 'exists' | 'role' | 'too_many'
+  readonly problem: null | 'email' | 'exists' | 'role' | 'too_many' | 'already_proposed' | 'only_operator'
 }
 
 export function invitePage(frame: Frame, { email, roles, problem }: InviteModel): string {
@@ -26,6 +26,7 @@ export function invitePage(frame: Frame, { email, roles, problem }: InviteModel)
       <section class="card stack">
         <h1>{words.t('invite.title', { name })}</h1>
         <p>{words.t('invite.text')}</p>
+        {frame.user?.operator && <p>{words.t('invite.two_operators')}</p>}
         <MailWaits frame={frame} />
         <Form frame={frame} action="/account/people/invite" class="stack">
           <Field

@@ -17,7 +17,7 @@ type ListedPerson = {
 
 export type PeopleModel = {
   readonly people: readonly ListedPerson[]
-  readonly notice: null | 'invited' | 'saved' | 'disabled' | 'enabled' | 'link_sent'
+  readonly notice: null | 'invited' | 'saved' | 'disabled' | 'enabled' | 'link_sent' | 'proposed'
   /** E-mail address of the user that the notice is about. */
   readonly who: string | null
 }

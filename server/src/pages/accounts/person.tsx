@@ -16,7 +16,7 @@ export type PersonModel = {
   readonly you: boolean
   readonly roles: readonly RoleOption[]
   readonly factors: { readonly password: boolean; readonly passkeys: number; readonly authenticator: boolean }
-  readonly problem: null | 'last_administrator' | 'role' | 'too_many'
+  readonly problem: null | 'last_administrator' | 'role' | 'too_many' | 'already_proposed' | 'only_operator'
 }
 
 type PartProps = { readonly frame: Frame; readonly model: PersonModel }
@@ -25,7 +25,7 @@ export function personPage(frame: Frame, model: PersonModel): string {
   const { words } = frame
   const { email, status, roles, problem } = model
   const wrong = problem && words.t(`person.problem_${problem}`)
-  const wrongRoles = problem === 'too_many' ? null : wrong
+  const wrongRoles = problem === 'role' || problem === 'last_administrator' ? wrong : null
   return page(
     frame,
     email,
@@ -39,6 +39,7 @@ export function personPage(frame: Frame, model: PersonModel): string {
           <Status words={words} status={status} />
         </div>
         <p class="soft">{words.t(model.you ? 'person.you' : `person.is_${status}`)}</p>
+        {frame.user?.operator && <p>{words.t('person.two_operators')}</p>}
       </header>
       <section class="card stack" aria-labelledby="roles">
         <Form frame={frame} action="/account/person" bound={{ user: model.id }} class="stack">

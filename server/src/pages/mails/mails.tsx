@@ -4,9 +4,10 @@
  */
 import { renderToString } from 'preact-render-to-string'
 import type { AlarmingReason } from '../../core/grants/revocation-reason.ts'
-import type { ReviewNotification } from '../../core/mail.ts'
+import type { OperatorChangeNotification, ReviewNotification, SecondDecisionNotification } from '../../core/mail.ts'
 import type { Words } from '../ui/words.ts'
 import type { Block } from './block.ts'
+import { composeOperatorChange, composeSecondDecision } from './operators.ts'
 import { composeReview } from './review.ts'
 
 type About = {
@@ -68,6 +69,10 @@ export type MailContent = About &
         readonly since: number
         readonly link: string
       }
+    /** To operators: a change of an operator. The link leads to the pending changes. */
+    | (OperatorChangeNotification & { readonly kind: 'operator_change'; readonly link: string })
+    /** To operators: a decision that needs two operators. The link leads to the application. */
+    | (SecondDecisionNotification & { readonly kind: 'second_decision'; readonly link: string })
     /** To administrators: credentials need a key that is going to be retired. The link leads to their applications. */
     | {
         readonly kind: 'credentials_to_renew'
@@ -213,6 +218,10 @@ function compose(words: Words, mail: MailContent): readonly [string, ...Block[]]
         { link, label: words.t('mail.suspensions_waiting_link') },
       ]
     }
+    case 'operator_change':
+      return composeOperatorChange(words, mail, mail.link)
+    case 'second_decision':
+      return composeSecondDecision(words, mail, mail.link)
     case 'credentials_to_renew': {
       const { count, applications, link } = mail
       return [

@@ -58,7 +58,12 @@ export function operatorApplicationPage(frame: Frame, model: OperatorApplication
       {review && <EvidenceCard words={words} review={review} rule={model.rule} />}
       <ApplicationCharts words={words} series={model.series} />
       <DecisionCard frame={frame} model={model} />
-      <PastDecisions frame={frame} applicationId={model.id} decisions={model.decisions} operator={model.operator} />
+      <PastDecisions
+        frame={frame}
+        applicationId={model.id}
+        decisions={model.decisions}
+        confirmationProblem={model.confirmationProblem}
+      />
       <TimelineCard words={words} timeline={model.timeline} />
       <About frame={frame} model={model} />
     </>,

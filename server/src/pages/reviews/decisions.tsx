@@ -1,5 +1,6 @@
 /** Past decisions about an application: operator, reason, text; those that wait for a second operator; and Undo. */
-import type { DecisionLine } from '../../core/reviews/review.ts'
+import type { ConfirmationProblem } from '../../core/operator/second-operator.ts'
+import { type DecisionLine, waitsForSecond } from '../../core/reviews/review.ts'
 import { Moment } from '../ui/elements.tsx'
 import { Form } from '../ui/form.tsx'
 import type { Frame } from '../ui/frame.ts'
@@ -9,11 +10,11 @@ type ListProps = {
   readonly frame: Frame
   readonly applicationId: string
   readonly decisions: readonly DecisionLine[]
-  /** The operator who views the page. */
-  readonly operator: string
+  /** Why the operator who views the page may not confirm the waiting decision; null: they may. */
+  readonly confirmationProblem: ConfirmationProblem | null
 }
 
-export function PastDecisions({ frame, applicationId, decisions, operator }: ListProps) {
+export function PastDecisions({ frame, applicationId, decisions, confirmationProblem }: ListProps) {
   const { words } = frame
   if (decisions.length === 0) return null
   return (
@@ -23,7 +24,12 @@ export function PastDecisions({ frame, applicationId, decisions, operator }: Lis
         {decisions.map((decision) => (
           <li key={decision.id}>
             <What words={words} decision={decision} />
-            <Actions frame={frame} applicationId={applicationId} decision={decision} operator={operator} />
+            <Actions
+              frame={frame}
+              applicationId={applicationId}
+              decision={decision}
+              confirmationProblem={confirmationProblem}
+            />
           </li>
         ))}
       </ol>
@@ -37,7 +43,7 @@ function What({ words, decision }: { readonly words: Words; readonly decision: D
     <div class="stack tight">
       <div class="heading">
         <h3>{words.t(`operator.decided_${decision.decision}`)}</h3>
-        {waits(decision) && <span class="badge warning">{words.t('operator.waits')}</span>}
+        {waitsForSecond(decision) && <span class="badge warning">{words.t('operator.waits')}</span>}
         {undoneAt !== null && <span class="badge">{words.t('operator.undone')}</span>}
       </div>
       <p>
@@ -59,21 +65,18 @@ function What({ words, decision }: { readonly words: Words; readonly decision: D
   )
 }
 
-function waits({ needsSecond, confirmedAt, undoneAt }: DecisionLine): boolean {
-  return needsSecond && confirmedAt === null && undoneAt === null
-}
-
 type ActionsProps = Omit<ListProps, 'decisions'> & { readonly decision: DecisionLine }
 
-/** An operator cannot confirm their own decision. */
-function Actions({ frame, applicationId, decision, operator }: ActionsProps) {
+function Actions({ frame, applicationId, decision, confirmationProblem }: ActionsProps) {
   const { words } = frame
   const bound = { application: applicationId, decision: decision.id }
-  const own = decision.by === operator
+  const waits = waitsForSecond(decision)
   return (
     <div class="stack tight">
-      {waits(decision) && own && <p class="hint">{words.t('operator.waits_for_other')}</p>}
-      {waits(decision) && !own && (
+      {waits && confirmationProblem && (
+        <p class="hint">{words.t(`second_operator.${confirmationProblem}`, { by: decision.by })}</p>
+      )}
+      {waits && !confirmationProblem && (
         <Form frame={frame} action="/operator/application/confirm" bound={bound}>
           <button type="submit" class="button">
             {words.t('operator.confirm')}
@@ -83,7 +86,7 @@ function Actions({ frame, applicationId, decision, operator }: ActionsProps) {
       {decision.undoable && (
         <Form frame={frame} action="/operator/application/undo" bound={bound}>
           <button type="submit" class="button quiet">
-            {words.t(waits(decision) ? 'operator.withdraw' : 'operator.undo')}
+            {words.t(waits ? 'operator.withdraw' : 'operator.undo')}
           </button>
         </Form>
       )}

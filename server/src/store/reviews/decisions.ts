@@ -1,5 +1,6 @@
 /** The table review_decisions: decisions of operators about applications, their confirmation and their reversal. */
 import type { DecisionLine } from '../../core/reviews/review.ts'
+import { operatorsOf } from '../operator/operators.ts'
 import type { Queryable, Transaction } from '../postgres/postgres.ts'
 
 /** State of the application before a decision, for undoing it. */
@@ -18,13 +19,15 @@ export type ReviewDecision = Omit<DecisionLine, 'undoable'> & {
   readonly tookEffectAt: number | null
   readonly before: Before | null
   readonly seen: string
+  /** Ids of the operators when it was decided. */
+  readonly operators: readonly string[]
 }
 
 const DECISION = `select d.id, d.review_id as "reviewId", r.application_id as "applicationId", d.decided_at as at,
     d.decided_by as by, d.decision, d.reason, d.words,
     d.interval_seconds as "intervalSeconds", d.needs_second as "needsSecond", d.confirmed_by as "confirmedBy",
     d.confirmed_at as "confirmedAt", d.undone_by as "undoneBy", d.undone_at as "undoneAt", d.revoked,
-    d.took_effect_at as "tookEffectAt", d.previous_state as before, d.seen
+    d.took_effect_at as "tookEffectAt", d.previous_state as before, d.seen, d.operators
   from review_decisions d join reviews r on r.id = d.review_id`
 
 export async function findDecision(db: Queryable, id: string): Promise<ReviewDecision | null> {
@@ -58,8 +61,10 @@ export type NewDecision = Pick<
 
 export async function insertDecision(tx: Transaction, decision: NewDecision): Promise<void> {
   await tx.query(
-    `insert into review_decisions (id, review_id, decided_at, decided_by, decision, reason, words, interval_seconds, needs_second, seen)
-     values ($1, $2, now(), $3, $4, $5, $6, $7, $8, $9)`,
+    `insert into review_decisions (id, review_id, decided_at, decided_by, decision, reason, words, interval_seconds, needs_second, seen,
+       operators)
+     values ($1, $2, now(), $3, $4, $5, $6, $7, $8, $9,
+       ${operatorsOf('(select account_id from users where id = $3)')})`,
     [
       decision.id,
       decision.reviewId,

@@ -164,7 +164,7 @@ describe('AD-09: two operators', () => {
       suspended: true,
       review: { reason: 'reports', waitsForSecond: true, closedAt: null },
     })
-    expect(await confirm(world.operator)).toBe('same_operator')
+    expect(await confirm(world.operator)).toBe('not_eligible')
     expect(await confirm(world.second)).toBe('decided')
     const { suspended, decisions, timeline } = await world.read()
     expect(suspended).toBe(false)

@@ -1,6 +1,6 @@
 /** Texts of mails. */
 import { expect, test } from 'vitest'
-import type { ReviewNotification } from '../../../src/core/mail.ts'
+import type { OperatorChangeNotification, ReviewNotification } from '../../../src/core/mail.ts'
 import { reasons } from '../../../src/core/reviews/review.ts'
 import { defaultThresholds, figuresOf } from '../../../src/core/reviews/suspension.ts'
 import { type MailContent, renderMail } from '../../../src/pages/mails/mails.tsx'
@@ -30,11 +30,26 @@ function makeMails(name: string): readonly MailContent[] {
     { ...about, kind: 'many_codes', application: name, people: 12, place: 'Hamburg' },
     ...NOTIFICATIONS.map((what) => ({ ...about, ...makeNews(what, { application: name, words: name }) })),
     { ...about, kind: 'suspensions_waiting', count: 2, applications: [name, name], since: AT, link: LINK },
+    ...OPERATOR_CHANGES.map((what) => ({ ...about, ...makeOperatorChange(what, name) })),
+    { ...about, kind: 'second_decision', ...makeSecondDecision(name), confirmedBy: null },
+    { ...about, kind: 'second_decision', ...makeSecondDecision(name), confirmedBy: name },
     { ...about, kind: 'profile_decided', application: name, reason: null },
     { ...about, kind: 'profile_decided', application: name, reason: name },
     { ...about, kind: 'publisher_record', application: name, domain: 'acme.example', record: RECORD, lost: false },
     { ...about, kind: 'publisher_record', application: name, domain: 'acme.example', record: RECORD, lost: true },
   ]
+}
+
+const OPERATOR_CHANGES = ['proposed', 'confirmed', 'alone'] as const
+
+function makeOperatorChange(what: OperatorChangeNotification['what'], name: string) {
+  const who = { email: name, by: name, confirmedBy: name }
+  return { kind: 'operator_change' as const, what, change: 'create' as const, ...who, link: LINK }
+}
+
+function makeSecondDecision(application: string) {
+  const about = { applicationId: 'app_k3v9m2x7q4tz', application, by: application }
+  return { ...about, decision: 'reinstate' as const, link: LINK }
 }
 
 const NOTIFICATIONS = ['warned', 'suspended', 'expired', 'reinstated', 'slowed', 'kept', 'revoked', 'undone'] as const

@@ -1,0 +1,143 @@
+/**
+ * Giving a user access to an account: invitation, roles, enabling, reset. Called by an administrator's own transaction,
+ * or, in the operators' account, by the one in which a second operator confirms. Nothing is written unless the outcome
+ * is `given`.
+ */
+import type { Actor } from '../../core/audit/actor.ts'
+import { createId } from '../../secrets/random.ts'
+import { listRoles } from '../../store/accounts/roles.ts'
+import {
+  findMember,
+  insertUser,
+  lockUserForChange,
+  type Member,
+  replaceUserRoles,
+  setDisabled,
+  type User,
+} from '../../store/accounts/users.ts'
+import { recordEvent } from '../../store/audit/events.ts'
+import { countRecentInvitations, lockRecentMails } from '../../store/mails.ts'
+import { saveAccessGiver } from '../../store/operator/operators.ts'
+import type { Transaction } from '../../store/postgres/postgres.ts'
+import { endTestModesOf } from '../applications/test-mode.ts'
+import { mailLink } from '../sign-in/links.ts'
+import { resetUser } from '../sign-in/reset-user.ts'
+
+export type Giver = {
+  readonly actor: Actor
+  /** Whose wish it was; named in mails. */
+  readonly by: Pick<User, 'id' | 'email'>
+}
+
+export type NotFound = { readonly outcome: 'not_found' }
+
+/** The hourly mail limit is reached. It keeps an account from flooding strangers' mailboxes. */
+export type TooMany = { readonly outcome: 'too_many' }
+
+const INVITATIONS_PER_ACCOUNT = 100
+const LINKS_PER_PERSON = 3
+
+export type Given = { readonly outcome: 'given'; readonly userId: string }
+
+export type NewPerson = {
+  readonly accountId: string
+  readonly email: string
+  readonly roleIds: readonly string[]
+  /** The administrator's language: the best guess until the invited user has chosen one. */
+  readonly language: string
+}
+
+/** `exists`: the account already has this address. */
+export async function inviteUser(
+  tx: Transaction,
+  { actor, by }: Giver,
+  { accountId, email, roleIds, language }: NewPerson,
+): Promise<Given | TooMany | { readonly outcome: 'exists' }> {
+  if ((await countRecentInvitations(tx, accountId)) >= INVITATIONS_PER_ACCOUNT) return { outcome: 'too_many' }
+  const user = { id: createId('usr'), accountId }
+  if (!(await insertUser(tx, { ...user, email, passwordDigest: null, roleIds }))) return { outcome: 'exists' }
+  await saveAccessGiver(tx, user.id, 'invited', by.id)
+  await recordEvent(tx, { kind: 'user.invited', actor, accountId, userId: user.id, detail: { roles: roleIds } })
+  await mailLink(tx, user, language, { kind: 'invitation', detail: { by: by.email } })
+  return { outcome: 'given', userId: user.id }
+}
+
+export type ChosenRoles = { readonly roleIds: readonly string[]; readonly administrator: boolean }
+
+/** Requires at least one role, all of this account. An id of another account's role counts as not found. */
+export async function chooseRoles(
+  tx: Transaction,
+  accountId: string,
+  asked: readonly string[],
+): Promise<ChosenRoles | { readonly outcome: 'role' } | NotFound> {
+  const wanted = new Set(asked)
+  if (wanted.size === 0) return { outcome: 'role' }
+  const chosen = (await listRoles(tx, accountId)).filter((role) => wanted.has(role.id))
+  if (chosen.length < wanted.size) return { outcome: 'not_found' }
+  return { roleIds: chosen.map((role) => role.id), administrator: chosen.some((role) => role.holdsEveryScope) }
+}
+
+/**
+ * Locks the user, then reads them. The lock waits for a sign-in in progress, so that its session is visible to the
+ * following statements. Reading first could return outdated factors.
+ */
+export async function lockMember(tx: Transaction, accountId: string, userId: string): Promise<Member | null> {
+  await lockUserForChange(tx, userId)
+  return findMember(tx, accountId, userId)
+}
+
+/** Replaces the roles of a user. Requires `lockMember`. */
+export async function giveRoles(
+  tx: Transaction,
+  { actor, by }: Giver,
+  member: Member,
+  { roleIds, administrator }: ChosenRoles,
+): Promise<Given> {
+  const { id: userId, accountId } = member
+  const had = member.roles.map((role) => role.id)
+  const added = roleIds.filter((id) => !had.includes(id))
+  const removed = had.filter((id) => !roleIds.includes(id))
+  if (added.length + removed.length === 0) return { outcome: 'given', userId }
+  if (administrator && !member.administrator) await saveAccessGiver(tx, userId, 'promoted', by.id)
+  if (!administrator) await endTestModesOf(tx, actor, userId)
+  await replaceUserRoles(tx, userId, roleIds)
+  await recordEvent(tx, { kind: 'user.roles_changed', actor, accountId, userId, detail: { added, removed } })
+  return { outcome: 'given', userId }
+}
+
+/** Lets a disabled user sign in again. Requires `lockMember`. */
+export async function enableUser(tx: Transaction, { actor, by }: Giver, member: Member): Promise<Given> {
+  const { id: userId, accountId } = member
+  if (await setDisabled(tx, userId, false)) {
+    await saveAccessGiver(tx, userId, 'enabled', by.id)
+    await recordEvent(tx, { kind: 'user.enabled', actor, accountId, userId })
+  }
+  return { outcome: 'given', userId }
+}
+
+/**
+ * Resets a user who is locked out or whose credentials may have leaked: removes every factor, session and token set,
+ * then mails a link to choose a new password. A user who has not accepted the invitation gets a new invitation instead.
+ * Requires `lockMember`.
+ */
+export async function resetAndMail(
+  tx: Transaction,
+  { actor, by }: Giver,
+  member: Member,
+  language: string,
+): Promise<Given | TooMany> {
+  const { id: userId, accountId } = member
+  const recent = await lockRecentMails(tx, userId, ['invitation', 'reset'])
+  if (recent >= LINKS_PER_PERSON) return { outcome: 'too_many' }
+  await saveAccessGiver(tx, userId, 'reset', by.id)
+  await resetUser(tx, actor, userId)
+  await recordEvent(tx, { kind: 'user.reset', actor, accountId, userId })
+  const kind = hasSignInMethod(member) ? 'reset' : 'invitation'
+  await mailLink(tx, member, member.language ?? language, { kind, detail: { by: by.email } })
+  return { outcome: 'given', userId }
+}
+
+/** A user without one has not used the invitation link yet. */
+export function hasSignInMethod({ factors }: Member): boolean {
+  return factors.password || factors.passkeys > 0
+}

@@ -1,0 +1,38 @@
+/** Operators in the table users: who gave them access, and who they are at a moment. */
+import type { Operator } from '../../core/operator/second-operator.ts'
+import { ADMINISTRATOR } from '../accounts/users.ts'
+import type { Queryable, Transaction } from '../postgres/postgres.ts'
+
+/** Ids of the operators now: an expression for an insert, with the placeholder of their account's id. */
+export const operatorsOf = (account: string) =>
+  `array(select u.id from users u where u.account_id = ${account} and u.disabled_at is null and ${ADMINISTRATOR} order by 1)`
+
+/** An administrator of the operators' account, former ones included. Null: no such user. */
+export async function readOperator(db: Queryable, id: string): Promise<Operator | null> {
+  const { rows } = await db.query<Operator>(
+    `select u.id, u.email, u.invited_by as "invitedBy", u.promoted_by as "promotedBy", u.enabled_by as "enabledBy",
+       u.reset_by as "resetBy", u.disabled_at is null and ${ADMINISTRATOR} as active,
+       exists (select from operator_changes c where c.user_id = u.id and c.outcome is null and c.expires_at > now())
+         as "changePending"
+     from users u where u.id = $1`,
+    [id],
+  )
+  return rows[0] ?? null
+}
+
+const GIVER_COLUMNS = {
+  invited: 'invited_by',
+  promoted: 'promoted_by',
+  enabled: 'enabled_by',
+  reset: 'reset_by',
+} as const
+
+/** Saves who gave the user access; null: the command line. */
+export async function saveAccessGiver(
+  tx: Transaction,
+  userId: string,
+  how: keyof typeof GIVER_COLUMNS,
+  by: string | null,
+): Promise<void> {
+  await tx.query(`update users set ${GIVER_COLUMNS[how]} = $2 where id = $1`, [userId, by])
+}
