@@ -5,9 +5,10 @@ import { describe, expect, test } from 'vitest'
 import { authorizationMutants } from './authorization-mutants.ts'
 import { applyMutant, MisplacedMutant, type Mutant } from './mutant.ts'
 import { mutants } from './mutants.ts'
+import { operatorMutants } from './operator-mutants.ts'
 import { testModeMutants } from './test-mode-mutants.ts'
 
-const all = [...mutants, ...authorizationMutants, ...testModeMutants]
+const all = [...mutants, ...authorizationMutants, ...testModeMutants, ...operatorMutants]
 const at = (path: string) => new URL(`../../../${path}`, import.meta.url)
 
 test('every mutant has an id of its own', () => {

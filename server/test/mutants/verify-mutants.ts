@@ -16,6 +16,7 @@ import { randomFrom } from '../model/suspension-traffic.ts'
 import { authorizationMutants } from './authorization-mutants.ts'
 import { applyMutant, type Mutant } from './mutant.ts'
 import { mutants } from './mutants.ts'
+import { operatorMutants } from './operator-mutants.ts'
 import { runTests } from './run-tests.ts'
 import { testModeMutants } from './test-mode-mutants.ts'
 
@@ -31,7 +32,7 @@ const { values } = parseArgs({
   options: { only: { type: 'string' }, sample: { type: 'string' }, seed: { type: 'string' } },
 })
 
-const chosen = choose([...mutants, ...authorizationMutants, ...testModeMutants])
+const chosen = choose([...mutants, ...authorizationMutants, ...testModeMutants, ...operatorMutants])
 for (const mutant of chosen) applyMutant(mutant, readFileSync(join(ROOT, mutant.file), 'utf8'))
 if (!process.env.DATABASE_URL || !process.env.REDIS_URL) {
   const { databaseUrl, redisUrl } = await startEngines()

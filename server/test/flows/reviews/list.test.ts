@@ -181,6 +181,24 @@ describe('AD-09: two operators', () => {
     expect((await confirmDecision(service.context, world.second.id, decisions[0]?.id ?? '')).outcome).toBe('not_found')
   })
 
+  it('are both told of the proposal and of the confirmation, by mail', async () => {
+    await suspendedForReports()
+    await service.database.query('delete from mails')
+    await world.decide({ decision: 'reinstate', reason: 'mistaken' })
+    const mails = () =>
+      service.database.query(
+        "select user_id as to, detail->>'by' as by, detail->>'confirmedBy' as second from mails where kind = 'second_decision' order by id",
+      )
+    const to = [world.operator.id, world.second.id].sort()
+    const proposed = to.map((id) => ({ to: id, by: world.operator.email, second: null }))
+    expect((await mails()).filter((mail) => to.includes(String(mail.to)))).toEqual(proposed)
+    expect(await confirm(world.second)).toBe('decided')
+    expect((await mails()).filter((mail) => to.includes(String(mail.to)))).toEqual([
+      ...proposed,
+      ...to.map((id) => ({ to: id, by: world.operator.email, second: world.second.email })),
+    ])
+  })
+
   it('also after it was judged again in between', async () => {
     await suspendedForReports()
     expect(await world.decide({ decision: 'keep' })).toBe('decided')
