@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isName } from '../../src/core/applications/name.ts'
 import { defaultThresholds } from '../../src/core/reviews/suspension.ts'
+import { setPersonRoles } from '../../src/flows/accounts/people.ts'
 import { changeLogo } from '../../src/flows/applications/logo.ts'
 import { setApplicationPublisher } from '../../src/flows/applications/manage.ts'
 import { addScope, changeScopeTitle } from '../../src/flows/applications/scope-catalogue.ts'
@@ -11,6 +12,7 @@ import { changeRule } from '../../src/flows/reviews/rule.ts'
 import { undoDecision } from '../../src/flows/reviews/undo.ts'
 import { pageRoutes } from '../../src/http/web/account-routes.ts'
 import { wordsFor } from '../../src/pages/ui/words.ts'
+import { listRoles } from '../../src/store/accounts/roles.ts'
 import { post } from '../rig/device.ts'
 import { drawLogo } from '../rig/logo.ts'
 import { type MadeApplication, type MadeUser, makeAccount, makeApplication, makeUser } from '../rig/make.ts'
@@ -48,6 +50,7 @@ beforeAll(async () => {
   application = await makeApplication(db, service.config, service.account.slug)
   decisionId = await suspendAs(operator)
   await proposeProfile()
+  await proposeOperator()
 })
 afterAll(() => service.stop())
 
@@ -57,6 +60,14 @@ async function proposeProfile(): Promise<void> {
   await setApplicationPublisher(context.db, application.id, { status: 'verified', name: 'acme.example' })
   await changeLogo(context, user.id, application.id, await drawLogo())
   await database.query('update application_proposals set version = 1')
+}
+
+/** An operator change of another operator, which this one may confirm. */
+async function proposeOperator(): Promise<void> {
+  const { context } = service
+  const [by, clerk] = [await makeUser(context.db, 'operators'), await makeUser(context.db, 'operators', { holds: [] })]
+  const administrator = (await listRoles(context.db, operators.id)).find((role) => role.holdsEveryScope)?.id ?? ''
+  await setPersonRoles(context, by.id, clerk.id, [administrator])
 }
 
 /** Decisions to undo and to confirm. */
@@ -324,6 +335,7 @@ describe('markup in texts', () => {
     await database.query("update scopes set title = $1 where name = 'orders:read'", [text])
     await database.query('update review_decisions set words = $1', [text])
     await database.query('update application_proposals set name = $1', [text])
+    await database.query('update operator_changes set email = $1', [text])
     await database.query(
       'update reviews set appeal = $1, appealed_at = now(), appealed_by = $2, closed_at = null where application_id = $3',
       [text, service.user.id, id],
