@@ -336,3 +336,27 @@ describe('a second look', () => {
     expect(await database.query('select name from applications where id = $1', [id])).toEqual([{ name: 'Dim Lamp' }])
   })
 })
+
+it('creates, links and enables an operator alone, and records that it was alone', async () => {
+  const environment = makeEnvironment({
+    DATABASE_URL: database.url,
+    OPERATOR_ACCOUNT: 'ops',
+    PUBLIC_URL: 'https://service.example',
+  })
+  const operate = (...args: string[]) => expect(run(args, { environment })).toMatchObject({ status: 0, stderr: '' })
+  const who = ['--account', 'ops', '--user', 'omar@ops.example']
+  operate('account', 'create', '--slug', 'ops', '--name', 'Operators', '--administrator', 'olga@ops.example')
+  operate('user', 'create', '--account', 'ops', '--email', 'omar@ops.example', '--role', 'administrator')
+  operate('user', 'link', ...who)
+  await database.query("update users set disabled_at = now() where email = 'omar@ops.example'")
+  operate('user', 'enable', ...who)
+  const events = await database.query(
+    "select via, detail->>'change' as change from audit_events where kind = 'operator.changed_alone' order by id",
+  )
+  const changes = ['create', 'create', 'reset', 'enable']
+  expect(events).toEqual(changes.map((change) => ({ via: 'cli', change })))
+  const mails = await database.query(
+    "select u.email, m.detail->>'change' as change from mails m join users u on u.id = m.user_id where m.kind = 'operator_change' order by m.id",
+  )
+  expect(mails).toContainEqual({ email: 'olga@ops.example', change: 'create' })
+}, 60_000)
