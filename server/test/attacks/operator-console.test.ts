@@ -2,7 +2,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isName } from '../../src/core/applications/name.ts'
 import { defaultThresholds } from '../../src/core/reviews/suspension.ts'
-import { setPersonRoles } from '../../src/flows/accounts/people.ts'
 import { changeLogo } from '../../src/flows/applications/logo.ts'
 import { setApplicationPublisher } from '../../src/flows/applications/manage.ts'
 import { addScope, changeScopeTitle } from '../../src/flows/applications/scope-catalogue.ts'
@@ -12,10 +11,10 @@ import { changeRule } from '../../src/flows/reviews/rule.ts'
 import { undoDecision } from '../../src/flows/reviews/undo.ts'
 import { pageRoutes } from '../../src/http/web/account-routes.ts'
 import { wordsFor } from '../../src/pages/ui/words.ts'
-import { listRoles } from '../../src/store/accounts/roles.ts'
 import { post } from '../rig/device.ts'
 import { drawLogo } from '../rig/logo.ts'
 import { type MadeApplication, type MadeUser, makeAccount, makeApplication, makeUser } from '../rig/make.ts'
+import { Operators } from '../rig/operators.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 import { signedFor, signInAs } from '../rig/signed-in.ts'
 import { sized } from '../rig/size.ts'
@@ -50,7 +49,7 @@ beforeAll(async () => {
   application = await makeApplication(db, service.config, service.account.slug)
   decisionId = await suspendAs(operator)
   await proposeProfile()
-  await proposeOperator()
+  await (await Operators.of(service)).propose(await makeUser(db, 'operators'))
 })
 afterAll(() => service.stop())
 
@@ -60,14 +59,6 @@ async function proposeProfile(): Promise<void> {
   await setApplicationPublisher(context.db, application.id, { status: 'verified', name: 'acme.example' })
   await changeLogo(context, user.id, application.id, await drawLogo())
   await database.query('update application_proposals set version = 1')
-}
-
-/** An operator change of another operator, which this one may confirm. */
-async function proposeOperator(): Promise<void> {
-  const { context } = service
-  const [by, clerk] = [await makeUser(context.db, 'operators'), await makeUser(context.db, 'operators', { holds: [] })]
-  const administrator = (await listRoles(context.db, operators.id)).find((role) => role.holdsEveryScope)?.id ?? ''
-  await setPersonRoles(context, by.id, clerk.id, [administrator])
 }
 
 /** Decisions to undo and to confirm. */
