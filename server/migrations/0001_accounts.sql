@@ -165,7 +165,7 @@ create table authenticators (
   created_at timestamptz not null
 );
 
--- Used passkey challenges, kept until they would have expired.
+-- Used passkey challenges and used proofs of a first sign-in step, kept until they would have expired.
 create table spent_challenges (
   digest     bytea constraint spent_challenges_pkey primary key
              constraint spent_challenges_digest_check check (length(digest) = 32),

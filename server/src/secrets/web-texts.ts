@@ -14,7 +14,7 @@ const session: SignedText = { prefix: 'lkw_', purpose: 'session', bodyBytes: 16 
 const link: SignedText = { prefix: 'lkl_', purpose: 'link', bodyBytes: 16 }
 /** browser id 16, bound to the user who signed in with it. */
 const browser: SignedText = { prefix: 'lkb_', purpose: 'browser', bodyBytes: 16 }
-/** user id 16 | time 6 | mark of the password 8, bound to the account's slug. */
+/** user id 16 | time 6 | mark of the password 8, bound to the account's slug and to the browser. */
 const secondStep: SignedText = { prefix: '', purpose: 'second-step', bodyBytes: 30 }
 /** device code id 16 | expiry 6, bound to the user who entered the code. */
 const decision: SignedText = { prefix: '', purpose: 'decision', bodyBytes: 22 }
@@ -56,16 +56,21 @@ export type SecondStep = {
   readonly passwordMark: string
 }
 
-export function signSecondStep(keys: Keyset, step: SecondStep, slug: string): string {
+export function signSecondStep(keys: Keyset, step: SecondStep, slug: string, browserMark: string): string {
   const parts = [Buffer.from(step.userId), moment(step.at), Buffer.from(step.passwordMark, 'hex')]
-  return sign(secondStep, keys.signing, Buffer.concat(parts), slug)
+  return sign(secondStep, keys.signing, Buffer.concat(parts), `${slug}\n${browserMark}`)
 }
 
-export function verifySecondStep(keys: Keyset, text: string, slug: string): SecondStep | null {
-  const body = verify(secondStep, keys, text, slug)
+export function verifySecondStep(
+  keys: Keyset,
+  text: string,
+  slug: string,
+  browserMark: string,
+): (SecondStep & { readonly digest: Buffer }) | null {
+  const body = verify(secondStep, keys, text, `${slug}\n${browserMark}`)
   if (!body) return null
   const [userId, passwordMark] = [body.subarray(0, 16).toString(), body.subarray(22).toString('hex')]
-  return { userId, at: body.readUIntBE(16, 6), passwordMark }
+  return { userId, at: body.readUIntBE(16, 6), passwordMark, digest: hash('sha256', text, 'buffer') }
 }
 
 /** Distinguishes the digests of two passwords, and reveals nothing else. */

@@ -17,7 +17,7 @@ import { type MadeApplication, type MadeUser, makeApplication, makeUser } from '
 import { startTestService, type TestService } from '../rig/service.ts'
 import { mailsOf, sessionsOf } from '../rig/witness.ts'
 
-const BROWSER = { address: null, agent: null, known: null, language: 'en' }
+const BROWSER = { address: null, agent: null, known: null, mark: '', language: 'en' }
 const PASSWORD = 'a quiet green harbour'
 
 let service: TestService

@@ -79,11 +79,8 @@ async function passEverything(): Promise<Passed> {
   at.account.set('sign in', await account.send('GET', `/sign-in?next=${next}`))
   const wrong = { email: user.email, password: 'not this', next: question }
   at.account.set('wrong password', await account.send('POST', '/sign-in', wrong))
-  at.account.set('second step', await account.send('GET', `/sign-in/code?step=x&next=${next}`))
-  at.account.set(
-    'wrong second step',
-    await account.send('POST', '/sign-in/code', { step: 'x', code: '1', next: question }),
-  )
+  at.account.set('second step', await account.send('GET', `/sign-in/code?next=${next}`))
+  at.account.set('wrong second step', await account.send('POST', '/sign-in/code', { code: '1', next: question }))
   at.account.set('another language', await account.send('POST', '/language', { language: 'en', next: question }))
   at.account.set('signed in', await account.send('POST', '/sign-in', { ...wrong, password: PASSWORD }))
   at.account.set('prove it again', await account.send('GET', `/confirm?next=${next}`))

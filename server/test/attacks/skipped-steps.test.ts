@@ -4,8 +4,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createScope } from '../../src/flows/accounts/register.ts'
 import { createLink } from '../../src/flows/sign-in/mailed-link.ts'
 import { pageRoutes } from '../../src/http/web/account-routes.ts'
-import { SESSION } from '../../src/http/web/cookies.ts'
+import { DIALOG, SESSION, STEP } from '../../src/http/web/cookies.ts'
 import { wordsFor } from '../../src/pages/ui/words.ts'
+import { createBrowserMark } from '../../src/secrets/dialog-texts.ts'
 import { markPassword, signDecision, signLink, signSecondStep } from '../../src/secrets/web-texts.ts'
 import { connect } from '../rig/connect.ts'
 import { type MadeUser, makeAccount, makeApplication, makeUser } from '../rig/make.ts'
@@ -165,10 +166,13 @@ describe('the second step', () => {
   const firstStep = async (user: MadeUser) => {
     const web = service.web()
     const { location } = await web.send('POST', '/sign-in', { email: user.email, password: PASSWORD, next: '/' })
-    return { web, step: new URL(location ?? '', web.origin).searchParams.get('step') ?? '' }
+    return { web, location, step: web.cookies.get(STEP) ?? '' }
   }
-  const secondStep = (web: Web, step: string, code: string) =>
-    web.send('POST', '/sign-in/code', { step, code, next: '/' })
+  const secondStep = (web: Web, step: string, code: string) => {
+    web.cookies.set(STEP, step)
+    return web.send('POST', '/sign-in/code', { code, next: '/' })
+  }
+  const EXPIRED = [400, expect.stringContaining(t('sign_in.problem_expired'))]
 
   it('WB-13: a password alone creates no session for a user with a second factor', async () => {
     const user = await guarded()
@@ -180,6 +184,7 @@ describe('the second step', () => {
   it('WB-13: the code alone creates none either: the step must be signed for this account and user, and be younger than five minutes', async () => {
     const [user, other] = [await guarded(), await guarded()]
     const { keys } = service.config
+    const mark = createBrowserMark()
     const at = await service.database.query<{ now: Date }>('select now()').then(([row]) => row?.now.getTime() ?? 0)
     const [kept] = await service.database.query<{ digest: string }>(
       'select password_digest as digest from users where id = $1',
@@ -190,17 +195,20 @@ describe('the second step', () => {
       '',
       'made up',
       user.id,
-      signSecondStep(keys, good, 'another'),
-      signSecondStep(keys, { ...good, at: at - 6 * MINUTE }, service.account.slug),
-      signSecondStep(keys, { ...good, userId: 'usr_000000000000' }, service.account.slug),
-      signSecondStep(keys, { ...good, passwordMark: markPassword('another') }, service.account.slug),
+      signSecondStep(keys, good, 'another', mark),
+      signSecondStep(keys, good, service.account.slug, createBrowserMark()),
+      signSecondStep(keys, { ...good, at: at - 6 * MINUTE }, service.account.slug, mark),
+      signSecondStep(keys, { ...good, userId: 'usr_000000000000' }, service.account.slug, mark),
+      signSecondStep(keys, { ...good, passwordMark: markPassword('another') }, service.account.slug, mark),
     ]
     const web = service.web()
+    web.cookies.set(DIALOG, mark)
     for (const step of steps) {
       const page = await secondStep(web, step, await user.code())
-      expect([page.status, textOf(page.text)]).toEqual([400, expect.stringContaining(t('sign_in.problem_expired'))])
+      expect([page.status, textOf(page.text)]).toEqual(EXPIRED)
     }
-    const swapped = await secondStep(web, (await firstStep(other)).step, await user.code())
+    const theirs = await firstStep(other)
+    const swapped = await secondStep(theirs.web, theirs.step, await user.code())
     expect([swapped.status, textOf(swapped.text)]).toEqual([
       400,
       expect.stringContaining(t('second_step.problem_wrong')),
@@ -216,6 +224,37 @@ describe('the second step', () => {
     expect(answers.filter(({ status }) => status === 303)).toHaveLength(1)
     expect(await sessionsOf(service, user)).toHaveLength(1)
     expect((await secondStep(service.web(), step, code)).status).not.toBe(303)
+  })
+
+  it('WB-13: the proof of the first step is a cookie for five minutes, and in no address and no page', async () => {
+    const { web, step, location } = await firstStep(await guarded())
+    const [cookie] = [web.last?.headers['set-cookie'] ?? []].flat().filter((each) => each.startsWith(`${STEP}=`))
+    expect(cookie).toBe(`${STEP}=${step}; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age=300`)
+    expect(location).toBe('/sign-in/code?next=%2F')
+    expect((await web.send('GET', location ?? '')).text).not.toContain(step)
+  })
+
+  it('WB-13: a copied address, or a copied proof, is worth nothing in another browser', async () => {
+    const user = await guarded()
+    const { step, location } = await firstStep(user)
+    const other = service.web()
+    await other.send('GET', location ?? '')
+    const refused = await other.submit('/sign-in/code', { code: await user.code() })
+    expect([refused.status, textOf(refused.text)]).toEqual(EXPIRED)
+    const copied = await secondStep(other, step, await user.code())
+    expect([copied.status, textOf(copied.text)]).toEqual(EXPIRED)
+    expect(await sessionsOf(service, user)).toEqual([])
+  })
+
+  it('WB-13: the proof of the first step is spent with the second, also with a new code', async () => {
+    const user = await guarded()
+    const { web, step } = await firstStep(user)
+    expect((await secondStep(web, step, await user.code())).status).toBe(303)
+    expect(web.cookies.has(STEP)).toBe(false)
+    await advance(MINUTE)
+    const again = await secondStep(web, step, await user.code())
+    expect([again.status, textOf(again.text)]).toEqual(EXPIRED)
+    expect(await sessionsOf(service, user)).toHaveLength(1)
   })
 
   it('WB-13: an unfinished sign-in ends when the password changes', async () => {
@@ -247,7 +286,7 @@ describe('the second step', () => {
     const web = service.web()
     const words = { password: 'another green harbour', again: 'another green harbour' }
     const answer = await web.send('POST', '/link', { link: signLink(config.keys, id, account.slug), ...words })
-    expect(answer.location).toMatch(/^\/sign-in\/code\?step=/)
+    expect(answer.location).toMatch(/^\/sign-in\/code\?next=/)
     expect([web.cookies.has(SESSION), await sessionsOf(service, user)]).toEqual([false, []])
   })
 })

@@ -3,8 +3,9 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createLink } from '../../src/flows/sign-in/mailed-link.ts'
 import { pageRoutes } from '../../src/http/web/account-routes.ts'
-import { BROWSER, SESSION } from '../../src/http/web/cookies.ts'
+import { BROWSER, DIALOG, SESSION, STEP } from '../../src/http/web/cookies.ts'
 import { wordsFor } from '../../src/pages/ui/words.ts'
+import { createBrowserMark } from '../../src/secrets/dialog-texts.ts'
 import {
   markPassword,
   signBrowser,
@@ -83,7 +84,7 @@ describe('what belongs to an account', () => {
   it('TN-02: anything else signed for one account or user is refused in another', async () => {
     const { keys } = service.config
     const there = service.web({}, theirs.account.slug)
-    const at = Date.now()
+    const [at, mark] = [Date.now(), createBrowserMark()]
     const link = await service.context.db.transaction((tx) =>
       createLink(tx, 'recovery', { id: ours.clerk.id, accountId: ours.account.id }),
     )
@@ -95,8 +96,9 @@ describe('what belongs to an account', () => {
       expect((await there.send('GET', `/link?token=${text}`)).status).toBe(404)
       expect((await there.send('POST', '/link', { link: text, ...words })).status).toBe(404)
       expect((await there.send('POST', '/link/remove', { link: text })).status).toBe(404)
-      const step = signSecondStep(keys, { userId: ours.clerk.id, at, passwordMark: markPassword('') }, slug)
-      expect((await there.send('POST', '/sign-in/code', { step, code: '000000', next: '/' })).status).toBe(400)
+      const step = signSecondStep(keys, { userId: ours.clerk.id, at, passwordMark: markPassword('') }, slug, mark)
+      there.cookies.set(STEP, step).set(DIALOG, mark)
+      expect((await there.send('POST', '/sign-in/code', { code: '000000', next: '/' })).status).toBe(400)
     }
     expect(await everyRow(service)).toEqual(before)
   })

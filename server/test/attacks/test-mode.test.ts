@@ -274,7 +274,7 @@ describe('whoever loses their access loses test mode with it:', () => {
       const visit = await findAccountSession(context.db, account.slug, randomUUID())
       if (!visit) throw new Error('there is no account')
       const given = { link: signLink(config.keys, id, account.slug), password, again: password }
-      const browser = { address: null, agent: null, known: null, language: 'en' } as const
+      const browser = { address: null, agent: null, known: null, mark: '', language: 'en' } as const
       return setPasswordByLink(context, visit.account, given, browser)
     },
     'a reset': () => sendPersonLink(service.context, service.user.id, administrator.id, 'en'),

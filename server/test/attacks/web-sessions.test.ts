@@ -314,7 +314,7 @@ describe('sessions', () => {
           password: 'new green harbour',
           again: 'new green harbour',
         },
-        { address: null, agent: null, known: null, language: 'en' },
+        { address: null, agent: null, known: null, mark: '', language: 'en' },
       )
       expect(changed.outcome).toBe('signed_in')
       const [own] = await sessionsOf(service, user)

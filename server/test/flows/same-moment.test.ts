@@ -9,7 +9,7 @@ import { type AccountSession, findAccountSession, insertSession } from '../../sr
 import { type MadeUser, makeUser } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 
-const BROWSER = { address: null, agent: null, known: null, language: 'de' }
+const BROWSER = { address: null, agent: null, known: null, mark: '', language: 'de' }
 
 let service: TestService
 let user: MadeUser

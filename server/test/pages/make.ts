@@ -107,7 +107,7 @@ export function everyDialogPage(given: Frame, application = 'Acme Signage'): Rea
   return {
     dialogSignIn: signInPage(out, signIn),
     dialogSignInWrong: signInPage(out, { ...signIn, email: 'maria@northwind.example', problem: 'wrong' }),
-    dialogSecondStep: secondStepPage(out, { step: 'step', next: signIn.next, minutes: 3, problem: null }),
+    dialogSecondStep: secondStepPage(out, { next: signIn.next, minutes: 3, problem: null }),
     dialogConfirm: confirmPage(frame, confirm),
     dialogRefusal: refusalPage(frame, { code: 'stale', requestId: REQUEST_ID }),
     chooseAccount: chooseAccountPage(base, makeChooseAccount({ purpose })),
@@ -140,7 +140,7 @@ export function everyPage(frame: Frame, application = 'Acme Signage'): Readonly<
   const session = { current: true, createdAt: AT, agent: application, place: null, address: '2001:db8::1' }
   return {
     signIn: signInPage(frame, { email, next, minutes, problem: 'wrong', notice: null, passkey: '{"a":"<"}' }),
-    secondStep: secondStepPage(frame, { step: 'step', next, minutes, problem: 'locked' }),
+    secondStep: secondStepPage(frame, { next, minutes, problem: 'locked' }),
     recover: recoverPage(frame, { email, sent: false, problem: 'email' }),
     recoverSent: recoverPage(frame, { email, sent: true, problem: null }),
     choosePassword: choosePasswordPage(frame, { kind: 'setup', email, link: 'link', problem: 'too_short' }),

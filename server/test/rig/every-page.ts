@@ -81,7 +81,7 @@ export async function everyRoutePage(northwind: Northwind): Promise<readonly Rou
       logo: '/logo',
       'application-logo': `/application-logo?application=${applications.signage.id}`,
       'sign-in': '/sign-in',
-      'sign-in-code': '/sign-in/code?step=none',
+      'sign-in-code': '/sign-in/code',
       recover: '/recover',
       'link-setup': await linkPath(northwind, 'setup', erik),
       'link-invitation': await linkPath(northwind, 'invitation', erik),
@@ -208,7 +208,7 @@ async function dialogPages(northwind: Northwind): Promise<readonly RoutePage[]> 
       'dialog-refused': `${publicUrl}/1/auth/oauth/authorize?${refused}`,
       'dialog-account': first,
       'dialog-sign-in': `/sign-in?next=${next}`,
-      'dialog-sign-in-code': `/sign-in/code?step=none&next=${next}`,
+      'dialog-sign-in-code': `/sign-in/code?next=${next}`,
       'dialog-other-browser': `${publicUrl}/dialog/pass?request=none`,
     }),
     ...popups('ann', {

@@ -133,9 +133,10 @@ describe('the setup', () => {
   })
 
   test('TK-12 no other signed text is accepted as one', () => {
-    const step = signSecondStep(keys, { userId: 'usr_000000000000', at: 1, passwordMark: '0123456789abcdef' }, 'acme')
-    expect(verifySecondStep(keys, step, 'acme')).not.toBeNull()
+    const given = { userId: 'usr_000000000000', at: 1, passwordMark: '0123456789abcdef' }
+    const step = signSecondStep(keys, given, 'acme', 'mark')
+    expect(verifySecondStep(keys, step, 'acme', 'mark')).not.toBeNull()
     expect(verifySetup(keys, step, 'acme')).toBeNull()
-    expect(verifySecondStep(rotated, text, 'usr_000000000000')).toBeNull()
+    expect(verifySecondStep(rotated, text, 'usr_000000000000', 'mark')).toBeNull()
   })
 })

@@ -60,11 +60,12 @@ describe.each([
   })
 })
 
-test('an unfinished sign-in carries user and time, for this account only', () => {
+test('an unfinished sign-in carries user and time, for this account and browser only', () => {
   const step = { userId: 'usr_k3v9m2x7q4tz', at: 1_772_366_400_123, passwordMark: '0123456789abcdef' }
-  const text = signSecondStep(keys, step, 'acme')
-  expect(verifySecondStep(keys, text, 'acme')).toEqual(step)
-  expect(verifySecondStep(keys, text, 'globex')).toBeNull()
+  const text = signSecondStep(keys, step, 'acme', 'mark')
+  expect(verifySecondStep(keys, text, 'acme', 'mark')).toEqual({ ...step, digest: expect.any(Buffer) })
+  expect(verifySecondStep(keys, text, 'globex', 'mark')).toBeNull()
+  expect(verifySecondStep(keys, text, 'acme', 'another')).toBeNull()
 })
 
 test('UC-22: a decision verifies only for the user who entered the code', () => {

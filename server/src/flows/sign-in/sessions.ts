@@ -25,6 +25,8 @@ export type Browser = {
   readonly agent: string | null
   /** Cookie of a browser that signed in before, not yet verified. */
   readonly known: string | null
+  /** Value of the cookie that identifies it on this host; a new one if it sent none. */
+  readonly mark: string
   /** Language of the pages it is shown. */
   readonly language: string
 }

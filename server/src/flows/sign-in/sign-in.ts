@@ -12,7 +12,7 @@ import {
   verifyBrowser,
   verifySecondStep,
 } from '../../secrets/web-texts.ts'
-import { findSignInUser, readSignInUser, type SignInUser } from '../../store/sign-in/methods.ts'
+import { findSignInUser, readSignInUser, type SignInUser, spendChallenge } from '../../store/sign-in/methods.ts'
 import type { HostAccount } from '../../store/sign-in/sessions.ts'
 import type { Context } from '../context.ts'
 import { attemptOf, provePasskey, type Refused, spendCode, withAttempt } from './prove.ts'
@@ -20,7 +20,7 @@ import { type Browser, type Proof, type SignedIn, startSession } from './session
 import { type AskedToConfirm, signInAsStranger } from './stranger.ts'
 
 /** Enough time to fetch a phone. */
-const SECOND_STEP_MS = 5 * 60 * 1000
+export const SECOND_STEP_MS = 5 * 60 * 1000
 
 export type SignInResult =
   | (SignedIn & { readonly browser: string })
@@ -56,11 +56,14 @@ export async function enterWithPassword(
   browser: Browser,
   how: string,
 ): Promise<SignInResult> {
-  if (user.authenticator) return secondStep(context, account, user)
+  if (user.authenticator) return secondStep(context, account, user, browser)
   return enter(context, account, user, browser, how, proofOf(user))
 }
 
-/** Second step: the authenticator code. `step` is the signed result of the first step, valid for five minutes. */
+/**
+ * Second step: the authenticator code. `step` is the signed result of the first step, valid for five minutes, in the
+ * browser of the first step, and once.
+ */
 export async function signInWithCode(
   context: Context,
   account: HostAccount,
@@ -68,7 +71,7 @@ export async function signInWithCode(
   now: number,
   browser: Browser,
 ): Promise<SignInResult> {
-  const step = verifySecondStep(context.config.keys, given.step, account.slug)
+  const step = verifySecondStep(context.config.keys, given.step, account.slug, browser.mark)
   const user = step && (await readSignInUser(context.db, account.id, step.userId))
   if (!step || !user || user.disabled || now - step.at > SECOND_STEP_MS) return { outcome: 'expired' }
   if (step.passwordMark !== markPassword(user.passwordDigest ?? '')) return { outcome: 'expired' }
@@ -82,6 +85,7 @@ export async function signInWithCode(
   )
   return withAttempt(context, attempt, async () => {
     if (!(await spendCode(context, user, given.code, now))) return { outcome: 'wrong' }
+    if (!(await spendStep(context, step))) return { outcome: 'expired' }
     return enter(context, account, user, browser, 'password and code', proofOf(user))
   })
 }
@@ -122,8 +126,12 @@ async function enter(
   return { ...signedIn, browser: signBrowser(keys, known ?? randomUUID(), user.id) }
 }
 
-function secondStep(context: Context, account: HostAccount, user: SignInUser): SignInResult {
+function secondStep(context: Context, account: HostAccount, user: SignInUser, { mark }: Browser): SignInResult {
   const at = Math.floor(context.applications.now())
   const step = { userId: user.id, at, passwordMark: markPassword(user.passwordDigest ?? '') }
-  return { outcome: 'second_step', step: signSecondStep(context.config.keys, step, account.slug) }
+  return { outcome: 'second_step', step: signSecondStep(context.config.keys, step, account.slug, mark) }
+}
+
+function spendStep(context: Context, step: { readonly digest: Buffer; readonly at: number }): Promise<boolean> {
+  return context.db.transaction((tx) => spendChallenge(tx, step.digest, step.at + SECOND_STEP_MS))
 }

@@ -9,7 +9,7 @@ import { type DialogQuestion, readDialogView } from '../../flows/dialog/read.ts'
 import { signOut } from '../../flows/sign-in/sessions.ts'
 import { type DialogConsentModel, dialogConsentPage } from '../../pages/dialog/consent.tsx'
 import { type DialogProblemModel, dialogProblemPage } from '../../pages/dialog/problem.tsx'
-import { createBrowserMark, digestBrowserMark, verifyAccountReference } from '../../secrets/dialog-texts.ts'
+import { digestBrowserMark, verifyAccountReference } from '../../secrets/dialog-texts.ts'
 import { logoAddress } from '../applications/logo.ts'
 import { accessLifetimes } from '../grants/access-lifetimes.ts'
 import type { FormFields } from '../parameters.ts'
@@ -21,15 +21,14 @@ import { clearCookie, DIALOG, DIALOG_SECONDS, SESSION, setCookie } from '../web/
  * browser proves that it is the one that began the dialog.
  */
 export const enterDialog: PageHandler<PageRequest> = async (context, { account, fields, browser }) => {
-  const mark = browser.dialogMark ?? createBrowserMark()
   const query = new URLSearchParams({
     request: fields.get('request') ?? '',
     account: account.slug,
-    browser: digestBrowserMark(mark),
+    browser: digestBrowserMark(browser.mark),
   })
   return {
     seeOther: `${context.config.publicUrl}/dialog/pass?${query}`,
-    cookies: [setCookie(DIALOG, mark, DIALOG_SECONDS)],
+    cookies: [setCookie(DIALOG, browser.mark, DIALOG_SECONDS)],
   }
 }
 
@@ -124,10 +123,8 @@ function formTarget(redirectUri: string): string {
 }
 
 function dialogIdOf(context: Context, { account, fields, browser }: PageRequest): string | null {
-  const { dialogMark } = browser
-  if (dialogMark === null) return null
   const text = fields.get('request') ?? ''
-  return verifyAccountReference(context.config.keys, text, account.slug, digestBrowserMark(dialogMark))
+  return verifyAccountReference(context.config.keys, text, account.slug, digestBrowserMark(browser.mark))
 }
 
 function dialogAddress(fields: FormFields): string {

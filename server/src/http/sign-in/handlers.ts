@@ -3,6 +3,7 @@ import type { Context } from '../../flows/context.ts'
 import { passkeyRequest, type Refused } from '../../flows/sign-in/prove.ts'
 import { signOut } from '../../flows/sign-in/sessions.ts'
 import {
+  SECOND_STEP_MS,
   type SignInResult,
   signInWithCode,
   signInWithPasskey,
@@ -12,7 +13,7 @@ import { checkMailPage } from '../../pages/sign-in/check-mail.tsx'
 import { secondStepPage } from '../../pages/sign-in/second-step.tsx'
 import { type SignInModel, signInPage } from '../../pages/sign-in/sign-in.tsx'
 import type { PageAnswer, PageHandler, PageRequest, UserRequest } from '../web/answer.ts'
-import { BROWSER, clearCookie, SESSION, setCookie } from '../web/cookies.ts'
+import { BROWSER, clearCookie, DIALOG, DIALOG_SECONDS, SESSION, STEP, setCookie } from '../web/cookies.ts'
 import { nextPath } from '../web/next-path.ts'
 
 /** A browser that signed in once is known for a year: failed attempts from elsewhere cannot lock its user out of it. */
@@ -44,16 +45,16 @@ export const signInByPasskey: PageHandler<PageRequest> = async (context, request
 }
 
 export const showSecondStep: PageHandler<PageRequest> = async (_context, { frame, fields }) => {
-  const model = { step: fields.get('step') ?? '', next: nextPath(fields.get('next')), problem: null, minutes: 0 }
+  const model = { next: nextPath(fields.get('next')), problem: null, minutes: 0 }
   return { page: secondStepPage(frame, model) }
 }
 
 export const signInByCode: PageHandler<PageRequest> = async (context, request) => {
   const { account, fields, browser, frame, now } = request
-  const given = { step: fields.get('step') ?? '', code: fields.get('code') ?? '' }
+  const given = { step: browser.step ?? '', code: fields.get('code') ?? '' }
   const result = await signInWithCode(context, account, given, now, browser)
   if (result.outcome === 'wrong' || result.outcome === 'locked') {
-    const model = { step: given.step, next: nextPath(fields.get('next')), problem: result.outcome }
+    const model = { next: nextPath(fields.get('next')), problem: result.outcome }
     return { page: secondStepPage(frame, { ...model, minutes: minutesOf(result) }), ...refusedWith(result) }
   }
   return signedIn(context, request, result)
@@ -72,7 +73,13 @@ export async function signedIn(
   next = nextPath(request.fields.get('next')),
 ): Promise<PageAnswer> {
   if (result.outcome === 'second_step') {
-    return { seeOther: `/sign-in/code?step=${result.step}&next=${encodeURIComponent(next)}` }
+    return {
+      seeOther: `/sign-in/code?next=${encodeURIComponent(next)}`,
+      cookies: [
+        setCookie(STEP, result.step, SECOND_STEP_MS / 1000),
+        setCookie(DIALOG, request.browser.mark, DIALOG_SECONDS),
+      ],
+    }
   }
   if (result.outcome !== 'signed_in') {
     const model = { problem: result.outcome, minutes: minutesOf(result) }
@@ -84,6 +91,7 @@ export async function signedIn(
     cookies: [
       setCookie(SESSION, result.cookie, context.config.sessionLifetimeMs / 1000),
       setCookie(BROWSER, result.browser, BROWSER_SECONDS),
+      ...(request.browser.step === null ? [] : [clearCookie(STEP)]),
     ],
   }
 }

@@ -69,7 +69,7 @@ export const pageRoutes: readonly PageRoute[] = [
     path: '/sign-in/code',
     access: 'anyone',
     handler: signInByCode,
-    from: '/sign-in/code?step={step}&next={next}',
+    from: '/sign-in/code?next={next}',
   },
   { method: 'POST', path: '/sign-out', access: 'user', handler: leave },
   { method: 'GET', path: '/recover', access: 'anyone', handler: showRecover },

@@ -18,8 +18,8 @@ export type PageRequest = {
   readonly file: Buffer | null
   readonly frame: Frame
   readonly browser: Browser & {
-    /** The dialog cookie on this host; null if it is absent or malformed. */
-    readonly dialogMark: string | null
+    /** The proof of a first step, not yet verified. */
+    readonly step: string | null
   }
 }
 

@@ -6,8 +6,10 @@
 export const SESSION = '__Host-session'
 export const BROWSER = '__Host-browser'
 export const LANGUAGE = '__Host-language'
-/** Browser mark: identifies the browser in which a dialog began, on each host of the dialog. */
+/** Browser mark: identifies the browser in which a dialog or a sign-in with two steps began, on each host. */
 export const DIALOG = '__Host-dialog'
+/** Proof of the first step of a sign-in, while the second is missing. */
+export const STEP = '__Host-step'
 
 /** Longer than a dialog, which lasts ten minutes, because the next one may begin before it ends. */
 export const DIALOG_SECONDS = 60 * 60

@@ -14,7 +14,7 @@ import { isFresh, type ReadSession, readSession } from '../../flows/sign-in/sess
 import type { Frame } from '../../pages/ui/frame.ts'
 import { refusalPage } from '../../pages/ui/refusal.tsx'
 import { chooseLanguage } from '../../pages/ui/words.ts'
-import { isBrowserMark } from '../../secrets/dialog-texts.ts'
+import { createBrowserMark, isBrowserMark } from '../../secrets/dialog-texts.ts'
 import { isSignedForm } from '../../secrets/web-texts.ts'
 import { Unavailable } from '../../store/postgres/postgres.ts'
 import type { AccountSession, SessionUser } from '../../store/sign-in/sessions.ts'
@@ -26,7 +26,7 @@ import type { PageRoute } from '../route.ts'
 import type { PathRoutes } from '../router.ts'
 import { tooBusy } from '../too-much.ts'
 import type { PageAnswer, PageRequest, UserRequest } from './answer.ts'
-import { BROWSER, DIALOG, LANGUAGE, readCookie, SESSION, setCookie } from './cookies.ts'
+import { BROWSER, DIALOG, LANGUAGE, readCookie, SESSION, STEP, setCookie } from './cookies.ts'
 import { formHolder, frameFor } from './frame.ts'
 import { type ReceivedPage, receivePage } from './receive-page.ts'
 import { respondPage, type Surroundings } from './respond.ts'
@@ -98,9 +98,10 @@ export function createAccountServer(context: Context, addressOf: AddressReader, 
 
   function browserOf(request: IncomingMessage): PageRequest['browser'] {
     const { cookie, 'accept-language': accepted } = request.headers
-    const dialogMark = readCookie(cookie, DIALOG)
+    const mark = readCookie(cookie, DIALOG)
     return {
-      dialogMark: dialogMark !== null && isBrowserMark(dialogMark) ? dialogMark : null,
+      mark: mark !== null && isBrowserMark(mark) ? mark : createBrowserMark(),
+      step: readCookie(cookie, STEP),
       address: addressOf(request.socket.remoteAddress, singleHeader(request, 'x-forwarded-for')),
       agent: request.headers['user-agent']?.slice(0, 200) ?? null,
       known: readCookie(cookie, BROWSER),

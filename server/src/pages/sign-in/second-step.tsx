@@ -6,14 +6,12 @@ import { page } from '../ui/layout.tsx'
 import { Problems } from '../ui/notice.tsx'
 
 export type SecondStepModel = {
-  /** Proof that the first step was passed. */
-  readonly step: string
   readonly next: string
   readonly problem: null | 'wrong' | 'locked'
   readonly minutes: number
 }
 
-export function secondStepPage(frame: Frame, { step, next, problem, minutes }: SecondStepModel): string {
+export function secondStepPage(frame: Frame, { next, problem, minutes }: SecondStepModel): string {
   const { words } = frame
   const wrong = problem && words.t(`second_step.problem_${problem}`, { minutes })
   return page(
@@ -22,7 +20,7 @@ export function secondStepPage(frame: Frame, { step, next, problem, minutes }: S
     <>
       <Problems words={words} problems={wrong ? [{ field: 'code', text: wrong }] : []} />
       <section class="card stack">
-        <Form frame={frame} action="/sign-in/code" hidden={{ step, next }} class="stack">
+        <Form frame={frame} action="/sign-in/code" hidden={{ next }} class="stack">
           <Field
             id="code"
             heading

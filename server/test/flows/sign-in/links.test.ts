@@ -9,7 +9,7 @@ import { type MadeUser, makeUser } from '../../rig/make.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
 
 const PASSWORD = 'a quiet green harbour'
-const BROWSER = { address: null, agent: null, known: null, language: 'en' }
+const BROWSER = { address: null, agent: null, known: null, mark: '', language: 'en' }
 
 let service: TestService
 let account: HostAccount
