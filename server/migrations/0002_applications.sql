@@ -78,6 +78,24 @@ create table application_secrets (
 
 create index application_secrets_live_idx on application_secrets (application_id) where revoked_at is null;
 
+-- Applications that were registered in the developer console. An operator looks at them before they get dangerous scopes or many
+-- users; applications that an operator registered have no row.
+create table application_vettings (
+  application_id text constraint application_vettings_pkey primary key
+                 constraint application_vettings_application_id_fkey references applications,
+  -- Grants by users of other accounts, counted while no operator has approved the application and its publisher is unverified.
+  outside_grants integer not null default 0 constraint application_vettings_outside_grants_check check (outside_grants >= 0),
+  -- The developer asked for it; null when an operator has decided.
+  requested_at   timestamptz,
+  requested_by   text constraint application_vettings_requested_by_fkey references users on delete set null,
+  -- An operator approved it.
+  vetted_at      timestamptz,
+  constraint application_vettings_requested_or_vetted check (requested_at is null or vetted_at is null)
+);
+
+create index application_vettings_requested_at_idx on application_vettings (requested_at) where requested_at is not null;
+create index application_vettings_vetted_at_idx on application_vettings (vetted_at) where vetted_at is not null;
+
 -- Test mode: the application's codes are decided by request, with this secret, as this user; nobody can enter them on a page. The row
 -- is deleted when it ends. Past `ends_at` it has ended, even if nobody has deleted the row yet.
 create table application_test_modes (

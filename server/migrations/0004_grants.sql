@@ -130,9 +130,9 @@ create table mails (
   id          bigint generated always as identity constraint mails_pkey primary key,
   kind        text not null constraint mails_kind_check check (kind in (
     'invitation', 'recovery', 'reset', 'grant_created', 'grants_created', 'password_changed', 'sign_in_method_added',
-    'sign_in_method_removed', 'grant_ended', 'many_codes', 'profile_decided', 'publisher_record', 'application_review',
-    'suspensions_waiting', 'sign_in', 'sign_in_locked', 'credentials_to_renew', 'authenticator_to_renew',
-    'operator_change', 'second_decision')),
+    'sign_in_method_removed', 'grant_ended', 'many_codes', 'profile_decided', 'vetting_decided', 'publisher_record',
+    'application_review', 'suspensions_waiting', 'sign_in', 'sign_in_locked', 'credentials_to_renew',
+    'authenticator_to_renew', 'operator_change', 'second_decision')),
   account_id  text not null constraint mails_account_id_fkey references accounts,
   user_id     text not null constraint mails_user_id_fkey references users on delete cascade,
   link_id     uuid constraint mails_link_id_fkey references links,

@@ -1,6 +1,7 @@
 /** `latchkey code show|grant|reject`: the user's part of the device flow, for operators, tests and first trials. */
 import type { Command } from 'commander'
 import { everyOption, readConfig } from '../config.ts'
+import { MAX_OUTSIDE_GRANTS } from '../core/applications/vetting.ts'
 import { isExpired } from '../core/device/code.ts'
 import { groupDigits } from '../core/device/user-code.ts'
 import { formatScope } from '../core/grants/scope.ts'
@@ -13,6 +14,12 @@ import { findUser } from '../store/accounts/users.ts'
 import type { Queryable } from '../store/postgres/postgres.ts'
 import { CommandRefused, type OutputOptions, print } from './output.ts'
 import { type Wiring, withDatabase } from './wiring.ts'
+
+const UNVETTED = {
+  too_many_grants: `No operator has approved the application yet, and users of other accounts have granted it ${MAX_OUTSIDE_GRANTS} times, which is the limit until then.`,
+  dangerous_scope:
+    'No operator has approved the application yet, so users of other accounts cannot grant it a dangerous scope.',
+} as const
 
 type Who = { account: string; user: string }
 type DecisionOptions = OutputOptions & Who
@@ -74,6 +81,7 @@ export function defineCode(code: Command, wiring: Wiring): void {
           )
         }
         if (result.outcome === 'application_suspended') throw new CommandRefused('The application is suspended.')
+        if (result.outcome === 'unvetted') throw new CommandRefused(UNVETTED[result.problem])
         throw new CommandRefused('The code is no longer open.')
       }),
   )

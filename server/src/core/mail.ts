@@ -59,6 +59,11 @@ export type MailContent =
         readonly reason: string | null
       }
     }
+  /** To administrators: an operator approved an application, or withdrew the approval. */
+  | {
+      readonly kind: 'vetting_decided'
+      readonly detail: { readonly application: string; readonly vetted: boolean }
+    }
   /**
    * To administrators: the DNS record of a publisher is missing. `lost`: the publisher is therefore no longer verified.
    */

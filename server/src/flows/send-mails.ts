@@ -104,6 +104,8 @@ function contentOf(context: Context, mail: DueMail): MailContent {
     }
     case 'profile_decided':
       return { ...about, kind: mail.kind, ...mail.detail }
+    case 'vetting_decided':
+      return { ...about, kind: mail.kind, ...mail.detail }
     case 'publisher_record':
       return { ...about, kind: mail.kind, ...mail.detail }
   }

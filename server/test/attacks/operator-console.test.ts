@@ -342,6 +342,9 @@ describe('markup in texts', () => {
 
   it('AD-01: names, appeals, operators’ texts and all other values of rows are text on every page', async () => {
     const looking = await signInAs(service, operator, { account: operators, headers: INSIDE })
+    await service.database.query('insert into application_vettings (application_id, requested_at) values ($1, now())', [
+      application.id,
+    ])
     const looked = routes.filter(
       ({ method, path }) => method === 'GET' && !['/operator/rule', '/operator/changes/logo'].includes(path),
     )
@@ -368,6 +371,7 @@ describe('markup in texts', () => {
   it('AD-01: values of forms and of the query are never markup', async () => {
     const looking = await signInAs(service, operator, { account: operators, headers: INSIDE })
     await writeEverywhere('Harmless')
+    await service.database.query('delete from application_vettings')
     const answers = async (text: string) => {
       const shown: string[] = []
       for (const route of routes.filter(({ method }) => method === 'POST')) {

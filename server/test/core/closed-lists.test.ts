@@ -57,6 +57,7 @@ const LISTS: Record<string, readonly string[]> = {
     grant_ended: true,
     many_codes: true,
     profile_decided: true,
+    vetting_decided: true,
     publisher_record: true,
     application_review: true,
     suspensions_waiting: true,

@@ -127,8 +127,8 @@ const left: readonly Left[] = [
   [
     'approval-dialog',
     'flows/dialog/decide.ts',
-    "if (dialogApproval(context, scopes, session.authenticatedAt, now) === 'reauthenticate')",
-    'if (false)',
+    'dialogApproval(context, scopes, unvetted, session.authenticatedAt, now)',
+    'dialogApproval(context, scopes, unvetted, now, now)',
     'a stolen session grants dangerous scopes in the dialog long after its user signed in',
   ],
   [

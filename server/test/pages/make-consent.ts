@@ -22,6 +22,7 @@ export function makeConsent(given: Partial<ConsentModel> = {}): ConsentModel {
     ],
     grantable: true,
     suspended: false,
+    unvetted: null,
     retype: false,
     crowded: false,
     shared: false,
@@ -45,6 +46,7 @@ export function makeDialogConsent(given: Partial<DialogConsentModel> = {}): Dial
     lacking,
     grantable: true,
     suspended: false,
+    unvetted: null,
     problem: null,
     ...given,
   }

@@ -74,6 +74,7 @@ export function makeOwnApplication(given: Partial<OwnApplicationModel> = {}): Ow
     proposal: null,
     createdOn: AT,
     suspended: false,
+    vetting: { outsideGrants: 42, maxOutsideGrants: 100, requestedAt: null, vettedAt: null },
     public: false,
     deviceFlow: true,
     testEndsAt: null,

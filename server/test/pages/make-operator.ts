@@ -10,6 +10,7 @@ import { type OperatorChangesModel, operatorChangesPage } from '../../src/pages/
 import { type OperatorsModel, operatorsPage } from '../../src/pages/operator/operators.tsx'
 import { type OperatorOverviewModel, operatorOverviewPage } from '../../src/pages/operator/overview.tsx'
 import { type OperatorScopesModel, operatorScopesPage } from '../../src/pages/operator/scopes.tsx'
+import { operatorVettingPage } from '../../src/pages/operator/vetting.tsx'
 import { operatorApplicationPage } from '../../src/pages/reviews/application.tsx'
 import type { OperatorApplicationModel } from '../../src/pages/reviews/application-model.ts'
 import type { DecisionForm } from '../../src/pages/reviews/decision-form.ts'
@@ -267,6 +268,10 @@ export function everyOperatorPage(given: Frame, text = 'Acme Signage'): Readonly
   const task = { name: text, everyMs: 1_000, succeededAgoMs: null, failedAgoMs: 90_000, failure: text, overdue: true }
   const account = { slug: 'acme', name: text, createdAt: NOW, people: 3, applications: 1, grants: 2 }
   const listed = { id: ID, name: text, account: 'acme', createdAt: NOW, suspended: true, grants: 2 }
+  const vetting = {
+    ...{ id: ID, name: text, account: 'acme', scopes: ['orders:read'], redirects: [text] },
+    ...{ outsideGrants: 42, by: null, since: NOW },
+  }
   return {
     operator: operatorOverviewPage(at('/operator'), makeOverview({ tasks: [task], reviews: [review] })),
     operatorWell: operatorOverviewPage(at('/operator'), makeOverview({ reviews: [], openReviews: 0 })),
@@ -316,6 +321,18 @@ export function everyOperatorPage(given: Frame, text = 'Acme Signage'): Readonly
     operatorChanges: operatorChangesPage(at('/operator/changes'), makeChanges({ name: text, notice: 'declined' })),
     operatorChangesStale: operatorChangesPage(at('/operator/changes'), makeChanges({ name: text, problem: 'stale' })),
     operatorChangesWordless: operatorChangesPage(at('/operator/changes'), makeChanges({ problem: { noWordsFor: ID } })),
+    operatorVetting: operatorVettingPage(at('/operator/vetting'), {
+      requested: [{ ...vetting, by: text }],
+      vetted: [{ ...vetting, id: 'app_other' }],
+      maxOutsideGrants: 100,
+      notice: 'vetted',
+    }),
+    operatorVettingNone: operatorVettingPage(at('/operator/vetting'), {
+      requested: [],
+      vetted: [],
+      maxOutsideGrants: 100,
+      notice: 'unchanged',
+    }),
     operatorChangesNone: operatorChangesPage(at('/operator/changes'), {
       changes: [],
       notice: 'accepted',

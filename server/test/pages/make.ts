@@ -156,6 +156,8 @@ export function everyPage(frame: Frame, application = 'Acme Signage'): Readonly<
       frame,
       makeConsent({ application, retype: true, crowded: true, shared: true, problem: 'retype' }),
     ),
+    consentUnvetted: consentPage(frame, makeConsent({ application, unvetted: 'too_many_grants' })),
+    consentUnvettedDangerous: consentPage(frame, makeConsent({ application, unvetted: 'dangerous_scope' })),
     consentRefused: consentPage(frame, makeConsent({ application, can: [], grantable: false, suspended: true })),
     granted: decidedPage(frame, { outcome: 'granted', application }),
     grantedShared: decidedPage(frame, { outcome: 'granted', application, shared: true }),

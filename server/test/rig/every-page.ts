@@ -170,6 +170,7 @@ async function operatorPages(northwind: Northwind): Promise<readonly RoutePage[]
     'operator-reviews': '/operator/reviews',
     'operator-reviews-closed': '/operator/reviews?filter=closed',
     'operator-changes': '/operator/changes',
+    'operator-vetting': '/operator/vetting',
     'operator-changes-logo': `/operator/changes/logo?application=${own.shop.id}&version=${proposal?.version}`,
     'operator-application': of(fast),
     'operator-application-reported': of(reported),

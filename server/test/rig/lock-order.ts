@@ -12,6 +12,7 @@ export const LOCK_ORDER: readonly (readonly string[])[] = [
   ['device_codes', 'dialogs'],
   ['accounts'],
   ['users'],
+  ['application_vettings'],
   ['sessions', 'links', 'passkeys', 'authenticators', '@mails:', 'mails'],
   ['@crowd:'],
   ['@review:'],
@@ -22,7 +23,7 @@ export const LOCK_ORDER: readonly (readonly string[])[] = [
 ]
 
 /** Several of these only after locking the user's row, so they need no order. */
-const OF_ONE_USER = LOCK_ORDER[5] ?? []
+const OF_ONE_USER = LOCK_ORDER[6] ?? []
 
 /** Rows that are only written under another lock, so they need no order. */
 export const BEHIND: Readonly<Record<string, string>> = {

@@ -9,6 +9,7 @@ import { insertApplication, markApplicationChanged } from '../../store/applicati
 import { lockOwnApplication, readOwnApplication, revokeSecret, saveSettings } from '../../store/applications/own.ts'
 import { readProposal } from '../../store/applications/proposals.ts'
 import { readScopeFacts } from '../../store/applications/scopes.ts'
+import { insertVetting } from '../../store/applications/vettings.ts'
 import { recordEvent } from '../../store/audit/events.ts'
 import { asAdministrator, type Forbidden } from '../accounts/administrator.ts'
 import type { Context } from '../context.ts'
@@ -41,6 +42,7 @@ export function registerApplication(
       pkceRequired: wish.public,
       resourceServer: false,
     })
+    await insertVetting(tx, id)
     const secret = wish.public ? null : await addSecret(tx, context.config.keys, id)
     const about = { actor: byUser(by), accountId: account.id, applicationId: id }
     await recordEvent(tx, { kind: 'application.created', ...about })

@@ -2,6 +2,7 @@
 import { mayConnectByCode } from '../../core/accounts/policy.ts'
 import { deviceFlowPolicy } from '../../core/applications/application.ts'
 import { runningTestMode, type TestMode, testableScopes } from '../../core/applications/test-mode.ts'
+import { type VettingProblem, vettingProblem } from '../../core/applications/vetting.ts'
 import { type Actor, BY_COMMAND_LINE, byApplication, byUser } from '../../core/audit/actor.ts'
 import { accept, isOpen, reject, unclaim } from '../../core/device/code.ts'
 import { isLastGroup, readTypedCode } from '../../core/device/user-code.ts'
@@ -14,6 +15,7 @@ import { lockUser } from '../../store/accounts/users.ts'
 import { findApplication } from '../../store/applications/applications.ts'
 import { readScopes } from '../../store/applications/scopes.ts'
 import { shareTestMode } from '../../store/applications/test-modes.ts'
+import { countOutsideGrant, lockUnvetted } from '../../store/applications/vettings.ts'
 import { recordEvent } from '../../store/audit/events.ts'
 import {
   type DeviceCodeKey,
@@ -36,6 +38,8 @@ export type GrantResult =
   /** The scopes to grant differ from those the user was shown. */
   | { readonly outcome: 'changed'; readonly consent: Consent }
   | { readonly outcome: 'application_suspended' }
+  /** No operator has looked at the application yet. */
+  | { readonly outcome: 'unvetted'; readonly problem: VettingProblem }
   /** The approval rule asks for a recent sign-in, or for the last group of the code. */
   | { readonly outcome: 'reauthenticate' | 'retype' }
   | { readonly outcome: 'not_open' }
@@ -64,6 +68,7 @@ export async function grantDeviceCode(
     const locked = await lockDeviceCode(tx, key)
     const user = await lockUser(tx, userId)
     if (!locked || !user || user.disabled) return { outcome: 'not_open' } as const
+    const unvetted = await lockUnvetted(tx, locked.code.applicationId, user.accountId)
     // Checked after locking the user: a password change may have ended the session meanwhile.
     const session = onPage && (await holdSession(tx, onPage.sessionId, userId))
     if (onPage && !session) return { outcome: 'not_open' } as const
@@ -78,10 +83,15 @@ export async function grantDeviceCode(
     if (application.suspended) return { outcome: 'application_suspended' } as const
     const held = test ? testableScopes(user.heldScopes, await readDangerous(tx, code.scopes)) : user.heldScopes
     const consent = resolveConsent(code.scopes, held, deviceFlowPolicy(application))
+    const scopes = await readScopes(tx, consent.granted)
+    const problem = vettingProblem(
+      unvetted,
+      scopes.some(({ dangerous }) => dangerous),
+    )
+    if (problem) return { outcome: 'unvetted', problem } as const
     if (onPage && session) {
-      const scopes = await readScopes(tx, consent.granted)
       const approver = { authenticatedAt: session.authenticatedAt, address: onPage.address, now }
-      const { approval } = await readApproval(context, tx, code, application, scopes, approver)
+      const { approval } = await readApproval(context, tx, code, application, scopes, unvetted, approver)
       if (approval === 'reauthenticate') return { outcome: 'reauthenticate' } as const
       const userCode = userCodeOf(config.keys, code)
       if (userCode === null) return { outcome: 'not_open' } as const
@@ -101,6 +111,7 @@ export async function grantDeviceCode(
       testEndsAt: test?.endsAt ?? null,
       requestedFrom: code.requestedFrom,
     })
+    if (unvetted) await countOutsideGrant(tx, application.id)
     await saveDeviceCode(tx, step.next)
     return { outcome: 'granted', consent, applicationId: application.id, accountId: account.id } as const
   })

@@ -1,11 +1,14 @@
 /** Forecast of what a user would see on entering a code now, for an operator who helps them. Reads only. */
 import { mayConnectByCode } from '../../core/accounts/policy.ts'
 import { deviceFlowPolicy } from '../../core/applications/application.ts'
+import { vettingProblem } from '../../core/applications/vetting.ts'
 import { claim } from '../../core/device/code.ts'
 import { resolveConsent } from '../../core/grants/scope.ts'
 import { readAccount } from '../../store/accounts/accounts.ts'
 import { readUser } from '../../store/accounts/users.ts'
 import { findApplication } from '../../store/applications/applications.ts'
+import { readScopes } from '../../store/applications/scopes.ts'
+import { readUnvetted } from '../../store/applications/vettings.ts'
 import type { Found } from '../../store/device/codes.ts'
 import type { Queryable } from '../../store/postgres/postgres.ts'
 
@@ -37,7 +40,9 @@ export async function foreseeDecision(
   const consent = resolveConsent(code.scopes, user.heldScopes, deviceFlowPolicy(application))
   const barred = user.disabled || !account.policy.deviceFlow || !mayConnectByCode(account.policy, application)
   const entry = barred ? 'barred' : ENTRIES[answer]
-  const grantable = entry === 'accepted' && consent.grantable && !application.suspended
+  const dangerous = (await readScopes(db, consent.granted)).some((scope) => scope.dangerous)
+  const limited = vettingProblem(await readUnvetted(db, application.id, account.id), dangerous) !== null
+  const grantable = entry === 'accepted' && consent.grantable && !application.suspended && !limited
   return { entry, granted: consent.granted, lacking: consent.lacking, grantable }
 }
 

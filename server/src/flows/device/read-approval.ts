@@ -1,6 +1,7 @@
 /** Facts about a device code for the approval rule (core/grants/approval.ts). */
 
 import type { Application } from '../../core/applications/application.ts'
+import type { Unvetted } from '../../core/applications/vetting.ts'
 import { type Client, compareOrigin, type Origin } from '../../core/device/origin.ts'
 import { type Approval, approvalOf } from '../../core/grants/approval.ts'
 import { networkOf } from '../../core/network.ts'
@@ -23,13 +24,14 @@ export async function readApproval(
   code: StoredDeviceCode,
   application: Pick<Application, 'publisher'>,
   scopes: readonly Scope[],
+  unvetted: Unvetted | null,
   { authenticatedAt, address, now }: Approver,
 ): Promise<ReadApproval> {
   const crowded = (await countCrowd(db, code.applicationId, networkOf(code.requestedFrom))) >= CROWD.max
   const origin = compareOrigin(locate(context, code.requestedFrom), locate(context, address))
   const unverified = application.publisher.status === 'unverified'
   const dangerous = scopes.some((scope) => scope.dangerous)
-  const facts = { variant: code.variant, dangerous, crowded, origin, unverified, authenticatedAt, now }
+  const facts = { variant: code.variant, dangerous, crowded, origin, unverified, unvetted, authenticatedAt, now }
   return { crowded, origin, approval: approvalOf({ ...facts, freshMs: context.config.freshMs }) }
 }
 

@@ -2,6 +2,7 @@
 
 import { mayConnectByCode } from '../../core/accounts/policy.ts'
 import { deviceFlowPolicy, type LogoName, type Publisher, shownLogo } from '../../core/applications/application.ts'
+import type { VettingProblem } from '../../core/applications/vetting.ts'
 import { isOpen, type Variant } from '../../core/device/code.ts'
 import type { Origin } from '../../core/device/origin.ts'
 import { groupDigits } from '../../core/device/user-code.ts'
@@ -9,6 +10,7 @@ import { userCodeOf } from '../../secrets/user-code.ts'
 import { readAccount } from '../../store/accounts/accounts.ts'
 import { readUser } from '../../store/accounts/users.ts'
 import { findApplication } from '../../store/applications/applications.ts'
+import { readUnvetted } from '../../store/applications/vettings.ts'
 import { type DeviceCodeKey, readDeviceCode, type StoredDeviceCode } from '../../store/device/codes.ts'
 import type { SessionUser } from '../../store/sign-in/sessions.ts'
 import type { Context } from '../context.ts'
@@ -28,6 +30,8 @@ export type OpenDecision = DescribedConsent & {
   readonly requestedFrom: string | null
   readonly requestedWith: string | null
   readonly suspended: boolean
+  /** Why it cannot be granted before an operator has looked at it. */
+  readonly unvetted: VettingProblem | null
   readonly origin: Origin
   /** Many users claimed codes that this application requested from the same network, within minutes. */
   readonly crowded: boolean
@@ -80,6 +84,7 @@ export async function readDecision(
     code,
     application,
     consent.can,
+    await readUnvetted(context.db, application.id, account.id),
     approver,
   )
   if (approval === 'reauthenticate') return { outcome: 'stale_session' }
@@ -96,6 +101,7 @@ export async function readDecision(
     requestedWith: code.requestedWith,
     ...consent,
     suspended: application.suspended,
+    unvetted: approval === 'ok' || approval === 'retype' ? null : approval,
     origin,
     crowded,
     shared,

@@ -1,4 +1,5 @@
 /** The approval rule (core/grants/approval.ts) for a dialog: it begins in the user's own browser, so places do not count. */
+import type { Unvetted } from '../../core/applications/vetting.ts'
 import { type Approval, approvalOf } from '../../core/grants/approval.ts'
 import type { Scope } from '../../store/applications/scopes.ts'
 import type { Context } from '../context.ts'
@@ -7,10 +8,11 @@ import type { Context } from '../context.ts'
 export function dialogApproval(
   { config }: Context,
   scopes: readonly Scope[],
+  unvetted: Unvetted | null,
   authenticatedAt: number,
   now: number,
 ): Approval {
   const dangerous = scopes.some((scope) => scope.dangerous)
   const facts = { variant: 'token_set', dangerous, crowded: false, origin: 'same', unverified: false } as const
-  return approvalOf({ ...facts, authenticatedAt, now, freshMs: config.freshMs })
+  return approvalOf({ ...facts, unvetted, authenticatedAt, now, freshMs: config.freshMs })
 }

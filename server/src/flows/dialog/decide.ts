@@ -12,6 +12,7 @@ import { readAccount } from '../../store/accounts/accounts.ts'
 import { lockUser } from '../../store/accounts/users.ts'
 import { findApplication } from '../../store/applications/applications.ts'
 import { readScopes } from '../../store/applications/scopes.ts'
+import { countOutsideGrant, lockUnvetted } from '../../store/applications/vettings.ts'
 import { recordEvent } from '../../store/audit/events.ts'
 import { lockDialog, saveDialog } from '../../store/dialog/dialogs.ts'
 import { holdSession, type SessionUser } from '../../store/sign-in/sessions.ts'
@@ -34,6 +35,8 @@ export type DialogDecision =
   | { readonly outcome: 'changed' }
   /** A dangerous scope: the user must re-authenticate first. */
   | { readonly outcome: 'stale_session' }
+  /** No operator has looked at the application yet: the page says what it may not have. */
+  | { readonly outcome: 'unvetted' }
   /** Decided before, or expired. */
   | { readonly outcome: 'not_open' }
 
@@ -49,6 +52,10 @@ export async function decideDialog(
   const result = await db.transaction(async (tx) => {
     const locked = await lockDialog(tx, dialogId)
     const user = await lockUser(tx, sessionUser.id)
+    const unvetted =
+      locked && user && answer.decision === 'allow'
+        ? await lockUnvetted(tx, locked.dialog.applicationId, user.accountId)
+        : null
     // Checked after locking the user: a password change may have ended the session meanwhile.
     const session = await holdSession(tx, sessionUser.session.id, sessionUser.id)
     if (!locked || !user || user.disabled || !session) return { outcome: 'not_open' } as const
@@ -77,8 +84,9 @@ export async function decideDialog(
     if (application.suspended || !policyAllows(account.policy, application)) return { outcome: 'changed' } as const
     const consent = resolveConsent(dialog.scopes, user.heldScopes, application)
     const scopes = await readScopes(tx, consent.granted)
-    if (dialogApproval(context, scopes, session.authenticatedAt, now) === 'reauthenticate')
-      return { outcome: 'stale_session' } as const
+    const approval = dialogApproval(context, scopes, unvetted, session.authenticatedAt, now)
+    if (approval === 'reauthenticate') return { outcome: 'stale_session' } as const
+    if (approval !== 'ok') return { outcome: 'unvetted' } as const
     if (!consent.grantable || !isAsShown(answer.shown, consent.granted)) return { outcome: 'changed' } as const
     await createGrant(tx, byUser(user.id), user, application, {
       id: grantId,
@@ -90,6 +98,7 @@ export async function decideDialog(
       testEndsAt: null,
       requestedFrom: answer.address,
     })
+    if (unvetted) await countOutsideGrant(tx, application.id)
     await saveDialog(tx, step.next)
     return { outcome: 'decided', redirectUri, state, granted: about, denied: null } as const
   })

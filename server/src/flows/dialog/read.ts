@@ -1,10 +1,12 @@
 /** View of a dialog: the question before the decision, the status after it. Reads only. */
 import { policyAllows } from '../../core/accounts/policy.ts'
 import { type Application, type LogoName, type Publisher, shownLogo } from '../../core/applications/application.ts'
+import type { VettingProblem } from '../../core/applications/vetting.ts'
 import { type Dialog, dialogStatus } from '../../core/dialog/dialog.ts'
 import { readAccount } from '../../store/accounts/accounts.ts'
 import { readUser } from '../../store/accounts/users.ts'
 import { findApplication } from '../../store/applications/applications.ts'
+import { readUnvetted } from '../../store/applications/vettings.ts'
 import { readDialog } from '../../store/dialog/dialogs.ts'
 import type { SessionUser } from '../../store/sign-in/sessions.ts'
 import type { Context } from '../context.ts'
@@ -35,6 +37,8 @@ export type DialogQuestion = DescribedConsent & {
   readonly logo: LogoName | null
   readonly redirectUri: string
   readonly suspended: boolean
+  /** Why it cannot be granted before an operator has looked at it. */
+  readonly unvetted: VettingProblem | null
 }
 
 export type DialogView =
@@ -60,8 +64,9 @@ export async function readDialogView(
   if (!policyAllows(account.policy, application)) return { outcome: 'barred', application: application.name }
   const consent = await describeConsent(context.db, user, dialog.scopes, application)
   const { authenticatedAt } = sessionUser.session
-  if (dialogApproval(context, consent.can, authenticatedAt, now) === 'reauthenticate')
-    return { outcome: 'stale_session' }
+  const unvetted = await readUnvetted(context.db, application.id, account.id)
+  const approval = dialogApproval(context, consent.can, unvetted, authenticatedAt, now)
+  if (approval === 'reauthenticate') return { outcome: 'stale_session' }
   return {
     outcome: 'open',
     application: application.name,
@@ -69,6 +74,7 @@ export async function readDialogView(
     logo: shownLogo(application),
     redirectUri: dialog.redirectUri,
     suspended: application.suspended,
+    unvetted: approval === 'ok' || approval === 'retype' ? null : approval,
     ...consent,
   }
 }

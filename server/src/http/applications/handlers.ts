@@ -14,9 +14,11 @@ import type { OwnApplication } from '../../store/applications/own.ts'
 import { listOwnApplications, readOwnApplication } from '../../store/applications/own.ts'
 import { readProposal } from '../../store/applications/proposals.ts'
 import { readScopeCatalogue } from '../../store/applications/scopes.ts'
+import { readVetting } from '../../store/applications/vettings.ts'
 import type { PageAnswer, PageHandler, UserRequest } from '../web/answer.ts'
 import { problemOf, readRedirects, readScopeChoice, scopeChoiceOf, scopeSettings } from './fields.ts'
 import { ownLogo, proposalOf } from './profile.ts'
+import { vettingOf } from './vetting.ts'
 
 export const showOwnApplications: PageHandler<UserRequest> = async (context, { account, frame }) => {
   const applications = await listOwnApplications(context.db, account.id)
@@ -83,7 +85,14 @@ async function registrationPage(
   return { page: registerApplicationPage(request.frame, model), status: problem === null ? 200 : 400 }
 }
 
-const NOTICES: readonly OwnApplicationModel['notice'][] = ['saved', 'revoked', 'logo', 'withdrawn', 'test_mode_off']
+const NOTICES: readonly OwnApplicationModel['notice'][] = [
+  'saved',
+  'revoked',
+  'logo',
+  'withdrawn',
+  'test_mode_off',
+  'vetting',
+]
 
 export const showOwnApplication: PageHandler<UserRequest> = (context, request) =>
   applicationPage(context, request, null)
@@ -166,6 +175,7 @@ export async function applicationPage(
     logo: ownLogo(application.id, application.logoVersion),
     publisher: application.publisher,
     proposal: proposalOf(application, await readProposal(context.db, application.id)),
+    vetting: vettingOf(await readVetting(context.db, application.id)),
     createdOn: application.createdAt,
     suspended: application.suspended,
     public: application.public,

@@ -25,6 +25,7 @@ export const showPreview: PageHandler<UserRequest> = async (context, request) =>
     publisher: application.publisher,
     logo: logoAddress(shownLogo(application)),
     suspended: application.suspended,
+    unvetted: null,
     ...accessLifetimes(context.config),
     problem: null,
     preview: true,

@@ -25,6 +25,7 @@ import { showPreview } from './preview.ts'
 import { saveLogo, showLogoSettings, withdraw } from './profile.ts'
 import { checkPublisher, discardPublisher, showPublisher, showRecord } from './publisher.ts'
 import { switchTestModeOff, switchTestModeOn } from './test-mode.ts'
+import { requestVetting } from './vetting.ts'
 
 export const developerRoutes: readonly PageRoute[] = [
   { method: 'GET', path: '/developer', access: 'administrator', handler: showOwnApplications },
@@ -146,6 +147,15 @@ export const developerRoutes: readonly PageRoute[] = [
     path: '/developer/application/proposal/withdraw',
     access: 'administrator',
     handler: withdraw,
+    bound: ['application'],
+    from: '/developer/application?application={application}',
+    fresh: true,
+  },
+  {
+    method: 'POST',
+    path: '/developer/application/vetting',
+    access: 'administrator',
+    handler: requestVetting,
     bound: ['application'],
     from: '/developer/application?application={application}',
     fresh: true,

@@ -41,7 +41,7 @@ export const answerDialog: PageHandler<UserRequest> = async (context, request) =
   const answer = readAnswer(fields, browser.address)
   if (!answer) return { refusal: 'invalid_request' }
   const result = await decideDialog(context, sessionUser, dialogId, answer)
-  if (result.outcome === 'not_open') return questionPage(context, request, null)
+  if (result.outcome === 'not_open' || result.outcome === 'unvetted') return questionPage(context, request, null)
   if (result.outcome === 'changed') return questionPage(context, request, 'changed')
   if (result.outcome === 'stale_session') return { seeOther: confirmFirst(fields) }
   return { seeOther: returnAddress(context, result) }

@@ -10,6 +10,7 @@ import { acceptChange, declineChange, showChanges, showProposedLogo } from './ch
 import { showAccount, showAccounts, showEveryApplication, showOverview } from './handlers.ts'
 import { confirmOperator, rejectOperator, showOperators } from './operators.ts'
 import { addNewScope, retitleScope, showScopes } from './scopes.ts'
+import { approveApplication, showVettings, withdrawApproval } from './vetting.ts'
 
 export const operatorRoutes: readonly PageRoute[] = [
   { method: 'GET', path: '/operator', access: 'operator', handler: showOverview },
@@ -109,6 +110,25 @@ export const operatorRoutes: readonly PageRoute[] = [
     handler: declineChange,
     bound: ['application', 'version'],
     from: '/operator/changes',
+    fresh: true,
+  },
+  { method: 'GET', path: '/operator/vetting', access: 'operator', handler: showVettings, fresh: true },
+  {
+    method: 'POST',
+    path: '/operator/vetting/approve',
+    access: 'operator',
+    handler: approveApplication,
+    bound: ['application'],
+    from: '/operator/vetting',
+    fresh: true,
+  },
+  {
+    method: 'POST',
+    path: '/operator/vetting/withdraw',
+    access: 'operator',
+    handler: withdrawApproval,
+    bound: ['application'],
+    from: '/operator/vetting',
     fresh: true,
   },
   { method: 'GET', path: '/operator/audit', access: 'operator', handler: showAudit('operator'), fresh: true },

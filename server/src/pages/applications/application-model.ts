@@ -4,6 +4,7 @@ import type { Publisher } from '../../core/applications/application.ts'
 import type { Sample } from '../ui/samples.tsx'
 import type { ProposalModel } from './proposal.tsx'
 import type { ScopeUse } from './scope-choice.tsx'
+import type { VettingModel } from './vetting.tsx'
 
 export type OwnApplicationModel = {
   readonly id: string
@@ -13,6 +14,8 @@ export type OwnApplicationModel = {
   readonly publisher: Publisher
   /** New name or logo that waits for an operator; users do not see it yet. */
   readonly proposal: ProposalModel | null
+  /** Null: an operator does not need to look at it. */
+  readonly vetting: VettingModel | null
   readonly createdOn: number
   readonly suspended: boolean
   readonly public: boolean
@@ -30,6 +33,6 @@ export type OwnApplicationModel = {
   }[]
   readonly maxSecrets: number
   readonly samples: readonly Sample[]
-  readonly notice: null | 'saved' | 'revoked' | 'logo' | 'withdrawn' | 'test_mode_off'
+  readonly notice: null | 'saved' | 'revoked' | 'logo' | 'withdrawn' | 'test_mode_off' | 'vetting'
   readonly problem: null | 'too_many' | 'last' | 'test_mode_on'
 }

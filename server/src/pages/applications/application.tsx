@@ -13,6 +13,7 @@ import { ProposalNotice } from './proposal.tsx'
 import { PublisherLine } from './publisher.tsx'
 import { SecretsCard } from './secrets.tsx'
 import { TestModeCard } from './test-mode.tsx'
+import { VettingCard } from './vetting.tsx'
 
 type PartProps = { readonly frame: Frame; readonly model: OwnApplicationModel }
 
@@ -51,6 +52,7 @@ export function ownApplicationPage(frame: Frame, model: OwnApplicationModel): st
         </p>
       </header>
       <Overview frame={frame} model={model} />
+      {model.vetting && <VettingCard frame={frame} id={model.id} vetting={model.vetting} />}
       <SecretsCard frame={frame} model={model} />
       {(model.deviceFlow || model.testEndsAt !== null) && <TestModeCard frame={frame} model={model} />}
       <Samples words={words} samples={model.samples} secret={!model.public} />

@@ -1,35 +1,38 @@
 /** Answer section of the consent pages: lifetime of the access or why it cannot be granted, and the two buttons. */
 import type { ComponentChildren } from 'preact'
+import { MAX_OUTSIDE_GRANTS } from '../../core/applications/vetting.ts'
 import { SteadyAnswers } from '../ui/elements.tsx'
 import { strong } from '../ui/strong.tsx'
 import type { Words } from '../ui/words.ts'
+import type { ConsentQuestion } from './consent-model.ts'
 
 type OutlookProps = {
   readonly words: Words
   /** Id of the heading. */
   readonly id: string
-  readonly model: {
-    readonly application: string
-    readonly variant: 'token_set' | 'access_key'
-    /** Days without use after which a token set expires. */
-    readonly unusedDays: number
-    /** Days after which it expires in any case. */
-    readonly maxDays: number
-    readonly grantable: boolean
-    readonly suspended: boolean
-  }
+  readonly model: ConsentQuestion & { readonly variant: 'token_set' | 'access_key' }
+}
+
+/** Whether the user may allow it. */
+export function isOffered({ grantable, suspended, unvetted }: ConsentQuestion): boolean {
+  return grantable && !suspended && unvetted === null
+}
+
+function reasonOf({ suspended, unvetted }: ConsentQuestion) {
+  if (suspended) return 'consent.suspended'
+  return unvetted === null ? 'consent.not_grantable' : (`consent.unvetted_${unvetted}` as const)
 }
 
 export function Outlook({ words, id, model }: OutlookProps) {
-  const { application, suspended } = model
-  const offered = model.grantable && !suspended
+  const { application } = model
+  const offered = isOffered(model)
   return (
     <>
       <h2 id={id}>{words.t(offered ? 'consent.how_long' : 'consent.not_possible')}</h2>
       <p>
         {offered
           ? words.t(`consent.lasts_${model.variant}`, { days: model.unusedDays, longest: model.maxDays })
-          : words.rich(suspended ? 'consent.suspended' : 'consent.not_grantable', { application, b: strong })}
+          : words.rich(reasonOf(model), { application, max: MAX_OUTSIDE_GRANTS, b: strong })}
       </p>
     </>
   )

@@ -1,5 +1,6 @@
 /** Model of the consent page of the device flow. */
 import type { Publisher } from '../../core/applications/application.ts'
+import type { VettingProblem } from '../../core/applications/vetting.ts'
 import type { Variant } from '../../core/device/code.ts'
 import type { LackingPermission, Permission } from './consent-permissions.tsx'
 
@@ -19,6 +20,8 @@ export type ConsentQuestion = {
   readonly lacking: readonly LackingPermission[]
   readonly grantable: boolean
   readonly suspended: boolean
+  /** Why it cannot be granted before an operator has looked at the application. */
+  readonly unvetted: VettingProblem | null
   /** Preview for the application's developer: same look, nothing to submit. */
   readonly preview?: true
 }

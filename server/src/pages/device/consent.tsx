@@ -8,7 +8,7 @@ import type { Frame } from '../ui/frame.ts'
 import { page } from '../ui/layout.tsx'
 import { Problems } from '../ui/notice.tsx'
 import { strong } from '../ui/strong.tsx'
-import { AnswerButton, Answers, Outlook } from './consent-answers.tsx'
+import { AnswerButton, Answers, isOffered, Outlook } from './consent-answers.tsx'
 import type { ConsentModel } from './consent-model.ts'
 import { Parties } from './consent-parties.tsx'
 import { Permissions } from './consent-permissions.tsx'
@@ -51,7 +51,7 @@ type DecisionProps = { readonly frame: Frame; readonly model: ConsentModel; read
 function Decision({ frame, model, wrong }: DecisionProps) {
   const { words } = frame
   const { application, preview = false } = model
-  const offered = model.grantable && !model.suspended
+  const offered = isOffered(model)
   return (
     <section class="stack" aria-labelledby="decision">
       <Outlook words={words} id="decision" model={model} />

@@ -3,6 +3,7 @@
  * links. Neither loads remote content, tracks opening, or asks for anything but a click.
  */
 import { renderToString } from 'preact-render-to-string'
+import { MAX_OUTSIDE_GRANTS } from '../../core/applications/vetting.ts'
 import type { AlarmingReason } from '../../core/grants/revocation-reason.ts'
 import type { OperatorChangeNotification, ReviewNotification, SecondDecisionNotification } from '../../core/mail.ts'
 import type { Words } from '../ui/words.ts'
@@ -84,6 +85,8 @@ export type MailContent = About &
     | { readonly kind: 'authenticator_to_renew'; readonly link: string }
     /** To administrators: an operator decided a proposal. `reason`: why it was declined; null: accepted. */
     | { readonly kind: 'profile_decided'; readonly application: string; readonly reason: string | null }
+    /** To administrators: an operator approved an application, or withdrew the approval. */
+    | { readonly kind: 'vetting_decided'; readonly application: string; readonly vetted: boolean }
     /** To administrators: the DNS record of the publisher is missing. */
     | {
         readonly kind: 'publisher_record'
@@ -246,6 +249,14 @@ function compose(words: Words, mail: MailContent): readonly [string, ...Block[]]
         words.t(`mail.profile_${how}_subject`, { application }),
         { says: words.t(`mail.profile_${how}_text`, { application }) },
         ...(reason === null ? [] : [{ facts: [[words.t('mail.profile_reason'), reason]] as const }]),
+      ]
+    }
+    case 'vetting_decided': {
+      const { application, vetted } = mail
+      const how = vetted ? 'vetted' : 'vetting_withdrawn'
+      return [
+        words.t(`mail.${how}_subject`, { application }),
+        { says: words.t(`mail.${how}_text`, { application, max: MAX_OUTSIDE_GRANTS }) },
       ]
     }
     case 'publisher_record': {

@@ -35,6 +35,8 @@ function makeMails(name: string): readonly MailContent[] {
     { ...about, kind: 'second_decision', ...makeSecondDecision(name), confirmedBy: name },
     { ...about, kind: 'profile_decided', application: name, reason: null },
     { ...about, kind: 'profile_decided', application: name, reason: name },
+    { ...about, kind: 'vetting_decided', application: name, vetted: true },
+    { ...about, kind: 'vetting_decided', application: name, vetted: false },
     { ...about, kind: 'publisher_record', application: name, domain: 'acme.example', record: RECORD, lost: false },
     { ...about, kind: 'publisher_record', application: name, domain: 'acme.example', record: RECORD, lost: true },
   ]

@@ -1,0 +1,19 @@
+/**
+ * Vetting: an application that somebody registered in the developer console is limited outside its own account until
+ * an operator has looked at it. Applications of verified publishers and those that an operator registered are not.
+ */
+
+/** As many users as a test needs, and too few for a phishing campaign. */
+export const MAX_OUTSIDE_GRANTS = 100
+
+/** An application that no operator has looked at, asked for access to an account that is not its own. */
+export type Unvetted = { readonly outsideGrants: number }
+
+/** Why it cannot be granted: it was granted too often outside its own account, or a scope is dangerous. */
+export type VettingProblem = 'too_many_grants' | 'dangerous_scope'
+
+export function vettingProblem(unvetted: Unvetted | null, dangerous: boolean): VettingProblem | null {
+  if (!unvetted) return null
+  if (dangerous) return 'dangerous_scope'
+  return unvetted.outsideGrants >= MAX_OUTSIDE_GRANTS ? 'too_many_grants' : null
+}

@@ -1,0 +1,105 @@
+/**
+ * The table application_vettings: applications that were registered in the developer console, and whether an operator
+ * has looked at them.
+ */
+import type { Unvetted } from '../../core/applications/vetting.ts'
+import type { Queryable, Transaction } from '../postgres/postgres.ts'
+
+export async function insertVetting(tx: Transaction, applicationId: string): Promise<void> {
+  await tx.query('insert into application_vettings (application_id) values ($1)', [applicationId])
+}
+
+/** Null for every other application, and for the account that registered this one. */
+const UNVETTED = `select v.outside_grants as "outsideGrants"
+  from application_vettings v join applications a on a.id = v.application_id
+  where v.application_id = $1 and v.vetted_at is null and a.publisher_status = 'unverified' and a.account_id <> $2`
+
+export async function readUnvetted(db: Queryable, applicationId: string, accountId: string): Promise<Unvetted | null> {
+  const { rows } = await db.query<Unvetted>(UNVETTED, [applicationId, accountId])
+  return rows[0] ?? null
+}
+
+/** The same, locked, so that the count is exact. Locks nothing for an application that is not limited. */
+export async function lockUnvetted(
+  tx: Transaction,
+  applicationId: string,
+  accountId: string,
+): Promise<Unvetted | null> {
+  const { rows } = await tx.query<Unvetted>(`${UNVETTED} for update of v`, [applicationId, accountId])
+  return rows[0] ?? null
+}
+
+/** Requires `lockUnvetted`. */
+export async function countOutsideGrant(tx: Transaction, applicationId: string): Promise<void> {
+  await tx.query('update application_vettings set outside_grants = outside_grants + 1 where application_id = $1', [
+    applicationId,
+  ])
+}
+
+export type Vetting = Unvetted & { readonly requestedAt: number | null; readonly vettedAt: number | null }
+
+const VETTING = `v.outside_grants as "outsideGrants", v.requested_at as "requestedAt", v.vetted_at as "vettedAt"`
+
+/** Null for an application that needs none. */
+export async function readVetting(db: Queryable, applicationId: string): Promise<Vetting | null> {
+  const { rows } = await db.query<Vetting>(
+    `select ${VETTING} from application_vettings v join applications a on a.id = v.application_id
+     where v.application_id = $1 and a.publisher_status = 'unverified'`,
+    [applicationId],
+  )
+  return rows[0] ?? null
+}
+
+/** False if an operator has looked at it, or was asked before. */
+export async function requestVetting(tx: Transaction, applicationId: string, by: string): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    `update application_vettings set requested_at = now(), requested_by = $2
+     where application_id = $1 and requested_at is null and vetted_at is null`,
+    [applicationId, by],
+  )
+  return rowCount === 1
+}
+
+/** False if it was in that state already. What was requested is answered either way. */
+export async function setVetted(tx: Transaction, applicationId: string, vetted: boolean): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    `update application_vettings set vetted_at = case when $2 then now() end, requested_at = null, requested_by = null
+     where application_id = $1 and (vetted_at is not null) <> $2`,
+    [applicationId, vetted],
+  )
+  return rowCount === 1
+}
+
+export type ListedVetting = Vetting & {
+  readonly applicationId: string
+  readonly name: string
+  readonly accountSlug: string
+  readonly scopes: readonly string[]
+  readonly redirectUris: readonly string[]
+  /** E-mail address; null: nobody asked, or the user is gone. */
+  readonly requestedBy: string | null
+}
+
+/** Of a long list, the first ones. */
+const LISTED = 100
+
+/** Applications whose developers wait for an operator, the longest waiting first. */
+export function listRequestedVettings(db: Queryable): Promise<readonly ListedVetting[]> {
+  return list(db, 'v.requested_at is not null', 'v.requested_at')
+}
+
+/** Applications that operators approved, the latest first. */
+export function listVetted(db: Queryable): Promise<readonly ListedVetting[]> {
+  return list(db, 'v.vetted_at is not null', 'v.vetted_at desc')
+}
+
+async function list(db: Queryable, which: string, order: string): Promise<readonly ListedVetting[]> {
+  const { rows } = await db.query<ListedVetting>(
+    `select ${VETTING}, a.id as "applicationId", a.name, c.slug as "accountSlug", a.allowed_scopes as scopes,
+       a.redirect_uris as "redirectUris", u.email as "requestedBy"
+     from application_vettings v join applications a on a.id = v.application_id join accounts c on c.id = a.account_id
+       left join users u on u.id = v.requested_by
+     where ${which} and a.deleted_at is null order by ${order}, a.id limit ${LISTED}`,
+  )
+  return rows
+}

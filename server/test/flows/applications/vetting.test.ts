@@ -1,0 +1,245 @@
+/** An application from the developer console is limited outside its own account until an operator has looked at it. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { MAX_OUTSIDE_GRANTS } from '../../../src/core/applications/vetting.ts'
+import { createScope } from '../../../src/flows/accounts/register.ts'
+import { setApplicationPublisher } from '../../../src/flows/applications/manage.ts'
+import { type NewOwnApplication, registerApplication } from '../../../src/flows/applications/own.ts'
+import { showDeviceCode } from '../../../src/flows/device/decide.ts'
+import { foreseeDecision } from '../../../src/flows/device/foresee-decision.ts'
+import { wordsFor } from '../../../src/pages/ui/words.ts'
+import { openQuestion } from '../../rig/dialog.ts'
+import {
+  CALLBACK,
+  type MadeApplication,
+  type MadeUser,
+  makeAccount,
+  makeApplication,
+  makeUser,
+} from '../../rig/make.ts'
+import { startTestService, type TestService } from '../../rig/service.ts'
+import { makeSignedInUser, makeSignedInUsers, signedFor, signInAs } from '../../rig/signed-in.ts'
+import { textOf, type Web } from '../../rig/web.ts'
+import { grantsOf } from '../../rig/witness.ts'
+
+const { t } = wordsFor('en')
+
+let service: TestService
+let makers: { readonly id: string; readonly slug: string }
+let maker: MadeUser
+beforeAll(async () => {
+  service = await startTestService({ OPERATOR_ACCOUNT: 'operators' })
+  const { db } = service.context
+  makers = await makeAccount(db)
+  maker = await makeUser(db, makers.slug)
+  await createScope(db, { name: 'orders:erase', title: 'Erase all orders', dangerous: true })
+})
+afterAll(() => service.stop())
+
+const wish: NewOwnApplication = {
+  name: 'Kitchen display',
+  allowedScopes: ['orders:read', 'orders:erase'],
+  defaultScopes: ['orders:read'],
+  requiredScopes: [],
+  deviceFlow: true,
+  redirectUris: [CALLBACK],
+  public: false,
+}
+
+/** From the console of another account, granted this often by users of other accounts. */
+async function register(outsideGrants = 0): Promise<MadeApplication> {
+  const result = await registerApplication(service.context, maker.id, wish)
+  if (result.outcome !== 'registered') throw new Error(result.outcome)
+  await service.database.query('update application_vettings set outside_grants = $2 where application_id = $1', [
+    result.id,
+    outsideGrants,
+  ])
+  await service.context.applications.refresh()
+  return { id: result.id, secret: result.secret ?? '' }
+}
+
+const codeOf = async (application: MadeApplication, scope = 'orders:read') =>
+  service.device('oauth', application).code({ scope })
+
+const counted = async ({ id }: MadeApplication) => {
+  const [row] = await service.database.query<{ outside_grants: number }>(
+    'select outside_grants from application_vettings where application_id = $1',
+    [id],
+  )
+  return row?.outside_grants
+}
+
+const grantIn = async (application: MadeApplication, user: MadeUser, scope?: string) =>
+  service.grant((await codeOf(application, scope)).user_code, user)
+
+/** The visible text of the page for a code of the application. */
+const consentOf = async (web: Web, application: MadeApplication, scope?: string) => {
+  const code = await codeOf(application, scope)
+  return { code, text: textOf((await web.enterCode(code.user_code)).text) }
+}
+
+const TOO_MANY = 'has not been reviewed by the operators of this service yet'
+
+describe('an application that no operator has looked at', () => {
+  it('is granted a hundred times outside its own account, and each grant is counted', async () => {
+    const application = await register(MAX_OUTSIDE_GRANTS - 2)
+    const outcomes = []
+    for (let time = 0; time < 4; time += 1) outcomes.push(await grantIn(application, service.user))
+    expect(outcomes).toEqual(['granted', 'granted', 'unvetted', 'unvetted'])
+    expect(await counted(application)).toBe(MAX_OUTSIDE_GRANTS)
+  })
+
+  it('at 99, one of many grants at the same moment passes', async () => {
+    const application = await register(MAX_OUTSIDE_GRANTS - 1)
+    const users = await makeSignedInUsers(service, 8)
+    const codes: string[] = []
+    for (const _ of users) codes.push((await codeOf(application)).user_code)
+    const outcomes = await Promise.all(users.map(({ user }, at) => service.grant(codes[at] ?? '', user)))
+    expect(outcomes.filter((outcome) => outcome === 'granted')).toHaveLength(1)
+    expect(outcomes.filter((outcome) => outcome === 'unvetted')).toHaveLength(7)
+    expect(await counted(application)).toBe(MAX_OUTSIDE_GRANTS)
+  })
+
+  it('the 101st user reads why, is not offered to allow it, and the device is rejected when they cancel', async () => {
+    const application = await register(MAX_OUTSIDE_GRANTS)
+    const { user, web } = await makeSignedInUser(service)
+    const { code, text } = await consentOf(web, application)
+    expect(text).toContain(
+      `Kitchen display ${TOO_MANY}. Until then it can have 100 connections, and all of them are taken`,
+    )
+    expect(web.last?.text).not.toContain('value="allow"')
+    await web.submit('/connect/decision', { decision: 'allow' })
+    expect(await grantsOf(service, user)).toEqual([])
+    const foreseen = await showDeviceCode(service.context.db, service.config.keys, code.user_code)
+    expect(foreseen && (await foreseeDecision(service.context.db, foreseen, user.id))?.grantable).toBe(false)
+    await web.submit('/connect/decision', { decision: 'cancel' })
+    const { body } = await service.device('oauth', application).poll(code.device_code)
+    expect(body).toMatchObject({ error: 'auth_rejected' })
+  })
+
+  it('gets no dangerous scope outside its own account, on the page or on the command line', async () => {
+    const application = await register()
+    const user = await makeUser(service.context.db, service.account.slug)
+    const web = await signInAs(service, user)
+    const { text } = await consentOf(web, application, 'orders:read,orders:erase')
+    expect(text).toContain('asks for a far-reaching permission but has not been reviewed')
+    await web.submit('/connect/decision', { decision: 'allow' })
+    expect(await grantIn(application, user, 'orders:erase')).toBe('unvetted')
+    expect([await grantsOf(service, user), await counted(application)]).toEqual([[], 0])
+    expect(await grantIn(application, user, 'orders:read')).toBe('granted')
+  })
+
+  it('is limited in the dialog in the same way', async () => {
+    const application = await register(MAX_OUTSIDE_GRANTS - 1)
+    const ask = async () => {
+      const { user } = await makeSignedInUser(service)
+      return { user, ...(await openQuestion(service, { application, user, parameters: { scope: 'orders:read' } })) }
+    }
+    const allow = ({ window }: Awaited<ReturnType<typeof ask>>) =>
+      window.submit(window.account, '/dialog/decision', { decision: 'allow' })
+    const [first, second] = [await ask(), await ask()]
+    for (const { at } of [first, second]) expect(at.page.text).toContain('value="allow"')
+    expect((await allow(first)).left).not.toBeNull()
+    const refused = await allow(second)
+    expect([refused.left, textOf(refused.page.text)]).toEqual([null, expect.stringContaining(TOO_MANY)])
+    const third = (await ask()).at.page.text
+    expect([textOf(third).includes(TOO_MANY), third.includes('value="allow"')]).toEqual([true, false])
+    expect([await grantsOf(service, second.user), await counted(application)]).toEqual([[], MAX_OUTSIDE_GRANTS])
+  })
+})
+
+describe('there is no limit', () => {
+  it('inside its own account, also for dangerous scopes', async () => {
+    const application = await register(MAX_OUTSIDE_GRANTS)
+    expect(await grantIn(application, maker, 'orders:read,orders:erase')).toBe('granted')
+    expect(await counted(application)).toBe(MAX_OUTSIDE_GRANTS)
+  })
+
+  it('for a verified publisher, until it is not verified any more', async () => {
+    const application = await register(MAX_OUTSIDE_GRANTS)
+    const { db } = service.context
+    await setApplicationPublisher(db, application.id, { status: 'verified', name: 'acme.example' })
+    expect(await grantIn(application, service.user, 'orders:erase')).toBe('granted')
+    await setApplicationPublisher(db, application.id, { status: 'unverified', name: null })
+    expect(await grantIn(application, service.user)).toBe('unvetted')
+  })
+
+  it('for an application that an operator registered on the command line', async () => {
+    const { context, config } = service
+    const application = await makeApplication(context.db, config, makers.slug, { allowedScopes: wish.allowedScopes })
+    await context.applications.refresh()
+    expect(await grantIn(application, service.user, 'orders:read,orders:erase')).toBe('granted')
+  })
+
+  it('and no lock once an operator approved it: grants do not wait for one another', async () => {
+    const application = await register()
+    await service.database.query('update application_vettings set vetted_at = now() where application_id = $1', [
+      application.id,
+    ])
+    await service.context.db.transaction(async (tx) => {
+      await tx.query('select from application_vettings where application_id = $1 for update', [application.id])
+      expect(await grantIn(application, service.user)).toBe('granted')
+    })
+    expect(await counted(application)).toBe(0)
+  })
+})
+
+describe('a review', () => {
+  it('is requested by the developer and granted by an operator, whose approval can be withdrawn', async () => {
+    const application = await register(42)
+    const { context, database } = service
+    const operators = await makeAccount(context.db, { slug: 'operators' })
+    const operator = await signInAs(service, await makeUser(context.db, 'operators'), { account: operators })
+    const developer = await signInAs(service, maker, { account: makers })
+    const own = `/developer/application?application=${application.id}`
+    const eventsOf = async () =>
+      (
+        await database.query<{ kind: string }>(
+          "select kind from audit_events where application_id = $1 and kind like '%vett%' order by id",
+          [application.id],
+        )
+      ).map(({ kind }) => kind)
+
+    expect(textOf((await developer.get(own)).text)).toContain('Not reviewed')
+    expect(textOf(developer.last?.text ?? '')).toContain('42 of 100')
+    expect((await operator.get('/operator/vetting')).text).not.toContain(application.id)
+    const requested = await developer.submit('/developer/application/vetting')
+    expect(textOf(requested.text)).toContain(t('vetting.state_requested'))
+    expect(requested.text).not.toContain('action="/developer/application/vetting"')
+
+    await operator.get('/operator/vetting')
+    expect(textOf(operator.last?.text ?? '')).toContain(maker.email)
+    const approved = await operator.submit('/operator/vetting/approve')
+    expect(textOf(approved.text)).toContain(t('operator.vetting_notice_vetted'))
+    expect(textOf((await developer.get(own)).text)).toContain(t('vetting.vetted_text'))
+    expect(await grantIn(application, service.user, 'orders:erase')).toBe('granted')
+
+    const withdrawn = await operator.submit('/operator/vetting/withdraw')
+    expect(textOf(withdrawn.text)).toContain(t('operator.vetting_notice_withdrawn'))
+    expect(await grantIn(application, service.user, 'orders:erase')).toBe('unvetted')
+    expect(await eventsOf()).toEqual([
+      'application.vetting_requested',
+      'application.vetted',
+      'application.vetting_withdrawn',
+    ])
+    const mails = await database.query<{ detail: object; user_id: string }>(
+      "select user_id, detail from mails where kind = 'vetting_decided' order by id",
+    )
+    expect(mails).toEqual([
+      { user_id: maker.id, detail: { application: wish.name, vetted: true } },
+      { user_id: maker.id, detail: { application: wish.name, vetted: false } },
+    ])
+  })
+
+  it('cannot be requested for an application of another account', async () => {
+    const application = await register()
+    const other = await signInAs(service, service.user)
+    const action = '/developer/application/vetting'
+    const form = await signedFor(service, service.user, action, { application: application.id })
+    expect((await other.send('POST', action, form)).status).toBe(404)
+    const [row] = await service.database.query(
+      'select requested_at from application_vettings where application_id = $1',
+      [application.id],
+    )
+    expect(row).toEqual({ requested_at: null })
+  })
+})
