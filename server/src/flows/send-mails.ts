@@ -53,8 +53,8 @@ async function send(context: Context, mail: DueMail): Promise<boolean> {
 
 /** Adds to the stored facts what is computed on sending: URLs, and place names in the recipient's language. */
 function contentOf(context: Context, mail: DueMail): MailContent {
-  const { slug, accountName, email, language, createdAt: at } = mail
-  const about = { accountName, accountHost: new URL(accountOrigin(context, slug)).host, email }
+  const { slug, email, language, createdAt: at } = mail
+  const about = { accountHost: new URL(accountOrigin(context, slug)).host, email }
   const link = mail.linkId === null ? '' : linkAddress(context, slug, mail.linkId)
   const placeOf = (address: string | null) => context.geoip.find(address).placeName(language) ?? address
   switch (mail.kind) {

@@ -43,7 +43,6 @@ export type DueMail = NewMail & {
   readonly attempts: number
   readonly email: string
   readonly slug: string
-  readonly accountName: string
   readonly createdAt: number
   /** The link in it was used or has expired: the mail is obsolete. */
   readonly linkOver: boolean
@@ -63,7 +62,7 @@ export async function takeDueMail(db: Queryable): Promise<DueMail | null> {
          order by due_at limit 1 for update skip locked)
        returning *)
      select t.id, t.kind, t.account_id as "accountId", t.user_id as "userId", t.link_id as "linkId", t.language, t.detail,
-       t.attempts, t.created_at as "createdAt", u.email, a.slug, a.name as "accountName",
+       t.attempts, t.created_at as "createdAt", u.email, a.slug,
        coalesce(l.used_at is not null or l.expires_at <= now(), false) as "linkOver"
      from taken t join users u on u.id = t.user_id join accounts a on a.id = t.account_id
        left join links l on l.id = t.link_id`,

@@ -8,3 +8,11 @@ const DISTURBING = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u20
 export function isName(text: string): boolean {
   return text.trim() !== '' && text.length <= MAX_NAME_LENGTH && !DISTURBING.test(text)
 }
+
+/** What mail programs and messengers turn into a link: a scheme, `www.`, or a dot before the letters of a top-level domain. */
+const ADDRESS = /:\/|www\.|[.。]\p{L}{2}/iu
+
+/** Strangers read the name of an account, for example when they are invited to it: it contains no address to open. */
+export function isAccountName(text: string): boolean {
+  return isName(text) && !ADDRESS.test(text.normalize('NFKC'))
+}

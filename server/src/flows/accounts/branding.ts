@@ -1,6 +1,6 @@
 /** Branding of an account: name, colour, logo. */
 
-import { isName } from '../../core/applications/name.ts'
+import { isAccountName } from '../../core/applications/name.ts'
 import { byUser } from '../../core/audit/actor.ts'
 import { type Branding, saveBranding as storeBranding } from '../../store/accounts/accounts.ts'
 import { recordEvent } from '../../store/audit/events.ts'
@@ -19,7 +19,7 @@ export type BrandingResult =
 export function saveBranding(context: Pick<Context, 'db'>, by: string, wanted: Branding): Promise<BrandingResult> {
   return asAdministrator(context, by, async (tx, account): Promise<BrandingResult> => {
     const branding = { name: wanted.name.trim(), colour: wanted.colour?.toLowerCase() ?? null, logo: wanted.logo }
-    if (!isName(branding.name)) return { outcome: 'name' }
+    if (!isAccountName(branding.name)) return { outcome: 'name' }
     if (branding.colour !== null && !/^#[0-9a-f]{6}$/.test(branding.colour)) return { outcome: 'colour' }
     if (branding.logo && branding.logo.length > MAX_LOGO_BYTES) return { outcome: 'logo' }
     await storeBranding(tx, account.id, branding)

@@ -1,6 +1,6 @@
 /** Registration on the command line: accounts, roles, users, scopes. */
 
-import { isName } from '../../core/applications/name.ts'
+import { isAccountName, isName } from '../../core/applications/name.ts'
 import { BY_COMMAND_LINE } from '../../core/audit/actor.ts'
 import { isScopeName } from '../../core/grants/scope.ts'
 import { readEmail } from '../../core/sign-in/email.ts'
@@ -30,6 +30,9 @@ export const done = <T>(value: T) => ({ outcome: 'done', value }) as const
 const NAME =
   'A name or title has 1 to 100 characters. Line breaks, and marks that turn writing around, are not among them.'
 
+const ADDRESS_IN_NAME =
+  'The name of an account contains no web address: no ":/", no "www.", and no dot directly before letters.'
+
 /** Slugs reserved for subdomains of the service itself. */
 const RESERVED_SLUGS = ['www', 'api', 'auth', 'mail', 'admin', 'static', 'status', 'localhost']
 
@@ -44,7 +47,7 @@ export async function addAccount(tx: Transaction, account: NewAccount): Promise<
   if (!/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(slug) || slug.startsWith('xn--')) {
     return refused(`The slug "${slug}" cannot be a host name: use a-z, 0-9 and inner dashes, at most 63 characters.`)
   }
-  if (!isName(name)) return refused(NAME)
+  if (!isAccountName(name)) return refused(isName(name) ? ADDRESS_IN_NAME : NAME)
   if (RESERVED_SLUGS.includes(slug)) return refused(`The slug "${slug}" is reserved for the service itself.`)
   const id = createId('acc')
   if (!(await insertAccount(tx, { id, slug, name }))) return refused(`An account "${slug}" exists already.`)

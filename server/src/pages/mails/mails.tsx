@@ -12,8 +12,10 @@ import { composeOperatorChange, composeSecondDecision } from './operators.ts'
 import { composeReview } from './review.ts'
 
 type About = {
-  readonly accountName: string
-  /** Host of the account's pages, for example `acme.service.example`. */
+  /**
+   * Host of the account's pages, for example `acme.service.example`. Mails name the account by it: its administrators
+   * choose its name, and may have invited a stranger to make us send that.
+   */
   readonly accountHost: string
   /** Recipient. */
   readonly email: string
@@ -101,10 +103,10 @@ export type Mail = { readonly subject: string; readonly text: string; readonly h
 
 export function renderMail(words: Words, mail: MailContent): Mail {
   const [subject, ...blocks] = compose(words, mail)
-  const { accountName: name, accountHost: host, email } = mail
+  const { accountHost: host, email } = mail
   const closing = [
     { says: words.t('mail.never_ask') },
-    { says: words.t('mail.why_sent', { name, host, email }) },
+    { says: words.t('mail.why_sent', { host, email }) },
   ] satisfies Block[]
   const all = [...blocks, ...closing]
   return {
@@ -115,7 +117,7 @@ export function renderMail(words: Words, mail: MailContent): Mail {
 }
 
 function compose(words: Words, mail: MailContent): readonly [string, ...Block[]] {
-  const { accountName: name } = mail
+  const { accountHost: name } = mail
   switch (mail.kind) {
     case 'recovery':
       return [

@@ -10,13 +10,13 @@ import type { Block } from './block.ts'
 export function composeReview(
   words: Words,
   news: ReviewNotification,
-  accountName: string,
+  accountHost: string,
   link: string,
 ): readonly [string, ...Block[]] {
   const { what, application, reason, figures, suspended } = news
   const about = {
     application,
-    name: accountName,
+    name: accountHost,
     until: news.until === null ? '' : words.moment(news.until),
     seconds: news.intervalSeconds ?? 0,
     suspended: suspended ? 'yes' : 'no',

@@ -1,6 +1,6 @@
 /** Names of accounts and roles, titles of scopes, and e-mail addresses of users. */
 import { describe, expect, test } from 'vitest'
-import { isName } from '../../../src/core/applications/name.ts'
+import { isAccountName, isName } from '../../../src/core/applications/name.ts'
 import { readEmail } from '../../../src/core/sign-in/email.ts'
 
 describe('a name', () => {
@@ -21,6 +21,37 @@ describe('a name', () => {
     '\u001b[2J',
   ])('cannot be %j', (name) => {
     expect(isName(name)).toBe(false)
+  })
+})
+
+describe('the name of an account', () => {
+  test.each([
+    'Acme',
+    'Acme Ltd.',
+    'Dr. Smith & Co.',
+    'J. R. Hobbs',
+    'U.S.A. Imports',
+    'Team: Orders',
+    'Release 2.0',
+    'Müller.',
+  ])('may be %j', (name) => {
+    expect(isAccountName(name)).toBe(true)
+  })
+
+  test.each([
+    'URGENT: your bank account is locked, unlock at https://evil.example/unlock now',
+    'Unlock at evil.example',
+    'Open WWW.evil',
+    'unlock:/evil',
+    'evil\uff0eexample',
+    'evil\u3002example',
+    'evil\uff61example',
+    'bücher.рф',
+    'evil.xn--p1ai',
+    'mail help@evil.example',
+    'a\nb',
+  ])('cannot be %j', (name) => {
+    expect(isAccountName(name)).toBe(false)
   })
 })
 

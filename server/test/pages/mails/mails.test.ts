@@ -12,7 +12,7 @@ const RECORD = '_latchkey.acme.example'
 const AT = Date.UTC(2026, 10, 15, 14, 32)
 
 function makeMails(name: string): readonly MailContent[] {
-  const about = { accountName: name, accountHost: 'northwind.service.example', email: 'maria@northwind.example' }
+  const about = { accountHost: 'northwind.service.example', email: 'maria@northwind.example' }
   return [
     { ...about, kind: 'invitation', link: LINK, invitedBy: name },
     { ...about, kind: 'recovery', link: LINK },
@@ -104,19 +104,21 @@ test('each change of a sign-in method has its own text', () => {
     expect(new Set(told.map(({ text }) => text)).size).toBe(4)
   }
   expect(renderMail(wordsFor('en'), mails[2] as MailContent)).toMatchObject({
-    subject: 'Passkey removed for Northwind',
+    subject: 'Passkey removed for northwind.service.example',
     text: expect.stringContaining('was removed from your user on 15 November 2026 at 14:32 UTC.\n\nIf this was you,'),
   })
 })
 
 test('users of all accounts are counted, and the text does not claim that they belong to this one', () => {
-  const about = { accountName: 'Northwind', accountHost: 'northwind.service.example', email: 'maria@northwind.example' }
+  const about = { accountHost: 'northwind.service.example', email: 'maria@northwind.example' }
   const mail = { ...about, kind: 'many_codes', application: 'Acme Signage', place: null } as const
   const many = renderMail(wordsFor('en'), { ...mail, people: 12 }).text
   expect(many).toContain('the application Acme Signage asked 12 people from the same place for access,')
-  expect(many).toContain('at least one of them at Northwind.')
+  expect(many).toContain('at least one of them at northwind.service.example.')
   const one = renderMail(wordsFor('en'), { ...mail, people: 1 }).text
-  expect(one).toContain('The application Acme Signage asked 1 user of Northwind for access. It may be a fraud')
+  expect(one).toContain(
+    'The application Acme Signage asked 1 user of northwind.service.example for access. It may be a fraud',
+  )
 })
 
 test('a name can add neither a header nor an element', () => {
@@ -128,14 +130,14 @@ test('a name can add neither a header nor an element', () => {
 })
 
 test('the mail about a new grant has application, time and place, and leaves out what is unknown', () => {
-  const about = { accountName: 'Northwind', accountHost: 'northwind.service.example', email: 'maria@northwind.example' }
+  const about = { accountHost: 'northwind.service.example', email: 'maria@northwind.example' }
   const mail = { ...about, kind: 'grant_created', application: 'Acme Signage', at: AT, link: LINK } as const
   const known = renderMail(wordsFor('en'), {
     ...mail,
     permissions: ['see calendars', 'change screens'],
     place: 'Hamburg',
   })
-  expect(known.subject).toBe('Acme Signage can now use your account at Northwind')
+  expect(known.subject).toBe('Acme Signage can now use your account at northwind.service.example')
   expect(known.text).toContain(
     'Permissions: see calendars and change screens\nTime: 15 November 2026 at 14:32 UTC\nLocation: Hamburg\n',
   )
@@ -145,13 +147,13 @@ test('the mail about a new grant has application, time and place, and leaves out
 })
 
 test('a grant revoked by the service is reported: what happened, when, and what to do', () => {
-  const about = { accountName: 'Northwind', accountHost: 'northwind.service.example', email: 'maria@northwind.example' }
+  const about = { accountHost: 'northwind.service.example', email: 'maria@northwind.example' }
   const mail = { ...about, kind: 'grant_ended', application: 'Acme Signage', at: AT } as const
   const reused = renderMail(wordsFor('en'), { ...mail, reason: 'refresh_token_reused' })
-  expect(reused.subject).toBe('Access of Acme Signage to your account at Northwind ended')
+  expect(reused.subject).toBe('Access of Acme Signage to your account at northwind.service.example ended')
   expect(reused.text).toContain('On 15 November 2026 at 14:32 UTC, an outdated refresh token of Acme Signage was used.')
   expect(reused.text).toContain(
-    '\n\nTo protect your account at Northwind, we ended the access of Acme Signage immediately.\n\n',
+    '\n\nTo protect your account at northwind.service.example, we ended the access of Acme Signage immediately.\n\n',
   )
   expect(reused.text).toContain('If you still use Acme Signage, connect it again.')
   const reported = renderMail(wordsFor('en'), { ...mail, reason: 'credential_reported' })
@@ -175,13 +177,13 @@ test.each(languages)('in $name, each outcome of a review has its own text', ({ c
     .map((mail) => renderMail(wordsFor(code), mail))
   expect(new Set(told.map(({ subject }) => subject)).size).toBe(NOTIFICATIONS.length)
   expect(new Set(told.map(({ text }) => text)).size).toBe(NOTIFICATIONS.length)
-  const about = { accountName: 'Northwind', accountHost: 'northwind.service.example', email: 'maria@northwind.example' }
+  const about = { accountHost: 'northwind.service.example', email: 'maria@northwind.example' }
   const reason = reasons.map((reason) => renderMail(wordsFor(code), { ...about, ...makeNews('kept', { reason }) }).text)
   expect(new Set(reason).size).toBe(reasons.length)
 })
 
 test('an owner reads that a suspension lasts until its review, or when it ends', () => {
-  const about = { accountName: 'Northwind', accountHost: 'northwind.service.example', email: 'maria@northwind.example' }
+  const about = { accountHost: 'northwind.service.example', email: 'maria@northwind.example' }
   const suspended = (until: number | null) =>
     renderMail(wordsFor('en'), { ...about, ...makeNews('suspended', { until }) }).text
   const untilReview = 'It stays suspended until the operators of this service have reviewed it.'
@@ -192,7 +194,7 @@ test('an owner reads that a suspension lasts until its review, or when it ends',
 })
 
 test('an operator reads which suspensions wait, and since when', () => {
-  const about = { accountName: 'Operators', accountHost: 'operators.service.example', email: 'olga@operators.example' }
+  const about = { accountHost: 'operators.service.example', email: 'olga@operators.example' }
   const mail = { ...about, kind: 'suspensions_waiting', count: 2, since: AT, link: LINK } as const
   const { subject, text } = renderMail(wordsFor('en'), { ...mail, applications: ['Acme Signage', 'Night Porter'] })
   expect(subject).toBe('2 suspended applications are waiting for your review')
@@ -200,7 +202,7 @@ test('an operator reads which suspensions wait, and since when', () => {
 })
 
 test('an owner reads the figures of the decision beside the thresholds', () => {
-  const about = { accountName: 'Northwind', accountHost: 'northwind.service.example', email: 'maria@northwind.example' }
+  const about = { accountHost: 'northwind.service.example', email: 'maria@northwind.example' }
   const of = (what: ReviewNotification['what'], given: Partial<ReviewNotification> = {}) =>
     renderMail(wordsFor('en'), { ...about, ...makeNews(what, given) })
   const warned = of('warned', { reason: null })
@@ -224,7 +226,7 @@ test('an owner reads the figures of the decision beside the thresholds', () => {
 })
 
 test('missing figures are left out', () => {
-  const about = { accountName: 'Northwind', accountHost: 'northwind.service.example', email: 'maria@northwind.example' }
+  const about = { accountHost: 'northwind.service.example', email: 'maria@northwind.example' }
   const figures = figuresOf(makeEvidence(), defaultThresholds)
   const { text } = renderMail(wordsFor('en'), { ...about, ...makeNews('kept', { figures, reason: null }) })
   expect(text).not.toMatch(/slow_down|threshold|Polls|Reports|Reason/)
@@ -234,7 +236,6 @@ test.each(languages)(
   'in $name, what became of a new name or logo is told, with the operator’s words where there are any',
   ({ code }) => {
     const about = {
-      accountName: 'Northwind',
       accountHost: 'northwind.service.example',
       email: 'maria@northwind.example',
     }
@@ -251,7 +252,6 @@ test.each(languages)(
   'in $name, a record that is missing is named to the letter, before it costs anything and after',
   ({ code }) => {
     const about = {
-      accountName: 'Northwind',
       accountHost: 'northwind.service.example',
       email: 'maria@northwind.example',
     }
